@@ -1,0 +1,1 @@
+"""The decision: pure, no I/O, no clock."""

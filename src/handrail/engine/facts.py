@@ -1,0 +1,93 @@
+"""Facts: something true of the world, read before deciding; each declared once, with its type and domain."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import Final, TypeAlias
+
+Value: TypeAlias = object
+"""A JSON value (None, bool, int, float, str, list, dict), or `PENDING` for a fact not yet known."""
+
+
+class _Pending(Enum):
+    PENDING = "pending"
+
+
+PENDING: Final = _Pending.PENDING
+"""Stands for a measured fact that a check, a person or another branch has yet to give."""
+
+
+class Kind(StrEnum):
+    """The kinds of value a fact, a variable or an input can have."""
+
+    BOOL = "bool"
+    INT = "int"
+    FLOAT = "float"
+    STRING = "string"
+    STATE = "state"
+    STRINGS = "strings"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A kind, and whether null is a value too (written `string?`)."""
+
+    kind: Kind
+    optional: bool = False
+
+    def __str__(self) -> str:
+        """The type as it is written in a workflow."""
+        return f"{self.kind}?" if self.optional else str(self.kind)
+
+
+class Provenance(StrEnum):
+    """Who stands behind a fact.
+
+    `measured`: the server ran it, keeps it, or a person signed it. `observed`: files and commits, true now,
+    but an agent can write them. `claimed`: the agent says so.
+    """
+
+    MEASURED = "measured"
+    OBSERVED = "observed"
+    CLAIMED = "claimed"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A declared fact: how it is called, typed and read, and which values `check` tries for it.
+
+    A closed domain lists every value; an open one gives samples. `reader` names who reads it (a function of
+    the shell, or the engine itself) and `of` what it is read from.
+    """
+
+    name: str
+    type: Type
+    provenance: Provenance
+    about: str
+    domain: tuple[Value, ...] = ()
+    closed: bool = False
+    reader: str = "engine"
+    of: tuple[str, ...] = ()
+    awaits: str = ""
+
+
+def fits(value: Value, kind: Type, states: Mapping[str, object]) -> bool:
+    """True if the value is of this type; a state is the name of one of `states`."""
+    if value is None:
+        return kind.optional
+    match kind.kind:
+        case Kind.BOOL:
+            return isinstance(value, bool)
+        case Kind.INT:
+            return isinstance(value, int) and not isinstance(value, bool)
+        case Kind.FLOAT:
+            return isinstance(value, (int, float)) and not isinstance(value, bool)
+        case Kind.STRING:
+            return isinstance(value, str)
+        case Kind.STATE:
+            return isinstance(value, str) and value in states
+        case Kind.STRINGS:
+            return isinstance(value, list) and all(isinstance(item, str) for item in value)
+        case Kind.JSON:
+            return True

@@ -1,0 +1,165 @@
+"""Guards: one CEL expression each. The only file that imports CEL.
+
+CEL does not raise when an evaluation fails: the value is then a non-empty string of type ERROR,
+which Python takes for true. So a guard *holds* only if the type is BOOL and the value `is True`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from cel_expr_python import cel
+
+from handrail.engine.facts import PENDING, Fact, Kind, Value
+from handrail.engine.problems import Place
+
+_CHECKED: Mapping[Kind, cel.Type] = {
+    Kind.BOOL: cel.Type.BOOL,
+    Kind.INT: cel.Type.INT,
+    Kind.FLOAT: cel.Type.DOUBLE,
+    Kind.STRING: cel.Type.STRING,
+    Kind.STATE: cel.Type.STRING,
+    Kind.STRINGS: cel.Type.List(cel.Type.STRING),
+    Kind.JSON: cel.Type.DYN,
+}
+_CHECKED_OPTIONAL: Mapping[Kind, cel.Type] = {
+    Kind.BOOL: cel.Type("google.protobuf.BoolValue"),
+    Kind.INT: cel.Type("google.protobuf.Int64Value"),
+    Kind.FLOAT: cel.Type("google.protobuf.DoubleValue"),
+    Kind.STRING: cel.Type("google.protobuf.StringValue"),
+    Kind.STATE: cel.Type("google.protobuf.StringValue"),
+    Kind.STRINGS: cel.Type.DYN,
+    Kind.JSON: cel.Type.DYN,
+}
+_MESSAGE = re.compile(r"ERROR: <input>:(\d+):(\d+): ([^\n]*)")
+
+
+class Verdict(Enum):
+    """What a guard says: it holds, it does not, it cannot be told yet, or it went wrong."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    PENDING = "pending"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A compiled expression, the facts it names, and where it was written."""
+
+    text: str
+    facts: tuple[str, ...]
+    place: Place
+    program: cel.Expression = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """Why an expression does not compile; `line` and `column` count from 1 within it."""
+
+    line: int
+    column: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A verdict and, for an error, what CEL said."""
+
+    verdict: Verdict
+    error: str = ""
+
+
+class Vocabulary:
+    """The facts that expressions may name, with their types.
+
+    An optional fact is checked as a wrapper type (so `x == 3` on a string is an error at load, and
+    `x == null` is not) and evaluated as a dynamic one, since the runtime takes no plain value for a wrapper.
+    """
+
+    def __init__(self, facts: Mapping[str, Fact]) -> None:
+        self._facts = facts
+        self._checker = cel.NewEnv(variables={name: _checked(fact) for name, fact in facts.items()})
+        self._runner = cel.NewEnv(variables={name: _run(fact) for name, fact in facts.items()})
+
+    def compile(self, text: str, place: Place) -> Guard | tuple[Complaint, ...]:
+        """The guard, or every complaint about its text; a guard that is no yes-or-no is a complaint too."""
+        try:
+            checked = self._checker.compile(text)
+        except RuntimeError as refusal:
+            return tuple(_complaints(str(refusal)))
+        if checked.return_type() != cel.Type.BOOL:
+            kind = checked.return_type().name().lower()
+            return (Complaint(1, 1, f"a guard must be true or false; this one is of type {kind}"),)
+        names = tuple(sorted(set(_identifiers(checked.serialize())) & self._facts.keys()))
+        return Guard(text, names, place, self._runner.compile(text))
+
+
+def judge(guard: Guard, facts: Mapping[str, Value]) -> Outcome:
+    """The verdict of a guard on these facts; a missing or mistyped fact is an error, never a yes."""
+    known = {name: facts[name] for name in guard.facts if name in facts and facts[name] is not PENDING}
+    result = guard.program.eval(data=known)
+    if result.type() == cel.Type.BOOL:
+        return Outcome(Verdict.HOLDS if result.value() is True else Verdict.FAILS)
+    if any(facts.get(name) is PENDING for name in guard.facts):
+        return Outcome(Verdict.PENDING)
+    return Outcome(Verdict.ERROR, str(result.value()))
+
+
+def judge_all(guards: Sequence[Guard], facts: Mapping[str, Value]) -> tuple[Outcome, ...]:
+    """The verdict of each guard, in order."""
+    return tuple(judge(guard, facts) for guard in guards)
+
+
+def together(outcomes: Sequence[Outcome]) -> Verdict:
+    """The verdict of a list, which is an "and": one that fails decides, then an error, then a wait."""
+    verdicts = {outcome.verdict for outcome in outcomes}
+    for decisive in (Verdict.FAILS, Verdict.ERROR, Verdict.PENDING):
+        if decisive in verdicts:
+            return decisive
+    return Verdict.HOLDS
+
+
+def _checked(fact: Fact) -> cel.Type:
+    return (_CHECKED_OPTIONAL if fact.type.optional else _CHECKED)[fact.type.kind]
+
+
+def _run(fact: Fact) -> cel.Type:
+    return cel.Type.DYN if fact.type.optional else _CHECKED[fact.type.kind]
+
+
+def _complaints(text: str) -> Iterator[Complaint]:
+    for line, column, message in _MESSAGE.findall(text):
+        short = re.sub(r" (expecting \{|\(in container).*", "", message.removesuffix(" [INVALID_ARGUMENT]"))
+        yield Complaint(int(line), int(column), short)
+
+
+def _identifiers(checked: bytes) -> Iterator[str]:
+    """The names in the reference map of a serialised `cel.expr.CheckedExpr`, wrapped in an `Any`."""
+    for expression in _messages(checked, 2):
+        for reference in (value for entry in _messages(expression, 2) for value in _messages(entry, 2)):
+            for name in _messages(reference, 1):
+                yield name.decode()
+
+
+def _messages(data: bytes, number: int) -> Iterator[bytes]:
+    """The length-delimited fields of this number in a protobuf message."""
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        value, at = _varint(data, at)
+        if key & 7 == 2:
+            if key >> 3 == number:
+                yield data[at : at + value]
+            at += value
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at

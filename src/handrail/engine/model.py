@@ -1,0 +1,336 @@
+"""The nouns of the engine: workflows, runs, events and decisions. Data only."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from handrail.engine.facts import Fact, Type, Value
+from handrail.engine.guards import Guard
+from handrail.engine.problems import Place
+
+NOTHING: Mapping[str, Value] = {}
+
+
+class Authority(StrEnum):
+    """Where the state of a run lives: in the store, in the project's files, or in a commit description."""
+
+    SQL = "sql"
+    FILES = "files"
+    DESCRIPTION = "description"
+
+
+class Lifecycle(StrEnum):
+    """Whether a run is under way; the last four are never left."""
+
+    IDLE = "idle"
+    RUNNING = "running"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    ABANDONED = "abandoned"
+    DIVERGED = "diverged"
+
+
+class Who(StrEnum):
+    """Who may act, or who did."""
+
+    AGENT = "agent"
+    PERSON = "person"
+    SERVER = "server"
+
+
+# --- what a workflow is made of -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """What a step's output must have besides the common form. `schema` is a JSON Schema, or None."""
+
+    artifacts: tuple[str, ...] = ()
+    min_confidence: float = 0.0
+    no_blockers: bool = False
+    schema: Mapping[str, Value] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What the agent is told when a step opens, and what it must bring back."""
+
+    agent: str
+    task: str
+    inputs: tuple[str, ...] = ()
+    allowed_actions: tuple[str, ...] = ()
+    forbidden_actions: tuple[str, ...] = ()
+    done_when: tuple[str, ...] = ()
+    contract: Contract = field(default_factory=Contract)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A node of a workflow. A router has no stay; a terminal state ends the run; `attempts` 0 means no cap."""
+
+    name: str
+    place: Place
+    about: str = ""
+    phase: str = ""
+    router: bool = False
+    terminal: bool = False
+    attempts: int = 0
+    brief: Brief | None = None
+    extra: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToState:
+    """Go to this state."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToVariable:
+    """Go to the state that this variable holds."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToDerived:
+    """Go where the drafted text stands: the state is the value of this fact."""
+
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """Stay in the state, and in the step."""
+
+
+Target: TypeAlias = ToState | ToVariable | ToDerived | Stay
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A value as written."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The value of a fact at the time of the move; `run.state` is the state being left."""
+
+    fact: str
+
+
+Assigned: TypeAlias = Literal | Reference
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Write a file of the task folder: from a draft's text or a template; `if_absent` leaves one that is there."""
+
+    path: str
+    source: str = ""
+    template: str = ""
+    if_absent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Move files into a new folder; one that exists is never reused, a file that is missing is passed over."""
+
+    paths: tuple[str, ...]
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """Replace the commit description by a draft's text."""
+
+    source: str
+
+
+Effect: TypeAlias = Write | Archive | Describe
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """A row: in one of `sources`, on `trigger` (None in a router), if its guards hold, go to `to`."""
+
+    id: str
+    sources: tuple[str, ...]
+    trigger: str | None
+    place: Place
+    when: tuple[Guard, ...] = ()
+    accept: tuple[Guard, ...] = ()
+    drafts: tuple[tuple[str, str], ...] = ()
+    to: Target = field(default_factory=Stay)
+    set: tuple[tuple[str, Assigned], ...] = ()
+    do: tuple[Effect, ...] = ()
+    say: str = ""
+    refuse: str = ""
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A declared variable or input: what it may hold, and what it holds at first."""
+
+    name: str
+    type: Type
+    place: Place
+    about: str = ""
+    default: Value = None
+    required: bool = False
+    choices: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that only sends a trigger: who says it, with which parameters; `reads` means no row handles it."""
+
+    name: str
+    place: Place
+    about: str = ""
+    who: Who = Who.AGENT
+    reads: bool = False
+    params: Mapping[str, Variable] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A named text of a workflow, in one or more parts, with the names its placeholders use."""
+
+    name: str
+    parts: Mapping[str, str]
+    names: tuple[str, ...]
+    place: Place
+
+
+Index: TypeAlias = Mapping[tuple[str, str | None], tuple[Transition, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """The data that describes the way. `index` gives the rows of a state and trigger, in their order."""
+
+    name: str
+    version: int
+    authority: Authority
+    place: Place
+    digest: str
+    initial: str
+    states: Mapping[str, State]
+    rows: tuple[Transition, ...]
+    index: Index
+    facts: Mapping[str, Fact]
+    about: str = ""
+    derive: str = ""
+    inputs: Mapping[str, Variable] = field(default_factory=dict)
+    vars: Mapping[str, Variable] = field(default_factory=dict)
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    texts: Mapping[str, Text] = field(default_factory=dict)
+
+
+# --- what a run is made of ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One arrival of a trigger: by whom, with what, for which open step (None: the only one)."""
+
+    trigger: str
+    payload: Mapping[str, Value] = field(default_factory=dict)
+    by: Who = Who.AGENT
+    note: str = ""
+    step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One stay of a run in a state. `held` is what it has received while it waits for something else."""
+
+    number: int
+    state: str
+    attempt: int
+    held: Event | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One walk through a workflow; `digest` binds it to the text it started with."""
+
+    id: str
+    workflow: str
+    digest: str
+    lifecycle: Lifecycle = Lifecycle.IDLE
+    open: tuple[Step, ...] = ()
+    steps: int = 0
+    attempts: Mapping[str, int] = field(default_factory=dict)
+    vars: Mapping[str, Value] = field(default_factory=dict)
+    inputs: Mapping[str, Value] = field(default_factory=dict)
+    reason: str = ""
+
+
+# --- what a decision is made of -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One row that was taken, from where to where."""
+
+    row: str
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A trigger that would not be refused now, and whose word it is."""
+
+    trigger: str
+    who: Who
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A fact as it was read."""
+
+    fact: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The run moved. `says` names the texts to tell, `effects` what is to be done, in order."""
+
+    run: Run
+    moves: tuple[Move, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    says: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The run stays, holds what it was given, and waits for these facts."""
+
+    run: Run
+    rule: str
+    waits_for: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Nothing moved: which rule said no, what was seen, what is needed, and what may be called instead."""
+
+    code: str
+    rule: str
+    seen: tuple[Seen, ...] = ()
+    needed: tuple[str, ...] = ()
+    next: tuple[Option, ...] = ()
+    say: str = ""
+
+
+Decision: TypeAlias = Accepted | Waiting | Refused

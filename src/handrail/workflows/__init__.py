@@ -1,0 +1,1 @@
+"""Workflows as data: text in, a workflow or its problems out. Pure."""

@@ -1,0 +1,1 @@
+"""A workflow as a picture: Mermaid, DOT and SVG text. Pure."""
