@@ -72,22 +72,27 @@ class Fact:
     awaits: str = ""
 
 
+_PYTHON: Mapping[Kind, tuple[type, ...]] = {
+    Kind.BOOL: (bool,),
+    Kind.INT: (int,),
+    Kind.FLOAT: (int, float),
+    Kind.STRING: (str,),
+    Kind.STATE: (str,),
+    Kind.STRINGS: (list,),
+    Kind.JSON: (object,),
+}
+
+
 def fits(value: Value, kind: Type, states: Mapping[str, object]) -> bool:
     """True if the value is of this type; a state is the name of one of `states`."""
     if value is None:
         return kind.optional
-    match kind.kind:
-        case Kind.BOOL:
-            return isinstance(value, bool)
-        case Kind.INT:
-            return isinstance(value, int) and not isinstance(value, bool)
-        case Kind.FLOAT:
-            return isinstance(value, (int, float)) and not isinstance(value, bool)
-        case Kind.STRING:
-            return isinstance(value, str)
-        case Kind.STATE:
-            return isinstance(value, str) and value in states
-        case Kind.STRINGS:
-            return isinstance(value, list) and all(isinstance(item, str) for item in value)
-        case Kind.JSON:
-            return True
+    if isinstance(value, bool) and kind.kind not in {Kind.BOOL, Kind.JSON}:
+        return False
+    if not isinstance(value, _PYTHON[kind.kind]):
+        return False
+    if kind.kind is Kind.STATE:
+        return value in states
+    if isinstance(value, list) and kind.kind is Kind.STRINGS:
+        return all(isinstance(item, str) for item in value)
+    return True

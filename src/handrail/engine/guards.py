@@ -49,7 +49,7 @@ class Guard:
     """A compiled expression, the facts it names, and where it was written."""
 
     text: str
-    facts: tuple[str, ...]
+    facts: tuple[Fact, ...]
     place: Place
     program: cel.Expression = field(compare=False, repr=False)
 
@@ -92,17 +92,18 @@ class Vocabulary:
         if checked.return_type() != cel.Type.BOOL:
             kind = checked.return_type().name().lower()
             return (Complaint(1, 1, f"a guard must be true or false; this one is of type {kind}"),)
-        names = tuple(sorted(set(_identifiers(checked.serialize())) & self._facts.keys()))
-        return Guard(text, names, place, self._runner.compile(text))
+        names = sorted(set(_identifiers(checked.serialize())) & self._facts.keys())
+        return Guard(text, tuple(self._facts[name] for name in names), place, self._runner.compile(text))
 
 
 def judge(guard: Guard, facts: Mapping[str, Value]) -> Outcome:
     """The verdict of a guard on these facts; a missing or mistyped fact is an error, never a yes."""
-    known = {name: facts[name] for name in guard.facts if name in facts and facts[name] is not PENDING}
+    named = {fact.name: facts[fact.name] for fact in guard.facts if fact.name in facts}
+    known = {name: value for name, value in named.items() if value is not PENDING}
     result = guard.program.eval(data=known)
     if result.type() == cel.Type.BOOL:
         return Outcome(Verdict.HOLDS if result.value() is True else Verdict.FAILS)
-    if any(facts.get(name) is PENDING for name in guard.facts):
+    if len(known) < len(named):
         return Outcome(Verdict.PENDING)
     return Outcome(Verdict.ERROR, str(result.value()))
 

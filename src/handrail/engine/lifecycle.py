@@ -1,4 +1,4 @@
-"""Whether a run may start, go on, rest or end: the table of seven lifecycles × trigger.
+"""Whether a run may start, go on, rest or end: the table of seven lifecycles by trigger.
 
 Everything that changes a run's lifecycle goes through this table; a pair that is not in it is refused.
 """
@@ -35,9 +35,10 @@ TABLE: Final[Mapping[Lifecycle, Mapping[str, Lifecycle]]] = {
 }
 
 CONTROLS: Final = frozenset({PAUSE, RESUME, FAIL, ABANDON, DIVERGE})
-"""Triggers that act on the run as a whole; no workflow may use them, or `start` and `complete`, for its rows."""
+"""Triggers that act on the run as a whole."""
 
 RESERVED: Final = CONTROLS | {START, COMPLETE}
+"""Triggers that no row of a workflow may use."""
 
 NEEDS_REASON: Final = frozenset({FAIL, ABANDON, DIVERGE})
 

@@ -9,8 +9,6 @@ from handrail.engine.facts import Fact, Type, Value
 from handrail.engine.guards import Guard
 from handrail.engine.problems import Place
 
-NOTHING: Mapping[str, Value] = {}
-
 
 class Authority(StrEnum):
     """Where the state of a run lives: in the store, in the project's files, or in a commit description."""
@@ -40,7 +38,7 @@ class Who(StrEnum):
     SERVER = "server"
 
 
-# --- what a workflow is made of -------------------------------------------------------------------------------
+# what a workflow is made of
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,10 @@ class Brief:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A node of a workflow. A router has no stay; a terminal state ends the run; `attempts` 0 means no cap."""
+    """A node of a workflow. A router has no stay; a terminal state ends the run; `attempts` 0 means no cap.
+
+    `outputs` are the facts that guards may read from the output of a step here. `extra` is what a face reads.
+    """
 
     name: str
     place: Place
@@ -78,6 +79,7 @@ class State:
     terminal: bool = False
     attempts: int = 0
     brief: Brief | None = None
+    outputs: Mapping[str, Fact] = field(default_factory=dict)
     extra: Mapping[str, Value] = field(default_factory=dict)
 
 
@@ -129,7 +131,7 @@ Assigned: TypeAlias = Literal | Reference
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Write a file of the task folder: from a draft's text or a template; `if_absent` leaves one that is there."""
+    """Write a file of the task folder, from a draft or a template; `if_absent`: leave one that is there."""
 
     path: str
     source: str = ""
@@ -139,7 +141,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """Move files into a new folder; one that exists is never reused, a file that is missing is passed over."""
+    """Move files into a new folder: never into one that exists; a missing file is passed over."""
 
     paths: tuple[str, ...]
     to: str
@@ -189,7 +191,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that only sends a trigger: who says it, with which parameters; `reads` means no row handles it."""
+    """A tool that only sends a trigger: who says it, with what; one that `reads` has no rows."""
 
     name: str
     place: Place
@@ -234,7 +236,7 @@ class Workflow:
     texts: Mapping[str, Text] = field(default_factory=dict)
 
 
-# --- what a run is made of ------------------------------------------------------------------------------------
+# what a run is made of
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +276,7 @@ class Run:
     reason: str = ""
 
 
-# --- what a decision is made of -------------------------------------------------------------------------------
+# what a decision is made of
 
 
 @dataclass(frozen=True, slots=True)

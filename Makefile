@@ -1,0 +1,30 @@
+# Everything runs in .venv, which every target makes or brings up to date by itself.
+PYTHON_IN := .venv/bin/python
+READY := .venv/.ready
+
+.PHONY: help demo test lint format bench docs
+
+help: ## print these lines
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
+
+demo: $(READY) ## walk a workflow from start to end and say what happens
+	@.venv/bin/handrail demo
+
+test: $(READY) ## run every check, every test and the demo; print the minutes beside their budget
+	@$(PYTHON_IN) tools/test.py
+
+lint: $(READY) ## check style, types and who imports whom
+	@$(PYTHON_IN) tools/test.py lint types imports
+
+format: $(READY) ## format the code and mend what can be mended
+	@$(PYTHON_IN) -m ruff check --fix
+	@$(PYTHON_IN) -m ruff format
+
+bench: $(READY) ## print every measured figure beside its goal
+	@tools/bench
+
+docs: $(READY) ## write docs/reference/ anew
+	@$(PYTHON_IN) tools/docs.py
+
+$(READY): pyproject.toml constraints.txt tools/setup
+	@tools/setup

@@ -1,0 +1,162 @@
+"""Is this workflow sound? Every finding has a severity, a code, a place, and the shortest way to it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from handrail.engine.explore import leaving, shortest, targets
+from handrail.engine.facts import Provenance
+from handrail.engine.lifecycle import CONTINUE
+from handrail.engine.loops import cycles
+from handrail.engine.model import (
+    Reference,
+    Stay,
+    ToDerived,
+    ToVariable,
+    Transition,
+    Who,
+    Workflow,
+    Write,
+)
+from handrail.engine.problems import Problem, error, in_reading_order, warning
+from handrail.engine.rows import Rows
+
+FINDINGS = {
+    "constant-guard": "a guard says the same whatever the facts are",
+    "contradiction": "the guards of a row never hold together",
+    "dead-end": "a run that comes here can neither go on nor end",
+    "loop-without-cap": "the agent alone can go round for ever",
+    "router-loop": "routers can lead to each other in a circle",
+    "router-stuck": "a router can find no row that holds",
+    "shadowed-row": "a row never fires, because rows before it always do",
+    "unhandled-trigger": "no row waits for a trigger that can be sent",
+    "unreachable-state": "no row leads to a state",
+    "unset-variable": "a row goes to the state in a variable that nothing sets",
+    "unused-text": "no row says a text",
+    "unused-variable": "nothing reads a variable",
+}
+"""Every code `check` can give, and what it means."""
+
+
+def check(workflow: Workflow) -> tuple[Problem, ...]:
+    """Everything that is unsound in a workflow that loads, in reading order; nothing for a sound one."""
+    rows = Rows(workflow)
+    ways = shortest(workflow, rows.fires)
+    found = [
+        *rows.problems(),
+        *_unreachable(workflow, ways),
+        *_dead_ends(workflow, rows, ways),
+        *_unhandled(workflow, rows, ways),
+        *_uncapped(workflow, ways),
+        *_unused(workflow),
+    ]
+    return in_reading_order([_with_way(problem, workflow, ways) for problem in found])
+
+
+def _with_way(problem: Problem, workflow: Workflow, ways: Mapping[str, tuple[str, ...]]) -> Problem:
+    """The problem with the shortest way to the row or state it stands at, if it has none yet."""
+    if problem.path:
+        return problem
+    for row in workflow.rows:
+        if row.place == problem.place or any(g.place == problem.place for g in (*row.when, *row.accept)):
+            reached = [ways[state] for state in row.sources if state in ways]
+            return replace(problem, path=min(reached, key=len)) if reached else problem
+    for state in workflow.states.values():
+        if state.place == problem.place:
+            return replace(problem, path=ways.get(state.name, ()))
+    return problem
+
+
+def _unreachable(workflow: Workflow, ways: Mapping[str, tuple[str, ...]]) -> Iterator[Problem]:
+    for name, state in workflow.states.items():
+        if name not in ways:
+            leads = [row.id for row in workflow.rows if name in targets(workflow, row)]
+            why = f"only {', '.join(leads)} would lead there" if leads else "no row leads there"
+            message = f"state `{name}` cannot be reached: {why}"
+            yield warning("unreachable-state", state.place, message, "add a row that leads there, or drop it")
+
+
+def _dead_ends(workflow: Workflow, rows: Rows, ways: Mapping[str, tuple[str, ...]]) -> Iterator[Problem]:
+    if workflow.derive:
+        return
+    outgoing = leaving(workflow)
+    for name, state in workflow.states.items():
+        if state.terminal or state.router:
+            continue
+        out = {t for row in outgoing[name] if rows.fires(row, name) for t in targets(workflow, row)}
+        if not out - {name}:
+            message = f"state `{name}` has no way out and is not terminal"
+            repair = "add a row that leaves it, or write `terminal: true`"
+            yield error("dead-end", state.place, message, repair, ways.get(name, ()))
+
+
+def _unhandled(workflow: Workflow, rows: Rows, ways: Mapping[str, tuple[str, ...]]) -> Iterator[Problem]:
+    handled = {
+        row.trigger
+        for row in workflow.rows
+        for state in row.sources
+        if state in ways and rows.fires(row, state)
+    }
+    for name, tool in workflow.tools.items():
+        if not tool.reads and name not in handled:
+            message = f"no row of a state that can be reached waits for `{name}`"
+            yield warning("unhandled-trigger", tool.place, message, "add a row, or `reads: true`")
+    for name, state in workflow.states.items():
+        if state.brief is not None and (name, CONTINUE) not in workflow.index:
+            message = f"state `{name}` asks for an output, and no row waits for `{CONTINUE}`"
+            yield warning("unhandled-trigger", state.place, message, f"add a row with `trigger: {CONTINUE}`")
+
+
+def _uncapped(workflow: Workflow, ways: Mapping[str, tuple[str, ...]]) -> Iterator[Problem]:
+    """Loops that the agent's word alone keeps going: no fact of the world, no person and no cap in them."""
+    edges = [
+        (source, target, row)
+        for row in workflow.rows
+        if not _bounded(workflow, row)
+        for target in targets(workflow, row)
+        if not workflow.states[target].attempts
+        for source in row.sources
+        if source in ways
+    ]
+    for loop in cycles(edges):
+        start, _, first = loop[0]
+        message = f"nothing ends the loop {' → '.join(source for source, _, _ in loop)} → {start}"
+        way = (*ways[start], *(row.id for _, _, row in loop))
+        repair = "give one of its states `attempts:`, or a row of it a guard over a fact"
+        yield warning("loop-without-cap", first.place, message, repair, way)
+
+
+def _bounded(workflow: Workflow, row: Transition) -> bool:
+    tool = workflow.tools.get(row.trigger or "")
+    facts = (fact for guard in (*row.when, *row.accept) for fact in guard.facts)
+    real = any(fact.provenance is not Provenance.CLAIMED and fact.name != "run.state" for fact in facts)
+    return real or (tool is not None and tool.who is Who.PERSON) or isinstance(row.to, Stay | ToDerived)
+
+
+def _unused(workflow: Workflow) -> Iterator[Problem]:
+    said = {text for row in workflow.rows for text in (row.say, row.refuse)}
+    said |= {e.template for row in workflow.rows for e in row.do if isinstance(e, Write)}
+    for name, text in workflow.texts.items():
+        if name not in said:
+            yield warning("unused-text", text.place, f"no row says the text `{name}`", "say it, or drop it")
+    read = set(_read(workflow))
+    gone_to = {row.to.name for row in workflow.rows if isinstance(row.to, ToVariable)}
+    set_ = {name for row in workflow.rows for name, _ in row.set}
+    for name, variable in workflow.vars.items():
+        if name not in read | gone_to:
+            message = f"nothing reads the variable `{name}`"
+            yield warning("unused-variable", variable.place, message, "read it, or drop it")
+        elif name in gone_to and name not in set_ and variable.default is None:
+            message = f"a row goes to the state in `{name}`, and no row sets it"
+            yield warning("unset-variable", variable.place, message, "set it, or name a state")
+
+
+def _read(workflow: Workflow) -> Iterator[str]:
+    """The variables that guards, texts and assignments read."""
+    for row in workflow.rows:
+        names = [fact.name for guard in (*row.when, *row.accept) for fact in guard.facts]
+        names += [assigned.fact for _, assigned in row.set if isinstance(assigned, Reference)]
+        names += [name for text in (row.say, row.refuse) if text for name in workflow.texts[text].names]
+        for effect in row.do:
+            if isinstance(effect, Write) and effect.template:
+                names += workflow.texts[effect.template].names
+        yield from (row.scope + n.removeprefix("run.vars.") for n in names if n.startswith("run.vars."))

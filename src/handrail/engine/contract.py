@@ -1,0 +1,183 @@
+"""Is this step output what the step asked for? The common form, then what the step's contract adds."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+import jsonschema_rs
+
+from handrail.engine.facts import Fact, Kind, Provenance, Type, Value
+from handrail.engine.model import Contract
+
+_ARTIFACT_FIELDS = ("type", "title", "content")
+_COMMON = ("summary", "artifacts", "references", "confidence", "decisions", "findings", "blockers")
+_KINDS = {"boolean": Kind.BOOL, "integer": Kind.INT, "number": Kind.FLOAT, "string": Kind.STRING}
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One way in which an output breaks its contract: the path of the value, and what is wrong with it."""
+
+    path: str
+    message: str
+
+
+def violations(contract: Contract, output: Mapping[str, Value]) -> tuple[Violation, ...]:
+    """Every way in which this output breaks the common form or the contract; none if it is good."""
+    found = [*_unknown(contract, output), *_common(output)]
+    if not found:
+        found += _demands(contract, output)
+    if contract.schema is not None:
+        found += _against(contract.schema, output)
+    return tuple(dict.fromkeys(found))
+
+
+def schema_problem(schema: Mapping[str, Value]) -> str:
+    """Why this is no JSON Schema that can be used here, or an empty string."""
+    try:
+        _validator(schema)
+    except jsonschema_rs.ValidationError as refusal:
+        return refusal.message
+    return ""
+
+
+def output_facts(contract: Contract) -> dict[str, Fact]:
+    """The facts `output.*` that guards of a state with this contract may name."""
+    facts = {fact.name: fact for fact in COMMON_FACTS}
+    properties = (contract.schema or {}).get("properties")
+    required = (contract.schema or {}).get("required")
+    for name, schema in properties.items() if isinstance(properties, Mapping) else ():
+        if name not in _COMMON and isinstance(schema, Mapping):
+            optional = not (isinstance(required, list) and name in required)
+            facts[f"output.{name}"] = _declared(name, schema, optional=optional)
+    return facts
+
+
+def output_values(facts: Mapping[str, Fact], output: Mapping[str, Value]) -> dict[str, Value]:
+    """What each of these facts is in an output that keeps the contract."""
+    return {name: _read(fact, output.get(name.removeprefix("output."))) for name, fact in facts.items()}
+
+
+def _read(fact: Fact, value: Value) -> Value:
+    if fact.name == "output.artifacts" and isinstance(value, list):
+        return [artifact["type"] for artifact in value]
+    if value is None and fact.type == _LIST:
+        return []
+    if fact.type.kind is Kind.FLOAT and isinstance(value, int):
+        return float(value)
+    return value
+
+
+def _declared(name: str, schema: Mapping[str, Value], *, optional: bool) -> Fact:
+    choices = schema.get("enum")
+    strings = isinstance(choices, list) and all(isinstance(choice, str) for choice in choices)
+    kind = Kind.STRING if strings else _KINDS.get(str(schema.get("type")), Kind.JSON)
+    domain: tuple[Value, ...] = tuple(choices) if isinstance(choices, list) and strings else ()
+    if kind is Kind.BOOL:
+        domain = (True, False)
+    closed = bool(domain)
+    if closed and optional:
+        domain = (*domain, None)
+    about = str(schema.get("description", f"`{name}` of the step output"))
+    return Fact(f"output.{name}", Type(kind, optional), Provenance.CLAIMED, about, domain, closed)
+
+
+_LIST = Type(Kind.STRINGS)
+COMMON_FACTS = (
+    Fact("output.summary", Type(Kind.STRING), Provenance.CLAIMED, "what was done, in the agent's words"),
+    Fact("output.artifacts", _LIST, Provenance.CLAIMED, "the types of the artifacts handed in"),
+    Fact("output.references", _LIST, Provenance.CLAIMED, "what the agent points to"),
+    Fact(
+        "output.confidence",
+        Type(Kind.FLOAT),
+        Provenance.CLAIMED,
+        "how sure the agent is, 0 to 1",
+        domain=(0.0, 0.5, 1.0),
+    ),
+    Fact("output.decisions", Type(Kind.JSON), Provenance.CLAIMED, "the decisions taken, null if none given"),
+    Fact("output.findings", Type(Kind.JSON), Provenance.CLAIMED, "the findings, null if none given"),
+    Fact("output.blockers", _LIST, Provenance.CLAIMED, "what keeps the agent from going on"),
+)
+"""The facts of every step output, whatever the contract adds."""
+
+
+def _unknown(contract: Contract, output: Mapping[str, Value]) -> Iterator[Violation]:
+    properties = (contract.schema or {}).get("properties")
+    known = {*_COMMON, *(properties if isinstance(properties, Mapping) else ())}
+    for name in sorted(output.keys() - known):
+        yield Violation(name, f"is no field of this output; known are {', '.join(sorted(known))}")
+
+
+def _common(output: Mapping[str, Value]) -> Iterator[Violation]:
+    summary = output.get("summary")
+    if not (isinstance(summary, str) and summary.strip()):
+        yield Violation("summary", "must be a text that is not empty")
+    confidence = output.get("confidence")
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 <= confidence <= 1:
+        yield Violation("confidence", "must be a number from 0 to 1")
+    yield from _texts(output, "references")
+    if output.get("blockers") is not None:
+        yield from _texts(output, "blockers")
+    for name in ("decisions", "findings"):
+        if not isinstance(output.get(name), list | None):
+            yield Violation(name, "must be a list where it is given")
+    artifacts = output.get("artifacts")
+    if not isinstance(artifacts, list):
+        yield Violation("artifacts", "must be a list; an empty one if there is nothing to hand in")
+        return
+    for number, artifact in enumerate(artifacts):
+        yield from _artifact(f"artifacts[{number}]", artifact)
+
+
+def _texts(output: Mapping[str, Value], name: str) -> Iterator[Violation]:
+    items = output.get(name)
+    if not (isinstance(items, list) and all(isinstance(item, str) for item in items)):
+        yield Violation(name, "must be a list of texts; an empty one if there are none")
+
+
+def _artifact(path: str, artifact: Value) -> Iterator[Violation]:
+    if not isinstance(artifact, Mapping):
+        yield Violation(path, "must be an object with type, title and content")
+        return
+    for name in _ARTIFACT_FIELDS:
+        if not (isinstance(artifact.get(name), str) and artifact[name]):
+            yield Violation(f"{path}.{name}", "must be a text that is not empty")
+    if not isinstance(artifact.get("description"), str | None):
+        yield Violation(f"{path}.description", "must be a text where it is given")
+    for name in sorted(artifact.keys() - {*_ARTIFACT_FIELDS, "description"}):
+        yield Violation(f"{path}.{name}", "is no field of an artifact: type, title, content, description")
+
+
+def _demands(contract: Contract, output: Mapping[str, Value]) -> Iterator[Violation]:
+    """What the contract adds to an output of the common form."""
+    values = output_values({fact.name: fact for fact in COMMON_FACTS}, output)
+    given, confidence, blockers = (values[f"output.{n}"] for n in ("artifacts", "confidence", "blockers"))
+    for kind in contract.artifacts:
+        if isinstance(given, list) and kind not in given:
+            seen = ", ".join(given) or "none"
+            yield Violation("artifacts", f"must hold one of type `{kind}`; types handed in: {seen}")
+    if isinstance(confidence, float) and confidence < contract.min_confidence:
+        yield Violation("confidence", f"must be at least {contract.min_confidence}; it is {confidence}")
+    if contract.no_blockers and blockers:
+        yield Violation("blockers", "must be empty: clear them before going on, or have the run paused")
+
+
+def _against(schema: Mapping[str, Value], output: Mapping[str, Value]) -> Iterator[Violation]:
+    for fault in _validator(schema).iter_errors(dict(output)):
+        yield Violation(_path(fault.instance_path), fault.message)
+
+
+def _path(parts: list[str | int]) -> str:
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+    return text.removeprefix(".") or "output"
+
+
+def _validator(schema: Mapping[str, Value]) -> jsonschema_rs.Draft202012Validator:
+    """The validator of a schema: its patterns cannot hang, and it fetches nothing."""
+    return jsonschema_rs.Draft202012Validator(
+        dict(schema), retriever=_no_retrieval, pattern_options=jsonschema_rs.RegexOptions()
+    )
+
+
+def _no_retrieval(uri: str) -> NoReturn:
+    raise ValueError(f"`{uri}`: a schema may only refer to itself")

@@ -1,0 +1,138 @@
+"""The decision: what an event does to a run, given the facts. Start here to follow one.
+
+`decide` asks, in this order: does the lifecycle allow it, which step is meant, is a row open (`when`), is
+what came with the event good, which row takes it (`accept`), and where does that row lead (`walk`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from handrail.engine import lifecycle
+from handrail.engine.choose import possible
+from handrail.engine.contract import violations
+from handrail.engine.facts import Value
+from handrail.engine.known import mismatches
+from handrail.engine.model import (
+    Accepted,
+    Decision,
+    Event,
+    Lifecycle,
+    Option,
+    Refused,
+    Run,
+    Seen,
+    Step,
+    Variable,
+    Who,
+    Workflow,
+)
+from handrail.engine.options import here, options
+from handrail.engine.refusals import unmet
+from handrail.engine.walk import World, enter, walk
+
+
+def decide(workflow: Workflow, run: Run, event: Event, facts: Mapping[str, Value]) -> Decision:
+    """What this event does to this run. `facts` are those of the world; the engine adds what it knows itself.
+
+    Pure and total: the same arguments give the same decision, and a refusal leaves the run as it was.
+    """
+    world = World(workflow, event, facts)
+    after = lifecycle.after(run.lifecycle, _kind(event.trigger))
+    if after is None:
+        return _not_running(run, event)
+    if event.trigger == lifecycle.START:
+        return _start(world, run)
+    if event.trigger in lifecycle.CONTROLS:
+        return _control(run, event, after)
+    step = _step(world, run)
+    decision = step if isinstance(step, Refused) else _on_trigger(world, run, step)
+    return (
+        replace(decision, next=options(workflow, run, facts)) if isinstance(decision, Refused) else decision
+    )
+
+
+def _kind(trigger: str) -> str:
+    return trigger if trigger in lifecycle.RESERVED else lifecycle.CONTINUE
+
+
+def _not_running(run: Run, event: Event) -> Refused:
+    wanted = [str(state) for state, row in lifecycle.TABLE.items() if _kind(event.trigger) in row]
+    allowed = (trigger for trigger in lifecycle.TABLE[run.lifecycle] if trigger in lifecycle.CONTROLS)
+    return Refused(
+        "not_running",
+        "lifecycle",
+        (Seen("run.lifecycle", str(run.lifecycle)),),
+        (f"run.lifecycle = {' or '.join(wanted)}",),
+        tuple(Option(trigger, Who.PERSON) for trigger in allowed),
+    )
+
+
+def _start(world: World, run: Run) -> Decision:
+    workflow, given = world.workflow, world.event.payload
+    refused = _arguments(world, lifecycle.START, workflow.inputs)
+    if refused is not None:
+        return refused
+    started = replace(
+        run,
+        lifecycle=Lifecycle.RUNNING,
+        inputs={name: given.get(name, declared.default) for name, declared in workflow.inputs.items()},
+        vars={name: declared.default for name, declared in workflow.vars.items()},
+    )
+    return Accepted(started) if workflow.derive else enter(world, started)
+
+
+def _control(run: Run, event: Event, after: Lifecycle) -> Decision:
+    if event.trigger in lifecycle.NEEDS_REASON and not event.note.strip():
+        return Refused(
+            "reason", event.trigger, (Seen("event.note", event.note),), ("a reason as event.note",)
+        )
+    open_ = () if lifecycle.terminal(after) else run.open
+    return Accepted(replace(run, lifecycle=after, open=open_, reason=event.note))
+
+
+def _step(world: World, run: Run) -> Step | Refused:
+    """The step the event is for."""
+    wanted = world.event.step
+    steps = [step for step in here(world.workflow, run, world.facts) if wanted in {None, step.number}]
+    if len(steps) != 1:
+        numbers = ", ".join(str(step.number) for step in run.open)
+        return Refused("which_step", "open steps", (Seen("event.step", wanted),), (f"one of {numbers}",))
+    if steps[0].state not in world.workflow.states:
+        known = (f"a state of `{world.workflow.name}`",)
+        return Refused("unknown_state", "states", (Seen("run.state", steps[0].state),), known)
+    return steps[0]
+
+
+def _on_trigger(world: World, run: Run, step: Step) -> Decision:
+    rows = world.workflow.index.get((step.state, world.event.trigger), ())
+    if not rows:
+        seen = (Seen("run.state", step.state), Seen("event.trigger", world.event.trigger))
+        return Refused("no_row", step.state, seen, ("a trigger that is open here",))
+    facts = world.seen_by(run, step, payload=False)
+    candidates, closed = possible(rows, facts)
+    if not candidates:
+        return unmet("not_now", closed, facts)
+    return _payload(world, step) or walk(world, run, step)
+
+
+def _payload(world: World, step: Step) -> Refused | None:
+    """Why what came with the event cannot be used, before any row looks at it."""
+    trigger, given = world.event.trigger, world.event.payload
+    if trigger in world.workflow.tools:
+        return _arguments(world, trigger, world.workflow.tools[trigger].params)
+    brief = world.workflow.states[step.state].brief
+    if trigger != lifecycle.CONTINUE or brief is None:
+        return None
+    found = violations(brief.contract, given)
+    if not found:
+        return None
+    seen = tuple(Seen(f"output.{v.path}", given.get(v.path)) for v in found if v.path in given)
+    return Refused("contract", step.state, seen, tuple(f"{v.path} {v.message}" for v in found))
+
+
+def _arguments(world: World, rule: str, declared: Mapping[str, Variable]) -> Refused | None:
+    wrong = tuple(mismatches(declared, world.event.payload, world.workflow.states))
+    if not wrong:
+        return None
+    seen = tuple(Seen(name, value) for name, value, _ in wrong)
+    return Refused("arguments", rule, seen, tuple(f"{name}: {needed}" for name, _, needed in wrong))

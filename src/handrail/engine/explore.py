@@ -1,0 +1,129 @@
+"""Questions about a workflow that need no run: what a decision must know, and which ways there are."""
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from handrail.engine.domains import held
+from handrail.engine.model import (
+    Archive,
+    Describe,
+    Effect,
+    Move,
+    Reference,
+    ToState,
+    ToVariable,
+    Transition,
+    Workflow,
+    Write,
+)
+
+_IN_PATH = re.compile(r"\{([^{}]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What must be read before a decision: facts, and drafts as (name, kind)."""
+
+    facts: frozenset[str]
+    drafts: frozenset[tuple[str, str]]
+
+
+def needs(workflow: Workflow, state: str, trigger: str | None = None) -> Needs:
+    """What the rows of a state name, on one trigger or on all, and those of the routers they lead to."""
+    rows = [row for row in leaving(workflow)[state] if trigger is None or row.trigger == trigger]
+    seen: set[str] = set()
+    todo = [target for row in rows for target in targets(workflow, row)]
+    while todo:
+        name = todo.pop()
+        if workflow.states[name].router and name not in seen:
+            seen.add(name)
+            behind = workflow.index.get((name, None), ())
+            rows += behind
+            todo += [target for row in behind for target in targets(workflow, row)]
+    named = {name for row in rows for name in _named(workflow, row)}
+    derived = {workflow.derive} if workflow.derive else set()
+    return Needs(
+        frozenset(name for name in named if name in workflow.facts and not name.startswith("run.")) | derived,
+        frozenset(draft for row in rows for draft in row.drafts),
+    )
+
+
+def targets(workflow: Workflow, row: Transition) -> tuple[str, ...]:
+    """The states a row can lead to; none if it stays or refuses, or if where it leads is derived."""
+    match row.to:
+        case _ if row.refuse:
+            return ()
+        case ToState(name):
+            return (name,)
+        case ToVariable(name):
+            return tuple(state for state in held(workflow, name) if state is not None)
+        case _:
+            return ()
+
+
+def shortest(
+    workflow: Workflow, fires: Callable[[Transition, str], bool] = lambda _row, _state: True
+) -> Mapping[str, tuple[str, ...]]:
+    """The shortest way to each state that can be reached, as row ids, over the rows that can fire there."""
+    roots = list(workflow.states) if workflow.derive else [workflow.initial]
+    ways: dict[str, tuple[str, ...]] = dict.fromkeys(roots, ())
+    rows = leaving(workflow)
+    queue = deque(roots)
+    while queue:
+        state = queue.popleft()
+        for row in rows[state]:
+            for target in targets(workflow, row) if fires(row, state) else ():
+                if target not in ways:
+                    ways[target] = (*ways[state], row.id)
+                    queue.append(target)
+    return ways
+
+
+def paths(workflow: Workflow) -> Iterator[tuple[Move, ...]]:
+    """Every way from the first state to an end that takes no row twice from the same state, lazily."""
+    rows = leaving(workflow)
+    stack: list[tuple[str, tuple[Move, ...]]] = [(workflow.initial, ())]
+    while stack:
+        state, way = stack.pop()
+        moves = [Move(row.id, state, target) for row in rows[state] for target in targets(workflow, row)]
+        onward = [move for move in moves if move not in way]
+        if not onward:
+            yield way
+        stack += [(move.target, (*way, move)) for move in reversed(onward)]
+
+
+def leaving(workflow: Workflow) -> Mapping[str, tuple[Transition, ...]]:
+    """The rows of each state, whatever their trigger."""
+    found: dict[str, list[Transition]] = {name: [] for name in workflow.states}
+    for (state, _), rows in workflow.index.items():
+        found[state] += rows
+    return {state: tuple(rows) for state, rows in found.items()}
+
+
+def path_names(path: str) -> tuple[str, ...]:
+    """The names that stand in braces in the path of an effect."""
+    return tuple(_IN_PATH.findall(path))
+
+
+def _named(workflow: Workflow, row: Transition) -> Iterator[str]:
+    """Every name a row uses: in guards, in what it sets, in the texts it says and the files it writes."""
+    for guard in (*row.when, *row.accept):
+        yield from (fact.name for fact in guard.facts)
+    yield from (assigned.fact for _, assigned in row.set if isinstance(assigned, Reference))
+    for effect in row.do:
+        yield from (name for path in _paths(effect) for name in path_names(path))
+    templates = [effect.template for effect in row.do if isinstance(effect, Write)]
+    for text in (row.say, row.refuse, *templates):
+        yield from workflow.texts[text].names if text else ()
+
+
+def _paths(effect: Effect) -> tuple[str, ...]:
+    match effect:
+        case Write(path):
+            return (path,)
+        case Archive(paths, to):
+            return (*paths, to)
+        case Describe():
+            return ()

@@ -1,0 +1,80 @@
+"""What the engine knows without looking at the world: the run it holds and the event that arrived."""
+
+from collections.abc import Iterator, Mapping
+
+from handrail.engine.contract import output_values
+from handrail.engine.facts import Fact, Kind, Provenance, Type, Value, fits
+from handrail.engine.lifecycle import CONTINUE
+from handrail.engine.model import Event, Run, State, Step, Variable, Who, Workflow
+
+RUN_FACTS = (
+    Fact("run.state", Type(Kind.STATE), Provenance.MEASURED, "the state the run is in"),
+    Fact(
+        "run.attempts",
+        Type(Kind.INT),
+        Provenance.MEASURED,
+        "how often this run has opened a step in this state, the current one included",
+        domain=(1, 2),
+    ),
+    Fact("run.open", Type(Kind.INT), Provenance.MEASURED, "how many of its steps are open", domain=(1, 2)),
+)
+EVENT_FACTS = (
+    Fact(
+        "event.by",
+        Type(Kind.STRING),
+        Provenance.MEASURED,
+        "who sent the event",
+        domain=tuple(str(who) for who in Who),
+        closed=True,
+    ),
+    Fact("event.note", Type(Kind.STRING), Provenance.CLAIMED, "the note that came with the event, or empty"),
+)
+
+
+def known(workflow: Workflow, run: Run, step: Step, event: Event, scope: str) -> dict[str, Value]:
+    """The facts `run.*`, `event.by` and `event.note`, as rows of this scope name them."""
+    facts: dict[str, Value] = {
+        "run.state": step.state.removeprefix(scope),
+        "run.attempts": step.attempt,
+        "run.open": len(run.open),
+        "event.by": str(event.by),
+        "event.note": event.note,
+    }
+    for name, variable in workflow.vars.items():
+        if name.startswith(scope) and "/" not in name.removeprefix(scope):
+            facts[f"run.vars.{name.removeprefix(scope)}"] = _relative(variable, run.vars.get(name), scope)
+    for name in workflow.inputs:
+        facts[f"run.inputs.{name}"] = run.inputs.get(name)
+    return facts
+
+
+def claimed(workflow: Workflow, state: str, event: Event) -> dict[str, Value]:
+    """The facts `output.*` and `event.*` that came with an event whose payload has been found good."""
+    if event.trigger == CONTINUE:
+        return output_values(workflow.states[state].outputs, event.payload)
+    if event.trigger in workflow.tools:
+        params = workflow.tools[event.trigger].params
+        return {f"event.{name}": event.payload.get(name, param.default) for name, param in params.items()}
+    return {}
+
+
+def _relative(variable: Variable, value: Value, scope: str) -> Value:
+    if variable.type.kind is Kind.STATE and isinstance(value, str):
+        return value.removeprefix(scope)
+    return value
+
+
+def mismatches(
+    declared: Mapping[str, Variable], given: Mapping[str, Value], states: Mapping[str, State]
+) -> Iterator[tuple[str, Value, str]]:
+    """Each value that is unknown, missing or of the wrong type: its name, what was seen, what is needed."""
+    for name in sorted(given.keys() - declared.keys()):
+        yield name, given[name], f"one of {', '.join(sorted(declared)) or 'no names at all'}"
+    for name, variable in declared.items():
+        value = given.get(name, variable.default)
+        if value is None and not variable.required:
+            continue
+        if variable.choices and value not in variable.choices:
+            yield name, value, " or ".join(str(choice) for choice in variable.choices)
+        elif not fits(value, variable.type, states):
+            yield name, value, f"a value of type {variable.type}"

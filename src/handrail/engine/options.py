@@ -1,0 +1,50 @@
+"""What may be called now: the triggers that would not be refused, told without a payload."""
+
+from collections.abc import Mapping
+
+from handrail.engine.choose import Tried, possible
+from handrail.engine.facts import Value
+from handrail.engine.guards import Verdict
+from handrail.engine.lifecycle import CONTINUE, after
+from handrail.engine.model import Event, Option, Run, Step, Who, Workflow
+from handrail.engine.walk import World
+
+
+def options(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[Option, ...]:
+    """The triggers open to a run, over all its open steps, in the order of the workflow's rows.
+
+    A trigger is open if a row of it neither fails nor refuses before it looks at what comes with the event.
+    """
+    if after(run.lifecycle, CONTINUE) is None:
+        return ()
+    found = {}
+    for step in here(workflow, run, facts):
+        for state, trigger in workflow.index:
+            if state == step.state and trigger is not None and _open(workflow, run, step, trigger, facts):
+                tool = workflow.tools.get(trigger)
+                found[trigger] = Option(trigger, tool.who if tool else Who.AGENT)
+    return tuple(found.values())
+
+
+def here(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[Step, ...]:
+    """The open steps; where the state is derived, one that exists for this question only."""
+    if workflow.derive:
+        return (Step(0, str(facts.get(workflow.derive)), 1),)
+    return run.open
+
+
+def _open(workflow: Workflow, run: Run, step: Step, trigger: str, facts: Mapping[str, Value]) -> bool:
+    world = World(workflow, Event(trigger), facts)
+    candidates, _ = possible(workflow.index[step.state, trigger], world.seen_by(run, step, payload=False))
+    for tried in candidates:
+        if tried.verdict is Verdict.ERROR:
+            return False
+        if not _refuses(tried):
+            return True
+        if not tried.row.accept:
+            return False
+    return False
+
+
+def _refuses(tried: Tried) -> bool:
+    return bool(tried.row.refuse) and tried.verdict is Verdict.HOLDS

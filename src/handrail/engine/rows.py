@@ -1,0 +1,141 @@
+"""Which rows can ever be taken: found by trying the facts' domains."""
+
+from collections.abc import Iterator, Sequence
+
+from handrail.engine.domains import Domains
+from handrail.engine.explore import targets
+from handrail.engine.model import Transition, Workflow
+from handrail.engine.problems import Problem, error, warning
+from handrail.engine.satisfy import Answer, Line, Search
+
+
+class Rows:
+    """The rows of a workflow, asked whether they can fire."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        self.workflow = workflow
+        self._search = Search(Domains(workflow))
+        self._fires: dict[tuple[str, str], bool] = {}
+        for (state, _), rows in self.workflow.index.items():
+            for number, row in enumerate(rows):
+                before = [self._lines(other, state) for other in rows[:number]]
+                answer = self._search.possible(self._lines(row, state), before)
+                self._fires[row.id, state] = answer is not Answer.NO
+
+    def fires(self, row: Transition, state: str) -> bool:
+        """False if in this state an earlier row, or the row's own guards, always prevent it."""
+        return self._fires[row.id, state]
+
+    def problems(self) -> Iterator[Problem]:
+        """Constant guards, rows that never fire, routers without a way or in a circle."""
+        for row in self.workflow.rows:
+            constant = list(self._constant(row))
+            yield from constant
+            if not constant:
+                yield from self._never(row)
+        for name, state in self.workflow.states.items():
+            if state.router:
+                yield from self._stuck(name)
+        yield from self._circles()
+
+    def _lines(self, row: Transition, state: str) -> list[Line]:
+        fixed = {"run.state": state.removeprefix(row.scope)}
+        return [Line(guard, fixed, row.scope) for guard in (*row.when, *row.accept)]
+
+    def _constant(self, row: Transition) -> Iterator[Problem]:
+        for number, guard in enumerate((*row.when, *row.accept)):
+            answers = set()
+            for state in row.sources:
+                line = self._lines(row, state)[number]
+                answers.add((self._search.possible([line]), self._search.possible([], [[line]])))
+                if self._search.free([line]):
+                    answers.add((Answer.UNKNOWN, Answer.UNKNOWN))
+            if all(holds is Answer.NO for holds, _ in answers):
+                message = f"row `{row.id}`: `{guard.text}` never holds"
+                yield warning(
+                    "constant-guard", guard.place, message, "compare with a value the fact can have"
+                )
+            elif all(fails is Answer.NO for _, fails in answers):
+                message = f"row `{row.id}`: `{guard.text}` always holds"
+                yield warning("constant-guard", guard.place, message, "leave it out")
+
+    def _never(self, row: Transition) -> Iterator[Problem]:
+        if not row.sources or any(self.fires(row, state) for state in row.sources):
+            return
+        if all(self._search.possible(self._lines(row, s)) is Answer.NO for s in row.sources):
+            message = f"row `{row.id}` never fires: its guards never hold together"
+            yield warning("contradiction", row.place, message, "drop one of them, or the row")
+            return
+        state = row.sources[0]
+        before = self._before(row, state)
+        message = f"row `{row.id}` never fires: before it, {_listed(before)} always takes its place"
+        yield warning("shadowed-row", row.place, message, "move it up, or narrow what stands before it")
+
+    def _before(self, row: Transition, state: str) -> list[str]:
+        """The fewest rows before this one that take its place, where one is enough; otherwise all of them."""
+        rows = self.workflow.index[state, row.trigger]
+        earlier = rows[: rows.index(row)]
+        for other in earlier:
+            if self._search.possible(self._lines(row, state), [self._lines(other, state)]) is Answer.NO:
+                return [other.id]
+        return [other.id for other in earlier]
+
+    def _stuck(self, router: str) -> Iterator[Problem]:
+        rows = self.workflow.index.get((router, None), ())
+        lines = [self._lines(row, router) for row in rows]
+        if any(self._search.free(those) for those in lines):
+            return
+        if self._search.possible([], lines) is Answer.YES:
+            message = f"router `{router}` can find no row that holds"
+            place = self.workflow.states[router].place
+            yield error("router-stuck", place, message, "add a last row without `when`")
+
+    def _circles(self) -> Iterator[Problem]:
+        """Routers that can lead back to themselves within one turn, each circle once."""
+        reported: set[frozenset[str]] = set()
+        for name, state in self.workflow.states.items():
+            if not state.router:
+                continue
+            for way in self._round(name):
+                circle = frozenset(source for source, _ in way)
+                if circle not in reported:
+                    reported.add(circle)
+                    ids = " → ".join(source for source, _ in way)
+                    message = f"routers can go round in one turn: {ids} → {name}"
+                    rows = tuple(row.id for _, row in way)
+                    yield error("router-loop", state.place, message, "let one of them lead to a state", rows)
+
+    def _round(self, start: str) -> Iterator[tuple[tuple[str, Transition], ...]]:
+        """The ways from a router through routers back to it that can be walked with one set of facts."""
+        stack: list[tuple[str, tuple[tuple[str, Transition], ...]]] = [(start, ())]
+        budget = 1000
+        while stack and budget:
+            budget -= 1
+            here, way = stack.pop()
+            for row in self.workflow.index.get((here, None), ()):
+                for target in targets(self.workflow, row):
+                    longer = (*way, (here, row))
+                    if not self.workflow.states[target].router or not self._walkable(longer):
+                        continue
+                    if target == start:
+                        yield longer
+                    elif all(target != source for source, _ in longer):
+                        stack.append((target, longer))
+
+    def _walkable(self, way: Sequence[tuple[str, Transition]]) -> bool:
+        must: list[Line] = []
+        must_not: list[list[Line]] = []
+        for source, row in way:
+            rows = self.workflow.index[source, None]
+            must += self._lines(row, source)
+            must_not += [self._lines(other, source) for other in rows[: rows.index(row)]]
+        changed = {name for _, row in way for name, _ in row.set}
+        read = {f"{line.scope}{f.name}" for line in must for f in line.guard.facts}
+        if any(name.replace("run.vars.", "") in changed for name in read):
+            return False
+        return self._search.possible(must, must_not) is Answer.YES
+
+
+def _listed(names: Sequence[str]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"one of {', '.join(quoted)}"

@@ -1,0 +1,183 @@
+"""Where a row leads: through routers, at once, to the state where the run stays."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from handrail.engine.choose import Broken, Chosen, FactsOf, Undecided, Unmet, choose, possible
+from handrail.engine.facts import Value
+from handrail.engine.known import claimed, known
+from handrail.engine.model import (
+    Accepted,
+    Decision,
+    Effect,
+    Event,
+    Lifecycle,
+    Literal,
+    Move,
+    Refused,
+    Run,
+    Seen,
+    Stay,
+    Step,
+    ToDerived,
+    ToState,
+    ToVariable,
+    Transition,
+    Waiting,
+    Workflow,
+)
+from handrail.engine.refusals import broken, said, unmet
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What a decision is made on; the same from its first row to its last."""
+
+    workflow: Workflow
+    event: Event
+    facts: Mapping[str, Value]
+
+    def seen_by(self, run: Run, step: Step, *, payload: bool) -> FactsOf:
+        """The facts as each scope names them; what came with the event only once it is found good."""
+        brought = claimed(self.workflow, step.state, self.event) if payload else {}
+        views: dict[str, Mapping[str, Value]] = {}
+
+        def facts(scope: str) -> Mapping[str, Value]:
+            if scope not in views:
+                own = known(self.workflow, run, step, self.event, scope)
+                views[scope] = {**self.facts, **brought, **own}
+            return views[scope]
+
+        return facts
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """The way so far, and the run as it leaves it."""
+
+    origin: Run
+    step: Step
+    run: Run
+    moves: tuple[Move, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    says: tuple[str, ...] = ()
+
+
+def walk(world: World, run: Run, step: Step) -> Decision:
+    """What the event does to the run in this step; its payload has been found good."""
+    rows = world.workflow.index[step.state, world.event.trigger]
+    return _take(world, Trail(run, step, run), step, rows, "not_accepted")
+
+
+def enter(world: World, run: Run) -> Decision:
+    """The run in the first state of the workflow, or where a router there leads."""
+    nowhere = Step(0, world.workflow.initial, 0)
+    return _arrive(world, Trail(run, nowhere, run), world.workflow.initial)
+
+
+def _take(world: World, trail: Trail, here: Step, rows: tuple[Transition, ...], otherwise: str) -> Decision:
+    facts = world.seen_by(trail.run, here, payload=True)
+    candidates, closed = possible(rows, facts)
+    spent = [tried for tried in candidates if _capped(world, trail, here, tried.row, facts)]
+    choice = choose([tried for tried in candidates if tried not in spent], facts)
+    match choice:
+        case Chosen(row):
+            return _go(world, trail, here, row, facts)
+        case Undecided(row, awaited):
+            return _wait(world, trail, row, awaited)
+        case Broken():
+            return broken(choice, facts)
+        case Unmet(failed):
+            if isinstance(ended := choose(spent, facts), Chosen):
+                return _give_up(trail, ended.row)
+            return unmet(otherwise, failed or closed, facts)
+
+
+def _go(world: World, trail: Trail, here: Step, row: Transition, facts: FactsOf) -> Decision:
+    if row.refuse:
+        return said(row, facts)
+    view = facts(row.scope)
+    target = _target(trail.run, here, row, view)
+    if target not in world.workflow.states:
+        return Refused("no_target", row.id, (Seen("target", target),), ("a state to go to",))
+    moved = replace(
+        trail,
+        run=replace(trail.run, vars={**trail.run.vars, **_assigned(here, row, view)}),
+        moves=(*trail.moves, Move(row.id, here.state, str(target))),
+        effects=(*trail.effects, *row.do),
+        says=(*trail.says, *((row.say,) if row.say else ())),
+    )
+    if isinstance(row.to, Stay) or world.workflow.derive:
+        return _settle(moved, trail.step)
+    return _arrive(world, moved, str(target))
+
+
+def _target(run: Run, here: Step, row: Transition, view: Mapping[str, Value]) -> Value:
+    match row.to:
+        case ToState(name):
+            return name
+        case ToVariable(name):
+            return run.vars.get(name)
+        case ToDerived(fact):
+            return view.get(fact)
+        case Stay():
+            return here.state
+
+
+def _assigned(here: Step, row: Transition, view: Mapping[str, Value]) -> dict[str, Value]:
+    values: dict[str, Value] = {}
+    for name, assigned in row.set:
+        if isinstance(assigned, Literal):
+            values[name] = assigned.value
+        else:
+            values[name] = here.state if assigned.fact == "run.state" else view.get(assigned.fact)
+    return values
+
+
+def _arrive(world: World, trail: Trail, target: str) -> Decision:
+    state = world.workflow.states[target]
+    if not state.router:
+        return _settle(trail, _opened(trail.run, target), terminal=state.terminal)
+    if any(move.source == target for move in trail.moves):
+        return Refused(
+            "router_loop", target, (Seen("run.state", target),), ("a way that leaves the routers",)
+        )
+    rows = world.workflow.index.get((target, None), ())
+    return _take(world, trail, Step(0, target, 0), rows, "router_stuck")
+
+
+def _opened(run: Run, state: str) -> Step:
+    return Step(run.steps + 1, state, run.attempts.get(state, 0) + 1)
+
+
+def _settle(trail: Trail, step: Step, *, terminal: bool = False) -> Accepted:
+    """The run with this step in place of the one the event was for; ended, if nothing is left open."""
+    open_ = list(trail.run.open)
+    place = open_.index(trail.step) if trail.step in open_ else len(open_)
+    open_[place : place + 1] = [] if terminal or not step.number else [replace(step, held=None)]
+    run = replace(trail.run, open=tuple(open_))
+    if step.number > run.steps and not terminal:
+        run = replace(run, steps=step.number, attempts={**run.attempts, step.state: step.attempt})
+    if terminal and not open_:
+        run = replace(run, lifecycle=Lifecycle.COMPLETED)
+    return Accepted(run, trail.moves, trail.effects, trail.says)
+
+
+def _wait(world: World, trail: Trail, row: Transition, awaited: tuple[str, ...]) -> Waiting:
+    open_ = tuple(replace(s, held=world.event) if s == trail.step else s for s in trail.origin.open)
+    return Waiting(replace(trail.origin, open=open_), row.id, awaited)
+
+
+def _capped(world: World, trail: Trail, here: Step, row: Transition, facts: FactsOf) -> bool:
+    """True if the row leads to a state whose attempts are used up."""
+    target = _target(trail.run, here, row, facts(row.scope))
+    state = world.workflow.states.get(str(target))
+    if state is None or isinstance(row.to, Stay):
+        return False
+    return 0 < state.attempts <= trail.run.attempts.get(state.name, 0)
+
+
+def _give_up(trail: Trail, row: Transition) -> Accepted:
+    """Only states whose attempts are used up are left to go to: the step and the run fail."""
+    reason = f"row `{row.id}` leads to a state whose attempts are used up, and no other row is open"
+    return Accepted(replace(trail.origin, lifecycle=Lifecycle.FAILED, open=(), reason=reason))

@@ -1,0 +1,56 @@
+"""How commands speak: data on stdout, messages on stderr, colour only on a terminal."""
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import IO, Any
+
+import click
+
+SCHEMA = 1
+
+
+class Failure(click.ClickException):
+    """What a command cannot do: a code, a sentence, and the repair."""
+
+    exit_code = 1
+
+    def __init__(self, code: str, message: str, repair: str) -> None:
+        super().__init__(message)
+        self.code, self.repair = code, repair
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """On stderr for people; with `--json` also on stdout, for programs."""
+        context = click.get_current_context(silent=True)
+        if context is not None and context.params.get("as_json"):
+            print_json({"error": {"code": self.code, "message": self.message, "repair": self.repair}})
+        click.echo(f"handrail: {self.message}\n  {self.repair}", file=file, err=True)
+
+
+class NotFound(Failure):
+    """There is no such thing."""
+
+    exit_code = 3
+
+    def __init__(self, what: str, name: str, repair: str) -> None:
+        super().__init__("not_found", f"no {what} is called `{name}`", repair)
+
+
+def print_json(data: dict[str, object]) -> None:
+    """One JSON object on stdout, with the number of its shape first."""
+    click.echo(json.dumps({"schema": SCHEMA, **data}, ensure_ascii=False, indent=2))
+
+
+def print_table(rows: Sequence[Sequence[str]], heads: tuple[str, ...]) -> None:
+    """Columns: on a terminal with heads and colour, otherwise separated by tabs and without heads."""
+    if not sys.stdout.isatty():
+        for row in rows:
+            click.echo("\t".join(row))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*heads, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)

@@ -1,0 +1,188 @@
+"""`handrail workflows`: what there is, what is in it, whether it is sound, and how it looks."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from handrail.engine.check import check as check_workflow
+from handrail.engine.model import Workflow
+from handrail.engine.problems import Place, Problem, error
+from handrail.faces.cli.output import Failure, NotFound, print_json, print_table
+from handrail.faces.cli.shown import as_data, described
+from handrail.shell.catalog import Catalog, Found, catalog, read_source, workflow_files
+from handrail.workflows.carets import show_all
+from handrail.workflows.draw.graph import graph_of
+from handrail.workflows.draw.layout import layout_of
+from handrail.workflows.draw.svg import svg
+from handrail.workflows.draw.text import dot, mermaid
+from handrail.workflows.load import Find, Loaded, Source, load
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object of a documented shape.")
+in_project = click.option(
+    "--project",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="HANDRAIL_PROJECT",
+    default=".",
+    help="The project whose .handrail/workflows come first; the current folder by default.",
+)
+
+
+@click.group()
+def workflows() -> None:
+    """List, show, check and draw workflows."""
+
+
+@workflows.command("list")
+@in_project
+@as_json
+def list_(project: Path, *, as_json: bool) -> None:
+    """List every workflow found, and whose it is."""
+    shelf = catalog(project)
+    entries = [(found, load(read_source(found.path, found.name), shelf.source)) for found in shelf.all()]
+    if as_json:
+        print_json({"workflows": [_entry(found, loaded) for found, loaded in entries]})
+        return
+    rows = [(found.name, _whose(found), _about(loaded)) for found, loaded in entries]
+    print_table(rows, ("name", "from", "about"))
+
+
+@workflows.command()
+@click.argument("name")
+@in_project
+@as_json
+def show(name: str, project: Path, *, as_json: bool) -> None:
+    """Show the states, rows and texts of the workflow NAME."""
+    workflow, found = _named(catalog(project), name)
+    if as_json:
+        print_json({"workflow": {**as_data(workflow), "origin": found.origin, "file": str(found.path)}})
+    else:
+        click.echo(described(workflow, f"{found.origin}, {found.path}"))
+
+
+@workflows.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@in_project
+@as_json
+def check(paths: tuple[Path, ...], project: Path, *, as_json: bool) -> None:
+    """Check workflow files, or all files in folders, and report every problem with its place."""
+    shelf = catalog(project)
+    files = [file for path in paths for file in workflow_files(_there(path))]
+    problems: list[Problem] = []
+    sources: dict[str, str] = {}
+    for file in files:
+        found, text = _checked(file, shelf)
+        problems += found
+        sources |= text
+    if as_json:
+        print_json({"files": [str(file) for file in files], "problems": [_problem(p) for p in problems]})
+    elif problems:
+        click.echo(show_all(problems, sources))
+    else:
+        click.echo(f"{len(files)} checked, no problems", err=True)
+    if problems:
+        raise SystemExit(Failure.exit_code)
+
+
+@workflows.command()
+@click.argument("name")
+@click.option("--format", "form", type=click.Choice(["mermaid", "dot", "svg"]), default="mermaid")
+@in_project
+def graph(name: str, form: str, project: Path) -> None:
+    """Draw the workflow NAME (or a workflow file) on stdout."""
+    workflow, _ = _named(catalog(project), name)
+    drawn = graph_of(workflow)
+    match form:
+        case "svg":
+            click.echo(svg(drawn, layout_of(drawn)))
+        case "dot":
+            click.echo(dot(drawn))
+        case _:
+            click.echo(mermaid(drawn))
+
+
+def _named(shelf: Catalog, name: str) -> tuple[Workflow, Found]:
+    """The workflow of this name, or in this file."""
+    path = Path(name)
+    found = shelf.find(name) or (Found(path.stem, "file", path) if path.suffix == ".yaml" else None)
+    if found is None or not found.path.is_file():
+        raise NotFound("workflow", name, "handrail workflows list")
+    loaded = load(_read(found.path), _finder(found.path, shelf))
+    if loaded.workflow is None:
+        message = f"`{name}` has {len(loaded.problems)} problems"
+        raise Failure("problems", message, f"handrail workflows check {found.path}")
+    return loaded.workflow, found
+
+
+def _there(path: Path) -> Path:
+    if not path.exists():
+        raise NotFound("file or folder", str(path), "give the path of a workflow file, or of a folder")
+    return path
+
+
+def _checked(file: Path, shelf: Catalog) -> tuple[tuple[Problem, ...], dict[str, str]]:
+    """The problems of one file, and the texts they point into."""
+    try:
+        source = read_source(file)
+    except UnicodeDecodeError as fault:
+        line = fault.object[: fault.start].count(b"\n") + 1
+        place = Place(str(file), line, 1)
+        return (error("encoding", place, "the file is not UTF-8", "save it as UTF-8"),), {str(file): ""}
+    loaded = load(source, _finder(file, shelf))
+    problems = loaded.problems or (check_workflow(loaded.workflow) if loaded.workflow else ())
+    return problems, dict(_texts(source, problems))
+
+
+def _texts(source: Source, problems: tuple[Problem, ...]) -> Iterator[tuple[str, str]]:
+    yield source.file, source.text
+    yield from source.beside.values()
+    for file in {problem.place.file for problem in problems} - {source.file}:
+        if file not in dict(source.beside.values()):
+            yield file, Path(file).read_text("utf-8")
+
+
+def _read(path: Path) -> Source:
+    try:
+        return read_source(path)
+    except UnicodeDecodeError:
+        raise Failure("problems", f"{path} is not UTF-8", f"handrail workflows check {path}") from None
+
+
+def _finder(file: Path, shelf: Catalog) -> Find:
+    """Other workflows are looked for beside the file first."""
+    beside = Catalog((("beside", file.parent),))
+    return lambda name: beside.source(name) or shelf.source(name)
+
+
+def _whose(found: Found) -> str:
+    return f"{found.origin}, hidden" if found.hidden else found.origin
+
+
+def _about(loaded: Loaded) -> str:
+    return loaded.workflow.about if loaded.workflow else f"{len(loaded.problems)} problems"
+
+
+def _entry(found: Found, loaded: Loaded) -> dict[str, object]:
+    return {
+        "name": found.name,
+        "origin": found.origin,
+        "file": str(found.path),
+        "hidden": found.hidden,
+        "about": loaded.workflow.about if loaded.workflow else None,
+        "digest": loaded.workflow.digest if loaded.workflow else None,
+        "problems": len(loaded.problems),
+    }
+
+
+def _problem(problem: Problem) -> dict[str, object]:
+    return {
+        "code": problem.code,
+        "severity": str(problem.severity),
+        "file": problem.place.file,
+        "line": problem.place.line,
+        "column": problem.place.column,
+        "length": problem.place.length,
+        "message": problem.message,
+        "repair": problem.repair,
+        "path": list(problem.path),
+    }

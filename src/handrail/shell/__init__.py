@@ -1,0 +1,1 @@
+"""The only place where something happens: plain synchronous code."""

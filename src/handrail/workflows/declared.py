@@ -1,0 +1,66 @@
+"""A workflow file as its author declared it: shapes are right, names are not yet looked up."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from handrail.engine.model import Authority, State, Tool, Variable
+from handrail.engine.problems import Place
+from handrail.workflows.nodes import Node, Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredRow:
+    """A row before its names are looked up. `sources` None means every state but `excepted`."""
+
+    id: str
+    place: Place
+    sources: tuple[Scalar, ...] | None
+    excepted: tuple[Scalar, ...] = ()
+    trigger: Scalar | None = None
+    when: tuple[Scalar, ...] = ()
+    accept: tuple[Scalar, ...] = ()
+    drafts: Mapping[str, tuple[Scalar, Node]] = field(default_factory=dict)
+    to: Scalar | None = None
+    set: Mapping[str, tuple[Scalar, Node]] = field(default_factory=dict)
+    do: tuple[Node, ...] = ()
+    say: Scalar | None = None
+    refuse: Scalar | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredText:
+    """A named text: each part with the scalar it was written in, or None for a file of its own."""
+
+    name: str
+    place: Place
+    parts: Mapping[str, tuple[str, Scalar | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """States and rows, in whichever of the two forms they were written."""
+
+    states: Mapping[str, State]
+    uses: Mapping[str, Scalar]
+    tasks: Mapping[str, Scalar]
+    rows: tuple[DeclaredRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A whole file. `uses` are the states that stand for another workflow, `tasks` the texts of steps."""
+
+    place: Place
+    name: str
+    version: int
+    authority: Authority
+    about: str
+    derive: Scalar | None
+    inputs: Mapping[str, Variable]
+    vars: Mapping[str, Variable]
+    states: Mapping[str, State]
+    uses: Mapping[str, Scalar]
+    tasks: Mapping[str, Scalar]
+    rows: tuple[DeclaredRow, ...]
+    tools: Mapping[str, Tool]
+    texts: Mapping[str, DeclaredText]

@@ -1,0 +1,34 @@
+"""Text made inert for the languages that pictures are written in."""
+
+import re
+
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+_XML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
+_PLAIN_IN_MERMAID = frozenset(" _-.,/:@+=·…↩")
+
+
+def clean(text: str) -> str:
+    """The text with every character that XML forbids, or that turns the reading direction, made visible."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def xml(text: str) -> str:
+    """The text as the content of an XML element or of a quoted attribute."""
+    return "".join(_XML.get(letter, letter) for letter in clean(text))
+
+
+def mermaid_label(lines: tuple[str, ...]) -> str:
+    """The lines as a quoted label of Mermaid; all but plain characters are written as their number."""
+    return '"' + "<br/>".join("".join(map(_numbered, clean(line))) for line in lines) + '"'
+
+
+def dot_string(lines: tuple[str, ...]) -> str:
+    """The lines as a quoted string of DOT."""
+    kept = (clean(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    return '"' + "\\n".join(" ".join(line.split()) for line in kept) + '"'
+
+
+def _numbered(letter: str) -> str:
+    return letter if letter.isalnum() or letter in _PLAIN_IN_MERMAID else f"#{ord(letter)};"

@@ -1,0 +1,194 @@
+"""What a picture of a workflow shows: its states, and one edge for each way from one to another."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from handrail.engine.model import (
+    Literal,
+    Reference,
+    State,
+    Stay,
+    ToDerived,
+    ToState,
+    ToVariable,
+    Transition,
+    Workflow,
+)
+
+
+class Shape(StrEnum):
+    """What a node stands for: one state of some sort, or many (`any`: the sources, `back`: the targets)."""
+
+    STATE = "state"
+    ROUTER = "router"
+    TERMINAL = "terminal"
+    ANY = "any"
+    BACK = "back"
+
+
+class Line(StrEnum):
+    """How an edge is drawn: `move` goes where the row says, `return` to the state a variable holds."""
+
+    MOVE = "move"
+    RETURN = "return"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node. `text` is what is written in it, `about` what is told on demand, `members` the states it is for."""
+
+    id: str
+    shape: Shape = Shape.STATE
+    initial: bool = False
+    text: str = ""
+    about: str = ""
+    members: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """All ways from one node to another: a line of `label` for each row, and the same in full in `details`."""
+
+    source: str
+    target: str
+    label: tuple[str, ...] = ()
+    line: Line = Line.MOVE
+    details: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Nodes in declared order, at most one edge per source and target, and what could not be drawn."""
+
+    title: str
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """One row seen from one of its sources, with one of its targets."""
+
+    source: str
+    target: str
+    row: Transition
+    line: Line
+
+
+def graph_of(workflow: Workflow) -> Graph:
+    """The whole graph of a workflow: nothing is left out but what `notes` names."""
+    nodes = tuple(node_of(state, workflow.initial) for state in workflow.states.values())
+    return Graph(workflow.name, nodes, edges_of(workflow, tuple(arrows(workflow))), notes_of(workflow))
+
+
+def node_of(state: State, initial: str) -> Node:
+    """The node of a state, with the name as people write it."""
+    shape = Shape.TERMINAL if state.terminal else Shape.ROUTER if state.router else Shape.STATE
+    text = state.name.removeprefix("@") if state.terminal else state.name
+    return Node(state.name, shape, state.name == initial, text, state.about)
+
+
+def arrows(workflow: Workflow) -> Iterator[Arrow]:
+    """Every way a row can move a run, row by row; a row that stays or refuses moves nothing."""
+    for row in workflow.rows:
+        for target, line in _targets(workflow, row):
+            for source in dict.fromkeys(row.sources):
+                explicit = line is Line.MOVE or source != target
+                if explicit and source in workflow.states and target in workflow.states:
+                    yield Arrow(source, target, row, line)
+
+
+def held(workflow: Workflow, variable: str) -> tuple[str, ...]:
+    """The states that a variable can hold, by what it holds at first and what any row sets into it."""
+    declared = workflow.vars.get(variable)
+    found: dict[object, None] = {} if declared is None else {declared.default: None}
+    for row in workflow.rows:
+        for name, value in row.set:
+            if name == variable:
+                match value:
+                    case Literal(state):
+                        found[state] = None
+                    case Reference("run.state"):
+                        found.update(dict.fromkeys(row.sources))
+    return tuple(name for name in workflow.states if name in found)
+
+
+def edges_of(workflow: Workflow, ways: tuple[Arrow, ...]) -> tuple[Edge, ...]:
+    """The ways merged to one edge per source and target, in the order in which they first appear."""
+    merged: dict[tuple[str, str], list[Arrow]] = {}
+    for way in ways:
+        merged.setdefault((way.source, way.target), []).append(way)
+    wording = _Wording(
+        len({row.trigger for row in workflow.rows if row.trigger is not None}) > 1, _rivals(ways)
+    )
+    return tuple(_edge(wording, same) for same in merged.values())
+
+
+def notes_of(workflow: Workflow) -> tuple[str, ...]:
+    """What the rows leave open until they are taken, one sentence for each fact or variable."""
+    notes: dict[str, None] = {}
+    for row in workflow.rows:
+        match row.to:
+            case ToDerived(fact) if not row.refuse:
+                notes[f"Moves to the state that {fact} gives are not drawn."] = None
+            case ToVariable(name) if not row.refuse and not held(workflow, name):
+                notes[f"No row says which state {name} holds."] = None
+    return tuple(notes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wording:
+    """What the words on an edge depend on: whether triggers differ, and how many rows compete where."""
+
+    triggers: bool
+    rivals: Mapping[tuple[str, str | None], int]
+
+
+def _targets(workflow: Workflow, row: Transition) -> Iterator[tuple[str, Line]]:
+    if row.refuse:
+        return
+    match row.to:
+        case ToState(name):
+            yield name, Line.MOVE
+        case ToVariable(name):
+            yield from ((state, Line.RETURN) for state in held(workflow, name))
+        case ToDerived() | Stay():
+            return
+        case _:
+            assert_never(row.to)
+
+
+def _rivals(ways: tuple[Arrow, ...]) -> Mapping[tuple[str, str | None], int]:
+    rows: dict[tuple[str, str | None], set[str]] = {}
+    for way in ways:
+        rows.setdefault((way.source, way.row.trigger), set()).add(way.row.id)
+    return {key: len(ids) for key, ids in rows.items()}
+
+
+def _edge(wording: _Wording, same: list[Arrow]) -> Edge:
+    lines = dict.fromkeys(_short(wording, way) for way in same)
+    line = Line.MOVE if any(way.line is Line.MOVE for way in same) else Line.RETURN
+    details = tuple(dict.fromkeys(_full(way.row) for way in same))
+    return Edge(same[0].source, same[0].target, tuple(text for text in lines if text), line, details)
+
+
+def _short(wording: _Wording, way: Arrow) -> str:
+    """The trigger if there are several, and what tells the row from others that the same trigger may take."""
+    row = way.row
+    trigger = row.trigger if wording.triggers else None
+    if wording.rivals[way.source, row.trigger] == 1:
+        return trigger or ""
+    return f"{trigger} · {row.id}" if trigger else _guards(row) or "otherwise"
+
+
+def _full(row: Transition) -> str:
+    trigger = f" {row.trigger}" if row.trigger else ""
+    guards = _guards(row)
+    return f"{row.id}:{trigger} when {guards}" if guards else f"{row.id}:{trigger or ' always'}"
+
+
+def _guards(row: Transition) -> str:
+    return " and ".join(guard.text for guard in (*row.when, *row.accept))

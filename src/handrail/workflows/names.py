@@ -1,0 +1,147 @@
+"""Which facts a row may name, and its guards compiled against them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from handrail.engine.facts import Fact, Kind, Provenance, Type, Value
+from handrail.engine.guards import Complaint, Guard, Vocabulary
+from handrail.engine.known import EVENT_FACTS, RUN_FACTS
+from handrail.engine.lifecycle import CONTINUE
+from handrail.engine.model import State, Variable
+from handrail.engine.problems import Place
+from handrail.workflows.declared import Declared, DeclaredRow
+from handrail.workflows.nodes import Scalar
+from handrail.workflows.reader import Reader
+from handrail.workflows.registry import OK, PROBLEMS, Registry
+
+_UNDECLARED = re.compile(r"undeclared reference to '([^']*)'")
+PAYLOAD = ("output.", "event.")
+
+
+class Names:
+    """The facts of one file: those that `when` may name, and those a row's `accept` may name besides."""
+
+    def __init__(self, reader: Reader, registry: Registry, declared: Declared) -> None:
+        self._reader = reader
+        self._registry = registry
+        self._declared = declared
+        self._vocabularies: dict[frozenset[Fact], Vocabulary] = {}
+        self.world = {**registry.facts, **_run_facts(declared)}
+
+    def for_row(self, row: DeclaredRow, sources: Sequence[State]) -> dict[str, Fact]:
+        """Every fact that this row may name, wherever: of the world, the event, the output, its drafts."""
+        return {**self.world, **self._brought(row, sources), **self._drafted(row)}
+
+    def guards(
+        self, lines: Sequence[Scalar], facts: Mapping[str, Fact], what: str, *, payload: bool
+    ) -> tuple[Guard, ...]:
+        """The lines compiled; one that names what it must not, or that is no yes-or-no, is a problem."""
+        if not lines:
+            return ()
+        allowed = facts if payload else self.world
+        vocabulary = self._vocabulary(allowed)
+        found = []
+        for line in lines:
+            compiled = vocabulary.compile(str(line.value), line.place)
+            if isinstance(compiled, Guard):
+                found.append(compiled)
+                continue
+            for complaint in compiled:
+                self._complain(line, complaint, what, allowed, facts)
+        return tuple(found)
+
+    def _vocabulary(self, facts: Mapping[str, Fact]) -> Vocabulary:
+        key = frozenset() if facts is self.world else frozenset(facts.values())
+        if key not in self._vocabularies:
+            self._vocabularies[key] = Vocabulary(facts)
+        return self._vocabularies[key]
+
+    def _brought(self, row: DeclaredRow, sources: Sequence[State]) -> dict[str, Fact]:
+        trigger = row.trigger.text if row.trigger else ""
+        facts = {fact.name: fact for fact in EVENT_FACTS}
+        if trigger in self._declared.tools:
+            params = self._declared.tools[trigger].params
+            facts |= {
+                f.name: f for f in (variable_fact("event", p, Provenance.CLAIMED) for p in params.values())
+            }
+        outputs = [state.outputs for state in sources]
+        if trigger == CONTINUE and outputs:
+            shared = set.intersection(*(set(output.items()) for output in outputs))
+            facts |= dict(sorted(shared, key=lambda item: item[0]))
+        return facts
+
+    def _drafted(self, row: DeclaredRow) -> dict[str, Fact]:
+        facts: dict[str, Fact] = {}
+        for name, (_, node) in row.drafts.items():
+            kind = self._registry.drafts.get(node.text if isinstance(node, Scalar) else "")
+            types = {OK: Type(Kind.BOOL), PROBLEMS: Type(Kind.STRINGS), **(kind.facts if kind else {})}
+            for part, type_ in types.items():
+                about = f"`{part}` of the draft `{name}`"
+                boolean = type_.kind is Kind.BOOL
+                domain: tuple[Value, ...] = (True, False) if boolean else ()
+                fact = Fact(f"{name}.{part}", type_, Provenance.OBSERVED, about, domain, closed=boolean)
+                facts[fact.name] = fact
+        return facts
+
+    def _complain(
+        self,
+        line: Scalar,
+        complaint: Complaint,
+        what: str,
+        allowed: Mapping[str, Fact],
+        facts: Mapping[str, Fact],
+    ) -> None:
+        undeclared = _UNDECLARED.search(complaint.message)
+        if undeclared is None:
+            code = "guard-syntax" if "yntax error" in complaint.message else "guard-type"
+            place = line.at(complaint.line, complaint.column)
+            self._reader.problem(code, place, f"{what}: {complaint.message}", _hint(complaint.message))
+            return
+        name = undeclared[1]
+        place = _start(line, complaint, name)
+        if allowed is self.world and (name in facts or name.startswith(PAYLOAD)):
+            message = f"{what}: `{name}` comes with the event, so `when` cannot read it"
+            self._reader.problem("payload-in-when", place, message, "move the line to `accept`")
+        else:
+            self._reader.unknown("fact", name, place, allowed, f"{what}: no fact is called")
+
+
+def _start(line: Scalar, complaint: Complaint, name: str) -> Place:
+    text = str(line.value).split("\n")[complaint.line - 1]
+    found = text.rfind(name, 0, complaint.column - 1 + len(name))
+    place = line.at(complaint.line, found + 1 if found >= 0 else complaint.column)
+    return replace(place, length=len(name))
+
+
+def _hint(message: str) -> str:
+    if "(double, int)" in message or "(int, double)" in message:
+        return "a float is compared with a float: write 1.0, not 1"
+    return ""
+
+
+def _run_facts(declared: Declared) -> dict[str, Fact]:
+    states = tuple(name for name, state in declared.states.items() if not state.router)
+    facts = {fact.name: fact for fact in RUN_FACTS}
+    facts["run.state"] = replace(facts["run.state"], domain=states, closed=True)
+    for variable in declared.vars.values():
+        fact = variable_fact("run.vars", variable, Provenance.MEASURED)
+        facts[fact.name] = fact
+    for variable in declared.inputs.values():
+        fact = variable_fact("run.inputs", variable, Provenance.CLAIMED)
+        facts[fact.name] = fact
+    return facts
+
+
+def variable_fact(prefix: str, variable: Variable, provenance: Provenance) -> Fact:
+    """The fact that a variable, an input or a parameter is read as."""
+    given = variable.required or variable.default is not None
+    kind = variable.type if given else replace(variable.type, optional=True)
+    domain: tuple[Value, ...] = variable.choices
+    if kind.kind is Kind.BOOL:
+        domain = (True, False)
+    closed = bool(domain)
+    if closed and kind.optional:
+        domain = (*domain, None)
+    about = variable.about or f"`{variable.name}` of the run"
+    return Fact(f"{prefix}.{variable.name}", kind, provenance, about, domain, closed=closed)

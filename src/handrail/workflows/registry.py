@@ -1,0 +1,183 @@
+"""What a workflow may name: facts, drafts, effects and filters. A name that is not here fails at load.
+
+The declarations are pure: a fact's `reader` and `of` say how the shell reads it, an effect's class says what
+the shell performs.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from handrail.engine.facts import Fact, Kind, Provenance, Type
+from handrail.engine.model import Archive, Authority, Describe, Effect, Write
+
+OK = "ok"
+PROBLEMS = "problems"
+
+
+@dataclass(frozen=True, slots=True)
+class DraftKind:
+    """An edit tried on paper: the facts it yields besides `ok` and `problems`, and the values it makes."""
+
+    name: str
+    about: str
+    facts: Mapping[str, Type] = field(default_factory=dict)
+    values: tuple[str, ...] = ("text",)
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A key of an effect: `path`, `paths`, `draft` (a value of one), `template` (a text) or `flag`."""
+
+    kind: str
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EffectKind:
+    """Something that can be done: its keys (the first is its name), and where the state must live for it."""
+
+    name: str
+    about: str
+    params: Mapping[str, Param]
+    authorities: tuple[Authority, ...]
+    build: Callable[[Mapping[str, object]], Effect]
+    one_of: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """Everything a workflow may name, by name."""
+
+    facts: Mapping[str, Fact]
+    drafts: Mapping[str, DraftKind]
+    effects: Mapping[str, EffectKind]
+
+
+def registry(
+    facts: tuple[Fact, ...], drafts: tuple[DraftKind, ...], effects: tuple[EffectKind, ...]
+) -> Registry:
+    """A registry of these declarations."""
+    return Registry(
+        {fact.name: fact for fact in facts},
+        {draft.name: draft for draft in drafts},
+        {effect.name: effect for effect in effects},
+    )
+
+
+def _yes_or_no(name: str, about: str, reader: str, *of: str) -> Fact:
+    kind, domain = Type(Kind.BOOL), (True, False)
+    return Fact(name, kind, Provenance.OBSERVED, about, domain, closed=True, reader=reader, of=of)
+
+
+def _exists(name: str, path: str) -> Fact:
+    return _yes_or_no(name, f"`{path}` is there", "file.exists", path)
+
+
+def _count(name: str, about: str, reader: str, *of: str) -> Fact:
+    return Fact(name, Type(Kind.INT), Provenance.OBSERVED, about, (0, 1, 2), reader=reader, of=of)
+
+
+FACTS = (
+    _exists("plan.exists", "plan.md"),
+    _exists("task.exists", "task.md"),
+    _exists("results.exists", "task-results.md"),
+    _exists("comments.exists", "comments.md"),
+    _exists("review_task.exists", "review-task.md"),
+    _exists("review_results.exists", "review-task-results.md"),
+    _count("criteria.total", "acceptance criteria in `plan.md`", "criteria.total", "plan.md"),
+    _count("criteria.unchecked", "acceptance criteria not checked off yet", "criteria.unchecked", "plan.md"),
+    Fact(
+        "task.name",
+        Type(Kind.STRING),
+        Provenance.OBSERVED,
+        "the task's name from the front matter of `task.md`, as a slug, or `untitled`",
+        reader="frontmatter.slug",
+        of=("task.md", "task_name"),
+    ),
+    Fact(
+        "item.type",
+        Type(Kind.STRING),
+        Provenance.OBSERVED,
+        "the type of the current work item in the design document",
+        domain=("code", "task", "bugfix"),
+        closed=True,
+        reader="items.type",
+        of=("documents/design.md",),
+    ),
+    _yes_or_no("items.remaining", "a work item is still pending", "items.remaining", "documents/design.md"),
+    _yes_or_no("batches.remaining", "a task batch is still to be done", "taskgraph.remaining"),
+    Fact(
+        "plan.stage",
+        Type(Kind.STRING),
+        Provenance.OBSERVED,
+        "how far the plan document in the commit description has come",
+        reader="plan.stage",
+    ),
+)
+
+DRAFTS = (
+    DraftKind(
+        "criteria.check_off",
+        "check off in `plan.md` the criteria that `task-results.md` lists as satisfied",
+        facts={"checked": Type(Kind.STRINGS), "unmatched": Type(Kind.STRINGS)},
+    ),
+    DraftKind("items.document", "set the current work item's status line to documented"),
+    DraftKind("taskgraph.layers", "layer the task graph into batches", values=("batches",)),
+    DraftKind(
+        "plan.with_tasks",
+        "the plan document with the tasks that came with the event",
+        facts={"stage": Type(Kind.STRING)},
+    ),
+)
+
+
+def _write(given: Mapping[str, object]) -> Effect:
+    return Write(
+        path=str(given["write"]),
+        source=str(given.get("from", "")),
+        template=str(given.get("template", "")),
+        if_absent=given.get("if_absent") is True,
+    )
+
+
+def _archive(given: Mapping[str, object]) -> Effect:
+    paths = given["archive"]
+    return Archive(tuple(map(str, paths)) if isinstance(paths, list) else (str(paths),), str(given["to"]))
+
+
+def _describe(given: Mapping[str, object]) -> Effect:
+    return Describe(str(given["describe"]))
+
+
+EFFECTS = (
+    EffectKind(
+        "write",
+        "write a file from a draft's text or from a template; with `if_absent`, leave one that is there",
+        {
+            "write": Param("path", required=True),
+            "from": Param("draft"),
+            "template": Param("template"),
+            "if_absent": Param("flag"),
+        },
+        (Authority.FILES,),
+        _write,
+        one_of=frozenset({"from", "template"}),
+    ),
+    EffectKind(
+        "archive",
+        "move files into a new folder; nothing is ever overwritten, and a missing file is passed over",
+        {"archive": Param("paths", required=True), "to": Param("path", required=True)},
+        (Authority.FILES,),
+        _archive,
+    ),
+    EffectKind(
+        "describe",
+        "replace the commit description by a draft's text",
+        {"describe": Param("draft", required=True)},
+        (Authority.DESCRIPTION,),
+        _describe,
+    ),
+)
+
+BUILT_IN = registry(FACTS, DRAFTS, EFFECTS)
+"""What every workflow may name."""

@@ -1,0 +1,113 @@
+"""Templates: `{{name}}` and `{{name|filter}}`, nothing else. No logic, and no text is ever evaluated.
+
+What is put in is never looked at again: braces in a value stay braces.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from handrail.engine.facts import Value
+
+_PLACEHOLDER = re.compile(r"\{\{([^{}]*)\}\}")
+_NAME = re.compile(r"\s*([a-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*)\s*(?:\|\s*(\w+)\s*)?")
+_STRAY = re.compile(r"\{\{|\}\}")
+_TICKS = re.compile(r"`+")
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """A name to be put in, how it is shown, and where it stands in the template."""
+
+    name: str
+    filter: str
+    start: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """Braces that are no placeholder, and where they stand."""
+
+    text: str
+    start: int
+
+
+def placeholders(template: str) -> tuple[Placeholder | Misplaced, ...]:
+    """Every placeholder of a template, and every pair of braces that is none, in order."""
+    found: list[Placeholder | Misplaced] = []
+    rest = list(template)
+    for match in _PLACEHOLDER.finditer(template):
+        rest[match.start() : match.end()] = " " * len(match[0])
+        named = _NAME.fullmatch(match[1])
+        if named:
+            found.append(Placeholder(named[1], named[2] or "", match.start(), len(match[0])))
+        else:
+            found.append(Misplaced(match[0], match.start()))
+    found += [Misplaced(stray[0], stray.start()) for stray in _STRAY.finditer("".join(rest))]
+    return tuple(sorted(found, key=lambda item: item.start))
+
+
+def render(template: str, values: Mapping[str, Value]) -> str:
+    """The template with its placeholders filled. Raises `KeyError` for a name that has no value."""
+
+    def filled(match: re.Match[str]) -> str:
+        named = _NAME.fullmatch(match[1])
+        if named is None:
+            return match[0]
+        return FILTERS[named[2] or ""](values[named[1]])
+
+    return _PLACEHOLDER.sub(filled, template)
+
+
+def _plain(value: Value) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
+    return _json(value)
+
+
+def _bullets(value: Value) -> str:
+    items = value if isinstance(value, list) else [value]
+    return "\n".join("- " + _plain(item).replace("\n", "\n  ") for item in items)
+
+
+def _fence(value: Value) -> str:
+    text = _plain(value)
+    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _quote(value: Value) -> str:
+    return "\n".join(f"> {line}" if line else ">" for line in _plain(value).split("\n"))
+
+
+def _count(value: Value) -> str:
+    return str(len(value)) if isinstance(value, (list, dict)) else str(len(_plain(value).split()))
+
+
+def _path(value: Value) -> str:
+    text = _plain(value)
+    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
+    ticks = "`" * (longest + 1)
+    pad = " " if longest else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}"
+
+
+def _json(value: Value) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+FILTERS: Mapping[str, Callable[[Value], str]] = {
+    "": _plain,
+    "bullets": _bullets,
+    "fence": _fence,
+    "quote": _quote,
+    "count": _count,
+    "path": _path,
+    "json": _json,
+}
+"""How a value is shown: as it is, as a list, fenced, quoted, counted, as code, as JSON."""

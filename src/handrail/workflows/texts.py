@@ -1,0 +1,82 @@
+"""The texts of a workflow: their placeholders found, and checked against what a row can fill in."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from handrail.engine.model import Text
+from handrail.engine.problems import Place
+from handrail.workflows.declared import DeclaredText
+from handrail.workflows.nodes import Scalar
+from handrail.workflows.reader import Reader
+from handrail.workflows.render import FILTERS, Placeholder, placeholders
+
+NOW = "now"
+"""The one name in templates and paths that is no fact: the time of the turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    placeholder: Placeholder
+    place: Place
+
+
+class Texts:
+    """The texts of one file by name; `fill` is asked once for each row that says one."""
+
+    def __init__(self, reader: Reader, declared: Mapping[str, DeclaredText]) -> None:
+        self._reader = reader
+        self._found = {name: tuple(self._placeholders(text)) for name, text in declared.items()}
+        self._reported: set[tuple[str, str]] = set()
+        self.texts = {name: self._text(text) for name, text in declared.items()}
+
+    def named(self, node: Scalar | None, known: Collection[str], what: str) -> str:
+        """The name of a text that is there and whose placeholders are all among the names known here."""
+        if node is None:
+            return ""
+        if node.text not in self.texts:
+            self._reader.unknown("text", node.text, node.place, self.texts, f"{what}: no text is called")
+            return ""
+        self._fill(node.text, known, what)
+        return node.text
+
+    def task(self, state: str, scalar: Scalar, known: Collection[str]) -> None:
+        """Check the placeholders of what a step tells the agent."""
+        name = f"task of {state}"
+        declared = DeclaredText(name, scalar.place, {"text": (str(scalar.value), scalar)})
+        self._found[name] = tuple(self._placeholders(declared))
+        self._fill(name, known, f"step `{state}`")
+
+    def _fill(self, text: str, known: Collection[str], what: str) -> None:
+        for found in self._found[text]:
+            name = found.placeholder.name
+            if name != NOW and name not in known and (text, name) not in self._reported:
+                self._reported.add((text, name))
+                message = f"text `{text}`, said by {what}: nothing is called"
+                self._reader.unknown("placeholder", name, found.place, known, message)
+
+    def _text(self, text: DeclaredText) -> Text:
+        parts = {part: content for part, (content, _) in text.parts.items()}
+        names = dict.fromkeys(found.placeholder.name for found in self._found[text.name])
+        return Text(text.name, parts, tuple(names), text.place)
+
+    def _placeholders(self, text: DeclaredText) -> Iterator[_Found]:
+        for content, scalar in text.parts.values():
+            for item in placeholders(content):
+                place = _at(text, scalar, content, item.start)
+                if not isinstance(item, Placeholder):
+                    message = f"text `{text.name}`: `{item.text}` is no placeholder"
+                    self._reader.problem(
+                        "bad-placeholder", place, message, "write {{name}} or {{name|filter}}"
+                    )
+                elif item.filter not in FILTERS:
+                    message = f"text `{text.name}`: no filter is called"
+                    known = [name for name in FILTERS if name]
+                    self._reader.unknown("filter", item.filter, place, known, message)
+                else:
+                    yield _Found(item, replace(place, length=item.length))
+
+
+def _at(text: DeclaredText, scalar: Scalar | None, content: str, offset: int) -> Place:
+    before = content[:offset]
+    line, column = before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+    return scalar.at(line, column) if scalar else Place(text.place.file, line, column)

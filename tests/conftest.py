@@ -1,0 +1,32 @@
+"""What holds for every test: the same random examples each time, and a home of its own."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("house", database=None, deadline=None, derandomize=True, print_blob=False)
+settings.load_profile("house")
+
+_FOLDERS = {
+    "HOME": "",
+    "XDG_CACHE_HOME": ".cache",
+    "XDG_CONFIG_DIRS": "nowhere",
+    "XDG_CONFIG_HOME": ".config",
+    "XDG_DATA_DIRS": "nowhere",
+    "XDG_DATA_HOME": ".local/share",
+    "XDG_RUNTIME_DIR": ".run",
+    "XDG_STATE_HOME": ".local/state",
+}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home folder: neither a test nor a program it starts sees that of the person who runs it."""
+    folder = tmp_path_factory.mktemp("home")
+    for name in [name for name in os.environ if name.startswith("XDG_")]:
+        monkeypatch.delenv(name)
+    for name, below in _FOLDERS.items():
+        monkeypatch.setenv(name, str(folder / below))
+    return folder

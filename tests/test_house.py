@@ -1,0 +1,148 @@
+"""The rules of the house, held against every file of it; test_house_rules.py shows that each can fail."""
+
+import tokenize
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+import house
+from house_names import NAMES
+from tools.coverage_gate import PURE
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "handrail"
+LIBRARY = SOURCE / "workflows" / "library"
+BUILT = {"__pycache__", "dist", "site"}
+HIDDEN_BUT_OURS = {".ci", ".gitignore"}
+MINUTES = 15
+
+
+def _texts() -> Iterator[Path]:
+    """Every text file of the project; what tools leave behind is not of the project."""
+    folders = [ROOT]
+    while folders:
+        for path in sorted(folders.pop().iterdir()):
+            if path.name in BUILT or (path.name.startswith(".") and path.name not in HIDDEN_BUT_OURS):
+                continue
+            if path.is_dir():
+                folders.append(path)
+            elif b"\0" not in path.read_bytes():
+                yield path
+
+
+def _texts_but(*suffixes: str) -> list[Path]:
+    return [path for path in _texts() if path.suffix not in suffixes]
+
+
+def _python(*folders: str) -> list[Path]:
+    return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def _hold(check: house.Check, paths: Iterable[Path]) -> None:
+    broken = [
+        f"{path.relative_to(ROOT)}:{finding.line}: {finding.what}"
+        for path in paths
+        for finding in _findings(check, path.read_text(encoding="utf-8"))
+    ]
+    if broken:
+        pytest.fail("\n".join(broken), pytrace=False)
+
+
+def _findings(check: house.Check, source: str) -> list[house.Finding]:
+    try:
+        return check(source)
+    except (SyntaxError, tokenize.TokenError) as problem:
+        return [house.Finding(1, f"cannot be read: {problem}")]
+
+
+def test_pure_packages_touch_nothing_of_the_world() -> None:
+    _hold(house.impurities, _python(*(f"src/handrail/{name}" for name in PURE)))
+
+
+def test_no_file_is_too_long() -> None:
+    _hold(house.too_long, _python("src", "tests", "tools", "benchmarks"))
+
+
+def test_no_function_is_too_long() -> None:
+    _hold(house.long_functions, _python("src", "tests", "tools", "benchmarks"))
+
+
+def test_no_package_re_exports() -> None:
+    _hold(house.exports, sorted(SOURCE.rglob("__init__.py")))
+
+
+def test_no_state_skill_or_spell_is_named_in_python() -> None:
+    library = [house.names_in_workflow(path.read_text(encoding="utf-8")) for path in LIBRARY.rglob("*.yaml")]
+    names = NAMES.union(*library)
+
+    _hold(lambda source: house.workflow_names(source, names), _python("src"))
+
+
+def test_nothing_is_left_unfinished() -> None:
+    _hold(house.unfinished, _texts_but(".md"))
+
+
+def test_no_tool_is_silenced_without_a_reason() -> None:
+    _hold(house.silenced_without_reason, _python("src", "tests", "tools", "benchmarks"))
+
+
+def test_no_registry_is_named() -> None:
+    _hold(house.registry_hosts, _texts_but(".md"))
+
+
+def test_nothing_leads_out_of_the_project() -> None:
+    _hold(house.outside_paths, _texts_but(".md"))
+
+
+def test_no_test_sleeps() -> None:
+    _hold(house.sleeps, _python("tests"))
+
+
+def test_no_page_links_to_a_missing_file() -> None:
+    for page in (path for path in _texts() if path.suffix == ".md"):
+        _hold(_links_from(page.parent), [page])
+
+
+def _links_from(folder: Path) -> house.Check:
+    def check(text: str) -> list[house.Finding]:
+        return house.dead_links(text, lambda target: (folder / target).exists())
+
+    return check
+
+
+def test_constraints_pin_exact_versions_and_nothing_else() -> None:
+    _hold(house.loose_pins, [ROOT / "constraints.txt"])
+
+
+def test_every_package_asked_for_is_pinned() -> None:
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = asked["project"]["optional-dependencies"].values()
+    requirements = [
+        *asked["build-system"]["requires"],
+        *asked["project"]["dependencies"],
+        *(requirement for extra in extras for requirement in extra),
+    ]
+
+    assert house.unpinned(requirements, (ROOT / "constraints.txt").read_text()) == []
+
+
+def test_the_whole_test_run_stays_under_a_quarter_of_an_hour() -> None:
+    budget = tomllib.loads((ROOT / "tests" / "budget.toml").read_text())["minutes"]
+
+    assert house.over_budget(budget, MINUTES) == []
+
+
+def test_the_walk_over_the_files_reaches_every_folder_of_the_project() -> None:
+    walked = {path.relative_to(ROOT).as_posix() for path in _texts()}
+
+    assert walked >= {
+        ".ci/run",
+        "Makefile",
+        "constraints.txt",
+        "pyproject.toml",
+        "src/handrail/engine/model.py",
+        "tests/requirements/spells.txt",
+        "tools/setup",
+    }

@@ -1,0 +1,107 @@
+"""What `make test` runs: every part to its end, each with its minutes beside its budget.
+
+`python tools/test.py [PART ...]` runs the named parts only. A failed part prints its output and the rest
+goes on, so that one run shows every failure; exit 1 if there was one. A part over its budget is reported, and
+is no failure.
+"""
+
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+Command: TypeAlias = tuple[str, ...]
+
+PYTHON: Final = sys.executable
+PARTS: Final[Mapping[str, tuple[Command, ...]]] = {
+    "lint": (
+        (PYTHON, "-m", "ruff", "check", "--output-format=concise"),
+        (PYTHON, "-m", "ruff", "format", "--check"),
+    ),
+    "types": ((PYTHON, "-m", "mypy"),),
+    "imports": ((".venv/bin/lint-imports",),),
+    "docs": ((PYTHON, "tools/docs.py", "--check"),),
+    "tests": (
+        (PYTHON, "-m", "coverage", "erase"),
+        (PYTHON, "-m", "coverage", "run", "-m", "pytest", "-n", "2"),
+        (PYTHON, "-m", "coverage", "combine", "--quiet"),
+        (PYTHON, "tools/coverage_gate.py"),
+    ),
+    "demo": ((".venv/bin/handrail", "demo"),),
+}
+"""The commands of each part; the first that fails ends its part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the final table."""
+
+    part: str
+    minutes: float
+    budget: float
+    passed: bool
+
+    @property
+    def verdict(self) -> str:
+        """`failed`, else `over` if the budget did not suffice, else `ok`."""
+        if not self.passed:
+            return "failed"
+        return "over" if self.minutes > self.budget else "ok"
+
+
+def read_budget(text: str) -> dict[str, float]:
+    """The minutes of each part, in the order of the file."""
+    return {part: float(minutes) for part, minutes in tomllib.loads(text)["minutes"].items()}
+
+
+def setup_row(ready: Path, budget: float) -> Row:
+    """The row of the last set-up, whose seconds stand in its stamp file."""
+    seconds = ready.read_text().strip() if ready.exists() else ""
+    return Row("setup", int(seconds or 0) / 60, budget, passed=True)
+
+
+def run_part(part: str, commands: Iterable[Command], budget: float) -> Row:
+    """Runs the commands of one part until one fails; its output is printed then, and only then."""
+    began = time.monotonic()
+    passed = all(_runs(command) for command in commands)
+    row = Row(part, (time.monotonic() - began) / 60, budget, passed)
+    print(f"{part}: {row.verdict}", flush=True)
+    return row
+
+
+def _runs(command: Command) -> bool:
+    done = subprocess.run(
+        command, cwd=ROOT, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    if done.returncode:
+        print(f"$ {' '.join(command)}\n{done.stdout.rstrip()}\n(exit {done.returncode})", flush=True)
+    return done.returncode == 0
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows under a heading, and their sum."""
+    lines = [f"{'part':<10}{'minutes':>9}{'budget':>9}  verdict"]
+    lines += [f"{row.part:<10}{row.minutes:>9.2f}{row.budget:>9.2f}  {row.verdict}" for row in rows]
+    total, budget = sum(row.minutes for row in rows), sum(row.budget for row in rows)
+    return "\n".join([*lines, f"{'all':<10}{total:>9.2f}{budget:>9.2f}"])
+
+
+def main(wanted: Sequence[str]) -> int:
+    """Runs the wanted parts, or all; 0 if every one passed, 1 if not, 2 for a part that does not exist."""
+    budget = read_budget((ROOT / "tests" / "budget.toml").read_text())
+    if unknown := [part for part in wanted if part not in PARTS]:
+        print(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}", file=sys.stderr)
+        return 2
+    rows = [] if wanted else [setup_row(ROOT / ".venv" / ".ready", budget["setup"])]
+    rows += [run_part(part, PARTS[part], budget[part]) for part in wanted or PARTS]
+    print(table(rows))
+    return 0 if all(row.passed for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
