@@ -25,7 +25,7 @@ _FOLDERS = {
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home folder: neither a test nor a program it starts sees that of the person who runs it."""
     folder = tmp_path_factory.mktemp("home")
-    for name in [name for name in os.environ if name.startswith("XDG_")]:
+    for name in [name for name in os.environ if name.startswith(("HANDRAIL_", "XDG_"))]:
         monkeypatch.delenv(name)
     for name, below in _FOLDERS.items():
         monkeypatch.setenv(name, str(folder / below))

@@ -164,7 +164,7 @@ def workflow_names(source: str, names: frozenset[str]) -> list[Finding]:
 
 
 def _named(text: str, names: frozenset[str], compound: frozenset[str]) -> set[str]:
-    whole = {text.strip(" /:.,")} & names
+    whole = {text.strip("/:.")} & names
     return whole | (set(re.findall(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)+", text)) & compound)
 
 

@@ -92,6 +92,7 @@ def test_the_name_of_a_state_in_python_is_found(source: str, name: str) -> None:
         '"""A spell such as lumos moves GATHER_EDITING."""',
         "def f():\n    'done'",
         "message = 'all is done'",
+        "message = f'done {count} times'",
         "done = 3",
         "state = 'gather_editing'",
         "state = 'collab-clear-all'",

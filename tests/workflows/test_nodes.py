@@ -92,7 +92,7 @@ def test_a_table_is_asked_by_name() -> None:
 
 
 def test_columns_count_characters() -> None:
-    assert under("é: ü\n😀: [a, 😀b]\n", "😀").place == Place("f.yaml", 2, 4, 8)
+    assert under("é: ü\n😀: [a, 😀b]\n", "😀").place == Place("f.yaml", 2, 4, 7)
     assert scalar("é😀: ü\n", "é😀").place == Place("f.yaml", 1, 5, 1)
 
 
@@ -173,12 +173,14 @@ def test_content_is_where_the_text_itself_begins() -> None:
         ("a: [b", [("yaml-syntax", 1, 6)]),
         ("a: [b\n", [("yaml-syntax", 2, 1)]),
         ("[a] b\n---\nc", [("yaml-syntax", 1, 5)]),
+        ("[a]\nb", [("yaml-syntax", 2, 1)]),
         ("from: *\n", [("yaml-syntax", 1, 8)]),
         ("a: !!str 1\nb: &x !foo [c]\nd: ! e", [("yaml-tag", 1, 4), ("yaml-tag", 2, 7), ("yaml-tag", 3, 4)]),
         ("a: !!python/object:os.system {}", [("yaml-tag", 1, 4)]),
         ("a: &x\n  !t b", [("yaml-tag", 1, 4)]),
         ("a: !x!y b", [("yaml-tag", 1, 4)]),
         ("a: 1\nb: 2\na: 3\n'a': 4", [("duplicate-key", 3, 1), ("duplicate-key", 4, 1)]),
+        ("a: 1\na: 2\nb: [", [("duplicate-key", 2, 1), ("yaml-syntax", 3, 5)]),
         ("? [a]\n: b\n? {c: d}\n: e", [("yaml-key", 1, 3), ("yaml-key", 3, 3)]),
         ("a: &x b\n*x : c", [("yaml-key", 2, 1)]),
         ("a: &x {b: c}\nd:\n  <<: *x", [("yaml-merge", 3, 3)]),
@@ -213,6 +215,12 @@ def test_a_syntax_error_says_what_was_seen_where_it_began_and_what_to_do() -> No
     )
     assert only(read("a: b\n\tc: d", "f"))[1] == "indent with spaces"
     assert only(read("from: *", "f"))[1] == "put quotes around a text that begins with `*`"
+
+
+def test_an_alias_that_leads_nowhere_and_a_directive_are_named() -> None:
+    assert only(read("a: *x", "f"))[0] == "`*x` has no anchor"
+    assert only(read("a: &x [*x]", "f"))[0] == "`*x` is in its own anchor"
+    assert only(read("%YAML 1.2\n---\na", "f"))[0] == "directive `%YAML 1.2`"
 
 
 def test_a_duplicate_key_names_the_line_of_the_first() -> None:
@@ -295,12 +303,17 @@ def test_a_hostile_text_is_refused_and_not_chewed(text: str, code: str) -> None:
     assert codes(text)[0][0] == code
 
 
-def test_every_character_let_through_suits_the_parser() -> None:
-    every = (chr(code) for code in range(0x20, 0x110000))
-    fit = [char for char in every if not read(char, "f").problems or char in "#%&*!|>@`'\"[]{},-?: "]
-    assert "é" in fit
-    assert "\u2028" not in fit
-    assert "\x7f" not in fit
+def test_every_character_is_either_refused_or_read() -> None:
+    unfit = {*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0xD800, 0xE000), 0xFEFF, 0xFFFE, 0xFFFF}
+    unfit -= {0x09, 0x0A, 0x0D}
+    fit = "".join(chr(code) for code in range(0x20, 0x110000) if code not in unfit and chr(code) != "'")
+    wide = Limits(size=1 << 23, problems=10_000)
+    root = read(f"'{fit}'", "f", wide).root
+    assert root is not None
+    assert plain(root) == fit
+    refused = read("".join(map(chr, sorted(unfit, reverse=True))), "f", wide).problems
+    assert len(refused) == len(unfit)
+    assert {problem.code for problem in refused} == {"yaml-character"}
 
 
 @settings(derandomize=True, deadline=None, max_examples=400)

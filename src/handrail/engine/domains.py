@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from handrail.engine.facts import Fact, Kind, Value
 from handrail.engine.guards import Guard
-from handrail.engine.model import Literal, Transition, Workflow
+from handrail.engine.model import Assigned, Literal, Reference, Transition, Workflow
 
 _TEXT = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?")
@@ -74,17 +74,28 @@ def guards(rows: Iterable[Transition]) -> Iterator[Guard]:
 
 
 def held(workflow: Workflow, variable: str) -> tuple[str | None, ...]:
-    """The states a variable can hold: as it starts, and as rows set it."""
-    default = workflow.vars[variable].default
-    found: dict[str | None, None] = {default if isinstance(default, str) else None: None}
+    """The states a variable can hold, in their order: as it starts, and as rows set it."""
+    found: set[Value] = set()
+    todo, seen = [variable], {variable}
+    while todo:
+        name = todo.pop()
+        found.add(workflow.vars[name].default)
+        for row, assigned in _assignments(workflow, name):
+            match assigned:
+                case Literal(value):
+                    found.add(value)
+                case Reference("run.state"):
+                    found.update(row.sources)
+                case Reference(fact):
+                    other = row.scope + fact.removeprefix("run.vars.")
+                    found.update(() if other in workflow.vars else workflow.states)
+                    todo += [other] if other in workflow.vars and other not in seen else []
+                    seen.add(other)
+    return tuple(name for name in (None, *workflow.states) if name in found)
+
+
+def _assignments(workflow: Workflow, variable: str) -> Iterator[tuple[Transition, Assigned]]:
     for row in workflow.rows:
         for name, assigned in row.set:
-            if name != variable:
-                continue
-            if isinstance(assigned, Literal):
-                found[assigned.value if isinstance(assigned.value, str) else None] = None
-            elif assigned.fact == "run.state":
-                found |= dict.fromkeys(row.sources)
-            else:
-                found |= dict.fromkeys(workflow.states)
-    return tuple(found)
+            if name == variable:
+                yield row, assigned

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from handrail.engine.domains import Domains
 from handrail.engine.explore import targets
+from handrail.engine.guards import Guard
 from handrail.engine.model import Transition, Workflow
 from handrail.engine.problems import Problem, error, warning
 from handrail.engine.satisfy import Answer, Line, Search
@@ -30,8 +31,8 @@ class Rows:
         """Constant guards, rows that never fire, routers without a way or in a circle."""
         for row in self.workflow.rows:
             constant = list(self._constant(row))
-            yield from constant
-            if not constant:
+            yield from (_constantly(row, guard, says=says) for guard, says in constant)
+            if all(says for _, says in constant):
                 yield from self._never(row)
         for name, state in self.workflow.states.items():
             if state.router:
@@ -42,22 +43,18 @@ class Rows:
         fixed = {"run.state": state.removeprefix(row.scope)}
         return [Line(guard, fixed, row.scope) for guard in (*row.when, *row.accept)]
 
-    def _constant(self, row: Transition) -> Iterator[Problem]:
+    def _constant(self, row: Transition) -> Iterator[tuple[Guard, bool]]:
+        """The guards that say the same to everything, and what they say."""
         for number, guard in enumerate((*row.when, *row.accept)):
-            answers = set()
-            for state in row.sources:
-                line = self._lines(row, state)[number]
-                answers.add((self._search.possible([line]), self._search.possible([], [[line]])))
-                if self._search.free([line]):
-                    answers.add((Answer.UNKNOWN, Answer.UNKNOWN))
-            if all(holds is Answer.NO for holds, _ in answers):
-                message = f"row `{row.id}`: `{guard.text}` never holds"
-                yield warning(
-                    "constant-guard", guard.place, message, "compare with a value the fact can have"
-                )
-            elif all(fails is Answer.NO for _, fails in answers):
-                message = f"row `{row.id}`: `{guard.text}` always holds"
-                yield warning("constant-guard", guard.place, message, "leave it out")
+            varies = any(fact.name == "run.state" for fact in guard.facts)
+            states = row.sources if varies else row.sources[:1]
+            lines = [self._lines(row, state)[number] for state in states]
+            if self._search.free(lines):
+                continue
+            if all(self._search.possible([line]) is Answer.NO for line in lines):
+                yield guard, False
+            elif all(self._search.possible([], [[line]]) is Answer.NO for line in lines):
+                yield guard, True
 
     def _never(self, row: Transition) -> Iterator[Problem]:
         if not row.sources or any(self.fires(row, state) for state in row.sources):
@@ -134,6 +131,11 @@ class Rows:
         if any(name.replace("run.vars.", "") in changed for name in read):
             return False
         return self._search.possible(must, must_not) is Answer.YES
+
+
+def _constantly(row: Transition, guard: Guard, *, says: bool) -> Problem:
+    how, repair = ("always", "leave it out") if says else ("never", "compare with a value the fact can have")
+    return warning("constant-guard", guard.place, f"row `{row.id}`: `{guard.text}` {how} holds", repair)
 
 
 def _listed(names: Sequence[str]) -> str:

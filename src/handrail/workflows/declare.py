@@ -1,16 +1,15 @@
 """From nodes to declarations: every key known, every value of the right shape, every problem noted."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping
 
-from handrail.engine.facts import Kind, Type, Value, fits
-from handrail.engine.model import Authority, State, Tool, Variable, Who
+from handrail.engine.model import Authority, State, Tool, Who
 from handrail.engine.problems import Place
 from handrail.workflows.briefs import BRIEF_KEYS, read_brief
 from handrail.workflows.declared import Declared, DeclaredRow, DeclaredText, Ways
 from handrail.workflows.nodes import Items, Node, Scalar, Table, plain
-from handrail.workflows.reader import Reader, as_scalar, scalar_in
+from handrail.workflows.reader import IDENTIFIER, Reader
 from handrail.workflows.steps import expand
+from handrail.workflows.variables import initialised, read_variables
 
 TOP_KEYS = (
     "workflow",
@@ -41,16 +40,8 @@ ROW_KEYS = (
     "say",
     "refuse",
 )
-VARIABLE_KEYS = ("type", "about", "default", "choices")
 TOOL_KEYS = ("about", "who", "reads", "params")
 EVERYWHERE = "*"
-_ZERO: Mapping[Kind, Value] = {
-    Kind.BOOL: False,
-    Kind.INT: 0,
-    Kind.FLOAT: 0.0,
-    Kind.STRING: "",
-    Kind.STRINGS: [],
-}
 
 
 def declare(reader: Reader, root: Node, beside: Mapping[str, tuple[str, str]]) -> Declared | None:
@@ -165,52 +156,6 @@ def _row(reader: Reader, node: Node) -> DeclaredRow | None:
 def _single(reader: Reader, fields: Mapping[str, Node], key: str, what: str) -> Scalar | None:
     reader.text(fields.get(key), f"`{key}` of {what}")
     return as_scalar(fields.get(key))
-
-
-def _variables(reader: Reader, node: Node | None, what: str) -> dict[str, Variable]:
-    declared = reader.named(node, what)
-    return {name: _variable(reader, key, value, what) for name, (key, value) in declared.items()}
-
-
-def _variable(reader: Reader, key: Scalar, node: Node, what: str) -> Variable:
-    where = f"`{key.text}` of {what}"
-    fields: dict[str, Node] = {"type": node}
-    if isinstance(node, Table):
-        fields = reader.fields(node, VARIABLE_KEYS, where)
-    elif isinstance(node, Items):
-        fields = {"choices": node}
-    choices = reader.texts(fields.get("choices"), f"`choices` of {where}")
-    kind = _type(reader, fields.get("type"), where) if "type" in fields else Type(Kind.STRING)
-    default = plain(fields["default"]) if "default" in fields else None
-    if default is not None and not (fits(default, kind, {}) and (not choices or default in choices)):
-        message = f"the default of {where} does not fit what it is declared to be"
-        reader.problem("wrong-value", fields["default"].place, message, f"give a {kind}")
-    required = default is None and not kind.optional
-    about = reader.text(fields.get("about"), f"`about` of {where}")
-    return Variable(key.text, kind, key.place, about, default, required, choices)
-
-
-def _initialised(reader: Reader, variables: Mapping[str, Variable]) -> dict[str, Variable]:
-    """The variables with the value each has when a run starts; one that may not be null needs one."""
-    found = {}
-    for name, variable in variables.items():
-        default = variable.default
-        if default is None and not variable.type.optional:
-            default = variable.choices[0] if variable.choices else _ZERO.get(variable.type.kind)
-            if default is None:
-                message = f"`{name}` of `vars` is a {variable.type} and has no value when a run starts"
-                reader.problem("missing-key", variable.place, message, f"write `{variable.type}?`")
-        found[name] = replace(variable, default=default, required=False)
-    return found
-
-
-def _type(reader: Reader, node: Node | None, where: str) -> Type:
-    word = reader.text(node, f"the type of {where}", Kind.STRING)
-    kinds = {str(kind): kind for kind in Kind}
-    if node is not None and word.removesuffix("?") not in kinds:
-        reader.unknown("type", word, node.place, kinds, f"{where} cannot be of type")
-        return Type(Kind.JSON, optional=True)
-    return Type(kinds[word.removesuffix("?")], optional=word.endswith("?"))
 
 
 def _tools(reader: Reader, node: Node | None) -> dict[str, Tool]:

@@ -121,8 +121,7 @@ def read(text: str, file: str, limits: Limits = STANDARD) -> Document:
         large = error("yaml-size", Place(file, 1, 1), f"the text exceeds {limits.size:,} bytes", "split it")
         return Document(None, (large,))
     lines = split_lines(body)
-    unfit = tuple(islice(_unfit_characters(lines, file), limits.problems))
-    if unfit:
+    if unfit := tuple(islice(_unfit_characters(lines, file), limits.problems)):
         return Document(None, unfit)
     directives = _without_directives(lines, file)
     composer = _Composer(file, lines, limits)
@@ -157,7 +156,7 @@ def _without_directives(lines: list[str], file: str) -> list[Problem]:
     for number, line in enumerate(lines):
         if line.startswith("%"):
             place = Place(file, number + 1, 1, len(line.rstrip()))
-            problems.append(error("yaml-directive", place, "a directive stands here", "remove this line"))
+            problems.append(error("yaml-directive", place, f"directive {_quoted(line)}", "remove it"))
             lines[number] = ""
         elif not _is_blank(line):
             break
@@ -225,13 +224,15 @@ class _Composer:
                     break
         except yaml.MarkedYAMLError as refusal:
             self._syntax(refusal)
+        for opened in self._stack:
+            self._entries(opened.children if opened.table else [])
         if self._root is None and not self.problems:
             self._report("yaml-empty", Place(self._file, 1, 1), "the text is empty", "write a table")
         return None if self._lost else self._root
 
     def _scalar(self, event: _Event) -> None:
-        place, as_key = self._enter(event), self._awaits_key()
-        value: Value = (text := event.value)
+        place, text, as_key = self._enter(event), event.value, self._awaits_key()
+        value: Value = text
         if "\0" in text:
             self._report("yaml-character", place, "this text holds the character U+0000", "leave it out")
         if not event.style:
@@ -256,7 +257,7 @@ class _Composer:
     def _close(self, event: _Event) -> None:
         opened = self._stack.pop()
         place, anchor = self._span(opened.start.start_mark, event.end_mark), opened.start.anchor
-        node: Node = Items(tuple(child for child in opened.children if child is not None), place)
+        node: Node = Items(tuple(filter(None, opened.children)), place)
         if opened.table:
             node = Table(self._entries(opened.children), place)
         if anchor is not None and self._anchors[anchor] is opened:
@@ -278,8 +279,7 @@ class _Composer:
             self._check_depth(height, place)
             self._attach(node, height)
         else:
-            reason = "its anchor contains it" if found else "no such anchor stands above it"
-            message = f"the alias {_quoted(f'*{event.anchor}')} leads nowhere: {reason}"
+            message = f"{_quoted(f'*{event.anchor}')} {'is in its own anchor' if found else 'has no anchor'}"
             self._report("yaml-alias", place, message, "put quotes around a text, or name an anchor above")
             self._lost = True
             self._attach(None)
@@ -299,7 +299,7 @@ class _Composer:
 
     def _entries(self, children: list[Node | None]) -> tuple[Entry, ...]:
         seen: dict[str, Entry] = {}
-        for key, value in zip(children[::2], children[1::2], strict=True):
+        for key, value in zip(children[::2], children[1::2], strict=False):
             if isinstance(key, Items | Table):
                 self._report("yaml-key", key.place, "a key is a list or a table", "make the key a plain text")
             elif key is not None and key.text in seen:

@@ -18,11 +18,12 @@ class Failure(click.ClickException):
     def __init__(self, code: str, message: str, repair: str) -> None:
         super().__init__(message)
         self.code, self.repair = code, repair
+        context = click.get_current_context(silent=True)
+        self.as_json = context is not None and bool(context.params.get("as_json"))
 
     def show(self, file: IO[Any] | None = None) -> None:
         """On stderr for people; with `--json` also on stdout, for programs."""
-        context = click.get_current_context(silent=True)
-        if context is not None and context.params.get("as_json"):
+        if self.as_json:
             print_json({"error": {"code": self.code, "message": self.message, "repair": self.repair}})
         click.echo(f"handrail: {self.message}\n  {self.repair}", file=file, err=True)
 

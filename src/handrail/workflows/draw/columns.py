@@ -5,7 +5,6 @@ each alignment is packed as tightly as it goes; the two middle ones of the four 
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import TypeAlias
 
 from handrail.workflows.draw.compact import View, packed, strained_links
@@ -15,25 +14,26 @@ from handrail.workflows.draw.order import Order
 
 Blocked: TypeAlias = set[tuple[int, int]]
 
-STRETCH = 1.3
-ALLOWANCE = 240.0
+STRETCH = 1.5
+ALLOWANCE = 600.0
 ROUNDS = 16
-WORK = 120_000
+WORK = 70_000
+
 
 def columns(network: Network, order: Order) -> tuple[float, ...]:
-    """The middle line of every item; the leftmost edge of the leftmost item is at 0."""
-    views = [_view(network, order, upwards=up, mirrored=left) for up in (False, True) for left in (False, True)]
+    """The middle line of every item, in whole numbers."""
+    views = [
+        _view(network, order, upwards=up, mirrored=left) for up in (False, True) for left in (False, True)
+    ]
     blocked = _eased(network, order, views)
     layouts = [packed(view, _aligned(view, blocked)) for view in views]
     for mirrored in layouts[1::2]:
         mirrored[:] = [-x for x in mirrored]
-    middles = _balanced(network, layouts)
-    start = min(x - extent.left for x, extent in zip(middles, network.extent, strict=True))
-    return tuple(float(round(x - start)) for x in middles)
+    return tuple(float(round(x)) for x in _balanced(network, layouts))
 
 
 def _eased(network: Network, order: Order, views: Sequence[View]) -> Blocked:
-    """The links that must bend: those that cross the inner part of a long edge, and those that cost much width."""
+    """The links that must bend: some cross the inner part of a long edge, others cost too much width."""
     blocked = _blocked(network, order)
     rooms = [extent.left + extent.right for extent in network.extent]
     most = max(sum(rooms[item] for item in row) for row in order.rows) * STRETCH + ALLOWANCE
@@ -60,13 +60,14 @@ def _view(network: Network, order: Order, *, upwards: bool, mirrored: bool) -> V
 
 
 def _leading(network: Network, links: Links) -> Links:
-    """The links without those of edges that run back, wherever one of their ends has others to align with."""
-    back = {link for strand in network.strands if strand.back for link in pairwise(strand.items)}
-    led_up = [any((other, item) not in back for other in above) for item, above in enumerate(network.above)]
-    led_down = [any((item, other) not in back for other in below) for item, below in enumerate(network.below)]
-    dropped = {(upper, lower) for upper, lower in back if led_down[upper] or led_up[lower]}
-    dropped |= {(lower, upper) for upper, lower in dropped}
-    return [[other for other in others if (item, other) not in dropped] for item, others in enumerate(links)]
+    """The links without those between nodes and edges that run back: such nodes have others to align with."""
+    ahead = {strand.items for strand in network.strands if not strand.back}
+    back = [strand.items for strand in network.strands if strand.back]
+    leading = list(links)
+    for upper, lower in ({items[:2] for items in back} | {items[-2:] for items in back}) - ahead:
+        leading[upper] = [other for other in leading[upper] if other != lower]
+        leading[lower] = [other for other in leading[lower] if other != upper]
+    return leading
 
 
 def _blocked(network: Network, order: Order) -> Blocked:

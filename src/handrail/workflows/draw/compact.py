@@ -1,6 +1,7 @@
 """Blocks of aligned items pushed together, and the links to bend where that is not tight enough."""
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
@@ -24,7 +25,7 @@ class View:
 
 
 def packed(view: View, root: Sequence[int]) -> list[float]:
-    """A position for every item: its block stands as far left as its neighbours allow, then close to the right."""
+    """A position for every item: its block goes as far left as it can, then close to those on its right."""
     gaps = _gaps(view, root)
     order = _leftmost_first(gaps)
     at = _leftmost(order, gaps)
@@ -35,7 +36,7 @@ def packed(view: View, root: Sequence[int]) -> list[float]:
 
 
 def strained_links(view: View, root: Sequence[int], most: float) -> set[tuple[int, int]]:
-    """If the blocks need more than this width, links (named from both ends) whose bending makes them need less.
+    """If the blocks need more than this width, links, named from both ends, that are better bent.
 
     A chain of blocks is as wide as it is because it enters a block in one row and leaves it in another:
     such a block is cut halfway between the two.
@@ -49,19 +50,17 @@ def strained_links(view: View, root: Sequence[int], most: float) -> set[tuple[in
     latest = _rightmost(order, gaps, width)
     fixed = {block for block in order if latest[block] - at[block] < TIGHT}
     cuts = dict(_cuts(view, root, at, fixed))
-    found = {
-        (ends[root[item]], item)
-        for level, (upper, lower) in enumerate(pairwise(view.rows))
-        if level in cuts.values()
-        for ends in ({root[item]: item for item in upper},)
-        for item in lower
-        if cuts.get(root[item]) == level
-    }
-    return found | {(lower, upper) for upper, lower in found}
+    found: set[tuple[int, int]] = set()
+    for level, (upper, lower) in enumerate(pairwise(view.rows)):
+        ends = {root[item]: item for item in upper}
+        cut = [item for item in lower if cuts.get(root[item]) == level]
+        found.update((ends[root[item]], item) for item in cut)
+        found.update((item, ends[root[item]]) for item in cut)
+    return found
 
 
 def _cuts(
-    view: View, root: Sequence[int], at: Mapping[int, float], fixed: Set[int]
+    view: View, root: Sequence[int], at: Mapping[int, float], fixed: AbstractSet[int]
 ) -> Iterator[tuple[int, int]]:
     """The blocks to cut, with the row after which to cut them."""
     entered: dict[int, set[int]] = {}

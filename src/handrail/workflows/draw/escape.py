@@ -6,7 +6,8 @@ _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 _XML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
-_PLAIN_IN_MERMAID = frozenset(" _-.,/:@+=·…↩")
+_PLAIN_IN_MERMAID = " _-.,/+=·…↩"
+_LIST = re.compile(r"[-+=]+|[0-9]+\.")
 
 
 def clean(text: str) -> str:
@@ -20,8 +21,11 @@ def xml(text: str) -> str:
 
 
 def mermaid_label(lines: tuple[str, ...]) -> str:
-    """The lines as a quoted label of Mermaid; all but plain characters are written as their number."""
-    return '"' + "<br/>".join("".join(map(_numbered, clean(line))) for line in lines) + '"'
+    """The lines as a quoted label of Mermaid; all but plain characters are written as their number.
+
+    So is what makes a line start like a list, which Mermaid would not draw.
+    """
+    return '"' + "<br/>".join(map(_mermaid_line, map(clean, lines))) + '"'
 
 
 def dot_string(lines: tuple[str, ...]) -> str:
@@ -30,5 +34,13 @@ def dot_string(lines: tuple[str, ...]) -> str:
     return '"' + "\\n".join(" ".join(line.split()) for line in kept) + '"'
 
 
-def _numbered(letter: str) -> str:
-    return letter if letter.isalnum() or letter in _PLAIN_IN_MERMAID else f"#{ord(letter)};"
+def _mermaid_line(line: str) -> str:
+    start = _LIST.match(line)
+    end = start.end() if start else 0
+    return "".join(_numbered(letter, "") for letter in line[:end]) + "".join(
+        _numbered(letter, _PLAIN_IN_MERMAID) for letter in line[end:]
+    )
+
+
+def _numbered(letter: str, plain: str) -> str:
+    return letter if letter.isalnum() or letter in plain else f"#{ord(letter)};"

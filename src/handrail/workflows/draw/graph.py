@@ -3,19 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import assert_never
 
-from handrail.engine.model import (
-    Literal,
-    Reference,
-    State,
-    Stay,
-    ToDerived,
-    ToState,
-    ToVariable,
-    Transition,
-    Workflow,
-)
+from handrail.engine.explore import targets
+from handrail.engine.model import State, ToDerived, ToVariable, Transition, Workflow
 
 
 class Shape(StrEnum):
@@ -37,7 +27,7 @@ class Line(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node. `text` is what is written in it, `about` what is told on demand, `members` the states it is for."""
+    """A node: what is written in it, what is told about it, and the states it stands for if they are many."""
 
     id: str
     shape: Shape = Shape.STATE
@@ -49,7 +39,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """All ways from one node to another: a line of `label` for each row, and the same in full in `details`."""
+    """All ways from one node to another: a line of `label` for each row, and in full in `details`."""
 
     source: str
     target: str
@@ -94,26 +84,11 @@ def node_of(state: State, initial: str) -> Node:
 def arrows(workflow: Workflow) -> Iterator[Arrow]:
     """Every way a row can move a run, row by row; a row that stays or refuses moves nothing."""
     for row in workflow.rows:
-        for target, line in _targets(workflow, row):
+        line = Line.RETURN if isinstance(row.to, ToVariable) else Line.MOVE
+        for target in targets(workflow, row):
             for source in dict.fromkeys(row.sources):
-                explicit = line is Line.MOVE or source != target
-                if explicit and source in workflow.states and target in workflow.states:
+                if line is Line.MOVE or source != target:
                     yield Arrow(source, target, row, line)
-
-
-def held(workflow: Workflow, variable: str) -> tuple[str, ...]:
-    """The states that a variable can hold, by what it holds at first and what any row sets into it."""
-    declared = workflow.vars.get(variable)
-    found: dict[object, None] = {} if declared is None else {declared.default: None}
-    for row in workflow.rows:
-        for name, value in row.set:
-            if name == variable:
-                match value:
-                    case Literal(state):
-                        found[state] = None
-                    case Reference("run.state"):
-                        found.update(dict.fromkeys(row.sources))
-    return tuple(name for name in workflow.states if name in found)
 
 
 def edges_of(workflow: Workflow, ways: tuple[Arrow, ...]) -> tuple[Edge, ...]:
@@ -134,7 +109,7 @@ def notes_of(workflow: Workflow) -> tuple[str, ...]:
         match row.to:
             case ToDerived(fact) if not row.refuse:
                 notes[f"Moves to the state that {fact} gives are not drawn."] = None
-            case ToVariable(name) if not row.refuse and not held(workflow, name):
+            case ToVariable(name) if not row.refuse and not targets(workflow, row):
                 notes[f"No row says which state {name} holds."] = None
     return tuple(notes)
 
@@ -145,20 +120,6 @@ class _Wording:
 
     triggers: bool
     rivals: Mapping[tuple[str, str | None], int]
-
-
-def _targets(workflow: Workflow, row: Transition) -> Iterator[tuple[str, Line]]:
-    if row.refuse:
-        return
-    match row.to:
-        case ToState(name):
-            yield name, Line.MOVE
-        case ToVariable(name):
-            yield from ((state, Line.RETURN) for state in held(workflow, name))
-        case ToDerived() | Stay():
-            return
-        case _:
-            assert_never(row.to)
 
 
 def _rivals(ways: tuple[Arrow, ...]) -> Mapping[tuple[str, str | None], int]:

@@ -10,7 +10,7 @@ ROUNDS = 4
 
 
 def feedback(count: int, edges: Sequence[Link], first: Sequence[int]) -> frozenset[int]:
-    """The edges (by index) to turn round so that no cycle is left: those that lead back to where one came from.
+    """The edges, by index, to turn round so that no cycle is left: they lead back to where one came from.
 
     The walk goes depth first, from the nodes in `first` and then from the others, along edges as declared.
     """

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.workflows.draw.graph import Edge, Graph, Node
-from handrail.workflows.draw.piece import Box, Piece, Point, Route, piece_of
+from handrail.workflows.draw.piece import Box, Piece, Route, piece_of
+from handrail.workflows.draw.routes import Point
 
 LABELLED = 250
 MARGIN = 24.0

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from handrail.workflows.draw.graph import Edge, Node
+from handrail.workflows.draw.graph import Node, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,19 +19,20 @@ NO_MARKS = Marks()
 
 
 def node_marks(node: Node, marks: Marks) -> tuple[str, ...]:
-    """The words that apply to a node: `current` before all others; a node for many is `open` with any of them."""
+    """The words that apply to a node: `current` before all others, `open` if one leaves such by it."""
     if node.members:
-        return ("open",) if set(marks.current) & set(node.members) else ()
+        leaves = node.shape is Shape.ANY and set(marks.current) & set(node.members)
+        return ("open",) if leaves else ()
     if node.id in marks.current:
         return ("current",)
     sets = (("visited", marks.visited), ("possible", marks.possible), ("blocked", marks.blocked))
     return tuple(word for word, names in sets if node.id in names)
 
 
-def edge_marks(edge: Edge, source: Node, marks: Marks) -> tuple[str, ...]:
-    """`open` if the run can take the edge now, else `walked` if it has been at both of its ends."""
+def edge_marks(source: Node, target: Node, marks: Marks) -> tuple[str, ...]:
+    """`open` if the run can go on by the edge between these nodes, `walked` if it has been at both ends."""
     here = set(marks.current) & {source.id, *source.members}
-    if here and edge.target in marks.possible:
+    if here and marks.possible & {target.id, *target.members}:
         return ("open",)
     been = marks.visited | set(marks.current)
-    return ("walked",) if edge.source in marks.visited and edge.target in been else ()
+    return ("walked",) if source.id in marks.visited and target.id in been else ()

@@ -18,7 +18,7 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """An edge between two numbered nodes, never the same twice, with the room its label needs, if it has one."""
+    """An edge between two different nodes, by number, with the room its label needs, if it has one."""
 
     source: int
     target: int
@@ -44,7 +44,7 @@ class Strand:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Items by number, the nodes first; every link joins neighbouring layers and is named from its upper end."""
+    """Items by number, the nodes first, and the links between them; each joins neighbouring layers."""
 
     nodes: int
     layer: tuple[int, ...]

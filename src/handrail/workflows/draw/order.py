@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TypeAlias
 
 from handrail.workflows.draw.layers import Links
@@ -41,7 +41,7 @@ def ordered(network: Network) -> Order:
 def crossings(rows: Sequence[Sequence[int]], place: Sequence[int], below: Links) -> int:
     """How many pairs of links cross, counted with a Fenwick tree: n log n in the number of links."""
     total = 0
-    for row, lower in zip(rows, rows[1:], strict=False):
+    for row, lower in pairwise(rows):
         tree = [0] * (len(lower) + 1)
         seen = 0
         for item in row:
@@ -118,7 +118,7 @@ def _settle(row: Sequence[int], place: list[int]) -> None:
 
 
 def _sweep(network: Network, rows: Rows, place: list[int], sweep: int) -> None:
-    """Sort each row by the middle of its neighbours in the row before it; ties are turned on every other pair."""
+    """Sort each row by the middle of its neighbours in the row before it; now and then ties are turned."""
     downwards, flip = sweep % 2 == 0, sweep % 4 >= 2
     links = network.above if downwards else network.below
     for row in rows if downwards else reversed(rows):

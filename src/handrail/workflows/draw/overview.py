@@ -58,7 +58,8 @@ def _back_to(workflow: Workflow, fan: int, ways: tuple[Arrow, ...]) -> _Fold:
 
 
 def _from_any(workflow: Workflow, fan: int, fold: _Fold) -> _Fold:
-    sources = tuple(dict.fromkeys(way.source for way in fold.ways))
+    leaving = {way.source for way in fold.ways}
+    sources = tuple(name for name in workflow.states if name in leaving)
     targets = tuple(dict.fromkeys(way.target for way in fold.ways))
     if len(sources) < fan or len(targets) > 1:
         return fold

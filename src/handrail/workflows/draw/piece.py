@@ -51,7 +51,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """Where everything stands: the middle of each item, and for every link of every strand its two ends across."""
+    """Where everything stands: the middle of each item, and the two ends of every link of every strand."""
 
     network: Network
     middles: Sequence[float]

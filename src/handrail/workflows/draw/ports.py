@@ -1,4 +1,4 @@
-"""Where edges touch their nodes: spread along the side, in the order of where they lead, straight if possible."""
+"""Where edges touch their nodes: spread along the side, in the order of where they lead."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ def _wish(network: Network, end: _End, limit: float) -> float:
 
 
 def _spread(wishes: Sequence[float], limit: float) -> list[float]:
-    """Offsets near the wishes, in order, apart from each other, within the limit; the straightest keeps its own."""
+    """Offsets near the wishes, in order, apart, within the limit; the smallest wish is granted first."""
     anchor = min(range(len(wishes)), key=lambda index: abs(wishes[index]))
     before, after = anchor, len(wishes) - 1 - anchor
     least = min(CLOSEST, 2 * limit / max(1, before + after))

@@ -3,9 +3,8 @@
 Edges run upright through the layers and turn only in the gaps between them, each on a track of its own.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TypeAlias
 
 from handrail.workflows.draw.network import Network, Strand
@@ -22,31 +21,29 @@ BESIDE_LABEL = 7.0
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Where edges run: the upper and lower border of each layer, and the height of each turn in the gap below it."""
+    """Where edges run: the borders of each layer, and the height of turns, by strand and layer above."""
 
     bands: tuple[tuple[float, float], ...]
     turns: Mapping[tuple[int, int], float]
 
 
 def lines_of(network: Network, order: Order, across: Sequence[Sequence[Turn]]) -> Lines:
-    """The lines of a network; `across` gives, for every link of every strand, where it starts and ends across."""
-    gaps: list[list[tuple[int, Turn]]] = [[] for _ in order.rows]
-    for index, (strand, links) in enumerate(zip(network.strands, across, strict=True)):
-        for item, (start, end) in zip(strand.items, links, strict=False):
-            if start != end:
-                gaps[network.layer[item]].append((index, (start, end)))
+    """The lines of a network; `across` says where each link of each strand starts and ends across."""
     bands: list[tuple[float, float]] = []
     turns: dict[tuple[int, int], float] = {}
     upper = 0.0
-    for level, (row, gap) in enumerate(zip(order.rows, gaps, strict=True)):
+    for level, (row, gap) in enumerate(zip(order.rows, _gaps(network, order, across), strict=True)):
         lower = upper + max(network.extent[item].height for item in row)
         bands.append((upper, lower))
-        tracks = tracks_of([turn for _, turn in gap])
-        apart = min(TRACK, TRACKS_HEIGHT / (max(tracks, default=0) + 1))
+        tracks = tracks_of(tuple(gap.values()))
+        last = max(tracks, default=0)
+        apart = min(TRACK, TRACKS_HEIGHT / (last + 1))
         first = lower + _beside(network, row)
-        turns.update(((index, level), first + apart * track) for (index, _), track in zip(gap, tracks, strict=True))
+        turns.update(
+            ((strand, level), first + apart * track) for strand, track in zip(gap, tracks, strict=True)
+        )
         following = order.rows[level + 1] if level + 1 < len(order.rows) else ()
-        upper = first + apart * max(tracks, default=0) + _beside(network, following)
+        upper = first + apart * last + _beside(network, following)
     return Lines(tuple(bands), turns)
 
 
@@ -64,14 +61,26 @@ def tracks_of(turns: Sequence[Turn]) -> tuple[int, ...]:
     return tuple(track[index] for index in range(len(turns)))
 
 
-def way_of(strand: Strand, index: int, layers: Sequence[int], lines: Lines, across: Sequence[Turn]) -> list[Point]:
+def way_of(
+    strand: Strand, index: int, layers: Sequence[int], lines: Lines, across: Sequence[Turn]
+) -> list[Point]:
     """The corners of a strand from top to bottom, without its ends."""
     corners: list[Point] = []
-    for item, (start, end) in zip(strand.items, across, strict=False):
+    for item, (start, end) in zip(strand.items[:-1], across, strict=True):
         height = lines.turns.get((index, layers[item]))
         if height is not None:
             corners += [(start, height), (end, height)]
     return corners
+
+
+def _gaps(network: Network, order: Order, across: Sequence[Sequence[Turn]]) -> list[dict[int, Turn]]:
+    """For the gap below each layer, the strands that turn in it."""
+    gaps: list[dict[int, Turn]] = [{} for _ in order.rows]
+    for index, (strand, links) in enumerate(zip(network.strands, across, strict=True)):
+        for upper, (start, end) in zip(strand.items[:-1], links, strict=True):
+            if start != end:
+                gaps[network.layer[upper]][index] = (start, end)
+    return gaps
 
 
 def _precedence(turn: Turn) -> tuple[bool, float]:

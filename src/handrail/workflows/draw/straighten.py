@@ -11,13 +11,13 @@ ROUNDS = 3
 
 
 def straightened(network: Network, order: Order, middles: Sequence[float]) -> tuple[float, ...]:
-    """The middles with as few near misses as a few rounds remove; order and distances stay kept."""
+    """The middles with fewer near misses; order and distances are kept, and the leftmost border is at 0."""
     at = list(middles)
     for _ in range(ROUNDS):
-        moved = [_shift(network, order, at, run) for run in _runs(network, at)]
-        if not any(moved):
-            break
-    return tuple(at)
+        for run in tuple(_runs(network, at)):
+            _shift(network, order, at, run)
+    start = min(x - extent.left for x, extent in zip(at, network.extent, strict=True))
+    return tuple(x - start for x in at)
 
 
 def _runs(network: Network, at: Sequence[float]) -> Iterator[list[int]]:
@@ -35,8 +35,8 @@ def _runs(network: Network, at: Sequence[float]) -> Iterator[list[int]]:
             yield run
 
 
-def _shift(network: Network, order: Order, at: list[float], run: Sequence[int]) -> bool:
-    """Move a run, if it fits, by the shift that lines it up with the most others; true if it moved."""
+def _shift(network: Network, order: Order, at: list[float], run: Sequence[int]) -> None:
+    """Move a run by the shift that lines it up with the most others, of those for which there is room."""
     ways = ((item, other) for item in run for other in (*network.above[item], *network.below[item]))
     misses = Counter(at[other] - at[item] for item, other in ways)
     near = [shift for shift in misses if 0 < abs(shift) <= NEAR]
@@ -44,8 +44,7 @@ def _shift(network: Network, order: Order, at: list[float], run: Sequence[int]) 
         if all(_fits(network, order, at, item, shift) for item in run):
             for item in run:
                 at[item] += shift
-            return True
-    return False
+            return
 
 
 def _fits(network: Network, order: Order, at: Sequence[float], item: int, shift: float) -> bool:

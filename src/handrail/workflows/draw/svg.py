@@ -1,13 +1,15 @@
 """A laid-out graph as SVG: classes and no inline style, so that a page's own sheet can dress it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import assert_never
 
 from handrail.workflows.draw.escape import xml
 from handrail.workflows.draw.graph import Graph, Line, Node, Shape
 from handrail.workflows.draw.layout import MARGIN, Layout
 from handrail.workflows.draw.marks import NO_MARKS, Marks, edge_marks, node_marks
-from handrail.workflows.draw.piece import Box, Point, Route
-from handrail.workflows.draw.sizes import LINE, LOOP, SMALL_FONT, START, node_text
+from handrail.workflows.draw.piece import Box, Route
+from handrail.workflows.draw.routes import Point
+from handrail.workflows.draw.sizes import LINE, LOOP, SMALL_FONT, START, label_size, node_text
 from handrail.workflows.draw.style import STYLE
 from handrail.workflows.draw.words import caption
 from handrail.workflows.draw.words import width as words_width
@@ -15,6 +17,7 @@ from handrail.workflows.draw.words import width as words_width
 HEAD = 8.0
 ROUND = 9.0
 NOTE = 20.0
+POINT = 12.0
 
 
 def svg(graph: Graph, layout: Layout, marks: Marks = NO_MARKS, *, standalone: bool = True) -> str:
@@ -27,15 +30,15 @@ def svg(graph: Graph, layout: Layout, marks: Marks = NO_MARKS, *, standalone: bo
     width = max([layout.width, *(words_width(note, SMALL_FONT) + 2 * MARGIN for note in graph.notes)])
     height = layout.height + NOTE * len(graph.notes)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="workflow-graph" role="img" '
-        f'viewBox="0 0 {_n(width)} {_n(height)}" width="{_n(width)}" height="{_n(height)}">',
+        '<svg xmlns="http://www.w3.org/2000/svg" class="workflow-graph" role="img"',
+        f' viewBox="0 0 {_n(width)} {_n(height)}" width="{_n(width)}" height="{_n(height)}">',
         f"<title>{xml(_title(graph, marks))}</title>",
     ]
     if standalone:
         parts.append(f'<style>{STYLE}</style><rect class="sheet" width="100%" height="100%"/>')
-    parts += [_edge(route, nodes[route.edge.source], marks) for route in layout.routes]
+    parts += [_edge(route, _words(nodes, route, marks)) for route in layout.routes]
     parts += [_node(node, layout.boxes[node.id], marks) for node in graph.nodes]
-    parts += [_label(route, nodes[route.edge.source], marks) for route in layout.routes if route.label]
+    parts += [_label(route, _words(nodes, route, marks)) for route in layout.routes if route.label]
     parts += _notes(graph, layout)
     return "".join([*parts, "</svg>"])
 
@@ -45,19 +48,18 @@ def _title(graph: Graph, marks: Marks) -> str:
     return f"{graph.title}{where}"
 
 
-def _edge(route: Route, source: Node, marks: Marks) -> str:
+def _words(nodes: Mapping[str, Node], route: Route, marks: Marks) -> tuple[str, ...]:
+    return edge_marks(nodes[route.edge.source], nodes[route.edge.target], marks)
+
+
+def _edge(route: Route, words: tuple[str, ...]) -> str:
     loop = route.edge.source == route.edge.target
     path, head = (_round if loop else _along)(route.points)
+    looks = ["return"] * (route.edge.line is Line.RETURN) + ["back"] * route.back
     return (
-        f'<g class="{_edge_classes(route, source, marks)}"><title>{xml(_told(route))}</title>'
+        f'<g class="{" ".join(("edge", *words, *looks))}"><title>{xml(_told(route))}</title>'
         f'<path class="line" d="{path}"/><path class="head" d="{head}"/></g>'
     )
-
-
-def _edge_classes(route: Route, source: Node, marks: Marks) -> str:
-    words = ["edge", *edge_marks(route.edge, source, marks)]
-    words += ["return"] * (route.edge.line is Line.RETURN) + ["back"] * route.back
-    return " ".join(words)
 
 
 def _told(route: Route) -> str:
@@ -88,11 +90,11 @@ def _towards(here: Point, there: Point) -> Point:
 
 
 def _round(points: Sequence[Point]) -> tuple[str, str]:
-    """The loop beside a node, from the upper to the lower of two points on its right side, and its arrowhead."""
+    """The loop beside a node, between two points on its right side, and its arrowhead."""
     (x, upper), (_, lower) = points
     far = x + LOOP
-    path = f"M{_n(x)} {_n(upper)}C{_n(far)} {_n(upper - 10)} {_n(far)} {_n(lower + 10)} {_n(x + HEAD)} {_n(lower + 1)}"
-    return path, f"M{_n(x)} {_n(lower)}l{_n(HEAD)} -4.5v9z"
+    bend = f"C{_n(far)} {_n(upper - 10)} {_n(far)} {_n(lower + 10)} {_n(x + HEAD)} {_n(lower + 1)}"
+    return f"M{_n(x)} {_n(upper)}{bend}", f"M{_n(x)} {_n(lower)}l{_n(HEAD)} -4.5v9z"
 
 
 def _node(node: Node, box: Box, marks: Marks) -> str:
@@ -124,6 +126,8 @@ def _outline(node: Node, box: Box) -> str:
             parts.append(_rect("box", box, 0, box.height / 2))
         case Shape.STATE:
             parts.append(_rect("box", box, 0, 9))
+        case _:
+            assert_never(node.shape)
     return "".join(parts)
 
 
@@ -135,9 +139,16 @@ def _rect(word: str, box: Box, inset: float, radius: float) -> str:
 
 
 def _hexagon(box: Box) -> str:
-    point, half = 12, box.height / 2
-    across = box.width - 2 * point
-    return f"M{_n(box.x)} {_n(box.y + half)}l{point} {_n(-half)}h{_n(across)}l{point} {_n(half)}l-{point} {_n(half)}h{_n(-across)}z"
+    left, right, middle = box.x, box.x + box.width, box.y + box.height / 2
+    corners = (
+        (left, middle),
+        (left + POINT, box.y),
+        (right - POINT, box.y),
+        (right, middle),
+        (right - POINT, box.y + box.height),
+        (left + POINT, box.y + box.height),
+    )
+    return "M" + "L".join(f"{_n(x)} {_n(y)}" for x, y in corners) + "z"
 
 
 def _start(box: Box) -> str:
@@ -149,16 +160,18 @@ def _start(box: Box) -> str:
     )
 
 
-def _label(route: Route, source: Node, marks: Marks) -> str:
+def _label(route: Route, words: tuple[str, ...]) -> str:
     x, y = route.label or (0.0, 0.0)
     lines = caption(route.edge.label)
+    width, height = label_size(route.edge)
     top = y - LINE * (len(lines) - 1) / 2
     spans = "".join(
         f'<tspan x="{_n(x)}" y="{_n(top + LINE * index)}" dy="0.35em">{xml(line)}</tspan>'
         for index, line in enumerate(lines)
     )
-    words = " ".join(["label", *edge_marks(route.edge, source, marks)])
-    return f'<text class="{words}"><title>{xml(_told(route))}</title>{spans}</text>'
+    plate = _rect("plate", Box(x - width / 2, y - height / 2, width, height), 0, 4)
+    title = f"<title>{xml(_told(route))}</title>"
+    return f'<g class="{" ".join(("label", *words))}">{title}{plate}<text>{spans}</text></g>'
 
 
 def _notes(graph: Graph, layout: Layout) -> Iterator[str]:
@@ -168,8 +181,5 @@ def _notes(graph: Graph, layout: Layout) -> Iterator[str]:
 
 def _n(value: float) -> str:
     """A number with at most one decimal."""
-    return (
-        f"{value:.1f}".removesuffix(".0").replace("-0", "0")
-        if abs(value) < 0.05
-        else f"{value:.1f}".removesuffix(".0")
-    )
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from handrail.workflows.draw.escape import dot_string, mermaid_label
-from handrail.workflows.draw.graph import Edge, Graph, Line, Node, Shape
+from handrail.workflows.draw.graph import Edge, Graph, Line, Shape
 from handrail.workflows.draw.marks import NO_MARKS, Marks, node_marks
 from handrail.workflows.draw.sizes import node_text
 from handrail.workflows.draw.words import caption
@@ -38,7 +38,7 @@ def mermaid(graph: Graph, marks: Marks = NO_MARKS) -> str:
 
 
 def dot(graph: Graph) -> str:
-    """The graph in the language of Graphviz. Nodes are called n0, n1, ... in order, so no name can break it."""
+    """The graph in the language of Graphviz. Nodes are called n0, n1, ... as in `mermaid`."""
     names = _names(graph)
     lines = [f"digraph {dot_string((graph.title,))} {{"]
     lines += ["  start [shape=point];"] * any(node.initial for node in graph.nodes)

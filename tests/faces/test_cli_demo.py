@@ -1,0 +1,32 @@
+from pathlib import Path
+
+from program import handrail
+
+
+def test_the_demo_shows_each_attempt_to_cheat_and_ends_completed(tmp_path: Path) -> None:
+    said = handrail("demo", cwd=tmp_path)
+
+    assert (said.status, said.err) == (0, "")
+    refused = [line.split()[2] for line in said.out.splitlines() if "✘ refused" in line]
+    assert refused == ["arguments", "no_row", "contract", "not_running"]
+    assert "prove → mend" in said.out
+    assert "The run is completed after 6 steps." in said.out
+
+
+def test_the_demo_reveals_one_step_at_a_time(tmp_path: Path) -> None:
+    said = handrail("demo", cwd=tmp_path)
+
+    before_first_move = said.out.partition("reproduce → diagnose")[0]
+    assert "Make the bug happen on demand" in before_first_move
+    assert "Find the line where things first go wrong" not in before_first_move
+
+
+def test_a_project_cannot_break_the_demo_unnoticed(tmp_path: Path) -> None:
+    folder = tmp_path / ".handrail" / "workflows"
+    folder.mkdir(parents=True)
+    (folder / "bug-fix.yaml").write_text("workflow: bug-fix\n")
+
+    said = handrail("demo", cwd=tmp_path)
+
+    assert said.status == 1
+    assert "`bug-fix` cannot be loaded" in said.err

@@ -1,0 +1,388 @@
+"""Writes docs/reference/ from the code: `python tools/docs.py`.
+
+With `--check` nothing is written: the stale files are named, and the exit status is 1 if there are any. What
+is written depends on the code alone: no date, no folder of this machine, no width of a terminal.
+"""
+
+import argparse
+import inspect
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from click.testing import CliRunner
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from handrail.engine.facts import Kind
+from handrail.faces.cli.main import cli
+from handrail.shell.catalog import catalog
+from handrail.workflows.nodes import STANDARD
+from tools import docs_pages
+from tools.docs_pages import SOURCE, page, table
+
+REFERENCE: Final = Path(__file__).resolve().parent.parent / "docs" / "reference"
+EXIT_CODES: Final = {
+    "0": "Done.",
+    "1": "Refused, or problems were found. A warning is a problem too.",
+    "2": "The command line itself is wrong: an unknown command or option, a missing argument.",
+    "3": "There is no workflow, file or folder of that name.",
+}
+ENVIRONMENT: Final = {
+    "XDG_CONFIG_HOME": "The folder with your own settings, `~/.config` if unset.",
+    "_HANDRAIL_COMPLETE": "Set by the script that `handrail completion` prints. Leave it alone.",
+}
+SAMPLE: Final = "bug-fix"
+BREAK: Final = ("attempts: 3", "atempts: 3")
+"""What is misspelt in the copy of the sample that shows a problem."""
+
+ENTRY: Final = {
+    "schema": "The number of this shape; it is raised when a key goes away or changes its meaning.",
+    "workflows[].name": "What to call it by.",
+    "workflows[].origin": "Whose it is: `project`, `user` or `built-in`.",
+    "workflows[].file": "Where it was found.",
+    "workflows[].hidden": "True if another of the same name was found before it.",
+    "workflows[].about": "Its line about itself; null if it does not load.",
+    "workflows[].digest": "The hash of what it says; null if it does not load.",
+    "workflows[].problems": "How many problems keep it from loading.",
+}
+WORKFLOW: Final = {
+    "schema": ENTRY["schema"],
+    "workflow.name": "What it is called.",
+    "workflow.version": "The version that its author gave it.",
+    "workflow.about": "Its line about itself, or empty.",
+    "workflow.authority": "Where the state of a run lives: `sql`, `files` or `description`.",
+    "workflow.digest": "The hash of what it says; comments and layout do not count.",
+    "workflow.initial": "The state in which a run begins.",
+    "workflow.inputs.NAME.type": "The type of an input.",
+    "workflow.inputs.NAME.required": "True if a run cannot start without it.",
+    "workflow.vars.NAME": "The type of a variable.",
+    "workflow.states[].name": "A state; those of a sub-workflow are called `state/inner-state`.",
+    "workflow.states[].about": "Its line about itself, or empty.",
+    "workflow.states[].phase": "The phase it belongs to, or empty.",
+    "workflow.states[].router": "True if a run never stays here.",
+    "workflow.states[].terminal": "True if a run is completed here.",
+    "workflow.states[].attempts": "How often a run may open a step here; 0 if there is no cap.",
+    "workflow.states[].agent": "Who does the step; null if the state has no task.",
+    "workflow.transitions[].id": "A row.",
+    "workflow.transitions[].from[]": "The states it leaves.",
+    "workflow.transitions[].trigger": "What it waits for; null in a router.",
+    "workflow.transitions[].when[]": "Its guards over facts.",
+    "workflow.transitions[].accept[]": "Its guards over what came with the event.",
+    "workflow.transitions[].to": "The state it leads to, or in words what happens instead.",
+    "workflow.transitions[].refuses": "True if the row says no.",
+    "workflow.origin": "Whose it is: `project`, `user`, `built-in`, or `file` for a path.",
+    "workflow.file": "Where it was found.",
+}
+PROBLEMS: Final = {
+    "schema": ENTRY["schema"],
+    "files[]": "The files that were checked.",
+    "problems[].code": "One of the codes in [problems](problems.md).",
+    "problems[].severity": "`error` or `warning`.",
+    "problems[].file": "The file to mend.",
+    "problems[].line": "The line, from 1.",
+    "problems[].column": "The character in the line, from 1.",
+    "problems[].length": "How many characters are meant.",
+    "problems[].message": "What is wrong, in a sentence.",
+    "problems[].repair": "What to do about it, or empty.",
+    "problems[].path[]": "The rows of the shortest way there, if it needs one to be seen.",
+}
+KINDS: Final = {
+    Kind.BOOL: "`true` or `false`",
+    Kind.INT: "a whole number",
+    Kind.FLOAT: "a number with a fraction; in a guard it is compared with `1.0`, not with `1`",
+    Kind.STRING: "a text",
+    Kind.STATE: "the name of a state of this workflow",
+    Kind.STRINGS: "a list of texts",
+    Kind.JSON: "anything; a guard over it is not checked before it runs",
+}
+NOTES: Final = {
+    "workflow.version": "Raised by the author when the workflow changes",
+    "workflow.tools": "Triggers that are sent as they are: whose word each is, and what comes with it",
+    "workflow.texts": "What rows say, by name; in one part, or in named parts",
+    "variable.type": "One of the types below; a text if there are choices",
+    "variable.about": "One line for people",
+    "variable.default": "Its value when none is given",
+    "variable.choices": "The texts it may be",
+    "tool.about": "What the caller is told about it",
+    "tool.params": "What comes with it; guards read it as `event.NAME`",
+    "contract.min_confidence": "The least `confidence` the output may have",
+    "contract.no_blockers": "The output must name no blockers",
+    "about": "One line for people",
+    "phase": "A heading under which pages group states",
+    "agent": "Who does it; needed where there is a task",
+    "task": "What the agent is told when the step opens; placeholders are filled in",
+    "inputs": "What the agent is given to work with",
+    "allowed_actions": "What the agent may do",
+    "forbidden_actions": "What the agent must not do",
+    "done_when": "What must be true when the agent comes back",
+    "contract": "What the output must have besides the common form",
+    "attempts": "How often a run may open a step here",
+    "workflow": "The workflow that stands in place of this step",
+    "name": "What the step is called",
+    "next": "Rows on its output, tried in order; without it, the step that follows",
+    "when": "CEL over facts and `run.*`; all must hold",
+    "accept": "CEL over what came with the event; all must hold",
+    "id": "What the row is called in replies and journals",
+    "except": 'States that `from: "*"` does not mean',
+    "trigger": "What the row waits for; none in a router",
+    "draft": "Edits to try on paper, by a name of your choosing",
+    "set": "Variables to set: a value, `@state` for the state being left, or `@fact`",
+    "do": "[Effects](effects.md), in order",
+    "say": "The text to tell",
+    "refuse": "The text to refuse with; such a row does nothing else",
+}
+"""What is said of a key that the schema does not describe, by `shape.key` or by `key`."""
+WORDS: Final = {
+    "array": "list",
+    "boolean": "`true` or `false`",
+    "integer": "whole number",
+    "name": "name",
+    "null": "nothing",
+    "number": "number",
+    "object": "mapping",
+    "string": "text",
+    "text_or_texts": "text, or list of texts",
+    "type": "[type](#types)",
+    "variables": "names, each with a [variable](#variable)",
+}
+SHAPES: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
+    "handrail workflows list": ("", ENTRY),
+    "handrail workflows show": (SAMPLE, WORKFLOW),
+    "handrail workflows check": (f"{SAMPLE}.yaml", PROBLEMS),
+}
+"""For each command with `--json`: the argument of its example, and what each of its keys means."""
+
+
+def cli_page() -> str:
+    """The command line: what holds for all commands, then each of them."""
+    variables = {name: f"The same as `{option}`." for name, option in sorted(_settings(cli, "handrail"))}
+    return page(
+        "The command line",
+        "Data goes to stdout, messages go to stderr. On a terminal lists have heads and colour; in a pipe",
+        "they are lines with tabs.",
+        "\n## Exit status\n",
+        table(("status", "meaning"), [(f"`{code}`", meaning) for code, meaning in EXIT_CODES.items()]),
+        "\n## Environment\n",
+        table(("variable", "meaning"), [(f"`{n}`", m) for n, m in {**variables, **ENVIRONMENT}.items()]),
+        "\n## Where workflows are found\n",
+        "In this order: `.handrail/workflows/` of the project, `handrail/workflows/` in your settings",
+        "folder, and those that come with Handrail. In each, `NAME.yaml` is the workflow NAME, and so is",
+        "`NAME/workflow.yaml`. A workflow hides those of the same name that come later.",
+        *_failure(),
+        *_command(cli, "handrail", None),
+    )
+
+
+def _settings(command: click.Command, path: str) -> Iterator[tuple[str, str]]:
+    for parameter in command.params:
+        if isinstance(parameter.envvar, str):
+            yield parameter.envvar, parameter.opts[-1]
+    for name, below in _below(command):
+        yield from _settings(below, f"{path} {name}")
+
+
+def _below(command: click.Command) -> Sequence[tuple[str, click.Command]]:
+    return sorted(command.commands.items()) if isinstance(command, click.Group) else ()
+
+
+def _failure() -> Iterator[str]:
+    """What a command that fails prints with `--json`, if it prints anything."""
+    _, printed = example("handrail workflows show", "no-such-workflow")
+    if printed:
+        yield "\n## Failure\n\nWith `--json`, what a command cannot do is told on stdout too:\n"
+        yield f"```json\n{printed}\n```"
+
+
+def _command(command: click.Command, name: str, above: click.Context | None) -> Iterator[str]:
+    """The section of a command, and those of the commands below it."""
+    width = {"terminal_width": 100, "max_content_width": 100}
+    context = command.make_context(name, [], above, resilient_parsing=True, **width)
+    path = context.command_path
+    usage = command.get_usage(context).removeprefix("Usage: ")
+    yield f"\n## `{path}`\n\n```text\n{usage}\n```\n"
+    yield inspect.cleandoc(command.help or "").replace("\f", "")
+    rows = [_parameter(parameter, context) for parameter in command.get_params(context)]
+    yield "\n" + table(("argument or option", "meaning", "default", "environment"), rows)
+    if any(parameter.name == "as_json" for parameter in command.params):
+        yield from _shape(path)
+    for word, below in _below(command):
+        yield from _command(below, word, context)
+
+
+def _parameter(parameter: click.Parameter, context: click.Context) -> tuple[str, str, str, str]:
+    metavar = parameter.make_metavar(context)
+    default = parameter.get_default(context)
+    shown = f"`{default}`" if isinstance(default, (str, int, Path)) and not isinstance(default, bool) else ""
+    environment = f"`{parameter.envvar}`" if isinstance(parameter.envvar, str) else ""
+    if not isinstance(parameter, click.Option):
+        many = "One or more." if parameter.nargs == -1 else "Needed."
+        return f"`{metavar}`", many, shown, environment
+    names = ", ".join(parameter.opts)
+    value = "" if parameter.is_flag else f" {metavar}"
+    return f"`{names}{value}`", parameter.help or "", shown, environment
+
+
+def _shape(path: str) -> Iterator[str]:
+    """The keys of what a command prints with `--json`, and an example from the built-in workflow."""
+    argument, meanings = SHAPES[path]
+    command, printed = example(path, argument)
+    found = set(_leaves(json.loads(printed), ""))
+    if found != meanings.keys():
+        raise ValueError(f"{path} --json: described and printed differ in {sorted(found ^ meanings.keys())}")
+    yield "\nWith `--json`:\n"
+    yield table(("key", "meaning"), [(f"`{key}`", meaning) for key, meaning in meanings.items()])
+    misspelt = f" for a copy of {SAMPLE} with a key misspelt" if argument.endswith(".yaml") else ""
+    yield f"\n<details><summary>The output of <code>{command}</code>{misspelt}</summary>\n"
+    yield f"```json\n{printed}\n```\n\n</details>"
+
+
+def example(path: str, argument: str) -> tuple[str, str]:
+    """What is typed and what is printed, with the folders of this machine taken out."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = catalog(Path(folder)).find(SAMPLE)
+        text = found.path.read_text("utf-8") if found else ""
+        (Path(folder) / f"{SAMPLE}.yaml").write_text(text.replace(*BREAK), "utf-8")
+        given = str(Path(folder) / argument) if argument.endswith(".yaml") else argument
+        words = [*path.split()[1:], *([given] if given else []), "--json"]
+        environment = {"XDG_CONFIG_HOME": folder, "HANDRAIL_PROJECT": folder}
+        printed = CliRunner().invoke(cli, words, env=environment).stdout
+        library = str(found.path.parent.parent) if found else ""
+    return (
+        " ".join([path, *([argument] if argument else []), "--json"]),
+        printed.replace(f"{folder}/", "").replace(library, "…/handrail/workflows/library").rstrip(),
+    )
+
+
+def _leaves(value: object, path: str) -> Iterator[str]:
+    """Where in a JSON value something stands; names of an author's choosing are called NAME."""
+    match value:
+        case dict() if path in {"workflow.inputs", "workflow.vars"}:
+            for below in value.values() or [""]:
+                yield from _leaves(below, f"{path}.NAME")
+        case dict():
+            for key, below in value.items():
+                yield from _leaves(below, f"{path}.{key}" if path else key)
+        case list():
+            for below in value or [""]:
+                yield from _leaves(below, f"{path}[]")
+        case _:
+            yield path
+
+
+def format_page() -> str:
+    """Every key of a workflow file, from the schema that editors use."""
+    schema = json.loads((SOURCE / "workflows" / "schema.json").read_text("utf-8"))
+    shapes = {"workflow": schema, **{n: s for n, d in schema["$defs"].items() if (s := _mapping(d))}}
+    return page(
+        "The format",
+        "A workflow is a YAML file, UTF-8. `src/handrail/workflows/schema.json` describes it for editors;",
+        "`handrail workflows check` knows the rest. A key that is not here is an error. A file has `steps`,",
+        "or `states` with `transitions`, never both.\n",
+        *(_section(name, shape) for name, shape in shapes.items()),
+        "## Names\n",
+        f"A name matches `{schema['$defs']['name']['pattern']}`.\n",
+        "## Types\n",
+        table(("type", "values"), [(f"`{kind}`", KINDS[kind]) for kind in Kind]),
+        "\nWith `?` after it (`string?`), null is a value too.\n",
+        "## YAML without surprises\n",
+        "Only `true`, `false`, `null`, `~`, nothing and plain numbers are more than text: `on`, `no` and",
+        "`012` are texts. There are no tags, no merge keys and no second document. A file may hold at most",
+        f"{STANDARD.size} bytes, {STANDARD.depth} levels, {STANDARD.aliases} aliases and {STANDARD.nodes}",
+        "values.",
+    )
+
+
+def _mapping(schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The shape with fixed keys that a definition is, or that is one of those it allows."""
+    if "properties" in schema:
+        return schema
+    return next((way for way in schema.get("oneOf", ()) if "properties" in way), None)
+
+
+def _section(name: str, schema: Mapping[str, Any]) -> str:
+    rows = [
+        (
+            f"`{key}`",
+            _kind(value),
+            "yes" if key in schema.get("required", ()) else "",
+            _meaning(name, key, value),
+        )
+        for key, value in schema["properties"].items()
+    ]
+    return f"## {name}\n\n{table(('key', 'value', 'needed', 'meaning'), rows)}\n"
+
+
+def _meaning(name: str, key: str, schema: object) -> str:
+    said = schema.get("description", "") if isinstance(schema, dict) else ""
+    return str(said or NOTES.get(f"{name}.{key}") or NOTES[key])
+
+
+def _kind(schema: object) -> str:
+    """What may stand under a key, in words."""
+    match schema:
+        case {"$ref": str(reference)}:
+            name = reference.rpartition("/")[2]
+            return WORDS.get(name) or f"[{name}](#{name})"
+        case {"enum": list(ways)} | {"oneOf": list(ways)}:
+            return " or ".join(f"`{way}`" if isinstance(way, str) else _kind(way) for way in ways)
+        case {"type": "array", "items": items}:
+            return f"list of {_kind(items)}"
+        case {"type": "object", "additionalProperties": dict(items)}:
+            return f"names, each with {_kind(items)}"
+        case {"type": str(kind)}:
+            return WORDS[kind]
+        case _:
+            return "any value"
+
+
+PAGES: Final[Mapping[str, Callable[[], str]]] = {
+    "cli.md": cli_page,
+    "drafts.md": docs_pages.drafts_page,
+    "effects.md": docs_pages.effects_page,
+    "facts.md": docs_pages.facts_page,
+    "filters.md": docs_pages.filters_page,
+    "format.md": format_page,
+    "lifecycle.md": docs_pages.lifecycle_page,
+    "problems.md": docs_pages.problems_page,
+    "refusals.md": docs_pages.refusals_page,
+    "workflows.md": docs_pages.workflows_page,
+}
+
+
+def stale(folder: Path, pages: Mapping[str, str]) -> list[str]:
+    """The files of the folder that are missing, that differ, or that no page stands for."""
+    there = {path.name: path.read_text("utf-8") for path in folder.iterdir()} if folder.is_dir() else {}
+    return sorted(name for name in pages.keys() | there.keys() if pages.get(name) != there.get(name))
+
+
+def write(folder: Path, pages: Mapping[str, str]) -> None:
+    """Makes the folder hold these pages and no others."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in stale(folder, pages):
+        if name in pages:
+            (folder / name).write_text(pages[name], "utf-8")
+        else:
+            (folder / name).unlink()
+
+
+def main(arguments: Sequence[str], folder: Path = REFERENCE) -> int:
+    """Writes the pages, or with `--check` compares; 1 if that names stale ones."""
+    parser = argparse.ArgumentParser(description="Write docs/reference/ from the code.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is stale")
+    checking = parser.parse_args(arguments).check
+    pages = {name: build() for name, build in PAGES.items()}
+    names = stale(folder, pages)
+    if not checking:
+        write(folder, pages)
+    for name in names:
+        print(f"{folder.name}/{name} {'is stale: run `make docs`' if checking else 'written'}")
+    return 1 if checking and names else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
