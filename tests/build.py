@@ -1,15 +1,35 @@
-"""What tests of the engine build: workflows from YAML text, runs of them, and step outputs."""
+"""What tests of the engine build: workflows from YAML text, runs of them, events, and step outputs."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 
 from handrail.engine.decide import decide
-from handrail.engine.facts import Value
-from handrail.engine.model import Accepted, Event, Run, Workflow
+from handrail.engine.facts import Fact, Kind, Provenance, Type, Value
+from handrail.engine.model import Accepted, Decision, Event, Refused, Run, Workflow
 from handrail.workflows.carets import show_all
 from handrail.workflows.load import Source, load
-from handrail.workflows.registry import BUILT_IN, Registry
+from handrail.workflows.registry import BUILT_IN, DRAFTS, EFFECTS, FACTS, Registry, registry
 
 FILE = "test.yaml"
+
+
+def _measured(name: str, kind: Kind) -> Fact:
+    domain = (True, False) if kind is Kind.BOOL else ()
+    return Fact(name, Type(kind), Provenance.MEASURED, name, domain, closed=bool(domain), awaits="check")
+
+
+GATED = registry(
+    (
+        *FACTS,
+        _measured("tests.pass", Kind.BOOL),
+        _measured("person.agrees", Kind.BOOL),
+        _measured("tests.failed", Kind.INT),
+        _measured("tests.report", Kind.JSON),
+    ),
+    DRAFTS,
+    EFFECTS,
+)
+"""What every workflow may name, and some facts that take their time."""
 
 
 def workflow(text: str, registry: Registry = BUILT_IN, subs: Mapping[str, str] | None = None) -> Workflow:
@@ -17,8 +37,8 @@ def workflow(text: str, registry: Registry = BUILT_IN, subs: Mapping[str, str] |
     others = {name: Source(f"{name}.yaml", content) for name, content in (subs or {}).items()}
     loaded = load(Source(FILE, text), others.get, registry)
     shown = show_all(loaded.problems, {FILE: text})
-    assert loaded.workflow is not None, f"\n{shown}"
     assert not loaded.problems, f"\n{shown}"
+    assert loaded.workflow is not None
     return loaded.workflow
 
 
@@ -27,11 +47,43 @@ def idle(of: Workflow) -> Run:
     return Run("run-1", of.name, of.digest)
 
 
-def started(of: Workflow, facts: Mapping[str, Value] | None = None, **inputs: Value) -> Run:
-    """A run of this workflow in its first state; `facts` are for a router that stands there."""
-    decision = decide(of, idle(of), Event("start", inputs), facts or {})
+def started(of: Workflow, /, **inputs: Value) -> Run:
+    """A run of this workflow in its first state."""
+    return moved(of, idle(of), Event("start", inputs))
+
+
+def send(
+    of: Workflow, run: Run, event: Event | str, facts: Mapping[str, Value] | None = None, /, **payload: Value
+) -> Decision:
+    """What the event does to the run; whatever it is, the run that was given is as it was."""
+    before = deepcopy(run)
+    decision = decide(of, run, Event(event, payload) if isinstance(event, str) else event, facts or {})
+    assert run == before
+    return decision
+
+
+def moved(
+    of: Workflow, run: Run, event: Event | str, facts: Mapping[str, Value] | None = None, /, **payload: Value
+) -> Run:
+    """The run after an event that is accepted."""
+    decision = send(of, run, event, facts, **payload)
     assert isinstance(decision, Accepted), decision
     return decision.run
+
+
+def refused(
+    of: Workflow, run: Run, event: Event | str, facts: Mapping[str, Value] | None = None, /, **payload: Value
+) -> Refused:
+    """The refusal of an event that is refused."""
+    decision = send(of, run, event, facts, **payload)
+    assert isinstance(decision, Refused), decision
+    assert decision.rule
+    return decision
+
+
+def states(run: Run) -> list[str]:
+    """The states in which steps of the run are open."""
+    return [step.state for step in run.open]
 
 
 def output(**changes: Value) -> dict[str, Value]:

@@ -1,34 +1,48 @@
-"""Whatever a user can name is named in docs/reference/, and the examples on the pages work."""
+"""Whatever a user can name is named in docs/reference/, links lead somewhere, and the examples work."""
 
 import ast
+import json
+import os
 import re
-from collections.abc import Iterable, Iterator
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import click
 import pytest
 
+import house
 from handrail.engine.check import FINDINGS, check
+from handrail.engine.contract import COMMON_FACTS
+from handrail.engine.facts import Kind, Provenance
+from handrail.engine.known import EVENT_FACTS, RUN_FACTS
 from handrail.engine.lifecycle import CONTINUE, RESERVED
-from handrail.engine.model import Lifecycle
+from handrail.engine.model import Authority, Lifecycle, Who
 from handrail.engine.refusals import CODES
 from handrail.faces.cli.main import cli
 from handrail.workflows.codes import LOADING
 from handrail.workflows.load import Source, load
-from handrail.workflows.registry import BUILT_IN
+from handrail.workflows.registry import BUILT_IN, OK, PROBLEMS
 from handrail.workflows.render import FILTERS
+from tools import docs
 
 ROOT = Path(__file__).resolve().parent.parent
-REFERENCE = ROOT / "docs" / "reference"
 SOURCE = ROOT / "src" / "handrail"
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+GUIDES = sorted((DOCS / "guides").glob("*.md"))
 MAKERS = {"error", "warning", "problem", "_report", "_stop"}
+
+
+# --- the checks: each gives what it finds, and nothing for good pages ---------------------------------------
 
 
 def undocumented(names: Iterable[str], pages: str) -> list[str]:
     """The names that stand nowhere in the pages as code, in a line or in a block, as whole words."""
-    blocks = re.findall(r"^```.*?^```", pages, re.DOTALL | re.MULTILINE)
+    fenced = re.findall(r"^```.*?^```", pages, re.DOTALL | re.MULTILINE)
     lines = re.findall(r"`([^`\n]+)`", pages)
-    code = "\n".join([*blocks, *lines])
+    code = "\n".join([*fenced, *lines])
     return sorted(n for n in set(names) if not re.search(rf"(?<![\w.-]){re.escape(n)}(?![\w-]|\.\w)", code))
 
 
@@ -76,9 +90,94 @@ def _constants(node: ast.expr) -> set[str]:
             return set()
 
 
+def lost_anchors(links: Iterable[str], headings: Mapping[str, str]) -> list[str]:
+    """The links `page#heading` to headings that their page does not have; pages are given by their text."""
+    lost = []
+    for link in links:
+        target, _, anchor = link.partition("#")
+        titles = re.findall(r"^#+ (.*)$", headings.get(target, ""), re.MULTILINE)
+        if anchor and anchor not in map(_slug, titles):
+            lost.append(link)
+    return lost
+
+
+def _slug(title: str) -> str:
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+
+
+def missing_functions(page: str, source: Path) -> list[str]:
+    """The places `folder/file.py:name` on a page at which nothing of that name is defined."""
+    lost = []
+    for file, name in re.findall(r"`([\w/]+\.py):(\w+)`", page):
+        path = source / file
+        text = path.read_text("utf-8") if path.is_file() else ""
+        if not re.search(rf"^(def|class) {name}\b|^{name}\b.* = ", text, re.MULTILINE):
+            lost.append(f"{file}:{name}")
+    return lost
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """The fenced blocks of a page, each with its language."""
+    return re.findall(r"^```(\w+)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+
+
+def unsound(page: str) -> list[str]:
+    """What is wrong with the workflows that a page shows; they may use each other."""
+    shown = [body for language, body in blocks(page) if language == "yaml" and body.startswith("workflow:")]
+    names = {body.split("\n")[0].removeprefix("workflow:").strip(): body for body in shown}
+    found = []
+    for body in shown:
+        loaded = load(
+            Source("page.yaml", body), lambda name: Source(name, names[name]) if name in names else None
+        )
+        problems = loaded.problems or (check(loaded.workflow) if loaded.workflow else ())
+        found += [f"{body.split()[1]}: {problem.code}, {problem.message}" for problem in problems]
+    return found
+
+
+def differences(page: str, folder: Path) -> list[str]:
+    """Where commands of a page end otherwise than it says, or print something else than it shows.
+
+    Its workflows are files of the folder: called as they are, or as a first line `# NAME.yaml` says.
+    """
+    found: list[str] = []
+    printed: str | None = None
+    for language, body in blocks(page):
+        named = re.match(r"(?:workflow: |# )([\w-]+)", body)
+        if language == "yaml" and named:
+            (folder / f"{named[1]}.yaml").write_text(body, "utf-8")
+        if language == "text" and printed is not None and printed != body:
+            found.append(f"printed, and not shown:\n{printed}")
+        printed = None
+        for line in body.splitlines() if language == "sh" else ():
+            if line.startswith("handrail "):
+                status, printed = _run(line, folder)
+                wanted = re.search(r"# exit (\d+)", line)
+                if status != int(wanted[1] if wanted else 0):
+                    found.append(f"exit {status}: {line}")
+    return found
+
+
+def _run(line: str, folder: Path) -> tuple[int, str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ("/bin/sh", "-c", line),
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    return done.returncode, done.stdout
+
+
+# --- the pages as they are ----------------------------------------------------------------------------------
+
+
 @pytest.fixture(scope="module")
 def reference() -> str:
-    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(REFERENCE.rglob("*.md")))
+    return "\n".join(path.read_text("utf-8") for path in sorted((DOCS / "reference").rglob("*.md")))
 
 
 def _documented(names: Iterable[str], pages: str) -> None:
@@ -86,16 +185,28 @@ def _documented(names: Iterable[str], pages: str) -> None:
         pytest.fail(f"not in docs/reference/: {', '.join(missing)}", pytrace=False)
 
 
+def test_the_reference_is_what_the_code_says(capsys: pytest.CaptureFixture[str]) -> None:
+    status = docs.main(["--check"])
+
+    assert (status, capsys.readouterr().out) == (0, "")
+
+
 def test_every_command_and_option_is_documented(reference: str) -> None:
     _documented(commands(cli, "handrail"), reference)
 
 
 def test_every_setting_is_documented(reference: str) -> None:
-    _documented(settings(cli), reference)
+    sources = "\n".join(path.read_text("utf-8") for path in SOURCE.rglob("*.py"))
+
+    _documented([*settings(cli), *re.findall(r"\bHANDRAIL_[A-Z_]+", sources)], reference)
 
 
 def test_every_fact_draft_and_effect_is_documented(reference: str) -> None:
-    _documented([*BUILT_IN.facts, *BUILT_IN.drafts, *BUILT_IN.effects], reference)
+    facts = [fact.name for fact in (*BUILT_IN.facts.values(), *RUN_FACTS, *EVENT_FACTS, *COMMON_FACTS)]
+    drafted = [name for draft in BUILT_IN.drafts.values() for name in (*draft.facts, *draft.values)]
+    keys = [key for effect in BUILT_IN.effects.values() for key in effect.params]
+
+    _documented([*facts, *BUILT_IN.drafts, *drafted, OK, PROBLEMS, *BUILT_IN.effects, *keys], reference)
 
 
 def test_every_filter_is_documented(reference: str) -> None:
@@ -106,54 +217,73 @@ def test_every_event_kind_and_lifecycle_is_documented(reference: str) -> None:
     _documented([*RESERVED, CONTINUE, *map(str, Lifecycle)], reference)
 
 
+def test_every_word_that_can_stand_in_a_workflow_is_documented(reference: str) -> None:
+    schema = json.loads((SOURCE / "workflows" / "schema.json").read_text("utf-8"))
+    shapes = [schema, *schema["$defs"].values()]
+    keys = {
+        key
+        for s in (*shapes, *(w for s in shapes for w in s.get("oneOf", ())))
+        for key in s.get("properties", ())
+    }
+
+    assert len(keys) > 30
+    _documented([*keys, *Kind, *Provenance, *Authority, *Who], reference)
+
+
 def test_every_code_of_a_refusal_is_documented(reference: str) -> None:
     _documented(CODES, reference)
 
 
 def test_every_code_of_a_problem_is_documented(reference: str) -> None:
-    _documented([*LOADING, *FINDINGS], reference)
+    made = {code for path in SOURCE.rglob("*.py") for code in problem_codes(path.read_text("utf-8"))}
+
+    assert len(made) > 40
+    _documented([*made, *LOADING, *FINDINGS], reference)
 
 
-def test_every_code_of_a_problem_is_in_a_table_and_every_one_in_a_table_is_given() -> None:
-    made = {code for path in SOURCE.rglob("*.py") for code in problem_codes(path.read_text(encoding="utf-8"))}
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_the_links_of_a_page_lead_somewhere(path: Path) -> None:
+    page = path.read_text("utf-8")
+    links = re.findall(r"\]\(([^)\s:]*#[^)\s]+)\)", page)
+    files = {link.partition("#")[0] for link in links}
+    headings = {name: (path.parent / name if name else path).read_text("utf-8") for name in files}
 
-    assert sorted(made - {*LOADING, *FINDINGS}) == []
-    assert sorted({*LOADING, *FINDINGS} - made) == []
+    assert house.dead_links(page, lambda target: (path.parent / target).exists()) == []
+    assert lost_anchors(links, headings) == []
 
 
-def test_every_workflow_on_the_pages_is_sound() -> None:
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    shown = [
-        text
-        for page in pages
-        for text in re.findall(r"```yaml\n(workflow:.*?)```", page.read_text(), re.DOTALL)
-    ]
+def test_the_index_links_to_every_page() -> None:
+    linked = set(re.findall(r"\]\(([^)#\s]+)", (DOCS / "index.md").read_text("utf-8")))
 
-    assert shown
-    for text in shown:
-        loaded = load(Source("page.yaml", text))
-        assert loaded.problems == ()
-        assert loaded.workflow is not None
-        assert check(loaded.workflow) == ()
+    assert {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} - linked == {"index.md"}
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "design").glob("*.md")), ids=lambda path: path.stem)
+def test_what_a_design_page_points_to_in_the_code_is_there(path: Path) -> None:
+    assert missing_functions(path.read_text("utf-8"), SOURCE) == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_workflow_on_a_page_is_sound(path: Path) -> None:
+    assert unsound(path.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+def test_the_commands_of_a_guide_do_what_it_says(path: Path, tmp_path: Path) -> None:
+    assert differences(path.read_text("utf-8"), tmp_path) == []
 
 
 # --- each of these checks can fail --------------------------------------------------------------------------
 
+GOOD = "workflow: tea\nversion: 1\nauthority: sql\nsteps:\n  - {name: boil, agent: cook, task: Boil it.}\n"
+
 
 def test_a_name_that_stands_on_no_page_is_found() -> None:
     pages = "`plan.exists`, `{{a|count}}`, plan.stage, `task.name.x`\n\n```sh\nhandrail demo --fast\n```\n"
-    names = [
-        "plan.exists",
-        "count",
-        "handrail demo",
-        "--fast",
-        "plan.stage",
-        "task.name",
-        "plan",
-        "demo --fas",
-    ]
+    good = ["plan.exists", "count", "handrail demo", "--fast"]
+    bad = ["demo --fas", "plan", "plan.stage", "task.name"]
 
-    assert undocumented(names, pages) == ["demo --fas", "plan", "plan.stage", "task.name"]
+    assert undocumented([*good, *bad], pages) == bad
 
 
 def test_commands_options_and_settings_are_found_at_every_depth() -> None:
@@ -179,3 +309,51 @@ def test_commands_options_and_settings_are_found_at_every_depth() -> None:
 )
 def test_the_codes_of_problems_are_collected(source: str, codes: set[str]) -> None:
     assert problem_codes(source) == codes
+
+
+def test_a_link_to_a_heading_that_is_not_there_is_found() -> None:
+    headings = {"a.md": "# Where `x` is\n\n## Two  words\n", "": "# Here\n"}
+    links = ["a.md#where-x-is", "a.md#where", "#here", "#there", "b.md#any", "a.md"]
+
+    assert lost_anchors(links, headings) == ["a.md#where", "#there", "b.md#any"]
+
+
+def test_a_function_that_is_gone_is_found(tmp_path: Path) -> None:
+    (tmp_path / "some.py").write_text("def one() -> None: ...\nclass Two: ...\nTHREE: Final = 3\n")
+    page = "`some.py:one`, `some.py:Two`, `some.py:THREE`, `some.py:tw`, `other.py:one`"
+
+    assert missing_functions(page, tmp_path) == ["some.py:tw", "other.py:one"]
+
+
+def test_a_workflow_that_is_not_sound_is_found() -> None:
+    loops = GOOD.replace("boil,", "boil, next: [{to: boil}],")
+    misspelt = GOOD.replace("agent", "agnet")
+    uses = "workflow: day\nversion: 1\nauthority: sql\nsteps: [{name: tea, workflow: tea}]\n"
+
+    assert unsound(f"```yaml\n{GOOD}```\n\n```yaml\n{uses}```\n\n```yaml\n# {misspelt}```\n") == []
+    assert [line.split(",")[0] for line in unsound(f"```yaml\n{uses}```\n")] == ["day: unknown-workflow"]
+    assert any(line.startswith("tea: unknown-key") for line in unsound(f"```yaml\n{misspelt}```\n"))
+    assert unsound(f"```yaml\n{loops}```\n") != []
+
+
+def test_a_command_that_ends_otherwise_or_prints_something_else_is_found(tmp_path: Path) -> None:
+    page = f"""
+```yaml
+{GOOD}```
+
+```sh
+handrail workflows check tea.yaml
+handrail workflows check tea.yaml  # exit 1
+handrail workflows check tea.yaml
+```
+
+```text
+1 checked, 3 problems
+```
+"""
+
+    assert differences(page.replace("  # exit 1", "").replace("3", "no"), tmp_path) == []
+    assert differences(page, tmp_path) == [
+        "exit 0: handrail workflows check tea.yaml  # exit 1",
+        "printed, and not shown:\n1 checked, no problems\n",
+    ]

@@ -14,129 +14,21 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+import msgspec
 from click.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from handrail.engine.facts import Kind
 from handrail.faces.cli.main import cli
-from handrail.shell.catalog import catalog
 from handrail.workflows.nodes import STANDARD
 from tools import docs_pages
-from tools.docs_pages import SOURCE, page, table
+from tools.docs_pages import SAMPLE, SOURCE, page, table
 
 REFERENCE: Final = Path(__file__).resolve().parent.parent / "docs" / "reference"
-EXIT_CODES: Final = {
-    "0": "Done.",
-    "1": "Refused, or problems were found. A warning is a problem too.",
-    "2": "The command line itself is wrong: an unknown command or option, a missing argument.",
-    "3": "There is no workflow, file or folder of that name.",
-}
-ENVIRONMENT: Final = {
-    "XDG_CONFIG_HOME": "The folder with your own settings, `~/.config` if unset.",
-    "_HANDRAIL_COMPLETE": "Set by the script that `handrail completion` prints. Leave it alone.",
-}
-SAMPLE: Final = "bug-fix"
 BREAK: Final = ("attempts: 3", "atempts: 3")
 """What is misspelt in the copy of the sample that shows a problem."""
 
-ENTRY: Final = {
-    "schema": "The number of this shape; it is raised when a key goes away or changes its meaning.",
-    "workflows[].name": "What to call it by.",
-    "workflows[].origin": "Whose it is: `project`, `user` or `built-in`.",
-    "workflows[].file": "Where it was found.",
-    "workflows[].hidden": "True if another of the same name was found before it.",
-    "workflows[].about": "Its line about itself; null if it does not load.",
-    "workflows[].digest": "The hash of what it says; null if it does not load.",
-    "workflows[].problems": "How many problems keep it from loading.",
-}
-WORKFLOW: Final = {
-    "schema": ENTRY["schema"],
-    "workflow.name": "What it is called.",
-    "workflow.version": "The version that its author gave it.",
-    "workflow.about": "Its line about itself, or empty.",
-    "workflow.authority": "Where the state of a run lives: `sql`, `files` or `description`.",
-    "workflow.digest": "The hash of what it says; comments and layout do not count.",
-    "workflow.initial": "The state in which a run begins.",
-    "workflow.inputs.NAME.type": "The type of an input.",
-    "workflow.inputs.NAME.required": "True if a run cannot start without it.",
-    "workflow.vars.NAME": "The type of a variable.",
-    "workflow.states[].name": "A state; those of a sub-workflow are called `state/inner-state`.",
-    "workflow.states[].about": "Its line about itself, or empty.",
-    "workflow.states[].phase": "The phase it belongs to, or empty.",
-    "workflow.states[].router": "True if a run never stays here.",
-    "workflow.states[].terminal": "True if a run is completed here.",
-    "workflow.states[].attempts": "How often a run may open a step here; 0 if there is no cap.",
-    "workflow.states[].agent": "Who does the step; null if the state has no task.",
-    "workflow.transitions[].id": "A row.",
-    "workflow.transitions[].from[]": "The states it leaves.",
-    "workflow.transitions[].trigger": "What it waits for; null in a router.",
-    "workflow.transitions[].when[]": "Its guards over facts.",
-    "workflow.transitions[].accept[]": "Its guards over what came with the event.",
-    "workflow.transitions[].to": "The state it leads to, or in words what happens instead.",
-    "workflow.transitions[].refuses": "True if the row says no.",
-    "workflow.origin": "Whose it is: `project`, `user`, `built-in`, or `file` for a path.",
-    "workflow.file": "Where it was found.",
-}
-PROBLEMS: Final = {
-    "schema": ENTRY["schema"],
-    "files[]": "The files that were checked.",
-    "problems[].code": "One of the codes in [problems](problems.md).",
-    "problems[].severity": "`error` or `warning`.",
-    "problems[].file": "The file to mend.",
-    "problems[].line": "The line, from 1.",
-    "problems[].column": "The character in the line, from 1.",
-    "problems[].length": "How many characters are meant.",
-    "problems[].message": "What is wrong, in a sentence.",
-    "problems[].repair": "What to do about it, or empty.",
-    "problems[].path[]": "The rows of the shortest way there, if it needs one to be seen.",
-}
-KINDS: Final = {
-    Kind.BOOL: "`true` or `false`",
-    Kind.INT: "a whole number",
-    Kind.FLOAT: "a number with a fraction; in a guard it is compared with `1.0`, not with `1`",
-    Kind.STRING: "a text",
-    Kind.STATE: "the name of a state of this workflow",
-    Kind.STRINGS: "a list of texts",
-    Kind.JSON: "anything; a guard over it is not checked before it runs",
-}
-NOTES: Final = {
-    "workflow.version": "Raised by the author when the workflow changes",
-    "workflow.tools": "Triggers that are sent as they are: whose word each is, and what comes with it",
-    "workflow.texts": "What rows say, by name; in one part, or in named parts",
-    "variable.type": "One of the types below; a text if there are choices",
-    "variable.about": "One line for people",
-    "variable.default": "Its value when none is given",
-    "variable.choices": "The texts it may be",
-    "tool.about": "What the caller is told about it",
-    "tool.params": "What comes with it; guards read it as `event.NAME`",
-    "contract.min_confidence": "The least `confidence` the output may have",
-    "contract.no_blockers": "The output must name no blockers",
-    "about": "One line for people",
-    "phase": "A heading under which pages group states",
-    "agent": "Who does it; needed where there is a task",
-    "task": "What the agent is told when the step opens; placeholders are filled in",
-    "inputs": "What the agent is given to work with",
-    "allowed_actions": "What the agent may do",
-    "forbidden_actions": "What the agent must not do",
-    "done_when": "What must be true when the agent comes back",
-    "contract": "What the output must have besides the common form",
-    "attempts": "How often a run may open a step here",
-    "workflow": "The workflow that stands in place of this step",
-    "name": "What the step is called",
-    "next": "Rows on its output, tried in order; without it, the step that follows",
-    "when": "CEL over facts and `run.*`; all must hold",
-    "accept": "CEL over what came with the event; all must hold",
-    "id": "What the row is called in replies and journals",
-    "except": 'States that `from: "*"` does not mean',
-    "trigger": "What the row waits for; none in a router",
-    "draft": "Edits to try on paper, by a name of your choosing",
-    "set": "Variables to set: a value, `@state` for the state being left, or `@fact`",
-    "do": "[Effects](effects.md), in order",
-    "say": "The text to tell",
-    "refuse": "The text to refuse with; such a row does nothing else",
-}
-"""What is said of a key that the schema does not describe, by `shape.key` or by `key`."""
 WORDS: Final = {
     "array": "list",
     "boolean": "`true` or `false`",
@@ -150,25 +42,36 @@ WORDS: Final = {
     "type": "[type](#types)",
     "variables": "names, each with a [variable](#variable)",
 }
-SHAPES: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
-    "handrail workflows list": ("", ENTRY),
-    "handrail workflows show": (SAMPLE, WORKFLOW),
-    "handrail workflows check": (f"{SAMPLE}.yaml", PROBLEMS),
-}
-"""For each command with `--json`: the argument of its example, and what each of its keys means."""
+ARGUMENTS: Final = {"handrail workflows check": f"{SAMPLE}.yaml", "handrail workflows show": SAMPLE}
+"""What the examples of commands with `--json` are given."""
+
+
+class Meanings(msgspec.Struct, frozen=True):
+    """What is said of names whose meaning does not stand in the code; see docs/meanings.yaml."""
+
+    exit: dict[str, str]
+    environment: dict[str, str]
+    json: dict[str, dict[str, str]]
+    types: dict[str, str]
+    keys: dict[str, str]
+
+
+MEANINGS: Final = msgspec.yaml.decode((REFERENCE.parent / "meanings.yaml").read_bytes(), type=Meanings)
 
 
 def cli_page() -> str:
     """The command line: what holds for all commands, then each of them."""
-    variables = {name: f"The same as `{option}`." for name, option in sorted(_settings(cli, "handrail"))}
+    variables = {name: f"The same as `{option}`." for name, option in sorted(_settings(cli))}
     return page(
         "The command line",
         "Data goes to stdout, messages go to stderr. On a terminal lists have heads and colour; in a pipe",
         "they are lines with tabs.",
         "\n## Exit status\n",
-        table(("status", "meaning"), [(f"`{code}`", meaning) for code, meaning in EXIT_CODES.items()]),
+        table(("status", "meaning"), [(f"`{code}`", meaning) for code, meaning in MEANINGS.exit.items()]),
         "\n## Environment\n",
-        table(("variable", "meaning"), [(f"`{n}`", m) for n, m in {**variables, **ENVIRONMENT}.items()]),
+        table(
+            ("variable", "meaning"), [(f"`{n}`", m) for n, m in {**variables, **MEANINGS.environment}.items()]
+        ),
         "\n## Where workflows are found\n",
         "In this order: `.handrail/workflows/` of the project, `handrail/workflows/` in your settings",
         "folder, and those that come with Handrail. In each, `NAME.yaml` is the workflow NAME, and so is",
@@ -178,12 +81,13 @@ def cli_page() -> str:
     )
 
 
-def _settings(command: click.Command, path: str) -> Iterator[tuple[str, str]]:
+def _settings(command: click.Command) -> Iterator[tuple[str, str]]:
+    """The variables that a command and those below it read, each with the option it stands for."""
     for parameter in command.params:
         if isinstance(parameter.envvar, str):
             yield parameter.envvar, parameter.opts[-1]
-    for name, below in _below(command):
-        yield from _settings(below, f"{path} {name}")
+    for _, below in _below(command):
+        yield from _settings(below)
 
 
 def _below(command: click.Command) -> Sequence[tuple[str, click.Command]]:
@@ -229,7 +133,7 @@ def _parameter(parameter: click.Parameter, context: click.Context) -> tuple[str,
 
 def _shape(path: str) -> Iterator[str]:
     """The keys of what a command prints with `--json`, and an example from the built-in workflow."""
-    argument, meanings = SHAPES[path]
+    argument, meanings = ARGUMENTS.get(path, ""), MEANINGS.json[path]
     command, printed = example(path, argument)
     found = set(_leaves(json.loads(printed), ""))
     if found != meanings.keys():
@@ -243,15 +147,15 @@ def _shape(path: str) -> Iterator[str]:
 
 def example(path: str, argument: str) -> tuple[str, str]:
     """What is typed and what is printed, with the folders of this machine taken out."""
+    original = docs_pages.sample().path
+    text = original.read_text("utf-8")
     with tempfile.TemporaryDirectory() as folder:
-        found = catalog(Path(folder)).find(SAMPLE)
-        text = found.path.read_text("utf-8") if found else ""
         (Path(folder) / f"{SAMPLE}.yaml").write_text(text.replace(*BREAK), "utf-8")
         given = str(Path(folder) / argument) if argument.endswith(".yaml") else argument
         words = [*path.split()[1:], *([given] if given else []), "--json"]
         environment = {"XDG_CONFIG_HOME": folder, "HANDRAIL_PROJECT": folder}
-        printed = CliRunner().invoke(cli, words, env=environment).stdout
-        library = str(found.path.parent.parent) if found else ""
+        printed = CliRunner().invoke(cli, words, env=environment, catch_exceptions=False).stdout
+    library = str(original.parent.parent)
     return (
         " ".join([path, *([argument] if argument else []), "--json"]),
         printed.replace(f"{folder}/", "").replace(library, "…/handrail/workflows/library").rstrip(),
@@ -277,7 +181,7 @@ def _leaves(value: object, path: str) -> Iterator[str]:
 def format_page() -> str:
     """Every key of a workflow file, from the schema that editors use."""
     schema = json.loads((SOURCE / "workflows" / "schema.json").read_text("utf-8"))
-    shapes = {"workflow": schema, **{n: s for n, d in schema["$defs"].items() if (s := _mapping(d))}}
+    shapes = {"workflow": schema, **{name: d for name, d in schema["$defs"].items() if _mapping(d)}}
     return page(
         "The format",
         "A workflow is a YAML file, UTF-8. `src/handrail/workflows/schema.json` describes it for editors;",
@@ -287,7 +191,7 @@ def format_page() -> str:
         "## Names\n",
         f"A name matches `{schema['$defs']['name']['pattern']}`.\n",
         "## Types\n",
-        table(("type", "values"), [(f"`{kind}`", KINDS[kind]) for kind in Kind]),
+        table(("type", "values"), [(f"`{kind}`", MEANINGS.types[kind]) for kind in Kind]),
         "\nWith `?` after it (`string?`), null is a value too.\n",
         "## YAML without surprises\n",
         "Only `true`, `false`, `null`, `~`, nothing and plain numbers are more than text: `on`, `no` and",
@@ -297,14 +201,17 @@ def format_page() -> str:
     )
 
 
-def _mapping(schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The shape with fixed keys that a definition is, or that is one of those it allows."""
-    if "properties" in schema:
-        return schema
-    return next((way for way in schema.get("oneOf", ()) if "properties" in way), None)
+def _mapping(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The shape with fixed keys that a definition is, or that is one of those it allows; empty if none."""
+    ways = [schema, *schema.get("oneOf", ())]
+    return next((way for way in ways if "properties" in way), {})
 
 
-def _section(name: str, schema: Mapping[str, Any]) -> str:
+def _section(name: str, definition: Mapping[str, Any]) -> str:
+    schema = _mapping(definition)
+    others = [way for way in definition.get("oneOf", ()) if "type" in way or "$ref" in way]
+    short = " or ".join(_kind(way) for way in others if way is not schema)
+    head = f"In short: {short}. In full:\n\n" if short else ""
     rows = [
         (
             f"`{key}`",
@@ -314,12 +221,12 @@ def _section(name: str, schema: Mapping[str, Any]) -> str:
         )
         for key, value in schema["properties"].items()
     ]
-    return f"## {name}\n\n{table(('key', 'value', 'needed', 'meaning'), rows)}\n"
+    return f"## {name}\n\n{head}{table(('key', 'value', 'needed', 'meaning'), rows)}\n"
 
 
 def _meaning(name: str, key: str, schema: object) -> str:
     said = schema.get("description", "") if isinstance(schema, dict) else ""
-    return str(said or NOTES.get(f"{name}.{key}") or NOTES[key])
+    return str(said or MEANINGS.keys.get(f"{name}.{key}") or MEANINGS.keys[key])
 
 
 def _kind(schema: object) -> str:
@@ -331,7 +238,8 @@ def _kind(schema: object) -> str:
         case {"enum": list(ways)} | {"oneOf": list(ways)}:
             return " or ".join(f"`{way}`" if isinstance(way, str) else _kind(way) for way in ways)
         case {"type": "array", "items": items}:
-            return f"list of {_kind(items)}"
+            kind = _kind(items)
+            return f"list of {kind}" if kind.startswith("[") else f"list of {kind}s"
         case {"type": "object", "additionalProperties": dict(items)}:
             return f"names, each with {_kind(items)}"
         case {"type": str(kind)}:

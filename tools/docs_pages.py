@@ -12,7 +12,7 @@ import handrail
 from handrail.engine.check import FINDINGS
 from handrail.engine.contract import COMMON_FACTS
 from handrail.engine.decide import decide
-from handrail.engine.facts import Fact, Provenance, Value
+from handrail.engine.facts import Fact, Kind, Provenance, Value
 from handrail.engine.known import EVENT_FACTS, RUN_FACTS
 from handrail.engine.lifecycle import NEEDS_REASON, TABLE, terminal
 from handrail.engine.model import Accepted, Brief, Event, Refused, Run, State, Workflow
@@ -26,10 +26,11 @@ from handrail.workflows.registry import BUILT_IN, OK, PROBLEMS, DraftKind, Effec
 from handrail.workflows.render import FILTERS, render
 
 SOURCE: Final = Path(handrail.__file__).parent
+SAMPLE: Final = "bug-fix"
 HEAD: Final = "<!-- Written by tools/docs.py from the code. Change the code, then run `make docs`. -->"
 PROVENANCE: Final = {
-    Provenance.MEASURED: "the server ran it or keeps it, or a person signed it",
-    Provenance.OBSERVED: "read from files or commits; true now, but an agent can write those",
+    Provenance.MEASURED: "run or kept by the server, or signed by a person",
+    Provenance.OBSERVED: "found in files or commits, which an agent can write too",
     Provenance.CLAIMED: "the caller says so",
 }
 PARAMS: Final = {
@@ -109,6 +110,8 @@ def _facts(facts: Iterable[Fact]) -> str:
 
 def _domain(fact: Fact) -> str:
     values = _code(json.dumps(value) for value in fact.domain)
+    if fact.type.kind is Kind.STATE:
+        return "the states of the workflow"
     if fact.closed:
         return values
     return f"any; `check` tries {values}" if values else "any"
@@ -169,10 +172,8 @@ def filters_page() -> str:
         about, value = SAMPLES[name]
         template = f"{{{{files|{name}}}}}" if name else "{{files}}"
         made = json.dumps(render(template, {"files": value}), ensure_ascii=False)
-        rows.append(
-            (f"`{name}`" if name else "none", about, f"`{template}`", _ticked(json.dumps(value)), made)
-        )
-    shown = [(*row[:4], _ticked(row[4])) for row in rows]
+        shown = (_ticked(text) for text in (template, json.dumps(value), made))
+        rows.append((f"`{name}`" if name else "none", about, *shown))
     return page(
         "Texts: placeholders and filters",
         "A text knows `{{name}}` and `{{name|filter}}`, nothing else. There is no logic, and what is filled",
@@ -181,13 +182,12 @@ def filters_page() -> str:
         "In the paths of effects a name stands in single braces: `tasks/{task.name}`.\n",
         "A name that cannot be filled in is `unknown-placeholder` at load; other braces are",
         "`bad-placeholder`.\n",
-        table(("filter", "shows a value", "example", "if `files` is", "gives, as a JSON string"), shown),
+        table(("filter", "shows a value", "example", "if `files` is", "gives, as a JSON string"), rows),
     )
 
 
 def _ticked(text: str) -> str:
-    fence = "``` " if "``" in text else "`"
-    return f"{fence}{text}{fence[::-1]}" if "```" not in text else f"```` {text} ````"
+    return render("{{text|path}}", {"text": text})
 
 
 # codes, lifecycles
@@ -236,14 +236,13 @@ def refusals_page() -> str:
         "have to be true, `next` what may be called instead and by whom, and `say` the text of a row that",
         "refuses.\n",
         table(("code", "meaning"), [(f"`{code}`", CODES[code]) for code in sorted(CODES)]),
-        "\nAn agent says that it is done with the first step of `bug-fix`, and hands nothing in:\n",
+        f"\nAn agent says that it is done with the first step of `{SAMPLE}`, and hands nothing in:\n",
         f"```json\n{json.dumps(_refusal(), indent=2, ensure_ascii=False)}\n```",
     )
 
 
 def _refusal() -> object:
-    shelf = _built_in()
-    workflow = _loaded(shelf, next(found for found in shelf.all() if found.name == "bug-fix"))
+    workflow = _loaded(built_in(), sample())
     begun = decide(workflow, Run("r1", workflow.name, workflow.digest), Event("start", {"report": "?"}), {})
     run = begun.run if isinstance(begun, Accepted) else Run("", "", "")
     output = {"summary": "Done.", "artifacts": [], "references": [], "confidence": 0.9}
@@ -282,7 +281,7 @@ def lifecycle_page() -> str:
 
 def workflows_page() -> str:
     """Every workflow that comes with Handrail: its picture, its inputs and its states."""
-    shelf = _built_in()
+    shelf = built_in()
     parts = (_workflow(_loaded(shelf, found), found) for found in shelf.all())
     return page(
         "Built-in workflows",
@@ -292,10 +291,18 @@ def workflows_page() -> str:
     )
 
 
-def _built_in() -> Catalog:
+def built_in() -> Catalog:
     """The library alone: what this machine's user has beside it is no part of the reference."""
     folders = catalog(Path()).folders
     return Catalog(tuple((origin, folder) for origin, folder in folders if origin == "built-in"))
+
+
+def sample() -> Found:
+    """The workflow that examples are made from. Raises `LookupError` if the library has none of that name."""
+    found = built_in().find(SAMPLE)
+    if found is None:
+        raise LookupError(f"no built-in workflow is called {SAMPLE}")
+    return found
 
 
 def _loaded(shelf: Catalog, found: Found) -> Workflow:

@@ -68,8 +68,8 @@ def test_a_workflow_with_problems_is_listed_with_their_number(project: Path) -> 
 
     lines = handrail("workflows", "list", cwd=project).out.splitlines()
 
-    assert "small\tproject\t1 problems" in lines
-    assert "other\tproject\t1 problems" in lines
+    assert "small\tproject\t1 problem" in lines
+    assert "other\tproject\t1 problem" in lines
 
 
 def test_the_project_can_be_named_by_option_or_environment(project: Path, tmp_path: Path) -> None:
@@ -114,8 +114,12 @@ def test_show_as_json_has_states_and_transitions(project: Path) -> None:
             "trigger": "go",
             "when": ["plan.exists"],
             "accept": [],
-            "to": "B",
-            "refuses": False,
+            "drafts": {},
+            "to": {"state": "B"},
+            "set": {},
+            "do": [],
+            "say": None,
+            "refuse": None,
         }
     ]
 

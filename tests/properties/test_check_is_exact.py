@@ -8,7 +8,7 @@ from handrail.engine.check import check
 from handrail.engine.decide import decide
 from handrail.engine.facts import Value
 from handrail.engine.lifecycle import CONTINUE
-from handrail.engine.model import Accepted, Event, Lifecycle, Refused, Run, Step
+from handrail.engine.model import Accepted, Event, Lifecycle, Refused, Run, Step, Who
 from random_workflows import BOOLEANS, KINDS, TRIGGERS, Case, any_cases, output
 
 WORLDS: list[dict[str, Value]] = [
@@ -35,14 +35,16 @@ def _taken(case: Case) -> set[str]:
     """The rows that are taken, or that refuse, in any state with any facts, memory, attempt and payload."""
     taken = set()
     states = [state.name for state in case.workflow.states.values() if state.brief]
+    capped = {name: state.attempts for name, state in case.workflow.states.items() if state.attempts}
     for state, world, memory, attempt in product(states, WORLDS, _memories(case), (1, 2)):
-        run = Run("r", "random", "", Lifecycle.RUNNING, (Step(1, state, attempt),), 1, {}, memory)
+        used = capped if attempt == 2 else {}
+        run = Run("r", "random", "", Lifecycle.RUNNING, (Step(1, state, attempt),), 1, used, memory)
         for trigger in (*TRIGGERS, "on"):
             if (state, trigger) not in case.workflow.index:
                 continue
             payloads = [output(good=True), output(good=False)] if trigger == CONTINUE else [{}]
             for payload in payloads:
-                match decide(case.workflow, run, Event(trigger, payload), world):
+                match decide(case.workflow, run, Event(trigger, payload, Who.PERSON), world):
                     case Accepted(_, moves):
                         taken |= {move.row for move in moves}
                     case Refused("refused", rule):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from handrail.engine.decide import decide
 from handrail.engine.facts import Value
 from handrail.engine.lifecycle import CONTINUE, RESERVED, START
-from handrail.engine.model import Accepted, Decision, Event, Lifecycle, Refused, Run, Waiting
+from handrail.engine.model import Accepted, Decision, Event, Lifecycle, Refused, Run, Waiting, Who
 from handrail.engine.options import options
 from handrail.engine.record import dump, load
 from random_workflows import Case, cases, events, facts, output
@@ -91,7 +91,8 @@ def test_options_are_exactly_the_triggers_that_some_good_payload_gets_accepted(
     accepted = set()
     for trigger in triggers:
         payloads = [output(good=True), output(good=False)] if trigger == CONTINUE else [{}]
-        answers = [decide(case.workflow, run, Event(trigger, payload), seen) for payload in payloads]
+        asked = [Event(trigger, payload, Who.PERSON) for payload in payloads]
+        answers = [decide(case.workflow, run, event, seen) for event in asked]
         if not all(isinstance(answer, Refused) for answer in answers):
             accepted.add(trigger)
 

@@ -1,13 +1,18 @@
 """Is this workflow sound? Every finding has a severity, a code, a place, and the shortest way to it."""
 
+import re
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from handrail.engine.explore import leaving, shortest, targets
+from handrail.engine.explore import leaving, path_names, shortest, targets
 from handrail.engine.facts import Provenance
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.loops import cycles
 from handrail.engine.model import (
+    Archive,
+    Describe,
+    Effect,
     Reference,
     Stay,
     ToDerived,
@@ -20,9 +25,12 @@ from handrail.engine.model import (
 from handrail.engine.problems import Problem, error, in_reading_order, warning
 from handrail.engine.rows import Rows
 
+_IN_TASK = re.compile(r"\{\{\s*run\.vars\.(\w+)")
+
 FINDINGS = {
     "constant-guard": "a guard says the same whatever the facts are",
     "contradiction": "the guards of a row never hold together",
+    "guard-can-fail": "a guard cannot be evaluated for some values of its facts, and then refuses everything",
     "dead-end": "a run that comes here can neither go on nor end",
     "loop-without-cap": "the agent alone can go round for ever",
     "router-loop": "routers can lead to each other in a circle",
@@ -67,12 +75,33 @@ def _with_way(problem: Problem, workflow: Workflow, ways: Mapping[str, tuple[str
 
 
 def _unreachable(workflow: Workflow, ways: Mapping[str, tuple[str, ...]]) -> Iterator[Problem]:
-    for name, state in workflow.states.items():
-        if name not in ways:
-            leads = [row.id for row in workflow.rows if name in targets(workflow, row)]
-            why = f"only {', '.join(leads)} would lead there" if leads else "no row leads there"
-            message = f"state `{name}` cannot be reached: {why}"
-            yield warning("unreachable-state", state.place, message, "add a row that leads there, or drop it")
+    """States that no way leads to; those that only such a state leads to are named with it."""
+    lost = {name: state for name, state in workflow.states.items() if name not in ways}
+    out = {name: {t for r in rows for t in targets(workflow, r)} for name, rows in leaving(workflow).items()}
+    led_to = {target for name in lost for target in out[name] - {name}}
+    told: set[str] = set()
+    for name in sorted(lost, key=lambda name: name in led_to):
+        if name in told:
+            continue
+        behind = _behind(name, out, lost.keys() - told)
+        told |= {name, *behind}
+        leads = [row.id for row in workflow.rows if name in targets(workflow, row)]
+        why = f"only {', '.join(leads)} would lead there" if leads else "no row leads there"
+        more = f"; so neither can {', '.join(f'`{other}`' for other in behind)}" if behind else ""
+        message = f"state `{name}` cannot be reached: {why}{more}"
+        yield warning(
+            "unreachable-state", lost[name].place, message, "add a row that leads there, or drop it"
+        )
+
+
+def _behind(name: str, out: Mapping[str, AbstractSet[str]], lost: AbstractSet[str]) -> list[str]:
+    """The lost states that this one leads to, over any number of rows."""
+    found, todo = {name: None}, [name]
+    while todo:
+        onward = [target for target in sorted(out[todo.pop()] & lost) if target not in found]
+        found |= dict.fromkeys(onward)
+        todo += onward
+    return list(found)[1:]
 
 
 def _dead_ends(workflow: Workflow, rows: Rows, ways: Mapping[str, tuple[str, ...]]) -> Iterator[Problem]:
@@ -80,13 +109,13 @@ def _dead_ends(workflow: Workflow, rows: Rows, ways: Mapping[str, tuple[str, ...
         return
     outgoing = leaving(workflow)
     for name, state in workflow.states.items():
-        if state.terminal or state.router:
+        if state.terminal or state.router or name not in ways:
             continue
         out = {t for row in outgoing[name] if rows.fires(row, name) for t in targets(workflow, row)}
         if not out - {name}:
             message = f"state `{name}` has no way out and is not terminal"
             repair = "add a row that leaves it, or write `terminal: true`"
-            yield error("dead-end", state.place, message, repair, ways.get(name, ()))
+            yield error("dead-end", state.place, message, repair, ways[name])
 
 
 def _unhandled(workflow: Workflow, rows: Rows, ways: Mapping[str, tuple[str, ...]]) -> Iterator[Problem]:
@@ -100,8 +129,9 @@ def _unhandled(workflow: Workflow, rows: Rows, ways: Mapping[str, tuple[str, ...
         if not tool.reads and name not in handled:
             message = f"no row of a state that can be reached waits for `{name}`"
             yield warning("unhandled-trigger", tool.place, message, "add a row, or `reads: true`")
+    left = {state for state, _ in workflow.index}
     for name, state in workflow.states.items():
-        if state.brief is not None and (name, CONTINUE) not in workflow.index:
+        if state.brief is not None and name in left and (name, CONTINUE) not in workflow.index:
             message = f"state `{name}` asks for an output, and no row waits for `{CONTINUE}`"
             yield warning("unhandled-trigger", state.place, message, f"add a row with `trigger: {CONTINUE}`")
 
@@ -151,12 +181,26 @@ def _unused(workflow: Workflow) -> Iterator[Problem]:
 
 
 def _read(workflow: Workflow) -> Iterator[str]:
-    """The variables that guards, texts and assignments read."""
+    """The variables that guards, texts, paths, assignments and tasks read."""
     for row in workflow.rows:
         names = [fact.name for guard in (*row.when, *row.accept) for fact in guard.facts]
         names += [assigned.fact for _, assigned in row.set if isinstance(assigned, Reference)]
-        names += [name for text in (row.say, row.refuse) if text for name in workflow.texts[text].names]
-        for effect in row.do:
-            if isinstance(effect, Write) and effect.template:
-                names += workflow.texts[effect.template].names
+        texts = [row.say, row.refuse, *(effect.template for effect in row.do if isinstance(effect, Write))]
+        names += [name for text in texts if text for name in workflow.texts[text].names]
+        names += [name for effect in row.do for path in _paths(effect) for name in path_names(path)]
         yield from (row.scope + n.removeprefix("run.vars.") for n in names if n.startswith("run.vars."))
+    for name, state in workflow.states.items():
+        scope = name[: name.rfind("/") + 1]
+        yield from (
+            scope + variable for variable in _IN_TASK.findall(state.brief.task if state.brief else "")
+        )
+
+
+def _paths(effect: Effect) -> tuple[str, ...]:
+    match effect:
+        case Write(path):
+            return (path,)
+        case Archive(paths, to):
+            return (*paths, to)
+        case Describe():
+            return ()

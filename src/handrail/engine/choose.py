@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.guards import Guard, Outcome, Verdict, judge, judge_all, together
@@ -79,20 +79,19 @@ def choose(candidates: Sequence[Tried], facts: FactsOf) -> Choice:
     failed: list[Tried] = []
     for candidate in candidates:
         row = candidate.row
-        accepted = Tried(row, row.accept, judge_all(row.accept, facts(row.scope)))
-        for tried in (candidate, accepted):
-            match tried.verdict:
-                case Verdict.ERROR:
-                    return _broken(tried)
-                case Verdict.PENDING:
-                    return Undecided(row, _awaited(tried, facts(row.scope)))
-                case Verdict.FAILS:
-                    failed.append(tried)
-                case Verdict.HOLDS:
-                    continue
-            break
-        else:
-            return Chosen(candidate.row)
+        accept = judge_all(row.accept, facts(row.scope))
+        tried = Tried(row, (*candidate.guards, *row.accept), (*candidate.outcomes, *accept))
+        match tried.verdict:
+            case Verdict.ERROR:
+                return _broken(tried)
+            case Verdict.PENDING:
+                return Undecided(row, _awaited(tried, facts(row.scope)))
+            case Verdict.FAILS:
+                failed.append(tried)
+            case Verdict.HOLDS:
+                return Chosen(row)
+            case _:
+                assert_never(tried.verdict)
     return Unmet(tuple(failed))
 
 

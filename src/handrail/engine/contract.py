@@ -1,13 +1,17 @@
 """Is this step output what the step asked for? The common form, then what the step's contract adds."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
 import jsonschema_rs
 
-from handrail.engine.facts import Fact, Kind, Provenance, Type, Value
+from handrail.engine.facts import Fact, Kind, Provenance, Type, Value, flaws
 from handrail.engine.model import Contract
+
+WHOLE = "output"
+"""The path of a violation that is nowhere in particular."""
 
 _ARTIFACT_FIELDS = ("type", "title", "content")
 _COMMON = ("summary", "artifacts", "references", "confidence", "decisions", "findings", "blockers")
@@ -24,12 +28,28 @@ class Violation:
 
 def violations(contract: Contract, output: Mapping[str, Value]) -> tuple[Violation, ...]:
     """Every way in which this output breaks the common form or the contract; none if it is good."""
+    flawed = tuple(Violation(path.removeprefix("."), why) for path, why in flaws(dict(output)))
+    if flawed:
+        return flawed
     found = [*_unknown(contract, output), *_common(output)]
-    if not found:
-        found += _demands(contract, output)
+    broken = {re.split(r"[.\[]", violation.path)[0] for violation in found}
+    found += _demands(contract, output, broken)
     if contract.schema is not None:
         found += _against(contract.schema, output)
     return tuple(dict.fromkeys(found))
+
+
+def value_at(output: Mapping[str, Value], path: str) -> Value:
+    """What stands at the path of a violation: null if nothing does, the names given for the whole output."""
+    if path == WHOLE:
+        return sorted(output)
+    value: Value = output
+    for key, number in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path):
+        if isinstance(value, list) and number:
+            value = value[int(number)]
+        else:
+            value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 def schema_problem(schema: Mapping[str, Value]) -> str:
@@ -65,6 +85,8 @@ def _read(fact: Fact, value: Value) -> Value:
         return []
     if fact.type.kind is Kind.FLOAT and isinstance(value, int):
         return float(value)
+    if fact.type.kind is Kind.INT and isinstance(value, float):
+        return int(value)
     return value
 
 
@@ -79,10 +101,12 @@ def _declared(name: str, schema: Mapping[str, Value], *, optional: bool) -> Fact
     if closed and optional:
         domain = (*domain, None)
     about = str(schema.get("description", f"`{name}` of the step output"))
-    return Fact(f"output.{name}", Type(kind, optional), Provenance.CLAIMED, about, domain, closed)
+    type_ = Type(kind, optional or kind is Kind.JSON)
+    return Fact(f"output.{name}", type_, Provenance.CLAIMED, about, domain, closed)
 
 
 _LIST = Type(Kind.STRINGS)
+_ANY = Type(Kind.JSON, optional=True)
 COMMON_FACTS = (
     Fact("output.summary", Type(Kind.STRING), Provenance.CLAIMED, "what was done, in the agent's words"),
     Fact("output.artifacts", _LIST, Provenance.CLAIMED, "the types of the artifacts handed in"),
@@ -94,8 +118,8 @@ COMMON_FACTS = (
         "how sure the agent is, 0 to 1",
         domain=(0.0, 0.5, 1.0),
     ),
-    Fact("output.decisions", Type(Kind.JSON), Provenance.CLAIMED, "the decisions taken, null if none given"),
-    Fact("output.findings", Type(Kind.JSON), Provenance.CLAIMED, "the findings, null if none given"),
+    Fact("output.decisions", _ANY, Provenance.CLAIMED, "the decisions taken, null if none given"),
+    Fact("output.findings", _ANY, Provenance.CLAIMED, "the findings, null if none given"),
     Fact("output.blockers", _LIST, Provenance.CLAIMED, "what keeps the agent from going on"),
 )
 """The facts of every step output, whatever the contract adds."""
@@ -148,10 +172,11 @@ def _artifact(path: str, artifact: Value) -> Iterator[Violation]:
         yield Violation(f"{path}.{name}", "is no field of an artifact: type, title, content, description")
 
 
-def _demands(contract: Contract, output: Mapping[str, Value]) -> Iterator[Violation]:
-    """What the contract adds to an output of the common form."""
-    values = output_values({fact.name: fact for fact in COMMON_FACTS}, output)
-    given, confidence, blockers = (values[f"output.{n}"] for n in ("artifacts", "confidence", "blockers"))
+def _demands(contract: Contract, output: Mapping[str, Value], broken: Container[str]) -> Iterator[Violation]:
+    """What the contract adds, asked of the fields that keep the common form."""
+    good = {f.name: f for f in COMMON_FACTS if f.name.removeprefix("output.") not in broken}
+    values = output_values(good, output)
+    given, confidence, blockers = (values.get(f"output.{n}") for n in ("artifacts", "confidence", "blockers"))
     for kind in contract.artifacts:
         if isinstance(given, list) and kind not in given:
             seen = ", ".join(given) or "none"
@@ -169,7 +194,7 @@ def _against(schema: Mapping[str, Value], output: Mapping[str, Value]) -> Iterat
 
 def _path(parts: list[str | int]) -> str:
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
-    return text.removeprefix(".") or "output"
+    return text.removeprefix(".") or WHOLE
 
 
 def _validator(schema: Mapping[str, Value]) -> jsonschema_rs.Draft202012Validator:

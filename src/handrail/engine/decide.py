@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from handrail.engine import lifecycle
 from handrail.engine.choose import possible
-from handrail.engine.contract import violations
-from handrail.engine.facts import Value
+from handrail.engine.contract import WHOLE, value_at, violations
+from handrail.engine.facts import Value, flaws, writable
 from handrail.engine.known import mismatches
 from handrail.engine.model import (
     Accepted,
@@ -36,7 +36,17 @@ def decide(workflow: Workflow, run: Run, event: Event, facts: Mapping[str, Value
 
     Pure and total: the same arguments give the same decision, and a refusal leaves the run as it was.
     """
-    world = World(workflow, event, facts)
+    decision = _decided(World(workflow, event, facts), run)
+    if not isinstance(decision, Refused):
+        return decision
+    seen = tuple(Seen(one.fact, writable(one.value)) for one in decision.seen)
+    return replace(decision, seen=seen, next=_next(workflow, run, facts))
+
+
+def _decided(world: World, run: Run) -> Decision:
+    event = world.event
+    if refused := _flawed("event.note", event.note):
+        return refused
     after = lifecycle.after(run.lifecycle, _kind(event.trigger))
     if after is None:
         return _not_running(run, event)
@@ -45,10 +55,15 @@ def decide(workflow: Workflow, run: Run, event: Event, facts: Mapping[str, Value
     if event.trigger in lifecycle.CONTROLS:
         return _control(run, event, after)
     step = _step(world, run)
-    decision = step if isinstance(step, Refused) else _on_trigger(world, run, step)
-    return (
-        replace(decision, next=options(workflow, run, facts)) if isinstance(decision, Refused) else decision
-    )
+    return step if isinstance(step, Refused) else _on_trigger(world, run, step)
+
+
+def _next(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[Option, ...]:
+    """What may be called instead: the options of a run under way, or what the lifecycle allows."""
+    if run.lifecycle is Lifecycle.RUNNING:
+        return options(workflow, run, facts)
+    allowed = lifecycle.TABLE[run.lifecycle]
+    return tuple(Option(word, Who.AGENT if word == lifecycle.START else Who.PERSON) for word in allowed)
 
 
 def _kind(trigger: str) -> str:
@@ -57,14 +72,8 @@ def _kind(trigger: str) -> str:
 
 def _not_running(run: Run, event: Event) -> Refused:
     wanted = [str(state) for state, row in lifecycle.TABLE.items() if _kind(event.trigger) in row]
-    allowed = (trigger for trigger in lifecycle.TABLE[run.lifecycle] if trigger in lifecycle.CONTROLS)
-    return Refused(
-        "not_running",
-        "lifecycle",
-        (Seen("run.lifecycle", str(run.lifecycle)),),
-        (f"run.lifecycle = {' or '.join(wanted)}",),
-        tuple(Option(trigger, Who.PERSON) for trigger in allowed),
-    )
+    seen = (Seen("run.lifecycle", str(run.lifecycle)),)
+    return Refused("not_running", "lifecycle", seen, (f"run.lifecycle = {' or '.join(wanted)}",))
 
 
 def _start(world: World, run: Run) -> Decision:
@@ -78,7 +87,7 @@ def _start(world: World, run: Run) -> Decision:
         inputs={name: given.get(name, declared.default) for name, declared in workflow.inputs.items()},
         vars={name: declared.default for name, declared in workflow.vars.items()},
     )
-    return Accepted(started) if workflow.derive else enter(world, started)
+    return Accepted(started) if workflow.derive else enter(world, run, started)
 
 
 def _control(run: Run, event: Event, after: Lifecycle) -> Decision:
@@ -93,13 +102,16 @@ def _control(run: Run, event: Event, after: Lifecycle) -> Decision:
 def _step(world: World, run: Run) -> Step | Refused:
     """The step the event is for."""
     wanted = world.event.step
-    steps = [step for step in here(world.workflow, run, world.facts) if wanted in {None, step.number}]
+    open_ = here(world.workflow, run, world.facts)
+    steps = [step for step in open_ if wanted in {None, step.number}]
     if len(steps) != 1:
-        numbers = ", ".join(str(step.number) for step in run.open)
+        numbers = ", ".join(str(step.number) for step in open_)
         return Refused("which_step", "open steps", (Seen("event.step", wanted),), (f"one of {numbers}",))
     if steps[0].state not in world.workflow.states:
         known = (f"a state of `{world.workflow.name}`",)
-        return Refused("unknown_state", "states", (Seen("run.state", steps[0].state),), known)
+        derive = world.workflow.derive
+        seen = Seen(derive, world.facts.get(derive)) if derive else Seen("run.state", steps[0].state)
+        return Refused("unknown_state", "states", (seen,), known)
     return steps[0]
 
 
@@ -108,6 +120,10 @@ def _on_trigger(world: World, run: Run, step: Step) -> Decision:
     if not rows:
         seen = (Seen("run.state", step.state), Seen("event.trigger", world.event.trigger))
         return Refused("no_row", step.state, seen, ("a trigger that is open here",))
+    tool = world.workflow.tools.get(world.event.trigger)
+    if tool is not None and tool.who not in {Who.AGENT, world.event.by}:
+        by = Seen("event.by", str(world.event.by))
+        return Refused("not_yours", tool.name, (by,), (f"event.by = {tool.who}",))
     facts = world.seen_by(run, step, payload=False)
     candidates, closed = possible(rows, facts)
     if not candidates:
@@ -118,16 +134,22 @@ def _on_trigger(world: World, run: Run, step: Step) -> Decision:
 def _payload(world: World, step: Step) -> Refused | None:
     """Why what came with the event cannot be used, before any row looks at it."""
     trigger, given = world.event.trigger, world.event.payload
-    if trigger in world.workflow.tools:
-        return _arguments(world, trigger, world.workflow.tools[trigger].params)
     brief = world.workflow.states[step.state].brief
     if trigger != lifecycle.CONTINUE or brief is None:
-        return None
+        tool = world.workflow.tools.get(trigger)
+        return _arguments(world, trigger, tool.params) if tool else _flawed(trigger, dict(given))
     found = violations(brief.contract, given)
     if not found:
         return None
-    seen = tuple(Seen(f"output.{v.path}", given.get(v.path)) for v in found if v.path in given)
+    paths = dict.fromkeys(violation.path for violation in found)
+    seen = tuple(Seen(f"output.{path}" if path != WHOLE else WHOLE, value_at(given, path)) for path in paths)
     return Refused("contract", step.state, seen, tuple(f"{v.path} {v.message}" for v in found))
+
+
+def _flawed(rule: str, value: Value) -> Refused | None:
+    """Why what nobody declared could not even be kept."""
+    found = tuple(f"{path.removeprefix('.') or rule} {why}" for path, why in flaws(value))
+    return Refused("arguments", rule, (Seen(rule, value),), found) if found else None
 
 
 def _arguments(world: World, rule: str, declared: Mapping[str, Variable]) -> Refused | None:

@@ -1,14 +1,22 @@
 """Which values a fact is tried with: all of a closed domain, or those at which guards can turn."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from handrail.engine.facts import Fact, Kind, Value
 from handrail.engine.guards import Guard
 from handrail.engine.model import Assigned, Literal, Reference, Transition, Workflow
 
-_TEXT = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
-_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?")
+_TOKEN = re.compile(
+    r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|\d[\w.]*|[A-Za-z_][\w.]*|[=!<>]=|&&|\|\||\S"""
+)
+_TEXT = re.compile(r"""'([^'\\]*)'|"([^"\\]*)\"""")
+_INT = re.compile(r"\d{1,18}")
+_FLOAT = re.compile(r"\d{1,18}\.\d{1,18}")
+_CONSTANTS = frozenset({"true", "false", "null"})
+_COMPARES = frozenset({"==", "!=", "<", "<=", ">", ">="})
+_BOUNDS = frozenset({"", "(", ")", "&&", "||", "!", "?", ":"})
 _SAMPLES: Mapping[Kind, tuple[Value, ...]] = {
     Kind.BOOL: (True, False),
     Kind.INT: (0, 1),
@@ -23,10 +31,18 @@ class Domains:
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
         self._found: dict[tuple[str, str], tuple[Value, ...]] = {}
-        lines = [guard.text for guard in guards(workflow.rows)]
-        self._texts = dict.fromkeys(one or two for line in lines for one, two in _TEXT.findall(line))
-        numbers = (number for line in lines for number in _NUMBER.findall(_TEXT.sub("", line)))
-        self._numbers = dict.fromkeys(map(float, numbers))
+        lines = [(guard, _tokens(guard.text)) for guard in guards(workflow.rows)]
+        words = dict.fromkeys(token for _, tokens in lines for token in tokens)
+        texts = (_TEXT.fullmatch(word) for word in words)
+        self._texts = [found[1] or found[2] or "" for found in texts if found]
+        self._ints = [int(word) for word in words if _INT.fullmatch(word)]
+        self._floats = [float(word) for word in words if _FLOAT.fullmatch(word)]
+        self._tangled = {
+            fact.name
+            for guard, tokens in lines
+            for fact in guard.facts
+            if not (fact.closed or _only_compared(fact.name, tokens))
+        }
 
     def of(self, fact: Fact, scope: str) -> tuple[Value, ...]:
         """The values of a fact as rows of this scope see it; none if they cannot be enumerated."""
@@ -44,10 +60,11 @@ class Domains:
                 return (state.removeprefix(scope) if state else None for state in held(self.workflow, name))
         if fact.closed:
             return fact.domain
-        return dict.fromkeys(self._open(fact))
+        return () if fact.name in self._tangled else dict.fromkeys(self._open(fact))
 
     def _open(self, fact: Fact) -> Iterator[Value]:
-        if fact.type.kind is Kind.JSON:
+        """One value of each stretch in which no comparison with a literal can turn."""
+        if fact.type.kind in {Kind.JSON, Kind.STRINGS}:
             return
         if fact.type.optional:
             yield None
@@ -55,15 +72,45 @@ class Domains:
         yield from _SAMPLES.get(fact.type.kind, ())
         match fact.type.kind:
             case Kind.INT:
-                for number in self._numbers:
-                    yield from (int(number) - 1, int(number), int(number) + 1)
+                for number in self._ints:
+                    yield from (sign * number + step for sign in (1, -1) for step in (-1, 0, 1))
             case Kind.FLOAT:
-                for number in self._numbers:
-                    yield from (number - 0.01, number, number + 0.01)
-            case Kind.STRING | Kind.STATE:
-                yield from self._texts
+                turns = sorted({sign * number for number in self._floats for sign in (1, -1)})
+                yield from (turns[0] - 1, *turns, turns[-1] + 1) if turns else ()
+                yield from ((one + two) / 2 for one, two in pairwise(turns))
             case _:
-                return
+                yield from (text + more for text in self._texts for more in ("", "\uffff"))
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(text)
+
+
+def _only_compared(name: str, tokens: Sequence[str]) -> bool:
+    """True if wherever the fact is named it is compared with a literal, so that few values tell all."""
+    around = ["", "", *tokens, "", "", "", ""]
+    for at, token in enumerate(around):
+        if token == name:
+            if not (_compared(around[at + 1 : at + 4]) or _compared(around[at - 1 : at - 4 : -1])):
+                return False
+        elif token == f"{name}.startsWith":
+            if not (_is_literal(around[at + 2]) and around[at + 3] == ")"):
+                return False
+        elif token.startswith(f"{name}."):
+            return False
+    return True
+
+
+def _compared(tokens: Sequence[str]) -> bool:
+    """True for an operator, a literal and the end of the expression, read from the fact outwards."""
+    operator, literal, after = (*tokens, "", "", "")[:3]
+    return operator in _COMPARES and _is_literal(literal) and after in _BOUNDS
+
+
+def _is_literal(token: str) -> bool:
+    return bool(
+        token in _CONSTANTS or _TEXT.fullmatch(token) or _INT.fullmatch(token) or _FLOAT.fullmatch(token)
+    )
 
 
 def guards(rows: Iterable[Transition]) -> Iterator[Guard]:

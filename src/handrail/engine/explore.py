@@ -4,6 +4,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import assert_never
 
 from handrail.engine.domains import held
 from handrail.engine.model import (
@@ -82,7 +83,7 @@ def shortest(
 
 
 def paths(workflow: Workflow) -> Iterator[tuple[Move, ...]]:
-    """Every way from the first state to an end that takes no row twice from the same state, lazily."""
+    """Every way from the first state that takes no move twice and ends where no other is left, lazily."""
     rows = leaving(workflow)
     stack: list[tuple[str, tuple[Move, ...]]] = [(workflow.initial, ())]
     while stack:
@@ -127,3 +128,5 @@ def _paths(effect: Effect) -> tuple[str, ...]:
             return (*paths, to)
         case Describe():
             return ()
+        case _:
+            assert_never(effect)

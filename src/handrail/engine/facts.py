@@ -1,6 +1,8 @@
 """Facts: something true of the world, read before deciding; each declared once, with its type and domain."""
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Final, TypeAlias
@@ -83,16 +85,64 @@ _PYTHON: Mapping[Kind, tuple[type, ...]] = {
 }
 
 
-def fits(value: Value, kind: Type, states: Mapping[str, object]) -> bool:
-    """True if the value is of this type; a state is the name of one of `states`."""
+DEEPEST: Final = 32
+"""How deeply the lists and objects of a value may nest."""
+
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def fits(value: Value, kind: Type, states: Container[str] | None = None) -> bool:
+    """True if the value is of this type and has no flaw; a state is one of `states`, where they are given."""
     if value is None:
         return kind.optional
     if isinstance(value, bool) and kind.kind not in {Kind.BOOL, Kind.JSON}:
         return False
-    if not isinstance(value, _PYTHON[kind.kind]):
+    if not isinstance(value, _PYTHON[kind.kind]) or any(flaws(value)):
         return False
     if kind.kind is Kind.STATE:
-        return value in states
+        return states is None or value in states
     if isinstance(value, list) and kind.kind is Kind.STRINGS:
         return all(isinstance(item, str) for item in value)
     return True
+
+
+def flaws(value: Value, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Why a value cannot be kept and compared: the path of each part that cannot, and what it must be."""
+    if isinstance(value, (list, dict)):
+        if depth == DEEPEST:
+            yield path, f"must not nest deeper than {DEEPEST} levels"
+            return
+        for name, item in _parts(value):
+            yield from flaws(item, path + name, depth + 1) if name else ((path, "must have texts as keys"),)
+    elif flaw := _flaw(value):
+        yield path, flaw
+
+
+def _parts(value: list[Value] | dict[Value, Value]) -> Iterator[tuple[str, Value]]:
+    """The parts of a list or an object, each with its step of a path, or with none if its key is no text."""
+    if isinstance(value, list):
+        yield from ((f"[{number}]", item) for number, item in enumerate(value))
+        return
+    for key, item in value.items():
+        yield ("" if _flaw(key) or not isinstance(key, str) else f".{key}"), item
+
+
+def _flaw(value: Value) -> str:
+    match value:
+        case int() if not -(2**63) <= value < 2**63:
+            return "must be a number of at most 64 bits"
+        case float() if not math.isfinite(value):
+            return "must be a finite number"
+        case str() if _HALF.search(value):
+            return "must be a text without halves of characters"
+        case None | bool() | int() | float() | str():
+            return ""
+        case _:
+            return "must be a JSON value"
+
+
+def writable(value: Value) -> Value:
+    """The value, or words in its place if it could not be written down."""
+    if value is PENDING or not any(flaws(value)):
+        return value
+    return f"<{type(value).__name__} that cannot be written down>"

@@ -11,7 +11,7 @@ from enum import Enum
 
 from cel_expr_python import cel
 
-from handrail.engine.facts import PENDING, Fact, Kind, Value
+from handrail.engine.facts import PENDING, Fact, Kind, Value, fits
 from handrail.engine.problems import Place
 
 _CHECKED: Mapping[Kind, cel.Type] = {
@@ -32,7 +32,8 @@ _CHECKED_OPTIONAL: Mapping[Kind, cel.Type] = {
     Kind.STRINGS: cel.Type.DYN,
     Kind.JSON: cel.Type.DYN,
 }
-_MESSAGE = re.compile(r"ERROR: <input>:(\d+):(\d+): ([^\n]*)")
+_MESSAGE = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): ([^\n]*)")
+_SHORT = re.compile(r"^[A-Z_]+: |\s*(\[[A-Z_]+\])?(\n.*)?$", re.DOTALL)
 
 
 class Verdict(Enum):
@@ -88,7 +89,8 @@ class Vocabulary:
         try:
             checked = self._checker.compile(text)
         except RuntimeError as refusal:
-            return tuple(_complaints(str(refusal)))
+            complaints = tuple(dict.fromkeys(_complaints(str(refusal))))
+            return complaints or (Complaint(1, 1, f"Syntax error: {_SHORT.sub('', str(refusal))}"),)
         if checked.return_type() != cel.Type.BOOL:
             kind = checked.return_type().name().lower()
             return (Complaint(1, 1, f"a guard must be true or false; this one is of type {kind}"),)
@@ -98,14 +100,18 @@ class Vocabulary:
 
 def judge(guard: Guard, facts: Mapping[str, Value]) -> Outcome:
     """The verdict of a guard on these facts; a missing or mistyped fact is an error, never a yes."""
-    named = {fact.name: facts[fact.name] for fact in guard.facts if fact.name in facts}
-    known = {name: value for name, value in named.items() if value is not PENDING}
+    named = [(fact, facts[fact.name]) for fact in guard.facts if fact.name in facts]
+    known = {fact.name: value for fact, value in named if fits(value, fact.type)}
     result = guard.program.eval(data=known)
     if result.type() == cel.Type.BOOL:
         return Outcome(Verdict.HOLDS if result.value() is True else Verdict.FAILS)
-    if len(known) < len(named):
+    if any(value is PENDING for _, value in named):
         return Outcome(Verdict.PENDING)
-    return Outcome(Verdict.ERROR, str(result.value()))
+    for fact, _ in named:
+        if fact.name not in known:
+            return Outcome(Verdict.ERROR, f"`{fact.name}` is no value of type {fact.type}")
+    error = result.type() == cel.Type.ERROR
+    return Outcome(Verdict.ERROR, str(result.value()) if error else "the value is neither true nor false")
 
 
 def judge_all(guards: Sequence[Guard], facts: Mapping[str, Value]) -> tuple[Outcome, ...]:
@@ -133,7 +139,7 @@ def _run(fact: Fact) -> cel.Type:
 def _complaints(text: str) -> Iterator[Complaint]:
     for line, column, message in _MESSAGE.findall(text):
         short = re.sub(r" (expecting \{|\(in container).*", "", message.removesuffix(" [INVALID_ARGUMENT]"))
-        yield Complaint(int(line), int(column), short)
+        yield Complaint(max(int(line), 1), max(int(column), 1), short)
 
 
 def _identifiers(checked: bytes) -> Iterator[str]:

@@ -50,7 +50,7 @@ def known(workflow: Workflow, run: Run, step: Step, event: Event, scope: str) ->
 
 def claimed(workflow: Workflow, state: str, event: Event) -> dict[str, Value]:
     """The facts `output.*` and `event.*` that came with an event whose payload has been found good."""
-    if event.trigger == CONTINUE:
+    if event.trigger == CONTINUE and workflow.states[state].brief is not None:
         return output_values(workflow.states[state].outputs, event.payload)
     if event.trigger in workflow.tools:
         params = workflow.tools[event.trigger].params
@@ -71,10 +71,13 @@ def mismatches(
     for name in sorted(given.keys() - declared.keys()):
         yield name, given[name], f"one of {', '.join(sorted(declared)) or 'no names at all'}"
     for name, variable in declared.items():
-        value = given.get(name, variable.default)
-        if value is None and not variable.required:
-            continue
-        if variable.choices and value not in variable.choices:
-            yield name, value, " or ".join(str(choice) for choice in variable.choices)
-        elif not fits(value, variable.type, states):
-            yield name, value, f"a value of type {variable.type}"
+        if (name in given or variable.required) and not suits(given.get(name), variable, states):
+            wanted = " or ".join(str(choice) for choice in variable.choices)
+            yield name, given.get(name), wanted or f"a value of type {variable.type}"
+
+
+def suits(value: Value, variable: Variable, states: Mapping[str, State]) -> bool:
+    """True if the variable may hold this value."""
+    if value is None or not variable.choices:
+        return fits(value, variable.type, states)
+    return value in variable.choices

@@ -6,7 +6,7 @@ from handrail.engine.choose import Tried, possible
 from handrail.engine.facts import Value
 from handrail.engine.guards import Verdict
 from handrail.engine.lifecycle import CONTINUE, after
-from handrail.engine.model import Event, Option, Run, Step, Who, Workflow
+from handrail.engine.model import Event, Option, Run, Step, ToVariable, Who, Workflow
 from handrail.engine.walk import World
 
 
@@ -29,7 +29,8 @@ def options(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[O
 def here(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[Step, ...]:
     """The open steps; where the state is derived, one that exists for this question only."""
     if workflow.derive:
-        return (Step(0, str(facts.get(workflow.derive)), 1),)
+        state = facts.get(workflow.derive)
+        return (Step(0, state if isinstance(state, str) else "", 1),)
     return run.open
 
 
@@ -39,12 +40,15 @@ def _open(workflow: Workflow, run: Run, step: Step, trigger: str, facts: Mapping
     for tried in candidates:
         if tried.verdict is Verdict.ERROR:
             return False
-        if not _refuses(tried):
+        if not _refuses(tried, run):
             return True
         if not tried.row.accept:
             return False
     return False
 
 
-def _refuses(tried: Tried) -> bool:
-    return bool(tried.row.refuse) and tried.verdict is Verdict.HOLDS
+def _refuses(tried: Tried, run: Run) -> bool:
+    """True if the row, once taken, refuses: it says so, or it goes to the state of an empty variable."""
+    row = tried.row
+    nowhere = isinstance(row.to, ToVariable) and run.vars.get(row.to.name) is None
+    return (bool(row.refuse) or nowhere) and tried.verdict is Verdict.HOLDS

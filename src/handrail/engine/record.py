@@ -15,4 +15,7 @@ def dump(run: Run) -> bytes:
 
 def load(data: bytes) -> Run:
     """The run that was dumped. Raises `ValueError` for bytes that are no run."""
-    return _decoder.decode(data)
+    try:
+        return _decoder.decode(data)
+    except RecursionError as deep:
+        raise ValueError("nested too deeply to be a run") from deep

@@ -16,12 +16,14 @@ CODES = {
     "not_accepted": "a row is open, but what came with the event does not meet its `accept`",
     "not_now": "the state knows the trigger, but no row's `when` holds",
     "not_running": "the run's lifecycle does not allow it",
+    "not_yours": "the trigger is the word of somebody else",
     "reason": "a reason must be given",
     "refused": "a row of the workflow refuses this",
     "router_loop": "a router was reached twice in one turn",
     "router_stuck": "no row of a router holds",
     "unknown_state": "the workflow has no such state",
     "which_step": "several steps are open, or none with this number",
+    "wrong_value": "a row would set a variable to a value that it may not hold",
 }
 """Every code a refusal can have, and what it means."""
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from handrail.engine.choose import Broken, Chosen, FactsOf, Undecided, Unmet, choose, possible
-from handrail.engine.facts import Value
-from handrail.engine.known import claimed, known
+from handrail.engine.facts import PENDING, Value
+from handrail.engine.known import claimed, known, suits
 from handrail.engine.model import (
     Accepted,
     Decision,
@@ -14,6 +15,7 @@ from handrail.engine.model import (
     Lifecycle,
     Literal,
     Move,
+    Reference,
     Refused,
     Run,
     Seen,
@@ -27,6 +29,8 @@ from handrail.engine.model import (
     Workflow,
 )
 from handrail.engine.refusals import broken, said, unmet
+
+_VARS = "run.vars."
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +73,13 @@ def walk(world: World, run: Run, step: Step) -> Decision:
     return _take(world, Trail(run, step, run), step, rows, "not_accepted")
 
 
-def enter(world: World, run: Run) -> Decision:
-    """The run in the first state of the workflow, or where a router there leads."""
+def enter(world: World, run: Run, started: Run) -> Decision:
+    """The started run in the first state of the workflow, or where a router there leads.
+
+    One that has to wait there has not started: it stays as it was, and `start` may be sent again.
+    """
     nowhere = Step(0, world.workflow.initial, 0)
-    return _arrive(world, Trail(run, nowhere, run), world.workflow.initial)
+    return _arrive(world, Trail(run, nowhere, started), world.workflow.initial)
 
 
 def _take(world: World, trail: Trail, here: Step, rows: tuple[Transition, ...], otherwise: str) -> Decision:
@@ -80,6 +87,11 @@ def _take(world: World, trail: Trail, here: Step, rows: tuple[Transition, ...], 
     candidates, closed = possible(rows, facts)
     spent = [tried for tried in candidates if _capped(world, trail, here, tried.row, facts)]
     choice = choose([tried for tried in candidates if tried not in spent], facts)
+    if isinstance(choice, Unmet):
+        ended = choose(spent, facts)
+        if isinstance(ended, Chosen):
+            return _give_up(trail, ended.row)
+        choice = Unmet((*choice.tried, *ended.tried)) if isinstance(ended, Unmet) else ended
     match choice:
         case Chosen(row):
             return _go(world, trail, here, row, facts)
@@ -88,9 +100,9 @@ def _take(world: World, trail: Trail, here: Step, rows: tuple[Transition, ...], 
         case Broken():
             return broken(choice, facts)
         case Unmet(failed):
-            if isinstance(ended := choose(spent, facts), Chosen):
-                return _give_up(trail, ended.row)
             return unmet(otherwise, failed or closed, facts)
+        case _:
+            assert_never(choice)
 
 
 def _go(world: World, trail: Trail, here: Step, row: Transition, facts: FactsOf) -> Decision:
@@ -100,9 +112,14 @@ def _go(world: World, trail: Trail, here: Step, row: Transition, facts: FactsOf)
     target = _target(trail.run, here, row, view)
     if target not in world.workflow.states:
         return Refused("no_target", row.id, (Seen("target", target),), ("a state to go to",))
+    assigned = _assigned(trail.run, here, row, view)
+    if awaited := tuple(fact for fact, _, value in assigned if value is PENDING):
+        return _wait(world, trail, row, awaited)
+    if refused := _unsuited(world, row, assigned):
+        return refused
     moved = replace(
         trail,
-        run=replace(trail.run, vars={**trail.run.vars, **_assigned(here, row, view)}),
+        run=replace(trail.run, vars={**trail.run.vars, **{name: value for _, name, value in assigned}}),
         moves=(*trail.moves, Move(row.id, here.state, str(target))),
         effects=(*trail.effects, *row.do),
         says=(*trail.says, *((row.say,) if row.say else ())),
@@ -122,16 +139,40 @@ def _target(run: Run, here: Step, row: Transition, view: Mapping[str, Value]) ->
             return view.get(fact)
         case Stay():
             return here.state
+        case _:
+            assert_never(row.to)
 
 
-def _assigned(here: Step, row: Transition, view: Mapping[str, Value]) -> dict[str, Value]:
-    values: dict[str, Value] = {}
+def _assigned(
+    run: Run, here: Step, row: Transition, view: Mapping[str, Value]
+) -> tuple[tuple[str, str, Value], ...]:
+    """The fact, if it is one, the variable and the value of each line of `set`; states by full name."""
+    found: list[tuple[str, str, Value]] = []
     for name, assigned in row.set:
-        if isinstance(assigned, Literal):
-            values[name] = assigned.value
-        else:
-            values[name] = here.state if assigned.fact == "run.state" else view.get(assigned.fact)
-    return values
+        match assigned:
+            case Literal(value):
+                found.append(("", name, value))
+            case Reference("run.state"):
+                found.append((assigned.fact, name, here.state))
+            case Reference(fact) if fact.startswith(_VARS):
+                found.append((fact, name, run.vars.get(row.scope + fact.removeprefix(_VARS))))
+            case Reference(fact):
+                found.append((fact, name, view.get(fact)))
+            case _:
+                assert_never(assigned)
+    return tuple(found)
+
+
+def _unsuited(world: World, row: Transition, assigned: tuple[tuple[str, str, Value], ...]) -> Refused | None:
+    """Why a variable cannot hold what the row sets it to."""
+    workflow = world.workflow
+    wrong = [entry for entry in assigned if not suits(entry[2], workflow.vars[entry[1]], workflow.states)]
+    if not wrong:
+        return None
+    seen = tuple(Seen(fact or name, value) for fact, name, value in wrong)
+    return Refused(
+        "wrong_value", row.id, seen, tuple(f"a value that `{name}` may hold" for _, name, _ in wrong)
+    )
 
 
 def _arrive(world: World, trail: Trail, target: str) -> Decision:
@@ -143,6 +184,10 @@ def _arrive(world: World, trail: Trail, target: str) -> Decision:
             "router_loop", target, (Seen("run.state", target),), ("a way that leaves the routers",)
         )
     rows = world.workflow.index.get((target, None), ())
+    if not rows:
+        return Refused(
+            "router_stuck", target, (Seen("run.state", target),), ("a row that leaves the router",)
+        )
     return _take(world, trail, Step(0, target, 0), rows, "router_stuck")
 
 
@@ -171,7 +216,7 @@ def _wait(world: World, trail: Trail, row: Transition, awaited: tuple[str, ...])
 def _capped(world: World, trail: Trail, here: Step, row: Transition, facts: FactsOf) -> bool:
     """True if the row leads to a state whose attempts are used up."""
     target = _target(trail.run, here, row, facts(row.scope))
-    state = world.workflow.states.get(str(target))
+    state = world.workflow.states.get(target) if isinstance(target, str) else None
     if state is None or isinstance(row.to, Stay):
         return False
     return 0 < state.attempts <= trail.run.attempts.get(state.name, 0)

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from handrail.engine.contract import output_facts, schema_problem
 from handrail.engine.facts import Fact, Value
 from handrail.engine.model import Brief, Contract
-from handrail.workflows.nodes import Node, Scalar, plain
+from handrail.workflows.nodes import Node, Scalar, Table, plain
 from handrail.workflows.reader import Reader
 
 BRIEF_KEYS = ("agent", "task", "inputs", "allowed_actions", "forbidden_actions", "done_when", "contract")
+_SAID_THERE = (*BRIEF_KEYS, "attempts", "router", "terminal")
 CONTRACT_KEYS = ("artifacts", "min_confidence", "no_blockers", "schema")
 
 
@@ -16,9 +17,10 @@ def read_brief(
     reader: Reader, fields: Mapping[str, Node], key: Scalar, what: str
 ) -> tuple[Brief, dict[str, Fact]]:
     """The brief, and the facts that guards may read from the output it asks for."""
-    for name in ("agent", "task"):
-        if name not in fields:
-            reader.problem("missing-key", key.place, f"{what} needs the key `{name}`", f"add `{name}:`")
+    missing = [f"`{name}`" for name in ("agent", "task") if name not in fields]
+    if missing:
+        message = f"{what} needs {' and '.join(missing)}"
+        reader.problem("missing-key", key.place, message, "say who does what, or add `workflow:`")
     contract = _contract(reader, fields.get("contract"), f"`contract` of {what}")
     brief = Brief(
         agent=reader.text(fields.get("agent"), f"`agent` of {what}"),
@@ -30,6 +32,16 @@ def read_brief(
         contract=contract,
     )
     return brief, output_facts(contract)
+
+
+def check_stand_in(reader: Reader, node: Node, what: str) -> None:
+    """A state that stands for another workflow says nothing about what is done there, and how often."""
+    entries = node.entries if isinstance(node, Table) else ()
+    keys = {entry.key.text: entry for entry in entries}
+    used = reader.text(keys["workflow"].value, f"`workflow` of {what}", "another")
+    for name in keys.keys() & set(_SAID_THERE):
+        message = f"{what} stands for the workflow `{used}`, where that is said"
+        reader.problem("unfit-workflow", keys[name].key.place, message, f"drop `{name}`")
 
 
 def _contract(reader: Reader, node: Node | None, what: str) -> Contract:
@@ -45,14 +57,13 @@ def _contract(reader: Reader, node: Node | None, what: str) -> Contract:
 
 
 def _confidence(reader: Reader, node: Node | None, what: str) -> float:
-    value = plain(node) if node is not None else 0
-    if node is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-        value = -1
-    if isinstance(value, (int, float)) and 0 <= value <= 1:
+    if node is None:
+        return 0.0
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1:
         return float(value)
-    if node is not None:
-        message = f"`min_confidence` of {what} must be a number from 0 to 1"
-        reader.problem("wrong-type", node.place, message)
+    message = f"`min_confidence` of {what} must be a number from 0 to 1"
+    reader.problem("wrong-type", node.place, message, "write it without quotes, such as 0.8")
     return 0.0
 
 
@@ -61,10 +72,12 @@ def _schema(reader: Reader, node: Node | None, what: str) -> Mapping[str, Value]
         return None
     schema = plain(node)
     if not isinstance(schema, dict):
-        reader.problem("wrong-type", node.place, f"`schema` of {what} must be a mapping")
+        message = f"`schema` of {what} must be a mapping"
+        reader.problem("wrong-type", node.place, message, "write a JSON Schema as YAML")
         return None
     fault = schema_problem(schema)
     if fault:
-        reader.problem("bad-schema", node.place, f"`schema` of {what} is no JSON Schema: {fault}")
+        message = f"`schema` of {what} is no JSON Schema: {fault}"
+        reader.problem("bad-schema", node.place, message, "mend it; it may only refer to itself")
         return None
     return schema

@@ -14,6 +14,8 @@ _TYPES = {
 }
 _OVERLOAD = re.compile(r"found no matching overload for '(.+?)' applied to '\((.*)\)'")
 _STRAY = re.compile(r"Syntax error: .*?'(.*)'(?: expecting .*)?")
+_SYNTAX = "Syntax error: "
+_SELECTED = re.compile(r"expression of type '(.+)' cannot be the operand of a select operation")
 _OPERATOR = re.compile(r"_?(\W+)_?|@(in)")
 _REPAIRS = {
     "=": "write `==` to compare",
@@ -32,7 +34,7 @@ _WORDS = {"True": "true", "False": "false", "None": "null", "yes": "true", "no":
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """A complaint in plain words, its code, its repair, and how many characters it is about."""
+    """A complaint in plain words, its code, its repair, and how many characters it is about (0: all)."""
 
     code: str
     message: str
@@ -48,7 +50,14 @@ def explain(complaint: str) -> Explained:
     stray = _STRAY.fullmatch(complaint)
     if stray:
         return _stray(stray[1])
-    return Explained("guard-type", complaint, "compare two values of one type")
+    selected = _SELECTED.fullmatch(complaint)
+    if selected:
+        message = f"{_type(selected[1])} has nothing behind a dot"
+        return Explained("guard-type", message, "call a function, such as `size(task.name)`")
+    if complaint.startswith(_SYNTAX):
+        message = "this is too long, or nests too deeply"
+        return Explained("guard-syntax", message, "make it shorter, or split it into several lines", 0)
+    return Explained("guard-type", complaint, "compare it with a value, such as `criteria.total > 0`", 0)
 
 
 def name_repair(name: str) -> str:
@@ -62,7 +71,7 @@ def _unfit(function: str, types: str) -> Explained:
     if operator is None or len(given) != 2:
         word = operator[1].strip("_") if operator else function
         message = f"`{word}` does not go with {' and '.join(given)}"
-        return Explained("guard-type", message, "give it what it works on")
+        return Explained("guard-type", message, "compare with a value first, or use a fact that fits")
     word = operator[1] or operator[2]
     message = f"`{word}` does not go between {given[0]} and {given[1]}"
     return Explained("guard-type", message, _repair(given), len(word))
@@ -85,7 +94,7 @@ def _repair(given: list[str]) -> str:
 
 def _stray(token: str) -> Explained:
     word = token.strip()
-    if word in {"<EOF>", "')' at '<EOF>", "']' at '<EOF>"}:
+    if word.endswith("<EOF>"):
         return Explained("guard-syntax", "the guard ends too early", "finish it, or close what is open")
     repair = _REPAIRS.get(word) or _REPAIRS.get(word[:1]) or "mend the expression here"
     return Explained("guard-syntax", f"`{word}` cannot stand here", repair, len(word))

@@ -10,9 +10,13 @@ from handrail.workflows.nodes import Node, Scalar
 
 @dataclass(frozen=True, slots=True)
 class DeclaredRow:
-    """A row before its names are looked up. `sources` None means every state but `excepted`."""
+    """A row before its names are looked up; `what` is how problems speak of it.
+
+    `sources` None means every state but `excepted`.
+    """
 
     id: str
+    what: str
     place: Place
     sources: tuple[Scalar, ...] | None
     excepted: tuple[Scalar, ...] = ()
@@ -32,6 +36,7 @@ class DeclaredText:
     """A named text: each part with the scalar it was written in, or None for a file of its own."""
 
     name: str
+    what: str
     place: Place
     parts: Mapping[str, tuple[str, Scalar | None]]
 
@@ -48,12 +53,15 @@ class Ways:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A whole file. `uses` are the states that stand for another workflow, `tasks` the texts of steps."""
+    """A whole file. `uses` are the states that stand for another workflow, `tasks` the texts of steps.
+
+    The name is empty and the authority None where they could not be read.
+    """
 
     place: Place
     name: str
     version: int
-    authority: Authority
+    authority: Authority | None
     about: str
     derive: Scalar | None
     inputs: Mapping[str, Variable]

@@ -42,19 +42,29 @@ def inline(used_by: State, sub: Workflow) -> Inlined:
     door = Transition(
         f"{prefix}@in", (used_by.name,), None, used_by.place, to=ToState(prefix + sub.initial), scope=prefix
     )
-    states = {prefix + name: _state(prefix, state) for name, state in sub.states.items()}
+    states = {prefix + name: _state(prefix, state, used_by) for name, state in sub.states.items()}
     return Inlined(
         states={used_by.name: replace(used_by, router=True), **states},
         rows=(door, *(_row(prefix, row, sub) for row in sub.rows)),
-        vars={prefix + name: replace(v, name=prefix + name) for name, v in sub.vars.items()},
+        vars={prefix + name: _variable(prefix, variable) for name, variable in sub.vars.items()},
         texts={prefix + name: replace(text, name=prefix + name) for name, text in sub.texts.items()},
         exits=tuple(prefix + name for name, state in sub.states.items() if state.terminal),
         inside=tuple(prefix + n for n, s in sub.states.items() if not (s.router or s.terminal)),
     )
 
 
-def _state(prefix: str, state: State) -> State:
-    return replace(state, name=prefix + state.name, router=state.router or state.terminal, terminal=False)
+def _state(prefix: str, state: State, used_by: State) -> State:
+    """An end becomes a router; what is wrong with the way on from there is wrong where the other is used."""
+    if not state.terminal:
+        return replace(state, name=prefix + state.name)
+    return replace(state, name=prefix + state.name, router=True, terminal=False, place=used_by.place)
+
+
+def _variable(prefix: str, variable: Variable) -> Variable:
+    default = variable.default
+    if variable.type.kind is Kind.STATE and default is not None:
+        default = f"{prefix}{default}"
+    return replace(variable, name=prefix + variable.name, default=default)
 
 
 def _row(prefix: str, row: Transition, sub: Workflow) -> Transition:

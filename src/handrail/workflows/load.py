@@ -6,15 +6,22 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from handrail.engine.model import Workflow
+from handrail.engine.facts import Type
+from handrail.engine.lifecycle import CONTINUE
+from handrail.engine.model import Tool, Workflow
 from handrail.engine.problems import Problem, in_reading_order
 from handrail.workflows.declare import declare
 from handrail.workflows.declared import Declared
 from handrail.workflows.inline import Inlined, inline
 from handrail.workflows.link import link
 from handrail.workflows.nodes import Scalar, plain, read
-from handrail.workflows.reader import Reader
+from handrail.workflows.reader import Reader, quoted
 from handrail.workflows.registry import BUILT_IN, Registry
+
+MOST_STATES = 2_000
+MOST_ROWS = 5_000
+DEEPEST = 8
+"""How many workflows can stand inside each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +55,15 @@ def _nothing(_: str) -> Source | None:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """Where other workflows are found and what may be named; `within` are the workflows being loaded."""
+    """Where other workflows are found and what may be named.
+
+    `within` are the workflows being loaded, `loaded` what each of them came to: none is read twice.
+    """
 
     find: Find
     registry: Registry
     within: tuple[str, ...] = ()
+    loaded: dict[str, Loaded] = field(default_factory=dict)
 
 
 def load(source: Source, find: Find = _nothing, registry: Registry = BUILT_IN) -> Loaded:
@@ -66,77 +77,100 @@ def _load(source: Source, shelf: Shelf) -> Loaded:
         return Loaded(None, document.problems)
     reader = Reader()
     declared = declare(reader, document.root, source.beside)
-    if declared is None:
-        return Loaded(None, in_reading_order(reader.problems))
-    if source.name and declared.name != source.name:
-        message = f"the file is found as `{source.name}`, and the workflow in it is called `{declared.name}`"
-        reader.problem("misnamed", declared.place, message, "give both the same name")
-    if not declared.states:
-        reader.problem("no-states", declared.place, "the workflow has no state", "declare one")
-    subs, digests = _subs(reader, declared, replace(shelf, within=(*shelf.within, declared.name)))
-    content = [plain(document.root), sorted((n, text) for n, (_, text) in source.beside.items()), digests]
-    workflow = link(reader, shelf.registry, declared, subs, _digest(content))
+    workflow = None
+    if declared is not None:
+        if source.name and declared.name and declared.name != source.name:
+            message = f"the file is found as `{source.name}`, and the workflow in it is `{declared.name}`"
+            reader.problem("misnamed", declared.place, message, "give both the same name")
+        subs, digests = _subs(reader, declared, replace(shelf, within=(*shelf.within, declared.name)))
+        beside = sorted((name, text) for name, (_, text) in source.beside.items())
+        if _bearable(reader, declared, subs):
+            digest = _digest([plain(document.root), beside, digests])
+            workflow = link(reader, shelf.registry, declared, subs, digest)
     return Loaded(None if reader.problems else workflow, in_reading_order(reader.problems))
 
 
 def _digest(content: object) -> str:
     """The hash of what a workflow says: comments and layout do not count, order does."""
-    return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode("utf-8")).hexdigest()
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _bearable(reader: Reader, declared: Declared, subs: Mapping[str, Inlined]) -> bool:
+    """False if there are so many states and rows that linking and checking them would take too long."""
+    states = len(declared.states) + sum(len(sub.states) for sub in subs.values())
+    rows = len(declared.rows) + sum(len(sub.rows) for sub in subs.values())
+    for count, most, what in ((states, MOST_STATES, "states"), (rows, MOST_ROWS, "rows")):
+        if count > most:
+            message = f"the workflow has {count:,} {what}, sub-workflows included; {most:,} are the most"
+            reader.problem("too-large", declared.place, message, "split it into several workflows")
+            return False
+    return True
 
 
 def _subs(reader: Reader, declared: Declared, shelf: Shelf) -> tuple[dict[str, Inlined], list[str]]:
     """The sub-workflows by the state that uses them, and their digests."""
     subs, digests = {}, []
     for name, used in declared.uses.items():
-        state = declared.states[name]
         sub = _sub(reader, declared, used, shelf)
-        if state.attempts or state.brief or state.router or state.terminal:
-            message = (
-                f"state `{name}` stands for `{used.text}`: what is done there, and how often, is said there"
-            )
-            reader.problem(
-                "unfit-workflow", state.place, message, "keep `workflow`, `about` and `phase` only"
-            )
-        elif sub is not None:
-            subs[name] = inline(state, sub)
+        if sub is not None:
+            subs[name] = inline(declared.states[name], sub)
             digests.append(sub.digest)
     return subs, digests
 
 
 def _sub(reader: Reader, declared: Declared, used: Scalar, shelf: Shelf) -> Workflow | None:
     """The other workflow, if it can stand inside this one."""
-    what = f"sub-workflow `{used.text}`"
+    what = f"the workflow `{used.text}`"
     if used.text in shelf.within:
         way = " → ".join((*shelf.within[shelf.within.index(used.text) :], used.text))
         reader.problem("workflow-cycle", used.place, f"{what} contains itself: {way}", "take one of them out")
         return None
+    if len(shelf.within) > DEEPEST:
+        message = f"{what} would be the {DEEPEST + 1}th inside another"
+        reader.problem("too-large", used.place, message, "nest them less")
+        return None
     source = shelf.find(used.text)
     if source is None:
         repair = "put it beside this file, or use a name that `handrail workflows list` shows"
-        reader.problem("unknown-workflow", used.place, f"no workflow is called `{used.text}`", repair)
+        reader.problem("unknown-workflow", used.place, f"no workflow is called {quoted(used.text)}", repair)
         return None
-    loaded = _load(source, shelf)
+    if used.text not in shelf.loaded:
+        shelf.loaded[used.text] = _load(source, shelf)
+    loaded = shelf.loaded[used.text]
     if loaded.workflow is None:
-        first = f"{source.file}:{loaded.problems[0].place.line}"
-        message = f"{what} has problems of its own, {len(loaded.problems)} in all, the first at {first}"
-        reader.problem("broken-workflow", used.place, message, f"handrail workflows check {source.file}")
+        first = loaded.problems[0]
+        message = (
+            f"{what} has a problem of its own, at {first.place.file}:{first.place.line}: {first.message}"
+        )
+        repair = f"mend it first: `handrail workflows check {source.file}`"
+        reader.problem("broken-workflow", used.place, message, repair)
         return None
-    for message in _unfit(declared, loaded.workflow):
-        reader.problem("unfit-workflow", used.place, f"{what} {message}")
-    return loaded.workflow
+    unfit = tuple(_unfit(declared, loaded.workflow))
+    for message, repair in unfit:
+        reader.problem("unfit-workflow", used.place, f"{what} {message}", repair)
+    return None if unfit else loaded.workflow
 
 
-def _unfit(declared: Declared, sub: Workflow) -> Iterator[str]:
-    """Why a workflow cannot stand inside this one."""
-    if sub.authority is not declared.authority:
-        yield f"has `authority: {sub.authority}`, this one {declared.authority}"
+def _unfit(declared: Declared, sub: Workflow) -> Iterator[tuple[str, str]]:
+    """Why a workflow cannot stand inside this one, and what can be done about it."""
+    if declared.authority not in {None, sub.authority}:
+        yield f"has `authority: {sub.authority}`, this one {declared.authority}", "give both the same"
     if sub.derive:
-        yield "derives its state, so it cannot stand inside another"
+        yield "derives its state, so it cannot stand inside another", "drop `derive` in it"
+    if declared.derive:
+        yield "cannot stand here, where the state is derived", "drop `derive`, or the workflow"
     if not any(state.terminal for state in sub.states.values()):
-        yield "has no terminal state, so it never ends"
+        yield "has no terminal state, so it never ends", "give it one"
     for name, variable in sub.inputs.items():
         if name not in declared.inputs or declared.inputs[name].type != variable.type:
-            yield f"needs the input `{name}` of type {variable.type}: declare it here too"
+            yield f"needs the input `{name}` of type {variable.type}", f"declare `{name}` under `inputs` too"
     for name, tool in sub.tools.items():
-        if name not in declared.tools or declared.tools[name].params.keys() != tool.params.keys():
-            yield f"needs the tool `{name}` with the same parameters: declare it here too"
+        if name not in declared.tools or _takes(declared.tools[name]) != _takes(tool):
+            yield f"needs the tool `{name}` with the same `params`", f"declare `{name}` under `tools` too"
+    sent = {CONTINUE, *sub.tools, *declared.tools}
+    for name in sorted({row.trigger for row in sub.rows if row.trigger} - sent) if declared.tools else ():
+        yield f"waits for `{name}`, which no tool sends", f"declare `{name}` under `tools`"
+
+
+def _takes(tool: Tool) -> dict[str, Type]:
+    return {name: param.type for name, param in tool.params.items()}

@@ -1,7 +1,6 @@
 """Which facts a row may name, and its guards compiled against them."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from handrail.engine.facts import Fact, Kind, Provenance, Type, Value
@@ -10,13 +9,16 @@ from handrail.engine.known import EVENT_FACTS, RUN_FACTS
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.model import State, Variable
 from handrail.engine.problems import Place
+from handrail.workflows.complaints import explain, name_repair
 from handrail.workflows.declared import Declared, DeclaredRow
-from handrail.workflows.nodes import Scalar
-from handrail.workflows.reader import Reader
-from handrail.workflows.registry import OK, PROBLEMS, Registry
+from handrail.workflows.nodes import Node, Scalar
+from handrail.workflows.reader import Reader, spot
+from handrail.workflows.registry import OK, PROBLEMS, DraftKind, Registry
 
-_UNDECLARED = re.compile(r"undeclared reference to '([^']*)'")
 PAYLOAD = ("output.", "event.")
+_UNDECLARED = "undeclared reference to "
+_FOLLOWS = "*error*"
+_FUNCTIONS = "guards know size, startsWith, endsWith, contains, matches, has, all, exists and few more"
 
 
 class Names:
@@ -31,7 +33,13 @@ class Names:
 
     def for_row(self, row: DeclaredRow, sources: Sequence[State]) -> dict[str, Fact]:
         """Every fact that this row may name, wherever: of the world, the event, the output, its drafts."""
-        return {**self.world, **self._brought(row, sources), **self._drafted(row)}
+        given = {**self.world, **self._brought(row, sources)}
+        for name, (key, _) in row.drafts.items():
+            hidden = next((fact for fact in given if fact.startswith(f"{name}.")), None)
+            if hidden:
+                message = f"`{name}` cannot name a draft of {row.what}: `{hidden}` is a fact"
+                self._reader.problem("bad-name", key.place, message, "choose another word")
+        return given | self._drafted(row)
 
     def guards(
         self, lines: Sequence[Scalar], facts: Mapping[str, Fact], what: str, *, payload: bool
@@ -43,11 +51,11 @@ class Names:
         vocabulary = self._vocabulary(allowed)
         found = []
         for line in lines:
-            compiled = vocabulary.compile(str(line.value), line.place)
+            compiled = vocabulary.compile(line.text, line.place)
             if isinstance(compiled, Guard):
                 found.append(compiled)
                 continue
-            for complaint in compiled:
+            for complaint in _telling(compiled):
                 self._complain(line, complaint, what, allowed, facts)
         return tuple(found)
 
@@ -74,7 +82,7 @@ class Names:
     def _drafted(self, row: DeclaredRow) -> dict[str, Fact]:
         facts: dict[str, Fact] = {}
         for name, (_, node) in row.drafts.items():
-            kind = self._registry.drafts.get(node.text if isinstance(node, Scalar) else "")
+            kind = self._draft(node)
             types = {OK: Type(Kind.BOOL), PROBLEMS: Type(Kind.STRINGS), **(kind.facts if kind else {})}
             for part, type_ in types.items():
                 about = f"`{part}` of the draft `{name}`"
@@ -84,6 +92,9 @@ class Names:
                 facts[fact.name] = fact
         return facts
 
+    def _draft(self, node: Node) -> DraftKind | None:
+        return self._registry.drafts.get(node.text) if isinstance(node, Scalar) else None
+
     def _complain(
         self,
         line: Scalar,
@@ -92,32 +103,62 @@ class Names:
         allowed: Mapping[str, Fact],
         facts: Mapping[str, Fact],
     ) -> None:
-        undeclared = _UNDECLARED.search(complaint.message)
-        if undeclared is None:
-            code = "guard-syntax" if "yntax error" in complaint.message else "guard-type"
-            place = line.at(complaint.line, complaint.column)
-            self._reader.problem(code, place, f"{what}: {complaint.message}", _hint(complaint.message))
-            return
-        name = undeclared[1]
-        place = _start(line, complaint, name)
-        if allowed is self.world and (name in facts or name.startswith(PAYLOAD)):
+        name = complaint.message.removeprefix(_UNDECLARED).strip("'")
+        if not complaint.message.startswith(_UNDECLARED):
+            self._explain(line, complaint, what)
+        elif _is_called(line, complaint, name):
+            message = f"{what}: no function is called `{name}`"
+            self._reader.problem("guard-type", _start(line, complaint, name), message, _FUNCTIONS)
+        elif allowed is self.world and (name in facts or name.startswith(PAYLOAD)):
             message = f"{what}: `{name}` comes with the event, so `when` cannot read it"
+            place = _start(line, complaint, name)
             self._reader.problem("payload-in-when", place, message, "move the line to `accept`")
         else:
+            self._unknown(name, _start(line, complaint, name), allowed, what)
+
+    def _unknown(self, name: str, place: Place, allowed: Mapping[str, Fact], what: str) -> None:
+        repair = name_repair(name) or _output_repair(name, allowed)
+        if not repair:
             self._reader.unknown("fact", name, place, allowed, f"{what}: no fact is called")
+        elif not self._reader.follows("fact", name):
+            self._reader.problem("unknown-fact", place, f"{what}: no fact is called `{name}`", repair)
+
+    def _explain(self, line: Scalar, complaint: Complaint, what: str) -> None:
+        explained = explain(complaint.message)
+        place = line.place
+        if explained.length:
+            place = spot(line, complaint.line, complaint.column, explained.length)
+        self._reader.problem(explained.code, place, f"{what}: {explained.message}", explained.repair)
+
+
+def _telling(complaints: Sequence[Complaint]) -> Sequence[Complaint]:
+    """The complaints that do not follow from others: of syntax errors the first."""
+    if any("yntax error" in complaint.message for complaint in complaints):
+        return complaints[:1]
+    return [complaint for complaint in complaints if _FOLLOWS not in complaint.message]
+
+
+def _output_repair(name: str, allowed: Iterable[str]) -> str:
+    if not name.startswith("output.") or any(other.startswith("output.") for other in allowed):
+        return ""
+    return f"an output comes with `trigger: {CONTINUE}`, in a state with a `task`"
+
+
+def _is_called(line: Scalar, complaint: Complaint, name: str) -> bool:
+    before, after = _around(line, complaint)
+    return after.startswith("(") and before.rstrip().endswith(name)
 
 
 def _start(line: Scalar, complaint: Complaint, name: str) -> Place:
-    text = str(line.value).split("\n")[complaint.line - 1]
-    found = text.rfind(name, 0, complaint.column - 1 + len(name))
-    place = line.at(complaint.line, found + 1 if found >= 0 else complaint.column)
-    return replace(place, length=len(name))
+    """Where a dotted name begins: CEL points at its last dot, and at the bracket of a function."""
+    before, after = _around(line, complaint)
+    found = (before + after[: len(name)]).rfind(name)
+    return spot(line, complaint.line, found + 1 if found >= 0 else complaint.column, len(name))
 
 
-def _hint(message: str) -> str:
-    if "(double, int)" in message or "(int, double)" in message:
-        return "a float is compared with a float: write 1.0, not 1"
-    return ""
+def _around(line: Scalar, complaint: Complaint) -> tuple[str, str]:
+    row = line.text.split("\n")[complaint.line - 1]
+    return row[: complaint.column - 1], row[complaint.column - 1 :]
 
 
 def _run_facts(declared: Declared) -> dict[str, Fact]:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from handrail.engine.facts import Value
 
 _PLACEHOLDER = re.compile(r"\{\{([^{}]*)\}\}")
-_NAME = re.compile(r"\s*([a-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*)\s*(?:\|\s*(\w+)\s*)?")
-_STRAY = re.compile(r"\{\{|\}\}")
+_NAME = re.compile(r"\s*([A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*)\s*(?:\|\s*(\w+)\s*)?")
+_STRAY = re.compile(r"\{\{|\{[\w.| -]*\}\}")
 _TICKS = re.compile(r"`+")
+_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,14 @@ class Misplaced:
     text: str
     start: int
 
+    @property
+    def length(self) -> int:
+        """How many characters."""
+        return len(self.text)
+
 
 def placeholders(template: str) -> tuple[Placeholder | Misplaced, ...]:
-    """Every placeholder of a template, and every pair of braces that is none, in order."""
+    """Every placeholder of a template, and every pair of braces that seems meant as one, in order."""
     found: list[Placeholder | Misplaced] = []
     rest = list(template)
     for match in _PLACEHOLDER.finditer(template):
@@ -69,9 +75,14 @@ def _plain(value: Value) -> str:
     return _json(value)
 
 
+def _lines(value: Value) -> list[str]:
+    """The lines of a value as Markdown sees them."""
+    return _BREAK.split(_plain(value))
+
+
 def _bullets(value: Value) -> str:
-    items = value if isinstance(value, list) else [value]
-    return "\n".join("- " + _plain(item).replace("\n", "\n  ") for item in items)
+    items = value if isinstance(value, list) else [] if value is None else [value]
+    return "\n".join("- " + "\n  ".join(_lines(item)) for item in items)
 
 
 def _fence(value: Value) -> str:
@@ -82,18 +93,20 @@ def _fence(value: Value) -> str:
 
 
 def _quote(value: Value) -> str:
-    return "\n".join(f"> {line}" if line else ">" for line in _plain(value).split("\n"))
+    return "\n".join(f"> {line}" if line else ">" for line in _lines(value))
 
 
 def _count(value: Value) -> str:
+    if value is None:
+        return "0"
     return str(len(value)) if isinstance(value, (list, dict)) else str(len(_plain(value).split()))
 
 
 def _path(value: Value) -> str:
-    text = _plain(value)
+    text = " ".join(_lines(value))
     longest = max((len(run) for run in _TICKS.findall(text)), default=0)
     ticks = "`" * (longest + 1)
-    pad = " " if longest else ""
+    pad = "" if text and not longest else " "
     return f"{ticks}{pad}{text}{pad}{ticks}"
 
 

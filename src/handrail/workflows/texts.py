@@ -1,14 +1,14 @@
 """The texts of a workflow: their placeholders found, and checked against what a row can fill in."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from handrail.engine.model import Text
 from handrail.engine.problems import Place
 from handrail.workflows.declared import DeclaredText
 from handrail.workflows.nodes import Scalar
-from handrail.workflows.reader import Reader
-from handrail.workflows.render import FILTERS, Placeholder, placeholders
+from handrail.workflows.reader import Reader, quoted, spot
+from handrail.workflows.render import FILTERS, Misplaced, Placeholder, placeholders
 
 NOW = "now"
 """The one name in templates and paths that is no fact: the time of the turn."""
@@ -41,17 +41,18 @@ class Texts:
 
     def task(self, state: str, scalar: Scalar, known: Collection[str]) -> None:
         """Check the placeholders of what a step tells the agent."""
-        name = f"task of {state}"
-        declared = DeclaredText(name, scalar.place, {"text": (str(scalar.value), scalar)})
-        self._found[name] = tuple(self._placeholders(declared))
-        self._fill(name, known, f"step `{state}`")
+        what = f"`task` of `{state}`"
+        declared = DeclaredText(what, what, scalar.place, {"text": (scalar.text, scalar)})
+        self._found[what] = tuple(self._placeholders(declared))
+        self._fill(what, known, what)
 
     def _fill(self, text: str, known: Collection[str], what: str) -> None:
         for found in self._found[text]:
             name = found.placeholder.name
             if name != NOW and name not in known and (text, name) not in self._reported:
                 self._reported.add((text, name))
-                message = f"text `{text}`, said by {what}: nothing is called"
+                where = what if text == what else f"text `{text}`, used by {what}"
+                message = f"{where}: there is nothing to put in for"
                 self._reader.unknown("placeholder", name, found.place, known, message)
 
     def _text(self, text: DeclaredText) -> Text:
@@ -62,21 +63,23 @@ class Texts:
     def _placeholders(self, text: DeclaredText) -> Iterator[_Found]:
         for content, scalar in text.parts.values():
             for item in placeholders(content):
-                place = _at(text, scalar, content, item.start)
+                place = _at(text, scalar, content, item)
                 if not isinstance(item, Placeholder):
-                    message = f"text `{text.name}`: `{item.text}` is no placeholder"
+                    message = f"{text.what}: {quoted(item.text)} is no placeholder"
                     self._reader.problem(
-                        "bad-placeholder", place, message, "write {{name}} or {{name|filter}}"
+                        "bad-placeholder", place, message, "write `{{name}}` or `{{name|filter}}`"
                     )
                 elif item.filter not in FILTERS:
-                    message = f"text `{text.name}`: no filter is called"
+                    message = f"{text.what}: no filter is called"
                     known = [name for name in FILTERS if name]
                     self._reader.unknown("filter", item.filter, place, known, message)
                 else:
-                    yield _Found(item, replace(place, length=item.length))
+                    yield _Found(item, place)
 
 
-def _at(text: DeclaredText, scalar: Scalar | None, content: str, offset: int) -> Place:
-    before = content[:offset]
-    line, column = before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
-    return scalar.at(line, column) if scalar else Place(text.place.file, line, column)
+def _at(text: DeclaredText, scalar: Scalar | None, content: str, item: Placeholder | Misplaced) -> Place:
+    before = content[: item.start]
+    line, column = before.count("\n") + 1, item.start - (before.rfind("\n") + 1) + 1
+    if scalar is None:
+        return Place(text.place.file, line, column, item.length)
+    return spot(scalar, line, column, item.length)

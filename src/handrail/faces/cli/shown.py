@@ -2,7 +2,19 @@
 
 from collections.abc import Iterator
 
-from handrail.engine.model import State, Stay, ToDerived, ToState, ToVariable, Transition, Workflow
+import msgspec
+
+from handrail.engine.model import (
+    State,
+    Stay,
+    ToDerived,
+    Tool,
+    ToState,
+    ToVariable,
+    Transition,
+    Variable,
+    Workflow,
+)
 
 
 def described(workflow: Workflow, origin: str) -> str:
@@ -11,7 +23,7 @@ def described(workflow: Workflow, origin: str) -> str:
 
 
 def _lines(workflow: Workflow, origin: str) -> Iterator[str]:
-    yield f"{workflow.name} {workflow.version}: {workflow.about}" if workflow.about else workflow.name
+    yield f"{workflow.name} {workflow.version}" + (f": {workflow.about}" if workflow.about else "")
     yield f"  from {origin}"
     yield f"  authority {workflow.authority}, digest {workflow.digest[:12]}"
     for name, variable in workflow.inputs.items():
@@ -55,18 +67,40 @@ def _target(row: Transition) -> str:
 
 
 def as_data(workflow: Workflow) -> dict[str, object]:
-    """The workflow as JSON: names, states and rows."""
+    """The workflow as JSON: everything but places."""
     return {
         "name": workflow.name,
         "version": workflow.version,
         "about": workflow.about,
         "authority": str(workflow.authority),
         "digest": workflow.digest,
+        "derive": workflow.derive or None,
         "initial": workflow.initial,
-        "inputs": {n: {"type": str(v.type), "required": v.required} for n, v in workflow.inputs.items()},
-        "vars": {name: str(variable.type) for name, variable in workflow.vars.items()},
+        "inputs": {name: _variable_data(variable) for name, variable in workflow.inputs.items()},
+        "vars": {name: _variable_data(variable) for name, variable in workflow.vars.items()},
+        "tools": {name: _tool_data(tool) for name, tool in workflow.tools.items()},
         "states": [_state_data(state) for state in workflow.states.values()],
         "transitions": [_row_data(row) for row in workflow.rows],
+        "texts": {name: dict(text.parts) for name, text in workflow.texts.items()},
+    }
+
+
+def _variable_data(variable: Variable) -> dict[str, object]:
+    return {
+        "type": str(variable.type),
+        "about": variable.about,
+        "required": variable.required,
+        "default": variable.default,
+        "choices": list(variable.choices),
+    }
+
+
+def _tool_data(tool: Tool) -> dict[str, object]:
+    return {
+        "about": tool.about,
+        "who": str(tool.who),
+        "reads": tool.reads,
+        "params": {name: _variable_data(param) for name, param in tool.params.items()},
     }
 
 
@@ -77,8 +111,9 @@ def _state_data(state: State) -> dict[str, object]:
         "phase": state.phase,
         "router": state.router,
         "terminal": state.terminal,
-        "attempts": state.attempts,
-        "agent": state.brief.agent if state.brief else None,
+        "attempts": state.attempts or None,
+        "brief": msgspec.to_builtins(state.brief),
+        "face": dict(state.extra),
     }
 
 
@@ -89,6 +124,22 @@ def _row_data(row: Transition) -> dict[str, object]:
         "trigger": row.trigger,
         "when": [guard.text for guard in row.when],
         "accept": [guard.text for guard in row.accept],
-        "to": _target(row),
-        "refuses": bool(row.refuse),
+        "drafts": dict(row.drafts),
+        "to": _target_data(row),
+        "set": {name: msgspec.to_builtins(assigned) for name, assigned in row.set},
+        "do": [{"effect": type(effect).__name__.lower(), **msgspec.to_builtins(effect)} for effect in row.do],
+        "say": row.say or None,
+        "refuse": row.refuse or None,
     }
+
+
+def _target_data(row: Transition) -> dict[str, str] | None:
+    match row.to:
+        case ToState(name):
+            return {"state": name}
+        case ToVariable(name):
+            return {"variable": name}
+        case ToDerived(fact):
+            return {"derived": fact}
+        case Stay():
+            return None

@@ -52,7 +52,7 @@ def list_(project: Path, *, as_json: bool) -> None:
 @in_project
 @as_json
 def show(name: str, project: Path, *, as_json: bool) -> None:
-    """Show the states, rows and texts of the workflow NAME."""
+    """Show the states and rows of the workflow NAME (or of a workflow file)."""
     workflow, found = _named(catalog(project), name)
     if as_json:
         print_json({"workflow": {**as_data(workflow), "origin": found.origin, "file": str(found.path)}})
@@ -65,9 +65,12 @@ def show(name: str, project: Path, *, as_json: bool) -> None:
 @in_project
 @as_json
 def check(paths: tuple[Path, ...], project: Path, *, as_json: bool) -> None:
-    """Check workflow files, or all files in folders, and report every problem with its place."""
+    """Check workflow files, or all below folders, and report every problem with its place.
+
+    Exits with 1 if there is any problem, warnings included.
+    """
     shelf = catalog(project)
-    files = [file for path in paths for file in workflow_files(_there(path))]
+    files = [file for path in paths for file in _files(path)]
     problems: list[Problem] = []
     sources: dict[str, str] = {}
     for file in files:
@@ -86,7 +89,14 @@ def check(paths: tuple[Path, ...], project: Path, *, as_json: bool) -> None:
 
 @workflows.command()
 @click.argument("name")
-@click.option("--format", "form", type=click.Choice(["mermaid", "dot", "svg"]), default="mermaid")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["mermaid", "dot", "svg"]),
+    default="mermaid",
+    show_default=True,
+    help="Mermaid and DOT are text for other programs, SVG is a picture.",
+)
 @in_project
 def graph(name: str, form: str, project: Path) -> None:
     """Draw the workflow NAME (or a workflow file) on stdout."""
@@ -109,15 +119,18 @@ def _named(shelf: Catalog, name: str) -> tuple[Workflow, Found]:
         raise NotFound("workflow", name, "handrail workflows list")
     loaded = load(_read(found.path), _finder(found.path, shelf))
     if loaded.workflow is None:
-        message = f"`{name}` has {len(loaded.problems)} problems"
+        message = f"`{name}` has {_counted(loaded.problems)}"
         raise Failure("problems", message, f"handrail workflows check {found.path}")
     return loaded.workflow, found
 
 
-def _there(path: Path) -> Path:
-    if not path.exists():
-        raise NotFound("file or folder", str(path), "give the path of a workflow file, or of a folder")
-    return path
+def _files(path: Path) -> list[Path]:
+    files = list(workflow_files(path)) if path.exists() else []
+    if not files:
+        raise NotFound(
+            "workflow file", str(path), "give the path of a workflow file, or of a folder with some"
+        )
+    return files
 
 
 def _checked(file: Path, shelf: Catalog) -> tuple[tuple[Problem, ...], dict[str, str]]:
@@ -159,7 +172,11 @@ def _whose(found: Found) -> str:
 
 
 def _about(loaded: Loaded) -> str:
-    return loaded.workflow.about if loaded.workflow else f"{len(loaded.problems)} problems"
+    return loaded.workflow.about if loaded.workflow else _counted(loaded.problems)
+
+
+def _counted(problems: tuple[Problem, ...]) -> str:
+    return "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
 
 
 def _entry(found: Found, loaded: Loaded) -> dict[str, object]:

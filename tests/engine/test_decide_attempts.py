@@ -1,0 +1,184 @@
+import pytest
+
+from build import GATED, moved, output, refused, send, started, states, workflow
+from handrail.engine.facts import PENDING
+from handrail.engine.model import Accepted, Run, Seen, Waiting, Workflow
+
+FLOW = """
+workflow: tries
+version: 1
+authority: sql
+states: {Home: {}, Try: {attempts: 2}, Help: {}, Over: {terminal: true}}
+transitions:
+  - {id: try, from: Home, trigger: go, to: Try}
+  - {id: back, from: Try, trigger: back, to: Home}
+  - {id: again, from: Try, trigger: again, to: Try}
+  - {id: retry, from: Try, trigger: retry, to: Try}
+  - {id: give-way, from: Try, trigger: retry, to: Help}
+  - {id: stay, from: Try, trigger: stay}
+  - {id: end, from: Help, trigger: end, to: Over}
+"""
+
+
+def used_up(flow: Workflow) -> Run:
+    run = moved(flow, started(flow), "go")
+    run = moved(flow, run, "again")
+    assert run.attempts == {"Home": 1, "Try": 2}
+    return run
+
+
+def test_each_step_opened_in_a_state_is_an_attempt() -> None:
+    flow = workflow(FLOW)
+    run = moved(flow, moved(flow, started(flow), "go"), "again")
+    (step,) = run.open
+    assert (step.number, step.attempt) == (3, 2)
+
+
+def test_a_row_for_the_case_is_taken_once_the_attempts_are_used_up() -> None:
+    flow = workflow(FLOW)
+    assert states(moved(flow, moved(flow, started(flow), "go"), "retry")) == ["Try"]
+    assert states(moved(flow, used_up(flow), "retry")) == ["Help"]
+
+
+def test_without_such_a_row_the_run_fails_with_a_reason() -> None:
+    flow = workflow(FLOW)
+    decision = send(flow, used_up(flow), "again")
+    assert isinstance(decision, Accepted)
+    assert (decision.run.lifecycle, decision.run.open) == ("failed", ())
+    assert decision.run.reason == (
+        "row `again` leads to a state whose attempts are used up, and no other row is open"
+    )
+    assert (decision.moves, decision.effects, decision.says) == ((), (), ())
+
+
+def test_staying_is_no_attempt() -> None:
+    flow = workflow(FLOW)
+    run = used_up(flow)
+    for _ in range(5):
+        run = moved(flow, run, "stay")
+    assert (states(run), run.attempts["Try"]) == (["Try"], 2)
+
+
+def test_attempts_count_over_the_whole_run_whichever_way_the_state_is_reached() -> None:
+    flow = workflow(FLOW)
+    run = moved(flow, used_up(flow), "back")
+    assert moved(flow, run, "go").lifecycle == "failed"
+
+
+ASKED = """
+workflow: asked
+version: 1
+authority: sql
+steps:
+  - name: build
+    agent: a
+    task: Build it
+    attempts: 1
+  - name: judge
+    agent: a
+    task: Judge it
+    contract: {schema: {properties: {verdict: {enum: [good, again, unsure]}}, required: [verdict]}}
+    next:
+      - {when: [tests.pass], accept: ['output.verdict == "again"'], to: build}
+      - {accept: ['output.verdict == "good"']}
+"""
+
+
+def judging(flow: Workflow) -> Run:
+    return moved(flow, started(flow), "continue", {}, **output())
+
+
+def test_an_output_that_the_row_to_a_used_up_state_does_not_accept_is_told_by_that_line_too() -> None:
+    flow = workflow(ASKED, GATED)
+    refusal = refused(flow, judging(flow), "continue", {"tests.pass": True}, **output(verdict="unsure"))
+    assert (refusal.code, refusal.rule) == ("not_accepted", "judge.2, judge.1")
+    assert refusal.seen == (Seen("output.verdict", "unsure"),)
+    assert refusal.needed == ('output.verdict = "good"', 'output.verdict = "again"')
+
+
+def test_a_run_waits_before_it_fails_if_that_hangs_on_a_fact_to_come() -> None:
+    flow = workflow(ASKED, GATED)
+    run = judging(flow)
+    decision = send(flow, run, "continue", {"tests.pass": PENDING}, **output(verdict="again"))
+    assert isinstance(decision, Waiting)
+    assert (decision.rule, decision.waits_for) == ("judge.1", ("tests.pass",))
+    assert moved(flow, run, "continue", {"tests.pass": True}, **output(verdict="again")).lifecycle == "failed"
+
+
+def test_a_guard_that_goes_wrong_on_the_way_to_a_used_up_state_is_an_error() -> None:
+    flow = workflow(ASKED, GATED)
+    refusal = refused(flow, judging(flow), "continue", {"tests.pass": "yes"}, **output(verdict="again"))
+    assert (refusal.code, refusal.rule) == ("guard_error", "judge.1")
+
+
+def test_another_row_is_taken_whatever_the_row_to_a_used_up_state_says() -> None:
+    flow = workflow(ASKED, GATED)
+    given = {"tests.pass": PENDING}
+    assert moved(flow, judging(flow), "continue", given, **output(verdict="good")).lifecycle == "completed"
+
+
+THROUGH = """
+workflow: through
+version: 1
+authority: files
+vars: {back: state?}
+texts: {no: No}
+states: {Home: {}, sort: {router: true}, Try: {attempts: 1}, Other: {}, Shut: {}}
+transitions:
+  - {id: go, from: [Home, Other], trigger: go, set: {back: Try}, to: sort}
+  - {id: try, from: sort, to: Try}
+  - {id: other, from: sort, when: plan.exists, to: Other}
+  - {id: home, from: Try, trigger: home, to: Home}
+  - {id: jump, from: [Home, Other], trigger: jump, to: "@back"}
+  - {id: no, from: Shut, trigger: jump, refuse: no}
+  - {id: shut, from: Home, trigger: shut, to: Try}
+  - {id: too, from: Home, trigger: shut, refuse: no}
+"""
+
+
+def spent(flow: Workflow) -> Run:
+    return moved(flow, moved(flow, started(flow), "go", {"plan.exists": False}), "home")
+
+
+def test_a_cap_behind_a_router_makes_the_router_take_its_next_row() -> None:
+    flow = workflow(THROUGH)
+    assert states(moved(flow, spent(flow), "go", {"plan.exists": True})) == ["Other"]
+
+
+def test_a_cap_behind_a_router_without_another_row_fails_the_run_as_it_was() -> None:
+    flow = workflow(THROUGH)
+    run = moved(flow, spent(flow), "go", {"plan.exists": False})
+    assert (run.lifecycle, run.open) == ("failed", ())
+    assert run.reason.startswith("row `try` leads to a state whose attempts are used up")
+    assert (run.vars, run.steps) == (spent(flow).vars, 3)
+
+
+def test_a_cap_holds_for_a_state_reached_through_a_variable() -> None:
+    flow = workflow(THROUGH)
+    run = moved(flow, spent(flow), "jump")
+    assert run.lifecycle == "failed"
+    assert run.reason.startswith("row `jump` leads")
+
+
+def test_a_row_that_refuses_is_a_row_for_the_case_too() -> None:
+    flow = workflow(THROUGH)
+    refusal = refused(flow, spent(flow), "shut")
+    assert (refusal.code, refusal.rule) == ("refused", "too")
+
+
+@pytest.mark.parametrize("cap", [1, 2, 5])
+def test_a_state_is_entered_exactly_as_often_as_its_cap_says(cap: int) -> None:
+    flow = workflow(
+        f"""
+workflow: capped
+version: 1
+authority: sql
+states: {{Try: {{attempts: {cap}}}}}
+transitions: [{{id: again, from: Try, trigger: again, to: Try}}]
+"""
+    )
+    run = started(flow)
+    entered = 1
+    while (run := moved(flow, run, "again")).lifecycle == "running":
+        entered += 1
+    assert entered == cap

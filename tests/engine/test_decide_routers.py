@@ -1,0 +1,180 @@
+from dataclasses import replace
+
+import pytest
+
+from build import GATED, idle, moved, refused, send, started, states, workflow
+from handrail.engine.facts import Value
+from handrail.engine.model import Accepted, Event, Move, Option, Seen, Who, Write
+
+FLOW = """
+workflow: routed
+version: 1
+authority: files
+vars: {seen: string?, back: state?}
+texts: {off: Off, first: First, second: Second, no: No}
+states:
+  Home: {}
+  kind: {router: true}
+  size: {router: true}
+  Small: {}
+  Large: {}
+  Bug: {}
+transitions:
+  - id: go
+    from: Home
+    trigger: go
+    set: {seen: gone}
+    to: kind
+    say: off
+    do: [{write: a.md, template: off}]
+  - {id: bug, from: kind, when: 'item.type == "bugfix"', to: Bug, say: first}
+  - {id: none, from: kind, when: 'item.type == "task"', refuse: no}
+  - id: sized
+    from: kind
+    when: [plan.exists, 'run.vars.seen == "gone"', 'run.state == "kind"']
+    to: size
+    say: first
+    set: {seen: sized, back: "@state"}
+    do: [{write: b.md, template: first}]
+  - {id: small, from: size, when: ["criteria.total < 2", 'run.vars.seen == "sized"'], to: Small, say: second}
+  - {id: large, from: size, when: "criteria.total >= 2", to: Large}
+"""
+CODE = {"item.type": "code", "plan.exists": True, "criteria.total": 1}
+
+
+def test_routers_are_walked_at_once_with_effects_and_texts_in_order() -> None:
+    flow = workflow(FLOW)
+    decision = send(flow, started(flow), "go", CODE)
+    assert isinstance(decision, Accepted)
+    assert decision.moves == (
+        Move("go", "Home", "kind"),
+        Move("sized", "kind", "size"),
+        Move("small", "size", "Small"),
+    )
+    assert decision.says == ("off", "first", "second")
+    assert decision.effects == (Write("a.md", template="off"), Write("b.md", template="first"))
+    assert states(decision.run) == ["Small"]
+
+
+def test_a_router_opens_no_step_and_counts_no_attempt() -> None:
+    flow = workflow(FLOW)
+    run = moved(flow, started(flow), "go", CODE)
+    assert (run.steps, run.attempts) == (2, {"Home": 1, "Small": 1})
+    assert run.vars == {"seen": "sized", "back": "kind"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"item.type": "bugfix"}, "Bug"),
+        ({"criteria.total": 2}, "Large"),
+        ({"criteria.total": 0}, "Small"),
+    ],
+)
+def test_a_router_leads_where_its_facts_say(changes: dict[str, Value], expected: str) -> None:
+    flow = workflow(FLOW)
+    assert states(moved(flow, started(flow), "go", {**CODE, **changes})) == [expected]
+
+
+def test_a_router_of_which_no_row_holds_refuses_and_changes_nothing() -> None:
+    flow = workflow(FLOW)
+    refusal = refused(flow, started(flow), "go", {**CODE, "plan.exists": False})
+    assert (refusal.code, refusal.rule) == ("router_stuck", "bug, none, sized")
+    assert refusal.seen == (Seen("item.type", "code"), Seen("plan.exists", value=False))
+    assert refusal.needed == ('item.type = "bugfix"', 'item.type = "task"', "plan.exists = true")
+    assert refusal.next == (Option("go", Who.AGENT),)
+
+
+def test_a_row_of_a_router_can_refuse() -> None:
+    flow = workflow(FLOW)
+    refusal = refused(flow, started(flow), "go", {**CODE, "item.type": "task"})
+    assert (refusal.code, refusal.rule, refusal.say) == ("refused", "none", "no")
+
+
+def test_a_guard_that_goes_wrong_in_a_router_refuses_and_changes_nothing() -> None:
+    flow = workflow(FLOW)
+    refusal = refused(flow, started(flow), "go", {**CODE, "criteria.total": "many"})
+    assert (refusal.code, refusal.rule) == ("guard_error", "small")
+
+
+def test_a_router_without_rows_refuses_by_its_name() -> None:
+    flow = workflow(
+        """
+workflow: bare
+version: 1
+authority: sql
+states: {Home: {}, nowhere: {router: true}}
+transitions: [{id: go, from: Home, trigger: go, to: nowhere}]
+"""
+    )
+    refusal = refused(flow, started(flow), "go")
+    assert (refusal.code, refusal.rule) == ("router_stuck", "nowhere")
+    assert refusal.seen == (Seen("run.state", "nowhere"),)
+    assert refusal.needed == ("a row that leaves the router",)
+
+
+LOOP = """
+workflow: looping
+version: 1
+authority: files
+vars: {tries: string}
+states: {Home: {}, one: {router: true}, two: {router: true}, self: {router: true}, Away: {}}
+transitions:
+  - {id: go, from: Home, trigger: go, to: one}
+  - {id: spin, from: Home, trigger: spin, to: self}
+  - {id: forth, from: one, when: "!plan.exists", set: {tries: more}, to: two}
+  - {id: out, from: one, when: plan.exists, to: Away}
+  - {id: back, from: two, to: one}
+  - {id: same, from: self, to: self}
+"""
+
+
+@pytest.mark.parametrize(("trigger", "router"), [("go", "one"), ("spin", "self")])
+def test_a_router_that_is_reached_twice_refuses_and_changes_nothing(trigger: str, router: str) -> None:
+    flow = workflow(LOOP)
+    run = started(flow)
+    refusal = refused(flow, run, trigger, {"plan.exists": False})
+    assert (refusal.code, refusal.rule) == ("router_loop", router)
+    assert refusal.seen == (Seen("run.state", router),)
+    assert refusal.needed == ("a way that leaves the routers",)
+    assert (run.vars, states(run)) == ({"tries": ""}, ["Home"])
+
+
+def test_the_same_router_may_be_reached_in_the_next_turn_again() -> None:
+    flow = workflow(LOOP)
+    run = moved(flow, started(flow), "go", {"plan.exists": True})
+    assert states(run) == ["Away"]
+    home = replace(run, open=started(flow).open)
+    assert states(moved(flow, home, "go", {"plan.exists": True})) == ["Away"]
+
+
+FIRST = """
+workflow: first
+version: 1
+authority: sql
+inputs: {size: [small, large]}
+states: {sort: {router: true}, Small: {}, Over: {terminal: true}}
+transitions:
+  - {id: little, from: sort, when: 'run.inputs.size == "small" && tests.pass', to: Small}
+  - {id: much, from: sort, when: 'run.inputs.size == "large"', to: Over}
+  - {id: end, from: Small, trigger: end, to: Over}
+"""
+
+
+def test_a_workflow_may_begin_with_a_router() -> None:
+    flow = workflow(FIRST, GATED)
+    run = moved(flow, idle(flow), Event("start", {"size": "small"}), {"tests.pass": True})
+    assert (run.lifecycle, states(run), run.steps) == ("running", ["Small"], 1)
+
+
+def test_a_workflow_may_end_as_soon_as_it_begins() -> None:
+    flow = workflow(FIRST, GATED)
+    run = moved(flow, idle(flow), Event("start", {"size": "large"}), {"tests.pass": True})
+    assert (run.lifecycle, run.open, run.steps) == ("completed", (), 0)
+
+
+def test_a_run_that_finds_no_way_out_of_its_first_router_has_not_started() -> None:
+    flow = workflow(FIRST, GATED)
+    refusal = refused(flow, idle(flow), Event("start", {"size": "small"}), {"tests.pass": False})
+    assert (refusal.code, refusal.rule) == ("router_stuck", "little, much")
+    assert refusal.next == (Option("start", Who.AGENT),)

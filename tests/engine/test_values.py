@@ -1,0 +1,59 @@
+import pytest
+
+from handrail.engine.facts import PENDING, Kind, Type, Value, fits, flaws, writable
+
+
+@pytest.mark.parametrize(
+    ("written", "kind", "optional"), [("int", Kind.INT, False), ("strings?", Kind.STRINGS, True)]
+)
+def test_a_type_is_written_as_in_a_workflow(written: str, kind: Kind, *, optional: bool) -> None:
+    assert str(Type(kind, optional)) == written
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "bad"),
+    [
+        (Kind.BOOL, [True, False], [0, 1, "true", [], {}]),
+        (Kind.INT, [0, -(2**63), 2**63 - 1], [True, 1.0, "1", 2**63, -(2**63) - 1]),
+        (Kind.FLOAT, [0.5, 1, -3], [True, "1", float("nan"), float("inf"), float("-inf"), 2**63]),
+        (Kind.STRING, ["", "a"], [1, ["a"], "\udfff", b"a"]),
+        (Kind.STATE, ["Home"], ["Gone", "", 1, ["Home"]]),
+        (Kind.STRINGS, [[], ["a", ""]], ["a", ["a", 1], [None], ("a",), ["\ud800"]]),
+        (Kind.JSON, [True, 1, 0.5, "a", [1], {"a": {}}], [object(), {1: 2}, (1,), [float("nan")], PENDING]),
+    ],
+)
+def test_a_value_fits_its_kind_and_no_other(kind: Kind, good: list[Value], bad: list[Value]) -> None:
+    states = {"Home": 1}
+    assert [value for value in good if not fits(value, Type(kind), states)] == []
+    assert [value for value in bad if fits(value, Type(kind), states)] == []
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_null_fits_where_the_type_is_optional(kind: Kind) -> None:
+    assert fits(None, Type(kind, optional=True), {})
+    assert not fits(None, Type(kind), {})
+    assert not fits(PENDING, Type(kind, optional=True))
+
+
+def test_any_name_fits_a_state_where_the_states_are_not_given() -> None:
+    assert fits("Anything", Type(Kind.STATE))
+
+
+def test_each_flaw_is_told_with_its_path() -> None:
+    value = {"a": [1, {"b": float("nan")}, b""], "c": {"\ud800": 1}, "d": 2**64, "e": "fine"}
+    assert list(flaws(value)) == [
+        (".a[1].b", "must be a finite number"),
+        (".a[2]", "must be a JSON value"),
+        (".c", "must have texts as keys"),
+        (".d", "must be a number of at most 64 bits"),
+    ]
+
+
+@pytest.mark.parametrize("value", [None, True, "a", 3, 0.5, [1, {"a": None}], PENDING])
+def test_what_can_be_written_down_is_shown_as_it_is(value: Value) -> None:
+    assert writable(value) is value
+
+
+def test_what_cannot_be_written_down_is_shown_by_its_type() -> None:
+    assert writable(float("inf")) == "<float that cannot be written down>"
+    assert writable([object()]) == "<list that cannot be written down>"

@@ -1,0 +1,72 @@
+"""The broken workflows of this folder: which there are, and what is said of each."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from handrail.engine.check import check
+from handrail.engine.problems import Problem
+from handrail.workflows.carets import show_all
+from handrail.workflows.load import Loaded, Source, load
+
+FOLDER = Path(__file__).parent / "broken"
+_MAIN = ("main.yaml", "workflow.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A broken workflow, and the file that says what is printed about it."""
+
+    name: str
+    file: Path
+    expected: Path
+
+    @property
+    def code(self) -> str:
+        """The code that the name of the case promises."""
+        return re.sub(r"-\d+$", "", self.name)
+
+
+def cases(folder: Path = FOLDER) -> list[Case]:
+    """Every case: a file, or a folder with a file called `main` or `workflow` and what belongs to it."""
+    return sorted(_cases(folder), key=lambda case: case.name)
+
+
+def _cases(folder: Path) -> Iterator[Case]:
+    for path in folder.iterdir():
+        if path.suffix == ".yaml":
+            yield Case(path.stem, path, path.with_suffix(".txt"))
+        for main in _MAIN:
+            if (path / main).is_file():
+                yield Case(path.name, path / main, path.with_suffix(".txt"))
+
+
+def source(path: Path, name: str = "") -> Source:
+    """A workflow file as the loader takes it, with its line ends as they are, shown by its base name."""
+    beside = {}
+    if path.name == "workflow.yaml":
+        beside = {text.stem: (text.name, text.read_text("utf-8")) for text in path.parent.glob("*.md")}
+    return Source(path.name, path.read_bytes().decode(), beside, name)
+
+
+def loaded(path: Path) -> Loaded:
+    """The workflow of a file; others are found beside it, and one called `main` was looked up by its name."""
+
+    def find(name: str) -> Source | None:
+        other = path.parent / f"{name}.yaml"
+        return source(other, name) if other.is_file() else None
+
+    return load(source(path, "main" if path.name == "main.yaml" else ""), find)
+
+
+def problems(path: Path) -> tuple[Problem, ...]:
+    """What the loader says of a file, or what `check` says if it loads."""
+    found = loaded(path)
+    return found.problems if found.workflow is None else check(found.workflow)
+
+
+def output(case: Case) -> str:
+    """What is printed about a case."""
+    texts = {path.name: path.read_bytes().decode() for path in case.file.parent.iterdir() if path.is_file()}
+    return show_all(problems(case.file), texts)
