@@ -136,13 +136,20 @@ def _shape(path: str) -> Iterator[str]:
     argument, meanings = ARGUMENTS.get(path, ""), MEANINGS.json[path]
     command, printed = example(path, argument)
     found = set(_leaves(json.loads(printed), ""))
-    if found != meanings.keys():
-        raise ValueError(f"{path} --json: described and printed differ in {sorted(found ^ meanings.keys())}")
+    new = {leaf for leaf in found if not any(_stands_below(leaf, key) for key in meanings)}
+    gone = {key for key in meanings if not any(_stands_below(leaf, key) for leaf in found)}
+    if new or gone:
+        raise ValueError(f"{path} --json: described and printed differ in {sorted(new | gone)}")
     yield "\nWith `--json`:\n"
     yield table(("key", "meaning"), [(f"`{key}`", meaning) for key, meaning in meanings.items()])
     misspelt = f" for a copy of {SAMPLE} with a key misspelt" if argument.endswith(".yaml") else ""
     yield f"\n<details><summary>The output of <code>{command}</code>{misspelt}</summary>\n"
     yield f"```json\n{printed}\n```\n\n</details>"
+
+
+def _stands_below(leaf: str, key: str) -> bool:
+    """True if the key is described by this name, or by that of something it is a part of."""
+    return leaf == key or leaf.startswith((f"{key}.", f"{key}["))
 
 
 def example(path: str, argument: str) -> tuple[str, str]:
@@ -165,10 +172,10 @@ def example(path: str, argument: str) -> tuple[str, str]:
 def _leaves(value: object, path: str) -> Iterator[str]:
     """Where in a JSON value something stands; names of an author's choosing are called NAME."""
     match value:
-        case dict() if path in {"workflow.inputs", "workflow.vars"}:
+        case dict() if path in {f"workflow.{name}" for name in ("inputs", "vars", "tools", "texts")}:
             for below in value.values() or [""]:
                 yield from _leaves(below, f"{path}.NAME")
-        case dict():
+        case dict() if value:
             for key, below in value.items():
                 yield from _leaves(below, f"{path}.{key}" if path else key)
         case list():

@@ -205,9 +205,7 @@ def test_a_violation_of_the_schema_is_told_with_its_path(
 
 def test_a_violation_of_the_schema_says_what_is_wrong() -> None:
     assert broken(Contract(schema=SCHEMA)) == [("output", '"verdict" is a required property')]
-    assert broken(Contract(schema=SCHEMA), verdict="fine") == [
-        ("verdict", '"fine" is not one of "good" or "again"')
-    ]
+    assert broken(Contract(schema=SCHEMA), verdict="fine") == [("verdict", 'is not one of "good" or "again"')]
 
 
 @pytest.mark.parametrize(
@@ -353,3 +351,23 @@ def test_no_tool_of_the_same_name_gets_round_the_contract() -> None:
     flow = workflow(STEP)
     tricked = replace(flow, tools={"continue": Tool("continue", flow.place)})
     assert refused(tricked, started(tricked), "continue").code == "contract"
+
+
+def test_a_schema_that_allows_no_other_field_does_not_forbid_the_common_ones() -> None:
+    closed = {"properties": {"verdict": {"enum": ["good"]}}, "additionalProperties": False}
+
+    assert broken(Contract(schema=closed), verdict="good") == []
+
+
+def test_a_schema_can_narrow_a_common_field() -> None:
+    short = {"properties": {"summary": {"maxLength": 5}}}
+
+    assert broken(Contract(schema=short), summary="Much too long") == [
+        ("summary", "is longer than 5 characters")
+    ]
+
+
+def test_a_violation_does_not_repeat_what_was_sent() -> None:
+    found = broken(Contract(schema=SCHEMA), verdict="x" * 100_000)
+
+    assert found == [("verdict", 'is not one of "good" or "again"')]

@@ -123,7 +123,7 @@ version: 1
 authority: files
 vars: {back: state?}
 texts: {no: No}
-states: {Home: {}, sort: {router: true}, Try: {attempts: 1}, Other: {}, Shut: {}}
+states: {Home: {}, sort: {router: true}, leap: {router: true}, Try: {attempts: 1}, Other: {}, Shut: {}}
 transitions:
   - {id: go, from: [Home, Other], trigger: go, set: {back: Try}, to: sort}
   - {id: try, from: sort, to: Try}
@@ -132,6 +132,8 @@ transitions:
   - {id: jump, from: [Home, Other], trigger: jump, to: "@back"}
   - {id: no, from: Shut, trigger: jump, refuse: no}
   - {id: shut, from: Home, trigger: shut, to: Try}
+  - {id: slip, from: Home, trigger: slip, set: {back: Try}, to: leap}
+  - {id: leap, from: leap, to: "@back"}
   - {id: too, from: Home, trigger: shut, refuse: no}
 """
 
@@ -158,6 +160,15 @@ def test_a_cap_holds_for_a_state_reached_through_a_variable() -> None:
     run = moved(flow, spent(flow), "jump")
     assert run.lifecycle == "failed"
     assert run.reason.startswith("row `jump` leads")
+
+
+def test_a_cap_holds_for_a_variable_set_on_the_way_and_the_run_fails_with_what_it_held_before() -> None:
+    flow = workflow(THROUGH)
+    assert states(moved(flow, started(flow), "slip")) == ["Try"]
+    run = moved(flow, moved(flow, started(flow), "shut"), "home")
+    failed = moved(flow, run, "slip")
+    assert (failed.lifecycle, failed.vars) == ("failed", {"back": None})
+    assert failed.reason.startswith("row `leap` leads")
 
 
 def test_a_row_that_refuses_is_a_row_for_the_case_too() -> None:

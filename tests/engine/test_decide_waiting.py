@@ -20,6 +20,7 @@ transitions:
   - {id: through, from: Home, trigger: through, set: {passed: true}, to: gate}
   - {id: open, from: gate, when: person.agrees, to: Done}
   - {id: shut, from: gate, when: "!person.agrees", to: Again}
+  - {id: nod, from: Home, trigger: nod, when: tests.pass}
   - {id: keep, from: Home, trigger: keep, set: {passed: "@tests.pass"}, to: Done}
 """
 
@@ -117,6 +118,19 @@ def test_another_event_may_come_in_the_meantime() -> None:
     run = waiting(Event("go", note="good"), {"tests.pass": PENDING}).run
     assert refused(flow, run, "unknown", {"tests.pass": PENDING}).code == "no_row"
     assert moved(flow, run, Event("go", note="bad"), {"tests.pass": PENDING}).open == (Step(2, "Again", 1),)
+
+
+def test_an_event_that_stays_leaves_what_another_waits_with() -> None:
+    flow = workflow(FLOW, GATED)
+    run = waiting(Event("go", note="good"), {"tests.pass": PENDING}).run
+    assert moved(flow, run, "nod", {"tests.pass": True}) == run
+
+
+def test_an_event_that_waited_and_then_stays_is_held_no_longer() -> None:
+    flow = workflow(FLOW, GATED)
+    run = waiting(Event("nod"), {"tests.pass": PENDING}).run
+    assert run.open == (Step(1, "Home", 1, Event("nod")),)
+    assert moved(flow, run, "nod", {"tests.pass": True}).open == (Step(1, "Home", 1),)
 
 
 def test_a_run_that_waits_can_be_paused_and_still_holds_the_event() -> None:

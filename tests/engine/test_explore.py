@@ -3,7 +3,16 @@ from itertools import islice
 import pytest
 
 from build import workflow
-from handrail.engine.explore import Needs, leaving, needs, path_names, paths, shortest, targets
+from handrail.engine.explore import (
+    Needs,
+    leaving,
+    needs,
+    needs_to_start,
+    path_names,
+    paths,
+    shortest,
+    targets,
+)
 from handrail.engine.model import Move, Workflow
 
 FLOW = """
@@ -257,3 +266,22 @@ def test_ways_are_found_one_by_one_however_many_there_are() -> None:
 )
 def test_names_in_a_path_stand_in_braces(path: str, names: tuple[str, ...]) -> None:
     assert path_names(path) == names
+
+
+def test_what_a_step_tells_the_agent_is_needed_to_come_to_it_and_to_start_in_it() -> None:
+    told = workflow("""
+workflow: told
+version: 1
+authority: files
+states:
+  First: {agent: writer, task: "There are {{criteria.total}}."}
+  Second: {agent: writer, task: "{{task.name}} in {{run.state}}"}
+  Over: {terminal: true}
+transitions:
+  - {id: on, from: First, trigger: continue, to: Second}
+  - {id: over, from: Second, trigger: continue, to: Over}
+""")
+
+    assert needs_to_start(told) == Needs(frozenset({"criteria.total"}), frozenset())
+    assert needs(told, "First") == Needs(frozenset({"task.name"}), frozenset())
+    assert needs_to_start(flow()) == Needs(frozenset(), frozenset())

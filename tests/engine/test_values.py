@@ -57,3 +57,9 @@ def test_what_can_be_written_down_is_shown_as_it_is(value: Value) -> None:
 def test_what_cannot_be_written_down_is_shown_by_its_type() -> None:
     assert writable(float("inf")) == "<float that cannot be written down>"
     assert writable([object()]) == "<list that cannot be written down>"
+
+
+def test_a_long_value_is_told_by_its_length_only() -> None:
+    assert writable("x" * 498) == "x" * 498
+    assert writable("x" * 499) == "<str of 501 bytes>"
+    assert writable([{"content": "x" * 5_000}]) == "<list of 5017 bytes>"

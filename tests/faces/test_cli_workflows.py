@@ -222,7 +222,7 @@ def test_a_file_that_is_not_utf_8_is_a_problem_with_its_line(tmp_path: Path) -> 
     drawn = handrail("workflows", "graph", "small.yaml", cwd=tmp_path)
 
     assert said.status == 1
-    assert said.out.startswith("small.yaml:2:1: error[encoding]: the file is not UTF-8\n")
+    assert said.out.splitlines()[0] == "small.yaml:2:11: error[yaml-character]: the byte 0xE9 is not UTF-8"
     assert (drawn.status, drawn.out) == (1, "")
     assert "Traceback" not in drawn.err
 
@@ -278,3 +278,41 @@ def test_no_command_imports_what_only_serving_needs(tmp_path: Path) -> None:
     imported = {line.rpartition("|")[2].strip() for line in said.err.splitlines()}
     assert "handrail.workflows.load" in imported
     assert not imported & {"mcp", "rich", "rich.console", "sqlite3", "starlette", "jinja2", "psycopg"}
+
+
+def test_one_unreadable_file_does_not_hide_the_others_in_the_list(project: Path) -> None:
+    put(project, ".handrail/workflows/small.yaml", GOOD)
+    (project / ".handrail/workflows/broken.yaml").write_bytes(b"\xff\xfe")
+
+    lines = handrail("workflows", "list", cwd=project).out.splitlines()
+
+    assert lines[0] == "broken\tproject\t2 problems"
+    assert lines[-1] == "small\tproject\tA small one"
+
+
+def test_a_misnamed_workflow_is_a_problem_wherever_one_asks(project: Path) -> None:
+    path = put(project, ".handrail/workflows/other.yaml", GOOD)
+
+    checked = handrail("workflows", "check", path, cwd=project)
+    shown = handrail("workflows", "show", "other", cwd=project)
+
+    assert (checked.status, shown.status) == (1, 1)
+    assert "error[misnamed]: the file is found as `other`" in checked.out
+
+
+def test_a_text_beside_the_workflow_that_is_not_utf_8_is_a_problem_of_that_text(tmp_path: Path) -> None:
+    put(tmp_path, "small/workflow.yaml", GOOD.replace("to: B}", "to: B, say: Bye}"))
+    (tmp_path / "small/Bye.md").write_bytes(b"Good\nb\xffe\n")
+
+    said = handrail("workflows", "check", "small", cwd=tmp_path)
+
+    assert said.out.splitlines()[:2] == [
+        "small/Bye.md:2:2: error[yaml-character]: the byte 0xFF is not UTF-8",
+        r"    2 | b\u{dcff}e",
+    ]
+
+
+def test_an_empty_folder_is_not_a_sound_one(tmp_path: Path) -> None:
+    said = handrail("workflows", "check", ".", cwd=tmp_path)
+
+    assert (said.status, said.out) == (3, "")

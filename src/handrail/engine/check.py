@@ -1,19 +1,14 @@
 """Is this workflow sound? Every finding has a severity, a code, a place, and the shortest way to it."""
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from handrail.engine.explore import leaving, path_names, shortest, targets
+from handrail.engine.explore import leaving, named, shortest, targets
 from handrail.engine.facts import Provenance
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.loops import cycles
 from handrail.engine.model import (
-    Archive,
-    Describe,
-    Effect,
-    Reference,
     Stay,
     ToDerived,
     ToVariable,
@@ -25,13 +20,11 @@ from handrail.engine.model import (
 from handrail.engine.problems import Problem, error, in_reading_order, warning
 from handrail.engine.rows import Rows
 
-_IN_TASK = re.compile(r"\{\{\s*run\.vars\.(\w+)")
-
 FINDINGS = {
     "constant-guard": "a guard says the same whatever the facts are",
     "contradiction": "the guards of a row never hold together",
-    "guard-can-fail": "a guard cannot be evaluated for some values of its facts, and then refuses everything",
     "dead-end": "a run that comes here can neither go on nor end",
+    "guard-can-fail": "a guard cannot be evaluated for some values of its facts, and then refuses everything",
     "loop-without-cap": "the agent alone can go round for ever",
     "router-loop": "routers can lead to each other in a circle",
     "router-stuck": "a router can find no row that holds",
@@ -54,7 +47,7 @@ def check(workflow: Workflow) -> tuple[Problem, ...]:
         *_unreachable(workflow, ways),
         *_dead_ends(workflow, rows, ways),
         *_unhandled(workflow, rows, ways),
-        *_uncapped(workflow, ways),
+        *_uncapped(workflow, rows, ways),
         *_unused(workflow),
     ]
     return in_reading_order([_with_way(problem, workflow, ways) for problem in found])
@@ -136,7 +129,7 @@ def _unhandled(workflow: Workflow, rows: Rows, ways: Mapping[str, tuple[str, ...
             yield warning("unhandled-trigger", state.place, message, f"add a row with `trigger: {CONTINUE}`")
 
 
-def _uncapped(workflow: Workflow, ways: Mapping[str, tuple[str, ...]]) -> Iterator[Problem]:
+def _uncapped(workflow: Workflow, rows: Rows, ways: Mapping[str, tuple[str, ...]]) -> Iterator[Problem]:
     """Loops that the agent's word alone keeps going: no fact of the world, no person and no cap in them."""
     edges = [
         (source, target, row)
@@ -145,7 +138,7 @@ def _uncapped(workflow: Workflow, ways: Mapping[str, tuple[str, ...]]) -> Iterat
         for target in targets(workflow, row)
         if not workflow.states[target].attempts
         for source in row.sources
-        if source in ways
+        if source in ways and rows.fires(row, source)
     ]
     for loop in cycles(edges):
         start, _, first = loop[0]
@@ -183,24 +176,12 @@ def _unused(workflow: Workflow) -> Iterator[Problem]:
 def _read(workflow: Workflow) -> Iterator[str]:
     """The variables that guards, texts, paths, assignments and tasks read."""
     for row in workflow.rows:
-        names = [fact.name for guard in (*row.when, *row.accept) for fact in guard.facts]
-        names += [assigned.fact for _, assigned in row.set if isinstance(assigned, Reference)]
-        texts = [row.say, row.refuse, *(effect.template for effect in row.do if isinstance(effect, Write))]
-        names += [name for text in texts if text for name in workflow.texts[text].names]
-        names += [name for effect in row.do for path in _paths(effect) for name in path_names(path)]
-        yield from (row.scope + n.removeprefix("run.vars.") for n in names if n.startswith("run.vars."))
+        yield from (row.scope + name for name in _variables(named(workflow, row)))
     for name, state in workflow.states.items():
         scope = name[: name.rfind("/") + 1]
-        yield from (
-            scope + variable for variable in _IN_TASK.findall(state.brief.task if state.brief else "")
-        )
+        yield from (scope + name for name in _variables(state.brief.names if state.brief else ()))
 
 
-def _paths(effect: Effect) -> tuple[str, ...]:
-    match effect:
-        case Write(path):
-            return (path,)
-        case Archive(paths, to):
-            return (*paths, to)
-        case Describe():
-            return ()
+def _variables(names: Iterable[str]) -> Iterator[str]:
+    prefix = "run.vars."
+    return (name.removeprefix(prefix) for name in names if name.startswith(prefix))

@@ -12,16 +12,12 @@ from handrail.engine.model import Seen, Transition
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A row and what its guards said."""
+    """A row, what its guards said, and what they say together."""
 
     row: Transition
     guards: tuple[Guard, ...]
     outcomes: tuple[Outcome, ...]
-
-    @property
-    def verdict(self) -> Verdict:
-        """What they say together."""
-        return together(self.outcomes)
+    verdict: Verdict
 
     def guards_that(self, verdict: Verdict) -> tuple[Guard, ...]:
         """The guards with this verdict."""
@@ -67,20 +63,20 @@ FactsOf: TypeAlias = Callable[[str], Mapping[str, Value]]
 
 def possible(rows: Sequence[Transition], facts: FactsOf) -> tuple[tuple[Tried, ...], tuple[Tried, ...]]:
     """The rows whose `when` does not fail, in order, and those whose `when` does."""
-    tried = [Tried(row, row.when, judge_all(row.when, facts(row.scope))) for row in rows]
-    return (
-        tuple(t for t in tried if t.verdict is not Verdict.FAILS),
-        tuple(t for t in tried if t.verdict is Verdict.FAILS),
-    )
+    open_: list[Tried] = []
+    closed: list[Tried] = []
+    for row in rows:
+        outcomes = judge_all(row.when, facts(row.scope))
+        tried = Tried(row, row.when, outcomes, together(outcomes))
+        (closed if tried.verdict is Verdict.FAILS else open_).append(tried)
+    return tuple(open_), tuple(closed)
 
 
 def choose(candidates: Sequence[Tried], facts: FactsOf) -> Choice:
     """The first candidate whose `when` and `accept` hold, or why there is none."""
     failed: list[Tried] = []
     for candidate in candidates:
-        row = candidate.row
-        accept = judge_all(row.accept, facts(row.scope))
-        tried = Tried(row, (*candidate.guards, *row.accept), (*candidate.outcomes, *accept))
+        row, tried = candidate.row, _with_accept(candidate, facts)
         match tried.verdict:
             case Verdict.ERROR:
                 return _broken(tried)
@@ -93,6 +89,15 @@ def choose(candidates: Sequence[Tried], facts: FactsOf) -> Choice:
             case _:
                 assert_never(tried.verdict)
     return Unmet(tuple(failed))
+
+
+def _with_accept(candidate: Tried, facts: FactsOf) -> Tried:
+    """The candidate with what its `accept` says, too."""
+    row = candidate.row
+    if not row.accept:
+        return candidate
+    outcomes = (*candidate.outcomes, *judge_all(row.accept, facts(row.scope)))
+    return Tried(row, (*candidate.guards, *row.accept), outcomes, together(outcomes))
 
 
 def seen(guards: Sequence[Guard], facts: Mapping[str, Value]) -> tuple[Seen, ...]:

@@ -15,6 +15,7 @@ WHOLE = "output"
 
 _ARTIFACT_FIELDS = ("type", "title", "content")
 _COMMON = ("summary", "artifacts", "references", "confidence", "decisions", "findings", "blockers")
+_MASK = "it"
 _KINDS = {"boolean": Kind.BOOL, "integer": Kind.INT, "number": Kind.FLOAT, "string": Kind.STRING}
 
 
@@ -188,8 +189,12 @@ def _demands(contract: Contract, output: Mapping[str, Value], broken: Container[
 
 
 def _against(schema: Mapping[str, Value], output: Mapping[str, Value]) -> Iterator[Violation]:
-    for fault in _validator(schema).iter_errors(dict(output)):
-        yield Violation(_path(fault.instance_path), fault.message)
+    """The faults of what the output has besides the common form, and of what the schema says of that."""
+    properties = schema.get("properties")
+    named = properties if isinstance(properties, Mapping) else {}
+    asked = {name: value for name, value in output.items() if name in named or name not in _COMMON}
+    for fault in _validator(schema).iter_errors(asked):
+        yield Violation(_path(fault.instance_path), fault.message.removeprefix(f"{_MASK} "))
 
 
 def _path(parts: list[str | int]) -> str:
@@ -198,9 +203,9 @@ def _path(parts: list[str | int]) -> str:
 
 
 def _validator(schema: Mapping[str, Value]) -> jsonschema_rs.Draft202012Validator:
-    """The validator of a schema: its patterns cannot hang, and it fetches nothing."""
+    """The validator of a schema: its patterns cannot hang, it fetches nothing, and repeats no value."""
     return jsonschema_rs.Draft202012Validator(
-        dict(schema), retriever=_no_retrieval, pattern_options=jsonschema_rs.RegexOptions()
+        dict(schema), retriever=_no_retrieval, pattern_options=jsonschema_rs.RegexOptions(), mask=_MASK
     )
 
 

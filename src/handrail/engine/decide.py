@@ -128,7 +128,7 @@ def _on_trigger(world: World, run: Run, step: Step) -> Decision:
     candidates, closed = possible(rows, facts)
     if not candidates:
         return unmet("not_now", closed, facts)
-    return _payload(world, step) or walk(world, run, step)
+    return _payload(world, step) or walk(world, run, step, candidates)
 
 
 def _payload(world: World, step: Step) -> Refused | None:

@@ -51,6 +51,10 @@ class Domains:
             self._found[key] = tuple(self._values(fact, scope))
         return self._found[key]
 
+    def samples(self, fact: Fact) -> bool:
+        """True if the values do not tell all: the fact is open, and more is done with it than comparing."""
+        return fact.name in self._tangled
+
     def _values(self, fact: Fact, scope: str) -> Iterable[Value]:
         if fact.name.startswith("run.vars."):
             name = scope + fact.name.removeprefix("run.vars.")
@@ -60,10 +64,18 @@ class Domains:
                 return (state.removeprefix(scope) if state else None for state in held(self.workflow, name))
         if fact.closed:
             return fact.domain
-        return () if fact.name in self._tangled else dict.fromkeys(self._open(fact))
+        least = min((value for value in fact.domain if isinstance(value, (int, float))), default=None)
+        return dict.fromkeys(
+            value
+            for value in self._open(fact)
+            if least is None or not isinstance(value, (int, float)) or value >= least
+        )
 
     def _open(self, fact: Fact) -> Iterator[Value]:
-        """One value of each stretch in which no comparison with a literal can turn."""
+        """One value of each stretch in which no comparison with a literal can turn.
+
+        Numbers below the least of an open domain are left out by who asks: a count is never negative.
+        """
         if fact.type.kind in {Kind.JSON, Kind.STRINGS}:
             return
         if fact.type.optional:
@@ -88,22 +100,29 @@ def _tokens(text: str) -> list[str]:
 
 def _only_compared(name: str, tokens: Sequence[str]) -> bool:
     """True if wherever the fact is named it is compared with a literal, so that few values tell all."""
-    around = ["", "", *tokens, "", "", "", ""]
-    for at, token in enumerate(around):
-        if token == name:
-            if not (_compared(around[at + 1 : at + 4]) or _compared(around[at - 1 : at - 4 : -1])):
-                return False
-        elif token == f"{name}.startsWith":
-            if not (_is_literal(around[at + 2]) and around[at + 3] == ")"):
-                return False
-        elif token.startswith(f"{name}."):
-            return False
-    return True
+    around = ["", "", "", *tokens, "", "", ""]
+    return all(
+        _is_simple(token.removeprefix(name), around[at - 3 : at][::-1], around[at + 1 :])
+        for at, token in enumerate(around)
+        if token == name or token.startswith(f"{name}.")
+    )
+
+
+def _is_simple(called: str, before: Sequence[str], after: Sequence[str]) -> bool:
+    """True for `fact == 1`, `1 == fact`, `fact in [1, 2]` and `fact.startsWith("a")`."""
+    if called:
+        return called == ".startsWith" and _is_literal(after[1]) and after[2] == ")"
+    if after[0] == "in" and "]" in after:
+        listed = after[2 : after.index("]")]
+        return before[0] in _BOUNDS and all(_is_literal(word) or word == "," for word in listed)
+    if before[0] in _BOUNDS:
+        return _compared(after[:3])
+    return after[0] in _BOUNDS and _compared(before)
 
 
 def _compared(tokens: Sequence[str]) -> bool:
     """True for an operator, a literal and the end of the expression, read from the fact outwards."""
-    operator, literal, after = (*tokens, "", "", "")[:3]
+    operator, literal, after = tokens
     return operator in _COMPARES and _is_literal(literal) and after in _BOUNDS
 
 

@@ -32,21 +32,31 @@ class Needs:
 
 
 def needs(workflow: Workflow, state: str, trigger: str | None = None) -> Needs:
-    """What the rows of a state name, on one trigger or on all, and those of the routers they lead to."""
+    """What an event in a state must know, on one trigger or on any: its rows, and what lies behind them."""
     rows = [row for row in leaving(workflow)[state] if trigger is None or row.trigger == trigger]
+    return _needs(workflow, rows, [target for row in rows for target in targets(workflow, row)])
+
+
+def needs_to_start(workflow: Workflow) -> Needs:
+    """What must be known to start a run: what the first state tells, and all behind it if it is a router."""
+    return _needs(workflow, [], [workflow.initial])
+
+
+def _needs(workflow: Workflow, rows: list[Transition], todo: list[str]) -> Needs:
+    """What these rows name, the routers behind them, and the tasks of the states they lead to."""
+    told: set[str] = {workflow.derive} if workflow.derive else set()
     seen: set[str] = set()
-    todo = [target for row in rows for target in targets(workflow, row)]
     while todo:
-        name = todo.pop()
-        if workflow.states[name].router and name not in seen:
-            seen.add(name)
-            behind = workflow.index.get((name, None), ())
-            rows += behind
+        state = workflow.states[todo.pop()]
+        told |= set(state.brief.names if state.brief else ())
+        if state.router and state.name not in seen:
+            seen.add(state.name)
+            behind = workflow.index.get((state.name, None), ())
+            rows = [*rows, *behind]
             todo += [target for row in behind for target in targets(workflow, row)]
-    named = {name for row in rows for name in _named(workflow, row)}
-    derived = {workflow.derive} if workflow.derive else set()
+    told |= {name for row in rows for name in named(workflow, row)}
     return Needs(
-        frozenset(name for name in named if name in workflow.facts and not name.startswith("run.")) | derived,
+        frozenset(name for name in told if name in workflow.facts and not name.startswith("run.")),
         frozenset(draft for row in rows for draft in row.drafts),
     )
 
@@ -108,7 +118,7 @@ def path_names(path: str) -> tuple[str, ...]:
     return tuple(_IN_PATH.findall(path))
 
 
-def _named(workflow: Workflow, row: Transition) -> Iterator[str]:
+def named(workflow: Workflow, row: Transition) -> Iterator[str]:
     """Every name a row uses: in guards, in what it sets, in the texts it says and the files it writes."""
     for guard in (*row.when, *row.accept):
         yield from (fact.name for fact in guard.facts)

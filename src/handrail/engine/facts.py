@@ -1,5 +1,6 @@
 """Facts: something true of the world, read before deciding; each declared once, with its type and domain."""
 
+import json
 import math
 import re
 from collections.abc import Container, Iterator, Mapping
@@ -88,6 +89,9 @@ _PYTHON: Mapping[Kind, tuple[type, ...]] = {
 DEEPEST: Final = 32
 """How deeply the lists and objects of a value may nest."""
 
+LONGEST: Final = 500
+"""How long a value may be, as JSON, to be shown in a refusal: whoever sent it need not read it again."""
+
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -142,7 +146,10 @@ def _flaw(value: Value) -> str:
 
 
 def writable(value: Value) -> Value:
-    """The value, or words in its place if it could not be written down."""
-    if value is PENDING or not any(flaws(value)):
+    """The value, or words in its place if it cannot be written down or is too long to be told again."""
+    if value is PENDING:
         return value
-    return f"<{type(value).__name__} that cannot be written down>"
+    if any(flaws(value)):
+        return f"<{type(value).__name__} that cannot be written down>"
+    length = len(json.dumps(value))
+    return value if length <= LONGEST else f"<{type(value).__name__} of {length} bytes>"

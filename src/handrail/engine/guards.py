@@ -72,6 +72,9 @@ class Outcome:
     error: str = ""
 
 
+_YES, _NO, _NOT_YET = Outcome(Verdict.HOLDS), Outcome(Verdict.FAILS), Outcome(Verdict.PENDING)
+
+
 class Vocabulary:
     """The facts that expressions may name, with their types.
 
@@ -100,15 +103,19 @@ class Vocabulary:
 
 def judge(guard: Guard, facts: Mapping[str, Value]) -> Outcome:
     """The verdict of a guard on these facts; a missing or mistyped fact is an error, never a yes."""
-    named = [(fact, facts[fact.name]) for fact in guard.facts if fact.name in facts]
-    known = {fact.name: value for fact, value in named if fits(value, fact.type)}
+    known = {
+        fact.name: facts[fact.name]
+        for fact in guard.facts
+        if fact.name in facts and fits(facts[fact.name], fact.type)
+    }
     result = guard.program.eval(data=known)
     if result.type() == cel.Type.BOOL:
-        return Outcome(Verdict.HOLDS if result.value() is True else Verdict.FAILS)
-    if any(value is PENDING for _, value in named):
-        return Outcome(Verdict.PENDING)
-    for fact, _ in named:
-        if fact.name not in known:
+        return _YES if result.value() is True else _NO
+    for fact in guard.facts:
+        if facts.get(fact.name) is PENDING:
+            return _NOT_YET
+    for fact in guard.facts:
+        if fact.name in facts and fact.name not in known:
             return Outcome(Verdict.ERROR, f"`{fact.name}` is no value of type {fact.type}")
     error = result.type() == cel.Type.ERROR
     return Outcome(Verdict.ERROR, str(result.value()) if error else "the value is neither true nor false")
@@ -121,11 +128,13 @@ def judge_all(guards: Sequence[Guard], facts: Mapping[str, Value]) -> tuple[Outc
 
 def together(outcomes: Sequence[Outcome]) -> Verdict:
     """The verdict of a list, which is an "and": one that fails decides, then an error, then a wait."""
-    verdicts = {outcome.verdict for outcome in outcomes}
-    for decisive in (Verdict.FAILS, Verdict.ERROR, Verdict.PENDING):
-        if decisive in verdicts:
-            return decisive
-    return Verdict.HOLDS
+    worst = Verdict.HOLDS
+    for outcome in outcomes:
+        if outcome.verdict is Verdict.FAILS:
+            return Verdict.FAILS
+        if outcome.verdict is Verdict.ERROR or worst is Verdict.HOLDS:
+            worst = outcome.verdict
+    return worst
 
 
 def _checked(fact: Fact) -> cel.Type:

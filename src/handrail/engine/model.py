@@ -53,10 +53,11 @@ class Contract:
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What the agent is told when a step opens, and what it must bring back."""
+    """What the agent is told when a step opens, and must bring back. `names` are those in its task."""
 
     agent: str
     task: str
+    names: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     allowed_actions: tuple[str, ...] = ()
     forbidden_actions: tuple[str, ...] = ()

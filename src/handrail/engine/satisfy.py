@@ -104,15 +104,17 @@ class Search:
 
     def _tried(self, wanted: Sequence[Wanted], avoid: Sequence[Sequence[Line]]) -> Tried:
         values: dict[str, tuple[Value, ...]] = {}
+        sampled = False
         for each in (*(line for line, _ in wanted), *(line for lines in avoid for line in lines)):
             for name, fact in zip(each.names, each.open, strict=True):
                 values[name] = self.domains.of(fact, each.scope)
+                sampled = sampled or self.domains.samples(fact)
         if len(values) > MOST_FACTS:
             return Answer.UNKNOWN, {}
         trial = _Trial(self, list(values.items()), wanted, avoid)
         if trial.extend({}):
             return Answer.YES, trial.found
-        return Answer.UNKNOWN if trial.gave_up else Answer.NO, {}
+        return Answer.UNKNOWN if trial.gave_up or sampled else Answer.NO, {}
 
 
 class _Trial:

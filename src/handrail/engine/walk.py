@@ -1,10 +1,11 @@
 """Where a row leads: through routers, at once, to the state where the run stays."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from handrail.engine.choose import Broken, Chosen, FactsOf, Undecided, Unmet, choose, possible
+from handrail.engine import lifecycle
+from handrail.engine.choose import Broken, Chosen, FactsOf, Tried, Undecided, Unmet, choose, possible
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.known import claimed, known, suits
 from handrail.engine.model import (
@@ -12,7 +13,6 @@ from handrail.engine.model import (
     Decision,
     Effect,
     Event,
-    Lifecycle,
     Literal,
     Move,
     Reference,
@@ -67,10 +67,10 @@ class Trail:
     says: tuple[str, ...] = ()
 
 
-def walk(world: World, run: Run, step: Step) -> Decision:
-    """What the event does to the run in this step; its payload has been found good."""
-    rows = world.workflow.index[step.state, world.event.trigger]
-    return _take(world, Trail(run, step, run), step, rows, "not_accepted")
+def walk(world: World, run: Run, step: Step, candidates: Sequence[Tried]) -> Decision:
+    """What the event does to the run in this step, by the rows open there; its payload is good."""
+    facts = world.seen_by(run, step, payload=True)
+    return _take(world, Trail(run, step, run), step, candidates, facts)
 
 
 def enter(world: World, run: Run, started: Run) -> Decision:
@@ -82,9 +82,7 @@ def enter(world: World, run: Run, started: Run) -> Decision:
     return _arrive(world, Trail(run, nowhere, started), world.workflow.initial)
 
 
-def _take(world: World, trail: Trail, here: Step, rows: tuple[Transition, ...], otherwise: str) -> Decision:
-    facts = world.seen_by(trail.run, here, payload=True)
-    candidates, closed = possible(rows, facts)
+def _take(world: World, trail: Trail, here: Step, candidates: Sequence[Tried], facts: FactsOf) -> Decision:
     spent = [tried for tried in candidates if _capped(world, trail, here, tried.row, facts)]
     choice = choose([tried for tried in candidates if tried not in spent], facts)
     if isinstance(choice, Unmet):
@@ -100,7 +98,7 @@ def _take(world: World, trail: Trail, here: Step, rows: tuple[Transition, ...], 
         case Broken():
             return broken(choice, facts)
         case Unmet(failed):
-            return unmet(otherwise, failed or closed, facts)
+            return unmet("not_accepted", failed, facts)
         case _:
             assert_never(choice)
 
@@ -125,8 +123,14 @@ def _go(world: World, trail: Trail, here: Step, row: Transition, facts: FactsOf)
         says=(*trail.says, *((row.say,) if row.say else ())),
     )
     if isinstance(row.to, Stay) or world.workflow.derive:
-        return _settle(moved, trail.step)
+        return _settle(moved, _kept(world.event, trail.step))
     return _arrive(world, moved, str(target))
+
+
+def _kept(event: Event, step: Step) -> Step:
+    """The step after a row that stays: it still holds what it waits with, unless this event was that."""
+    settled = step.held is not None and step.held.trigger == event.trigger
+    return replace(step, held=None) if settled else step
 
 
 def _target(run: Run, here: Step, row: Transition, view: Mapping[str, Value]) -> Value:
@@ -188,7 +192,12 @@ def _arrive(world: World, trail: Trail, target: str) -> Decision:
         return Refused(
             "router_stuck", target, (Seen("run.state", target),), ("a row that leaves the router",)
         )
-    return _take(world, trail, Step(0, target, 0), rows, "router_stuck")
+    here = Step(0, target, 0)
+    facts = world.seen_by(trail.run, here, payload=True)
+    candidates, closed = possible(rows, facts)
+    if not candidates:
+        return unmet("router_stuck", closed, facts)
+    return _take(world, trail, here, candidates, facts)
 
 
 def _opened(run: Run, state: str) -> Step:
@@ -199,12 +208,12 @@ def _settle(trail: Trail, step: Step, *, terminal: bool = False) -> Accepted:
     """The run with this step in place of the one the event was for; ended, if nothing is left open."""
     open_ = list(trail.run.open)
     place = open_.index(trail.step) if trail.step in open_ else len(open_)
-    open_[place : place + 1] = [] if terminal or not step.number else [replace(step, held=None)]
+    open_[place : place + 1] = [] if terminal or not step.number else [step]
     run = replace(trail.run, open=tuple(open_))
     if step.number > run.steps and not terminal:
         run = replace(run, steps=step.number, attempts={**run.attempts, step.state: step.attempt})
     if terminal and not open_:
-        run = replace(run, lifecycle=Lifecycle.COMPLETED)
+        run = replace(run, lifecycle=lifecycle.TABLE[run.lifecycle][lifecycle.COMPLETE])
     return Accepted(run, trail.moves, trail.effects, trail.says)
 
 
@@ -225,4 +234,5 @@ def _capped(world: World, trail: Trail, here: Step, row: Transition, facts: Fact
 def _give_up(trail: Trail, row: Transition) -> Accepted:
     """Only states whose attempts are used up are left to go to: the step and the run fail."""
     reason = f"row `{row.id}` leads to a state whose attempts are used up, and no other row is open"
-    return Accepted(replace(trail.origin, lifecycle=Lifecycle.FAILED, open=(), reason=reason))
+    failed = lifecycle.TABLE[trail.run.lifecycle][lifecycle.FAIL]
+    return Accepted(replace(trail.origin, lifecycle=failed, open=(), reason=reason))

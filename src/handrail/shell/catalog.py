@@ -42,6 +42,10 @@ class Catalog:
         """The workflow of this name that is used."""
         return next((entry for entry in self.all() if entry.name == name and not entry.hidden), None)
 
+    def name_of(self, path: Path) -> str:
+        """What the workflow in this file must be called: the name it is found by here, if it is."""
+        return next((entry.name for entry in self.all() if entry.path.resolve() == path.resolve()), "")
+
     def source(self, name: str) -> Source | None:
         """Its text."""
         found = self.find(name)
@@ -64,15 +68,18 @@ def catalog(project: Path) -> Catalog:
 def read_source(path: Path, name: str = "") -> Source:
     """The text of a workflow file and of those beside it; `name` is what it must be called, if that matters.
 
-    A file called `workflow.yaml` has a folder to itself: every `*.md` in it is a text. Raises `OSError`, and
-    `UnicodeDecodeError` for a file that is not UTF-8.
+    A file called `workflow.yaml` has a folder to itself: every `*.md` in it is a text. Bytes that are not
+    UTF-8 are escaped, so that loading finds them. Raises `OSError`.
     """
     beside = {}
     if path.name == _FOLDER_FILE:
-        beside = {
-            text.stem: (str(text), text.read_text("utf-8")) for text in sorted(path.parent.glob("*.md"))
-        }
-    return Source(str(path), path.read_text("utf-8"), beside, name)
+        beside = {text.stem: (str(text), read_text(text)) for text in sorted(path.parent.glob("*.md"))}
+    return Source(str(path), read_text(path), beside, name)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, line breaks as they are; a byte that is not UTF-8 becomes a lone surrogate."""
+    return path.read_bytes().decode("utf-8", "surrogateescape")
 
 
 def workflow_files(path: Path) -> Iterator[Path]:

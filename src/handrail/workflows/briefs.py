@@ -7,6 +7,7 @@ from handrail.engine.facts import Fact, Value
 from handrail.engine.model import Brief, Contract
 from handrail.workflows.nodes import Node, Scalar, Table, plain
 from handrail.workflows.reader import Reader
+from handrail.workflows.render import Placeholder, placeholders
 
 BRIEF_KEYS = ("agent", "task", "inputs", "allowed_actions", "forbidden_actions", "done_when", "contract")
 _SAID_THERE = (*BRIEF_KEYS, "attempts", "router", "terminal")
@@ -22,9 +23,11 @@ def read_brief(
         message = f"{what} needs {' and '.join(missing)}"
         reader.problem("missing-key", key.place, message, "say who does what, or add `workflow:`")
     contract = _contract(reader, fields.get("contract"), f"`contract` of {what}")
+    task = reader.text(fields.get("task"), f"`task` of {what}")
     brief = Brief(
         agent=reader.text(fields.get("agent"), f"`agent` of {what}"),
-        task=reader.text(fields.get("task"), f"`task` of {what}"),
+        task=task,
+        names=tuple(found.name for found in placeholders(task) if isinstance(found, Placeholder)),
         inputs=reader.texts(fields.get("inputs"), f"`inputs` of {what}"),
         allowed_actions=reader.texts(fields.get("allowed_actions"), f"`allowed_actions` of {what}"),
         forbidden_actions=reader.texts(fields.get("forbidden_actions"), f"`forbidden_actions` of {what}"),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
 from handrail.engine.problems import Problem, Severity
-from handrail.workflows.nodes import split_lines
+from handrail.workflows.characters import split_lines
 
 _WIDEST = 160
 _LEFT = 60

@@ -111,9 +111,9 @@ def _ways(reader: Reader, root: Table, fields: Mapping[str, Node]) -> Ways:
     states = {name: _state(reader, key, node) for name, (key, node) in named.items()}
     tables = {name: node for name, (_, node) in named.items() if isinstance(node, Table)}
     uses = {name: used for name, table in tables.items() if (used := as_text(table.get("workflow")))}
-    tasks = {name: task for name, table in tables.items() if (task := as_text(table.get("task")))}
+    tasks = [(name, task) for name, table in tables.items() if (task := as_text(table.get("task")))]
     rows = (_row(reader, item) for item in reader.items(fields.get("transitions"), "`transitions`"))
-    return Ways(states, uses, tasks, tuple(row for row in rows if row is not None))
+    return Ways(states, uses, tuple(tasks), tuple(row for row in rows if row is not None))
 
 
 def _state(reader: Reader, key: Scalar, node: Node) -> State:

@@ -47,7 +47,7 @@ class Ways:
 
     states: Mapping[str, State]
     uses: Mapping[str, Scalar]
-    tasks: Mapping[str, Scalar]
+    tasks: tuple[tuple[str, Scalar], ...]
     rows: tuple[DeclaredRow, ...]
 
 
@@ -68,7 +68,7 @@ class Declared:
     vars: Mapping[str, Variable]
     states: Mapping[str, State]
     uses: Mapping[str, Scalar]
-    tasks: Mapping[str, Scalar]
+    tasks: tuple[tuple[str, Scalar], ...]
     rows: tuple[DeclaredRow, ...]
     tools: Mapping[str, Tool]
     texts: Mapping[str, DeclaredText]

@@ -50,7 +50,7 @@ def link(
     linker = _linker(reader, registry, declared, subs)
     _check_derive(linker)
     _check_ids(linker)
-    for name, task in declared.tasks.items():
+    for name, task in declared.tasks:
         linker.texts.task(name, task, linker.names.world)
     own = [_row(linker, row) for row in declared.rows]
     rows = (*(row for sub in subs.values() for row in sub.rows), *own)
@@ -228,24 +228,23 @@ def _state_names(linker: Linker, scalar: Scalar, row: DeclaredRow) -> tuple[str,
 def _check_trigger(linker: Linker, row: DeclaredRow, sources: tuple[str, ...]) -> None:
     """A row out of a router has no trigger; any other waits for one that can be sent."""
     reader = linker.reader
-    if _unclear(linker, row, sources):
-        return
+    if row.trigger is not None:
+        _check_sent(linker, row.trigger, row.what)
     for scalar in row.sources or ():
         if scalar.text in linker.states and linker.states[scalar.text].terminal:
             message = f"{row.what} leaves `{scalar.text}`, where the run has ended"
             reader.problem("row-from-end", scalar.place, message, "drop it, or `terminal`")
+    if _unclear(linker, row, sources):
+        return
     stays = [n for n in sources if not (linker.states[n].router or linker.states[n].terminal)]
     routers = [name for name in sources if linker.states[name].router]
     if row.trigger is None and stays:
         message = f"{row.what} has no trigger, and `{stays[0]}` is no router"
-        reader.problem(
-            "missing-trigger", row.place, message, f"add `trigger:`, or make `{stays[0]}` a router"
-        )
+        repair = f"add `trigger:`, or make `{stays[0]}` a router"
+        reader.problem("missing-trigger", row.place, message, repair)
     elif row.trigger is not None and routers:
         message = f"{row.what}: `{routers[0]}` is a router, which is left at once and not on a trigger"
         reader.problem("router-trigger", row.trigger.place, message, "drop the trigger, or `router`")
-    if row.trigger is not None:
-        _check_sent(linker, row.trigger, row.what)
 
 
 def _check_sent(linker: Linker, trigger: Scalar, what: str) -> None:

@@ -10,6 +10,7 @@ from handrail.engine.facts import Type
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.model import Tool, Workflow
 from handrail.engine.problems import Problem, in_reading_order
+from handrail.workflows.characters import split_lines, unfit_characters
 from handrail.workflows.declare import declare
 from handrail.workflows.declared import Declared
 from handrail.workflows.inline import Inlined, inline
@@ -73,9 +74,12 @@ def load(source: Source, find: Find = _nothing, registry: Registry = BUILT_IN) -
 
 def _load(source: Source, shelf: Shelf) -> Loaded:
     document = read(source.text, source.file)
-    if document.root is None or document.problems:
+    if document.root is None:
         return Loaded(None, document.problems)
     reader = Reader()
+    reader.problems += document.problems
+    for file, text in source.beside.values():
+        reader.problems += unfit_characters(split_lines(text), file)
     declared = declare(reader, document.root, source.beside)
     workflow = None
     if declared is not None:
@@ -87,7 +91,13 @@ def _load(source: Source, shelf: Shelf) -> Loaded:
         if _bearable(reader, declared, subs):
             digest = _digest([plain(document.root), beside, digests])
             workflow = link(reader, shelf.registry, declared, subs, digest)
-    return Loaded(None if reader.problems else workflow, in_reading_order(reader.problems))
+    return Loaded(None if reader.problems else workflow, in_reading_order(_told(reader.problems)))
+
+
+def _told(problems: list[Problem]) -> list[Problem]:
+    """The problems without those that follow from a key that could not be read: what it says is not missing."""
+    unread = any(problem.code in {"yaml-key", "yaml-merge"} for problem in problems)
+    return [problem for problem in problems if not (unread and problem.code in {"missing-key", "no-states"})]
 
 
 def _digest(content: object) -> str:

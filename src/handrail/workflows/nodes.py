@@ -14,11 +14,10 @@ from typing import Protocol, TypeAlias, cast
 import yaml
 
 from handrail.engine.problems import Place, Problem, error, in_reading_order
+from handrail.workflows.characters import split_lines, unfit_characters
 
 Value: TypeAlias = bool | int | float | str | None
 
-_BREAK = re.compile(r"\r\n|\r|\n")
-_UNFIT = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _WORDS: dict[str, bool | None] = {"": None, "~": None, "null": None, "true": True, "false": False}
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+(?:[eE][+-]?[0-9]+)?)?")
 _TAG = re.compile(r"![^\s,\[\]{}]*")
@@ -121,17 +120,12 @@ def read(text: str, file: str, limits: Limits = STANDARD) -> Document:
         large = error("yaml-size", Place(file, 1, 1), f"the text exceeds {limits.size:,} bytes", "split it")
         return Document(None, (large,))
     lines = split_lines(body)
-    if unfit := tuple(islice(_unfit_characters(lines, file), limits.problems)):
+    if unfit := tuple(islice(unfit_characters(lines, file), limits.problems)):
         return Document(None, unfit)
     directives = _without_directives(lines, file)
     composer = _Composer(file, lines, limits)
     root = composer.compose()
     return Document(root, in_reading_order([*directives, *composer.problems])[: limits.problems])
-
-
-def split_lines(text: str) -> list[str]:
-    """The lines of a text as places count them: a break is LF, CR LF or CR, and nothing else."""
-    return _BREAK.split(text)
 
 
 def plain(node: Node) -> object:
@@ -141,13 +135,6 @@ def plain(node: Node) -> object:
     if isinstance(node, Items):
         return [plain(item) for item in node.items]
     return {entry.key.text: plain(entry.value) for entry in node.entries}
-
-
-def _unfit_characters(lines: Sequence[str], file: str) -> Iterator[Problem]:
-    for number, line in enumerate(lines, 1):
-        for found in _UNFIT.finditer(line):
-            message = f"the character U+{ord(found[0]):04X} cannot stand in YAML text"
-            yield error("yaml-character", Place(file, number, found.start() + 1), message, "remove it")
 
 
 def _without_directives(lines: list[str], file: str) -> list[Problem]:

@@ -1,6 +1,7 @@
 """The short form: a list of steps becomes states and `continue` rows, so the engine knows one form only."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.model import State
@@ -26,17 +27,18 @@ def expand(reader: Reader, node: Node) -> Ways:
     rows: list[DeclaredRow] = []
     followers = [key for key, _, _ in steps[1:]] + [_end(node)]
     for (key, state, fields), follower in zip(steps, followers, strict=False):
+        leaving = _rows(reader, key, fields, follower)
         if key.text in states:
             message = f"step `{key.text}` is there already, on line {states[key.text].place.line}"
             reader.problem("duplicate-state", key.place, message, "give it another name")
-        else:
-            states[key.text] = state
-            rows += _rows(reader, key, fields, follower)
+            leaving = [replace(row, id="") for row in leaving]
+        states.setdefault(key.text, state)
+        rows += leaving
     if states:
         states[END] = State(END, node.place, terminal=True)
     uses = {key.text: used for key, _, fields in steps if (used := as_text(fields.get("workflow")))}
-    tasks = {key.text: task for key, _, fields in steps if (task := as_text(fields.get("task")))}
-    return Ways(states, uses, tasks, tuple(rows))
+    tasks = [(key.text, task) for key, _, fields in steps if (task := as_text(fields.get("task")))]
+    return Ways(states, uses, tuple(tasks), tuple(rows))
 
 
 def _end(node: Node) -> Scalar:

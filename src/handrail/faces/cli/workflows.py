@@ -7,10 +7,10 @@ import click
 
 from handrail.engine.check import check as check_workflow
 from handrail.engine.model import Workflow
-from handrail.engine.problems import Place, Problem, error
+from handrail.engine.problems import Problem
 from handrail.faces.cli.output import Failure, NotFound, print_json, print_table
 from handrail.faces.cli.shown import as_data, described
-from handrail.shell.catalog import Catalog, Found, catalog, read_source, workflow_files
+from handrail.shell.catalog import Catalog, Found, catalog, read_source, read_text, workflow_files
 from handrail.workflows.carets import show_all
 from handrail.workflows.draw.layout import layout_of
 from handrail.workflows.draw.overview import overview_of
@@ -117,7 +117,7 @@ def _named(shelf: Catalog, name: str) -> tuple[Workflow, Found]:
     found = shelf.find(name) or (Found(path.stem, "file", path) if path.suffix == ".yaml" else None)
     if found is None or not found.path.is_file():
         raise NotFound("workflow", name, "handrail workflows list")
-    loaded = load(_read(found.path), _finder(found.path, shelf))
+    loaded = load(read_source(found.path, shelf.name_of(found.path)), _finder(found.path, shelf))
     if loaded.workflow is None:
         message = f"`{name}` has {_counted(loaded.problems)}"
         raise Failure("problems", message, f"handrail workflows check {found.path}")
@@ -135,12 +135,7 @@ def _files(path: Path) -> list[Path]:
 
 def _checked(file: Path, shelf: Catalog) -> tuple[tuple[Problem, ...], dict[str, str]]:
     """The problems of one file, and the texts they point into."""
-    try:
-        source = read_source(file)
-    except UnicodeDecodeError as fault:
-        line = fault.object[: fault.start].count(b"\n") + 1
-        place = Place(str(file), line, 1)
-        return (error("encoding", place, "the file is not UTF-8", "save it as UTF-8"),), {str(file): ""}
+    source = read_source(file, shelf.name_of(file))
     loaded = load(source, _finder(file, shelf))
     problems = loaded.problems or (check_workflow(loaded.workflow) if loaded.workflow else ())
     return problems, dict(_texts(source, problems))
@@ -151,14 +146,7 @@ def _texts(source: Source, problems: tuple[Problem, ...]) -> Iterator[tuple[str,
     yield from source.beside.values()
     for file in {problem.place.file for problem in problems} - {source.file}:
         if file not in dict(source.beside.values()):
-            yield file, Path(file).read_text("utf-8")
-
-
-def _read(path: Path) -> Source:
-    try:
-        return read_source(path)
-    except UnicodeDecodeError:
-        raise Failure("problems", f"{path} is not UTF-8", f"handrail workflows check {path}") from None
+            yield file, read_text(Path(file))
 
 
 def _finder(file: Path, shelf: Catalog) -> Find:

@@ -1,0 +1,29 @@
+"""Characters that have no place in a text: controls, halves of characters, bytes that are not UTF-8."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from handrail.engine.problems import Place, Problem, error
+
+_UNFIT = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_BREAK = re.compile(r"\r\n|\r|\n")
+_ESCAPED = 0xDC00
+"""A byte that could not be decoded stands as this much more: Python's `surrogateescape`."""
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text as places count them: a break is LF, CR LF or CR, and nothing else."""
+    return _BREAK.split(text)
+
+
+def unfit_characters(lines: Sequence[str], file: str) -> Iterator[Problem]:
+    """A problem for each character that cannot stand in a text, and for each byte that is none."""
+    for number, line in enumerate(lines, 1):
+        for found in _UNFIT.finditer(line):
+            place, byte = Place(file, number, found.start() + 1), ord(found[0]) - _ESCAPED
+            if 0x80 <= byte <= 0xFF:
+                message = f"the byte 0x{byte:02X} is not UTF-8"
+                yield error("yaml-character", place, message, "save the file as UTF-8")
+            else:
+                message = f"the character U+{ord(found[0]):04X} cannot stand in a text"
+                yield error("yaml-character", place, message, "remove it")

@@ -1,0 +1,84 @@
+"""What a workflow may name, and how a registry of one's own takes its place."""
+
+from handrail.engine.facts import Fact, Kind, Provenance, Type
+from handrail.engine.model import Archive, Authority, Describe, Write
+from handrail.workflows.load import Source, load
+from handrail.workflows.registry import BUILT_IN, DRAFTS, EFFECTS, FACTS, DraftKind, registry
+from workflows.sound_files import one
+
+WEATHER = Fact(
+    "weather.dry", Type(Kind.BOOL), Provenance.MEASURED, "it does not rain", (True, False), closed=True
+)
+HEAD = "workflow: w\nversion: 1\nauthority: files\nstates:\n  A:\n  Z: {terminal: true}\ntransitions:\n"
+
+
+def test_every_fact_says_who_reads_it_and_what_it_means() -> None:
+    assert [fact.name for fact in FACTS if not fact.about or fact.reader == "engine"] == []
+    assert len(BUILT_IN.facts) == len(FACTS) == 13
+
+
+def test_no_fact_of_the_world_is_only_claimed() -> None:
+    assert {fact.provenance for fact in FACTS} == {Provenance.OBSERVED}
+
+
+def test_every_value_of_a_domain_is_of_the_facts_type() -> None:
+    python = {Kind.BOOL: bool, Kind.INT: int, Kind.STRING: str}
+
+    assert all(type(value) is python[fact.type.kind] for fact in FACTS for value in fact.domain)
+
+
+def test_a_yes_or_no_and_an_enumeration_are_closed_and_a_count_is_open() -> None:
+    assert {name for name, fact in BUILT_IN.facts.items() if not fact.closed} == {
+        "criteria.total",
+        "criteria.unchecked",
+        "task.name",
+        "plan.stage",
+    }
+
+
+def test_drafts_and_effects_are_found_by_name() -> None:
+    assert list(BUILT_IN.drafts) == [
+        "criteria.check_off",
+        "items.document",
+        "taskgraph.layers",
+        "plan.with_tasks",
+    ]
+    assert list(BUILT_IN.effects) == ["write", "archive", "describe"]
+    assert BUILT_IN.effects["describe"].authorities == (Authority.DESCRIPTION,)
+
+
+def test_an_effect_is_built_from_what_is_given() -> None:
+    write, archive, describe = (effect.build for effect in EFFECTS)
+
+    assert write({"write": "a.md", "from": "d.text"}) == Write("a.md", source="d.text")
+    assert write({"write": "a.md", "template": "t", "if_absent": True}) == Write(
+        "a.md", "", "t", if_absent=True
+    )
+    assert archive({"archive": ["a", "b"], "to": "c"}) == Archive(("a", "b"), "c")
+    assert describe({"describe": "d.text"}) == Describe("d.text")
+
+
+def test_a_workflow_may_name_what_its_registry_holds_and_nothing_else() -> None:
+    guess = DraftKind("weather.guess", "what it will be", {"likely": Type(Kind.BOOL)}, ("text", "map"))
+    mine = registry((WEATHER,), (guess,), EFFECTS)
+    written = HEAD + (
+        "  - {id: A1, from: A, trigger: go, when: [weather.dry], draft: {g: weather.guess},"
+        " accept: [g.likely, g.ok], to: Z, do: [{write: map.svg, from: g.map}]}\n"
+        "  - {id: A2, from: A, trigger: on, to: Z}\n"
+    )
+
+    assert one(load(Source("f", written), registry=mine)).rows[0].do == (Write("map.svg", source="g.map"),)
+    assert [p.code for p in load(Source("f", written)).problems] == ["unknown-fact", "unknown-draft"]
+    assert [
+        p.message
+        for p in load(Source("f", written.replace("weather.dry", "plan.exists")), registry=mine).problems
+    ] == ["`when` of row `A1`: no fact is called `plan.exists`"]
+
+
+def test_a_draft_is_asked_for_by_its_kind() -> None:
+    assert {kind.name: (sorted(kind.facts), kind.values) for kind in DRAFTS} == {
+        "criteria.check_off": (["checked", "unmatched"], ("text",)),
+        "items.document": ([], ("text",)),
+        "taskgraph.layers": ([], ("batches",)),
+        "plan.with_tasks": (["stage"], ("text",)),
+    }
