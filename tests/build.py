@@ -15,7 +15,7 @@ FILE = "test.yaml"
 
 def _measured(name: str, kind: Kind) -> Fact:
     domain = (True, False) if kind is Kind.BOOL else ()
-    return Fact(name, Type(kind), Provenance.MEASURED, name, domain, closed=bool(domain), awaits="check")
+    return Fact(name, Type(kind), Provenance.MEASURED, name, domain, closed=bool(domain))
 
 
 GATED = registry(

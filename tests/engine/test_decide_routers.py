@@ -28,7 +28,6 @@ transitions:
     say: off
     do: [{write: a.md, template: off}]
   - {id: bug, from: kind, when: 'item.type == "bugfix"', to: Bug, say: first}
-  - {id: none, from: kind, when: 'item.type == "task"', refuse: no}
   - id: sized
     from: kind
     when: [plan.exists, 'run.vars.seen == "gone"', 'run.state == "kind"']
@@ -79,16 +78,10 @@ def test_a_router_leads_where_its_facts_say(changes: dict[str, Value], expected:
 def test_a_router_of_which_no_row_holds_refuses_and_changes_nothing() -> None:
     flow = workflow(FLOW)
     refusal = refused(flow, started(flow), "go", {**CODE, "plan.exists": False})
-    assert (refusal.code, refusal.rule) == ("router_stuck", "bug, none, sized")
+    assert (refusal.code, refusal.rule) == ("router_stuck", "bug, sized")
     assert refusal.seen == (Seen("item.type", "code"), Seen("plan.exists", value=False))
-    assert refusal.needed == ('item.type = "bugfix"', 'item.type = "task"', "plan.exists = true")
+    assert refusal.needed == ('item.type = "bugfix"', "plan.exists = true")
     assert refusal.next == (Option("go", Who.AGENT),)
-
-
-def test_a_row_of_a_router_can_refuse() -> None:
-    flow = workflow(FLOW)
-    refusal = refused(flow, started(flow), "go", {**CODE, "item.type": "task"})
-    assert (refusal.code, refusal.rule, refusal.say) == ("refused", "none", "no")
 
 
 def test_a_guard_that_goes_wrong_in_a_router_refuses_and_changes_nothing() -> None:

@@ -284,3 +284,15 @@ def test_a_guard_that_is_too_much_for_the_parser_is_a_complaint_and_never_no_gua
 )
 def test_a_guard_names_exactly_the_facts_it_reads(text: str, names: list[str]) -> None:
     assert [fact.name for fact in guard(text).facts] == names
+
+
+def test_a_guard_that_goes_on_for_too_long_goes_wrong_and_does_not_raise() -> None:
+    many = "[" + ",".join(["1"] * 300) + "]"
+    endless = f"{many}.all(x, {many}.all(y, {many}.all(z, x + y + z > 0)))"
+    compiled = Vocabulary({}).compile(endless, Place("f", 1, 1))
+    assert isinstance(compiled, Guard)
+
+    outcome = judge(compiled, {})
+
+    assert outcome.verdict is Verdict.ERROR
+    assert "udget" in outcome.error

@@ -268,3 +268,9 @@ def test_problems_of_all_kinds_are_reported_at_once_in_reading_order() -> None:
 
     assert said(written) == [("wrong-type", 2, 10), ("unknown-fact", 8, 43), ("unknown-key", 10, 1)]
     assert read(written).workflow is None
+
+
+def test_where_no_other_workflow_can_be_found_none_can_be_used() -> None:
+    found = load(Source("f.yaml", HEAD + "states: {A: {workflow: other}}\n"))
+
+    assert [problem.code for problem in found.problems] == ["unknown-workflow"]

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.engine.problems import Place
-from handrail.workflows.nodes import Document, Items, Limits, Node, Scalar, Table, plain, read, split_lines
+from handrail.workflows.characters import split_lines
+from handrail.workflows.nodes import Document, Items, Limits, Node, Scalar, Table, plain, read
 
 
 def value_of(text: str) -> object:

@@ -1,7 +1,7 @@
 """Which values a fact is tried with: all of a closed domain, or those at which guards can turn."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from handrail.engine.facts import Fact, Kind, Value
@@ -139,8 +139,11 @@ def guards(rows: Iterable[Transition]) -> Iterator[Guard]:
         yield from row.accept
 
 
-def held(workflow: Workflow, variable: str) -> tuple[str | None, ...]:
-    """The states a variable can hold, in their order: as it starts, and as rows set it."""
+def held(workflow: Workflow, variable: str, reached: Container[str] | None = None) -> tuple[str | None, ...]:
+    """The states a variable can hold, in their order: as it starts, and as rows set it.
+
+    A row that sets it to the state being left does so in the states that can be `reached`, if it is given.
+    """
     found: set[Value] = set()
     todo, seen = [variable], {variable}
     while todo:
@@ -151,7 +154,7 @@ def held(workflow: Workflow, variable: str) -> tuple[str | None, ...]:
                 case Literal(value):
                     found.add(value)
                 case Reference("run.state"):
-                    found.update(row.sources)
+                    found.update(s for s in row.sources if reached is None or s in reached)
                 case Reference(fact):
                     other = row.scope + fact.removeprefix("run.vars.")
                     found.update(() if other in workflow.vars else workflow.states)

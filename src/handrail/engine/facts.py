@@ -72,7 +72,6 @@ class Fact:
     closed: bool = False
     reader: str = "engine"
     of: tuple[str, ...] = ()
-    awaits: str = ""
 
 
 _PYTHON: Mapping[Kind, tuple[type, ...]] = {

@@ -108,7 +108,10 @@ def judge(guard: Guard, facts: Mapping[str, Value]) -> Outcome:
         for fact in guard.facts
         if fact.name in facts and fits(facts[fact.name], fact.type)
     }
-    result = guard.program.eval(data=known)
+    try:
+        result = guard.program.eval(data=known)
+    except RuntimeError as refusal:  # how CEL says that an expression goes on for too long
+        return Outcome(Verdict.ERROR, str(refusal))
     if result.type() == cel.Type.BOOL:
         return _YES if result.value() is True else _NO
     for fact in guard.facts:

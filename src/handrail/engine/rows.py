@@ -22,7 +22,7 @@ class Rows:
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
         self._search = Search(Domains(workflow))
-        self._patience = 5_000
+        self._patience = 1_000
         self._cached: dict[tuple[str, str], list[Line]] = {}
         self._fires: dict[tuple[str, str], bool] = {}
         answered: dict[tuple[object, ...], list[bool]] = {}
@@ -62,7 +62,9 @@ class Rows:
     def _lines(self, row: Transition, state: str) -> list[Line]:
         key = (row.id, state if _names_state(row) else "")
         if key not in self._cached:
-            fixed = {STATE: state.removeprefix(row.scope)}
+            fixed: dict[str, Value] = {STATE: state.removeprefix(row.scope)}
+            if self.workflow.states[state].router:
+                fixed["run.attempts"] = 0
             self._cached[key] = [line(guard, fixed, row.scope) for guard in (*row.when, *row.accept)]
         return self._cached[key]
 

@@ -27,6 +27,7 @@ LOADING: Final[Mapping[str, str]] = {
     "payload-in-when": "`when` names what comes with the event; that stands under `accept`",
     "reading-trigger": "a row waits for a tool that only reads",
     "refuse-and-act": "a row refuses and also goes, sets, does or says something",
+    "refuse-in-router": "a row out of a router refuses, so that nobody could tell beforehand what is open",
     "reserved-trigger": "a row waits for a word that acts on the run as a whole",
     "router-shape": "a router is also terminal, or something is to be done in it",
     "router-trigger": "a row out of a router has a trigger",

@@ -39,8 +39,15 @@ class Inlined:
 def inline(used_by: State, sub: Workflow) -> Inlined:
     """The sub-workflow under the name of the state that uses it."""
     prefix = f"{used_by.name}/"
+    changed = {name for row in sub.rows for name, _ in row.set}
     door = Transition(
-        f"{prefix}@in", (used_by.name,), None, used_by.place, to=ToState(prefix + sub.initial), scope=prefix
+        f"{prefix}@in",
+        (used_by.name,),
+        None,
+        used_by.place,
+        to=ToState(prefix + sub.initial),
+        set=tuple((prefix + n, Literal(_variable(prefix, sub.vars[n]).default)) for n in sorted(changed)),
+        scope=prefix,
     )
     states = {prefix + name: _state(prefix, state, used_by) for name, state in sub.states.items()}
     return Inlined(

@@ -271,7 +271,10 @@ def _check_shape(linker: Linker, row: DeclaredRow, sources: tuple[str, ...]) -> 
     if row.accept:
         message = f"{row.what} leaves a router, where nothing has come with an event"
         reader.problem("accept-in-router", row.accept[0].place, message, "use `when`")
-    if row.refuse is None and row.to is None:
+    if row.refuse is not None:
+        message = f"{row.what} leaves a router, and by then it is too late to refuse"
+        reader.problem("refuse-in-router", row.refuse.place, message, "refuse in the row that leads there")
+    elif row.to is None:
         message = f"{row.what} leaves a router, and does not say where to"
         reader.problem("missing-key", row.place, message, "add `to:`")
 

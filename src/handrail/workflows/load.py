@@ -95,7 +95,7 @@ def _load(source: Source, shelf: Shelf) -> Loaded:
 
 
 def _told(problems: list[Problem]) -> list[Problem]:
-    """The problems without those that follow from a key that could not be read: what it says is not missing."""
+    """The problems, without those that follow from a key that could not be read."""
     unread = any(problem.code in {"yaml-key", "yaml-merge"} for problem in problems)
     return [problem for problem in problems if not (unread and problem.code in {"missing-key", "no-states"})]
 

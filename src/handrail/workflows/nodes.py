@@ -373,6 +373,8 @@ class _Composer:
         mark, begun = refusal.problem_mark, refusal.context_mark
         place = replace(self._span(mark, mark), length=1) if mark else Place(self._file, 1, 1)
         words = re.sub("flow |block |[<>]", "", f"{refusal.problem} {refusal.context or ''}").rstrip()
+        if self._lines[place.line - 1][place.column - 1 :].startswith("\t"):
+            words = "found a tab character where only spaces can indent"
         hint = next(repair for fragment, repair in _HINTS if fragment in words)
         if begun and begun.line + 1 < place.line:
             words += f" begun at line {begun.line + 1}"

@@ -225,12 +225,10 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
 
 def _described(node: Node) -> str:
-    match node:
-        case Items():
-            return "a list"
-        case Table():
-            return "a mapping"
-        case Scalar(None):
-            return "nothing"
-        case Scalar():
-            return f"`{node.text}`" if len(node.text) <= 40 and "\n" not in node.text else "a long text"
+    if isinstance(node, Items):
+        return "a list"
+    if isinstance(node, Table):
+        return "a mapping"
+    if node.value is None:
+        return "nothing"
+    return f"`{node.text}`" if len(node.text) <= 40 and "\n" not in node.text else "a long text"
