@@ -1,5 +1,7 @@
 from build import workflow
 from handrail.engine.check import check
+from handrail.engine.facts import Fact, Kind, Provenance, Type
+from handrail.workflows.registry import registry
 
 
 def _codes(rows: str, states: str = "Home: {}, sort: {router: true}, Over: {terminal: true}") -> list[str]:
@@ -45,3 +47,61 @@ transitions:
     assert [problem.code for problem in check(workflow(text))] == ["guard-can-fail", "shadowed-row"]
     mended = text.replace("[run.inputs.limit > 3]", "[run.inputs.limit != null, run.inputs.limit > 3]")
     assert check(workflow(mended)) == ()
+
+
+def test_a_text_that_is_looked_up_in_a_list_is_tried_with_each_of_its_items() -> None:
+    rows = """
+  - {id: one, from: Home, trigger: go, when: ['task.name in ["a", "b"]'], to: Over}
+  - {id: two, from: Home, trigger: go, when: ['task.name == "b"'], to: Over}
+"""
+    states = "Home: {}, Over: {terminal: true}"
+    assert _codes(rows, states) == ["shadowed-row"]
+    assert _codes(rows.replace('== "b"', '== "c"'), states) == []
+
+
+def test_a_circle_of_routers_is_told_once_though_others_lead_into_it() -> None:
+    rows = """
+  - {id: go, from: Home, trigger: go, when: [plan.exists], to: first}
+  - {id: in, from: first, to: second}
+  - {id: on, from: second, to: third}
+  - {id: round, from: third, when: [task.exists], to: second}
+  - {id: out, from: third, to: Over}
+"""
+    routers = ", ".join(f"{name}: {{router: true}}" for name in ("first", "second", "third"))
+    assert _codes(rows, f"Home: {{}}, {routers}, Over: {{terminal: true}}") == ["router-loop"]
+
+
+def test_routers_that_change_what_they_ask_about_are_not_called_a_circle() -> None:
+    text = """
+workflow: w
+version: 1
+authority: files
+vars: {seen: bool}
+states: {Home: {}, first: {router: true}, second: {router: true}, Over: {terminal: true}}
+transitions:
+  - {id: go, from: Home, trigger: go, when: [plan.exists], to: first}
+  - {id: on, from: first, when: ["!run.vars.seen"], set: {seen: true}, to: second}
+  - {id: out, from: first, to: Over}
+  - {id: back, from: second, to: first}
+"""
+    assert check(workflow(text)) == ()
+
+
+def test_a_question_about_too_many_facts_is_left_open() -> None:
+    names = [f"light.n{number}" for number in range(101)]
+    many = registry(tuple(_switch(name) for name in names), (), ())
+    guard = " && ".join(names)
+    text = f"""
+workflow: w
+version: 1
+authority: sql
+states: {{Home: {{}}, Over: {{terminal: true}}}}
+transitions:
+  - {{id: all, from: Home, trigger: go, when: ["{guard}"], to: Over}}
+  - {{id: one, from: Home, trigger: go, when: ["{guard}", "!{names[0]}"], to: Over}}
+"""
+    assert check(workflow(text, many)) == ()
+
+
+def _switch(name: str) -> Fact:
+    return Fact(name, Type(Kind.BOOL), Provenance.OBSERVED, name, (True, False), closed=True)

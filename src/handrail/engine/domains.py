@@ -3,6 +3,7 @@
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import assert_never
 
 from handrail.engine.facts import Fact, Kind, Value
 from handrail.engine.guards import Guard
@@ -160,6 +161,8 @@ def held(workflow: Workflow, variable: str, reached: Container[str] | None = Non
                     found.update(() if other in workflow.vars else workflow.states)
                     todo += [other] if other in workflow.vars and other not in seen else []
                     seen.add(other)
+                case _:
+                    assert_never(assigned)
     return tuple(name for name in (None, *workflow.states) if name in found)
 
 
