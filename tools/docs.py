@@ -86,12 +86,18 @@ def _settings(command: click.Command) -> Iterator[tuple[str, str]]:
     for parameter in command.params:
         if isinstance(parameter.envvar, str):
             yield parameter.envvar, parameter.opts[-1]
-    for _, below in _below(command):
-        yield from _settings(below)
+    for _, inner in below(command):
+        yield from _settings(inner)
 
 
-def _below(command: click.Command) -> Sequence[tuple[str, click.Command]]:
-    return sorted(command.commands.items()) if isinstance(command, click.Group) else ()
+def below(command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    """The commands of a group by name; none if it is no group."""
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            if found is not None:
+                yield name, found
 
 
 def _failure() -> Iterator[str]:
@@ -114,8 +120,8 @@ def _command(command: click.Command, name: str, above: click.Context | None) -> 
     yield "\n" + table(("argument or option", "meaning", "default", "environment"), rows)
     if any(parameter.name == "as_json" for parameter in command.params):
         yield from _shape(path)
-    for word, below in _below(command):
-        yield from _command(below, word, context)
+    for word, inner in below(command):
+        yield from _command(inner, word, context)
 
 
 def _parameter(parameter: click.Parameter, context: click.Context) -> tuple[str, str, str, str]:

@@ -272,11 +272,24 @@ def test_on_a_terminal_the_list_has_heads(tmp_path: Path) -> None:
     assert "about" in shown.splitlines()[0]
 
 
-def test_no_command_imports_what_only_serving_needs(tmp_path: Path) -> None:
+def imported_by(folder: Path, *words: str) -> set[str]:
     unmeasured = {"COVERAGE_PROCESS_START": "", "COVERAGE_PROCESS_CONFIG": "", "PYTHONPROFILEIMPORTTIME": "1"}
-    said = handrail("workflows", "list", cwd=tmp_path, **unmeasured)
+    said = handrail(*words, cwd=folder, **unmeasured)
+    return {line.rpartition("|")[2].strip() for line in said.err.splitlines()}
 
-    imported = {line.rpartition("|")[2].strip() for line in said.err.splitlines()}
+
+def test_a_command_that_asks_nothing_of_the_engine_does_not_import_it(tmp_path: Path) -> None:
+    imported = imported_by(tmp_path, "--version")
+
+    assert "handrail.faces.cli.main" in imported
+    assert not [
+        name for name in imported if name.startswith(("handrail.engine", "handrail.workflows", "yaml"))
+    ]
+
+
+def test_no_command_imports_what_only_serving_needs(tmp_path: Path) -> None:
+    imported = imported_by(tmp_path, "workflows", "list")
+
     assert "handrail.workflows.load" in imported
     assert not imported & {"mcp", "rich", "rich.console", "sqlite3", "starlette", "jinja2", "psycopg"}
 

@@ -1,14 +1,32 @@
-"""The program `handrail`: a group of commands, each in a file of its own."""
+"""The program `handrail`: a group of commands, each in a file of its own, imported when it is called."""
+
+from importlib import import_module
 
 import click
 from click.shell_completion import get_completion_class
 
 import handrail
-from handrail.faces.cli.demo import demo
-from handrail.faces.cli.workflows import workflows
+
+COMMANDS = {"demo": "handrail.faces.cli.demo", "workflows": "handrail.faces.cli.workflows"}
+"""The module of each command; the command in it has the same name."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Late(click.Group):
+    """A group whose commands are imported when they are asked for, so that each starts as fast as it can."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands, imported or not."""
+        return sorted([*super().list_commands(ctx), *COMMANDS])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name."""
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        command = getattr(import_module(COMMANDS[cmd_name]), cmd_name)
+        return command if isinstance(command, click.Command) else None
+
+
+@click.group(cls=Late, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(handrail.__version__, prog_name="handrail", message="%(prog)s %(version)s")
 def cli() -> None:
     """Walk AI coding agents through workflows they cannot skip, fake or lose."""
@@ -24,7 +42,3 @@ def completion(shell: str) -> None:
     kind = get_completion_class(shell)
     if kind is not None:
         click.echo(kind(cli, {}, "handrail", "_HANDRAIL_COMPLETE").source())
-
-
-cli.add_command(demo)
-cli.add_command(workflows)
