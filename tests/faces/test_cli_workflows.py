@@ -330,3 +330,23 @@ def test_an_empty_folder_is_not_a_sound_one(tmp_path: Path) -> None:
     said = handrail("workflows", "check", ".", cwd=tmp_path)
 
     assert (said.status, said.out) == (3, "")
+
+
+def test_a_folder_named_like_a_workflow_is_passed_over(project: Path) -> None:
+    put(project, ".handrail/workflows/small.yaml", GOOD)
+    (project / ".handrail/workflows/folder.yaml").mkdir()
+
+    assert handrail("workflows", "check", project).err == "1 checked, no problems\n"
+    assert "folder" not in handrail("workflows", "list", cwd=project).out
+
+
+def test_a_link_that_leads_nowhere_is_named_without_a_stack_trace(project: Path) -> None:
+    (project / ".handrail/workflows/gone.yaml").symlink_to("nowhere.yaml")
+
+    said = handrail("workflows", "list", cwd=project)
+
+    assert (said.status, said.out) == (1, "")
+    assert said.err == (
+        "handrail: .handrail/workflows/gone.yaml: No such file or directory\n"
+        "  see that it is there, and that you may read it\n"
+    )

@@ -85,7 +85,7 @@ def read_text(path: Path) -> str:
 def workflow_files(path: Path) -> Iterator[Path]:
     """The workflow files a path stands for: itself, or those below a folder."""
     if path.is_dir():
-        yield from sorted(path.rglob(f"*{_SUFFIX}"))
+        yield from sorted(file for file in path.rglob(f"*{_SUFFIX}") if not file.is_dir())
     else:
         yield path
 
@@ -94,7 +94,7 @@ def _in(folder: Path) -> Iterator[tuple[str, Path]]:
     if not folder.is_dir():
         return
     for path in sorted(folder.iterdir()):
-        if path.suffix == _SUFFIX and path.name != _FOLDER_FILE:
+        if path.suffix == _SUFFIX and path.name != _FOLDER_FILE and not path.is_dir():
             yield path.stem, path
         elif (path / _FOLDER_FILE).is_file():
             yield path.name, path / _FOLDER_FILE

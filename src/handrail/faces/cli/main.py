@@ -6,6 +6,7 @@ import click
 from click.shell_completion import get_completion_class
 
 import handrail
+from handrail.faces.cli.output import Failure
 
 COMMANDS = {"demo": "handrail.faces.cli.demo", "workflows": "handrail.faces.cli.workflows"}
 """The module of each command; the command in it has the same name."""
@@ -24,6 +25,16 @@ class Late(click.Group):
             return super().get_command(ctx, cmd_name)
         command = getattr(import_module(COMMANDS[cmd_name]), cmd_name)
         return command if isinstance(command, click.Command) else None
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; a file that cannot be read or written is a failure with its name."""
+        try:
+            return super().invoke(ctx)
+        except OSError as fault:
+            if fault.filename is None:
+                raise
+            repair = "see that it is there, and that you may read it"
+            raise Failure("unreadable", f"{fault.filename}: {fault.strerror}", repair) from None
 
 
 @click.group(cls=Late, context_settings={"help_option_names": ["-h", "--help"]})
