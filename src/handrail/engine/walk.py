@@ -115,12 +115,14 @@ def _go(world: World, trail: Trail, here: Step, row: Transition, facts: FactsOf)
         return _wait(world, trail, row, awaited)
     if refused := _unsuited(world, row, assigned):
         return refused
-    moved = replace(
-        trail,
-        run=replace(trail.run, vars={**trail.run.vars, **{name: value for _, name, value in assigned}}),
-        moves=(*trail.moves, Move(row.id, here.state, str(target))),
-        effects=(*trail.effects, *row.do),
-        says=(*trail.says, *((row.say,) if row.say else ())),
+    changed = {name: value for _, name, value in assigned}
+    moved = Trail(
+        trail.origin,
+        trail.step,
+        replace(trail.run, vars={**trail.run.vars, **changed}) if changed else trail.run,
+        (*trail.moves, Move(row.id, here.state, str(target))),
+        (*trail.effects, *row.do),
+        (*trail.says, row.say) if row.say else trail.says,
     )
     if isinstance(row.to, Stay) or world.workflow.derive:
         return _settle(moved, _kept(world.event, trail.step))
@@ -209,12 +211,16 @@ def _settle(trail: Trail, step: Step, *, terminal: bool = False) -> Accepted:
     open_ = list(trail.run.open)
     place = open_.index(trail.step) if trail.step in open_ else len(open_)
     open_[place : place + 1] = [] if terminal or not step.number else [step]
-    run = replace(trail.run, open=tuple(open_))
-    if step.number > run.steps and not terminal:
-        run = replace(run, steps=step.number, attempts={**run.attempts, step.state: step.attempt})
-    if terminal and not open_:
-        run = replace(run, lifecycle=lifecycle.TABLE[run.lifecycle][lifecycle.COMPLETE])
-    return Accepted(run, trail.moves, trail.effects, trail.says)
+    run, new = trail.run, step.number > trail.run.steps and not terminal
+    ended = terminal and not open_
+    settled = replace(
+        run,
+        lifecycle=lifecycle.TABLE[run.lifecycle][lifecycle.COMPLETE] if ended else run.lifecycle,
+        open=tuple(open_),
+        steps=step.number if new else run.steps,
+        attempts={**run.attempts, step.state: step.attempt} if new else run.attempts,
+    )
+    return Accepted(settled, trail.moves, trail.effects, trail.says)
 
 
 def _wait(world: World, trail: Trail, row: Transition, awaited: tuple[str, ...]) -> Waiting:
