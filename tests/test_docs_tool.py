@@ -134,32 +134,31 @@ def test_a_key_of_the_format_without_a_word_about_it_stops_the_generator(
     (tmp_path / "workflows" / "schema.json").write_text(json.dumps(schema))
     monkeypatch.setattr(docs, "SOURCE", tmp_path)
 
-    with pytest.raises(KeyError, match="novel"):
+    with pytest.raises(ValueError, match=r"workflow\.novel has no description"):
         docs.format_page()
 
 
 def test_what_may_stand_under_a_key_is_said_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kinds = {
+    kinds: dict[str, dict[str, object]] = {
         "about": {"type": "string"},
         "do": {"type": "array", "items": {"$ref": "#/$defs/tool"}},
-        "set": {"enum": ["a", "b"], "description": "Which"},
+        "set": {"enum": ["a", "b"]},
         "next": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/name"}]},
         "draft": {"type": "object", "additionalProperties": {"type": "integer"}},
-        "to": True,
+        "to": {},
     }
+    kinds = {name: {**kind, "description": "Noted"} for name, kind in kinds.items()}
     schema = {"properties": kinds, "required": ["do"], "$defs": {"name": {"pattern": "x"}}}
     (tmp_path / "workflows").mkdir()
     (tmp_path / "workflows" / "schema.json").write_text(json.dumps(schema))
     monkeypatch.setattr(docs, "SOURCE", tmp_path)
-    noted = msgspec.structs.replace(docs.MEANINGS, keys=dict.fromkeys(kinds, "Noted"))
-    monkeypatch.setattr(docs, "MEANINGS", noted)
 
-    rows = [line for line in docs.format_page().splitlines() if "Noted" in line or "Which" in line]
+    rows = [line for line in docs.format_page().splitlines() if "Noted" in line]
 
     assert rows == [
         "| `about` | text |  | Noted |",
         "| `do` | list of [tool](#tool) | yes | Noted |",
-        "| `set` | `a` or `b` |  | Which |",
+        "| `set` | `a` or `b` |  | Noted |",
         "| `next` | nothing or name |  | Noted |",
         "| `draft` | names, each with whole number |  | Noted |",
         "| `to` | any value |  | Noted |",

@@ -53,7 +53,6 @@ class Meanings(msgspec.Struct, frozen=True):
     environment: dict[str, str]
     json: dict[str, dict[str, str]]
     types: dict[str, str]
-    keys: dict[str, str]
 
 
 MEANINGS: Final = msgspec.yaml.decode((REFERENCE.parent / "meanings.yaml").read_bytes(), type=Meanings)
@@ -237,9 +236,10 @@ def _section(name: str, definition: Mapping[str, Any]) -> str:
     return f"## {name}\n\n{head}{table(('key', 'value', 'needed', 'meaning'), rows)}\n"
 
 
-def _meaning(name: str, key: str, schema: object) -> str:
-    said = schema.get("description", "") if isinstance(schema, dict) else ""
-    return str(said or MEANINGS.keys.get(f"{name}.{key}") or MEANINGS.keys[key])
+def _meaning(name: str, key: str, schema: Mapping[str, Any]) -> str:
+    if "description" not in schema:
+        raise ValueError(f"schema.json: {name}.{key} has no description")
+    return str(schema["description"])
 
 
 def _kind(schema: object) -> str:
