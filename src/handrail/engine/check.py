@@ -1,12 +1,10 @@
 """Is this workflow sound? Every finding has a severity, a code, a place, and the shortest way to it."""
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from handrail.engine.domains import held
-from handrail.engine.explore import leaving, named, targets
+from handrail.engine.explore import leaving, named, shortest, targets
 from handrail.engine.facts import Provenance
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.loops import cycles
@@ -43,7 +41,7 @@ FINDINGS = {
 def check(workflow: Workflow) -> tuple[Problem, ...]:
     """Everything that is unsound in a workflow that loads, in reading order; nothing for a sound one."""
     rows = Rows(workflow)
-    ways = _ways(workflow, rows)
+    ways = shortest(workflow, rows.fires)
     found = [
         *rows.problems(),
         *_unreachable(workflow, ways),
@@ -53,40 +51,6 @@ def check(workflow: Workflow) -> tuple[Problem, ...]:
         *_unused(workflow),
     ]
     return in_reading_order([_with_way(problem, workflow, ways) for problem in found])
-
-
-def _ways(workflow: Workflow, rows: Rows) -> Mapping[str, tuple[str, ...]]:
-    """The shortest way to each state that can be reached.
-
-    A variable holds the state that was left only where a run can have been: rows that go to a variable are
-    asked again until they lead nowhere else.
-    """
-    roots = list(workflow.states) if workflow.derive else [workflow.initial]
-    ways: dict[str, tuple[str, ...]] = dict.fromkeys(roots, ())
-    outgoing = leaving(workflow)
-    todo = deque((state, row) for state in roots for row in outgoing[state])
-    asked: dict[tuple[str, str], Transition] = {}
-    known = 0
-    while todo or len(ways) > known:
-        if not todo:
-            todo, known = deque((state, row) for (state, _), row in asked.items()), len(ways)
-            continue
-        state, row = todo.popleft()
-        if not rows.fires(row, state):
-            continue
-        if isinstance(row.to, ToVariable):
-            asked[state, row.id] = row
-        for target in _led_to(workflow, row, ways):
-            if target not in ways:
-                ways[target] = (*ways[state], row.id)
-                todo += [(target, behind) for behind in outgoing[target]]
-    return ways
-
-
-def _led_to(workflow: Workflow, row: Transition, ways: Mapping[str, object]) -> tuple[str, ...]:
-    if isinstance(row.to, ToVariable) and not row.refuse:
-        return tuple(state for state in held(workflow, row.to.name, ways) if state is not None)
-    return targets(workflow, row)
 
 
 def _with_way(problem: Problem, workflow: Workflow, ways: Mapping[str, tuple[str, ...]]) -> Problem:

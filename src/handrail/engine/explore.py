@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -61,15 +61,18 @@ def _needs(workflow: Workflow, rows: list[Transition], todo: list[str]) -> Needs
     )
 
 
-def targets(workflow: Workflow, row: Transition) -> tuple[str, ...]:
-    """The states a row can lead to; none if it stays or refuses, or if where it leads is derived."""
+def targets(workflow: Workflow, row: Transition, reached: Container[str] | None = None) -> tuple[str, ...]:
+    """The states a row can lead to; none if it stays or refuses, or if where it leads is derived.
+
+    A variable is taken to hold a state that was left only if it is among those `reached`, if they are given.
+    """
     match row.to:
         case _ if row.refuse:
             return ()
         case ToState(name):
             return (name,)
         case ToVariable(name):
-            return tuple(state for state in held(workflow, name) if state is not None)
+            return tuple(state for state in held(workflow, name, reached) if state is not None)
         case _:
             return ()
 
@@ -77,18 +80,30 @@ def targets(workflow: Workflow, row: Transition) -> tuple[str, ...]:
 def shortest(
     workflow: Workflow, fires: Callable[[Transition, str], bool] = lambda _row, _state: True
 ) -> Mapping[str, tuple[str, ...]]:
-    """The shortest way to each state that can be reached, as row ids, over the rows that can fire there."""
+    """The shortest way to each state that can be reached, as row ids, over the rows that can fire there.
+
+    A variable holds the state that was left only where a run can have been: rows that go to a variable are
+    asked again until they lead nowhere else.
+    """
     roots = list(workflow.states) if workflow.derive else [workflow.initial]
     ways: dict[str, tuple[str, ...]] = dict.fromkeys(roots, ())
-    rows = leaving(workflow)
-    queue = deque(roots)
-    while queue:
-        state = queue.popleft()
-        for row in rows[state]:
-            for target in targets(workflow, row) if fires(row, state) else ():
-                if target not in ways:
-                    ways[target] = (*ways[state], row.id)
-                    queue.append(target)
+    outgoing = leaving(workflow)
+    todo = deque((state, row) for state in roots for row in outgoing[state])
+    asked: dict[tuple[str, str], Transition] = {}
+    known = 0
+    while todo or len(ways) > known:
+        if not todo:
+            todo, known = deque((state, row) for (state, _), row in asked.items()), len(ways)
+            continue
+        state, row = todo.popleft()
+        if not fires(row, state):
+            continue
+        if isinstance(row.to, ToVariable):
+            asked[state, row.id] = row
+        for target in targets(workflow, row, ways):
+            if target not in ways:
+                ways[target] = (*ways[state], row.id)
+                todo += [(target, behind) for behind in outgoing[target]]
     return ways
 
 
