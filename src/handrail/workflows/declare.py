@@ -74,7 +74,7 @@ def declare(reader: Reader, root: Node, beside: Mapping[str, tuple[str, str]]) -
     )
 
 
-def _vars(reader: Reader, node: Node | None, states: Collection[str]) -> dict[str, Variable]:
+def _vars(reader: Reader, node: Node | None, states: Mapping[str, State]) -> dict[str, Variable]:
     return initialised(reader, read_variables(reader, node, "`vars`", states, ["run.vars.", "variable"]))
 
 
@@ -210,12 +210,12 @@ def _check_from(reader: Reader, fields: Mapping[str, Node], sources: Collection[
         reader.problem("except-without-star", fields["except"].place, message, "drop it, or use the star")
 
 
-def _tools(reader: Reader, node: Node | None, states: Collection[str]) -> dict[str, Tool]:
+def _tools(reader: Reader, node: Node | None, states: Mapping[str, State]) -> dict[str, Tool]:
     declared = reader.named(node, "`tools`", lost=["event."])
     return {name: _tool(reader, *entry, states) for name, entry in declared.items()}
 
 
-def _tool(reader: Reader, key: Scalar, node: Node, states: Collection[str]) -> Tool:
+def _tool(reader: Reader, key: Scalar, node: Node, states: Mapping[str, State]) -> Tool:
     what = f"tool `{key.text}`"
     if key.text in {*RESERVED, CONTINUE}:
         message = f"no tool can be called `{key.text}`: every run knows this word already"

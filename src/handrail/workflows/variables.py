@@ -1,11 +1,12 @@
 """Variables, inputs and parameters: what each may hold, and what it holds at first."""
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from handrail.engine.facts import Kind, Type, Value, fits
-from handrail.engine.model import Variable
+from handrail.engine.facts import Kind, Type, Value
+from handrail.engine.known import suits
+from handrail.engine.model import State, Variable
 from handrail.workflows.nodes import Items, Node, Scalar, Table, plain
 from handrail.workflows.reader import FIELD, Reader, as_text
 
@@ -21,12 +22,11 @@ _ZERO: Mapping[Kind, Value] = {
 
 
 def read_variables(
-    reader: Reader, node: Node | None, what: str, states: Collection[str], lost: Iterable[str] = ()
+    reader: Reader, node: Node | None, what: str, states: Mapping[str, State], lost: Iterable[str] = ()
 ) -> dict[str, Variable]:
-    """The variables declared under a key; `states` are the names that one of type `state` may hold."""
+    """The variables declared under a key; one of type `state` may hold the name of one of `states`."""
     declared = reader.named(node, what, FIELD, lost)
-    known = dict.fromkeys(states)
-    return {name: _variable(reader, key, value, what, known) for name, (key, value) in declared.items()}
+    return {name: _variable(reader, key, value, what, states) for name, (key, value) in declared.items()}
 
 
 def initialised(reader: Reader, variables: Mapping[str, Variable]) -> dict[str, Variable]:
@@ -44,13 +44,7 @@ def initialised(reader: Reader, variables: Mapping[str, Variable]) -> dict[str, 
     return found
 
 
-def as_typed(value: Value, kind: Type) -> Value:
-    """The value as guards see it: a whole number written for a float is a float."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return float(str(value)) if whole and kind.kind is Kind.FLOAT else value
-
-
-def _variable(reader: Reader, key: Scalar, node: Node, what: str, states: Mapping[str, object]) -> Variable:
+def _variable(reader: Reader, key: Scalar, node: Node, what: str, states: Mapping[str, State]) -> Variable:
     where = f"`{key.text}` of {what}"
     fields: dict[str, Node] = {"type": node}
     if isinstance(node, Table):
@@ -59,32 +53,30 @@ def _variable(reader: Reader, key: Scalar, node: Node, what: str, states: Mappin
         fields = {"choices": node}
     with reader.reading(key.place):
         kind, choices = _holds(reader, fields, where)
-    default = as_typed(plain(fields["default"]), kind) if "default" in fields else None
-    _check_default(reader, fields.get("default"), (kind, choices), states, where)
-    required = default is None and not kind.optional
     about = reader.text(fields.get("about"), f"`about` of {where}")
-    return Variable(key.text, kind, key.place, about, default, required, choices)
+    variable = Variable(key.text, kind, key.place, about, required=not kind.optional, choices=choices)
+    if "default" not in fields:
+        return variable
+    default = read_value(reader, fields["default"], variable, states, f"the default of {where}")
+    return replace(variable, default=default, required=variable.required and default is None)
 
 
-def _check_default(
-    reader: Reader,
-    node: Node | None,
-    holds: tuple[Type, tuple[str, ...]],
-    states: Mapping[str, object],
-    where: str,
-) -> None:
-    if node is None:
-        return
-    (kind, choices), state = holds, as_text(node)
-    value = as_typed(plain(node), kind)
-    if kind.kind is Kind.STATE and state is not None and state.text not in states:
-        reader.unknown(
-            "state", state.text, state.place, states, f"the default of {where}: no state is called"
-        )
-    elif not fits(value, kind, states) or (choices and value is not None and value not in choices):
-        wanted = f"one of {', '.join(choices)}" if choices else f"a value of type {kind}"
-        message = f"the default of {where} is not {wanted}"
-        reader.problem("wrong-value", node.place, message, "give one that is, or drop it")
+def read_value(
+    reader: Reader, node: Node, variable: Variable, states: Mapping[str, State], what: str
+) -> Value:
+    """The value written for a variable, as guards see it; one that it may not hold is a problem."""
+    value = plain(node)
+    if isinstance(value, int) and not isinstance(value, bool) and variable.type.kind is Kind.FLOAT:
+        value = float(str(value))
+    state = as_text(node)
+    if variable.type.kind is Kind.STATE and state is not None and state.text not in states:
+        reader.unknown("state", state.text, state.place, states, f"{what}: no state is called")
+    elif not suits(value, variable, states):
+        choices = ", ".join(f"`{choice}`" for choice in variable.choices)
+        wanted = f"one of {choices}" if choices else f"of type {variable.type}"
+        repair = "use one of these, or add it to the choices" if choices else "use a value of that type"
+        reader.problem("wrong-value", node.place, f"{what} must be {wanted}", repair)
+    return value
 
 
 def _holds(reader: Reader, fields: Mapping[str, Node], where: str) -> tuple[Type, tuple[str, ...]]:
