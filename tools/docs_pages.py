@@ -19,7 +19,7 @@ from handrail.engine.model import Accepted, Brief, Event, Refused, Run, State, W
 from handrail.engine.refusals import CODES
 from handrail.shell.catalog import Catalog, Found, catalog
 from handrail.workflows.codes import LOADING
-from handrail.workflows.draw.graph import graph_of
+from handrail.workflows.draw.folds import graph_of
 from handrail.workflows.draw.text import mermaid
 from handrail.workflows.load import load
 from handrail.workflows.registry import BUILT_IN, OK, PROBLEMS, DraftKind, EffectKind

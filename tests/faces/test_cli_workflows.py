@@ -350,3 +350,40 @@ def test_a_link_that_leads_nowhere_is_named_without_a_stack_trace(project: Path)
         "handrail: .handrail/workflows/gone.yaml: No such file or directory\n"
         "  see that it is there, and that you may read it\n"
     )
+
+
+ORDERS = r"\e[2J\u202Egnp.exe\u200B\x9b31m"
+HOSTILE = f"""\
+workflow: small
+version: 1
+authority: files
+about: "{ORDERS}"
+inputs: {{"a": {{type: string, about: "{ORDERS}"}}}}
+states: {{A: {{about: "{ORDERS}"}}, B: {{terminal: true}}}}
+transitions:
+  - {{id: AA, from: A, trigger: go, when: "task.name == \\"{ORDERS}\\"", to: A}}
+  - {{id: AB, from: A, trigger: go, to: B}}
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("list",),
+        ("list", "--json"),
+        ("show", "small"),
+        ("show", "small", "--json"),
+        ("graph", "small"),
+        ("graph", "small", "--format", "dot"),
+        ("graph", "small", "--format", "svg"),
+        ("show", "\x1b[2J\u202e"),
+    ],
+)
+def test_no_text_of_a_workflow_gives_orders_to_the_terminal(words: tuple[str, ...], project: Path) -> None:
+    put(project, ".handrail/workflows/small.yaml", HOSTILE)
+
+    said = handrail("workflows", *words, cwd=project)
+
+    shown = said.out + said.err
+    assert "2J" in shown
+    assert [sign for sign in shown if not sign.isprintable() and sign not in "\n\t"] == []

@@ -5,7 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.engine.problems import Place, Problem, error, warning
-from handrail.workflows.carets import show, show_all
+from handrail.workflows.carets import show_all
+
+
+def show(problem: Problem, source: str) -> str:
+    """One problem, without the line that counts."""
+    return show_all([problem], {problem.place.file: source}).rpartition("\n")[0]
 
 
 def at(line: int, column: int, length: int = 1) -> Problem:

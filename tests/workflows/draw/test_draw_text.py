@@ -61,7 +61,7 @@ def test_mermaid_marks_the_states_of_a_run_with_classes() -> None:
         ("%%{init: 1}%%", "#37;#37;#123;init#58; 1#125;#37;#37;"),
         ("`**bold**`", "#96;#42;#42;bold#42;#42;#96;"),
         ("<b>&#35;", "#60;b#62;#38;#35;35#59;"),
-        ("a\x00b", "a#65533;b"),
+        ("a\x00b", "a#92;u#123;0#125;b"),
         ("a\nb", "a b"),
         ("http://a.example", "http#58;//a.example"),
         ("1. first", "1#46; first"),

@@ -25,7 +25,7 @@ class Failure(click.ClickException):
         """On stderr for people; with `--json` also on stdout, for programs."""
         if self.as_json:
             print_json({"error": {"code": self.code, "message": self.message, "repair": self.repair}})
-        click.echo(f"handrail: {self.message}\n  {self.repair}", file=file, err=True)
+        click.echo(f"handrail: {one_line(self.message)}\n  {one_line(self.repair)}", file=file, err=True)
 
 
 class NotFound(Failure):
@@ -38,20 +38,28 @@ class NotFound(Failure):
 
 
 def print_json(data: dict[str, object]) -> None:
-    """One JSON object on stdout, with the number of its shape first."""
-    click.echo(json.dumps({"schema": SCHEMA, **data}, ensure_ascii=False, indent=2))
+    """One JSON object on stdout, in ASCII, with the number of its shape first."""
+    click.echo(json.dumps({"schema": SCHEMA, **data}, indent=2))
 
 
 def print_table(rows: Sequence[Sequence[str]], heads: tuple[str, ...]) -> None:
     """Columns: on a terminal with heads and colour, otherwise separated by tabs and without heads."""
     if not sys.stdout.isatty():
         for row in rows:
-            click.echo("\t".join(row))
+            click.echo("\t".join(map(one_line, row)))
         return
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(*heads, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(Text(one_line(cell)) for cell in row))
     Console().print(table)
+
+
+def one_line(text: str) -> str:
+    """A text of somebody else's, so that it cannot give orders to a terminal."""
+    from handrail.workflows.characters import safe
+
+    return safe(text)

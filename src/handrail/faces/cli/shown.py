@@ -15,11 +15,12 @@ from handrail.engine.model import (
     Variable,
     Workflow,
 )
+from handrail.workflows.characters import safe
 
 
 def described(workflow: Workflow, origin: str) -> str:
-    """The workflow in a few lines per state."""
-    return "\n".join(_lines(workflow, origin))
+    """The workflow in a few lines per state; nothing in it can give orders to a terminal."""
+    return "\n".join(map(safe, _lines(workflow, origin)))
 
 
 def _lines(workflow: Workflow, origin: str) -> Iterator[str]:

@@ -12,8 +12,8 @@ from handrail.faces.cli.output import Failure, NotFound, print_json, print_table
 from handrail.faces.cli.shown import as_data, described
 from handrail.shell.catalog import Catalog, Found, catalog, read_source, read_text, workflow_files
 from handrail.workflows.carets import show_all
+from handrail.workflows.draw.folds import graph_of
 from handrail.workflows.draw.layout import layout_of
-from handrail.workflows.draw.overview import overview_of
 from handrail.workflows.draw.svg import svg
 from handrail.workflows.draw.text import dot, mermaid
 from handrail.workflows.load import Find, Loaded, Source, load
@@ -101,7 +101,7 @@ def check(paths: tuple[Path, ...], project: Path, *, as_json: bool) -> None:
 def graph(name: str, form: str, project: Path) -> None:
     """Draw the workflow NAME (or a workflow file) on stdout."""
     workflow, _ = _named(catalog(project), name)
-    drawn = overview_of(workflow)
+    drawn = graph_of(workflow)
     match form:
         case "svg":
             click.echo(svg(drawn, layout_of(drawn)))

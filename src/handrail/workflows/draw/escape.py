@@ -2,17 +2,16 @@
 
 import re
 
-_UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
-)
+from handrail.workflows.characters import safe, split_lines
+
 _XML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
 _PLAIN_IN_MERMAID = " _-.,/+=·…↩"
 _LIST = re.compile(r"[-+=]+|[0-9]+\.")
 
 
 def clean(text: str) -> str:
-    """The text with every character that XML forbids, or that turns the reading direction, made visible."""
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    """The text, its lines kept, with every character that XML forbids or that hides written out."""
+    return "\n".join(map(safe, split_lines(text)))
 
 
 def xml(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The graph of a workflow with its fans folded, for workflows where one row leaves from nearly everywhere."""
+"""The graph of a workflow, with its fans folded where one row leaves from nearly everywhere."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -29,8 +29,8 @@ class _Fold:
     nodes: tuple[Node, ...]
 
 
-def overview_of(workflow: Workflow, fan: int = FAN) -> Graph:
-    """The graph, but a row with `fan` or more sources leaves from one node that stands for all of them.
+def graph_of(workflow: Workflow, fan: int = FAN) -> Graph:
+    """The graph of a workflow; a row with `fan` or more sources leaves from one node that stands for them.
 
     A row that goes back to one of so many states that a variable can hold goes to one node likewise.
     Rows with the same sources and target share a node, and so do all rows with the same variable.

@@ -68,12 +68,6 @@ class Arrow:
     line: Line
 
 
-def graph_of(workflow: Workflow) -> Graph:
-    """The whole graph of a workflow: nothing is left out but what `notes` names."""
-    nodes = tuple(node_of(state, workflow.initial) for state in workflow.states.values())
-    return Graph(workflow.name, nodes, edges_of(workflow, tuple(arrows(workflow))), notes_of(workflow))
-
-
 def node_of(state: State, initial: str) -> Node:
     """The node of a state, with the name as people write it."""
     shape = Shape.TERMINAL if state.terminal else Shape.ROUTER if state.router else Shape.STATE
