@@ -1,0 +1,165 @@
+"""What the shell asks of the world: each port is a promise that its stores keep and its tests can break."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from handrail.shell.records import Change, Definition, Spent, Stored, Turn, Written
+from handrail.telemetry.entries import Entry
+
+
+class Runs(Protocol):
+    """Where runs are kept. What is committed survives the process; what is not never happened."""
+
+    def held(self, run: str, attempt: int) -> AbstractContextManager[None]:
+        """What must be held while a turn of this run is taken, from `load` to `commit`.
+
+        A store may hold nothing on attempt 0 and rely on the revision; from attempt 1 on nobody else commits
+        to the run meanwhile. Raises `Busy` if it cannot be had in time.
+        """
+        ...
+
+    def load(self, run: str) -> Stored | None:
+        """The run as it stands, or None."""
+        ...
+
+    def commit(self, turn: Turn) -> bool:
+        """Save the whole turn at one point; False, and nothing saved, if `before` is no longer the revision."""
+        ...
+
+    def spent(self, run: str, revision: int) -> Spent | None:
+        """What is remembered of the turn that left this revision; the last 64 of a run are kept."""
+        ...
+
+    def renew(
+        self, stored: Stored, tokens: Mapping[int, str], at: datetime, entries: tuple[Entry, ...]
+    ) -> bool:
+        """Replace the tokens of open steps; False if revision or tokens are no longer those of `stored`."""
+        ...
+
+    def note(self, run: str, at: datetime, entries: tuple[Entry, ...]) -> None:
+        """Enter what belongs to no turn, such as a refusal; touches nothing else. `run` may be empty."""
+        ...
+
+    def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[Written, ...]:
+        """The journal of a run in order, from behind entry number `after`."""
+        ...
+
+    def definition(self, digest: str) -> Definition | None:
+        """The text that runs of this digest started with."""
+        ...
+
+    def touch(self, run: str, at: datetime) -> None:
+        """Note that somebody looks after the run, so that the sweep lets it be."""
+        ...
+
+
+class Descriptions(Protocol):
+    """A text kept by a version control system, and replaced only if it is still the one that was read."""
+
+    def read(self) -> tuple[str, str]:
+        """The text, and the version it has."""
+        ...
+
+    def swap(self, expected: str, new: str) -> bool:
+        """Replace the text if its version is still the expected one; False, and nothing done, if not."""
+        ...
+
+
+class Workspace(Protocol):
+    """The files of one folder, by paths relative to it.
+
+    No path component is a link, no path leaves the folder, and only regular files with one link are read or
+    replaced: anything else raises `UnsafePath`. Folders are made 0700, files 0600. Raises `DiskFull`,
+    `NotWritable` and, once the disk has not confirmed a write, `SyncFailed`.
+    """
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of a file, or None if there is none."""
+        ...
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        """The sorted names in a folder; none if it is not there."""
+        ...
+
+    def write(self, path: str, data: bytes, like: str = "") -> None:
+        """A new file with these bytes, confirmed by the disk; its entry in the folder is not, until `sync`.
+
+        An old file of the name is replaced. It gets the permissions of the file `like`, if there is one.
+        """
+        ...
+
+    def append(self, path: str, data: bytes) -> None:
+        """These bytes at the end of a file, confirmed by the disk; made if it is not there."""
+        ...
+
+    def rename(self, old: str, new: str) -> None:
+        """Move a file over what is at `new`, at once."""
+        ...
+
+    def unlink(self, path: str) -> None:
+        """Remove a file, if it is there."""
+        ...
+
+    def mkdir(self, folder: str) -> None:
+        """Make a folder, if it is not there; the one above it must be."""
+        ...
+
+    def sync(self, folder: str) -> None:
+        """Have the disk confirm the names in a folder."""
+        ...
+
+    def lock(self, path: str, seconds: float) -> AbstractContextManager[None]:
+        """Hold a lock that vanishes with the process; raises `Busy` when it is not had within the time."""
+        ...
+
+
+class Clock(Protocol):
+    """What time it is."""
+
+    def now(self) -> datetime:
+        """The time of day in UTC, in whole milliseconds; it may jump in either direction."""
+        ...
+
+
+class Ids(Protocol):
+    """Where names that nobody can guess come from."""
+
+    def run(self) -> str:
+        """The id of a new run or artifact: a random UUID."""
+        ...
+
+    def nonce(self) -> bytes:
+        """Six random bytes."""
+        ...
+
+
+class Feed(Protocol):
+    """Who wants to hear that a run has changed."""
+
+    def announce(self, change: Change) -> None:
+        """Tell every listener; never raises for what a listener does."""
+        ...
+
+    def listen(self, heard: Callable[[Change], None]) -> Callable[[], None]:
+        """Call `heard` for every change from now on, until the function that is returned is called."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a program ended, and what it said."""
+
+    status: int
+    out: bytes
+    err: bytes
+
+
+class Runner(Protocol):
+    """Runs other programs: never through a shell, always with a limit."""
+
+    def run(self, words: tuple[str, ...], folder: str, seconds: float, stdin: str = "") -> Finished:
+        """Run a program in a folder, with the file `stdin` as its input; raises `Busy` when time is up."""
+        ...

@@ -1,0 +1,177 @@
+"""What goes through the ports: a run as it is kept, one turn of it, and what is remembered of a turn."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from handrail.engine.facts import Value
+from handrail.engine.model import Authority, Run, Who
+from handrail.telemetry.entries import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who called: whose word it is, and by which principal, client and agent it came."""
+
+    by: Who = Who.AGENT
+    principal: str = ""
+    client: str = ""
+    agent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a run is given when it starts, and keeps: where it belongs, what for, and whose it is."""
+
+    face: str
+    authority: Authority
+    project: str = ""
+    goal: str = ""
+    principal: str = ""
+    parent: str = ""
+    metadata: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why a run cannot go on until a person has looked: a code, what was found, and the repair."""
+
+    code: str
+    message: str
+    repair: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A run as a store holds it. Revision 0: it is not there yet; each accepted turn adds one.
+
+    `tokens` gives the hash of the token of each open step, by its number; a store whose tokens are good for
+    a revision keeps none. `active` is when the run was last called, or its current step read.
+    """
+
+    run: Run
+    origin: Origin
+    revision: int = 0
+    started: datetime | None = None
+    updated: datetime | None = None
+    active: datetime | None = None
+    tokens: Mapping[int, str] = field(default_factory=dict)
+    trouble: Trouble | None = None
+
+
+class StepStatus(StrEnum):
+    """How a step stands, in the words of the store."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A step that this turn closes, with the output it was closed with, if any."""
+
+    number: int
+    state: str
+    status: StepStatus
+    output: Mapping[str, Value] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A step that this turn opens."""
+
+    number: int
+    state: str
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A text that a step handed in, or that finishing the run made."""
+
+    id: str
+    step: str
+    agent: str
+    type: str
+    title: str
+    content: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What is remembered of a turn, so that the same call gets the same answer.
+
+    `token` is the hash of the token it was called with, `request` the hash of what came with it.
+    """
+
+    token: str
+    request: str
+    reply: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Final:
+    """What a file will be once the turn is applied: these bytes, or absent. `before` is the hash seen."""
+
+    path: str
+    before: str | None
+    after: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """The text of the workflow a run started with, under the digest that binds the run to it."""
+
+    digest: str
+    workflow: str
+    version: int
+    text: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One accepted turn, ready to be saved at one commit point, if `before` is still the revision there."""
+
+    before: Stored
+    run: Run
+    at: datetime
+    spent: Spent
+    tokens: Mapping[int, str] = field(default_factory=dict)
+    closed: tuple[Closed, ...] = ()
+    opened: tuple[Opened, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    finals: tuple[Final, ...] = ()
+    describes: str | None = None
+    definition: Definition | None = None
+
+    @property
+    def revision(self) -> int:
+        """The revision that this turn makes."""
+        return self.before.revision + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An entry as the journal holds it: its place in the store's order, and the turn it belongs to.
+
+    `revision` is 0 for what belongs to no accepted turn, such as a refusal.
+    """
+
+    number: int
+    run: str
+    revision: int
+    at: datetime
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Told to listeners: this run has come to this revision, or something was entered about it."""
+
+    run: str
+    revision: int

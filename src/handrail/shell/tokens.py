@@ -1,0 +1,79 @@
+"""Step tokens: what a caller holds instead of a revision. Signed, single-use, and short.
+
+A token binds a run, a step, a revision, the time it was issued and a nonce. It is good for the revision it
+was issued at; a store that keeps hashes lets only the last one issued pass.
+"""
+
+import hashlib
+import hmac
+import struct
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from binascii import Error
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+CODES = {
+    "malformed": "the step token is no token at all",
+    "forged": "the step token was not issued by this store",
+    "already_used": "the step token was spent on another call",
+    "superseded": "a newer step token was issued since",
+    "expired": "the step token is too old; the fresh one in the answer is good",
+}
+"""Every code of a refusal that is about a token; `not_running` is the engine's."""
+
+_BODY = struct.Struct(">16sIIQ6s")
+_SIGN = 16
+_LENGTH = -(-(_BODY.size + _SIGN) * 4 // 3)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a token says."""
+
+    run: str
+    step: int
+    revision: int
+    issued: datetime
+    nonce: bytes
+
+
+def sign(key: bytes, claims: Claims) -> str:
+    """The token that says this."""
+    issued = (claims.issued - _EPOCH) // _MILLISECOND
+    body = _BODY.pack(UUID(claims.run).bytes, claims.step, claims.revision, issued, claims.nonce)
+    return urlsafe_b64encode(body + _seal(key, body)).rstrip(b"=").decode("ascii")
+
+
+def read(key: bytes, token: str) -> Claims | str:
+    """What the token says, or the code of why it says nothing: `malformed` or `forged`."""
+    data = _decoded(token)
+    if len(data) != _BODY.size + _SIGN:
+        return "malformed"
+    body, seal = data[: _BODY.size], data[_BODY.size :]
+    if not hmac.compare_digest(seal, _seal(key, body)):
+        return "forged"
+    run, step, revision, issued, nonce = _BODY.unpack(body)
+    return Claims(str(UUID(bytes=run)), step, revision, _EPOCH + issued * _MILLISECOND, nonce)
+
+
+def hashed(token: str) -> str:
+    """What a store keeps of a token."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _decoded(token: str) -> bytes:
+    """The bytes of a token, or none if it is not written as one: one token has one spelling."""
+    if len(token) != _LENGTH or not token.isascii():
+        return b""
+    try:
+        data = urlsafe_b64decode(token + "=" * (-len(token) % 4))
+    except Error:
+        return b""
+    return data if urlsafe_b64encode(data).rstrip(b"=").decode("ascii") == token else b""
+
+
+def _seal(key: bytes, body: bytes) -> bytes:
+    return hmac.digest(key, body, "sha256")[:_SIGN]
