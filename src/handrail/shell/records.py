@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from handrail.engine.facts import Value
@@ -47,7 +47,8 @@ class Stored:
     """A run as a store holds it. Revision 0: it is not there yet; each accepted turn adds one.
 
     `tokens` gives the hash of the token of each open step, by its number; a store whose tokens are good for
-    a revision keeps none. `active` is when the run was last called, or its current step read.
+    a revision keeps none. `opened` is when each was opened, where that is known. `active` is when the run was
+    last called, or its current step read.
     """
 
     run: Run
@@ -57,6 +58,7 @@ class Stored:
     updated: datetime | None = None
     active: datetime | None = None
     tokens: Mapping[int, str] = field(default_factory=dict)
+    opened: Mapping[int, datetime] = field(default_factory=dict)
     trouble: Trouble | None = None
 
 
@@ -134,7 +136,11 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One accepted turn, ready to be saved at one commit point, if `before` is still the revision there."""
+    """One accepted turn, ready to be saved at one commit point, if `before` is still the revision there.
+
+    `tokens` are the hashes of the tokens of the steps that are open after it; `marks` go into the metadata of
+    the run.
+    """
 
     before: Stored
     run: Run
@@ -148,6 +154,7 @@ class Turn:
     finals: tuple[Final, ...] = ()
     describes: str | None = None
     definition: Definition | None = None
+    marks: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def revision(self) -> int:
@@ -175,3 +182,11 @@ class Change:
 
     run: str
     revision: int
+
+
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def milliseconds(began: datetime, ended: datetime) -> int:
+    """How long something took; never below zero, whatever the clock did."""
+    return max(0, (ended - began) // _MILLISECOND)

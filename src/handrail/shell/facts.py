@@ -1,0 +1,104 @@
+"""Gather: the facts and drafts a decision needs, each read once, all from one look at the world."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from handrail.engine.explore import Needs, needs, needs_to_start
+from handrail.engine.facts import Value
+from handrail.engine.lifecycle import START
+from handrail.engine.model import Event, Run, Workflow
+from handrail.shell.ports import Workspace
+
+
+class Sight:
+    """One look at the files: a file is read once, and is what it was, however often it is asked for."""
+
+    def __init__(self, workspace: Workspace | None) -> None:
+        self._workspace = workspace
+        self._seen: dict[str, bytes | None] = {}
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of a file, or None if there is none."""
+        if path not in self._seen:
+            self._seen[path] = self._workspace.read(path) if self._workspace else None
+        return self._seen[path]
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        """The names in a folder."""
+        return self._workspace.names(folder) if self._workspace else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a reader or a drafter is asked about."""
+
+    sight: Sight
+    run: Run
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """An edit tried on paper: the facts it yields, and the values it makes."""
+
+    facts: Mapping[str, Value]
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+Reader: TypeAlias = Callable[[Asked, tuple[str, ...]], Value]
+Drafter: TypeAlias = Callable[[Asked], Drafted]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The facts of the world for one decision, and what the drafts made, by `draft.value`."""
+
+    facts: Mapping[str, Value]
+    values: Mapping[str, str]
+
+
+def gather(
+    workflow: Workflow, asked: Asked, readers: Mapping[str, Reader], drafters: Mapping[str, Drafter]
+) -> Gathered:
+    """Everything that the rows of the open states name.
+
+    A fact that no reader here reads is left out: a guard over it is then an error, never a pass.
+    """
+    facts: dict[str, Value] = {}
+    if workflow.derive:
+        facts[workflow.derive] = _read(workflow, workflow.derive, asked, readers)
+    wanted = _wanted(workflow, asked, facts)
+    for name in sorted(wanted.facts - facts.keys()):
+        if workflow.facts[name].reader in readers:
+            facts[name] = _read(workflow, name, asked, readers)
+    values: dict[str, str] = {}
+    for name, kind in sorted(wanted.drafts):
+        drafted = drafters[kind](asked)
+        facts |= {f"{name}.{fact}": value for fact, value in drafted.facts.items()}
+        values |= {f"{name}.{value}": text for value, text in drafted.values.items()}
+    return Gathered(facts, values)
+
+
+def _read(workflow: Workflow, name: str, asked: Asked, readers: Mapping[str, Reader]) -> Value:
+    fact = workflow.facts[name]
+    return readers[fact.reader](asked, fact.of)
+
+
+def _wanted(workflow: Workflow, asked: Asked, facts: Mapping[str, Value]) -> Needs:
+    if asked.event.trigger == START:
+        return needs_to_start(workflow)
+    states = [str(facts[workflow.derive])] if workflow.derive else [step.state for step in asked.run.open]
+    found = [needs(workflow, state) for state in states if state in workflow.states]
+    return Needs(
+        frozenset().union(*(need.facts for need in found)),
+        frozenset().union(*(need.drafts for need in found)),
+    )
+
+
+def _exists(asked: Asked, of: tuple[str, ...]) -> Value:
+    return asked.sight.read(of[0]) is not None
+
+
+READERS: Mapping[str, Reader] = {"file.exists": _exists}
+"""How facts are read, by the name of their reader."""

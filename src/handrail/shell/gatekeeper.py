@@ -1,0 +1,120 @@
+"""Who holds a token may pass, once: tokens are issued here, and looked at here before anything is decided."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from handrail.engine.model import Lifecycle, Refused, Run, Seen
+from handrail.shell.records import Stored
+from handrail.shell.tokens import Claims, hashed, read, sign
+from handrail.shell.world import World
+from handrail.telemetry.entries import Entry, EntryKind
+
+_RULE = "step_token"
+_NEEDED = {
+    "malformed": "a step token as it was issued, unchanged",
+    "forged": "a step token that this store issued for the run",
+    "already_used": "the token of the last reply: this one was spent on another call",
+    "superseded": "the token of the last reply",
+    "expired": "the same call with the fresh token",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """Fresh tokens by the number of their step, and what the store keeps of them."""
+
+    tokens: Mapping[int, str]
+    hashes: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The token is good, for the step of this number."""
+
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The call was answered before: with this."""
+
+    reply: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """The token does not pass. A token that is merely too old is replaced by a fresh one."""
+
+    refused: Refused
+    issued: Issued | None = None
+    entries: tuple[Entry, ...] = ()
+
+
+Checked: TypeAlias = Held | Repeated | Stale
+
+
+def issue(world: World, run: Run, revision: int, at: datetime) -> Issued:
+    """A fresh token for each open step of a run that goes on; one for the run itself if it has no steps."""
+    if run.lifecycle not in {Lifecycle.RUNNING, Lifecycle.PAUSED}:
+        return Issued({}, {})
+    numbers = [step.number for step in run.open] or [0]
+    tokens = {n: sign(world.key, Claims(run.id, n, revision, at, world.ids.nonce())) for n in numbers}
+    return Issued(tokens, {n: hashed(token) for n, token in tokens.items()} if world.lifetime else {})
+
+
+def check(world: World, stored: Stored, token: str, request: str) -> Checked:
+    """Whether the token passes: what is wrong with it is looked for in a fixed order.
+
+    Malformed, forged, spent (the recorded reply, or already used), not running, superseded, expired.
+    """
+    claims = read(world.key, token)
+    if isinstance(claims, str):
+        return _stale(claims)
+    if claims.run != stored.run.id:
+        return _stale("forged")
+    return _answered(world, stored, claims, token, request) or _passing(world, stored, claims, token)
+
+
+def _answered(world: World, stored: Stored, claims: Claims, token: str, request: str) -> Checked | None:
+    """What came of the token before, if it was spent and that is still remembered."""
+    spent = world.runs.spent(claims.run, claims.revision) if claims.revision < stored.revision else None
+    if spent is None or spent.token != hashed(token):
+        return None
+    return Repeated(spent.reply) if spent.request == request else _stale("already_used")
+
+
+def _passing(world: World, stored: Stored, claims: Claims, token: str) -> Checked:
+    if stored.run.lifecycle is not Lifecycle.RUNNING:
+        seen = (Seen("run.lifecycle", str(stored.run.lifecycle)),)
+        return Stale(Refused("not_running", "lifecycle", seen, ("run.lifecycle = running",)))
+    if not _current(world, stored, claims, token):
+        return _stale("superseded")
+    at = world.clock.now()
+    if world.lifetime is not None and at - claims.issued > world.lifetime:
+        return _expired(world, stored, claims, at)
+    return Held(claims.step)
+
+
+def _current(world: World, stored: Stored, claims: Claims, token: str) -> bool:
+    if world.lifetime is None:
+        return claims.revision == stored.revision
+    return stored.tokens.get(claims.step) == hashed(token)
+
+
+def _expired(world: World, stored: Stored, claims: Claims, at: datetime) -> Stale:
+    """A fresh token for this step; those of other steps stay as they are."""
+    fresh = sign(world.key, Claims(claims.run, claims.step, stored.revision, at, world.ids.nonce()))
+    issued = Issued({claims.step: fresh}, {**stored.tokens, claims.step: hashed(fresh)})
+    state = next((step.state for step in stored.run.open if step.number == claims.step), "")
+    entries = (Entry(EntryKind.TOKEN_EXPIRED, state), Entry(EntryKind.TOKEN_GENERATED, state))
+    return Stale(_refused("expired"), issued, entries)
+
+
+def _stale(code: str) -> Stale:
+    return Stale(_refused(code))
+
+
+def _refused(code: str) -> Refused:
+    return Refused(code, _RULE, (Seen(_RULE, code),), (_NEEDED[code],))

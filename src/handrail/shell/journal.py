@@ -1,0 +1,192 @@
+"""What a turn leaves behind: steps closed and opened, artifacts, and entries. Computed, not yet written."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from handrail.engine.facts import Value, writable
+from handrail.engine.lifecycle import CONTINUE, CONTROLS, START, terminal
+from handrail.engine.model import Accepted, Event, Lifecycle, Refused, Run, Step, Waiting, Workflow
+from handrail.shell.records import Artifact, Caller, Closed, Opened, StepStatus, Stored, milliseconds
+from handrail.telemetry.entries import Entry, EntryKind
+
+_LEFT_OPEN = frozenset({Lifecycle.ABANDONED, Lifecycle.DIVERGED})
+"""Where a run ends without its steps: the store keeps them as running, as they were."""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What a turn leaves behind besides the run."""
+
+    closed: tuple[Closed, ...]
+    opened: tuple[Opened, ...]
+    artifacts: tuple[Artifact, ...]
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One turn as it was decided: who called with what, whether by token, and what came of it."""
+
+    workflow: Workflow
+    stored: Stored
+    before: Run
+    event: Event
+    caller: Caller
+    decision: Accepted | Waiting
+    at: datetime
+    token: bool
+    ids: tuple[str, ...]
+
+    def since(self, began: datetime | None) -> dict[str, Value]:
+        """How long something took until this turn, where it is known when it began."""
+        return {} if began is None else {"duration_ms": milliseconds(began, self.at)}
+
+
+def left(told: Told) -> Left:
+    """What the turn leaves behind; `told.ids` are for the artifacts that came with it, one each."""
+    after = told.decision.run
+    artifacts = _artifacts(told)
+    closed = _closed(told, artifacts)
+    opened = tuple(
+        Opened(step.number, step.state, agent_of(told.workflow, step.state))
+        for step in after.open
+        if step.number not in {old.number for old in told.before.open}
+    )
+    return Left(closed, opened, artifacts, tuple(_entries(told, closed, opened, artifacts)))
+
+
+def offered(event: Event) -> list[Mapping[str, Value]]:
+    """The artifacts that came with a step output."""
+    found = event.payload.get("artifacts") if event.trigger == CONTINUE else None
+    return [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
+
+
+def agent_of(workflow: Workflow, state: str) -> str:
+    """The persona that works in a state."""
+    known = workflow.states.get(state)
+    return known.brief.agent if known and known.brief else ""
+
+
+def refusal_entry(workflow: Workflow | None, run: Run | None, event: Event, refused: Refused) -> Entry:
+    """What is entered of a refusal: its code and its rule, not what was sent."""
+    state = run.open[0].state if run and len(run.open) == 1 else ""
+    agent = agent_of(workflow, state) if workflow else ""
+    data = {"error_type": refused.code, "rule": refused.rule, "trigger": writable(event.trigger)}
+    return Entry(EntryKind.ERROR_OCCURRED, state, agent, data)
+
+
+def who(caller: Caller) -> dict[str, Value]:
+    """The caller as entries have it: empty parts are left out."""
+    given = {"principal": caller.principal, "client": caller.client, "agent": caller.agent}
+    return {"by": str(caller.by), **{name: value for name, value in given.items() if value}}
+
+
+def _artifacts(told: Told) -> tuple[Artifact, ...]:
+    """What the step hands in; a step that only waits hands in nothing yet."""
+    if isinstance(told.decision, Waiting) or not told.before.open:
+        return ()
+    step = _step(told)
+    agent = agent_of(told.workflow, step.state)
+    return tuple(
+        Artifact(
+            given_id,
+            step.state,
+            agent,
+            str(item["type"]),
+            str(item["title"]),
+            str(item["content"]),
+            str(item.get("description") or ""),
+        )
+        for given_id, item in zip(told.ids, offered(told.event), strict=True)
+    )
+
+
+def _step(told: Told) -> Step:
+    """The step the event was for."""
+    return next(step for step in told.before.open if told.event.step in {None, step.number})
+
+
+def _closed(told: Told, artifacts: tuple[Artifact, ...]) -> tuple[Closed, ...]:
+    after = told.decision.run
+    gone = {step.number for step in told.before.open} - {step.number for step in after.open}
+    if after.lifecycle in _LEFT_OPEN:
+        return ()
+    status = StepStatus.FAILED if after.lifecycle is Lifecycle.FAILED else StepStatus.COMPLETED
+    output = None if told.event.trigger in CONTROLS else _kept(told.event.payload, artifacts)
+    return tuple(
+        Closed(step.number, step.state, status, output) for step in told.before.open if step.number in gone
+    )
+
+
+def _kept(payload: Mapping[str, Value], artifacts: tuple[Artifact, ...]) -> dict[str, Value]:
+    """The output as the step keeps it: artifacts by id, their text stands once, in its own place."""
+    kept = dict(payload)
+    if artifacts:
+        kept["artifacts"] = [{"artifact_id": a.id, "type": a.type, "title": a.title} for a in artifacts]
+    return kept
+
+
+def _entries(
+    told: Told, closed: tuple[Closed, ...], opened: tuple[Opened, ...], artifacts: tuple[Artifact, ...]
+) -> list[Entry]:
+    workflow, found = told.workflow, []
+    if told.event.trigger == START:
+        created = {"workflow": workflow.name, "version": workflow.version, **who(told.caller)}
+        found.append(Entry(EntryKind.WORKFLOW_CREATED, data=created))
+    if told.token:
+        state = _step(told).state if told.before.open else ""
+        found.append(Entry(EntryKind.TOKEN_VALIDATED, state, agent_of(workflow, state)))
+    found += _of_steps(told, closed)
+    found += [
+        Entry(EntryKind.ARTIFACT_STORED, a.step, a.agent, {"artifact_id": a.id, "type": a.type})
+        for a in artifacts
+    ]
+    for step in opened:
+        found.append(Entry(EntryKind.STEP_STARTED, step.state, step.agent, {"number": step.number}))
+        found.append(Entry(EntryKind.TOKEN_GENERATED, step.state, step.agent))
+    if told.before.lifecycle is not told.decision.run.lifecycle:
+        found += _of_lifecycle(told)
+    return found
+
+
+def _of_steps(told: Told, closed: tuple[Closed, ...]) -> list[Entry]:
+    """What became of the step: closed, still open after a row that stays, or waiting."""
+    details: dict[str, Value] = {"trigger": told.event.trigger, **who(told.caller)}
+    if told.event.note:
+        details["note"] = told.event.note
+    match told.decision:
+        case Waiting(waits_for=facts):
+            details["waits_for"] = list(facts)
+            kind = EntryKind.STEP_WAITING
+        case Accepted(moves=moves):
+            details["rows"] = [move.row for move in moves]
+            if moves:
+                details["to"] = moves[-1].target
+            kind = EntryKind.STEP_STAYED
+    if closed:
+        failed = closed[0].status is StepStatus.FAILED
+        kind = EntryKind.STEP_FAILED if failed else EntryKind.STEP_COMPLETED
+        return [
+            Entry(
+                kind,
+                step.state,
+                agent_of(told.workflow, step.state),
+                {**details, **told.since(told.stored.opened.get(step.number))},
+            )
+            for step in closed
+        ]
+    if told.event.trigger in CONTROLS or told.event.trigger == START:
+        return []
+    state = _step(told).state if told.before.open else ""
+    return [Entry(kind, state, agent_of(told.workflow, state), details)]
+
+
+def _of_lifecycle(told: Told) -> list[Entry]:
+    after = told.decision.run
+    details: dict[str, Value] = {"from": str(told.before.lifecycle), "to": str(after.lifecycle)}
+    if after.reason:
+        details["reason"] = after.reason
+    if terminal(after.lifecycle):
+        details |= told.since(told.stored.started)
+    return [Entry(EntryKind.WORKFLOW_STATE_TRANSITION, data={**details, **who(told.caller)})]

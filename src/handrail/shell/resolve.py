@@ -1,0 +1,156 @@
+"""Resolve: effects become final values, by reading only. What a file will be, not what is done to it."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import assert_never
+
+from handrail.engine.facts import Value
+from handrail.engine.known import claimed, known
+from handrail.engine.model import Archive, Describe, Effect, Event, Run, Step, Workflow, Write
+from handrail.shell.facts import Gathered, Sight
+from handrail.shell.records import Final
+from handrail.workflows.render import render
+from handrail.workflows.texts import NOW
+
+_IN_PATH = re.compile(r"\{([^{}]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What the world will be: files in the order they were decided on, and the text of a description."""
+
+    finals: tuple[Final, ...] = ()
+    describes: str | None = None
+
+
+class Values:
+    """What paths and texts can be filled with: facts, what drafts made, and the run as the turn leaves it.
+
+    Names of a sub-workflow mean its own variables and states: each scope has its view.
+    """
+
+    def __init__(self, workflow: Workflow, run: Run, event: Event, gathered: Gathered, before: Run) -> None:
+        self._workflow, self._run, self._event, self._gathered = workflow, run, event, gathered
+        stays = (*run.open, *before.open, Step(0, "", 0))
+        self._step = stays[0]
+        self._views: dict[str, Mapping[str, Value]] = {}
+        from_ = next((step.state for step in before.open if event.step in {None, step.number}), "")
+        self._claimed = claimed(workflow, from_, event) if from_ in workflow.states else {}
+
+    def within(self, scope: str) -> Mapping[str, Value]:
+        """The values as rows and texts of this scope name them."""
+        if scope not in self._views:
+            own = known(self._workflow, self._run, self._step, self._event, scope)
+            self._views[scope] = {**self._gathered.facts, **self._gathered.values, **self._claimed, **own}
+        return self._views[scope]
+
+
+@dataclass(slots=True)
+class _Paper:
+    """The files as they will be, written over what was seen; nothing is done yet."""
+
+    workflow: Workflow
+    sight: Sight
+    values: Values
+    at: datetime
+    files: dict[str, bytes | None] = field(default_factory=dict)
+    made: set[str] = field(default_factory=set)
+    describes: str | None = None
+
+    def file(self, path: str) -> bytes | None:
+        return self.files[path] if path in self.files else self.sight.read(path)
+
+
+def resolve(
+    workflow: Workflow, effects: Iterable[tuple[str, Effect]], sight: Sight, values: Values, at: datetime
+) -> Resolved:
+    """The final values of these effects, given with their scopes, each seeing what those before it leave.
+
+    A file that ends as it was seen is left out.
+    """
+    paper = _Paper(workflow, sight, values, at)
+    for scope, effect in effects:
+        _decide(paper, effect, values.within(scope))
+    finals = [Final(path, digest(sight.read(path)), after) for path, after in paper.files.items()]
+    return Resolved(tuple(f for f in finals if f.before != digest(f.after)), paper.describes)
+
+
+def digest(data: bytes | None) -> str | None:
+    """The hash of what a file holds, or None where there is none."""
+    return None if data is None else hashlib.sha256(data).hexdigest()
+
+
+def said(workflow: Workflow, name: str, values: Values, at: datetime) -> Mapping[str, str]:
+    """A text of the workflow, part by part, with its placeholders filled; `now` is the time of the turn."""
+    scope = name[: name.rfind("/") + 1]
+    now = at.isoformat(timespec="seconds").replace("+00:00", "Z")
+    seen = {**values.within(scope), NOW: now}
+    return {part: render(text, seen) for part, text in workflow.texts[name].parts.items()}
+
+
+def _decide(paper: _Paper, effect: Effect, values: Mapping[str, Value]) -> None:
+    match effect:
+        case Write():
+            _write(paper, effect, values)
+        case Archive():
+            _archive(paper, effect, values)
+        case Describe(source):
+            paper.describes = str(values[source])
+        case _:
+            assert_never(effect)
+
+
+def _write(paper: _Paper, effect: Write, values: Mapping[str, Value]) -> None:
+    path = _path(paper, effect.path, values)
+    if effect.if_absent and paper.file(path) is not None:
+        return
+    if effect.source:
+        text = str(values[effect.source])
+    else:
+        text = "\n\n".join(said(paper.workflow, effect.template, paper.values, paper.at).values())
+    paper.files[path] = text.encode()
+
+
+def _archive(paper: _Paper, effect: Archive, values: Mapping[str, Value]) -> None:
+    """Into a folder that is not there yet: nothing is ever moved over something else."""
+    paths = [_path(paper, path, values) for path in effect.paths]
+    there = [(path, data) for path in paths if (data := paper.file(path)) is not None]
+    if not there:
+        return
+    folder = _new_folder(paper, _path(paper, effect.to, values))
+    for path, data in there:
+        paper.files[_new_name(paper, folder, PurePosixPath(path).name)] = data
+        paper.files[path] = None
+
+
+def _new_folder(paper: _Paper, wanted: str) -> str:
+    parent = str(PurePosixPath(wanted).parent)
+    taken = {f"{parent}/{name}" for name in paper.sight.names("" if parent == "." else parent)}
+    taken = {name.removeprefix("./") for name in taken} | paper.made
+    folder = _first_free(wanted, "", taken)
+    paper.made.add(folder)
+    return folder
+
+
+def _new_name(paper: _Paper, folder: str, name: str) -> str:
+    path = PurePosixPath(folder, name)
+    return _first_free(str(path.with_suffix("")), path.suffix, paper.files.keys())
+
+
+def _first_free(stem: str, suffix: str, taken: Iterable[str]) -> str:
+    """The name, or the first of `-2`, `-3` … that is not taken."""
+    occupied, number, name = set(taken), 1, stem + suffix
+    while name in occupied:
+        number += 1
+        name = f"{stem}-{number}{suffix}"
+    return name
+
+
+def _path(paper: _Paper, path: str, values: Mapping[str, Value]) -> str:
+    """The path with its names filled in; `now` is the minute of the turn."""
+    named = {**values, NOW: paper.at.strftime("%Y-%m-%d-%H%M")}
+    return _IN_PATH.sub(lambda match: str(named[match[1]]), path)

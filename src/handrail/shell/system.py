@@ -1,0 +1,57 @@
+"""The ports as this machine has them: its clock, its randomness, and listeners in this process."""
+
+import secrets
+from collections.abc import Callable
+from datetime import UTC, datetime
+from threading import Lock
+from uuid import uuid4
+
+from handrail.shell.records import Change
+
+
+class SystemClock:
+    """The clock of the machine."""
+
+    def now(self) -> datetime:
+        """The time of day in UTC, in whole milliseconds."""
+        now = datetime.now(UTC)
+        return now.replace(microsecond=now.microsecond // 1000 * 1000)
+
+
+class RandomIds:
+    """Names from the randomness of the machine."""
+
+    def run(self) -> str:
+        """A random UUID."""
+        return str(uuid4())
+
+    def nonce(self) -> bytes:
+        """Six random bytes."""
+        return secrets.token_bytes(6)
+
+
+class LocalFeed:
+    """Listeners in this process, told in the thread that announces."""
+
+    def __init__(self) -> None:
+        self._listeners: dict[object, Callable[[Change], None]] = {}
+        self._lock = Lock()
+
+    def announce(self, change: Change) -> None:
+        """Tell every listener."""
+        with self._lock:
+            listeners = tuple(self._listeners.values())
+        for heard in listeners:
+            heard(change)
+
+    def listen(self, heard: Callable[[Change], None]) -> Callable[[], None]:
+        """Call `heard` for every change, until the function that is returned is called."""
+        key = object()
+        with self._lock:
+            self._listeners[key] = heard
+
+        def stop() -> None:
+            with self._lock:
+                self._listeners.pop(key, None)
+
+        return stop

@@ -1,0 +1,112 @@
+"""Questions about runs, and what they are answered with. Asking never commits."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Protocol
+
+from handrail.engine.facts import Value
+from handrail.engine.model import Authority, Lifecycle
+from handrail.shell.records import StepStatus, Written
+
+PAGE: Final = 100
+"""How many rows a list gives at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which runs are wanted: those that fit every part that is given; `text` is in the id, goal or a name."""
+
+    project: str = ""
+    face: str = ""
+    workflow: str = ""
+    lifecycles: tuple[Lifecycle, ...] = ()
+    text: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run as lists show it. `state` is where it stands, or empty; `active` when it was last called."""
+
+    id: str
+    workflow: str
+    lifecycle: Lifecycle
+    state: str
+    revision: int
+    face: str
+    authority: Authority
+    project: str
+    goal: str
+    principal: str
+    parent: str
+    started: datetime
+    updated: datetime
+    active: datetime
+    ended: datetime | None
+    duration_ms: int | None
+    waiting: bool
+    metadata: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """A step of a run, open or closed."""
+
+    number: int
+    state: str
+    agent: str
+    status: StepStatus
+    opened: datetime | None
+    closed: datetime | None
+    duration_ms: int | None
+    output: Mapping[str, Value] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactRow:
+    """An artifact without its text; `size` is that of the text in bytes."""
+
+    number: int
+    id: str
+    step: str
+    agent: str
+    type: str
+    title: str
+    description: str
+    final: bool
+    at: datetime
+    size: int
+
+
+class Records(Protocol):
+    """What a store can be asked about its runs."""
+
+    def runs(self, wanted: Wanted, after: str = "", most: int = PAGE) -> tuple[RunRow, ...]:
+        """The runs wanted, last started first, from behind the run `after`."""
+        ...
+
+    def named(self, prefix: str) -> tuple[str, ...]:
+        """The ids that begin like this, at most ten."""
+        ...
+
+    def run(self, run: str) -> RunRow | None:
+        """One run."""
+        ...
+
+    def steps(self, run: str, after: int = 0, most: int = PAGE) -> tuple[StepRow, ...]:
+        """Its steps in order, from behind step number `after`."""
+        ...
+
+    def artifacts(self, run: str, after: int = 0, most: int = PAGE) -> tuple[ArtifactRow, ...]:
+        """Its artifacts in order, from behind artifact number `after`."""
+        ...
+
+    def content(self, run: str, artifact: int) -> str | None:
+        """The text of an artifact."""
+        ...
+
+    def journal(self, after: int = 0, most: int = PAGE, run: str = "") -> tuple[Written, ...]:
+        """The entries of one run, or of all, in order, from behind entry number `after`."""
+        ...

@@ -1,0 +1,34 @@
+"""The world of a turn: the ports it uses and the settings it keeps, put together by whoever starts a face."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TypeAlias
+
+from handrail.engine.model import Workflow
+from handrail.shell.facts import READERS, Drafter, Reader
+from handrail.shell.ports import Clock, Feed, Ids, Runs, Workspace
+from handrail.shell.records import Stored
+
+WorkflowOf: TypeAlias = Callable[[Stored], Workflow]
+"""Which workflow a run walks through: the one it started with, or the one installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Everything a turn touches. `lifetime` is how long a token is good.
+
+    Without a lifetime tokens do not expire: each is good for the revision it was issued at, and the store
+    keeps none.
+    """
+
+    runs: Runs
+    clock: Clock
+    ids: Ids
+    feed: Feed
+    key: bytes
+    workflow_of: WorkflowOf
+    workspace: Workspace | None = None
+    readers: Mapping[str, Reader] = field(default_factory=lambda: READERS)
+    drafters: Mapping[str, Drafter] = field(default_factory=dict)
+    lifetime: timedelta | None = timedelta(minutes=10)

@@ -1,0 +1,106 @@
+"""Runs in memory: the twin of the real stores. It keeps every promise but one: it ends with the process."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from threading import Lock, RLock
+
+from handrail.shell.records import Definition, Spent, Stored, Turn, Written
+from handrail.telemetry.entries import Entry
+
+REMEMBERED = 64
+"""How many replies of a run are kept."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    stored: Stored
+    spent: dict[int, Spent] = field(default_factory=dict)
+
+
+class MemoryRuns:
+    """A store of runs in this process."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, _Kept] = {}
+        self._journal: list[Written] = []
+        self._definitions: dict[str, Definition] = {}
+        self._lock = Lock()
+        self._turns = RLock()
+
+    @contextmanager
+    def held(self, run: str, attempt: int) -> Iterator[None]:  # noqa: ARG002 - one lock serves all runs here
+        """Nothing on the first attempt; then the store, alone."""
+        if attempt == 0:
+            yield
+            return
+        with self._turns:
+            yield
+
+    def load(self, run: str) -> Stored | None:
+        """The run as it stands, or None."""
+        with self._lock:
+            kept = self._runs.get(run)
+            return kept.stored if kept else None
+
+    def commit(self, turn: Turn) -> bool:
+        """Save the whole turn, if the revision has not moved on."""
+        with self._turns, self._lock:
+            run, before = turn.run.id, turn.before
+            kept = self._runs.get(run) or _Kept(before)
+            if kept.stored.revision != before.revision:
+                return False
+            origin = replace(before.origin, metadata={**before.origin.metadata, **turn.marks})
+            kept.stored = Stored(
+                turn.run, origin, turn.revision, before.started or turn.at, turn.at, turn.at, turn.tokens
+            )
+            kept.spent[before.revision] = turn.spent
+            kept.spent.pop(before.revision - REMEMBERED, None)
+            self._runs[run] = kept
+            if turn.definition:
+                self._definitions[turn.definition.digest] = turn.definition
+            self._write(run, turn.revision, turn.at, turn.entries)
+            return True
+
+    def spent(self, run: str, revision: int) -> Spent | None:
+        """What is remembered of the turn that left this revision."""
+        with self._lock:
+            kept = self._runs.get(run)
+            return kept.spent.get(revision) if kept else None
+
+    def renew(
+        self, stored: Stored, tokens: Mapping[int, str], at: datetime, entries: tuple[Entry, ...]
+    ) -> bool:
+        """Replace the tokens of open steps, if nothing has moved since."""
+        with self._turns, self._lock:
+            kept = self._runs[stored.run.id]
+            if (kept.stored.revision, kept.stored.tokens) != (stored.revision, stored.tokens):
+                return False
+            kept.stored = replace(kept.stored, tokens=tokens, active=at)
+            self._write(stored.run.id, 0, at, entries)
+            return True
+
+    def note(self, run: str, at: datetime, entries: tuple[Entry, ...]) -> None:
+        """Enter what belongs to no turn."""
+        with self._lock:
+            self._write(run, 0, at, entries)
+
+    def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[Written, ...]:
+        """The journal of a run in order."""
+        with self._lock:
+            found = (line for line in self._journal[after:] if line.run == run)
+            return tuple(line for line, _ in zip(found, range(most), strict=False))
+
+    def definition(self, digest: str) -> Definition | None:
+        """The text that runs of this digest started with."""
+        return self._definitions.get(digest)
+
+    def touch(self, run: str, at: datetime) -> None:
+        """Note that somebody looks after the run."""
+        with self._lock:
+            self._runs[run].stored = replace(self._runs[run].stored, active=at)
+
+    def _write(self, run: str, revision: int, at: datetime, entries: tuple[Entry, ...]) -> None:
+        for entry in entries:
+            self._journal.append(Written(len(self._journal) + 1, run, revision, at, entry))

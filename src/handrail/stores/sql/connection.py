@@ -1,0 +1,127 @@
+"""Opening a database: safe permissions, WAL, and migrations, all while nobody else passes the turnstile.
+
+SQLite before 3.51.3 can lose a commit when one connection resets the WAL while another commits. So every
+commit, checkpoint and close of ours passes the turnstile, and the racing steps cannot meet.
+"""
+
+import errno
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from handrail.shell.faults import Busy, DiskFull, Fault, Newer, NotWritable, SyncFailed, Unreadable
+from handrail.stores.sql.text import migrations
+from handrail.stores.sql.turnstile import Turnstile
+
+APPLICATION: Final = 0x48524C31
+"""Written into the file, so that no other database is taken for one of ours."""
+
+_PRAGMAS: Final = (
+    "PRAGMA busy_timeout = 30000",
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA wal_autocheckpoint = 4000",
+    "PRAGMA journal_size_limit = 67108864",
+    "PRAGMA mmap_size = 0",
+)
+
+
+def prepared(path: Path) -> Turnstile:
+    """The turnstile of a database that is there, ours, and of this program's schema."""
+    _make(path)
+    turnstile = Turnstile(path)
+    with turnstile.passed(), faults(path):
+        connection = connect(path)
+        try:
+            _migrate(connection, path)
+        finally:
+            connection.close()
+    return turnstile
+
+
+def connect(path: Path, *, reads_only: bool = False) -> sqlite3.Connection:
+    """A connection to a database that is there; transactions are begun and ended by hand."""
+    connection = sqlite3.connect(
+        path, timeout=30, isolation_level=None, check_same_thread=False, cached_statements=256
+    )
+    for pragma in _PRAGMAS:
+        connection.execute(pragma)
+    if reads_only:
+        connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+@contextmanager
+def faults(path: Path) -> Iterator[None]:
+    """Give what SQLite raises for the world's doing its name and its repair; our own mistakes pass."""
+    try:
+        yield
+    except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
+        fault = _fault(path, error)
+        if fault is None:
+            raise
+        raise fault from error
+
+
+def _fault(path: Path, error: sqlite3.Error) -> Fault | None:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    match code:
+        case sqlite3.SQLITE_FULL:
+            return DiskFull(f"there is no room for {path}", "free some space, then send the same call again")
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            return NotWritable(f"{path} cannot be written", f"make {path.parent} writable for you")
+        case sqlite3.SQLITE_IOERR:
+            return SyncFailed(f"the disk failed under {path}", "check the disk, then start again")
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return Busy(f"{path} is locked by another program", "close what has it open, then try again")
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return Unreadable(f"{path} is no sound database", "run `handrail store check`, restore a backup")
+        case _:
+            return None
+
+
+def _make(path: Path) -> None:
+    """The file, if it is not there: only its owner may read it, and only its owner may replace it."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if stat.S_IMODE(path.parent.stat().st_mode) & 0o022:
+            repair = f"chmod go-w {path.parent}"
+            raise NotWritable(f"others may replace files in {path.parent}", repair)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise DiskFull(f"there is no room for {path}", "free some space") from error
+        repair = f"make {path.parent} a folder that you may write, or name another with HANDRAIL_STORE"
+        raise NotWritable(f"{path} cannot be opened: {error.strerror}", repair) from error
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    version = check_version(connection, path)
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        connection.execute("PRAGMA journal_mode = WAL")
+    for number, script in enumerate(migrations()[version:], start=version + 1):
+        connection.executescript(
+            f"BEGIN IMMEDIATE;\n{script}\n"
+            f"PRAGMA application_id = {APPLICATION};\nPRAGMA user_version = {number};\nCOMMIT;"
+        )
+
+
+def check_version(connection: sqlite3.Connection, path: Path) -> int:
+    """The schema version of the file. Raises `Newer` if this program is too old, `Unreadable` if not ours."""
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    known = len(migrations())
+    if version > known:
+        message = f"{path} has schema {version}, this program knows {known}"
+        raise Newer(message, "update Handrail, or name another store with HANDRAIL_STORE")
+    owner = connection.execute("PRAGMA application_id").fetchone()[0]
+    if (version > 0) != (owner == APPLICATION) or (version == 0 and _has_tables(connection)):
+        raise Unreadable(f"{path} is a database of another program", "name another file with HANDRAIL_STORE")
+    return version
+
+
+def _has_tables(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM sqlite_schema").fetchone() is not None

@@ -1,0 +1,90 @@
+"""One SQLite file as this process has it open: one connection that writes, and one per thread that reads."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock, local
+from typing import Any, Final, TypeAlias
+
+from handrail.shell.faults import Newer
+from handrail.stores.sql.connection import connect, faults, prepared
+from handrail.stores.sql.text import migrations
+from handrail.stores.sql.turnstile import Turnstile
+
+Execute: TypeAlias = Callable[[str, Sequence[Any]], sqlite3.Cursor]
+
+CHECKPOINT_AFTER: Final = 128
+"""How many commits of this process may lie in the WAL before `rest` puts them into the database."""
+
+
+class Database:
+    """The connections to a file. Whoever writes is alone among all processes until the block ends."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.turnstile: Turnstile = prepared(path)
+        self._writer = connect(path)
+        self._readers: list[sqlite3.Connection] = []
+        self._mine = local()
+        self._lock = Lock()
+        self._unrested = 0
+        self._version = len(migrations())
+
+    @contextmanager
+    def written(self) -> Iterator[Execute]:
+        """A transaction, committed when the block ends well, gone without a trace when it does not."""
+        writer = self._writer
+        with self.turnstile.passed(), faults(self.path):
+            writer.execute("BEGIN IMMEDIATE")
+            try:
+                self._check_schema(writer)
+                yield writer.execute
+                writer.execute("COMMIT")
+                self._unrested += 1
+            except BaseException:
+                if writer.in_transaction:
+                    writer.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def read(self) -> Iterator[Execute]:
+        """A connection of this thread that cannot write; each statement sees what is committed."""
+        with faults(self.path):
+            yield self.reader().execute
+
+    def reader(self) -> sqlite3.Connection:
+        """The connection that this thread reads with."""
+        found = getattr(self._mine, "reader", None)
+        if not isinstance(found, sqlite3.Connection):
+            with self.turnstile.passed():
+                found = self._mine.reader = connect(self.path, reads_only=True)
+            with self._lock:
+                self._readers.append(found)
+        return found
+
+    def rest(self) -> None:
+        """What can wait until a reply is given: after many commits, put the WAL into the database."""
+        if self._unrested >= CHECKPOINT_AFTER:
+            self._unrested = 0
+            with self.turnstile.passed(), faults(self.path):
+                self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+
+    def alone(self) -> sqlite3.Connection:
+        """The connection that writes, for whoever has passed the turnstile and needs no transaction."""
+        return self._writer
+
+    def close(self) -> None:
+        """Close every connection while nobody else commits."""
+        with self.turnstile.passed(), faults(self.path):
+            for reader in self._readers:
+                reader.close()
+            self._writer.close()
+        self.turnstile.close()
+
+    def _check_schema(self, writer: sqlite3.Connection) -> None:
+        """A newer program may have changed the schema since this process opened the file."""
+        version = writer.execute("PRAGMA user_version").fetchone()[0]
+        if version != self._version:
+            message = f"a newer Handrail has brought {self.path} to schema {version}"
+            raise Newer(message, "update Handrail here too, and start it again")

@@ -1,0 +1,102 @@
+"""Between records and rows: what stands in which column."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any, Final
+
+import msgspec
+
+from handrail.engine.model import Authority, Lifecycle
+from handrail.engine.record import dump
+from handrail.engine.record import load as restore
+from handrail.shell.records import Origin, Stored, Turn, Written, milliseconds
+from handrail.stores.sql.text import dumped, parsed, stamp, time
+from handrail.telemetry.entries import Entry, EntryKind
+
+LIVE: Final = frozenset({Lifecycle.IDLE, Lifecycle.RUNNING, Lifecycle.PAUSED})
+_encoder: Final = msgspec.json.Encoder(order="deterministic")
+
+
+def stored(rows: Sequence[Sequence[Any]]) -> Stored:
+    """A run from the rows of its open steps: the run is the same in each, its steps stand at the end."""
+    record, revision, started, updated, active, metadata, face, authority, goal, principal, parent, root = (
+        rows[0][:12]
+    )
+    origin = Origin(face, Authority(authority), root, goal, principal, parent or "", parsed(metadata))
+    steps = [(number, token, opened) for *_, number, token, opened in rows if number is not None]
+    return Stored(
+        restore(record.encode()),
+        origin,
+        revision,
+        time(started),
+        time(updated),
+        time(active),
+        {number: token for number, token, _ in steps if token},
+        {number: time(opened) for number, _, opened in steps},
+    )
+
+
+def moving(turn: Turn, chain: bytes) -> tuple[Any, ...]:
+    """The columns of a run that every turn sets, in the order of `update_run`."""
+    run, at = turn.run, stamp(turn.at)
+    ended = run.lifecycle not in LIVE
+    metadata = {**turn.before.origin.metadata, **turn.marks}
+    return (
+        str(run.lifecycle),
+        run.open[0].state if run.open else None,
+        at,
+        at if ended else None,
+        milliseconds(turn.before.started or turn.at, turn.at) if ended else None,
+        dumped(metadata),
+        turn.revision,
+        dump(run).decode(),
+        chain,
+        at,
+        int(any(step.held for step in run.open)),
+        run.digest,
+    )
+
+
+def fixed(turn: Turn) -> tuple[Any, ...]:
+    """The columns of a run that its first turn sets, behind those of `moving` in `insert_run`."""
+    origin = turn.before.origin
+    return (
+        turn.run.id,
+        turn.run.workflow,
+        stamp(turn.at),
+        origin.face,
+        str(origin.authority),
+        project_id(origin.project) if origin.project else None,
+        origin.goal,
+        origin.principal,
+        origin.parent or None,
+    )
+
+
+def event(key: int | None, revision: int, at: str, entry: Entry) -> tuple[Any, ...]:
+    """The row of an entry."""
+    return (str(entry.kind), key, revision, entry.step or None, entry.agent or None, dumped(entry.data), at)
+
+
+def written(run: str, row: Sequence[Any]) -> Written:
+    """The entry of a row."""
+    number, revision, at, kind, step, agent, metadata = row
+    entry = Entry(EntryKind(kind), step or "", agent or "", parsed(metadata))
+    return Written(number, run, revision, time(at), entry)
+
+
+def chained(chain: bytes, revision: int, at: str, entries: Sequence[Entry]) -> bytes:
+    """The hash of everything a run has been through: of what it was before, and of this turn's entries."""
+    lines = [event(None, revision, at, entry) for entry in entries]
+    return hashlib.sha256(chain + _encoder.encode(lines)).digest()
+
+
+def project_id(root: str) -> str:
+    """The id of a project: the same on every start, another for every root."""
+    return hashlib.sha256(root.encode()).hexdigest()[:16]
+
+
+def project_name(root: str) -> str:
+    """What a project is called until somebody says otherwise: like its folder."""
+    return PurePath(root).name or root

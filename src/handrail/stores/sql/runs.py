@@ -1,0 +1,167 @@
+"""Runs in SQLite: one transaction per turn, behind the turnstile, checked against the revision."""
+
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Final
+
+from handrail.engine.model import Lifecycle
+from handrail.shell.records import Definition, Spent, Stored, Turn, Written, milliseconds
+from handrail.stores.sql import rows
+from handrail.stores.sql.database import Database, Execute
+from handrail.stores.sql.text import dumped, queries, stamp
+from handrail.telemetry.entries import Entry
+
+REMEMBERED: Final = 64
+"""How many replies of a run are kept."""
+
+_KEY: Final = "token_key"
+
+
+class SqlRuns:
+    """A store of runs in one SQLite file, shared by any number of processes on one machine."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._sql = queries()
+
+    def key(self) -> bytes:
+        """The key that tokens of this store are signed with: made once, kept with it."""
+        with self.database.read() as execute:
+            found = execute(self._sql["setting"], (_KEY,)).fetchone()
+        if found is None:
+            with self.database.written() as execute:
+                execute(self._sql["insert_setting"], (_KEY, secrets.token_bytes(32)))
+                found = execute(self._sql["setting"], (_KEY,)).fetchone()
+        return bytes(found[0])
+
+    @contextmanager
+    def held(self, run: str, attempt: int) -> Iterator[None]:  # noqa: ARG002 - one turnstile serves all runs
+        """Nothing on the first attempt: the revision decides. Then the turnstile, so nobody else commits."""
+        if attempt == 0:
+            yield
+            return
+        with self.database.turnstile.passed():
+            yield
+
+    def load(self, run: str) -> Stored | None:
+        """The run as it stands, or None."""
+        with self.database.read() as execute:
+            found = execute(self._sql["run"], (run,)).fetchall()
+        return rows.stored(found) if found else None
+
+    def commit(self, turn: Turn) -> bool:
+        """Save the whole turn in one transaction, if the revision has not moved on."""
+        at = stamp(turn.at)
+        with self.database.written() as execute:
+            found = execute(self._sql["revision"], (turn.run.id,)).fetchone()
+            if (found[1] if found else 0) != turn.before.revision:
+                return False
+            chain = rows.chained(found[2] if found else b"", turn.revision, at, turn.entries)
+            if found:
+                key = int(found[0])
+                execute(self._sql["update_run"], (*rows.moving(turn, chain), key, turn.before.revision))
+            else:
+                key = self._create(execute, turn, chain)
+            self._save_steps(execute, turn, key)
+            self._save_artifacts(execute, turn, key)
+            self._enter(execute, key, turn.revision, at, turn.entries)
+            self._remember(execute, turn, key)
+        return True
+
+    def spent(self, run: str, revision: int) -> Spent | None:
+        """What is remembered of the turn that left this revision."""
+        with self.database.read() as execute:
+            found = execute(self._sql["reply"], (run, revision)).fetchone()
+        return Spent(*found) if found else None
+
+    def renew(
+        self, stored: Stored, tokens: Mapping[int, str], at: datetime, entries: tuple[Entry, ...]
+    ) -> bool:
+        """Replace the tokens of open steps, if nothing has moved since."""
+        with self.database.written() as execute:
+            now = rows.stored(execute(self._sql["run"], (stored.run.id,)).fetchall())
+            if (now.revision, now.tokens) != (stored.revision, stored.tokens):
+                return False
+            key = int(execute(self._sql["revision"], (stored.run.id,)).fetchone()[0])
+            for number, token in tokens.items():
+                execute(self._sql["token"], (token, key, number))
+            execute(self._sql["touch"], (stamp(at), stored.run.id, stamp(at)))
+            self._enter(execute, key, 0, stamp(at), entries)
+        return True
+
+    def note(self, run: str, at: datetime, entries: tuple[Entry, ...]) -> None:
+        """Enter what belongs to no turn."""
+        with self.database.written() as execute:
+            found = execute(self._sql["revision"], (run,)).fetchone()
+            self._enter(execute, found[0] if found else None, 0, stamp(at), entries)
+
+    def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[Written, ...]:
+        """The journal of a run in order."""
+        with self.database.read() as execute:
+            found = execute(self._sql["entries"], (run, after, most)).fetchall()
+        return tuple(rows.written(run, row) for row in found)
+
+    def definition(self, digest: str) -> Definition | None:
+        """The text that runs of this digest started with."""
+        with self.database.read() as execute:
+            found = execute(self._sql["definition"], (digest,)).fetchone()
+        return Definition(*found) if found else None
+
+    def touch(self, run: str, at: datetime) -> None:
+        """Note that somebody looks after the run."""
+        with self.database.written() as execute:
+            execute(self._sql["touch"], (stamp(at), run, stamp(at)))
+
+    def _create(self, execute: Execute, turn: Turn, chain: bytes) -> int:
+        """The row of a new run, and what it refers to."""
+        origin, definition = turn.before.origin, turn.definition
+        if definition:
+            known = (definition.digest, definition.workflow, definition.version, definition.text)
+            execute(self._sql["insert_definition"], known)
+        project = rows.project_id(origin.project)
+        if origin.project:
+            named = (project, rows.project_name(origin.project), origin.project, stamp(turn.at))
+            execute(self._sql["insert_project"], named)
+            execute(self._sql["activate"], (turn.run.id, project))
+        cursor = execute(self._sql["insert_run"], (*rows.moving(turn, chain), *rows.fixed(turn)))
+        return int(cursor.lastrowid or 0)
+
+    def _save_steps(self, execute: Execute, turn: Turn, key: int) -> None:
+        at, opened = stamp(turn.at), {step.number for step in turn.opened}
+        for closed in turn.closed:
+            took = milliseconds(turn.before.opened.get(closed.number, turn.at), turn.at)
+            output = None if closed.output is None else dumped(closed.output)
+            execute(self._sql["close_step"], (str(closed.status), at, took, output, key, closed.number))
+        for step in turn.opened:
+            token = turn.tokens.get(step.number)
+            execute(self._sql["open_step"], (key, step.number, step.state, step.agent, at, token))
+        for number, token in turn.tokens.items():
+            if number not in opened:
+                execute(self._sql["token"], (token, key, number))
+
+    def _save_artifacts(self, execute: Execute, turn: Turn, key: int) -> None:
+        """The artifacts handed in; those of a run that ends well are final, those of another never."""
+        at, run = stamp(turn.at), turn.run
+        for artifact in turn.artifacts:
+            told = (artifact.id, artifact.step, artifact.agent, artifact.type, artifact.title)
+            execute(
+                self._sql["insert_artifact"],
+                (key, *told, artifact.description or None, at, artifact.content),
+            )
+        if run.lifecycle not in rows.LIVE:
+            execute(self._sql["finalise"], (int(run.lifecycle is Lifecycle.COMPLETED), key))
+            execute(self._sql["deactivate"], (run.id,))
+
+    def _enter(
+        self, execute: Execute, key: int | None, revision: int, at: str, entries: tuple[Entry, ...]
+    ) -> None:
+        for entry in entries:
+            execute(self._sql["insert_event"], rows.event(key, revision, at, entry))
+
+    def _remember(self, execute: Execute, turn: Turn, key: int) -> None:
+        spent, revision = turn.spent, turn.before.revision
+        execute(self._sql["insert_reply"], (key, revision, spent.token, spent.request, spent.reply))
+        if revision >= REMEMBERED:
+            execute(self._sql["forget_reply"], (key, revision - REMEMBERED))

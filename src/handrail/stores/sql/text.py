@@ -1,0 +1,47 @@
+"""The SQL of this store, read from the files beside the code; and how times and JSON stand in it."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+
+_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_HERE = "handrail.stores.sql"
+
+
+@cache
+def queries(file: str = "queries.sql") -> Mapping[str, str]:
+    """The statements of a file, by name."""
+    parts = _NAME.split(files(_HERE).joinpath(file).read_text("utf-8"))
+    return {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+@cache
+def migrations() -> tuple[str, ...]:
+    """The migrations, in order; the schema version is how many of them have been run."""
+    found = sorted(files(_HERE).joinpath("migrations").iterdir(), key=lambda file: file.name)
+    return tuple(file.read_text("utf-8") for file in found if file.name.endswith(".sql"))
+
+
+def stamp(at: datetime) -> str:
+    """A time as SQL compares it: UTC, a blank, milliseconds, no Z."""
+    return at.isoformat(" ", "milliseconds")[:23]
+
+
+def time(text: str) -> datetime:
+    """The time a stamp stands for."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def dumped(value: object) -> str:
+    """A value as JSON text."""
+    return msgspec.json.encode(value).decode()
+
+
+def parsed(text: str | bytes) -> dict[str, Any]:
+    """The JSON object of a text."""
+    return msgspec.json.decode(text, type=dict[str, Any])
