@@ -172,7 +172,7 @@ def _of_steps(told: Told, closed: tuple[Closed, ...]) -> list[Entry]:
                 kind,
                 step.state,
                 agent_of(told.workflow, step.state),
-                {**details, **told.since(told.stored.opened.get(step.number))},
+                {"number": step.number, **details, **told.since(told.stored.opened.get(step.number))},
             )
             for step in closed
         ]

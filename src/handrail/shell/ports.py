@@ -140,7 +140,7 @@ class Feed(Protocol):
     """Who wants to hear that a run has changed."""
 
     def announce(self, change: Change) -> None:
-        """Tell every listener; never raises for what a listener does."""
+        """Tell every listener; what a listener does must not raise."""
         ...
 
     def listen(self, heard: Callable[[Change], None]) -> Callable[[], None]:

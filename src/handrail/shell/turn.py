@@ -56,7 +56,7 @@ class Call:
     """What a face was asked: an event for a run, by whom, with which token (none: without).
 
     `new` is given to start a run. `entries` and `marks` are kept with the turn if it is accepted; `only_if`
-    is asked of the run as it stands, and nothing happens if it says no.
+    is asked of the run as it stands: nothing happens, and nothing is entered, if it says no.
     """
 
     run: str
@@ -130,8 +130,15 @@ def _attempt(world: World, call: Call, render: Render) -> Reply | None:
     if stored is None:
         return _refuse(world, call, render, Outcome(_unknown(call.run), None))
     workflow = call.new.workflow if call.new else world.workflow_of(stored)
+    if call.only_if and not call.only_if(stored):
+        return render(Outcome(Refused("not_now", "only_if"), stored, workflow))
     if stored.trouble:
         return _refuse(world, call, render, Outcome(_troubled(stored.trouble), stored, workflow))
+    return _admitted(world, call, render, stored, workflow)
+
+
+def _admitted(world: World, call: Call, render: Render, stored: Stored, workflow: Workflow) -> Reply | None:
+    """What becomes of a call, by the token it was made with."""
     held = check(world, stored, call.token, request_of(call.event)) if call.token else Held(0)
     match held:
         case Repeated(reply):
@@ -151,8 +158,6 @@ def _stored(world: World, call: Call) -> Stored | None:
     if stored is None and call.new:
         workflow = call.new.workflow
         return Stored(Run(call.run, workflow.name, workflow.digest), call.new.origin)
-    if stored is not None and call.only_if and not call.only_if(stored):
-        return None
     return stored
 
 
@@ -221,8 +226,14 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
     )
     if not world.runs.commit(turn):
         return None
-    world.feed.announce(Change(call.run, turn.revision))
+    _tell(world, Change(call.run, turn.revision))
     return reply
+
+
+def _tell(world: World, change: Change) -> None:
+    if world.mirror:
+        world.mirror(change.run)
+    world.feed.announce(change)
 
 
 def _resolved(taken: _Taken, event: Event, at: datetime) -> tuple[Resolved, tuple[Mapping[str, str], ...]]:

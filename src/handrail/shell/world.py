@@ -19,7 +19,8 @@ class World:
     """Everything a turn touches. `lifetime` is how long a token is good.
 
     Without a lifetime tokens do not expire: each is good for the revision it was issued at, and the store
-    keeps none.
+    keeps none. `mirror` brings the common store up to date with a run that is kept elsewhere; what
+    cannot be written there now is caught up later, and never fails a turn.
     """
 
     runs: Runs
@@ -32,3 +33,4 @@ class World:
     readers: Mapping[str, Reader] = field(default_factory=lambda: READERS)
     drafters: Mapping[str, Drafter] = field(default_factory=dict)
     lifetime: timedelta | None = timedelta(minutes=10)
+    mirror: Callable[[str], None] | None = None

@@ -91,3 +91,21 @@ SELECT value FROM settings WHERE name = ?
 
 -- name: insert_setting
 INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING
+
+-- name: last_event
+SELECT coalesce(max(id), 0) FROM events
+
+-- name: changes
+SELECT r.execution_id, r.revision, max(e.id) AS last
+FROM events AS e JOIN runs AS r ON r.k = e.run
+WHERE e.id > ?
+GROUP BY e.run
+ORDER BY last
+
+-- name: quiet
+SELECT r.execution_id
+FROM runs AS r
+WHERE
+  r.state IN ('running', 'paused') AND r.state = ?1 AND r.authority = 'sql' AND r.waiting = 0 AND r.active_at < ?2
+  AND NOT EXISTS (SELECT 1 FROM events AS e WHERE e.run = r.k AND e.created_at >= ?2)
+LIMIT ?3

@@ -114,6 +114,12 @@ class SqlRuns:
         with self.database.written() as execute:
             execute(self._sql["touch"], (stamp(at), run, stamp(at)))
 
+    def quiet(self, lifecycle: Lifecycle, since: datetime, most: int = 100) -> tuple[str, ...]:
+        """Runs with this lifecycle that wait for an agent and that nobody has called or read since then."""
+        with self.database.read() as execute:
+            found = execute(self._sql["quiet"], (str(lifecycle), stamp(since), most)).fetchall()
+        return tuple(run for (run,) in found)
+
     def _create(self, execute: Execute, turn: Turn, chain: bytes) -> int:
         """The row of a new run, and what it refers to."""
         origin, definition = turn.before.origin, turn.definition
