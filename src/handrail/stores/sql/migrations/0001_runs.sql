@@ -45,6 +45,7 @@ CREATE TABLE runs (
   goal TEXT NOT NULL,
   principal TEXT NOT NULL,
   parent_execution_id TEXT,
+  projected INTEGER NOT NULL DEFAULT 0,
   CHECK ((completed_at IS NULL) = (state IN ('idle', 'running', 'paused')))
 );
 

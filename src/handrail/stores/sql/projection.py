@@ -1,0 +1,124 @@
+"""Runs that are kept elsewhere, as the common store shows them: brought over entry by entry, in their order.
+
+The file or the commit is the run; what stands here can be thrown away and made again. Entries are brought
+over by their number, each once, however often this is asked and by however many processes.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from handrail.shell.faults import Fault, SyncFailed
+from handrail.shell.ports import Runs
+from handrail.shell.records import Spent, Stored, Turn, Written
+from handrail.stores.sql import rows
+from handrail.stores.sql.database import Database, Execute
+from handrail.stores.sql.text import queries, stamp
+from handrail.telemetry.entries import EntryKind
+
+_CLOSING: Final = {EntryKind.STEP_COMPLETED: "completed", EntryKind.STEP_FAILED: "failed"}
+
+
+class Projection:
+    """The part of the common store that mirrors runs of other stores."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = queries("projection.sql")
+
+    def mirror(self, source: Runs) -> Callable[[str], None]:
+        """Bring a run of this store up to date here; what a fault keeps out now is brought the next time."""
+
+        def caught_up(run: str) -> None:
+            try:
+                self.catch_up(source, run)
+            except SyncFailed:
+                raise
+            except Fault:
+                return
+
+        return caught_up
+
+    def catch_up(self, source: Runs, run: str) -> int:
+        """Bring over what is not here yet; how many entries that were."""
+        stored = source.load(run)
+        if stored is None or not stored.revision:
+            return 0
+        with self._database.read() as execute:
+            known = execute(self._sql["projected"], (run,)).fetchone()
+        after = known[1] if known else 0
+        new = tuple(_all(source, run, after))
+        with self._database.written() as execute:
+            found = execute(self._sql["projected"], (run,)).fetchone()
+            if (found[1] if found else 0) != after:
+                return 0
+            self._bring(execute, stored, found, new)
+        return len(new)
+
+    def rebuild(self, source: Runs, run: str) -> int:
+        """Make the mirror of a run anew if it is not what its journal says, else bring it up to date."""
+        with self._database.read() as execute:
+            known = execute(self._sql["projected"], (run,)).fetchone()
+        if known and not self._sound(source, run, known):
+            with self._database.written() as execute:
+                for statement in ("mark", "events", "steps", "artifacts", "replies", "run"):
+                    execute(self._sql[f"forget_{statement}"], {"run": known[0]})
+        return self.catch_up(source, run)
+
+    def _sound(self, source: Runs, run: str, known: Sequence[Any]) -> bool:
+        """True if what was brought over is what the journal of the run says up to there."""
+        upto = [line for line in _all(source, run, 0) if line.number <= known[1]]
+        with self._database.read() as execute:
+            count = execute(self._sql["count_events"], {"run": known[0]}).fetchone()[0]
+        return bool(count == len(upto) and _chain(b"", upto) == known[2])
+
+    def _bring(
+        self, execute: Execute, stored: Stored, found: Sequence[Any] | None, new: Sequence[Written]
+    ) -> None:
+        chain = _chain(found[2] if found else b"", new)
+        number = new[-1].number if new else found[1] if found else 0
+        before = Stored(stored.run, stored.origin, stored.revision - 1, stored.started)
+        at = stored.updated or new[-1].at
+        turn = Turn(before, stored.run, at, Spent("", "", b""))
+        if found:
+            key = int(found[0])
+            execute(self._sql["update_run"], (*rows.moving(turn, chain), number, key))
+        else:
+            key = self._insert(execute, turn, chain, number)
+        for line in new:
+            self._step(execute, key, line)
+            execute(queries()["insert_event"], rows.event(key, line.revision, stamp(line.at), line.entry))
+        for step in stored.run.open:
+            execute(self._sql["adopt_step"], (key, step.number, step.state, stamp(at)))
+
+    def _insert(self, execute: Execute, turn: Turn, chain: bytes, number: int) -> int:
+        root = turn.before.origin.project
+        if root:
+            named = (rows.project_id(root), rows.project_name(root), root, stamp(turn.at))
+            execute(queries()["insert_project"], named)
+        cursor = execute(self._sql["insert_run"], (*rows.moving(turn, chain), *rows.fixed(turn), number))
+        return int(cursor.lastrowid or 0)
+
+    def _step(self, execute: Execute, key: int, line: Written) -> None:
+        """The row of a step that an entry opens or closes."""
+        entry, at = line.entry, stamp(line.at)
+        if entry.kind is EntryKind.STEP_STARTED:
+            execute(self._sql["open_step"], (key, entry.data["number"], entry.step, entry.agent, at))
+        elif entry.kind in _CLOSING and "number" in entry.data:
+            took = entry.data.get("duration_ms")
+            execute(self._sql["close_step"], (_CLOSING[entry.kind], at, took, key, entry.data["number"]))
+
+
+def _all(source: Runs, run: str, after: int) -> Iterator[Written]:
+    """Every entry of a run behind this one."""
+    while page := source.entries(run, after):
+        yield from page
+        after = page[-1].number
+
+
+def _chain(chain: bytes, lines: Sequence[Written]) -> bytes:
+    """The hash of a run after these entries; what belongs to no turn does not count."""
+    turns = (line for line in lines if line.revision)
+    for (revision, at), turn in groupby(turns, key=lambda line: (line.revision, line.at)):
+        chain = rows.chained(chain, revision, stamp(at), [line.entry for line in turn])
+    return chain

@@ -1,0 +1,49 @@
+-- name: projected
+SELECT k, projected, chain FROM runs WHERE execution_id = ?
+
+-- name: insert_run
+INSERT INTO runs (
+  state, current_step, updated_at, completed_at, duration_ms, metadata, revision, record, chain, active_at, waiting,
+  digest, execution_id, workflow_name, started_at, face, authority, project_id, goal, principal,
+  parent_execution_id, projected)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: update_run
+UPDATE runs
+SET
+  state = ?, current_step = ?, updated_at = ?, completed_at = ?, duration_ms = ?, metadata = ?, revision = ?,
+  record = ?, chain = ?, active_at = ?, waiting = ?, digest = ?, projected = ?
+WHERE k = ?
+
+-- name: open_step
+INSERT INTO steps (run, number, step_name, agent_name, status, started_at) VALUES (?, ?, ?, ?, 'running', ?)
+ON CONFLICT DO NOTHING
+
+-- name: adopt_step
+INSERT INTO steps (run, number, step_name, agent_name, status, started_at) VALUES (?, ?, ?, '', 'running', ?)
+ON CONFLICT DO NOTHING
+
+-- name: close_step
+UPDATE steps SET status = ?, completed_at = ?, duration_ms = ? WHERE run = ? AND number = ?
+
+-- name: count_events
+SELECT count(*) FROM events WHERE run = :run
+
+-- name: forget_mark
+INSERT INTO events (event_type, revision, metadata, created_at)
+SELECT 'state_repaired', 0, json_object('rebuilt', execution_id), updated_at FROM runs WHERE k = :run
+
+-- name: forget_events
+DELETE FROM events WHERE run = :run
+
+-- name: forget_steps
+DELETE FROM steps WHERE run = :run
+
+-- name: forget_artifacts
+DELETE FROM artifacts WHERE run = :run
+
+-- name: forget_replies
+DELETE FROM replies WHERE run = :run
+
+-- name: forget_run
+DELETE FROM runs WHERE k = :run
