@@ -26,7 +26,10 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One turn as it was decided: who called with what, whether by token, and what came of it."""
+    """One turn as it was decided: who called with what, whether by token, and what came of it.
+
+    `before` is the run the decision was made on: the stored one, begun if it was new.
+    """
 
     workflow: Workflow
     stored: Stored
@@ -130,10 +133,8 @@ def _kept(payload: Mapping[str, Value], artifacts: tuple[Artifact, ...]) -> dict
 def _entries(
     told: Told, closed: tuple[Closed, ...], opened: tuple[Opened, ...], artifacts: tuple[Artifact, ...]
 ) -> list[Entry]:
-    workflow, found = told.workflow, []
-    if told.event.trigger == START:
-        created = {"workflow": workflow.name, "version": workflow.version, **who(told.caller)}
-        found.append(Entry(EntryKind.WORKFLOW_CREATED, data=created))
+    workflow = told.workflow
+    found = _of_beginning(told)
     if told.token:
         state = _step(told).state if told.before.open else ""
         found.append(Entry(EntryKind.TOKEN_VALIDATED, state, agent_of(workflow, state)))
@@ -145,9 +146,22 @@ def _entries(
     for step in opened:
         found.append(Entry(EntryKind.STEP_STARTED, step.state, step.agent, {"number": step.number}))
         found.append(Entry(EntryKind.TOKEN_GENERATED, step.state, step.agent))
-    if told.before.lifecycle is not told.decision.run.lifecycle:
+    if told.stored.run.lifecycle is not told.decision.run.lifecycle:
         found += _of_lifecycle(told)
     return found
+
+
+def _of_beginning(told: Told) -> list[Entry]:
+    """The start of a run; one that begins with its first event has opened its first step by itself."""
+    workflow = told.workflow
+    if told.stored.run.lifecycle is not Lifecycle.IDLE:
+        return []
+    created = {"workflow": workflow.name, "version": workflow.version, **who(told.caller)}
+    begun = [
+        Entry(EntryKind.STEP_STARTED, step.state, agent_of(workflow, step.state), {"number": step.number})
+        for step in told.before.open
+    ]
+    return [Entry(EntryKind.WORKFLOW_CREATED, data=created), *begun]
 
 
 def _of_steps(told: Told, closed: tuple[Closed, ...]) -> list[Entry]:
@@ -184,7 +198,7 @@ def _of_steps(told: Told, closed: tuple[Closed, ...]) -> list[Entry]:
 
 def _of_lifecycle(told: Told) -> list[Entry]:
     after = told.decision.run
-    details: dict[str, Value] = {"from": str(told.before.lifecycle), "to": str(after.lifecycle)}
+    details: dict[str, Value] = {"from": str(told.stored.run.lifecycle), "to": str(after.lifecycle)}
     if after.reason:
         details["reason"] = after.reason
     if terminal(after.lifecycle):

@@ -67,10 +67,14 @@ class Projection:
 
     def _sound(self, source: Runs, run: str, known: Sequence[Any]) -> bool:
         """True if what was brought over is what the journal of the run says up to there."""
-        upto = [line for line in _all(source, run, 0) if line.number <= known[1]]
+        said = [
+            rows.event(None, line.revision, stamp(line.at), line.entry)
+            for line in _all(source, run, 0)
+            if line.number <= known[1]
+        ]
         with self._database.read() as execute:
-            count = execute(self._sql["count_events"], {"run": known[0]}).fetchone()[0]
-        return bool(count == len(upto) and _chain(b"", upto) == known[2])
+            found = execute(self._sql["mirrored"], {"run": known[0]}).fetchall()
+        return [tuple(row) for row in found] == said
 
     def _bring(
         self, execute: Execute, stored: Stored, found: Sequence[Any] | None, new: Sequence[Written]

@@ -26,8 +26,9 @@ ON CONFLICT DO NOTHING
 -- name: close_step
 UPDATE steps SET status = ?, completed_at = ?, duration_ms = ? WHERE run = ? AND number = ?
 
--- name: count_events
-SELECT count(*) FROM events WHERE run = :run
+-- name: mirrored
+SELECT event_type, NULL, revision, step_name, agent_name, metadata, created_at
+FROM events WHERE run = :run ORDER BY id
 
 -- name: forget_mark
 INSERT INTO events (event_type, revision, metadata, created_at)

@@ -64,7 +64,7 @@ def fixed(turn: Turn) -> tuple[Any, ...]:
     return (
         turn.run.id,
         turn.run.workflow,
-        stamp(turn.at),
+        stamp(turn.before.started or turn.at),
         origin.face,
         str(origin.authority),
         project_id(origin.project) if origin.project else None,

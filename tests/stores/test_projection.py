@@ -1,0 +1,187 @@
+"""A run kept elsewhere shows up in the common store; its mirror can be lost or damaged, and made again."""
+
+from pathlib import Path
+
+import pytest
+
+from build import FILE
+from handrail.engine.model import Authority, Event
+from handrail.shell.definitions import pin
+from handrail.shell.records import Origin
+from handrail.shell.turn import Call, New, take_turn
+from handrail.shell.world import World
+from handrail.stores.memory import MemoryRuns
+from handrail.stores.sql.database import Database
+from handrail.stores.sql.projection import Projection
+from handrail.stores.sql.text import migrations
+from handrail.workflows.load import Source
+from turns import KEY, HandClock, Table, plain
+
+ELSEWHERE = """
+workflow: elsewhere
+version: 1
+authority: files
+states:
+  one: {about: first}
+  two: {about: second}
+  end: {terminal: true}
+transitions:
+  - {id: A, from: one, trigger: go, to: two}
+  - {id: B, from: two, trigger: go, to: one}
+  - {id: C, from: "*", except: [end], trigger: stop, to: end}
+"""
+
+
+class Elsewhere:
+    """A run in a store that is not the common one, mirrored after every turn unless told otherwise."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "handrail.db"
+        self.database = Database(self.path)
+        self.projection = Projection(self.database)
+        self.runs = MemoryRuns()
+        self.clock = HandClock()
+        workflow = pin(Source(FILE, ELSEWHERE), lambda _: None).workflow
+        assert workflow is not None
+        self.new = New(workflow, Origin("spells", Authority.FILES, "/projects/one"))
+        table = Table(self.runs)
+        self.world = World(
+            self.runs,
+            self.clock,
+            table.world.ids,
+            table.feed,
+            KEY,
+            lambda _: workflow,
+            lifetime=None,
+            mirror=self.projection.mirror(self.runs),
+        )
+        self.run = self.world.ids.run()
+
+    def say(self, trigger: str) -> None:
+        take_turn(self.world, Call(self.run, Event(trigger), new=self.new), plain)
+
+    def rows(self, query: str) -> list[tuple[object, ...]]:
+        with self.database.read() as execute:
+            return [tuple(row) for row in execute(query, ()).fetchall()]
+
+    def shown(self) -> list[list[tuple[object, ...]]]:
+        """Everything a dashboard can see of the run."""
+        return [
+            self.rows(
+                "SELECT execution_id, workflow_name, state, current_step, started_at, updated_at,"
+                " completed_at, duration_ms, revision, face, authority, project_id FROM workflow_executions"
+            ),
+            self.rows(
+                "SELECT number, step_name, status, started_at, completed_at, duration_ms"
+                " FROM workflow_steps ORDER BY number"
+            ),
+            self.rows(
+                "SELECT event_type, step_name, metadata, created_at, revision FROM telemetry_events"
+                " WHERE execution_id IS NOT NULL ORDER BY id"
+            ),
+        ]
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Elsewhere:
+    (tmp_path / "store").mkdir(mode=0o700)
+    return Elsewhere(tmp_path / "store")
+
+
+def test_every_turn_shows_up_at_once(elsewhere: Elsewhere) -> None:
+    elsewhere.say("go")
+    elsewhere.clock.forward(seconds=5)
+    elsewhere.say("go")
+
+    run, steps, events = elsewhere.shown()
+    assert run[0][1:5] == ("elsewhere", "running", "one", "2026-11-15 12:00:00.000")
+    assert run[0][8:11] == (2, "spells", "files")
+    assert [step[1:3] for step in steps] == [("one", "completed"), ("two", "completed"), ("one", "running")]
+    assert [event[0] for event in events if event[0] != "token_generated"] == [
+        "workflow_created",
+        "step_started",
+        "step_completed",
+        "step_started",
+        "workflow_state_transition",
+        "step_completed",
+        "step_started",
+    ]
+
+
+def test_a_mirror_that_could_not_be_written_is_caught_up_with_the_next_turn(elsewhere: Elsewhere) -> None:
+    elsewhere.say("go")
+    with elsewhere.database.written() as execute:
+        execute("PRAGMA user_version = 99", ())
+    elsewhere.say("go")
+    stored = elsewhere.runs.load(elsewhere.run)
+    assert stored is not None
+    assert stored.revision == 2
+    assert elsewhere.shown()[0][0][8] == 1
+    elsewhere.database.alone().execute(f"PRAGMA user_version = {len(migrations())}")
+
+    elsewhere.say("go")
+
+    assert elsewhere.shown()[0][0][8] == 3
+
+
+def test_catching_up_twice_changes_nothing(elsewhere: Elsewhere) -> None:
+    elsewhere.say("go")
+    before = elsewhere.shown()
+
+    assert elsewhere.projection.catch_up(elsewhere.runs, elsewhere.run) == 0
+    assert elsewhere.shown() == before
+
+
+def test_the_mirror_of_a_lost_database_is_made_again(elsewhere: Elsewhere, tmp_path: Path) -> None:
+    for word in ("go", "go", "nonsense", "stop"):
+        elsewhere.say(word)
+        elsewhere.clock.forward(seconds=1)
+    before = elsewhere.shown()
+    (tmp_path / "new").mkdir(mode=0o700)
+    elsewhere.database = Database(tmp_path / "new" / "handrail.db")
+    again = Projection(elsewhere.database)
+
+    assert again.rebuild(elsewhere.runs, elsewhere.run) > 0
+
+    assert elsewhere.shown() == before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM events WHERE id = 3",
+        "UPDATE events SET metadata = '{}' WHERE event_type = 'step_completed'",
+        "UPDATE events SET revision = 7 WHERE id = 3",
+        """INSERT INTO events (event_type, run, revision, metadata, created_at)
+        SELECT 'step_started', k, 0, '{}', updated_at FROM runs""",
+    ],
+)
+def test_a_damaged_mirror_is_made_again_and_a_sound_one_is_kept(elsewhere: Elsewhere, damage: str) -> None:
+    elsewhere.say("go")
+    elsewhere.say("go")
+    before, last = elsewhere.shown(), elsewhere.rows("SELECT max(id) FROM events")
+    assert elsewhere.projection.rebuild(elsewhere.runs, elsewhere.run) == 0
+    assert elsewhere.rows("SELECT max(id) FROM events") == last
+    with elsewhere.database.written() as execute:
+        execute(damage, ())
+
+    assert elsewhere.projection.rebuild(elsewhere.runs, elsewhere.run) > 0
+
+    assert elsewhere.shown() == before
+
+
+def test_numbers_of_entries_are_never_used_again(elsewhere: Elsewhere) -> None:
+    elsewhere.say("go")
+    (last,) = elsewhere.rows("SELECT max(id) FROM events")[0]
+    with elsewhere.database.written() as execute:
+        execute("DELETE FROM events WHERE id = ?", (last,))
+    elsewhere.projection.rebuild(elsewhere.runs, elsewhere.run)
+
+    (lowest,) = elsewhere.rows("SELECT min(id) FROM events")[0]
+    assert isinstance(lowest, int)
+    assert lowest >= int(str(last))
+
+
+def test_a_run_that_is_nowhere_has_no_mirror(elsewhere: Elsewhere) -> None:
+    assert elsewhere.projection.catch_up(elsewhere.runs, "nobody") == 0
+    assert elsewhere.shown() == [[], [], []]
