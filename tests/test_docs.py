@@ -21,6 +21,10 @@ from handrail.engine.lifecycle import CONTINUE, RESERVED
 from handrail.engine.model import Authority, Lifecycle, Who
 from handrail.engine.refusals import CODES
 from handrail.faces.cli.main import cli
+from handrail.shell.faults import FAULTS
+from handrail.shell.tokens import CODES as TOKENS
+from handrail.shell.turn import CODES as TURNS
+from handrail.telemetry.entries import ABOUT, EntryKind
 from handrail.workflows.codes import LOADING
 from handrail.workflows.load import Source, load
 from handrail.workflows.registry import BUILT_IN, OK, PROBLEMS
@@ -232,7 +236,12 @@ def test_every_word_that_can_stand_in_a_workflow_is_documented(reference: str) -
 
 
 def test_every_code_of_a_refusal_is_documented(reference: str) -> None:
-    _documented(CODES, reference)
+    _documented([*CODES, *TOKENS, *TURNS], reference)
+
+
+def test_every_kind_of_entry_and_every_fault_is_documented(reference: str) -> None:
+    assert set(ABOUT) == set(EntryKind)
+    _documented([*EntryKind, *(fault.code for fault in FAULTS)], reference)
 
 
 def test_every_code_of_a_problem_is_documented(reference: str) -> None:

@@ -18,6 +18,10 @@ from handrail.engine.lifecycle import NEEDS_REASON, TABLE, terminal
 from handrail.engine.model import Accepted, Brief, Event, Refused, Run, State, Workflow
 from handrail.engine.refusals import CODES
 from handrail.shell.catalog import Catalog, Found, catalog
+from handrail.shell.faults import FAULTS
+from handrail.shell.tokens import CODES as TOKENS
+from handrail.shell.turn import CODES as TURNS
+from handrail.telemetry.entries import ABOUT, EntryKind
 from handrail.workflows.codes import LOADING
 from handrail.workflows.draw.folds import graph_of
 from handrail.workflows.draw.text import mermaid
@@ -235,9 +239,42 @@ def refusals_page() -> str:
         "the row, state or table that said no, `seen` the facts as they were read, `needed` what would",
         "have to be true, `next` what may be called instead and by whom, and `say` the text of a row that",
         "refuses.\n",
-        table(("code", "meaning"), [(f"`{code}`", CODES[code]) for code in sorted(CODES)]),
-        f"\nAn agent says that it is done with the first step of `{SAMPLE}`, and hands nothing in:\n",
+        _codes(CODES),
+        "\n## About the step token\n",
+        "Looked for in this order: `malformed`, `forged`, then whether the token was spent, whether the run",
+        "is `running`, `superseded`, `expired`. A token that was spent on the same call gets the same answer",
+        "again.\n",
+        _codes(TOKENS),
+        "\n## About the run\n",
+        _codes(TURNS),
+        "\n## One as it is\n",
+        f"An agent says that it is done with the first step of `{SAMPLE}`, and hands nothing in:\n",
         f"```json\n{json.dumps(_refusal(), indent=2, ensure_ascii=False)}\n```",
+    )
+
+
+def _codes(codes: Mapping[str, str]) -> str:
+    return table(("code", "meaning"), [(f"`{code}`", codes[code]) for code in sorted(codes)])
+
+
+def journal_page() -> str:
+    """Every kind of entry."""
+    return page(
+        "The journal",
+        "What happens to a run is entered, in the same commit that makes it happen. A refusal is entered",
+        "too, and changes nothing else. In SQL an entry is a row of `telemetry_events`, and its kind is the",
+        "`event_type`.\n",
+        table(("kind", "meaning"), [(f"`{kind}`", ABOUT[kind]) for kind in EntryKind]),
+    )
+
+
+def faults_page() -> str:
+    """Every fault, and how it differs from a refusal."""
+    return page(
+        "Faults",
+        "A fault is an accident outside of Handrail: nothing was decided, and what was acknowledged before",
+        "still stands. It has a code, a sentence and the repair.\n",
+        _codes({fault.code: fault.about for fault in FAULTS}),
     )
 
 

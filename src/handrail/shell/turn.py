@@ -39,6 +39,9 @@ from handrail.telemetry.entries import Entry, EntryKind
 
 ATTEMPTS: Final = 5
 NO_REASON: Final = "No reason provided"
+CODES: Final = {"unknown_run": "there is no such run in this store"}
+"""Every code of a refusal that is about the run, before anything is decided."""
+
 Reply: TypeAlias = Mapping[str, Value]
 
 
