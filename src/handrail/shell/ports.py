@@ -26,7 +26,7 @@ class Runs(Protocol):
         ...
 
     def commit(self, turn: Turn) -> bool:
-        """Save the whole turn at one point; False, and nothing saved, if `before` is no longer the revision."""
+        """Save the whole turn at one point; False, and nothing saved, if the revision is no longer `before`."""
         ...
 
     def spent(self, run: str, revision: int) -> Spent | None:
@@ -169,5 +169,9 @@ class Runner(Protocol):
     """Runs other programs: never through a shell, always with a limit."""
 
     def run(self, words: tuple[str, ...], folder: str, seconds: float, stdin: str = "") -> Finished:
-        """Run a program in a folder, with the file `stdin` as its input; raises `Busy` when time is up."""
+        """Run a program in a folder, with the file `stdin` as its input; nothing of it is left running.
+
+        Raises `Busy` when time is up, `Missing` if the program, the folder or the input is not there, and
+        `Unreadable` if it cannot be started or says more than is taken.
+        """
         ...
