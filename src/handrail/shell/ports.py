@@ -26,7 +26,7 @@ class Runs(Protocol):
         ...
 
     def commit(self, turn: Turn) -> bool:
-        """Save the whole turn at one point; False, and nothing saved, if the revision is no longer `before`."""
+        """Save the whole turn at one point; False, nothing saved, if `before` is no longer the revision."""
         ...
 
     def spent(self, run: str, revision: int) -> Spent | None:
@@ -73,8 +73,8 @@ class Workspace(Protocol):
 
     No path component is a link, no path leaves the folder, and only regular files with one link are read or
     replaced: anything else raises `UnsafePath`. Folders are made 0700, files 0600. Raises `Missing` where a
-    folder or a file must be there and is not, `Unreadable`, `DiskFull`, `NotWritable` and, from the moment the
-    disk has not confirmed a write, `SyncFailed` for every further change.
+    folder or a file must be there and is not, `Unreadable`, `DiskFull`, `NotWritable` and, from the moment
+    the disk has not confirmed a write, `SyncFailed` for every further change.
     """
 
     def read(self, path: str) -> bytes | None:

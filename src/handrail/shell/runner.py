@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Self
 
 from handrail.shell import errnos
 from handrail.shell.faults import Busy, Fault, Missing, Unreadable, UnsafePath
@@ -26,8 +26,8 @@ class Programs:
     """The `Runner` of real programs, which see this environment and nothing else of ours.
 
     A program is looked for in the `PATH` of that environment. `most` is how many bytes it may say on each
-    stream. When time is up its whole group is asked to end, and after `grace` seconds made to. What it started
-    ends with it too, unless that went into a session of its own; such a process is not waited for.
+    stream. When time is up its whole group is asked to end, and after `grace` seconds made to. What it
+    started ends with it too, unless that went into a session of its own; such a process is not waited for.
     """
 
     __slots__ = ("_env", "_grace", "_most")
@@ -72,11 +72,11 @@ class _Ears:
         self._child, self._program, self._most = child, program, most
         self._open = selectors.DefaultSelector()
 
-    def __enter__(self) -> "_Ears":
-        for pipe, said in ((self._child.stdout, self.out), (self._child.stderr, self.err)):
-            if pipe is not None:
-                os.set_blocking(pipe.fileno(), False)
-                self._open.register(pipe, selectors.EVENT_READ, said)
+    def __enter__(self) -> Self:
+        pipes = filter(None, (self._child.stdout, self._child.stderr))
+        for pipe, said in zip(pipes, (self.out, self.err), strict=True):
+            os.set_blocking(pipe.fileno(), False)
+            self._open.register(pipe, selectors.EVENT_READ, said)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -87,15 +87,15 @@ class _Ears:
 
         It is left a zombie: as long as it is, nobody else can have its number.
         """
-        while not (ended := self._ended()):
+        while not self._ended():
             left = until - time.monotonic()
             if left <= 0:
-                break
+                return False
             pause = _STILL_OPEN if self._open.get_map() else _CLOSED
             self._take(min(left, pause))
         while self._take(0):
             pass
-        return ended
+        return True
 
     def _ended(self) -> bool:
         found = os.waitid(os.P_PID, self._child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
