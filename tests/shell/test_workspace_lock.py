@@ -98,7 +98,7 @@ def test_a_lock_of_another_process_ends_with_it_even_by_kill_9(
             Disk(tmp_path).lock("lock", 0).__enter__()
         end(child)
         with Disk(tmp_path).lock("lock", 60):
-            pass
+            child.stdout.read()
 
     assert child.returncode == status
 

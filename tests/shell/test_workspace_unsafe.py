@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.faults import UnsafePath
+from handrail.shell.faults import Fault, UnsafePath
 from handrail.shell.workspace import Disk
 
 VICTIM = b"the victim's own bytes"
@@ -208,11 +208,12 @@ def test_a_fifo_that_somebody_reads_is_refused_too(tmp_path: Path, disk: Disk, a
 @pytest.mark.parametrize("act", FILES)
 def test_a_device_is_refused(tmp_path: Path, disk: Disk, act: str) -> None:
     planted = tmp_path / "proj/ai/task/planted"
+    fault: type[Fault] = UnsafePath
     try:
         os.mknod(planted, stat.S_IFCHR | 0o600, os.makedev(1, 7))
     except PermissionError:
-        disk, planted = Disk(Path("/dev")), Path("/dev/full")
-    with pytest.raises(UnsafePath):
+        disk, planted, fault = Disk(Path("/dev")), Path("/dev/full"), Fault
+    with pytest.raises(fault):
         FILES[act](disk, planted.name)
 
     assert stat.S_ISCHR(planted.lstat().st_mode)
