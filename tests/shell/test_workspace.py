@@ -1,0 +1,335 @@
+"""What a folder of files does when nothing is wrong with it."""
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from handrail.shell.faults import Busy, Missing, NotWritable, Unreadable, UnsafePath
+from handrail.shell.ports import Workspace
+from handrail.shell.workspace import Disk
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.fixture
+def umask() -> Iterator[None]:
+    """Whatever a test sets the umask to, it is put back."""
+    before = os.umask(0)
+    os.umask(before)
+    yield
+    os.umask(before)
+
+
+def test_a_disk_is_a_workspace(tmp_path: Path) -> None:
+    disk: Workspace = Disk(tmp_path)
+
+    assert disk.names("") == ()
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    disk = Disk(tmp_path)
+    disk.write("plan.md", b"one\0\xff")
+
+    assert disk.read("plan.md") == b"one\0\xff"
+    assert (tmp_path / "plan.md").read_bytes() == b"one\0\xff"
+
+
+def test_a_file_of_no_bytes_is_a_file(tmp_path: Path) -> None:
+    Disk(tmp_path).write("empty", b"")
+
+    assert Disk(tmp_path).read("empty") == b""
+
+
+def test_an_old_file_is_replaced_and_not_written_into(tmp_path: Path) -> None:
+    disk = Disk(tmp_path)
+    disk.write("plan.md", b"a long first text")
+    with (tmp_path / "plan.md").open("rb") as old:
+        disk.write("plan.md", b"short")
+
+        assert old.read() == b"a long first text"
+    assert disk.read("plan.md") == b"short"
+
+
+def test_what_is_not_there_reads_as_nothing(tmp_path: Path) -> None:
+    disk = Disk(tmp_path, "not/made")
+
+    assert disk.read("plan.md") is None
+    assert disk.read("sub/plan.md") is None
+    assert disk.names("") == ()
+    assert disk.names("sub") == ()
+    disk.unlink("plan.md")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_are_sorted_and_include_folders(tmp_path: Path) -> None:
+    disk = Disk(tmp_path, "a/b")
+    disk.mkdir("")
+    disk.mkdir("sub")
+    for name in ("z", "Z", "é", ".hidden", "back\\slash"):
+        disk.write(name, b"")
+
+    assert disk.names("") == (".hidden", "Z", "back\\slash", "sub", "z", "é")
+    assert disk.names("sub") == ()
+
+
+def test_bytes_are_appended_to_a_file_that_is_made_if_need_be(tmp_path: Path) -> None:
+    disk = Disk(tmp_path)
+    disk.append("history", b"one\n")
+    disk.append("history", b"two\n")
+
+    assert disk.read("history") == b"one\ntwo\n"
+    assert _mode(tmp_path / "history") == 0o600
+
+
+def test_a_file_is_moved_over_another(tmp_path: Path) -> None:
+    disk = Disk(tmp_path)
+    disk.mkdir("sub")
+    disk.write("new", b"new")
+    disk.write("sub/old", b"old")
+    disk.rename("new", "sub/old")
+
+    assert disk.names("") == ("sub",)
+    assert disk.read("sub/old") == b"new"
+
+
+def test_a_file_is_moved_where_nothing_was(tmp_path: Path) -> None:
+    disk = Disk(tmp_path)
+    disk.write("here", b"x")
+    disk.rename("here", "there")
+
+    assert disk.names("") == ("there",)
+
+
+def test_a_file_is_removed(tmp_path: Path) -> None:
+    disk = Disk(tmp_path)
+    disk.write("plan.md", b"x")
+    disk.unlink("plan.md")
+
+    assert disk.names("") == ()
+
+
+def test_a_folder_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
+    disk = Disk(tmp_path, "a/b")
+    disk.mkdir("")
+    disk.write("plan.md", b"x")
+    disk.mkdir("")
+    disk.mkdir("sub")
+    disk.mkdir("sub")
+
+    assert disk.names("") == ("plan.md", "sub")
+
+
+@pytest.mark.usefixtures("umask")
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
+def test_folders_and_files_are_private_under_any_umask(tmp_path: Path, mask: int) -> None:
+    os.umask(mask)
+    disk = Disk(tmp_path, ".ai/task")
+    disk.mkdir("")
+    disk.mkdir("tasks")
+    disk.write("plan.md", b"x")
+    disk.append("history", b"x")
+    with disk.lock("lock", 1):
+        pass
+
+    folders = [tmp_path / ".ai", tmp_path / ".ai/task", tmp_path / ".ai/task/tasks"]
+    files = [tmp_path / ".ai/task" / name for name in ("plan.md", "history", "lock")]
+    assert [_mode(path) for path in folders] == [0o700, 0o700, 0o700]
+    assert [_mode(path) for path in files] == [0o600, 0o600, 0o600]
+
+
+@pytest.mark.usefixtures("umask")
+@pytest.mark.parametrize(
+    ("mode", "copied"), [(0o644, 0o644), (0o4755, 0o755), (0o600, 0o600), (0o444, 0o444)]
+)
+def test_a_new_file_gets_the_permissions_of_the_one_it_is_like(
+    tmp_path: Path, mode: int, copied: int
+) -> None:
+    os.umask(0o077)
+    disk = Disk(tmp_path)
+    disk.write("model", b"x")
+    (tmp_path / "model").chmod(mode)
+    disk.write("copy", b"y", like="model")
+    disk.write("model", b"z", like="model")
+
+    assert _mode(tmp_path / "copy") == copied
+    assert _mode(tmp_path / "model") == copied
+
+
+@pytest.mark.parametrize("like", ["not-there", "no/such/folder"])
+def test_a_new_file_like_one_that_is_not_there_is_private(tmp_path: Path, like: str) -> None:
+    Disk(tmp_path).write("plan.md", b"x", like=like)
+
+    assert _mode(tmp_path / "plan.md") == 0o600
+
+
+def test_every_change_is_announced_before_it_is_made(tmp_path: Path) -> None:
+    seen: list[str] = []
+    disk = Disk(tmp_path, "a/b", seen.append)
+    disk.mkdir("")
+    disk.write("plan.md", b"abc")
+    (tmp_path / "a/b/plan.md").chmod(0o640)
+    disk.write("plan.md", b"", like="plan.md")
+    disk.append("log", b"x")
+    disk.mkdir("sub")
+    disk.mkdir("sub")
+    disk.rename("log", "sub/log")
+    disk.sync("sub")
+    disk.sync("")
+    disk.unlink("sub/log")
+    disk.lock("lock", 1).__enter__()
+
+    assert seen == [
+        f"mkdir {tmp_path}/a",
+        f"fsync {tmp_path}",
+        f"mkdir {tmp_path}/a/b",
+        f"fsync {tmp_path}/a",
+        "open plan.md",
+        "write plan.md",
+        "write plan.md",
+        "fsync plan.md",
+        "unlink plan.md",
+        "open plan.md",
+        "chmod plan.md",
+        "fsync plan.md",
+        "open log",
+        "write log",
+        "fsync log",
+        "mkdir sub",
+        "rename log sub/log",
+        "fsync sub",
+        "fsync .",
+        "unlink sub/log",
+        "open lock",
+    ]
+
+
+def test_a_folder_made_before_is_confirmed_all_the_same(tmp_path: Path) -> None:
+    Disk(tmp_path, "a").mkdir("")
+    seen: list[str] = []
+    Disk(tmp_path, "a", seen.append).mkdir("")
+
+    assert seen == [f"fsync {tmp_path}"]
+
+
+def test_a_file_is_torn_between_its_two_pieces(tmp_path: Path) -> None:
+    sizes: list[int] = []
+
+    def look(name: str) -> None:
+        if name == "write plan.md":
+            sizes.append((tmp_path / "plan.md").stat().st_size)
+
+    Disk(tmp_path, before=look).write("plan.md", b"abcde")
+
+    assert sizes == [0, 3]
+    assert (tmp_path / "plan.md").read_bytes() == b"abcde"
+
+
+def test_what_needs_a_folder_says_which_one_is_missing(tmp_path: Path) -> None:
+    disk = Disk(tmp_path, "task")
+    tried: list[Callable[[], object]] = [
+        lambda: disk.write("plan.md", b"x"),
+        lambda: disk.append("plan.md", b"x"),
+        lambda: disk.sync(""),
+        lambda: disk.mkdir("sub"),
+        lambda: disk.lock("lock", 1).__enter__(),
+    ]
+    for act in tried:
+        with pytest.raises(Missing, match=f"{tmp_path}/task") as caught:
+            act()
+        assert caught.value.repair == "make it, or name the one that is meant"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_not_there_cannot_be_moved(tmp_path: Path) -> None:
+    disk = Disk(tmp_path)
+    disk.write("new", b"x")
+    with pytest.raises(Missing, match=r"`.*/old` is not there"):
+        disk.rename("old", "new")
+    with pytest.raises(Missing, match=r"`.*/sub/new`, or the folder it is in, is not there"):
+        disk.rename("new", "sub/new")
+
+    assert disk.read("new") == b"x"
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_a_root_that_is_no_folder_is_named(tmp_path: Path, made: bool) -> None:  # noqa: FBT001 - pytest passes it
+    root = tmp_path / "root"
+    if made:
+        root.write_bytes(b"")
+    tried: list[Callable[[], object]] = [lambda: Disk(root).read("x"), lambda: Disk(root, "a").mkdir("")]
+    for act in tried:
+        with pytest.raises(Missing, match=r"`.*/root` is not a folder"):
+            act()
+
+
+def test_a_name_that_is_too_long_is_a_fault(tmp_path: Path) -> None:
+    with pytest.raises(NotWritable, match="File name too long"):
+        Disk(tmp_path).write("x" * 300, b"")
+    with pytest.raises(Unreadable, match="File name too long"):
+        Disk(tmp_path).read("x" * 300)
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    disk = Disk(tmp_path, most=4)
+    disk.write("fits", b"1234")
+    disk.write("large", b"12345")
+    os.truncate(tmp_path / "large", 1 << 40)
+
+    assert disk.read("fits") == b"1234"
+    with pytest.raises(Unreadable, match="has more than 4 bytes"):
+        disk.read("large")
+
+
+def test_a_file_of_many_pieces_is_read_whole(tmp_path: Path) -> None:
+    data = bytes(range(256)) * 4097 * 3
+    Disk(tmp_path).write("large", data)
+
+    assert Disk(tmp_path).read("large") == data
+
+
+def _taken_away_meanwhile(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have somebody remove the file right after it was opened."""
+    fstat = os.fstat
+
+    def late(file: int) -> os.stat_result:
+        path.unlink(missing_ok=True)
+        return fstat(file)
+
+    monkeypatch.setattr(os, "fstat", late)
+
+
+def test_a_file_replaced_after_it_was_opened_is_still_read_faked_as_no_real_race_hits_that_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Disk(tmp_path).write("plan.md", b"x")
+    _taken_away_meanwhile(tmp_path / "plan.md", monkeypatch)
+
+    assert Disk(tmp_path).read("plan.md") == b"x"
+
+
+def test_nothing_is_appended_to_a_file_just_removed_faked_as_no_real_race_hits_that_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Disk(tmp_path).write("history", b"x")
+    _taken_away_meanwhile(tmp_path / "history", monkeypatch)
+
+    with pytest.raises(Busy, match="was just taken away"):
+        Disk(tmp_path).append("history", b"y")
+
+
+def test_a_fault_names_the_whole_path_and_the_repair(tmp_path: Path) -> None:
+    Disk(tmp_path, "a").mkdir("")
+    (tmp_path / "a" / "plan.md").symlink_to("elsewhere")
+
+    with pytest.raises(UnsafePath) as caught:
+        Disk(tmp_path, "a").read("plan.md")
+
+    assert (
+        caught.value.message == f"`{tmp_path}/a/plan.md` leads through a link, or is no plain file or folder"
+    )
+    assert caught.value.repair == "remove the link, or put a real folder or file in its place"
