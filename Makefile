@@ -11,6 +11,7 @@ demo: $(READY) ## walk a workflow from start to end and say what happens
 	@.venv/bin/handrail demo
 
 test: $(READY) ## run every check, every test and the demo; print the minutes beside their budget
+	@tools/setup packages
 	@$(PYTHON_IN) tools/test.py
 
 lint: $(READY) ## check style, types and who imports whom

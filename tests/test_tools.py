@@ -1,6 +1,7 @@
 """What stands behind `make`: the parts of a test run, the coverage gate, the benchmarks and the set-up."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -213,3 +214,15 @@ def test_a_python_that_cannot_make_environments_is_named(tmp_path: Path) -> None
         "setup: /odd/python has no module ensurepip, which environments need:"
         " name another Python with PYTHON=..."
     )
+
+
+def test_packages_that_are_missing_and_cannot_be_installed_are_named(tmp_path: Path) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("sh", "dirname", "date", "mktemp", "rm", "id"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    command = (str(tools / "sh"), str(_project(tmp_path)), "packages")
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env={"PATH": str(tools)})
+
+    assert done.returncode == 1
+    assert done.stderr == "setup: missing: gcc libc6-dev. Install it: sudo apt-get install -y gcc libc6-dev\n"
