@@ -176,7 +176,7 @@ def holding(root: Path) -> object:
 
 
 def forked(root: Path) -> object:
-    """Let the lock go while a process that was forked meanwhile still has the file open, and take it again."""
+    """Let the lock go while a process forked meanwhile still has the file open, and take it again."""
     mine, theirs = os.pipe()
     with Disk(root).lock("lock", 10):
         if not (child := os.fork()):
