@@ -175,6 +175,19 @@ def holding(root: Path) -> object:
     return "let go"
 
 
+def forked(root: Path) -> object:
+    """Let the lock go while a process forked meanwhile still has the file open, and take it again."""
+    mine, theirs = os.pipe()
+    with Disk(root).lock("lock", 10):
+        if not (child := os.fork()):
+            os.close(theirs)
+            os.read(mine, 1)
+            os._exit(0)
+    again = _outcome(lambda: Disk(root).lock("lock", 0).__enter__())
+    os.close(theirs)
+    return [again, os.waitpid(child, 0)[1]]
+
+
 def replaced(root: Path) -> object:
     """Have the lock file replaced in the moment between opening and locking it, once."""
     moments = iter(["once"])
@@ -199,6 +212,7 @@ if __name__ == "__main__":
         "mounted": mounted,
         "adding": adding,
         "holding": holding,
+        "forked": forked,
         "replaced": replaced,
     }
     print(json.dumps(what[sys.argv[1]](Path(sys.argv[2]), *sys.argv[3:])))  # noqa: T201 - the same

@@ -149,13 +149,14 @@ def test_who_may_only_read_is_told_so(reachable: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("call", ["fsync", "write"])
 def test_once_the_disk_is_in_doubt_nothing_more_is_changed_faked_as_no_real_disk_fails_on_demand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     disk = Disk(tmp_path)
     disk.write("plan.md", b"old")
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", _refused)
+        patch.setattr(os, call, _refused)
         with pytest.raises(SyncFailed, match=r"did not confirm `.*/staged`: Input/output error"):
             disk.write("staged", b"new")
     acts: list[Callable[[], object]] = [
@@ -177,7 +178,7 @@ def test_once_the_disk_is_in_doubt_nothing_more_is_changed_faked_as_no_real_disk
     Disk(tmp_path).rename("staged", "plan.md")
 
 
-def _refused(_: int) -> None:
+def _refused(*_: object) -> None:
     raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 

@@ -110,6 +110,10 @@ def test_a_lock_is_not_inherited_by_a_program_started_meanwhile(tmp_path: Path) 
         assert started.poll() is None
 
 
+def test_a_lock_let_go_is_free_even_if_a_forked_process_has_its_file_open(tmp_path: Path) -> None:
+    assert answer(argv("forked", tmp_path), env()) == ["done", 0]
+
+
 def test_a_lock_file_replaced_between_opening_and_locking_is_locked_anew(tmp_path: Path) -> None:
     assert answer(argv("replaced", tmp_path), env()) == [["open lock", "open lock"], "busy"]
 

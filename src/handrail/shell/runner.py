@@ -18,8 +18,6 @@ from handrail.shell.ports import Finished
 _MOST: Final = 16 * 1024 * 1024
 _GRACE: Final = 2.0
 _CHUNK: Final = 64 * 1024
-_STILL_OPEN: Final = 0.05
-_CLOSED: Final = 0.001
 
 
 class Programs:
@@ -50,66 +48,71 @@ class Programs:
                 )
             except OSError as error:
                 raise _not_started(words[0], folder, error) from error
-        with child, _Ears(child, words[0], self._most) as ears:
+        with child:
             try:
-                if not ears.heard_out(time.monotonic() + seconds):
-                    os.killpg(child.pid, signal.SIGTERM)
-                    ears.heard_out(time.monotonic() + self._grace)
-                    raise Busy(
-                        f"`{words[0]}` was not done after {seconds:g} s and was ended",
-                        "send the same call again; if it stays so, run it by hand and see what it waits for",
-                    )
+                ears = self._heard(child, words[0], seconds)
             finally:
                 os.killpg(child.pid, signal.SIGKILL)
         return Finished(child.returncode, bytes(ears.out), bytes(ears.err))
 
+    def _heard(self, child: subprocess.Popen[bytes], program: str, seconds: float) -> "_Ears":
+        """What the child said when it had ended by itself."""
+        with _Ears(child, program, self._most) as ears:
+            if not ears.heard_out(time.monotonic() + seconds):
+                os.killpg(child.pid, signal.SIGTERM)
+                ears.heard_out(time.monotonic() + self._grace)
+                raise Busy(
+                    f"`{program}` was not done after {seconds:g} s and was ended",
+                    "send the same call again; if it stays so, run it by hand and see what it waits for",
+                )
+        return ears
+
 
 class _Ears:
-    """Both streams of a child, taken as it says them."""
+    """Both streams of a child, taken as it says them, and its end."""
 
     def __init__(self, child: subprocess.Popen[bytes], program: str, most: int) -> None:
         self.out, self.err = bytearray(), bytearray()
         self._child, self._program, self._most = child, program, most
         self._open = selectors.DefaultSelector()
+        self._end = os.pidfd_open(child.pid)
 
     def __enter__(self) -> Self:
         pipes = filter(None, (self._child.stdout, self._child.stderr))
         for pipe, said in zip(pipes, (self.out, self.err), strict=True):
             os.set_blocking(pipe.fileno(), False)
             self._open.register(pipe, selectors.EVENT_READ, said)
+        self._open.register(self._end, selectors.EVENT_READ)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
+        os.close(self._end)
 
     def heard_out(self, until: float) -> bool:
         """True once the child has ended and all it said is taken, False if that is not so in time.
 
         It is left a zombie: as long as it is, nobody else can have its number.
         """
-        while not self._ended():
+        while self._end in self._open.get_map():
             left = until - time.monotonic()
             if left <= 0:
                 return False
-            pause = _STILL_OPEN if self._open.get_map() else _CLOSED
-            self._take(min(left, pause))
+            self._take(left)
         while self._take(0):
             pass
         return True
 
-    def _ended(self) -> bool:
-        found = os.waitid(os.P_PID, self._child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        return found is not None
-
-    def _take(self, pause: float) -> bool:
-        """Take what is there now; False if that was nothing."""
-        ready = self._open.select(pause)
+    def _take(self, seconds: float) -> bool:
+        """Take what comes within the time; False if that was nothing."""
+        ready = self._open.select(seconds)
         for key, _ in ready:
-            piece = os.read(key.fd, _CHUNK)
-            said: bytearray = key.data
-            said += piece
+            piece = b"" if key.fd == self._end else os.read(key.fd, _CHUNK)
             if not piece:
                 self._open.unregister(key.fileobj)
+                continue
+            said: bytearray = key.data
+            said += piece
             if len(said) > self._most:
                 raise Unreadable(
                     f"`{self._program}` said more than {self._most} bytes and was ended",
