@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from handrail.documents.statefile import Passage
 from handrail.engine.facts import Value
 from handrail.engine.model import Authority, Run, Who
 from handrail.telemetry.entries import Entry
@@ -47,7 +48,8 @@ class Stored:
     """A run as a store holds it. Revision 0: it is not there yet; each accepted turn adds one.
 
     `tokens` gives the hash of the token of each open step, by its number; a store whose tokens are good for
-    a revision keeps none. `active` is when the run was last called, or its current step read.
+    a revision keeps none. `active` is when the run was last called, or its current step read. `adopted` says
+    that the run was taken as a person or a clone left it, and is entered with the next turn.
     """
 
     run: Run
@@ -58,6 +60,7 @@ class Stored:
     active: datetime | None = None
     tokens: Mapping[int, str] = field(default_factory=dict)
     trouble: Trouble | None = None
+    adopted: str = ""
 
 
 class StepStatus(StrEnum):
@@ -134,7 +137,10 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One accepted turn, ready to be saved at one commit point, if `before` is still the revision there."""
+    """One accepted turn, ready to be saved at one commit point, if `before` is still the revision there.
+
+    `passages` is what a state file tells of it.
+    """
 
     before: Stored
     run: Run
@@ -146,6 +152,7 @@ class Turn:
     artifacts: tuple[Artifact, ...] = ()
     entries: tuple[Entry, ...] = ()
     finals: tuple[Final, ...] = ()
+    passages: tuple[Passage, ...] = ()
     describes: str | None = None
     definition: Definition | None = None
 
