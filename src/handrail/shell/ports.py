@@ -28,7 +28,7 @@ class Runs(Protocol):
         ...
 
     def commit(self, turn: Turn) -> bool:
-        """Save the whole turn at one point; False, and nothing saved, if `before` is no longer the revision."""
+        """Save the whole turn at one point; False, nothing saved, if `before` is no longer the revision."""
         ...
 
     def spent(self, run: str, revision: int) -> Spent | None:
@@ -75,8 +75,8 @@ class Workspace(Protocol):
 
     No path component is a link, no path leaves the folder, and only regular files with one link are read or
     replaced: anything else raises `UnsafePath`. Folders are made 0700, files 0600. Raises `Missing` where a
-    folder or a file must be there and is not, `Unreadable`, `DiskFull`, `NotWritable` and, from the moment the
-    disk has not confirmed a write, `SyncFailed` for every further change.
+    folder or a file must be there and is not, `Unreadable`, `DiskFull`, `NotWritable` and, from the moment
+    the disk has not confirmed a write, `SyncFailed` for every further change.
     """
 
     def read(self, path: str) -> bytes | None:
@@ -199,5 +199,9 @@ class Runner(Protocol):
     """Runs other programs: never through a shell, always with a limit."""
 
     def run(self, words: tuple[str, ...], folder: str, seconds: float, stdin: str = "") -> Finished:
-        """Run a program in a folder, with the file `stdin` as its input; raises `Busy` when time is up."""
+        """Run a program in a folder, with the file `stdin` as its input; nothing of it is left running.
+
+        Raises `Busy` when time is up, `Missing` if the program, the folder or the input is not there, and
+        `Unreadable` if it cannot be started or says more than is taken.
+        """
         ...

@@ -124,10 +124,10 @@ class Disk:
                     self._made(folder, above, parts[-1])
                 return
             for count, part in enumerate(self._parts):
-                path = "/".join(self._parts[: count + 1])
+                path = self._root.joinpath(*self._parts[:count])
                 with self._opened(self._parts[:count]) as above:
-                    self._made(path, above, part)
-                    self._confirm(f"above {path}", above)
+                    self._made(f"{path / part}", above, part)
+                    self._confirm(f"{path}", above)
 
     def sync(self, folder: str) -> None:
         """Have the disk confirm the names in a folder."""
@@ -303,7 +303,8 @@ class Disk:
             raise fault from error
 
     def _shown(self, path: str) -> str:
-        return "/".join((str(self._root), *self._parts, *filter(None, [path])))
+        """The whole path, as a person looks for it."""
+        return f"{self._root.joinpath(*self._parts, path)}"
 
 
 @contextmanager
