@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator
+import re
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
@@ -11,6 +11,9 @@ LARGEST: Final = 1024 * 1024
 
 DEEPEST: Final = 32
 """How deeply the lists and objects of a document may nest, itself included."""
+
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,9 @@ def _parsed(text: str) -> object:
         raise _Found("nested") from deep
     except ValueError as wrong:
         raise _Found("not_json", "a number has too many digits") from wrong
-    _check(document, 1)
+    _check_depth(document, 1)
+    if "\\u" in text:
+        _check_texts(document)
     return document
 
 
@@ -108,22 +113,21 @@ def _constant(text: str) -> NoReturn:
     raise _Found("not_finite", text)
 
 
-def _check(value: object, depth: int) -> None:
+def _check_depth(value: object, depth: int) -> None:
+    if isinstance(value, (list, dict)):
+        if depth > DEEPEST:
+            raise _Found("nested")
+        for part in value.values() if isinstance(value, dict) else value:
+            _check_depth(part, depth + 1)
+
+
+def _check_texts(value: object) -> None:
+    """Look for what only an escape can bring into a text."""
     if isinstance(value, str):
         if "\0" in value:
             raise _Found("nul")
-        if any("\ud800" <= character <= "\udfff" for character in value):
+        if _HALF.search(value):
             raise _Found("surrogate")
     elif isinstance(value, (list, dict)):
-        if depth > DEEPEST:
-            raise _Found("nested")
-        for part in _parts(value):
-            _check(part, depth + 1)
-
-
-def _parts(value: list[object] | dict[str, object]) -> Iterator[object]:
-    if isinstance(value, dict):
-        yield from value
-        yield from value.values()
-    else:
-        yield from value
+        for part in (*value, *value.values()) if isinstance(value, dict) else value:
+            _check_texts(part)

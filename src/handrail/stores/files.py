@@ -84,7 +84,8 @@ class FileRuns:
                 raise Unreadable(stored.trouble.message, stored.trouble.repair)
             if not self._stands(stored, turn.before) or moved(self._workspace, turn.finals):
                 return False
-            self._save(saving(settled, stored, self._change(settled, stored, turn), self._shape))
+            saved = saving(settled, stored, self._change(settled, stored, turn), self._shape)
+            self._save(settled, saved)
         return True
 
     def spent(self, run: str, revision: int) -> Spent | None:
@@ -150,7 +151,7 @@ class FileRuns:
             change = self._restored(stored, at, restore) if restore else self._put(settled, stored, at, adopt)
             saved = saving(settled, stored, change, self._shape)
             self._set_aside(settled)
-            self._save(saved)
+            self._save(settled, saved)
             return stored_of(self._settled(), self._idle)
 
     # what a turn and a repair make of the run
@@ -222,10 +223,10 @@ class FileRuns:
         recover(self._workspace, settled, self._shape)
         return settled
 
-    def _save(self, saved: Saving) -> None:
+    def _save(self, settled: Settled, saved: Saving) -> None:
         intent = intend(self._workspace, saved)
         try:
-            carry_out(self._workspace, self._shape.name, intent, again=False)
+            carry_out(self._workspace, self._shape.name, intent, settled.sight.head, again=False)
         except (DiskFull, NotWritable) as fault:
             raise type(fault)(
                 f"the turn is saved, but not all of it could be done yet: {fault.message}",

@@ -35,8 +35,11 @@ def intend(workspace: Workspace, saving: Saving) -> Intent:
     return intent
 
 
-def carry_out(workspace: Workspace, state: str, intent: Intent, *, again: bool) -> None:
-    """Do what is intended; `state` names the state file. `again`: some of it may be done already."""
+def carry_out(workspace: Workspace, state: str, intent: Intent, old: object, *, again: bool) -> None:
+    """Do what is intended; `state` names the state file, `old` is the head that is there, if it is one.
+
+    `again`: some of it may be done already.
+    """
     copies = f"{COPIES}{intent.head.revision}-"
     apply(workspace, intent.finals, intent.folders, copies)
     document, found = intent.document.encode(), workspace.read(state)
@@ -48,7 +51,7 @@ def carry_out(workspace: Workspace, state: str, intent: Intent, *, again: bool) 
     sealed = intent.line.encode()
     add = history.ensure if again else history.append
     add(workspace, sealed)
-    place(workspace, HEAD, seal(intent.head))
+    place(workspace, HEAD, seal(intent.head.remembering(old)))
     finish(workspace)
 
 

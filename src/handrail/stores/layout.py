@@ -1,7 +1,7 @@
 """What lies in `.handrail` beside a state file, and how a file there is put in its place."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -43,6 +43,11 @@ class Head:
     spent: Mapping[int, Spent] = field(default_factory=dict)
     format: int = FORMAT
 
+    def remembering(self, old: object) -> "Head":
+        """This head, with what the one before it remembers too; `old` may be no head."""
+        known = {**old.spent, **self.spent} if isinstance(old, Head) else self.spent
+        return replace(self, spent={number: known[number] for number in sorted(known)[-REMEMBERED:]})
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -66,7 +71,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A turn that is decided and not yet done everywhere: all it takes to do it, but for staged bytes."""
+    """A turn that is decided and not yet done everywhere: all it takes to do it, but for staged bytes.
+
+    Its head remembers this turn only; what was remembered before is in the head that is still there.
+    """
 
     head: Head
     line: str

@@ -105,7 +105,7 @@ def _perform(workspace: Workspace, taken: Row, sight: Sight, shape: StateShape) 
             place(workspace, MARK, seal(Mark(About.STATE, _trouble(taken, sight, shape.name))))
             quarantine(workspace, shape.name)
         case Action.REDO, Intent() as intent:
-            carry_out(workspace, shape.name, intent, again=True)
+            carry_out(workspace, shape.name, intent, sight.head, again=True)
         case Action.FINISH, Intent() as intent:
             history.ensure(workspace, intent.line.encode())
             finish(workspace)

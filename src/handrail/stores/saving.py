@@ -12,7 +12,7 @@ from handrail.shell.faults import Unreadable, UnsafePath
 from handrail.shell.ports import StateShape
 from handrail.shell.records import Final, Origin, Spent, Stored
 from handrail.stores.intent import Saving
-from handrail.stores.layout import HOME, REMEMBERED, Head, Line
+from handrail.stores.layout import HOME, Head, Line
 from handrail.stores.mend import Settled
 from handrail.stores.sealed import seal, sum_of
 from handrail.telemetry.entries import Entry
@@ -62,9 +62,8 @@ def saving(settled: Settled, stored: Stored, change: Change, shape: StateShape) 
             f"make `{shape.name}` smaller or simpler, or do without what this call brings",
         )
     sha, base, revision = str(digest(change.document)), settled.sight.base, stored.revision + 1
-    known = (
-        old.history if isinstance(old, Standing) and base and base.sha == digest(settled.sight.data) else ()
-    )
+    unchanged = base is not None and base.sha == digest(settled.sight.data)
+    known = old.history if isinstance(old, Standing) and unchanged else ()
     kept = len(known) if new.history[: len(known)] == known else 0
     chain = base.chain if base else ""
     line = seal(
@@ -78,14 +77,6 @@ def saving(settled: Settled, stored: Stored, change: Change, shape: StateShape) 
         stored.started or change.at,
         change.at,
         sum_of(line),
-        _remembered(settled, stored.revision, change.spent),
+        {} if change.spent is None else {stored.revision: change.spent},
     )
     return Saving(head, line, change.document, digest(settled.sight.data), change.finals)
-
-
-def _remembered(settled: Settled, revision: int, spent: Spent | None) -> dict[int, Spent]:
-    head = settled.sight.head
-    known = dict(head.spent) if isinstance(head, Head) else {}
-    if spent is not None:
-        known[revision] = spent
-    return {number: known[number] for number in sorted(known)[-REMEMBERED:]}

@@ -140,7 +140,5 @@ def _standing(sight: Sight, states: Collection[str]) -> StateFound:
 
 def redone(sight: Sight, intent: Intent, shape: StateShape) -> Sight:
     """The sight once an intent is carried out."""
-    data = intent.document.encode()
-    return replace(
-        sight, head=intent.head, intent=None, data=data, standing=shape.read(data), mark=None, staged=True
-    )
+    data, head = intent.document.encode(), intent.head.remembering(sight.head)
+    return replace(sight, head=head, intent=None, data=data, standing=shape.read(data), mark=None)
