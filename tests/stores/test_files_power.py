@@ -2,7 +2,7 @@
 
 import pytest
 
-from stores.folders import A2, AFTER, BEFORE, begin, folder_runs, judged, take
+from stores.folders import A2, AFTER, BEFORE, STATE_BEFORE, begin, folder_runs, judged, loaded, take
 from stores.simulated import PowerLoss, Simulated
 
 JOURNAL = ".handrail/history.jsonl"
@@ -101,6 +101,31 @@ def test_a_second_power_loss_during_the_recovery_changes_nothing_of_that(
     with capsys.disabled():
         print(f" [{images} images after a second one]", end="")  # noqa: T201 - the count
     assert images > 100
+    assert wrong == []
+
+
+def test_the_first_turn_of_a_folder_survives_a_power_loss_whole_or_not_at_all(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    wrong, images, at, acknowledged = [], 0, 0, False
+    while not acknowledged:
+        at += 1
+        workspace = Simulated(Switch(at))
+        try:
+            acknowledged = take(folder_runs(workspace), "EXECUTED")
+        except PowerLoss:
+            acknowledged = False
+        for image in workspace.images():
+            images += 1
+            runs = folder_runs(image)
+            with runs.held("", 0):
+                found = (loaded(runs).revision, loaded(runs).trouble, image.tree().get("state.json"))
+            if found not in [(1, None, STATE_BEFORE)] + [(0, None, None)] * (not acknowledged):
+                wrong.append(f"power lost before change {at}: {found}")
+
+    with capsys.disabled():
+        print(f" [{at - 1} changes, {images} images of a first turn]", end="")  # noqa: T201 - the count
+    assert images > 50
     assert wrong == []
 
 
