@@ -1,11 +1,13 @@
 """What the shell asks of the world: each port is a promise that its stores keep and its tests can break."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from handrail.documents.statefile import Passage, Standing
+from handrail.documents.strict import Flaw
 from handrail.shell.records import Change, Definition, Spent, Stored, Turn, Written
 from handrail.telemetry.entries import Entry
 
@@ -121,6 +123,34 @@ class Workspace(Protocol):
 
     def lock(self, path: str, seconds: float) -> AbstractContextManager[None]:
         """Hold a lock that vanishes with the process; raises `Busy` when it is not had within the time."""
+        ...
+
+
+class StateShape(Protocol):
+    """How a run is told in a file that people and other programs read too."""
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        ...
+
+    def read(self, data: bytes) -> Standing | Flaw:
+        """What the file says, or why it says nothing."""
+        ...
+
+    def write(
+        self,
+        old: Standing | None,
+        state: str,
+        variables: Mapping[str, object],
+        at: datetime,
+        passages: Sequence[Passage],
+    ) -> bytes:
+        """The file once the run has gone these ways to this state; what is not ours in `old` is kept."""
+        ...
+
+    def whole(self, body: Mapping[str, object], history: Sequence[Mapping[str, object]]) -> bytes:
+        """The file of the body and the history that were read."""
         ...
 
 

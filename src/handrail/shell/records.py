@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from handrail.documents.statefile import Passage
 from handrail.engine.facts import Value
 from handrail.engine.model import Authority, Run, Who
 from handrail.telemetry.entries import Entry
@@ -48,7 +49,8 @@ class Stored:
 
     `tokens` gives the hash of the token of each open step, by its number; a store whose tokens are good for
     a revision keeps none. `opened` is when each was opened, where that is known. `active` is when the run was
-    last called, or its current step read.
+    last called, or its current step read. `adopted` says that the run was taken as a person or a clone left
+    it, and is entered with the next turn.
     """
 
     run: Run
@@ -60,6 +62,7 @@ class Stored:
     tokens: Mapping[int, str] = field(default_factory=dict)
     opened: Mapping[int, datetime] = field(default_factory=dict)
     trouble: Trouble | None = None
+    adopted: str = ""
 
 
 class StepStatus(StrEnum):
@@ -139,7 +142,7 @@ class Turn:
     """One accepted turn, ready to be saved at one commit point, if `before` is still the revision there.
 
     `tokens` are the hashes of the tokens of the steps that are open after it; `marks` go into the metadata of
-    the run.
+    the run; `passages` is what a state file tells of it.
     """
 
     before: Stored
@@ -152,6 +155,7 @@ class Turn:
     artifacts: tuple[Artifact, ...] = ()
     entries: tuple[Entry, ...] = ()
     finals: tuple[Final, ...] = ()
+    passages: tuple[Passage, ...] = ()
     describes: str | None = None
     definition: Definition | None = None
     marks: Mapping[str, Value] = field(default_factory=dict)

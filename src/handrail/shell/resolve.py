@@ -1,6 +1,5 @@
 """Resolve: effects become final values, by reading only. What a file will be, not what is done to it."""
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import assert_never
 from handrail.engine.facts import Value
 from handrail.engine.known import claimed, known
 from handrail.engine.model import Archive, Describe, Effect, Event, Run, Step, Workflow, Write
+from handrail.shell.apply import digest
 from handrail.shell.facts import Gathered, Sight
 from handrail.shell.records import Final
 from handrail.workflows.render import render
@@ -77,11 +77,6 @@ def resolve(
         _decide(paper, effect, values.within(scope))
     finals = [Final(path, digest(sight.read(path)), after) for path, after in paper.files.items()]
     return Resolved(tuple(f for f in finals if f.before != digest(f.after)), paper.describes)
-
-
-def digest(data: bytes | None) -> str | None:
-    """The hash of what a file holds, or None where there is none."""
-    return None if data is None else hashlib.sha256(data).hexdigest()
 
 
 def said(workflow: Workflow, name: str, values: Values, at: datetime) -> Mapping[str, str]:

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from handrail.documents.statefile import Passage
 from handrail.engine.decide import decide
 from handrail.engine.facts import Value
 from handrail.engine.lifecycle import START
@@ -223,6 +224,7 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
         artifacts=told.artifacts,
         entries=(*told.entries, *call.entries),
         finals=resolved.finals,
+        passages=_passages(decision, call.event),
         describes=resolved.describes,
         definition=call.new.definition if call.new else None,
         marks=_marks(taken, call),
@@ -250,6 +252,13 @@ def _resolved(taken: _Taken, event: Event, at: datetime) -> tuple[Resolved, tupl
     resolved = resolve(workflow, scoped, taken.sight, values, at)
     texts = tuple(said(workflow, name, values, at) for name in decision.says)
     return resolved, texts
+
+
+def _passages(decision: Accepted | Waiting, event: Event) -> tuple[Passage, ...]:
+    """The way of the turn from where it began to where it ended; routers in between are not told."""
+    if isinstance(decision, Waiting) or not decision.moves:
+        return ()
+    return (Passage(decision.moves[0].source, decision.moves[-1].target, event.trigger, event.note),)
 
 
 def _marks(taken: _Taken, call: Call) -> Mapping[str, Value]:

@@ -1,0 +1,146 @@
+"""What lies in `.handrail` beside a state file, and how a file there is put in its place."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from handrail.engine.model import Run
+from handrail.shell.apply import Planned, above, name_of, numbered
+from handrail.shell.ports import Workspace
+from handrail.shell.records import Origin, Spent, Trouble
+from handrail.stores.sealed import FORMAT
+from handrail.telemetry.entries import Entry
+
+HOME: Final = ".handrail"
+LOCK: Final = f"{HOME}/lock"
+INTENT: Final = f"{HOME}/intent.json"
+HEAD: Final = f"{HOME}/head.json"
+HISTORY: Final = f"{HOME}/history.jsonl"
+MARK: Final = f"{HOME}/trouble.json"
+STAGE: Final = f"{HOME}/stage"
+QUARANTINE: Final = f"{HOME}/quarantine"
+IGNORED: Final = f"{HOME}/.gitignore"
+COPIES: Final = f"{HOME}/conflict-"
+
+_UNFINISHED: Final = ".tmp"
+REMEMBERED: Final = 64
+"""How many turns are remembered with their replies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The run as the last turn left it; `sha` is the hash of its state file, `chain` that of its line."""
+
+    revision: int
+    sha: str
+    run: Run
+    origin: Origin
+    started: datetime
+    updated: datetime
+    chain: str
+    spent: Mapping[int, Spent] = field(default_factory=dict)
+    format: int = FORMAT
+
+    def remembering(self, old: object) -> "Head":
+        """This head, with what the one before it remembers too; `old` may be no head."""
+        known = {**old.spent, **self.spent} if isinstance(old, Head) else self.spent
+        return replace(self, spent={number: known[number] for number in sorted(known)[-REMEMBERED:]})
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the history: a turn, or with `seq` 0 what belongs to none.
+
+    Its state file had `body`, and for its history the first `kept` of the turn before and what was `added`.
+    `prev` is the checksum of the line of the turn before.
+    """
+
+    seq: int
+    time: datetime
+    entries: tuple[Entry, ...]
+    prev: str
+    run: Run | None = None
+    sha: str = ""
+    body: Mapping[str, object] = field(default_factory=dict)
+    kept: int = 0
+    added: tuple[Mapping[str, object], ...] = ()
+    format: int = FORMAT
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A turn that is decided and not yet done everywhere: all it takes to do it, but for staged bytes.
+
+    Its head remembers this turn only; what was remembered before is in the head that is still there.
+    """
+
+    head: Head
+    line: str
+    document: str
+    before: str | None
+    folders: tuple[str, ...] = ()
+    finals: tuple[Planned, ...] = ()
+    format: int = FORMAT
+
+
+class About(StrEnum):
+    """What was damaged: a good state file ends the one trouble, only a repair the other."""
+
+    STATE = "state"
+    INTENT = "intent"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A trouble that is remembered until it is mended: what caused it lies in quarantine."""
+
+    about: About
+    trouble: Trouble
+    format: int = FORMAT
+
+
+def place(workspace: Workspace, path: str, data: bytes) -> None:
+    """Replace a file at once, confirmed by the disk: it has the old bytes or the new, never others."""
+    unfinished = f"{HOME}/{name_of(path)}{_UNFINISHED}"
+    workspace.write(unfinished, data, like=path)
+    workspace.rename(unfinished, path)
+    workspace.sync(above(path))
+
+
+def quarantine(workspace: Workspace, path: str) -> None:
+    """Move a file, if it is there, to where nothing is ever overwritten."""
+    if name_of(path) not in workspace.names(above(path)):
+        return
+    workspace.mkdir(QUARANTINE)
+    workspace.sync(HOME)
+    workspace.rename(path, free(workspace, path))
+    workspace.sync(QUARANTINE)
+    workspace.sync(above(path))
+
+
+def free(workspace: Workspace, path: str) -> str:
+    """The first free name in quarantine for a file of this path."""
+    taken = workspace.names(QUARANTINE)
+    return next(name for name in numbered(f"{QUARANTINE}/{name_of(path)}") if name_of(name) not in taken)
+
+
+def prepare(workspace: Workspace) -> None:
+    """Make the folder, if it is not whole, confirmed by the disk; its last part is that git ignores it."""
+    if not {name_of(STAGE), name_of(IGNORED)} <= set(workspace.names(HOME)):
+        workspace.mkdir("")
+        workspace.mkdir(HOME)
+        workspace.sync("")
+        workspace.mkdir(STAGE)
+        workspace.write(IGNORED, b"*\n")
+        workspace.sync(HOME)
+
+
+def sweep(workspace: Workspace) -> None:
+    """Remove what a turn that never happened left behind."""
+    for name in workspace.names(HOME):
+        if name.endswith(_UNFINISHED):
+            workspace.unlink(f"{HOME}/{name}")
+    for name in workspace.names(STAGE):
+        workspace.unlink(f"{STAGE}/{name}")

@@ -1,0 +1,82 @@
+"""From a turn to what the folder will hold: head, line of the history and state file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from handrail.documents.statefile import Passage, Standing
+from handrail.documents.strict import Flaw
+from handrail.engine.model import Run
+from handrail.shell.apply import digest
+from handrail.shell.faults import Unreadable, UnsafePath
+from handrail.shell.ports import StateShape
+from handrail.shell.records import Final, Origin, Spent, Stored
+from handrail.stores.intent import Saving
+from handrail.stores.layout import HOME, Head, Line
+from handrail.stores.mend import Settled
+from handrail.stores.sealed import seal, sum_of
+from handrail.telemetry.entries import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What becomes of a run, as a turn or a repair has it."""
+
+    run: Run
+    origin: Origin
+    at: datetime
+    document: bytes
+    entries: tuple[Entry, ...]
+    spent: Spent | None = None
+    finals: tuple[Final, ...] = ()
+
+
+def check(finals: Sequence[Final], state: str) -> None:
+    """Raise `UnsafePath` for final values of files that are the store's own, or of one file twice."""
+    paths = [final.path for final in finals]
+    for path in paths:
+        if path == state or path.partition("/")[0] == HOME or paths.count(path) > 1:
+            raise UnsafePath(
+                f"`{path}` cannot be written by a turn: it is the store's own, or written twice",
+                "name another file in the workflow",
+            )
+
+
+def standing_state(run: Run, passages: Sequence[Passage], old: Standing | None) -> str:
+    """The state that the state file names: that of the open step, or the one in which the run ended."""
+    if run.open:
+        return run.open[0].state
+    if passages:
+        return passages[-1].target
+    if old is None:
+        raise ValueError("a turn that opens no step and goes no way leaves nothing to write down")
+    return old.state
+
+
+def saving(settled: Settled, stored: Stored, change: Change, shape: StateShape) -> Saving:
+    """What is saved. Raises `Unreadable` if the state file could not be read again."""
+    old, new = settled.sight.standing, shape.read(change.document)
+    if isinstance(new, Flaw):
+        raise Unreadable(
+            f"`{shape.name}` could not be read again with what this turn writes into it: {new.sentence}",
+            f"make `{shape.name}` smaller or simpler, or do without what this call brings",
+        )
+    sha, base, revision = str(digest(change.document)), settled.sight.base, stored.revision + 1
+    unchanged = base is not None and base.sha == digest(settled.sight.data)
+    known = old.history if isinstance(old, Standing) and unchanged else ()
+    kept = len(known) if new.history[: len(known)] == known else 0
+    chain = base.chain if base else ""
+    line = seal(
+        Line(revision, change.at, change.entries, chain, change.run, sha, new.body, kept, new.history[kept:])
+    )
+    head = Head(
+        revision,
+        sha,
+        change.run,
+        change.origin,
+        stored.started or change.at,
+        change.at,
+        sum_of(line),
+        {} if change.spent is None else {stored.revision: change.spent},
+    )
+    return Saving(head, line, change.document, digest(settled.sight.data), change.finals)

@@ -1,0 +1,165 @@
+"""What tests of runs in files share: a small workflow's states, a folder under way, and a turn like A2."""
+
+import hashlib
+import json
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final
+
+from handrail.documents.statefile import Passage, StateFile
+from handrail.engine.model import Authority, Lifecycle, Run, Step
+from handrail.shell.ports import Workspace
+from handrail.shell.records import Final as FinalValue
+from handrail.shell.records import Origin, Spent, Stored, Turn
+from handrail.stores.files import FileRuns
+from handrail.telemetry.entries import Entry, EntryKind
+
+AT: Final = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
+RUN: Final = "6f1c2a30-9d5e-4a51-8f0e-2b8a5d3c7e10"
+IDLE: Final = Run(RUN, "spells", "digest", vars={"back": None})
+ORIGIN: Final = Origin("spells", Authority.FILES, project="/project", goal="a goal")
+STATES: Final = frozenset({"EDITING", "DRAFTING", "EXECUTED", "OVER"})
+
+PLAN, PLANNED = b"- [ ] it works\n", b"- [x] it works\n"
+TASK, NEXT_TASK, RESULTS = b"---\ntask_name: a\n---\nold", b"---\ntask_name: \n---\n", b"it works"
+ARCHIVE = "tasks/task-a-2026-03-01-1230"
+
+
+def folder_runs(
+    workspace: Workspace, *, seconds: float = 5.0, signs: Collection[str] | None = None
+) -> FileRuns:
+    """The store of a folder."""
+    return FileRuns(workspace, StateFile(), IDLE, ORIGIN, STATES, ends={"OVER"}, signs=signs, seconds=seconds)
+
+
+def loaded(runs: FileRuns) -> Stored:
+    """The run of the folder."""
+    stored = runs.load("")
+    assert stored is not None
+    return stored
+
+
+def moved_to(run: Run, state: str) -> Run:
+    """The run in a new step."""
+    number = run.steps + 1
+    return replace(run, lifecycle=Lifecycle.RUNNING, open=(Step(number, state, 1),), steps=number)
+
+
+def turn_to(stored: Stored, state: str, finals: tuple[FinalValue, ...] = (), note: str = "") -> Turn:
+    """A turn that leads to a state. Its token and its reply name the revision that it leaves."""
+    source = stored.run.open[0].state if stored.run.open else "nowhere"
+    return Turn(
+        stored,
+        moved_to(stored.run, state),
+        AT,
+        Spent(f"token {stored.revision}", "request", f"reply {stored.revision} to {state}".encode()),
+        entries=(Entry(EntryKind.STEP_STARTED, step=state),),
+        finals=finals,
+        passages=(Passage(source, state, "Go", note),),
+    )
+
+
+def take(runs: FileRuns, state: str, finals: tuple[FinalValue, ...] = (), note: str = "") -> bool:
+    """Take a turn that leads to a state."""
+    with runs.held("", 0):
+        return runs.commit(turn_to(loaded(runs), state, finals, note))
+
+
+def final(path: str, before: bytes | None, after: bytes | None) -> FinalValue:
+    """A final value, from the bytes that were seen."""
+    return FinalValue(path, None if before is None else hashlib.sha256(before).hexdigest(), after)
+
+
+A2: Final = (
+    final("plan.md", PLAN, PLANNED),
+    final("task.md", TASK, NEXT_TASK),
+    final("task-results.md", RESULTS, None),
+    final(f"{ARCHIVE}/task.md", None, TASK),
+    final(f"{ARCHIVE}/task-results.md", None, RESULTS),
+)
+"""Archive two files into a new folder, rewrite the plan, begin a new task file."""
+
+FILES_BEFORE: Final = {"plan.md": PLAN, "task.md": TASK, "task-results.md": RESULTS}
+FILES_AFTER: Final = {
+    "plan.md": PLANNED,
+    "task.md": NEXT_TASK,
+    f"{ARCHIVE}/task.md": TASK,
+    f"{ARCHIVE}/task-results.md": RESULTS,
+}
+
+STATE_BEFORE: Final = b"""{
+  "current_state": "EXECUTED",
+  "context": {},
+  "history": [
+    {
+      "timestamp": "2026-03-01T12:30:00Z",
+      "transition": "nowhere \xe2\x86\x92 EXECUTED",
+      "trigger": "Go"
+    }
+  ]
+}
+"""
+STATE_AFTER: Final = b"""{
+  "current_state": "DRAFTING",
+  "context": {},
+  "history": [
+    {
+      "timestamp": "2026-03-01T12:30:00Z",
+      "transition": "nowhere \xe2\x86\x92 EXECUTED",
+      "trigger": "Go"
+    },
+    {
+      "timestamp": "2026-03-01T12:30:00Z",
+      "transition": "EXECUTED \xe2\x86\x92 DRAFTING",
+      "trigger": "Go"
+    }
+  ]
+}
+"""
+BEFORE: Final = {**FILES_BEFORE, "state.json": STATE_BEFORE}
+AFTER: Final = {**FILES_AFTER, "state.json": STATE_AFTER}
+
+
+def begin(workspace: Workspace) -> FileRuns:
+    """A folder at revision 1, in which the turn `A2` can be taken."""
+    runs = folder_runs(workspace)
+    for path, data in FILES_BEFORE.items():
+        workspace.mkdir("")
+        workspace.write(path, data)
+    workspace.sync("")
+    assert take(runs, "EXECUTED")
+    return runs
+
+
+def judged(runs: FileRuns, tree: dict[str, bytes], journal: bytes) -> str:
+    """`before` or `after` if all that is there says the same of the turn A2; else what is wrong."""
+    stored = loaded(runs)
+    state = stored.run.open[0].state
+    spent = runs.spent(RUN, 1)
+    reply = spent.reply if spent else b""
+    chain = chained(journal)
+    if stored.trouble or stored.adopted:
+        return f"trouble: {stored.trouble} {stored.adopted}"
+    if (tree, stored.revision, state, reply, chain) == (BEFORE, 1, "EXECUTED", b"", [1]):
+        return "before"
+    if (tree, stored.revision, state, reply, chain) == (AFTER, 2, "DRAFTING", b"reply 1 to DRAFTING", [1, 2]):
+        return "after"
+    return f"a third state: {sorted(tree)} {stored.revision} {state} {reply!r} {chain}"
+
+
+def chained(journal: bytes) -> list[int]:
+    """The turns of the history, each under its checksum and hanging on the one before it."""
+    last, turns = "", []
+    for raw in journal.split(b"\n"):
+        try:
+            sealed = json.loads(raw)
+        except ValueError:
+            continue  # torn by a crash
+        body = raw[len(b'{"sum":"","body":') + 64 : -1]
+        assert hashlib.sha256(body).hexdigest() == sealed["sum"]
+        assert sealed["body"]["prev"] == last
+        if sealed["body"]["seq"]:
+            last = sealed["sum"]
+            turns.append(sealed["body"]["seq"])
+    return turns

@@ -1,0 +1,264 @@
+"""People edit: the state file is taken as they leave it, and no byte they wrote is ever lost."""
+
+import json
+
+import pytest
+
+from handrail.engine.model import Lifecycle
+from handrail.shell.faults import UnsafePath
+from stores.folders import (
+    A2,
+    AFTER,
+    FILES_BEFORE,
+    IDLE,
+    PLAN,
+    PLANNED,
+    RUN,
+    STATE_BEFORE,
+    begin,
+    final,
+    folder_runs,
+    loaded,
+    take,
+    turn_to,
+)
+from stores.simulated import PowerLoss, Simulated
+
+BY_HAND = (
+    b'{"owner": "me", "current_state": "DRAFTING", "context": {"back": "EDITING", "x": null}, "y": [1.5]}'
+)
+
+
+def started() -> Simulated:
+    workspace = Simulated()
+    begin(workspace)
+    return workspace
+
+
+def test_a_new_folder_has_a_run_that_is_not_there_yet() -> None:
+    workspace = Simulated()
+
+    stored = loaded(folder_runs(workspace))
+
+    assert (stored.run, stored.revision, stored.trouble, stored.adopted) == (IDLE, 0, None, "")
+    assert workspace.names("") == ()
+
+
+def test_a_state_file_that_comes_with_a_clone_is_taken_as_it_stands_and_said() -> None:
+    workspace = Simulated()
+    workspace.put("state.json", BY_HAND)
+    runs = folder_runs(workspace)
+
+    stored = loaded(runs)
+
+    assert (stored.run.id, stored.revision, stored.run.lifecycle) == (RUN, 0, Lifecycle.RUNNING)
+    assert [(step.number, step.state, step.attempt) for step in stored.run.open] == [(1, "DRAFTING", 1)]
+    assert stored.run.vars == {"back": "EDITING", "x": None}
+    assert "without a history" in stored.adopted
+    assert take(runs, "EXECUTED")
+    assert json.loads(workspace.tree()["state.json"]) == {
+        "owner": "me",
+        "current_state": "EXECUTED",
+        "context": {"back": "EDITING", "x": None},
+        "y": [1.5],
+        "history": [
+            {
+                "timestamp": "2026-03-01T12:30:00Z",
+                "transition": "DRAFTING → EXECUTED",
+                "trigger": "Go",
+            }
+        ],
+    }
+    assert [(str(w.entry.kind), w.entry.step, w.revision) for w in runs.entries(RUN)] == [
+        ("state_adopted", "DRAFTING", 1),
+        ("step_started", "EXECUTED", 1),
+    ]
+
+
+def test_an_edited_state_file_is_taken_and_opens_a_step_of_its_own() -> None:
+    workspace = started()
+    workspace.put("state.json", BY_HAND)
+    runs = folder_runs(workspace)
+
+    stored = loaded(runs)
+
+    assert [(step.number, step.state) for step in stored.run.open] == [(2, "DRAFTING")]
+    assert (stored.revision, stored.run.vars["back"]) == (1, "EDITING")
+    assert "changed since the last turn" in stored.adopted
+    assert take(runs, "EDITING")
+    assert loaded(runs).adopted == ""
+    assert [str(written.entry.kind) for written in runs.entries(RUN)] == [
+        "step_started",
+        "state_adopted",
+        "step_started",
+    ]
+
+
+def test_an_edit_that_leaves_the_state_leaves_the_step_open() -> None:
+    workspace = started()
+    workspace.put("state.json", STATE_BEFORE.replace(b'"context": {}', b'"context": {"back": "EDITING"}'))
+
+    run = loaded(folder_runs(workspace)).run
+
+    assert [(step.number, step.state) for step in run.open] == [(1, "EXECUTED")]
+    assert run.vars == {"back": "EDITING"}
+
+
+def test_an_edit_to_a_state_in_which_a_run_is_over_ends_it_and_one_back_goes_on() -> None:
+    workspace = started()
+    workspace.put("state.json", b'{"current_state": "OVER"}')
+    runs = folder_runs(workspace)
+
+    over = loaded(runs).run
+
+    assert (over.lifecycle, over.open) == (Lifecycle.COMPLETED, ())
+    workspace.put("state.json", b'{"current_state": "EDITING"}')
+    assert loaded(runs).run.lifecycle is Lifecycle.RUNNING
+
+
+def test_an_edit_between_loading_and_saving_lets_the_turn_begin_again() -> None:
+    workspace = started()
+    runs = folder_runs(workspace)
+    with runs.held("", 0):
+        stored = loaded(runs)
+        workspace.put("state.json", BY_HAND)
+
+        assert not runs.commit(turn_to(stored, "EDITING"))
+
+    assert workspace.tree()["state.json"] == BY_HAND
+
+
+def test_a_file_edited_after_it_was_read_lets_the_turn_begin_again() -> None:
+    workspace = started()
+    runs = folder_runs(workspace)
+    with runs.held("", 0):
+        stored = loaded(runs)
+        workspace.put("plan.md", b"edited")
+
+        assert not runs.commit(turn_to(stored, "DRAFTING", A2))
+
+    assert workspace.tree() == {**FILES_BEFORE, "plan.md": b"edited", "state.json": STATE_BEFORE}
+
+
+@pytest.mark.parametrize("path", ["plan.md", "task-results.md", "state.json"])
+def test_bytes_saved_while_the_turn_is_done_are_kept_as_a_conflict_copy(path: str) -> None:
+    workspace = started()
+
+    def edit(name: str) -> None:
+        if name == "mkdir tasks":
+            workspace.put(path, b"a stranger's")
+
+    workspace.before = edit
+
+    assert take(folder_runs(workspace), "DRAFTING", A2)
+    assert workspace.tree() == AFTER
+    assert workspace.everything()[f".handrail/conflict-2-{path}"] == b"a stranger's"
+
+
+def test_conflict_copies_of_one_name_do_not_overwrite_each_other() -> None:
+    workspace = started()
+
+    def edit(name: str) -> None:
+        if name == "mkdir tasks":
+            workspace.put("plan.md", b"a stranger's")
+            workspace.put(".handrail/conflict-2-plan.md", b"an older one")
+
+    workspace.before = edit
+    assert take(folder_runs(workspace), "DRAFTING", A2)
+
+    kept = {path: data for path, data in workspace.everything().items() if "conflict" in path}
+    assert kept == {
+        ".handrail/conflict-2-plan.md": b"an older one",
+        ".handrail/conflict-2-plan.md-2": b"a stranger's",
+    }
+
+
+def test_a_crash_behind_a_conflict_copy_makes_no_second_copy() -> None:
+    workspace = started()
+
+    def edit(name: str) -> None:
+        if name == "mkdir tasks":
+            workspace.put("plan.md", b"a stranger's")
+        if name == "rename .handrail/stage/2-0 plan.md":
+            raise PowerLoss
+
+    workspace.before = edit
+    with pytest.raises(PowerLoss):
+        take(folder_runs(workspace), "DRAFTING", A2)
+    after = workspace.copy()
+    with folder_runs(after).held("", 0):
+        pass
+
+    assert [path for path in after.everything() if "conflict" in path] == [".handrail/conflict-2-plan.md"]
+    assert after.tree() == AFTER
+
+
+def test_a_folder_that_a_person_removed_meanwhile_is_made_again() -> None:
+    workspace = started()
+    workspace.put_odd("notes", -1)
+
+    def vanish(name: str) -> None:
+        if name == "open .handrail/intent.json.tmp":
+            workspace.remove("notes")
+
+    workspace.before = vanish
+
+    assert take(folder_runs(workspace), "DRAFTING", (final("notes/a.md", None, b"a"),))
+    assert workspace.tree()["notes/a.md"] == b"a"
+
+
+def test_a_folder_that_a_person_removed_with_a_file_that_was_to_go_is_let_be() -> None:
+    workspace = started()
+    workspace.put_odd("notes", -1)
+    workspace.put("notes/a.md", b"a")
+
+    def vanish(name: str) -> None:
+        if name == "open .handrail/intent.json.tmp":
+            workspace.remove("notes/a.md")
+            workspace.remove("notes")
+
+    workspace.before = vanish
+
+    assert take(folder_runs(workspace), "DRAFTING", (final("notes/a.md", b"a", None),))
+    assert workspace.names("") == (".handrail", "plan.md", "state.json", "task-results.md", "task.md")
+
+
+def test_a_deleted_state_file_is_told_and_the_run_may_begin_again() -> None:
+    workspace = started()
+    workspace.remove("state.json")
+    runs = folder_runs(workspace)
+
+    stored = loaded(runs)
+
+    assert stored.trouble is not None
+    assert stored.trouble.code == "orphaned"
+    assert (stored.revision, stored.run.open, stored.run.steps) == (1, (), 1)
+    assert stored.run.lifecycle is Lifecycle.IDLE
+    assert take(runs, "EDITING")
+    assert (loaded(runs).revision, loaded(runs).trouble) == (2, None)
+
+
+def test_only_files_that_are_signs_of_a_run_make_a_folder_without_state_an_orphan() -> None:
+    workspace = Simulated()
+    workspace.put("plan.md", PLAN)
+
+    assert loaded(folder_runs(workspace)).trouble is not None
+    assert loaded(folder_runs(workspace, signs={"task.md"})).trouble is None
+    workspace.put("task.md", PLANNED)
+    assert loaded(folder_runs(workspace, signs={"task.md"})).trouble is not None
+
+
+@pytest.mark.parametrize("path", ["state.json", ".handrail/head.json", ".handrail"])
+def test_a_turn_cannot_write_the_files_of_the_store(path: str) -> None:
+    runs = folder_runs(started())
+
+    with pytest.raises(UnsafePath, match="the store's own"):
+        runs.commit(turn_to(loaded(runs), "EDITING", (final(path, None, b""),)))
+
+
+def test_a_turn_cannot_write_one_file_twice() -> None:
+    runs = folder_runs(started())
+    twice = (final("plan.md", PLAN, b"1"), final("plan.md", PLAN, b"2"))
+
+    with pytest.raises(UnsafePath, match="written twice"):
+        runs.commit(turn_to(loaded(runs), "EDITING", twice))
