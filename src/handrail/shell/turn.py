@@ -231,7 +231,7 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
     )
     if not world.runs.commit(turn):
         return None
-    _tell(world, Change(call.run, turn.revision))
+    _tell(world, Change(decision.run.id, turn.revision))
     return reply
 
 
@@ -273,7 +273,7 @@ def _refuse(world: World, call: Call, render: Render, outcome: Outcome) -> Reply
     refused = outcome.decision
     if isinstance(refused, Refused):
         run = outcome.stored.run if outcome.stored else None
-        known = call.run if outcome.stored and outcome.stored.revision else ""
+        known = run.id if run and outcome.stored and outcome.stored.revision else ""
         entry = refusal_entry(outcome.workflow, run, call.event, refused)
         entry = replace(entry, data={**entry.data, **who(call.caller)})
         world.runs.note(known, world.clock.now(), (entry,))
