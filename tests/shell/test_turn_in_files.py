@@ -1,4 +1,4 @@
-"""A whole turn where the state lives in files: real files, the real store, and the mirror in the common one."""
+"""A whole turn where the state lives in files: real files, the real store, the mirror in the common one."""
 
 import json
 from collections.abc import Mapping

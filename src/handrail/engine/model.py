@@ -217,7 +217,10 @@ Index: TypeAlias = Mapping[tuple[str, str | None], tuple[Transition, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """The data that describes the way. `index` gives the rows of a state and trigger, in their order."""
+    """The data that describes the way. `index` gives the rows of a state and trigger, in their order.
+
+    `folder` is where the files of a run lie below the project, if its state lives in files.
+    """
 
     name: str
     version: int
@@ -229,6 +232,7 @@ class Workflow:
     rows: tuple[Transition, ...]
     index: Index
     facts: Mapping[str, Fact]
+    folder: str = ""
     about: str = ""
     derive: str = ""
     inputs: Mapping[str, Variable] = field(default_factory=dict)

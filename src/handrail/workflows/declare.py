@@ -9,7 +9,7 @@ from handrail.engine.problems import Place
 from handrail.workflows.briefs import BRIEF_KEYS, check_stand_in, read_brief
 from handrail.workflows.declared import Declared, DeclaredRow, DeclaredText, Ways
 from handrail.workflows.nodes import Items, Node, Scalar, Table, plain
-from handrail.workflows.reader import FIELD, ROOT, Reader, as_text
+from handrail.workflows.reader import FIELD, ROOT, Reader, as_text, quoted, unsafe
 from handrail.workflows.steps import expand
 from handrail.workflows.variables import initialised, read_variables
 
@@ -17,6 +17,7 @@ TOP_KEYS = (
     "workflow",
     "version",
     "authority",
+    "folder",
     "about",
     "inputs",
     "vars",
@@ -61,6 +62,7 @@ def declare(reader: Reader, root: Node, beside: Mapping[str, tuple[str, str]]) -
         name=name.text if name else "",
         version=reader.number(fields.get("version"), "`version`", 1, 1),
         authority=Authority(authority) if authority else None,
+        folder=_folder(reader, fields.get("folder"), authority),
         about=reader.text(fields.get("about"), "`about`"),
         derive=_derive(reader, fields),
         inputs=read_variables(reader, fields.get("inputs"), "`inputs`", ways.states, ["run.inputs."]),
@@ -80,6 +82,20 @@ def _vars(reader: Reader, node: Node | None, states: Mapping[str, State]) -> dic
 
 def _words(words: type[Authority | Who]) -> dict[str, object]:
     return {str(word): word for word in words}
+
+
+def _folder(reader: Reader, node: Node | None, authority: object) -> str:
+    """Where the files of a run lie, below the project."""
+    folder = reader.single(node, "`folder`")
+    if folder is None:
+        return ""
+    if authority not in {"", str(Authority.FILES)}:
+        message = f"`folder` needs `authority: files`, this workflow has {authority}"
+        reader.problem("wrong-authority", folder.place, message, "drop it, or change `authority`")
+    if unsafe(folder.text) or "{" in folder.text:
+        message = f"`folder`: {quoted(folder.text)} is no path below the project"
+        reader.problem("unsafe-path", folder.place, message, "write it relative, without `..`")
+    return folder.text
 
 
 def _derive(reader: Reader, fields: Mapping[str, Node]) -> Scalar | None:

@@ -62,6 +62,7 @@ class Declared:
     name: str
     version: int
     authority: Authority | None
+    folder: str
     about: str
     derive: Scalar | None
     inputs: Mapping[str, Variable]

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from handrail.engine.explore import path_names
 from handrail.engine.model import Authority, Effect
 from handrail.workflows.nodes import Items, Node, Table
-from handrail.workflows.reader import Reader, quoted, spot
+from handrail.workflows.reader import Reader, quoted, spot, unsafe
 from handrail.workflows.registry import EffectKind, Registry
 from handrail.workflows.texts import NOW, Texts
+
+OURS = frozenset({".handrail", "state.json", "collab-state.json"})
+"""What no effect may touch: the state of the run, and what keeps it safe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +110,12 @@ def _path(reader: Reader, node: Node, scope: Scope, what: str) -> str:
     path = reader.single(node, what)
     if path is None:
         return ""
-    parts = path.text.split("/")
-    above = any(part.strip() in {"", ".", ".."} for part in parts)
-    if above or "\\" in path.text or not path.text.isprintable():
+    if unsafe(path.text):
         message = f"{what}: {quoted(path.text)} is no path below the task folder"
         reader.problem("unsafe-path", path.place, message, "write it relative, without `..`")
+    elif path.text.split("/")[0] in OURS:
+        message = f"{what}: {quoted(path.text)} is where Handrail keeps the run itself"
+        reader.problem("unsafe-path", path.place, message, "name another file")
     bare = path.text
     for name in path_names(path.text):
         bare = bare.replace(f"{{{name}}}", " " * (len(name) + 2), 1)

@@ -65,6 +65,7 @@ def link(
         rows=rows,
         index=index(rows),
         facts=linker.names.world,
+        folder=declared.folder,
         about=declared.about,
         derive=declared.derive.text if declared.derive else "",
         inputs=declared.inputs,

@@ -211,6 +211,12 @@ def spot(scalar: Scalar, line: int, column: int, length: int) -> Place:
     return replace(scalar.at(line, column), length=length)
 
 
+def unsafe(path: str) -> bool:
+    """True if a path is not plainly one below a folder."""
+    above = any(part.strip() in {"", ".", ".."} for part in path.split("/"))
+    return above or "\\" in path or not path.isprintable()
+
+
 def quoted(text: str) -> str:
     """A text of the author's as it stands in a message: cut if it is long."""
     return f"`{text[:60]}…`" if len(text) > 60 else f"`{text}`"
