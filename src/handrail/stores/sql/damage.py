@@ -37,7 +37,7 @@ class Kept:
 
 def kept(row: Sequence[Any]) -> Kept:
     """The run of a row of `kept`; its record is None if that cannot be read."""
-    return Kept(*row[:8], _restored(row[8]), *row[9:])
+    return Kept(*(*row[:8], _restored(row[8]), *row[9:]))
 
 
 def damages(execute: Execute, sql: Mapping[str, str], run: Kept) -> Iterator[Damage]:

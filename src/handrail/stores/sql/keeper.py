@@ -8,7 +8,6 @@ from typing import Final
 from handrail.engine.facts import Value
 from handrail.shell.faults import Unreadable
 from handrail.shell.keeping import Damage, Pruned, Tell
-from handrail.shell.ports import Clock
 from handrail.shell.system import SystemClock
 from handrail.stores.sql import archive as archives
 from handrail.stores.sql.connection import faults
@@ -25,9 +24,9 @@ _DELETE: Final = ("delete_replies", "delete_steps", "delete_artifacts", "delete_
 class SqlKeeper:
     """Who looks after a SQLite file."""
 
-    def __init__(self, database: Database, clock: Clock | None = None) -> None:
+    def __init__(self, database: Database, batch: int = BATCH) -> None:
         self.database = database
-        self._clock = clock or SystemClock()
+        self._batch = batch
         self._sql = queries("keeper.sql")
 
     def check(self) -> Iterator[Damage]:
@@ -60,7 +59,7 @@ class SqlKeeper:
 
         The newest run and the run of the newest event stay, so that no number is given twice.
         """
-        order = archives.Order(self.database, self._old(before), self._clock.now(), tell)
+        order = archives.Order(self.database, self._old(before), SystemClock().now(), tell)
         made = archives.write(order, archive)
         tell(f"reading {made.path} back")
         archives.verify(made)
