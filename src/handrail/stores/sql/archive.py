@@ -72,18 +72,20 @@ def definition(execute: Execute, digest: str) -> dict[str, Any] | None:
 
 def write(order: Order, wanted: Path) -> Archived:
     """A new archive of these runs that the disk has confirmed. An old one of the name is let be."""
-    made: Archived | None = None
+    confirmed = False
     with _disk(wanted):
         wanted.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, path = _created(wanted)
+        made = Archived(path)
         try:
             with os.fdopen(descriptor, "wb") as file:
-                made = _fill(order, Archived(path), file)
+                _fill(order, made, file)
                 file.flush()
                 _sync(file.fileno(), path)
             _sync_folder(path)
+            confirmed = True
         finally:
-            if made is None:
+            if not confirmed:
                 path.unlink()
     return made
 
@@ -109,7 +111,7 @@ def _unlike(path: Path) -> Unreadable:
     return Unreadable(f"{path} does not hold what was written to it", repair)
 
 
-def _fill(order: Order, made: Archived, file: IO[bytes]) -> Archived:
+def _fill(order: Order, made: Archived, file: IO[bytes]) -> None:
     seal = hashlib.sha256()
     with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as zipped:
         for line in _lines(order, made):
@@ -117,7 +119,6 @@ def _fill(order: Order, made: Archived, file: IO[bytes]) -> Archived:
             seal.update(data)
             zipped.write(data)
     made.seal = seal.hexdigest()
-    return made
 
 
 def _lines(order: Order, made: Archived) -> Iterator[Mapping[str, Value]]:
