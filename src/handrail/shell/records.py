@@ -191,6 +191,11 @@ class Change:
 _MILLISECOND = timedelta(milliseconds=1)
 
 
+def rfc3339(at: datetime) -> str:
+    """A time as faces tell it: UTC, milliseconds, `T` and `Z`."""
+    return f"{at.isoformat(timespec='milliseconds')[:23]}Z"
+
+
 def milliseconds(began: datetime, ended: datetime) -> int:
     """How long something took; never below zero, whatever the clock did."""
     return max(0, (ended - began) // _MILLISECOND)

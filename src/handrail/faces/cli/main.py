@@ -7,9 +7,24 @@ from click.shell_completion import get_completion_class
 
 import handrail
 from handrail.faces.cli.output import Failure
+from handrail.shell.faults import SYNC_FAILED_STATUS, Fault, SyncFailed
 
-COMMANDS = {"demo": "handrail.faces.cli.demo", "workflows": "handrail.faces.cli.workflows"}
+INTERRUPTED = 130
+"""How a command ends that somebody stopped with Ctrl-C."""
+
+COMMANDS = {
+    "demo": "handrail.faces.cli.demo",
+    "runs": "handrail.faces.cli.runs",
+    "store": "handrail.faces.cli.store",
+    "workflows": "handrail.faces.cli.workflows",
+}
 """The module of each command; the command in it has the same name."""
+
+
+class Unconfirmed(Failure):
+    """The disk did not confirm a write."""
+
+    exit_code = SYNC_FAILED_STATUS
 
 
 class Late(click.Group):
@@ -27,9 +42,14 @@ class Late(click.Group):
         return command if isinstance(command, click.Command) else None
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; a file that cannot be read or written is a failure with its name."""
+        """Run the command; what the world does to it is a failure with a name and a repair."""
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise SystemExit(INTERRUPTED) from None
+        except Fault as fault:
+            kind = Unconfirmed if isinstance(fault, SyncFailed) else Failure
+            raise kind(fault.code, fault.message, fault.repair) from None
         except OSError as fault:
             if fault.filename is None:
                 raise

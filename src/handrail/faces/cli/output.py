@@ -8,6 +8,21 @@ from typing import IO, Any
 import click
 
 SCHEMA = 1
+_AS_JSON = "handrail.as_json"
+
+
+def _remember(context: click.Context, _parameter: click.Parameter, value: bool) -> bool:  # noqa: FBT001 - click calls it so
+    context.meta[_AS_JSON] = value
+    return value
+
+
+as_json = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    callback=_remember,
+    help="Print one JSON object of a documented shape.",
+)
 
 
 class Failure(click.ClickException):
@@ -19,7 +34,7 @@ class Failure(click.ClickException):
         super().__init__(message)
         self.code, self.repair = code, repair
         context = click.get_current_context(silent=True)
-        self.as_json = context is not None and bool(context.params.get("as_json"))
+        self.as_json = context is not None and bool(context.meta.get(_AS_JSON))
 
     def show(self, file: IO[Any] | None = None) -> None:
         """On stderr for people; with `--json` also on stdout, for programs."""
@@ -56,6 +71,25 @@ def print_table(rows: Sequence[Sequence[str]], heads: tuple[str, ...]) -> None:
     for row in rows:
         table.add_row(*(Text(one_line(cell)) for cell in row))
     Console().print(table)
+
+
+def print_row(cells: Sequence[str], widths: Sequence[int]) -> None:
+    """One line of columns at once: on a terminal of these widths, otherwise separated by tabs."""
+    texts = list(map(one_line, cells))
+    if sys.stdout.isatty():
+        click.echo(" ".join(text.ljust(width) for text, width in zip(texts, widths, strict=True)).rstrip())
+    else:
+        click.echo("\t".join(texts))
+
+
+def print_text(text: str) -> None:
+    """A text of somebody else's: in a pipe byte for byte, on a terminal so that it cannot give orders."""
+    if not sys.stdout.isatty():
+        click.echo(text.encode(), nl=False)
+        return
+    from handrail.workflows.characters import split_lines
+
+    click.echo("\n".join(map(one_line, split_lines(text))))
 
 
 def one_line(text: str) -> str:

@@ -8,7 +8,7 @@ import click
 from handrail.engine.check import check as check_workflow
 from handrail.engine.model import Workflow
 from handrail.engine.problems import Problem
-from handrail.faces.cli.output import Failure, NotFound, print_json, print_table
+from handrail.faces.cli.output import Failure, NotFound, as_json, print_json, print_table
 from handrail.faces.cli.shown import as_data, described
 from handrail.shell.catalog import Catalog, Found, catalog, read_source, read_text, workflow_files
 from handrail.workflows.carets import show_all
@@ -18,7 +18,6 @@ from handrail.workflows.draw.svg import svg
 from handrail.workflows.draw.text import dot, mermaid
 from handrail.workflows.load import Find, Loaded, Source, load
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object of a documented shape.")
 in_project = click.option(
     "--project",
     type=click.Path(file_okay=False, path_type=Path),

@@ -53,6 +53,18 @@ class Database:
         with faults(self.path):
             yield self.reader().execute
 
+    @contextmanager
+    def seen(self) -> Iterator[Execute]:
+        """Like `read`, but every statement of the block sees the same moment."""
+        reader = self.reader()
+        with faults(self.path):
+            reader.execute("BEGIN")
+            try:
+                yield reader.execute
+            finally:
+                if reader.in_transaction:
+                    reader.execute("ROLLBACK")
+
     def reader(self) -> sqlite3.Connection:
         """The connection that this thread reads with."""
         found = getattr(self._mine, "reader", None)

@@ -88,7 +88,11 @@ def written(run: str, row: Sequence[Any]) -> Written:
 
 def chained(chain: bytes, revision: int, at: str, entries: Sequence[Entry]) -> bytes:
     """The hash of everything a run has been through: of what it was before, and of this turn's entries."""
-    lines = [event(None, revision, at, entry) for entry in entries]
+    return linked(chain, [event(None, revision, at, entry) for entry in entries])
+
+
+def linked(chain: bytes, lines: Sequence[Sequence[Any]]) -> bytes:
+    """The next hash of a chain, from the rows of one turn's entries without their run."""
     return hashlib.sha256(chain + _encoder.encode(lines)).digest()
 
 

@@ -1,0 +1,300 @@
+"""`handrail runs`: which there are, where each stands, what happened to it, and what it made."""
+
+import difflib
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import click
+
+from handrail.engine.lifecycle import terminal
+from handrail.engine.model import Lifecycle
+from handrail.faces.cli.output import (
+    SCHEMA,
+    Failure,
+    NotFound,
+    as_json,
+    one_line,
+    print_json,
+    print_row,
+    print_table,
+    print_text,
+)
+from handrail.faces.cli.stored import Moment, Text, at_store, folder_or_name, found_run, opened
+from handrail.faces.cli.told import (
+    all_artifacts,
+    all_entries,
+    as_data,
+    described,
+    event_cells,
+    event_data,
+    whole,
+    whole_data,
+)
+from handrail.shell.opening import Store
+from handrail.shell.records import rfc3339
+from handrail.shell.view import PAGE, ArtifactRow, Records, RunRow, Wanted
+from handrail.workflows.characters import split_lines
+
+POLL: Final = 0.1
+"""How many seconds pass between two looks at whether something was committed."""
+
+_LAST: Final = 2**63 - 1
+_WIDTHS: Final = (7, 24, 26, 20, 0)
+
+the_run = click.argument("run", type=Text())
+
+
+@click.group()
+def runs() -> None:
+    """List runs, and see where each stands, what happened to it and what it made.
+
+    RUN is the id of a run, or the beginning of one id only.
+    """
+
+
+@runs.command("list")
+@click.option("--project", type=Text(), default="", help="Only those of a project: its folder, or its name.")
+@click.option("--face", type=Text(), default="", help="Only those that came in by this face.")
+@click.option("--workflow", type=Text(), default="", help="Only those of this workflow.")
+@click.option(
+    "--lifecycle",
+    "lifecycles",
+    type=click.Choice([str(lifecycle) for lifecycle in Lifecycle]),
+    multiple=True,
+    help="Only those with this lifecycle; may be given several times.",
+)
+@click.option(
+    "--text",
+    type=Text(),
+    default="",
+    help="Only those with this in their id, their goal, or the name of their workflow, state or project.",
+)
+@click.option("--since", type=Moment(), help="Only those started at this time or later, or this long ago.")
+@click.option("--until", type=Moment(), help="Only those started before this time, or this long ago.")
+@click.option("--after", type=Text(), default="", metavar="RUN", help="Go on behind this run.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1000), default=PAGE, show_default=True, help="How many at most."
+)
+@at_store
+@as_json
+def list_(  # noqa: PLR0913 - each option is one argument
+    *,
+    project: str,
+    face: str,
+    workflow: str,
+    lifecycles: tuple[str, ...],
+    text: str,
+    since: datetime | None,
+    until: datetime | None,
+    after: str,
+    limit: int,
+    store: str | None,
+    as_json: bool,
+) -> None:
+    """List runs, the last started first; filters combine."""
+    kinds = tuple(map(Lifecycle, lifecycles))
+    wanted = Wanted(folder_or_name(project), face, workflow, kinds, text, since, until)
+    with opened(store) as found:
+        behind = found_run(found.records, after).id if after else ""
+        rows = found.records.runs(wanted, behind, limit + 1)
+    shown = rows[:limit]
+    more = shown[-1].id if len(rows) > limit else None
+    if as_json:
+        print_json({"runs": [as_data(row) for row in shown], "next": more})
+        return
+    heads = ("run", "workflow", "lifecycle", "state", "started", "goal")
+    print_table([_cells(row) for row in shown], heads)
+    if not shown:
+        click.echo("no such run", err=True)
+    if more:
+        click.echo(f"there are more: the same with --after {more}", err=True)
+
+
+@runs.command()
+@the_run
+@at_store
+@as_json
+def show(run: str, store: str | None, *, as_json: bool) -> None:
+    """Show where a run stands: its steps, what it waits for, and its last refusals."""
+    with opened(store) as found:
+        told = whole(found.records, found_run(found.records, run))
+    if as_json:
+        print_json(whole_data(told))
+    else:
+        click.echo(described(told))
+
+
+@runs.command()
+@the_run
+@click.option("-f", "--follow", is_flag=True, help="Go on as things happen, until the run ends or Ctrl-C.")
+@click.option(
+    "--after", type=click.IntRange(0, _LAST), default=0, show_default=True, help="Begin behind this number."
+)
+@at_store
+@as_json
+def events(run: str, after: int, store: str | None, *, follow: bool, as_json: bool) -> None:
+    """Print the journal of a run, one line for each entry.
+
+    With `--json` and `--follow` each line is a JSON object with `schema` and `event`.
+    """
+    with opened(store) as found:
+        row = found_run(found.records, run)
+        if follow:
+            for told in _followed(found, row, after):
+                _print_events(told, as_json=as_json)
+            return
+        entries = [(event_data(one), event_cells(one)) for one in all_entries(found.records, row.id, after)]
+    if as_json:
+        print_json({"events": [data for data, _ in entries]})
+        return
+    for _, cells in entries:
+        print_row(cells, _WIDTHS)
+
+
+@runs.command()
+@the_run
+@click.argument("number", type=click.IntRange(1, _LAST), required=False)
+@click.option(
+    "--diff",
+    type=click.IntRange(1, _LAST),
+    nargs=2,
+    metavar="A B",
+    help="Print what artifact B changes in artifact A.",
+)
+@at_store
+@as_json
+def artifacts(
+    run: str, number: int | None, diff: tuple[int, int] | None, store: str | None, *, as_json: bool
+) -> None:
+    """List the artifacts of a run, or print the text of artifact NUMBER.
+
+    In a pipe a text is printed byte for byte; on a terminal, what would give orders to it is written out.
+    With `--json`, the one artifact is `artifact` with its `content`, and a difference is `diff`.
+    """
+    if diff and number:
+        raise click.UsageError("give NUMBER or --diff, not both")
+    with opened(store) as found:
+        records, row = found.records, found_run(found.records, run)
+        if diff:
+            _print_diff(records, row, diff, as_json=as_json)
+        elif number:
+            _print_artifact(records, row, number, as_json=as_json)
+        else:
+            _print_artifacts(list(all_artifacts(records, row.id)), as_json=as_json)
+
+
+@runs.command()
+@the_run
+@click.option(
+    "--to",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write to a new file that only you may read, instead of stdout.",
+)
+@at_store
+def export(run: str, to: Path | None, store: str | None) -> None:
+    """Print everything about a run as one JSON object: steps, artifacts, events, and the workflow it walks.
+
+    Tokens and kept replies are left out.
+    """
+    with opened(store) as found:
+        row = found_run(found.records, run)
+        told = found.keeper.export(row.id)
+    if told is None:
+        raise NotFound("run", run, "handrail runs list")
+    if to is None:
+        print_json(dict(told))
+        return
+    try:
+        descriptor = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise Failure("exists", f"{to} is there already", "name another file with --to") from None
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump({"schema": SCHEMA, **told}, file, indent=2)
+        file.write("\n")
+    click.echo(f"written to {one_line(str(to))}", err=True)
+
+
+def _cells(row: RunRow) -> tuple[str, ...]:
+    lifecycle = f"{row.lifecycle}, waiting" if row.waiting else str(row.lifecycle)
+    return row.id, row.workflow, lifecycle, row.state, rfc3339(row.started), row.goal
+
+
+_Told = tuple[dict[str, object], tuple[str, ...]]
+
+
+def _followed(store: Store, run: RunRow, after: int) -> Iterator[_Told]:
+    """Each entry behind this number, as it comes; ends with the run."""
+    while True:
+        pulse, row = store.pulse(), store.records.run(run.id)
+        for written in all_entries(store.records, run.id, after):
+            after = written.number
+            yield event_data(written), event_cells(written)
+        if row is None or terminal(row.lifecycle):
+            return
+        while store.pulse() == pulse:
+            time.sleep(POLL)
+
+
+def _print_events(told: _Told, *, as_json: bool) -> None:
+    data, cells = told
+    if as_json:
+        click.echo(json.dumps({"schema": SCHEMA, "event": data}))
+    else:
+        print_row(cells, _WIDTHS)
+
+
+def _print_artifacts(rows: list[ArtifactRow], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"artifacts": [as_data(row) for row in rows]})
+        return
+    cells = [
+        (str(row.number), row.type, row.title, row.step, "final" if row.final else "", str(row.size))
+        for row in rows
+    ]
+    print_table(cells, ("number", "type", "title", "step", "final", "bytes"))
+    if not rows:
+        click.echo("no artifact yet", err=True)
+
+
+def _print_artifact(records: Records, run: RunRow, number: int, *, as_json: bool) -> None:
+    row, content = _artifact(records, run, number)
+    if as_json:
+        print_json({"artifact": {**as_data(row), "content": content}})
+    else:
+        print_text(content)
+
+
+def _artifact(records: Records, run: RunRow, number: int) -> tuple[ArtifactRow, str]:
+    rows = [row for row in records.artifacts(run.id, number - 1, 1) if row.number == number]
+    content = records.content(run.id, number)
+    if not rows or content is None:
+        raise NotFound("artifact", str(number), f"handrail runs artifacts {run.id}")
+    return rows[0], content
+
+
+def _print_diff(records: Records, run: RunRow, numbers: tuple[int, int], *, as_json: bool) -> None:
+    texts = [_artifact(records, run, number) for number in numbers]
+    (old, new), (before, after) = (split_lines(text) for _, text in texts), (row for row, _ in texts)
+    heads = [one_line(f"{row.number} {row.title}") for row in (before, after)]
+    lines = list(difflib.unified_diff(old, new, heads[0], heads[1], lineterm=""))
+    if as_json:
+        print_json({"diff": "\n".join(lines)})
+    elif sys.stdout.isatty():
+        _print_coloured(lines)
+    elif lines:
+        print_text("\n".join(lines) + "\n")
+
+
+def _print_coloured(lines: list[str]) -> None:
+    from rich.console import Console
+    from rich.text import Text as Styled
+
+    console, styles = Console(), {"+": "green", "-": "red", "@": "cyan"}
+    for line in lines:
+        console.print(Styled(one_line(line), styles.get(line[:1], "")), soft_wrap=True)

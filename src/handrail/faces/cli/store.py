@@ -1,0 +1,118 @@
+"""`handrail store`: where runs are kept, whether it is sound, and making room in it."""
+
+import sys
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from handrail.faces.cli.output import Failure, as_json, one_line, print_json, print_table
+from handrail.faces.cli.stored import Moment, at_store, opened
+from handrail.shell.opening import Store, located
+from handrail.shell.system import SystemClock
+
+
+@click.group()
+def store() -> None:
+    """Look after the place where runs are kept."""
+
+
+@store.command()
+@at_store
+@as_json
+def path(store: str | None, *, as_json: bool) -> None:
+    """Print which file the store is, whether it is there or not."""
+    file = located(store or "")
+    if as_json:
+        print_json({"path": str(file), "exists": file.is_file()})
+    else:
+        click.echo(one_line(str(file)))
+
+
+@store.command()
+@at_store
+@as_json
+def check(store: str | None, *, as_json: bool) -> None:
+    """Check the file and every run in it, and report all damage.
+
+    Exits with 1 if there is any. Others may go on working meanwhile.
+    """
+    with opened(store) as found:
+        damage = list(found.keeper.check())
+        size = found.keeper.size()
+    if as_json:
+        told = [asdict(one) for one in damage]
+        print_json({"path": str(found.path), "bytes": size, "damage": told})
+    else:
+        print_table([(one.code, one.run, one.message) for one in damage], ("code", "run", "damage"))
+    if damage:
+        repair = "stop what uses it and restore a backup; `handrail runs export RUN` saves what can be read"
+        click.echo(f"{len(damage)} found in {one_line(str(found.path))}\n  {repair}", err=True)
+        raise SystemExit(Failure.exit_code)
+    if not as_json:
+        click.echo("no damage", err=True)
+
+
+@store.command()
+@at_store
+@as_json
+def vacuum(store: str | None, *, as_json: bool) -> None:
+    """Give space that is not used any more back to the disk. Others wait meanwhile."""
+    with opened(store) as found:
+        before, after = found.keeper.vacuum()
+    if as_json:
+        print_json({"path": str(found.path), "before": before, "after": after})
+    else:
+        click.echo(f"{before} bytes before, {after} bytes now", err=True)
+
+
+@store.command()
+@click.option(
+    "--older-than", type=Moment(), required=True, help="Runs that ended this long ago: 30d, 12h, 2w."
+)
+@click.option(
+    "--archive",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file to move them to; by default one named by the day, in `archive` beside the store.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@at_store
+@as_json
+def prune(older_than: datetime, archive: Path | None, store: str | None, *, yes: bool, as_json: bool) -> None:
+    """Move runs that ended long ago out of the store, into an archive.
+
+    They are deleted once the archive was read back. It never takes the place of a file: a number is put
+    behind its name. The newest run stays, and so does the run of the newest event: no number is given twice.
+    """
+    with opened(store) as found:
+        wanted = archive or _archive(found)
+        count = found.keeper.old(older_than)
+        if count and not yes:
+            _confirm(count, wanted)
+        pruned = found.keeper.prune(older_than, wanted, _tell) if count else None
+    if as_json:
+        counts = {"archived": asdict(pruned.archived), "kept": pruned.kept} if pruned else {}
+        print_json({"archive": str(pruned.archive) if pruned else None, **counts})
+    elif pruned is None:
+        click.echo("nothing is that old", err=True)
+    else:
+        click.echo(one_line(str(pruned.archive)))
+        click.echo(
+            f"{pruned.archived.runs - pruned.kept} runs moved; `handrail store vacuum` gives room", err=True
+        )
+
+
+def _archive(found: Store) -> Path:
+    return found.path.parent / "archive" / f"runs-{SystemClock().now():%Y-%m-%d}.jsonl.gz"
+
+
+def _confirm(count: int, archive: Path) -> None:
+    message = f"{count} runs would be moved to {one_line(str(archive))}"
+    if not sys.stdin.isatty():
+        raise Failure("unconfirmed", message, "say --yes to do it")
+    click.confirm(f"{message}. Do it?", abort=True, err=True)
+
+
+def _tell(text: str) -> None:
+    click.echo(one_line(text), err=True)

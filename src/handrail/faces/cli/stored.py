@@ -1,0 +1,98 @@
+"""Commands over a store: the option that names it, how it is opened, and how times and ids are typed."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import click
+
+from handrail.faces.cli.output import Failure, NotFound
+from handrail.shell.opening import Opener, Store, located
+from handrail.shell.system import SystemClock
+from handrail.shell.view import Records, RunRow
+
+_AGE = re.compile(r"(\d{1,9})([smhdw])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+class Text(click.ParamType[str]):
+    """A text that can be kept: one that is UTF-8."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text as it is."""
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            self.fail("is not UTF-8", param, ctx)
+        return value
+
+
+class Moment(click.ParamType[datetime]):
+    """A time: ISO 8601, in UTC unless it says otherwise, or how long ago it was, such as `2d`."""
+
+    name = "time"
+
+    def convert(
+        self, value: str | datetime, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        """The time in UTC."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            return _ago(value) or _on(value)
+        except (ValueError, OverflowError):
+            self.fail(f"`{value}` is neither a time like 2026-01-31T12:00 nor an age like 30d", param, ctx)
+
+
+def _ago(text: str) -> datetime | None:
+    found = _AGE.fullmatch(text)
+    return SystemClock().now() - timedelta(**{_UNITS[found[2]]: int(found[1])}) if found else None
+
+
+def _on(text: str) -> datetime:
+    at = datetime.fromisoformat(text)
+    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+at_store = click.option(
+    "--store",
+    type=Text(),
+    metavar="URL",
+    envvar="HANDRAIL_STORE",
+    help="The store: a file, or sqlite:// and its path; handrail/handrail.db in your data folder by default.",
+)
+
+
+@contextmanager
+def opened(store: str | None) -> Iterator[Store]:
+    """The store that was named, if it is there: asking makes none."""
+    path = located(store or "")
+    if not path.is_file():
+        repair = "name another with --store or HANDRAIL_STORE; the first run makes one"
+        raise NotFound("store", str(path), repair)
+    opener: Opener = click.get_current_context().obj
+    with opener(path) as found:
+        yield found
+
+
+def found_run(records: Records, given: str) -> RunRow:
+    """The run of this id, or the only one whose id begins so."""
+    row = records.run(given)
+    if row is not None:
+        return row
+    named = records.named(given)
+    row = records.run(named[0]) if len(named) == 1 else None
+    if row is not None:
+        return row
+    if not named:
+        raise NotFound("run", given, "handrail runs list")
+    raise Failure("ambiguous", f"several runs begin with `{given}`", f"say which: {', '.join(named)}")
+
+
+def folder_or_name(project: str) -> str:
+    """A project as the store knows it: a path in full, a name as it is."""
+    return str(Path(project).resolve()) if "/" in project or project.startswith(".") else project

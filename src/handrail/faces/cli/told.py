@@ -1,0 +1,199 @@
+"""A run as a person reads it in a terminal, and as a program reads it in JSON."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+
+import msgspec
+
+from handrail.engine.lifecycle import terminal
+from handrail.engine.model import Lifecycle
+from handrail.engine.refusals import CODES
+from handrail.faces.cli.output import one_line
+from handrail.shell import tokens
+from handrail.shell.records import StepStatus, Written, rfc3339
+from handrail.shell.view import ArtifactRow, Records, RunRow, StepRow
+from handrail.telemetry.entries import EntryKind
+
+REFUSALS = 5
+"""How many of the last refusals are shown with a run."""
+
+_MEANINGS: Mapping[str, str] = {**CODES, **tokens.CODES}
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a run waits for in a state: `output` of an agent, `facts`, or a `person` who lets it go on."""
+
+    what: str
+    state: str
+    agent: str = ""
+    facts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A run with its steps, what it waits for, and its last refusals, the newest last."""
+
+    run: RunRow
+    steps: tuple[StepRow, ...]
+    waits: tuple[Wait, ...]
+    refusals: tuple[Written, ...]
+
+
+def whole(records: Records, run: RunRow) -> Whole:
+    """Everything `show` tells of a run."""
+    steps, facts = tuple(all_steps(records, run.id)), {}
+    refusals: list[Written] = []
+    for written in all_entries(records, run.id):
+        entry = written.entry
+        if entry.kind is EntryKind.ERROR_OCCURRED:
+            refusals = [*refusals, written][-REFUSALS:]
+        elif entry.kind is EntryKind.STEP_WAITING:
+            facts[entry.step] = entry.data.get("waits_for")
+    return Whole(run, steps, tuple(_waits(run, steps, facts)), tuple(refusals))
+
+
+def all_steps(records: Records, run: str) -> Iterator[StepRow]:
+    """Every step of a run, in order."""
+    page = records.steps(run)
+    while page:
+        yield from page
+        page = records.steps(run, page[-1].number)
+
+
+def all_entries(records: Records, run: str, after: int = 0) -> Iterator[Written]:
+    """Every entry of a run behind this number, in order."""
+    page = records.journal(after, run=run)
+    while page:
+        yield from page
+        page = records.journal(page[-1].number, run=run)
+
+
+def all_artifacts(records: Records, run: str) -> Iterator[ArtifactRow]:
+    """Every artifact of a run, in order."""
+    page = records.artifacts(run)
+    while page:
+        yield from page
+        page = records.artifacts(run, page[-1].number)
+
+
+def _waits(run: RunRow, steps: tuple[StepRow, ...], facts: Mapping[str, object]) -> Iterator[Wait]:
+    if terminal(run.lifecycle):
+        return
+    if run.lifecycle is Lifecycle.PAUSED:
+        yield Wait("person", run.state)
+        return
+    for step in steps:
+        named = facts.get(step.state)
+        if step.status is not StepStatus.RUNNING:
+            continue
+        if run.waiting and isinstance(named, list):
+            yield Wait("facts", step.state, step.agent, tuple(map(str, named)))
+        else:
+            yield Wait("output", step.state, step.agent)
+
+
+def described(told: Whole) -> str:
+    """The run in a few lines; nothing in it can give orders to a terminal."""
+    return "\n".join(map(one_line, _lines(told)))
+
+
+def _lines(told: Whole) -> Iterator[str]:
+    run = told.run
+    yield f"run {run.id}"
+    yield f"  {run.workflow}, face {run.face}, authority {run.authority}"
+    for name in ("goal", "project", "principal", "parent"):
+        if value := getattr(run, name):
+            yield f"  {name} {value}"
+    where = f" in {run.state}" if run.state else ""
+    yield f"  {run.lifecycle}{where}, revision {run.revision}"
+    yield f"  started {rfc3339(run.started)}, last called {rfc3339(run.active)}"
+    if run.ended:
+        yield f"  ended {rfc3339(run.ended)} after {took(run.duration_ms)}"
+    if reason := run.metadata.get("last_transition_reason"):
+        yield f"  reason {reason}"
+    yield from (f"  waits for {_awaited(wait)}" for wait in told.waits)
+    yield from ("", "steps") if told.steps else ()
+    for step in told.steps:
+        agent = f" by {step.agent}" if step.agent else ""
+        yield f"  {step.number} {step.state}{agent}: {step.status}, {took(step.duration_ms)}"
+    yield from ("", "last refusals") if told.refusals else ()
+    for written in told.refusals:
+        yield f"  {written.number} {rfc3339(written.at)} {_refusal(written)}"
+
+
+def _awaited(wait: Wait) -> str:
+    match wait.what:
+        case "person":
+            return "a person to resume it"
+        case "facts":
+            return f"{', '.join(wait.facts)} in {wait.state}"
+        case _:
+            return f"the output of {wait.state}" + (f", from the {wait.agent}" if wait.agent else "")
+
+
+def _refusal(written: Written) -> str:
+    data = written.entry.data
+    code = str(data.get("error_type", ""))
+    where = f" in {written.entry.step}" if written.entry.step else ""
+    meaning = f": {_MEANINGS[code]}" if code in _MEANINGS else ""
+    return f"{data.get('trigger', '')}{where} was refused as {code} by {data.get('rule', '')}{meaning}"
+
+
+def took(milliseconds: int | None) -> str:
+    """How long something took, in the largest unit that is not below one; a dash if nobody knows."""
+    if milliseconds is None:
+        return "-"
+    seconds = milliseconds / 1000
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.1f} s"
+
+
+def event_cells(written: Written) -> tuple[str, ...]:
+    """An entry as one line: its number, time, kind, state and details."""
+    entry = written.entry
+    details = msgspec.json.encode(entry.data).decode() if entry.data else ""
+    return str(written.number), rfc3339(written.at), str(entry.kind), entry.step, details
+
+
+# --- as JSON ------------------------------------------------------------------------------------------------
+
+
+def as_data(row: RunRow | StepRow | ArtifactRow | Wait) -> dict[str, object]:
+    """A row by the names of its parts."""
+    return {part.name: _plain(getattr(row, part.name)) for part in fields(row)}
+
+
+def event_data(written: Written) -> dict[str, object]:
+    """An entry by the names of its parts."""
+    entry = written.entry
+    return {
+        "number": written.number,
+        "run": written.run,
+        "revision": written.revision,
+        "at": rfc3339(written.at),
+        "kind": str(entry.kind),
+        "step": entry.step,
+        "agent": entry.agent,
+        "data": dict(entry.data),
+    }
+
+
+def whole_data(told: Whole) -> dict[str, object]:
+    """The run, its steps, what it waits for and its last refusals."""
+    return {
+        "run": as_data(told.run),
+        "steps": [as_data(step) for step in told.steps],
+        "waits": [as_data(wait) for wait in told.waits],
+        "refusals": [
+            {**event_data(written), "meaning": _MEANINGS.get(str(written.entry.data.get("error_type")), "")}
+            for written in told.refusals
+        ],
+    }
+
+
+def _plain(value: object) -> object:
+    return rfc3339(value) if isinstance(value, datetime) else value

@@ -1,0 +1,124 @@
+"""Keeping house in a SQLite file: check, vacuum, prune, export."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from handrail.engine.facts import Value
+from handrail.shell.faults import Unreadable
+from handrail.shell.keeping import Damage, Pruned, Tell
+from handrail.shell.system import SystemClock
+from handrail.stores.sql import archive as archives
+from handrail.stores.sql.connection import faults
+from handrail.stores.sql.damage import damages, kept
+from handrail.stores.sql.database import Database, Execute
+from handrail.stores.sql.text import queries, stamp
+
+BATCH: Final = 50
+"""How many runs are deleted in one transaction: others wait no longer than for these."""
+
+_DELETE: Final = ("delete_replies", "delete_steps", "delete_artifacts", "delete_events", "delete_run")
+
+
+class SqlKeeper:
+    """Who looks after a SQLite file."""
+
+    def __init__(self, database: Database, batch: int = BATCH) -> None:
+        self.database = database
+        self._batch = batch
+        self._sql = queries("keeper.sql")
+
+    def check(self) -> Iterator[Damage]:
+        """Every damage that can be found: in the file, between its tables, and in each run."""
+        yield from self._of_file()
+        try:
+            yield from self._of_runs()
+        except Unreadable as fault:
+            yield Damage("unreadable", "", fault.message)
+
+    def size(self) -> int:
+        """How many bytes the database and its WAL take."""
+        files = (self.database.path, Path(f"{self.database.path}-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def vacuum(self) -> tuple[int, int]:
+        """Give unused space back, while nobody else writes."""
+        with self.database.turnstile.passed(), faults(self.database.path):
+            before, writer = self.size(), self.database.alone()
+            for statement in ("VACUUM", "ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)"):
+                writer.execute(statement).fetchall()
+            return before, self.size()
+
+    def old(self, before: datetime) -> int:
+        """How many runs `prune` would take."""
+        return len(self._old(before))
+
+    def prune(self, before: datetime, archive: Path, tell: Tell) -> Pruned:
+        """Move what is old into a new archive; deleted is what was read back from it, and not called since.
+
+        The newest run and the run of the newest event stay, so that no number is given twice.
+        """
+        order = archives.Order(self.database, self._old(before), SystemClock().now(), tell)
+        made = archives.write(order, archive)
+        tell(f"reading {made.path} back")
+        archives.verify(made)
+        kept_ = self._delete(made.last, tell)
+        with self.database.written() as execute:
+            for digest in made.digests:
+                execute(self._sql["delete_definition"], (digest,))
+        return Pruned(made.path, made.counts, kept_)
+
+    def export(self, run: str) -> Mapping[str, Value] | None:
+        """Everything about one run but its tokens and replies, or None."""
+        with self.database.seen() as execute:
+            found = execute(self._sql["key"], (run,)).fetchone()
+            if found is None:
+                return None
+            told = archives.whole(execute, found[0])
+            return {**told, "definition": archives.definition(execute, told["run"]["digest"])}
+
+    def _of_file(self) -> Iterator[Damage]:
+        try:
+            with self.database.seen() as execute:
+                found = [text for (text,) in execute(self._sql["integrity"], ()) if text != "ok"]
+                lost = execute(self._sql["references"], ()).fetchall()
+        except Unreadable as fault:
+            yield Damage("file", "", fault.message)
+            return
+        yield from (Damage("file", "", text) for text in found)
+        for table, _, parent, _ in lost:
+            yield Damage("reference", "", f"a row of {table} belongs to none of {parent}")
+
+    def _of_runs(self) -> Iterator[Damage]:
+        last, found = 0, True
+        while found:
+            with self.database.seen() as execute:
+                rows = execute(self._sql["kept"], (last,)).fetchall()
+                wrong = [damage for row in rows for damage in damages(execute, self._sql, kept(row))]
+            yield from wrong
+            found = bool(rows)
+            last = rows[-1][0] if rows else last
+
+    def _old(self, before: datetime) -> list[int]:
+        with self.database.read() as execute:
+            return [key for (key,) in execute(self._sql["old"], (stamp(before),))]
+
+    def _delete(self, last: Mapping[int, int], tell: Tell) -> int:
+        """Delete the runs whose last event is still this one; how many are not."""
+        keys, kept_ = list(last), 0
+        for start in range(0, len(keys), BATCH):
+            with self.database.written() as execute:
+                kept_ += sum(
+                    not self._deleted(execute, key, last[key]) for key in keys[start : start + BATCH]
+                )
+            tell(f"{min(start + BATCH, len(keys))} of {len(keys)} runs deleted")
+        return kept_
+
+    def _deleted(self, execute: Execute, key: int, last: int) -> bool:
+        (now,) = execute(self._sql["last_event"], (key,)).fetchone()
+        if now != last:
+            return False
+        for name in _DELETE:
+            execute(self._sql[name], (key,))
+        return True

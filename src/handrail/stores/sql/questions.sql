@@ -1,0 +1,67 @@
+-- name: run_columns
+SELECT
+  r.execution_id, r.workflow_name, r.state, coalesce(r.current_step, ''), r.revision, r.face, r.authority,
+  coalesce(p.root, ''), r.goal, r.principal, coalesce(r.parent_execution_id, ''), r.started_at, r.updated_at,
+  r.active_at, r.completed_at, r.duration_ms, r.waiting, r.metadata
+FROM runs AS r LEFT JOIN projects AS p ON p.project_id = r.project_id
+
+-- name: wanted
+WHERE
+  r.k < CASE WHEN ?1 = '' THEN 9223372036854775807 ELSE (SELECT k FROM runs WHERE execution_id = ?1) END
+  AND (?2 = '' OR p.root = ?2 OR p.name = ?2)
+  AND (?3 = '' OR r.face = ?3)
+  AND (?4 = '' OR r.workflow_name = ?4)
+  AND (?5 = '[]' OR r.state IN (SELECT value FROM json_each(?5)))
+  AND (
+    ?6 = '' OR r.execution_id LIKE ?6 ESCAPE '\' OR r.goal LIKE ?6 ESCAPE '\'
+    OR r.workflow_name LIKE ?6 ESCAPE '\' OR r.current_step LIKE ?6 ESCAPE '\' OR p.name LIKE ?6 ESCAPE '\')
+  AND (?7 = '' OR r.started_at >= ?7)
+  AND (?8 = '' OR r.started_at < ?8)
+ORDER BY r.k DESC
+LIMIT ?9
+
+-- name: one
+WHERE r.execution_id = ?
+
+-- name: named
+SELECT execution_id FROM runs
+WHERE execution_id >= ?1 AND execution_id < ?1 || char(1114111)
+ORDER BY execution_id
+LIMIT 10
+
+-- name: steps
+SELECT number, step_name, agent_name, status, started_at, completed_at, duration_ms, output
+FROM steps
+WHERE run = (SELECT k FROM runs WHERE execution_id = ?) AND number > ?
+ORDER BY number
+LIMIT ?
+
+-- name: artifacts
+SELECT
+  number, artifact_id, step_name, agent_name, artifact_type, title, coalesce(description, ''), is_final, created_at,
+  length(CAST(content AS BLOB))
+FROM artifacts
+WHERE run = (SELECT k FROM runs WHERE execution_id = ?) AND number > ?
+ORDER BY number
+LIMIT ?
+
+-- name: content
+SELECT content FROM artifacts WHERE run = (SELECT k FROM runs WHERE execution_id = ?) AND number = ?
+
+-- name: journal_of
+SELECT ?1, id, revision, created_at, event_type, step_name, agent_name, metadata
+FROM events
+WHERE run = (SELECT k FROM runs WHERE execution_id = ?1) AND id > ?2
+ORDER BY id
+LIMIT ?3
+
+-- name: journal
+SELECT
+  coalesce(r.execution_id, ''), e.id, e.revision, e.created_at, e.event_type, e.step_name, e.agent_name, e.metadata
+FROM events AS e LEFT JOIN runs AS r ON r.k = e.run
+WHERE e.id > ?
+ORDER BY e.id
+LIMIT ?
+
+-- name: pulse
+PRAGMA data_version

@@ -1,0 +1,232 @@
+"""Whether a store is sound, and making room in it: every damage is found, and nothing is lost on the way."""
+
+import gzip
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.shell.keeping import DAMAGE
+from handrail.stores.sql.database import Database
+from handrail.stores.sql.keeper import SqlKeeper
+from history import GATE, PLAIN, History, history, played
+
+LATER = datetime(2026, 3, 1, tzinfo=UTC)
+OLD = ("completed", "failed", "abandoned", "diverged")
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> History:
+    return history(tmp_path_factory.mktemp("sound") / "handrail.db")
+
+
+@pytest.fixture
+def past(sound: History, tmp_path: Path) -> History:
+    """A copy of the store to be changed."""
+    path = tmp_path / "store" / "handrail.db"
+    path.parent.mkdir(mode=0o700)
+    shutil.copy(sound.path, path)
+    return History(path, sound.runs)
+
+
+@pytest.fixture
+def database(past: History) -> Iterator[Database]:
+    found = Database(past.path)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def keeper(database: Database) -> SqlKeeper:
+    return SqlKeeper(database)
+
+
+def quiet(_text: str) -> None:
+    """Tells nobody."""
+
+
+def ids(database: Database) -> list[str]:
+    with database.read() as execute:
+        return [row[0] for row in execute("SELECT execution_id FROM runs ORDER BY k", ())]
+
+
+def lines(archive: Path) -> list[dict[str, Any]]:
+    with gzip.open(archive, "rt") as file:
+        return [json.loads(line) for line in file]
+
+
+# --- check --------------------------------------------------------------------------------------------------
+
+
+def test_a_sound_store_has_no_damage(keeper: SqlKeeper) -> None:
+    assert list(keeper.check()) == []
+
+
+def test_an_empty_store_has_no_damage(tmp_path: Path) -> None:
+    with played(tmp_path / "handrail.db") as play:
+        assert list(SqlKeeper(play.database).check()) == []
+
+
+PLANTED = [
+    ("file", "UPDATE runs SET duration_ms = -1 WHERE goal = 'To be completed'"),
+    ("reference", "INSERT INTO steps VALUES (99, 1, 'a', 'b', 'completed', NULL, NULL, NULL, NULL, NULL)"),
+    ("revision", "UPDATE runs SET revision = revision + 1 WHERE goal = 'To be running'"),
+    ("chain", "UPDATE events SET metadata = '{}' WHERE run = 1 AND event_type = 'workflow_created'"),
+    ("chain", "UPDATE events SET metadata = CAST(x'ff' AS TEXT) WHERE run = 1 AND id = 1"),
+    ("chain", "UPDATE events SET created_at = '2026-01-31 09:00:00.000' WHERE run = 1 AND id = 2"),
+    ("chain", "DELETE FROM events WHERE id = 2"),
+    ("chain", "UPDATE runs SET chain = x'00' WHERE goal = 'To be running'"),
+    ("record", "UPDATE runs SET record = '{\"id\": 1}' WHERE goal = 'To be running'"),
+    ("record", "UPDATE runs SET record = '' WHERE goal = 'To be running'"),
+    ("columns", "UPDATE runs SET state = 'paused' WHERE goal = 'To be running'"),
+    ("columns", "UPDATE runs SET current_step = 'prove' WHERE goal = 'To be running'"),
+    ("columns", "UPDATE runs SET waiting = 1 WHERE goal = 'To be running'"),
+    ("columns", "UPDATE runs SET workflow_name = 'gate' WHERE goal = 'To be running'"),
+    ("columns", "UPDATE runs SET execution_id = 'x' WHERE goal = 'To be running'"),
+    (
+        "columns",
+        "UPDATE runs SET digest = (SELECT digest FROM runs WHERE goal = 'To be waiting') WHERE k = 1",
+    ),
+    ("definition", "DELETE FROM definitions WHERE workflow_name = 'gate'"),
+    ("steps", "UPDATE steps SET status = 'completed' WHERE run = 1 AND number = 3"),
+    ("steps", "UPDATE steps SET status = 'running' WHERE run = 1 AND number = 1"),
+    ("steps", "DELETE FROM steps WHERE run = 1 AND number = 3"),
+    ("artifacts", "DELETE FROM artifacts WHERE run = 1 AND number = 1"),
+]
+
+
+@pytest.mark.parametrize(("code", "statement"), PLANTED)
+def test_damage_planted_alone_is_found_alone(code: str, statement: str, past: History) -> None:
+    with closing(sqlite3.connect(past.path)) as planted, planted:
+        planted.execute("PRAGMA ignore_check_constraints = ON")
+        assert planted.execute(statement).rowcount == 1
+
+    assert [damage.code for damage in check(past)] == [code]
+
+
+def check(past: History) -> list[Any]:
+    database = Database(past.path)
+    found = list(SqlKeeper(database).check())
+    database.close()
+    return found
+
+
+def test_a_turn_that_is_missing_in_the_middle_is_a_gap_and_breaks_the_chain(past: History) -> None:
+    with closing(sqlite3.connect(past.path)) as planted, planted:
+        planted.execute("DELETE FROM events WHERE run = 1 AND revision = 2")
+
+    assert [(damage.code, damage.run) for damage in check(past)] == [
+        ("gap", past.runs["running"]),
+        ("chain", past.runs["running"]),
+    ]
+
+
+def test_a_turn_that_is_missing_at_the_end_is_another_revision_and_breaks_the_chain(past: History) -> None:
+    with closing(sqlite3.connect(past.path)) as planted, planted:
+        planted.execute("DELETE FROM events WHERE run = 1 AND revision = 3")
+
+    assert [damage.code for damage in check(past)] == ["revision", "chain"]
+
+
+def test_more_replies_than_are_remembered_are_found(past: History) -> None:
+    with closing(sqlite3.connect(past.path)) as planted, planted:
+        for revision in range(100, 162):
+            planted.execute("INSERT INTO replies VALUES (1, ?, '', '', '')", (revision,))
+
+    (damage,) = check(past)
+    assert (damage.code, damage.message) == ("replies", "65 replies are kept, 64 at most should be")
+
+
+def test_a_page_that_was_overwritten_is_found_and_the_rest_is_told_as_far_as_it_goes(past: History) -> None:
+    with closing(sqlite3.connect(past.path)) as planted:
+        size = planted.execute("PRAGMA page_size").fetchone()[0]
+        root = planted.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'runs'").fetchone()[0]
+    with past.path.open("r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(b"\xff" * size)
+
+    codes = [damage.code for damage in check(past)]
+
+    assert set(codes) == {"file", "unreadable"}
+    assert codes[-1] == "unreadable"
+
+
+def test_every_kind_of_damage_is_planted_somewhere_here() -> None:
+    others = {"gap", "replies", "unreadable"}
+
+    assert {code for code, _ in PLANTED} | others == DAMAGE.keys()
+
+
+def test_a_step_left_running_by_a_run_that_was_abandoned_is_no_damage(past: History) -> None:
+    with closing(sqlite3.connect(past.path)) as asked:
+        left = asked.execute(
+            "SELECT r.state FROM steps AS s JOIN runs AS r ON r.k = s.run"
+            " WHERE s.status = 'running' AND r.completed_at IS NOT NULL ORDER BY r.k"
+        ).fetchall()
+
+    assert left == [("abandoned",), ("diverged",)]
+    assert check(past) == []
+
+
+# --- size and vacuum ----------------------------------------------------------------------------------------
+
+
+def test_vacuum_gives_room_back_and_keeps_every_row(tmp_path: Path) -> None:
+    with played(tmp_path / "handrail.db") as play:
+        run = play.start("", GATE)
+        with play.database.written() as execute:
+            execute("CREATE TABLE filler (bytes)", ())
+            execute("INSERT INTO filler VALUES (zeroblob(4000000))", ())
+            execute("DROP TABLE filler", ())
+        keeper = SqlKeeper(play.database)
+        size = keeper.size()
+
+        before, after = keeper.vacuum()
+
+        assert before == size > 4_000_000
+        assert after == keeper.size() == (tmp_path / "handrail.db").stat().st_size < 300_000
+        assert ids(play.database) == [run]
+        assert list(keeper.check()) == []
+        assert play.send(run, "continue", PLAIN)["decision"] == "Waiting"
+
+
+# --- export -------------------------------------------------------------------------------------------------
+
+
+def test_an_export_has_everything_but_tokens_and_replies(keeper: SqlKeeper, past: History) -> None:
+    told = keeper.export(past.runs["waiting"])
+
+    assert told is not None
+    told = json.loads(json.dumps(told))
+    assert list(told) == ["run", "steps", "artifacts", "events", "definition"]
+    run = told["run"]
+    assert (run["lifecycle"], run["state"], run["waiting"]) == ("running", "build", True)
+    assert (run["started"], run["ended"]) == ("2026-01-31T09:23:00.000Z", None)
+    assert run["record"]["open"][0]["held"]["payload"]["summary"] == "Built."
+    assert [event["kind"] for event in told["events"]][-1] == "step_waiting"
+    assert "workflow: gate" in told["definition"]["text"]
+    assert "token" not in told["steps"][0]
+
+
+def test_a_run_that_is_not_there_has_no_export(keeper: SqlKeeper) -> None:
+    assert keeper.export("no such run") is None
+
+
+def test_a_damaged_run_is_exported_as_it_stands(past: History) -> None:
+    with closing(sqlite3.connect(past.path)) as planted, planted:
+        planted.execute("UPDATE runs SET record = '{broken' WHERE goal = 'To be running'")
+        planted.execute("DELETE FROM definitions")
+    database = Database(past.path)
+
+    told = SqlKeeper(database).export(past.runs["running"])
+
+    database.close()
+    assert told is not None
+    told = json.loads(json.dumps(told))
+    assert (told["run"]["record"], told["definition"]) == ("{broken", None)

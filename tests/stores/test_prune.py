@@ -1,0 +1,312 @@
+"""Moving old runs into an archive: what must stay stays, and nothing is lost on the way."""
+
+import gzip
+import json
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.shell.faults import NotWritable, Unreadable
+from handrail.shell.keeping import Counts
+from handrail.stores.sql.database import Database
+from handrail.stores.sql.keeper import SqlKeeper
+from history import GATE, History, history, played
+from tools.sample_store import Played
+
+LATER = datetime(2026, 3, 1, tzinfo=UTC)
+OLD = ("completed", "failed", "abandoned", "diverged")
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> History:
+    return history(tmp_path_factory.mktemp("sound") / "handrail.db")
+
+
+@pytest.fixture
+def past(sound: History, tmp_path: Path) -> History:
+    """A copy of the store to be changed."""
+    path = tmp_path / "store" / "handrail.db"
+    path.parent.mkdir(mode=0o700)
+    shutil.copy(sound.path, path)
+    return History(path, sound.runs)
+
+
+@pytest.fixture
+def database(past: History) -> Iterator[Database]:
+    found = Database(past.path)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def keeper(database: Database) -> SqlKeeper:
+    return SqlKeeper(database)
+
+
+def quiet(_text: str) -> None:
+    """Tells nobody."""
+
+
+def ids(database: Database) -> list[str]:
+    with database.read() as execute:
+        return [row[0] for row in execute("SELECT execution_id FROM runs ORDER BY k", ())]
+
+
+def lines(archive: Path) -> list[dict[str, Any]]:
+    with gzip.open(archive, "rt") as file:
+        return [json.loads(line) for line in file]
+
+
+def test_prune_moves_what_has_ended_before_and_nothing_else(
+    keeper: SqlKeeper, past: History, tmp_path: Path
+) -> None:
+    told: list[str] = []
+    assert keeper.old(LATER) == 4
+
+    pruned = keeper.prune(LATER, tmp_path / "a.jsonl.gz", told.append)
+
+    assert (pruned.archive, pruned.kept) == (tmp_path / "a.jsonl.gz", 0)
+    assert pruned.archived == Counts(4, 10, 7, 54)
+    assert ids(keeper.database) == [past.runs[name] for name in ("running", "paused", "waiting")]
+    assert told == [
+        "4 of 4 runs archived",
+        f"reading {tmp_path / 'a.jsonl.gz'} back",
+        "4 of 4 runs deleted",
+    ]
+    assert list(keeper.check()) == []
+    assert keeper.old(LATER) == 0
+
+
+def test_a_run_that_ended_at_the_time_itself_is_not_older(keeper: SqlKeeper) -> None:
+    first = datetime(2026, 1, 31, 9, 16, tzinfo=UTC)
+
+    assert keeper.old(first) == 0
+    assert keeper.old(first + timedelta(milliseconds=1)) == 1
+
+
+def test_the_archive_has_a_head_each_workflow_before_its_runs_and_an_end(
+    keeper: SqlKeeper, past: History, tmp_path: Path
+) -> None:
+    exported = keeper.export(past.runs["failed"])
+    pruned = keeper.prune(LATER, tmp_path / "new" / "a.jsonl.gz", quiet)
+
+    head, definition, *runs, end = lines(pruned.archive)
+
+    assert (head["handrail"], head["schema"], head["runs"]) == ("archive", 1, 4)
+    assert definition["definition"]["workflow"] == "bug-fix"
+    assert [line["run"]["id"] for line in runs] == [past.runs[name] for name in OLD]
+    assert exported == {**runs[1], **definition}
+    assert end == {"end": {"runs": 4, "steps": 10, "artifacts": 7, "events": 54}}
+    assert stat.S_IMODE(pruned.archive.stat().st_mode) == 0o600
+    assert stat.S_IMODE(pruned.archive.parent.stat().st_mode) == 0o700
+
+
+def test_an_archive_that_is_there_is_let_be(keeper: SqlKeeper, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl.gz").write_bytes(b"mine")
+    (tmp_path / "a-2.jsonl.gz").symlink_to(tmp_path / "elsewhere")
+
+    pruned = keeper.prune(LATER, tmp_path / "a.jsonl.gz", quiet)
+
+    assert pruned.archive == tmp_path / "a-3.jsonl.gz"
+    assert (tmp_path / "a.jsonl.gz").read_bytes() == b"mine"
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_the_workflow_of_runs_that_stay_is_kept_and_one_that_nobody_needs_goes(tmp_path: Path) -> None:
+    with played(tmp_path / "handrail.db") as play:
+        gone = play.start("", GATE)
+        play.send(gone, "abandon", note="enough")
+        ended = play.start("")
+        play.send(ended, "abandon", note="enough")
+        play.start("")
+
+        pruned = SqlKeeper(play.database).prune(LATER, tmp_path / "a.jsonl.gz", quiet)
+
+        with play.database.read() as execute:
+            kept = execute("SELECT workflow_name FROM definitions", ()).fetchall()
+    assert pruned.archived.runs == 2
+    assert kept == [("bug-fix",)]
+
+
+def test_the_newest_run_and_the_run_of_the_newest_event_stay_so_that_no_number_is_given_twice(
+    tmp_path: Path,
+) -> None:
+    with played(tmp_path / "handrail.db") as play:
+        first, second, third = (play.start("", GATE) for _ in range(3))
+        for run in (second, third, first):
+            play.send(run, "abandon", note="enough")
+        before = _numbers(play)
+
+        pruned = SqlKeeper(play.database).prune(LATER, tmp_path / "a.jsonl.gz", quiet)
+
+        assert pruned.archived.runs == 1
+        assert ids(play.database) == [first, third]
+        assert _numbers(play) == before
+
+
+def _numbers(play: Played) -> tuple[int, int]:
+    with play.database.read() as execute:
+        found = execute("SELECT (SELECT max(k) FROM runs), (SELECT max(id) FROM events)", ()).fetchone()
+    return int(found[0]), int(found[1])
+
+
+def test_a_run_that_is_called_while_it_is_archived_stays(past: History, tmp_path: Path) -> None:
+    with played(past.path) as play:
+
+        def call(text: str) -> None:
+            if text.startswith("reading"):
+                play.send(past.runs["failed"], "pause")
+                play.start("", GATE)
+
+        pruned = SqlKeeper(play.database).prune(LATER, tmp_path / "a.jsonl.gz", call)
+
+        assert pruned.kept == 1
+        assert past.runs["failed"] in ids(play.database)
+        assert list(SqlKeeper(play.database).check()) == []
+
+
+def test_nothing_is_deleted_if_somebody_shortens_the_archive(
+    keeper: SqlKeeper, past: History, tmp_path: Path
+) -> None:
+    archive = tmp_path / "a.jsonl.gz"
+
+    def shorten(text: str) -> None:
+        if text.startswith("reading"):
+            archive.write_bytes(archive.read_bytes()[:-20])
+
+    with pytest.raises(Unreadable, match="does not hold what was written") as raised:
+        keeper.prune(LATER, archive, shorten)
+
+    assert raised.value.repair.startswith("nothing was deleted")
+    assert sorted(ids(keeper.database)) == sorted(past.runs.values())
+
+
+def test_nothing_is_deleted_if_somebody_puts_another_archive_in_its_place(
+    keeper: SqlKeeper, past: History, tmp_path: Path
+) -> None:
+    archive = tmp_path / "a.jsonl.gz"
+
+    def swap(text: str) -> None:
+        if text.startswith("reading"):
+            archive.write_bytes(gzip.compress(b'{"handrail": "archive"}\n{"end": {}}\n'))
+
+    with pytest.raises(Unreadable):
+        keeper.prune(LATER, archive, swap)
+
+    assert len(ids(keeper.database)) == len(past.runs)
+
+
+@pytest.mark.parametrize("folder", ["file/below", "x" * 300])
+def test_an_archive_that_cannot_be_written_leaves_everything_as_it_was(
+    folder: str, keeper: SqlKeeper, past: History, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(NotWritable) as raised:
+        keeper.prune(LATER, tmp_path / folder / "a.jsonl.gz", quiet)
+
+    assert raised.value.repair.endswith("or name another --archive")
+    assert len(ids(keeper.database)) == len(past.runs)
+
+
+# --- the program that prunes is killed, or has no room ------------------------------------------------------
+
+PROGRAM = """
+import os, resource, signal, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from handrail.shell.faults import Fault
+from handrail.stores.sql.database import Database
+from handrail.stores.sql.keeper import SqlKeeper
+
+path, archive, last, room = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+count = 0
+
+def point(_what):
+    global count
+    count += 1
+    if count == last:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+database = Database(path)
+database.alone().set_trace_callback(point)
+sys.addaudithook(lambda name, given: point(name) if name == "open" and given[0] == Path(archive) else None)
+if room:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+try:
+    SqlKeeper(database, batch=1).prune(datetime(2026, 3, 1, tzinfo=UTC), Path(archive), point)
+except Fault as fault:
+    print(fault.code)
+else:
+    print(count)
+"""
+
+
+def prune_apart(path: Path, archive: Path, last: int = 0, room: int = 0) -> tuple[int, str]:
+    words = [sys.executable, "-c", PROGRAM, str(path), str(archive), str(last), str(room)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stdout.strip()
+
+
+def saved(archives: Iterable[Path]) -> set[str]:
+    """The runs in those archives that were finished."""
+    found: set[str] = set()
+    for archive in archives:
+        try:
+            told = lines(archive)
+        except EOFError:
+            continue
+        if told and "end" in told[-1]:
+            found |= {line["run"]["id"] for line in told if "run" in line}
+    return found
+
+
+def test_killed_at_any_point_prune_has_lost_nothing_and_can_be_repeated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "played"
+    with played(folder / "handrail.db") as play:
+        old = {play.start("", GATE) for _ in range(2)}
+        for run in old:
+            play.send(run, "abandon", note="enough")
+        stays = play.start("", GATE)
+    shutil.copytree(folder, tmp_path / "counted")
+    status, counted = prune_apart(tmp_path / "counted" / "handrail.db", tmp_path / "counted" / "a.gz")
+    points = int(counted)
+    for last in range(1, points + 1):
+        shutil.copytree(folder, here := tmp_path / f"killed-{last}")
+        killed, _ = prune_apart(here / "handrail.db", here / "a.gz", last)
+        database = Database(here / "handrail.db")
+        keeper = SqlKeeper(database)
+
+        assert killed == -signal.SIGKILL
+        assert list(keeper.check()) == []
+        assert {*ids(database), *saved(here.glob("a*.gz"))} == {stays, *old}
+        if keeper.old(LATER):
+            keeper.prune(LATER, here / "a.gz", quiet)
+        assert ids(database) == [stays]
+        assert saved(here.glob("a*.gz")) == old
+        database.close()
+        shutil.rmtree(here)
+    with capsys.disabled():
+        sys.stdout.write(f"\nprune was killed at {points} points\n")
+    assert (status, points > 20) == (0, True)
+
+
+def test_a_disk_without_room_leaves_no_archive_and_every_run(past: History, tmp_path: Path) -> None:
+    status, said = prune_apart(past.path, tmp_path / "a.jsonl.gz", room=512)
+
+    database = Database(past.path)
+    there = ids(database)
+    database.close()
+    assert (status, said) == (0, "disk_full")
+    assert not (tmp_path / "a.jsonl.gz").exists()
+    assert len(there) == len(past.runs)

@@ -1,0 +1,282 @@
+"""What a store answers about its runs, and that it answers without reading all of it."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from handrail.engine.model import Authority, Lifecycle
+from handrail.shell.records import StepStatus
+from handrail.shell.view import Wanted
+from handrail.stores.sql.database import Database
+from handrail.stores.sql.questions import SqlRecords
+from handrail.stores.sql.text import queries
+from handrail.telemetry.entries import EntryKind
+from history import GATE, PROJECT, History, history, played
+from tools.sample_store import BEGINS, MINUTE
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory: pytest.TempPathFactory) -> History:
+    return history(tmp_path_factory.mktemp("past") / "handrail.db")
+
+
+@pytest.fixture
+def records(past: History) -> Iterator[SqlRecords]:
+    database = Database(past.path)
+    yield SqlRecords(database)
+    database.close()
+
+
+def names(records: SqlRecords, past: History, wanted: Wanted, after: str = "", most: int = 100) -> list[str]:
+    by_id = {run: name for name, run in past.runs.items()}
+    return [by_id[row.id] for row in records.runs(wanted, after, most)]
+
+
+def test_runs_come_last_started_first(records: SqlRecords, past: History) -> None:
+    assert names(records, past, Wanted()) == [
+        "waiting",
+        "diverged",
+        "abandoned",
+        "failed",
+        "completed",
+        "paused",
+        "running",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (Wanted(project=PROJECT), ["diverged", "abandoned", "failed", "completed", "paused", "running"]),
+        (Wanted(project="editor", text="To be p"), ["paused"]),
+        (Wanted(project="edit"), []),
+        (Wanted(face="steps", workflow="gate"), ["waiting"]),
+        (Wanted(face="spells"), []),
+        (Wanted(lifecycles=(Lifecycle.PAUSED, Lifecycle.FAILED)), ["failed", "paused"]),
+        (Wanted(lifecycles=(Lifecycle.RUNNING,), workflow="bug-fix"), ["running"]),
+        (Wanted(text="to be R"), ["running"]),
+        (Wanted(text="00000003-"), ["completed"]),
+        (Wanted(text="diagnos"), ["paused"]),
+        (Wanted(text="GATE"), ["waiting"]),
+        (Wanted(text="%"), []),
+        (Wanted(text="_o be"), []),
+        (Wanted(text="\\"), []),
+        (Wanted(text="' OR 1=1 --"), []),
+        (Wanted(since=BEGINS + 6 * MINUTE), ["waiting", "diverged"]),
+        (Wanted(until=BEGINS + 2 * MINUTE), ["running"]),
+        (Wanted(since=BEGINS + 2 * MINUTE, until=BEGINS + 4 * MINUTE), ["completed", "paused"]),
+    ],
+)
+def test_filters_combine(wanted: Wanted, found: list[str], records: SqlRecords, past: History) -> None:
+    assert names(records, past, wanted) == found
+
+
+@pytest.mark.parametrize("sign", ["%", "_", "\\", "100%_\\"])
+def test_a_sign_that_patterns_use_is_found_as_it_is(sign: str, tmp_path: Path) -> None:
+    with played(tmp_path / "handrail.db") as play:
+        play.start("plain", GATE)
+        run = play.start(f"goal with {sign} in it", GATE)
+        found = SqlRecords(play.database).runs(Wanted(text=f"h {sign} i"))
+
+    assert [row.id for row in found] == [run]
+
+
+def test_a_page_goes_on_behind_the_run_it_is_given(records: SqlRecords, past: History) -> None:
+    first = records.runs(Wanted(workflow="bug-fix"), most=2)
+
+    assert names(records, past, Wanted(workflow="bug-fix"), first[-1].id, 2) == ["failed", "completed"]
+    assert names(records, past, Wanted(), past.runs["running"]) == []
+    assert names(records, past, Wanted(), "no such run") == []
+
+
+def test_a_thousand_runs_are_paged_each_once_also_while_others_start(tmp_path: Path) -> None:
+    with played(tmp_path / "handrail.db") as play:
+        play.database.alone().execute("PRAGMA synchronous = OFF")
+        started = [play.start(f"number {number}", GATE) for number in range(1000)]
+        records = SqlRecords(play.database)
+        seen: list[str] = []
+        page = records.runs(Wanted())
+        pages = 0
+        while page:
+            pages += 1
+            seen += [row.id for row in page]
+            play.start("a late one", GATE)
+            page = records.runs(Wanted(), seen[-1])
+
+    assert pages == 10
+    assert seen == started[::-1]
+
+
+def test_a_run_is_told_whole(records: SqlRecords, past: History) -> None:
+    row = records.run(past.runs["completed"])
+
+    assert row is not None
+    assert (row.workflow, row.lifecycle, row.state, row.revision) == (
+        "bug-fix",
+        Lifecycle.COMPLETED,
+        "",
+        5,
+    )
+    assert (row.face, row.authority, row.project) == ("steps", Authority.SQL, "/home/ada/editor")
+    assert (row.goal, row.principal, row.parent, row.waiting) == ("To be completed", "", "", False)
+    assert row.started == datetime(2026, 1, 31, 9, 3, tzinfo=UTC)
+    assert (row.ended, row.updated, row.active) == (row.started + timedelta(minutes=13),) * 3
+    assert row.duration_ms == 13 * 60_000
+    assert row.metadata == {"last_transition_reason": "No reason provided"}
+
+
+def test_a_run_that_waits_says_so_and_stands_in_its_state(records: SqlRecords, past: History) -> None:
+    row = records.run(past.runs["waiting"])
+
+    assert row is not None
+    assert (row.waiting, row.state, row.project, row.ended, row.duration_ms) == (
+        True,
+        "build",
+        "",
+        None,
+        None,
+    )
+
+
+def test_a_run_that_is_not_there_is_none(records: SqlRecords) -> None:
+    assert records.run("00000003") is None
+    assert records.steps("no such run") == ()
+    assert records.artifacts("no such run") == ()
+    assert records.content("no such run", 1) is None
+    assert records.journal(run="no such run") == ()
+
+
+def test_ids_are_found_by_how_they_begin_ten_at_most(tmp_path: Path) -> None:
+    with played(tmp_path / "handrail.db") as play:
+        started = [play.start("", GATE) for _ in range(17)]
+        records = SqlRecords(play.database)
+
+        assert records.named("0000001") == tuple(started[15:])
+        assert records.named("") == tuple(started[:10])
+        assert records.named(started[3]) == (started[3],)
+        assert records.named("1") == ()
+        assert records.named("%") == ()
+
+
+def test_steps_come_in_order_with_what_they_were_closed_with(records: SqlRecords, past: History) -> None:
+    steps = records.steps(past.runs["failed"])
+
+    assert [(step.number, step.state, step.agent, step.status) for step in steps] == [
+        (1, "reproduce", "debugger", StepStatus.COMPLETED),
+        (2, "diagnose", "debugger", StepStatus.COMPLETED),
+        (3, "mend", "implementer", StepStatus.COMPLETED),
+        (4, "prove", "reviewer", StepStatus.FAILED),
+    ]
+    assert steps[1].output is not None
+    assert (steps[1].output["summary"], steps[1].duration_ms) == ("Timestamps too coarse", 60_000)
+    assert (steps[3].output, steps[3].opened, steps[3].closed) == (
+        None,
+        datetime(2026, 1, 31, 9, 19, tzinfo=UTC),
+        datetime(2026, 1, 31, 9, 20, tzinfo=UTC),
+    )
+    assert records.steps(past.runs["failed"], 2, 1) == (steps[2],)
+    assert records.steps(past.runs["running"])[-1].closed is None
+
+
+def test_artifacts_come_in_order_without_their_text_and_the_text_alone(
+    records: SqlRecords, past: History
+) -> None:
+    artifacts = records.artifacts(past.runs["completed"])
+
+    assert [(one.number, one.type, one.title, one.step, one.size, one.final) for one in artifacts] == [
+        (1, "reproduction", "Save twice", "reproduce", 27, True),
+        (2, "diagnosis", "Timestamps too coarse", "diagnose", 34, True),
+        (3, "patch", "Compare hashes", "mend", 38, True),
+        (4, "review", "Seen to fail and to pass", "prove", 23, True),
+    ]
+    assert records.artifacts(past.runs["completed"], 1, 1) == (artifacts[1],)
+    assert records.content(past.runs["completed"], 4) == "2 runs without, 2 with\n"
+    assert records.content(past.runs["completed"], 5) is None
+    assert not any(one.final for one in records.artifacts(past.runs["failed"]))
+
+
+def test_the_size_of_an_artifact_is_that_of_its_bytes(tmp_path: Path) -> None:
+    with played(tmp_path / "handrail.db") as play:
+        run = play.start("", GATE)
+        text = "é\u0000x"
+        row = (1, 1, "a", "build", "builder", "t", "T", "2026-01-31 09:00:00.000", text)
+        with play.database.written() as execute:
+            execute(
+                "INSERT INTO artifacts (run, number, artifact_id, step_name, agent_name, artifact_type,"
+                " title, created_at, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                row,
+            )
+        records = SqlRecords(play.database)
+
+        assert records.artifacts(run)[0].size == 4
+        assert records.content(run, 1) == text
+
+
+def test_the_journal_is_that_of_one_run_or_of_all(records: SqlRecords, past: History) -> None:
+    own = records.journal(run=past.runs["abandoned"])
+    whole = records.journal(most=1000)
+
+    assert [written.entry.kind for written in own] == [
+        EntryKind.WORKFLOW_CREATED,
+        EntryKind.STEP_STARTED,
+        EntryKind.TOKEN_GENERATED,
+        EntryKind.WORKFLOW_STATE_TRANSITION,
+        EntryKind.WORKFLOW_STATE_TRANSITION,
+    ]
+    assert [written.revision for written in own] == [1, 1, 1, 1, 2]
+    assert own[-1].entry.data["reason"] == "nobody cares"
+    assert records.journal(own[1].number, 1, past.runs["abandoned"]) == (own[2],)
+    assert [written.number for written in whole] == list(range(1, len(whole) + 1))
+    assert tuple(written for written in whole if written.run == past.runs["abandoned"]) == own
+    assert records.journal(10, 2) == whole[10:12]
+
+
+def test_an_entry_about_no_run_has_no_run(tmp_path: Path) -> None:
+    with played(tmp_path / "handrail.db") as play:
+        play.send("00000000-0000-4000-8000-000000000000", "pause")
+        (written,) = SqlRecords(play.database).journal()
+
+    assert (written.run, written.entry.data["error_type"]) == ("", "unknown_run")
+
+
+def test_the_pulse_beats_when_another_connection_commits_and_only_then(tmp_path: Path) -> None:
+    with played(tmp_path / "handrail.db") as play:
+        records = SqlRecords(play.database)
+        before = records.pulse()
+
+        assert records.pulse() == before
+        play.start("", GATE)
+        assert records.pulse() != before
+
+
+def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
+    database = Database(past.path)
+    sql = queries("questions.sql")
+    asked = {
+        "wanted": (
+            f"{sql['run_columns']}\n{sql['wanted']}",
+            ("x", "p", "f", "w", '["idle"]', "%t%", "1", "2", 9),
+        ),
+        "one": (f"{sql['run_columns']}\n{sql['one']}", ("x",)),
+        "named": (sql["named"], ("x",)),
+        "steps": (sql["steps"], ("x", 0, 9)),
+        "artifacts": (sql["artifacts"], ("x", 0, 9)),
+        "content": (sql["content"], ("x", 1)),
+        "journal_of": (sql["journal_of"], ("x", 0, 9)),
+        "journal": (sql["journal"], (0, 9)),
+    }
+    plans = {
+        name: [row[3] for row in database.reader().execute(f"EXPLAIN QUERY PLAN {statement}", given)]
+        for name, (statement, given) in asked.items()
+    }
+    database.close()
+
+    lines = [line for plan in plans.values() for line in plan if "json_each" not in line]
+    assert len(lines) > 10
+    assert [line for line in lines if line.startswith("SCAN") or "TEMP B-TREE" in line] == []
+
+
+def test_questions_are_asked_on_a_connection_that_cannot_write(records: SqlRecords) -> None:
+    assert records.database.reader().execute("PRAGMA query_only").fetchone() == (1,)

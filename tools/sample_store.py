@@ -1,0 +1,158 @@
+"""A store in which runs are played: the same each time, so pages can show it and tests count on it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from handrail.engine.facts import Value
+from handrail.engine.lifecycle import CONTINUE, START
+from handrail.engine.model import Accepted, Event, Who
+from handrail.shell.catalog import catalog
+from handrail.shell.definitions import pin, pinned_by
+from handrail.shell.facts import READERS, Reader
+from handrail.shell.records import Caller, Origin
+from handrail.shell.system import LocalFeed
+from handrail.shell.turn import Call, New, Outcome, Reply, take_turn
+from handrail.shell.world import World
+from handrail.stores.sql.database import Database
+from handrail.stores.sql.runs import SqlRuns
+from handrail.workflows.load import Source
+from handrail.workflows.registry import BUILT_IN, Registry
+
+WORKFLOW: Final = "bug-fix"
+BEGINS: Final = datetime(2026, 1, 31, 9, 0, tzinfo=UTC)
+MINUTE: Final = timedelta(minutes=1)
+
+
+def output(kind: str, title: str, content: str, **more: Value) -> dict[str, Value]:
+    """A step output with one artifact."""
+    artifact = {"type": kind, "title": title, "content": content}
+    return {"summary": title, "artifacts": [artifact], "references": [], "confidence": 0.9, **more}
+
+
+OUTPUTS: Final = (
+    output("reproduction", "Save twice", "def test_save_twice(): ...\n"),
+    output("diagnosis", "Timestamps too coarse", "src/save.py:41 drops equal stamps\n", reproducible=True),
+    output("patch", "Compare hashes", "- if stamp > last\n+ if digest != last\n"),
+    output("review", "Seen to fail and to pass", "2 runs without, 2 with\n", verdict="good"),
+)
+"""What each step of the workflow is closed with, in order."""
+
+
+@dataclass(slots=True)
+class SetClock:
+    """A clock that stands until it is moved."""
+
+    at: datetime = BEGINS
+
+    def now(self) -> datetime:
+        """The time it was set to."""
+        return self.at
+
+
+@dataclass(slots=True)
+class CountedIds:
+    """Ids in the order they are asked for."""
+
+    given: int = 0
+
+    def run(self) -> str:
+        """The next id, in the form of a random UUID; the first digits count."""
+        self.given += 1
+        return f"{self.given:08x}-0000-4000-8000-000000000000"
+
+    def nonce(self) -> bytes:
+        """Six bytes."""
+        return bytes(6)
+
+
+@dataclass(slots=True)
+class Played:
+    """A store that is open for playing; every call moves its clock by a minute."""
+
+    path: Path
+    registry: Registry = BUILT_IN
+    readers: Mapping[str, Reader] = field(default_factory=lambda: READERS)
+    clock: SetClock = field(default_factory=SetClock)
+    database: Database = field(init=False)
+    world: World = field(init=False)
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Open the store."""
+        self.database = Database(self.path)
+        runs = SqlRuns(self.database)
+        of = pinned_by(runs, self.registry)
+        self.world = World(
+            runs,
+            self.clock,
+            CountedIds(),
+            LocalFeed(),
+            runs.key(),
+            of,
+            readers=self.readers,
+            lifetime=timedelta(days=365),
+        )
+
+    def __enter__(self) -> Self:
+        """Play until the block ends."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the store."""
+        self.database.close()
+
+    def start(self, goal: str, source: Source | None = None, project: str = "", face: str = "steps") -> str:
+        """A new run of the built-in workflow, or of this text; its id."""
+        shelf = catalog(Path("/nowhere"))
+        pinned = pin(source or shelf.source(WORKFLOW) or Source("", ""), shelf.source, self.registry)
+        workflow = pinned.workflow
+        if workflow is None:
+            raise LookupError(f"{pinned.problems}")
+        run = self.world.ids.run()
+        given = {"report": goal} if source is None else {}
+        new = New(workflow, Origin(face, workflow.authority, project, goal), pinned.definition)
+        self.call(Call(run, Event(START, given), Caller(principal="ada", client="sample"), new=new))
+        return run
+
+    def walk(self, run: str, steps: int) -> None:
+        """Hand in what these many steps of the built-in workflow ask for, from the first."""
+        for brought in OUTPUTS[:steps]:
+            if self.send(run, CONTINUE, brought)["decision"] != Accepted.__name__:
+                raise LookupError(f"{run} does not go on with {brought['summary']}")
+
+    def send(
+        self, run: str, trigger: str, payload: Mapping[str, Value] | None = None, note: str = ""
+    ) -> Reply:
+        """Send a trigger: by the agent with its token if it is `continue`, otherwise by a person."""
+        by_agent = trigger == CONTINUE
+        who = Who.AGENT if by_agent else Who.PERSON
+        token = self.tokens.get(run, "") if by_agent else ""
+        return self.call(Call(run, Event(trigger, payload or {}, who, note), Caller(who), token))
+
+    def call(self, call: Call) -> Reply:
+        """Take a turn, a minute after the last."""
+        self.clock.at += MINUTE
+
+        def render(outcome: Outcome) -> Reply:
+            tokens = outcome.tokens or {}
+            return {"decision": type(outcome.decision).__name__, "token": next(iter(tokens.values()), "")}
+
+        reply = take_turn(self.world, call, render)
+        self.tokens[call.run] = str(reply["token"]) or self.tokens.get(call.run, "")
+        return reply
+
+
+def sample_store(path: Path) -> None:
+    """The store that the reference shows: a run that has ended and one that waits, with one refusal."""
+    with Played(path) as played:
+        ended = played.start("Saving a file twice loses the second change.", project="/home/ada/editor")
+        played.walk(ended, len(OUTPUTS))
+        waits = played.start("The window forgets its size.", project="/home/ada/editor")
+        played.send(waits, CONTINUE, {**OUTPUTS[0], "artifacts": []})
+        played.walk(waits, 1)
