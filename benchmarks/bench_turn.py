@@ -44,9 +44,9 @@ class Recorder(Database):
             self.noted.append(("COMMIT", ()))
 
     @contextmanager
-    def read(self) -> Iterator[Execute]:
+    def peek(self) -> Iterator[Execute]:
         """A reader whose statements are noted."""
-        with super().read() as execute:
+        with super().peek() as execute:
             yield self._noting(execute)
 
     def _noting(self, execute: Execute) -> Execute:

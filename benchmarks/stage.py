@@ -40,9 +40,9 @@ def workflow() -> Workflow:
     lines += ["  over: {terminal: true}", "transitions:"]
     for n in range(STATES):
         lines += [
-            f"  - {{id: A{n}, from: state_{n}, trigger: continue, when: ['run.vars.rounds > 99'], to: over}}",
-            f"  - {{id: B{n}, from: state_{n}, trigger: continue, when: [run.vars.ready], "
-            f"accept: ['output.confidence >= 0.5'], to: state_{(n + 1) % STATES}}}",
+            f"  - {{id: A{n}, from: state_{n}, trigger: continue, when: ['run.vars.rounds > 9'], to: over}}",
+            f"  - {{id: B{n}, from: state_{n}, trigger: continue, to: state_{(n + 1) % STATES},",
+            "     when: [run.vars.ready], accept: ['output.confidence >= 0.5']}",
         ]
     loaded = load(Source("ring.yaml", "\n".join(lines)))
     if loaded.workflow is None:
@@ -79,9 +79,10 @@ class Stage:
 
     def start(self, runs: int) -> None:
         """This many more runs."""
+        new = New(self.ring, Origin("bench", Authority.SQL, goal="Go round"))
         for _ in range(runs):
             run = self.world.ids.run()
-            call = Call(run, Event("start"), new=New(self.ring, Origin("bench", Authority.SQL, goal="Go round")))
+            call = Call(run, Event("start"), new=new)
             self.tokens[run] = str(take_turn(self.world, call, render)["new_step_token"])
 
     def turn(self, run: str) -> None:

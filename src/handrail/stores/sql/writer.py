@@ -27,7 +27,7 @@ class Resting(Protocol):
 
 
 class Writer:
-    """One thread that does one piece of work after the other; when none is left, all of `resting` may rest."""
+    """One thread that does one piece of work after the other; with none left, those in `resting` may rest."""
 
     def __init__(self, *resting: Resting) -> None:
         self._resting = resting
