@@ -28,7 +28,7 @@ class DayMeasured:
 
 @dataclass(frozen=True, slots=True)
 class StepsMeasured:
-    """How many steps in a state, under a persona, have a status, and how long those that ended took in all."""
+    """How many steps of a state and a persona have a status, and how long those that ended took in all."""
 
     step: str
     agent: str

@@ -1,7 +1,8 @@
 """Summaries: sums folded from the journal, so that a number about all runs is there at once.
 
-Entries are only ever added, and numbered in the order of commits. So up to a mark they are summed once and for
-all; a read adds what lies behind the mark, writes nothing, and is exact. Whoever deletes entries folds first.
+Entries are only ever added, and numbered in the order of commits. So up to a mark they are summed once; a
+read adds what lies behind the mark, writes nothing, and is exact. Whoever deletes entries folds first, and
+leaves the last one: its number must not be given again.
 """
 
 from datetime import date, datetime

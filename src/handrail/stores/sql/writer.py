@@ -33,7 +33,7 @@ class Writer:
         self._resting = resting
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="handrail-writer")
         self._lock = Lock()
-        self._unfinished = 0
+        self._waiting = 0
 
     def call(self, work: Callable[[], Result], seconds: float = PATIENCE) -> Result:
         """The result of this work, or what it raises.
@@ -55,31 +55,42 @@ class Writer:
 
         Raises `Busy` if the thread is closed.
         """
+
+        def begun() -> Result:
+            self._count(-1)
+            return work()
+
         self._count(1)
         try:
-            promise = self._thread.submit(work)
+            promise = self._thread.submit(begun)
         except RuntimeError as closed:
-            self._count(-1)
             raise _closed() from closed
-        promise.add_done_callback(self._after)
+        promise.add_done_callback(self._forget)
+        with suppress(RuntimeError):
+            self._thread.submit(self._rest)
         return promise
 
     def close(self) -> None:
         """Finish what has begun; what has not never will."""
         self._thread.shutdown(wait=True, cancel_futures=True)
 
-    def _after(self, promise: Future[Result]) -> None:
-        """In the thread, when whoever waited for the result has it."""
-        if self._count(-1) or promise.cancelled():
-            return
+    def _rest(self) -> None:
+        """In the thread, when whoever waited for the work before has its result."""
         for one in self._resting:
+            if self._count(0):
+                return
             with suppress(Fault):
                 one.rest()
 
+    def _forget(self, promise: Future[Result]) -> None:
+        if promise.cancelled():
+            self._count(-1)
+
     def _count(self, change: int) -> int:
+        """How many pieces of work wait to begin, after this change."""
         with self._lock:
-            self._unfinished += change
-            return self._unfinished
+            self._waiting += change
+            return self._waiting
 
 
 def _closed() -> Busy:
