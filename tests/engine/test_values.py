@@ -1,6 +1,6 @@
 import pytest
 
-from handrail.engine.facts import PENDING, Kind, Type, Value, fits, flaws, writable
+from handrail.engine.facts import PENDING, Kind, Type, Value, fits, flaws, sound, writable
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,27 @@ def test_each_flaw_is_told_with_its_path() -> None:
         (".c", "must have texts as keys"),
         (".d", "must be a number of at most 64 bits"),
     ]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(None, False, "", "ü", "\ud800", 2**53, -(2**63), 2**63, 0.5, 1e300, float("nan"), b"", PENDING),
+        *([], [1, "ü"], [["\udfff"]], {}, {"a": {"ü": 1}}, {"\ud800": 1}, {1: 1}, {"a": 2**64}),
+    ],
+)
+def test_a_value_is_sound_if_it_has_no_flaw(value: Value) -> None:
+    assert sound(value) is not any(flaws(value))
+
+
+@pytest.mark.parametrize(("depth", "good"), [(31, True), (32, True), (33, False)])
+def test_what_nests_too_deeply_is_not_sound(depth: int, good: bool) -> None:  # noqa: FBT001 - a case's value
+    listed: Value = 1
+    named: Value = 1
+    for _ in range(depth):
+        listed, named = [listed], {"a": named}
+    assert (sound(listed), sound(named)) == (good, good)
+    assert (not any(flaws(listed)), not any(flaws(named))) == (good, good)
 
 
 @pytest.mark.parametrize("value", [None, True, "a", 3, 0.5, [1, {"a": None}], PENDING])

@@ -197,4 +197,6 @@ def test_another_process_goes_on_where_the_first_stood(folder: Folder, tmp_path:
     reply = recover(other.world, "", plain)
 
     assert (reply["accepted"], reply["states"], reply["revision"]) == (True, ["DRAFT"], 1)
-    assert other.say("go", reply["tokens"][0])["states"] == ["DONE"]
+    tokens = reply["tokens"]
+    assert isinstance(tokens, list)
+    assert other.say("go", tokens[0])["states"] == ["DONE"]

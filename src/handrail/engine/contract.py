@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import jsonschema_rs
 
-from handrail.engine.facts import Fact, Kind, Provenance, Type, Value, flaws
+from handrail.engine.facts import Fact, Kind, Provenance, Type, Value, flaws, sound
 from handrail.engine.model import Contract
 
 WHOLE = "output"
@@ -29,9 +29,8 @@ class Violation:
 
 def violations(contract: Contract, output: Mapping[str, Value]) -> tuple[Violation, ...]:
     """Every way in which this output breaks the common form or the contract; none if it is good."""
-    flawed = tuple(Violation(path.removeprefix("."), why) for path, why in flaws(dict(output)))
-    if flawed:
-        return flawed
+    if not sound(dict(output)):
+        return tuple(Violation(path.removeprefix("."), why) for path, why in flaws(dict(output)))
     found = [*_unknown(contract, output), *_common(output)]
     broken = {re.split(r"[.\[]", violation.path)[0] for violation in found}
     found += _demands(contract, output, broken)

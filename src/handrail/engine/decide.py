@@ -10,7 +10,7 @@ from dataclasses import replace
 from handrail.engine import lifecycle
 from handrail.engine.choose import possible
 from handrail.engine.contract import WHOLE, value_at, violations
-from handrail.engine.facts import Value, flaws, writable
+from handrail.engine.facts import Value, flaws, sound, writable
 from handrail.engine.known import mismatches
 from handrail.engine.model import (
     Accepted,
@@ -148,8 +148,10 @@ def _payload(world: World, step: Step) -> Refused | None:
 
 def _flawed(rule: str, value: Value) -> Refused | None:
     """Why what nobody declared could not even be kept."""
+    if sound(value):
+        return None
     found = tuple(f"{path.removeprefix('.') or rule} {why}" for path, why in flaws(value))
-    return Refused("arguments", rule, (Seen(rule, value),), found) if found else None
+    return Refused("arguments", rule, (Seen(rule, value),), found)
 
 
 def _arguments(world: World, rule: str, declared: Mapping[str, Variable]) -> Refused | None:

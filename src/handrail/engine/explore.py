@@ -33,7 +33,8 @@ class Needs:
 
 def needs(workflow: Workflow, state: str, trigger: str | None = None) -> Needs:
     """What an event in a state must know, on one trigger or on any: its rows, and what lies behind them."""
-    rows = [row for row in leaving(workflow)[state] if trigger is None or row.trigger == trigger]
+    found = (rows for (source, _), rows in workflow.index.items() if source == state)
+    rows = [row for some in found for row in some if trigger is None or row.trigger == trigger]
     return _needs(workflow, rows, [target for row in rows for target in targets(workflow, row)])
 
 

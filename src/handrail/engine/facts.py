@@ -91,6 +91,7 @@ DEEPEST: Final = 32
 LONGEST: Final = 500
 """How long a value may be, as JSON, to be shown in a refusal: whoever sent it need not read it again."""
 
+_LARGE: Final = 2**53
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -100,13 +101,38 @@ def fits(value: Value, kind: Type, states: Container[str] | None = None) -> bool
         return kind.optional
     if isinstance(value, bool) and kind.kind not in {Kind.BOOL, Kind.JSON}:
         return False
-    if not isinstance(value, _PYTHON[kind.kind]) or any(flaws(value)):
+    if not isinstance(value, _PYTHON[kind.kind]) or not sound(value):
         return False
     if kind.kind is Kind.STATE:
         return states is None or value in states
     if isinstance(value, list) and kind.kind is Kind.STRINGS:
         return all(isinstance(item, str) for item in value)
     return True
+
+
+def sound(value: Value) -> bool:
+    """True if a value has no flaw. Most have none, and that is told faster than by looking for one."""
+    return _plain(value, 0) or not any(flaws(value))
+
+
+def _plain(value: Value, depth: int) -> bool:
+    """True only if every part is plainly good; where it is not plain, `flaws` decides."""
+    match value:
+        case None | bool():
+            return True
+        case str():
+            return value.isascii() or not _HALF.search(value)
+        case int() | float():
+            return -_LARGE < value < _LARGE
+        case list():
+            return depth < DEEPEST and all(_plain(item, depth + 1) for item in value)
+        case dict():
+            return depth < DEEPEST and all(
+                isinstance(key, str) and _plain(key, 0) and _plain(item, depth + 1)
+                for key, item in value.items()
+            )
+        case _:
+            return False
 
 
 def flaws(value: Value, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
@@ -148,7 +174,7 @@ def writable(value: Value) -> Value:
     """The value, or words in its place if it cannot be written down or is too long to be told again."""
     if value is PENDING:
         return value
-    if any(flaws(value)):
+    if not sound(value):
         return f"<{type(value).__name__} that cannot be written down>"
     length = len(json.dumps(value))
     return value if length <= LONGEST else f"<{type(value).__name__} of {length} bytes>"

@@ -244,7 +244,7 @@ def _tell(world: World, change: Change) -> None:
 def _resolved(taken: _Taken, event: Event, at: datetime) -> tuple[Resolved, tuple[Mapping[str, str], ...]]:
     """What the world will be, and what is said of it."""
     decision, workflow = taken.decision, taken.workflow
-    if isinstance(decision, Waiting):
+    if isinstance(decision, Waiting) or not (decision.effects or decision.says):
         return Resolved(), ()
     values = Values(workflow, decision.run, event, taken.gathered, taken.run)
     rows = {row.id: row for row in workflow.rows}

@@ -10,7 +10,7 @@ from handrail.engine.model import Authority, Lifecycle, Run
 from handrail.engine.record import load as restore
 from handrail.shell.keeping import Damage
 from handrail.stores.sql.database import Execute
-from handrail.stores.sql.rows import LIVE, linked
+from handrail.stores.sql.rows import LIVE, chained
 from handrail.stores.sql.runs import REMEMBERED
 
 Found: TypeAlias = Iterator[tuple[str, str]]
@@ -82,11 +82,11 @@ def _of_journal(execute: Execute, sql: Mapping[str, str], run: Kept) -> Found:
     """The turns in the journal: none missing, and leading to the hash that the run has."""
     lines = [_line(row) for row in execute(sql["chained"], (run.key,))]
     chain, expected = b"", 1
-    for revision, turn in groupby(lines, itemgetter(2)):
+    for revision, turn in groupby(lines, itemgetter(1)):
         if revision != expected:
             yield "gap", f"entries of turn {revision} stand where those of turn {expected} should"
             expected = revision
-        chain = linked(chain, list(turn))
+        chain = chained(chain, list(turn))
         expected += 1
     if expected - 1 != run.revision:
         yield "revision", f"it is at revision {run.revision}, its journal ends with turn {expected - 1}"

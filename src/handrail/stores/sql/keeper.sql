@@ -14,7 +14,7 @@ ORDER BY r.k
 LIMIT 100
 
 -- name: chained
-SELECT event_type, NULL, revision, step_name, agent_name, CAST(metadata AS BLOB), created_at
+SELECT event_type, revision, step_name, agent_name, CAST(metadata AS BLOB), created_at
 FROM events
 WHERE run = ? AND revision > 0
 ORDER BY id

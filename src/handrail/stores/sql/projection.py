@@ -62,18 +62,14 @@ class Projection:
         if known and not self._sound(source, run, known):
             with self._database.written() as execute:
                 for statement in ("mark", "events", "steps", "artifacts", "replies", "run"):
-                    execute(self._sql[f"forget_{statement}"], {"run": known[0]})
+                    execute(self._sql[f"forget_{statement}"], (known[0],))
         return self.catch_up(source, run)
 
     def _sound(self, source: Runs, run: str, known: Sequence[Any]) -> bool:
         """True if what was brought over is what the journal of the run says up to there."""
-        said = [
-            rows.event(None, line.revision, stamp(line.at), line.entry)
-            for line in _all(source, run, 0)
-            if line.number <= known[1]
-        ]
+        said = [_row(line) for line in _all(source, run, 0) if line.number <= known[1]]
         with self._database.read() as execute:
-            found = execute(self._sql["mirrored"], {"run": known[0]}).fetchall()
+            found = execute(self._sql["mirrored"], (known[0],)).fetchall()
         return [tuple(row) for row in found] == said
 
     def _bring(
@@ -86,21 +82,22 @@ class Projection:
         turn = Turn(before, stored.run, at, Spent("", "", b""))
         if found:
             key = int(found[0])
-            execute(self._sql["update_run"], (*rows.moving(turn, chain), number, key))
+            execute(queries()["update_run"], (*rows.moving(turn, chain), key, found[3]))
         else:
-            key = self._insert(execute, turn, chain, number)
+            key = self._insert(execute, turn, chain)
+        execute(self._sql["mark"], (number, key))
         for line in new:
             self._step(execute, key, line)
-            execute(queries()["insert_event"], rows.event(key, line.revision, stamp(line.at), line.entry))
+            execute(queries()["insert_event"], (key, *_row(line)))
         for step in stored.run.open:
             execute(self._sql["adopt_step"], (key, step.number, step.state, stamp(at)))
 
-    def _insert(self, execute: Execute, turn: Turn, chain: bytes, number: int) -> int:
+    def _insert(self, execute: Execute, turn: Turn, chain: bytes) -> int:
         root = turn.before.origin.project
         if root:
             named = (rows.project_id(root), rows.project_name(root), root, stamp(turn.at))
             execute(queries()["insert_project"], named)
-        cursor = execute(self._sql["insert_run"], (*rows.moving(turn, chain), *rows.fixed(turn), number))
+        cursor = execute(queries()["insert_run"], (*rows.moving(turn, chain), *rows.fixed(turn)))
         return int(cursor.lastrowid or 0)
 
     def _step(self, execute: Execute, key: int, line: Written) -> None:
@@ -120,9 +117,13 @@ def _all(source: Runs, run: str, after: int) -> Iterator[Written]:
         after = page[-1].number
 
 
+def _row(line: Written) -> tuple[Any, ...]:
+    return rows.told(line.revision, stamp(line.at), (line.entry,))[0]
+
+
 def _chain(chain: bytes, lines: Sequence[Written]) -> bytes:
     """The hash of a run after these entries; what belongs to no turn does not count."""
     turns = (line for line in lines if line.revision)
     for (revision, at), turn in groupby(turns, key=lambda line: (line.revision, line.at)):
-        chain = rows.chained(chain, revision, stamp(at), [line.entry for line in turn])
+        chain = rows.chained(chain, rows.told(revision, stamp(at), [line.entry for line in turn]))
     return chain

@@ -1,19 +1,8 @@
 -- name: projected
-SELECT k, projected, chain FROM runs WHERE execution_id = ?
+SELECT k, projected, chain, revision FROM runs WHERE execution_id = ?
 
--- name: insert_run
-INSERT INTO runs (
-  state, current_step, updated_at, completed_at, duration_ms, metadata, revision, record, chain, active_at, waiting,
-  digest, execution_id, workflow_name, started_at, face, authority, project_id, goal, principal,
-  parent_execution_id, projected)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-
--- name: update_run
-UPDATE runs
-SET
-  state = ?, current_step = ?, updated_at = ?, completed_at = ?, duration_ms = ?, metadata = ?, revision = ?,
-  record = ?, chain = ?, active_at = ?, waiting = ?, digest = ?, projected = ?
-WHERE k = ?
+-- name: mark
+UPDATE runs SET projected = ? WHERE k = ?
 
 -- name: open_step
 INSERT INTO steps (run, number, step_name, agent_name, status, started_at) VALUES (?, ?, ?, ?, 'running', ?)
@@ -27,24 +16,24 @@ ON CONFLICT DO NOTHING
 UPDATE steps SET status = ?, completed_at = ?, duration_ms = ? WHERE run = ? AND number = ?
 
 -- name: mirrored
-SELECT event_type, NULL, revision, step_name, agent_name, metadata, created_at
-FROM events WHERE run = :run ORDER BY id
+SELECT event_type, revision, step_name, agent_name, metadata, created_at
+FROM events WHERE run = ? ORDER BY id
 
 -- name: forget_mark
 INSERT INTO events (event_type, revision, metadata, created_at)
-SELECT 'state_repaired', 0, json_object('rebuilt', execution_id), updated_at FROM runs WHERE k = :run
+SELECT 'state_repaired', 0, json_object('rebuilt', execution_id), updated_at FROM runs WHERE k = ?
 
 -- name: forget_events
-DELETE FROM events WHERE run = :run
+DELETE FROM events WHERE run = ?
 
 -- name: forget_steps
-DELETE FROM steps WHERE run = :run
+DELETE FROM steps WHERE run = ?
 
 -- name: forget_artifacts
-DELETE FROM artifacts WHERE run = :run
+DELETE FROM artifacts WHERE run = ?
 
 -- name: forget_replies
-DELETE FROM replies WHERE run = :run
+DELETE FROM replies WHERE run = ?
 
 -- name: forget_run
-DELETE FROM runs WHERE k = :run
+DELETE FROM runs WHERE k = ?

@@ -4,8 +4,7 @@ SELECT
   r.principal, r.parent_execution_id, coalesce(p.root, ''), s.number, s.token, s.started_at
 FROM runs AS r
 LEFT JOIN projects AS p ON p.project_id = r.project_id
-LEFT JOIN json_each(r.record, '$.open') AS o
-LEFT JOIN steps AS s ON s.run = r.k AND s.number = json_extract(o.value, '$.number')
+LEFT JOIN steps AS s ON s.run = r.k AND s.number >= r.oldest AND s.status = 'running'
 WHERE r.execution_id = ?
 
 -- name: revision
@@ -14,15 +13,15 @@ SELECT k, revision, chain FROM runs WHERE execution_id = ?
 -- name: insert_run
 INSERT INTO runs (
   state, current_step, updated_at, completed_at, duration_ms, metadata, revision, record, chain, active_at, waiting,
-  digest, execution_id, workflow_name, started_at, face, authority, project_id, goal, principal,
+  oldest, digest, execution_id, workflow_name, started_at, face, authority, project_id, goal, principal,
   parent_execution_id)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: update_run
 UPDATE runs
 SET
   state = ?, current_step = ?, updated_at = ?, completed_at = ?, duration_ms = ?, metadata = ?, revision = ?,
-  record = ?, chain = ?, active_at = ?, waiting = ?, digest = ?
+  record = ?, chain = ?, active_at = ?, waiting = ?, oldest = ?, digest = ?
 WHERE k = ? AND revision = ?
 
 -- name: close_step
@@ -47,7 +46,7 @@ VALUES (
 UPDATE artifacts SET is_final = ? WHERE run = ?
 
 -- name: insert_event
-INSERT INTO events (event_type, run, revision, step_name, agent_name, metadata, created_at)
+INSERT INTO events (run, event_type, revision, step_name, agent_name, metadata, created_at)
 VALUES (?, ?, ?, ?, ?, ?, ?)
 
 -- name: insert_reply

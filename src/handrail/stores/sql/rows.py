@@ -54,6 +54,7 @@ def moving(turn: Turn, chain: bytes) -> tuple[Any, ...]:
         chain,
         at,
         int(any(step.held for step in run.open)),
+        min((step.number for step in run.open), default=None),
         run.digest,
     )
 
@@ -74,9 +75,12 @@ def fixed(turn: Turn) -> tuple[Any, ...]:
     )
 
 
-def event(key: int | None, revision: int, at: str, entry: Entry) -> tuple[Any, ...]:
-    """The row of an entry."""
-    return (str(entry.kind), key, revision, entry.step or None, entry.agent or None, dumped(entry.data), at)
+def told(revision: int, at: str, entries: Sequence[Entry]) -> list[tuple[Any, ...]]:
+    """The rows of these entries, without the run."""
+    return [
+        (entry.kind.value, revision, entry.step or None, entry.agent or None, dumped(entry.data), at)
+        for entry in entries
+    ]
 
 
 def written(run: str, row: Sequence[Any]) -> Written:
@@ -86,13 +90,8 @@ def written(run: str, row: Sequence[Any]) -> Written:
     return Written(number, run, revision, time(at), entry)
 
 
-def chained(chain: bytes, revision: int, at: str, entries: Sequence[Entry]) -> bytes:
-    """The hash of everything a run has been through: of what it was before, and of this turn's entries."""
-    return linked(chain, [event(None, revision, at, entry) for entry in entries])
-
-
-def linked(chain: bytes, lines: Sequence[Sequence[Any]]) -> bytes:
-    """The next hash of a chain, from the rows of one turn's entries without their run."""
+def chained(chain: bytes, lines: Sequence[tuple[Any, ...]]) -> bytes:
+    """The hash of everything a run has been through: of what it was before, and of what a turn tells."""
     return hashlib.sha256(chain + _encoder.encode(lines)).digest()
 
 

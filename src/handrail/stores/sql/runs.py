@@ -1,10 +1,10 @@
 """Runs in SQLite: one transaction per turn, behind the turnstile, checked against the revision."""
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from handrail.engine.model import Lifecycle
 from handrail.shell.records import Definition, Spent, Stored, Turn, Written, milliseconds
@@ -28,7 +28,7 @@ class SqlRuns:
 
     def key(self) -> bytes:
         """The key that tokens of this store are signed with: made once, kept with it."""
-        with self.database.read() as execute:
+        with self.database.peek() as execute:
             found = execute(self._sql["setting"], (_KEY,)).fetchone()
         if found is None:
             with self.database.written() as execute:
@@ -47,7 +47,7 @@ class SqlRuns:
 
     def load(self, run: str) -> Stored | None:
         """The run as it stands, or None."""
-        with self.database.read() as execute:
+        with self.database.peek() as execute:
             found = execute(self._sql["run"], (run,)).fetchall()
         return rows.stored(found) if found else None
 
@@ -58,7 +58,8 @@ class SqlRuns:
             found = execute(self._sql["revision"], (turn.run.id,)).fetchone()
             if (found[1] if found else 0) != turn.before.revision:
                 return False
-            chain = rows.chained(found[2] if found else b"", turn.revision, at, turn.entries)
+            lines = rows.told(turn.revision, at, turn.entries)
+            chain = rows.chained(found[2] if found else b"", lines)
             if found:
                 key = int(found[0])
                 execute(self._sql["update_run"], (*rows.moving(turn, chain), key, turn.before.revision))
@@ -66,13 +67,13 @@ class SqlRuns:
                 key = self._create(execute, turn, chain)
             self._save_steps(execute, turn, key)
             self._save_artifacts(execute, turn, key)
-            self._enter(execute, key, turn.revision, at, turn.entries)
+            self._enter(execute, key, lines)
             self._remember(execute, turn, key)
         return True
 
     def spent(self, run: str, revision: int) -> Spent | None:
         """What is remembered of the turn that left this revision."""
-        with self.database.read() as execute:
+        with self.database.peek() as execute:
             found = execute(self._sql["reply"], (run, revision)).fetchone()
         return Spent(*found) if found else None
 
@@ -88,14 +89,14 @@ class SqlRuns:
             for number, token in tokens.items():
                 execute(self._sql["token"], (token, key, number))
             execute(self._sql["touch"], (stamp(at), stored.run.id, stamp(at)))
-            self._enter(execute, key, 0, stamp(at), entries)
+            self._enter(execute, key, rows.told(0, stamp(at), entries))
         return True
 
     def note(self, run: str, at: datetime, entries: tuple[Entry, ...]) -> None:
         """Enter what belongs to no turn."""
         with self.database.written() as execute:
             found = execute(self._sql["revision"], (run,)).fetchone()
-            self._enter(execute, found[0] if found else None, 0, stamp(at), entries)
+            self._enter(execute, found[0] if found else None, rows.told(0, stamp(at), entries))
 
     def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[Written, ...]:
         """The journal of a run in order."""
@@ -105,7 +106,7 @@ class SqlRuns:
 
     def definition(self, digest: str) -> Definition | None:
         """The text that runs of this digest started with."""
-        with self.database.read() as execute:
+        with self.database.peek() as execute:
             found = execute(self._sql["definition"], (digest,)).fetchone()
         return Definition(*found) if found else None
 
@@ -160,11 +161,9 @@ class SqlRuns:
             execute(self._sql["finalise"], (int(run.lifecycle is Lifecycle.COMPLETED), key))
             execute(self._sql["deactivate"], (run.id,))
 
-    def _enter(
-        self, execute: Execute, key: int | None, revision: int, at: str, entries: tuple[Entry, ...]
-    ) -> None:
-        for entry in entries:
-            execute(self._sql["insert_event"], rows.event(key, revision, at, entry))
+    def _enter(self, execute: Execute, key: int | None, lines: Sequence[tuple[Any, ...]]) -> None:
+        for line in lines:
+            execute(self._sql["insert_event"], (key, *line))
 
     def _remember(self, execute: Execute, turn: Turn, key: int) -> None:
         spent, revision = turn.spent, turn.before.revision

@@ -38,6 +38,16 @@ class Turnstile:
                 if self._depth == 0:
                     fcntl.flock(self._service, fcntl.LOCK_UN)
 
+    @contextmanager
+    def unused(self) -> Iterator[bool]:
+        """True, and so it stays until the block ends, if no other thread of this process has passed."""
+        free = self._inside.acquire(blocking=False)
+        try:
+            yield free
+        finally:
+            if free:
+                self._inside.release()
+
     def close(self) -> None:
         """Let go of the lock files."""
         os.close(self._queue)

@@ -38,6 +38,7 @@ CREATE TABLE runs (
   chain BLOB NOT NULL,
   active_at TEXT NOT NULL,
   waiting INTEGER NOT NULL CHECK (waiting IN (0, 1)),
+  oldest INTEGER,
   digest TEXT NOT NULL,
   face TEXT NOT NULL,
   authority TEXT NOT NULL CHECK (authority IN ('sql', 'files', 'description')),

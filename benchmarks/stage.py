@@ -1,0 +1,105 @@
+"""What the benchmarks of a store walk through: a workflow of twelve states, runs of it, and their calls."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from handrail.engine.facts import Value
+from handrail.engine.model import Authority, Event, Workflow
+from handrail.shell.records import Origin
+from handrail.shell.system import LocalFeed, RandomIds, SystemClock
+from handrail.shell.turn import Call, New, Outcome, Reply, take_turn
+from handrail.shell.world import World
+from handrail.stores.sql.database import Database
+from handrail.stores.sql.runs import SqlRuns
+from handrail.workflows.load import Source, load
+
+STATES: Final = 12
+NOTE: Final = "What the run has to remember, said at some length. "
+OUTPUT: Final[dict[str, Value]] = {
+    "summary": "The step is done; what was asked for is in the artifact, and what was found is below.",
+    "artifacts": [{"type": "notes", "title": "Notes of the step", "content": "A line of the notes. " * 98}],
+    "references": ["src/parser.py", "tests/test_parser.py"],
+    "confidence": 0.9,
+    "decisions": ["The parser stays as it is"],
+    "findings": ["One file has two ends"],
+}
+
+
+def workflow() -> Workflow:
+    """Twelve states in a ring, two rows with a guard each between neighbours; about 500 B of variables."""
+    lines = ["workflow: ring", "version: 1", "authority: sql", "vars:"]
+    lines += ["  ready: {type: bool, default: true}", "  rounds: {type: int, default: 0}"]
+    lines += [f"  note_{n}: {{type: string, default: '{NOTE * 2}'}}" for n in range(4)]
+    lines.append("states:")
+    lines += [
+        f"  state_{n}: {{agent: worker, task: 'Do part {n} of what the run is for.', about: Part {n}}}"
+        for n in range(STATES)
+    ]
+    lines += ["  over: {terminal: true}", "transitions:"]
+    for n in range(STATES):
+        lines += [
+            f"  - {{id: A{n}, from: state_{n}, trigger: continue, when: ['run.vars.rounds > 9'], to: over}}",
+            f"  - {{id: B{n}, from: state_{n}, trigger: continue, to: state_{(n + 1) % STATES},",
+            "     when: [run.vars.ready], accept: ['output.confidence >= 0.5']}",
+        ]
+    loaded = load(Source("ring.yaml", "\n".join(lines)))
+    if loaded.workflow is None:
+        raise SystemExit(f"the workflow of this benchmark must be sound: {loaded.problems}")
+    return loaded.workflow
+
+
+def render(outcome: Outcome) -> Reply:
+    """A reply of about 2 KB, as a face would give it."""
+    run = outcome.stored.run if outcome.stored else None
+    step = run.open[0] if run and run.open else None
+    return {
+        "status": "ok",
+        "execution_id": run.id if run else "",
+        "new_step_token": next(iter((outcome.tokens or {}).values()), ""),
+        "human_message": "You are a careful worker, and you say what you have seen. " * 28,
+        "next_step_contract": {
+            "step_name": step.state if step else "",
+            "allowed_actions": ["read", "write"],
+            "forbidden_actions": ["delete"],
+            "required_output_format": "summary, artifacts, references, confidence",
+        },
+    }
+
+
+@dataclass(slots=True)
+class Stage:
+    """A store with runs on it, each with the token of its open step."""
+
+    database: Database
+    world: World
+    ring: Workflow
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    def start(self, runs: int) -> None:
+        """This many more runs."""
+        new = New(self.ring, Origin("bench", Authority.SQL, goal="Go round"))
+        for _ in range(runs):
+            run = self.world.ids.run()
+            call = Call(run, Event("start"), new=new)
+            self.tokens[run] = str(take_turn(self.world, call, render)["new_step_token"])
+
+    def turn(self, run: str) -> None:
+        """One turn of a run."""
+        reply = take_turn(self.world, Call(run, Event("continue", OUTPUT), token=self.tokens[run]), render)
+        if reply["status"] != "ok" or not reply["new_step_token"]:
+            raise SystemExit(f"the turn was refused: {reply}")
+        self.tokens[run] = str(reply["new_step_token"])
+
+    def picked(self, seed: int) -> Callable[[], str]:
+        """A way to draw runs at random, the same every time."""
+        names, draw = list(self.tokens), random.Random(seed)  # noqa: S311 - a benchmark, no secret
+        return lambda: draw.choice(names)
+
+
+def stage(database: Database, tokens: dict[str, str] | None = None) -> Stage:
+    """A store with the runs whose tokens these are, or with none."""
+    ring, store = workflow(), SqlRuns(database)
+    world = World(store, SystemClock(), RandomIds(), LocalFeed(), store.key(), lambda _: ring)
+    return Stage(database, world, ring, tokens or {})

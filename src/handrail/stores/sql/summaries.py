@@ -1,0 +1,84 @@
+"""Summaries: sums folded from the journal, so that a number about all runs is there at once.
+
+Entries are only ever added, and numbered in the order of commits. So up to a mark they are summed once; a
+read adds what lies behind the mark, writes nothing, and is exact. Whoever deletes entries folds first, and
+leaves the last one: its number must not be given again.
+"""
+
+from datetime import date, datetime
+from typing import Final
+
+from handrail.engine.model import Lifecycle
+from handrail.stores.sql.database import Database
+from handrail.stores.sql.text import queries, stamp
+from handrail.telemetry.entries import EntryKind
+from handrail.telemetry.measures import DayMeasured, HourMeasured, RunsMeasured, StepsMeasured
+
+BATCH: Final = 5000
+"""How many entries are folded in one transaction."""
+
+FOLD_AFTER: Final = 1000
+"""How many entries may lie behind the mark before `rest` folds them."""
+
+_FOLDS: Final = ("fold_runs", "fold_days", "fold_steps", "fold_hours")
+
+
+class Summaries:
+    """The sums over a database."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._sql = queries("summaries.sql")
+
+    def fold(self) -> int:
+        """Move the mark to the last entry, a batch in each transaction; how many entries that were."""
+        folded = 0
+        while count := self._fold_batch():
+            folded += count
+        return folded
+
+    def rest(self) -> None:
+        """What can wait until a reply is given: fold a batch, if there is much to fold."""
+        if self.tail() >= FOLD_AFTER:
+            self._fold_batch()
+
+    def tail(self) -> int:
+        """How many entries there can be behind the mark."""
+        with self.database.peek() as execute:
+            mark, last = execute(self._sql["tail"], ()).fetchone()
+        return int(max(0, last - mark))
+
+    def runs(self) -> tuple[RunsMeasured, ...]:
+        """The runs by workflow and lifecycle."""
+        with self.database.read() as execute:
+            found = execute(self._sql["runs"], ()).fetchall()
+        return tuple(RunsMeasured(name, Lifecycle(state), *sums) for name, state, *sums in found)
+
+    def days(self, since: date) -> tuple[DayMeasured, ...]:
+        """The runs started on each day, by workflow, from this day on."""
+        with self.database.read() as execute:
+            found = execute(self._sql["days"], (since.isoformat(),)).fetchall()
+        return tuple(DayMeasured(*row) for row in found)
+
+    def steps(self) -> tuple[StepsMeasured, ...]:
+        """The steps by state, persona and status."""
+        with self.database.read() as execute:
+            found = execute(self._sql["steps"], ()).fetchall()
+        return tuple(StepsMeasured(*row) for row in found)
+
+    def hours(self, since: datetime) -> tuple[HourMeasured, ...]:
+        """The entries of each hour, by kind, from the hour of this time on."""
+        with self.database.read() as execute:
+            found = execute(self._sql["hours"], (stamp(since)[:13],)).fetchall()
+        return tuple(HourMeasured(hour, EntryKind(kind), entries) for hour, kind, entries in found)
+
+    def _fold_batch(self) -> int:
+        if not self.tail():
+            return 0
+        with self.database.written() as execute:
+            mark, last = execute(self._sql["tail"], ()).fetchone()
+            until = min(last, mark + BATCH)
+            for name in _FOLDS:
+                execute(self._sql[name], (mark, until))
+            execute(self._sql["move_mark"], (max(mark, until),))
+        return int(max(0, until - mark))

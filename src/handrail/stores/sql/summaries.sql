@@ -1,0 +1,76 @@
+-- name: tail
+SELECT event, coalesce((SELECT max(id) FROM events), 0) FROM folded
+
+-- name: fold_runs
+INSERT INTO summary_runs (workflow_name, state, runs, duration_ms)
+SELECT workflow_name, state, sum(runs), sum(duration_ms)
+FROM measured_runs
+WHERE id > ? AND id <= ?
+GROUP BY workflow_name, state
+ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, duration_ms = duration_ms + excluded.duration_ms
+
+-- name: fold_days
+INSERT INTO summary_days (day, workflow_name, runs)
+SELECT day, workflow_name, sum(runs)
+FROM measured_days
+WHERE id > ? AND id <= ?
+GROUP BY day, workflow_name
+ON CONFLICT DO UPDATE SET runs = runs + excluded.runs
+
+-- name: fold_steps
+INSERT INTO summary_steps (step_name, agent_name, status, steps, duration_ms)
+SELECT step_name, agent_name, status, sum(steps), sum(duration_ms)
+FROM measured_steps
+WHERE id > ? AND id <= ?
+GROUP BY step_name, agent_name, status
+ON CONFLICT DO UPDATE SET steps = steps + excluded.steps, duration_ms = duration_ms + excluded.duration_ms
+
+-- name: fold_hours
+INSERT INTO summary_hours (hour, event_type, events)
+SELECT hour, event_type, sum(events)
+FROM measured_hours
+WHERE id > ? AND id <= ?
+GROUP BY hour, event_type
+ON CONFLICT DO UPDATE SET events = events + excluded.events
+
+-- name: move_mark
+UPDATE folded SET event = ?
+
+-- name: runs
+SELECT workflow_name, state, sum(runs), sum(duration_ms)
+FROM (
+  SELECT workflow_name, state, runs, duration_ms FROM summary_runs
+  UNION ALL
+  SELECT workflow_name, state, runs, duration_ms FROM measured_runs WHERE id > (SELECT event FROM folded))
+GROUP BY workflow_name, state
+HAVING sum(runs) <> 0
+ORDER BY workflow_name, state
+
+-- name: days
+SELECT day, workflow_name, sum(runs)
+FROM (
+  SELECT day, workflow_name, runs FROM summary_days WHERE day >= ?1
+  UNION ALL
+  SELECT day, workflow_name, runs FROM measured_days WHERE id > (SELECT event FROM folded) AND day >= ?1)
+GROUP BY day, workflow_name
+ORDER BY day, workflow_name
+
+-- name: steps
+SELECT step_name, agent_name, status, sum(steps), sum(duration_ms)
+FROM (
+  SELECT step_name, agent_name, status, steps, duration_ms FROM summary_steps
+  UNION ALL
+  SELECT step_name, agent_name, status, steps, duration_ms FROM measured_steps
+  WHERE id > (SELECT event FROM folded))
+GROUP BY step_name, agent_name, status
+HAVING sum(steps) <> 0
+ORDER BY step_name, agent_name, status
+
+-- name: hours
+SELECT hour, event_type, sum(events)
+FROM (
+  SELECT hour, event_type, events FROM summary_hours WHERE hour >= ?1
+  UNION ALL
+  SELECT hour, event_type, events FROM measured_hours WHERE id > (SELECT event FROM folded) AND hour >= ?1)
+GROUP BY hour, event_type
+ORDER BY hour, event_type

@@ -1,0 +1,242 @@
+"""Summaries: the same as the plain aggregates over all rows, whatever was folded, and when."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from build import output, workflow
+from handrail.engine.model import Authority, Event, Lifecycle
+from handrail.shell.records import Origin
+from handrail.shell.system import LocalFeed, RandomIds
+from handrail.shell.turn import Call, New, Outcome, Reply, take_turn
+from handrail.shell.world import World
+from handrail.stores.sql import summaries as module
+from handrail.stores.sql.database import Database
+from handrail.stores.sql.runs import SqlRuns
+from handrail.stores.sql.summaries import Summaries
+from handrail.telemetry.entries import EntryKind
+from handrail.telemetry.measures import DayMeasured, HourMeasured, RunsMeasured, StepsMeasured
+
+WORKFLOWS = {
+    name: workflow(
+        f"workflow: {name}\nversion: 1\nauthority: sql\nsteps:\n"
+        "  - {name: think, agent: thinker, task: Think}\n"
+        "  - {name: make, agent: maker, task: Make, attempts: 2}\n"
+    )
+    for name in ("little", "other")
+}
+BEGAN = datetime(2026, 3, 1, 22, 30, tzinfo=UTC)
+
+
+class Ticking:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.at = BEGAN
+
+    def now(self) -> datetime:
+        return self.at
+
+
+class Play:
+    """A store, and runs of two workflows on it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.database = Database(folder / "runs.db")
+        self.database.alone().execute("PRAGMA synchronous = OFF")
+        self.summaries = Summaries(self.database)
+        self.clock = Ticking()
+        store = SqlRuns(self.database)
+        self.world = World(
+            store,
+            self.clock,
+            RandomIds(),
+            LocalFeed(),
+            store.key(),
+            lambda stored: WORKFLOWS[stored.run.workflow],
+        )
+        self.runs: list[str] = []
+
+    def start(self, name: str) -> None:
+        self.runs.append(self.world.ids.run())
+        new = New(WORKFLOWS[name], Origin("test", Authority.SQL))
+        take_turn(self.world, Call(self.runs[-1], Event("start"), new=new), _told)
+
+    def send(self, number: int, trigger: str) -> None:
+        if self.runs:
+            run = self.runs[number % len(self.runs)]
+            event = Event(trigger, output() if trigger == "continue" else {}, note="because")
+            take_turn(self.world, Call(run, event), _told)
+
+    def prune(self, number: int) -> None:
+        """Delete a run with all it has, as a store does that keeps only so much."""
+        self.summaries.fold()
+        if self.runs:
+            run = self.runs.pop(number % len(self.runs))
+            with self.database.written() as execute:
+                (key,) = execute("SELECT k FROM runs WHERE execution_id = ?", (run,)).fetchone()
+                last = execute("SELECT max(id) FROM events", ()).fetchone()[0]
+                execute("UPDATE events SET run = NULL WHERE run = ? AND id = ?", (key, last))
+                for table in ("events", "replies", "artifacts", "steps"):
+                    execute(f"DELETE FROM {table} WHERE run = ?", (key,))  # noqa: S608 - names of ours
+                execute("DELETE FROM runs WHERE k = ?", (key,))
+
+    def summed(self) -> tuple[set[tuple[object, ...]], ...]:
+        since = BEGAN - timedelta(days=1)
+        found = self.summaries
+        return (
+            {(m.workflow, str(m.lifecycle), m.runs, m.duration_ms) for m in found.runs()},
+            {(m.day, m.workflow, m.runs) for m in found.days(since.date())},
+            {(m.step, m.agent, m.status, m.steps, m.duration_ms) for m in found.steps()},
+            {(m.hour, str(m.kind), m.entries) for m in found.hours(since)},
+        )
+
+    def plain(self) -> tuple[set[tuple[object, ...]], ...]:
+        asked = (
+            "SELECT workflow_name, state, count(*), coalesce(sum(duration_ms), 0) FROM runs GROUP BY 1, 2",
+            "SELECT date(started_at), workflow_name, count(*) FROM runs GROUP BY 1, 2",
+            "SELECT step_name, agent_name, status, count(*), total(duration_ms) FROM steps GROUP BY 1, 2, 3",
+            "SELECT strftime('%Y-%m-%d %H', created_at), event_type, count(*) FROM events GROUP BY 1, 2",
+        )
+        reader = self.database.reader()
+        return tuple(set(reader.execute(statement).fetchall()) for statement in asked)
+
+
+def _told(outcome: Outcome) -> Reply:
+    return {"decision": type(outcome.decision).__name__}
+
+
+@contextmanager
+def play() -> Iterator[Play]:
+    with TemporaryDirectory() as folder:
+        opened = Play(Path(folder))
+        yield opened
+        opened.database.close()
+
+
+TRIGGERS = st.sampled_from(["continue", "continue", "pause", "resume", "fail", "abandon", "diverge", "jump"])
+DEEDS = st.lists(
+    st.one_of(
+        st.tuples(st.just("start"), st.sampled_from(sorted(WORKFLOWS))),
+        st.tuples(st.just("send"), st.integers(0, 5), TRIGGERS),
+        st.tuples(st.just("wait"), st.integers(1, 90)),
+        st.tuples(st.just("fold")),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+def _do(stage: Play, deed: tuple[object, ...]) -> None:
+    match deed:
+        case ("start", str(name)):
+            stage.start(name)
+        case ("send", int(number), str(trigger)):
+            stage.send(number, trigger)
+        case ("wait", int(minutes)):
+            stage.clock.at += timedelta(minutes=minutes)
+        case ("prune", int(number)):
+            stage.prune(number)
+        case _:
+            stage.summaries.fold()
+
+
+@hypothesis_settings(max_examples=60)
+@given(DEEDS)
+def test_the_sums_are_those_of_the_plain_aggregates_whatever_was_folded_when(
+    deeds: list[tuple[object, ...]],
+) -> None:
+    with play() as stage:
+        for deed in deeds:
+            _do(stage, deed)
+        assert stage.summed() == stage.plain()
+        stage.summaries.fold()
+        assert stage.summed() == stage.plain()
+
+
+@hypothesis_settings(max_examples=20)
+@given(DEEDS, st.integers(0, 5), DEEDS)
+def test_what_was_pruned_still_counts(
+    before: list[tuple[object, ...]], number: int, after: list[tuple[object, ...]]
+) -> None:
+    with play() as stage:
+        stage.start("little")
+        for deed in before:
+            _do(stage, deed)
+        counted = stage.summed()
+        stage.prune(number)
+        assert stage.summed() == counted
+        stage.runs.clear()
+        for deed in (("start", "other"), *after):
+            _do(stage, deed)
+        assert sum(one.runs for one in stage.summaries.runs()) == sum(
+            one.runs for one in stage.summaries.days(BEGAN.date())
+        )
+        assert stage.summed()[0] != counted[0]
+
+
+def test_two_runs_are_summed_by_hand() -> None:
+    with play() as stage:
+        stage.start("little")
+        stage.start("other")
+        stage.clock.at += timedelta(hours=2)
+        stage.send(0, "continue")
+        stage.summaries.fold()
+        stage.send(1, "abandon")
+        assert stage.summaries.runs() == (
+            RunsMeasured("little", Lifecycle.RUNNING, 1, 0),
+            RunsMeasured("other", Lifecycle.ABANDONED, 1, 7_200_000),
+        )
+        assert stage.summaries.days(date(2026, 3, 1)) == (
+            DayMeasured("2026-03-01", "little", 1),
+            DayMeasured("2026-03-01", "other", 1),
+        )
+        assert stage.summaries.days(date(2026, 3, 2)) == ()
+        assert stage.summaries.steps() == (
+            StepsMeasured("make", "maker", "running", 1, 0),
+            StepsMeasured("think", "thinker", "completed", 1, 7_200_000),
+            StepsMeasured("think", "thinker", "running", 1, 0),
+        )
+        assert stage.summaries.hours(datetime(2026, 3, 2, 0, 59, tzinfo=UTC)) == (
+            HourMeasured("2026-03-02 00", EntryKind.STEP_COMPLETED, 1),
+            HourMeasured("2026-03-02 00", EntryKind.STEP_STARTED, 1),
+            HourMeasured("2026-03-02 00", EntryKind.TOKEN_GENERATED, 1),
+            HourMeasured("2026-03-02 00", EntryKind.WORKFLOW_STATE_TRANSITION, 1),
+        )
+
+
+def test_folding_goes_in_batches_and_tells_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BATCH", 3)
+    with play() as stage:
+        stage.start("little")
+        stage.send(0, "continue")
+        assert stage.summaries.tail() == 7
+        assert stage.summaries.fold() == 7
+        assert (stage.summaries.tail(), stage.summaries.fold()) == (0, 0)
+        assert stage.summed() == stage.plain()
+
+
+def test_resting_folds_only_when_there_is_much_to_fold(monkeypatch: pytest.MonkeyPatch) -> None:
+    with play() as stage:
+        stage.start("little")
+        stage.summaries.rest()
+        assert stage.summaries.tail() == 4
+        monkeypatch.setattr(module, "FOLD_AFTER", 4)
+        stage.summaries.rest()
+        assert stage.summaries.tail() == 0
+
+
+def test_a_read_never_writes() -> None:
+    with play() as stage:
+        stage.start("little")
+        wal = stage.database.path.with_name("runs.db-wal")
+        before = (wal.read_bytes(), stage.summaries.tail())
+        stage.summed()
+        assert (wal.read_bytes(), stage.summaries.tail()) == before

@@ -1,0 +1,171 @@
+"""The thread that writes: one piece of work after the other, and nothing that nobody waits for any more."""
+
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from threading import Event, Thread, current_thread, get_ident
+
+import pytest
+
+from handrail.shell.faults import Busy, DiskFull
+from handrail.stores.sql.writer import Writer
+
+
+class Rested:
+    """Something that rests: it notes in which thread, and can have a fault."""
+
+    def __init__(self, fault: DiskFull | None = None) -> None:
+        self.threads: list[int] = []
+        self.done = Event()
+        self.fault = fault
+
+    def rest(self) -> None:
+        self.threads.append(get_ident())
+        self.done.set()
+        if self.fault:
+            raise self.fault
+
+
+@pytest.fixture
+def rested() -> Rested:
+    return Rested()
+
+
+@pytest.fixture
+def writer(rested: Rested) -> Iterator[Writer]:
+    made = Writer(rested)
+    yield made
+    made.close()
+
+
+def _hold(writer: Writer) -> Event:
+    """Keep the thread busy until the event that is returned is set."""
+    began, free = Event(), Event()
+
+    def wait() -> None:
+        began.set()
+        assert free.wait(60)
+
+    writer.submit(wait)
+    assert began.wait(60)
+    return free
+
+
+def test_work_is_done_in_one_thread_that_is_not_the_callers(writer: Writer) -> None:
+    threads = {writer.call(get_ident) for _ in range(5)}
+    assert len(threads) == 1
+    assert get_ident() not in threads
+    assert writer.call(lambda: current_thread().name).startswith("handrail-writer")
+
+
+def test_the_result_comes_back(writer: Writer) -> None:
+    assert writer.call(lambda: 6 * 7) == 42
+
+
+@pytest.mark.parametrize("raised", [ValueError("no"), TimeoutError("late"), KeyError("k")])
+def test_what_the_work_raises_passes_through(writer: Writer, raised: Exception) -> None:
+    def fail() -> None:
+        raise raised
+
+    with pytest.raises(type(raised)) as caught:
+        writer.call(fail)
+    assert caught.value is raised
+    assert writer.call(lambda: 1) == 1
+
+
+def test_work_that_does_not_begin_in_time_is_never_done(writer: Writer) -> None:
+    free, done = _hold(writer), []
+    with pytest.raises(Busy) as caught:
+        writer.call(lambda: done.append(1), seconds=0.01)
+    assert caught.value.repair == "send the same call again"
+    free.set()
+    assert writer.call(lambda: len(done)) == 0
+
+
+def test_work_that_has_begun_is_waited_for_however_long_it_takes(writer: Writer) -> None:
+    began, free = Event(), Event()
+
+    def slow() -> str:
+        began.set()
+        assert free.wait(60)
+        return "done"
+
+    def let_go() -> None:
+        assert began.wait(60)
+        with pytest.raises(Busy):
+            writer.call(lambda: 1, seconds=0.01)
+        free.set()
+
+    Thread(target=let_go).start()
+    assert writer.call(slow) == "done"
+
+
+def test_calls_of_many_threads_are_done_one_at_a_time(writer: Writer) -> None:
+    inside: list[int] = []
+    most: list[int] = []
+
+    def work() -> None:
+        inside.append(1)
+        most.append(len(inside))
+        inside.pop()
+
+    threads = [Thread(target=lambda: [writer.call(work) for _ in range(20)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert most == [1] * 80
+
+
+def test_it_rests_in_its_own_thread_when_nobody_waits(writer: Writer, rested: Rested) -> None:
+    thread = writer.call(get_ident)
+    assert rested.done.wait(60)
+    assert rested.threads == [thread]
+
+
+def test_it_does_not_rest_while_somebody_waits(writer: Writer, rested: Rested) -> None:
+    free = _hold(writer)
+    others = [writer.submit(lambda: list(rested.threads)) for _ in range(3)]
+    free.set()
+    assert [other.result(60) for other in others] == [[], [], []]
+    assert rested.done.wait(60)
+
+
+def test_a_fault_while_resting_harms_no_call_and_no_other_rest() -> None:
+    first, second = Rested(DiskFull("there is no room", "free some space")), Rested()
+    writer = Writer(first, second)
+    assert writer.call(lambda: 1) == 1
+    assert second.done.wait(60)
+    assert writer.call(lambda: 2) == 2
+    writer.close()
+
+
+def test_work_that_was_cancelled_keeps_nobody_from_resting(writer: Writer, rested: Rested) -> None:
+    free = _hold(writer)
+    promise = writer.submit(lambda: 1)
+    assert promise.cancel()
+    free.set()
+    with pytest.raises(CancelledError):
+        promise.result(60)
+    assert rested.done.wait(60)
+
+
+def test_closing_finishes_what_has_begun_and_cancels_what_has_not(writer: Writer) -> None:
+    free = _hold(writer)
+    caught: list[Busy] = []
+
+    def call() -> None:
+        try:
+            writer.call(lambda: 1)
+        except Busy as busy:
+            caught.append(busy)
+
+    caller = Thread(target=call)
+    caller.start()
+    closer = Thread(target=writer.close)
+    closer.start()
+    caller.join(60)
+    free.set()
+    closer.join(60)
+    assert [busy.message for busy in caught] == ["the store is being closed"]
+    with pytest.raises(Busy):
+        writer.call(lambda: 1)
