@@ -79,10 +79,10 @@ class Simulated:
             self._pour(path, self.names_now[path], data)
 
     def rename(self, old: str, new: str) -> None:
+        self.before(f"rename {old} {new}")
         if self.read(old) is None:
             raise Missing(f"`{old}` is not there", "put it back")
         self.read(new)
-        self.before(f"rename {old} {new}")
         self._change(Renamed(old, new, self.names_now[old]))
 
     def unlink(self, path: str) -> None:

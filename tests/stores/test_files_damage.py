@@ -1,10 +1,14 @@
 """A damaged state file: cut at each byte, each bit turned over, and worse. It is kept, told, never reset."""
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from handrail.shell.faults import Unreadable
+from handrail.shell.faults import Unreadable, UnsafePath
+from handrail.shell.workspace import Disk
+from handrail.stores.files import FileRuns
 from stores.folders import BEFORE, STATE_AFTER, STATE_BEFORE, folder_runs, loaded, take, turn_to
 from stores.simulated import FOLDER, LINK, Simulated
 
@@ -65,12 +69,11 @@ def judged(under_way: Simulated, data: bytes) -> str:
     assert stored.trouble.code in {"damaged", "diverged"}
     assert "handrail repair --restore 1" in stored.trouble.repair
     assert stored.revision == 1
-    assert saves_nothing(workspace)
+    assert saves_nothing(runs)
     return stored.trouble.code
 
 
-def saves_nothing(workspace: Simulated) -> bool:
-    runs = folder_runs(workspace)
+def saves_nothing(runs: FileRuns) -> bool:
     stored = loaded(runs)
     with pytest.raises(Unreadable):
         runs.commit(turn_to(stored, "EDITING"))
@@ -191,3 +194,47 @@ def test_without_a_history_only_a_state_can_be_adopted() -> None:
 
     assert trouble is not None
     assert trouble.repair == "run `handrail repair --adopt STATE` with the state that the files are in"
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "second name", "pipe"])
+def test_on_the_real_disk_nothing_but_a_plain_file_is_read_or_replaced(tmp_path: Path, kind: str) -> None:
+    project, victim = tmp_path / "project", tmp_path / "victim"
+    project.mkdir()
+    victim.write_bytes(STATE)
+    runs = folder_runs(Disk(project))
+    assert take(runs, "EXECUTED")
+    place = project / "state.json"
+    place.unlink()
+    match kind:
+        case "folder":
+            place.mkdir()
+        case "link":
+            place.symlink_to(victim)
+        case "second name":
+            place.hardlink_to(victim)
+        case _:
+            os.mkfifo(place)
+    before = place.lstat()
+
+    with runs.held("", 0):
+        trouble = loaded(runs).trouble
+
+    assert trouble is not None
+    assert trouble.code == "damaged"
+    assert "state.json" in trouble.message
+    assert saves_nothing(runs)
+    assert (place.lstat().st_ino, place.lstat().st_mode) == (before.st_ino, before.st_mode)
+    assert victim.read_bytes() == STATE
+
+
+def test_a_link_in_place_of_our_own_folder_is_never_followed(tmp_path: Path) -> None:
+    project, elsewhere = tmp_path / "project", tmp_path / "elsewhere"
+    project.mkdir()
+    elsewhere.mkdir()
+    (project / ".handrail").symlink_to(elsewhere)
+    runs = folder_runs(Disk(project))
+
+    with pytest.raises(UnsafePath), runs.held("", 0):
+        pass
+
+    assert list(elsewhere.iterdir()) == []

@@ -1,6 +1,7 @@
 """People edit: the state file is taken as they leave it, and no byte they wrote is ever lost."""
 
 import json
+from contextlib import suppress
 
 import pytest
 
@@ -14,7 +15,9 @@ from stores.folders import (
     PLAN,
     PLANNED,
     RUN,
+    RESULTS,
     STATE_BEFORE,
+    TASK,
     begin,
     final,
     folder_runs,
@@ -153,6 +156,45 @@ def test_bytes_saved_while_the_turn_is_done_are_kept_as_a_conflict_copy(path: st
     assert take(folder_runs(workspace), "DRAFTING", A2)
     assert workspace.tree() == AFTER
     assert workspace.everything()[f".handrail/conflict-2-{path}"] == b"a stranger's"
+
+
+class Stop:
+    """Ends the process before the k-th change."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def __call__(self, name: str) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise PowerLoss(name)
+
+
+@pytest.mark.parametrize("path", ["plan.md", "task.md", "task-results.md", "state.json"])
+def test_what_a_person_saves_between_a_crash_and_the_recovery_is_never_lost(
+    path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit = STATE_BEFORE.replace(b"EXECUTED", b"EDITING") if path == "state.json" else b"a stranger's"
+    codes, at, taken = set(), 0, False
+    while not taken:
+        at += 1
+        workspace = started()
+        workspace.before = Stop(at)
+        with suppress(PowerLoss):
+            taken = take(folder_runs(workspace), "DRAFTING", A2)
+        after = workspace.copy()
+        after.put(path, edit)
+        runs = folder_runs(after)
+        with runs.held("", 0):
+            trouble = loaded(runs).trouble
+        codes.add(trouble.code if trouble else "")
+        replaced = FILES_BEFORE.get(path)
+        assert {edit, TASK, RESULTS} - {replaced} <= set(after.everything().values())
+
+    with capsys.disabled():
+        print(f" [{at - 1} kill points]", end="")  # noqa: T201 - the count
+    assert at > 10
+    assert codes <= {"", "diverged"}
 
 
 def test_conflict_copies_of_one_name_do_not_overwrite_each_other() -> None:

@@ -121,8 +121,9 @@ class Second:
 
 
 def _two_at_once(careless: str) -> tuple[list[str], int]:
-    """What is wrong if, before each change of a turn, another takes the same turn; how often it had to wait."""
-    wrong, busy, at = [], 0, 1
+    """What is wrong if another takes the same turn before each change of it; how often it had to wait."""
+    wrong: list[str] = []
+    busy, at = 0, 1
     while (second := _interrupted(careless, at, wrong)).count >= at:
         busy += second.busy
         at += 1

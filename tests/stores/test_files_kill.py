@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).resolve().parent.parent
-MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of its own is made there: it only has to be fast
+MEMORY = Path("/dev/shm")  # noqa: S108 - only because it is fast, and a folder of its own is made there
 
 
 @pytest.fixture

@@ -180,7 +180,7 @@ def test_a_run_in_such_trouble_saves_no_turn_and_says_why() -> None:
     workspace.remove(".handrail/stage/2-3")
     runs = folder_runs(workspace)
 
-    with pytest.raises(Unreadable, match="bytes staged for it") as raised:
+    with pytest.raises(Unreadable, match="the bytes staged in") as raised:
         runs.commit(turn_to(loaded(runs), "EDITING"))
 
     assert raised.value.repair == WAYS_OUT

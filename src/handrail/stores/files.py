@@ -19,7 +19,19 @@ from handrail.shell.records import Definition, Origin, Spent, Stored, Turn, Writ
 from handrail.stores import adopt, history
 from handrail.stores.adopt import Idle, stored_of
 from handrail.stores.intent import Saving, carry_out, intend
-from handrail.stores.layout import HISTORY, HOME, LOCK, QUARANTINE, Head, Line, prepare
+from handrail.stores.layout import (
+    HISTORY,
+    HOME,
+    LOCK,
+    MARK,
+    QUARANTINE,
+    About,
+    Head,
+    Line,
+    Mark,
+    place,
+    prepare,
+)
 from handrail.stores.mend import Settled, newer, recover, set_intent_aside, settle
 from handrail.stores.recovery import Action
 from handrail.stores.saving import Change, check, saving, standing_state
@@ -96,7 +108,7 @@ class FileRuns:
     def renew(
         self,
         stored: Stored,
-        tokens: Mapping[int, str],  # noqa: ARG002 - a token is good for a revision here: none is kept
+        tokens: Mapping[int, str],  # noqa: ARG002 - tokens are good for a revision here, and none is kept
         at: datetime,
         entries: tuple[Entry, ...],
     ) -> bool:
@@ -235,7 +247,8 @@ class FileRuns:
 
     def _set_aside(self, settled: Settled) -> None:
         """Keep what a repair is about to replace."""
-        if settled.sight.intent is not None:
+        if settled.sight.intent is not None and settled.trouble:
+            place(self._workspace, MARK, seal(Mark(About.INTENT, settled.trouble)))
             set_intent_aside(self._workspace)
         if settled.sight.data is not None:
             self._workspace.mkdir(QUARANTINE)

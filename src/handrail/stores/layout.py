@@ -110,9 +110,7 @@ def place(workspace: Workspace, path: str, data: bytes) -> None:
 
 
 def quarantine(workspace: Workspace, path: str) -> None:
-    """Move a file, if it is there, to where nothing is ever overwritten."""
-    if name_of(path) not in workspace.names(above(path)):
-        return
+    """Move a file to where nothing is ever overwritten."""
     workspace.mkdir(QUARANTINE)
     workspace.sync(HOME)
     workspace.rename(path, free(workspace, path))

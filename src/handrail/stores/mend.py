@@ -153,7 +153,10 @@ _SAID = {
     ),
     "stage_gone": (
         "diverged",
-        f"a turn is unfinished and bytes staged for it in `{STAGE}` are gone; nothing was overwritten",
+        (
+            f"a turn is unfinished, and for a file that it writes the bytes staged in `{STAGE}` are gone: "
+            "they were removed, or the file was edited since; nothing was overwritten"
+        ),
     ),
     "malformed": ("damaged", f"`{{name}}` was damaged ({{why}}); it lies in `{QUARANTINE}`"),
     "unknown": ("diverged", f"`{{name}}` {{why}}; it lies in `{QUARANTINE}`"),

@@ -16,7 +16,7 @@ from handrail.stores.layout import HEAD, HISTORY, HOME, INTENT, MARK, About, Hea
 from handrail.stores.recovery import Found, HeadFound, IntentFound, MarkFound, StateFound
 from handrail.stores.sealed import Damage, unseal
 
-_TRIES = 1000
+_TRIES = 100
 
 UNREADABLE_MARK = Mark(
     About.INTENT,

@@ -1,0 +1,265 @@
+"""The store of files as `Runs`: what is loaded, saved, remembered and entered."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from handrail.engine.model import Lifecycle, Run, Step
+from handrail.shell.faults import Busy, Unreadable
+from handrail.shell.ports import Runs
+from handrail.shell.workspace import Disk
+from handrail.telemetry.entries import Entry, EntryKind
+from requirement import requirement
+from stores.folders import (
+    A2,
+    AFTER,
+    AT,
+    ORIGIN,
+    RUN,
+    STATE_BEFORE,
+    begin,
+    chained,
+    final,
+    folder_runs,
+    loaded,
+    take,
+    turn_to,
+)
+from stores.simulated import Simulated
+
+HISTORY = ".handrail/history.jsonl"
+REFUSAL = Entry(EntryKind.ERROR_OCCURRED, step="EDITING", data={"error_type": "refused"})
+
+
+@requirement("spells:persist.shape")
+def test_a_turn_is_told_in_the_state_file_with_its_note(tmp_path: Path) -> None:
+    runs = folder_runs(Disk(tmp_path, ".ai/task"))
+
+    assert take(runs, "EXECUTED", note="a note")
+
+    assert (tmp_path / ".ai/task/state.json").read_bytes() == STATE_BEFORE.replace(
+        b'"trigger": "Go"', b'"trigger": "Go",\n      "note": "a note"'
+    )
+
+
+def test_the_same_is_done_on_the_real_disk(tmp_path: Path) -> None:
+    disk = Disk(tmp_path, ".ai/task")
+    runs = begin(disk)
+    (tmp_path / ".ai/task/plan.md").chmod(0o644)
+
+    assert take(runs, "DRAFTING", A2)
+
+    task = tmp_path / ".ai/task"
+    assert {path: (task / path).read_bytes() for path in AFTER} == AFTER
+    assert not (task / "task-results.md").exists()
+    assert (task / "plan.md").stat().st_mode & 0o777 == 0o644
+    assert (task / ".handrail").stat().st_mode & 0o777 == 0o700
+    assert (task / ".handrail/.gitignore").read_text() == "*\n"
+    assert sorted(path.name for path in (task / ".handrail").iterdir()) == [
+        ".gitignore",
+        "head.json",
+        "history.jsonl",
+        "lock",
+        "stage",
+    ]
+    assert list((task / ".handrail/stage").iterdir()) == []
+
+
+def test_a_run_is_loaded_as_it_was_saved() -> None:
+    runs: Runs = begin(Simulated())
+
+    stored = runs.load(RUN)
+
+    assert stored is not None
+    assert (stored.revision, stored.origin, stored.tokens) == (1, ORIGIN, {})
+    assert (stored.started, stored.updated, stored.active) == (AT, AT, AT)
+    assert stored.run == Run(
+        RUN,
+        "spells",
+        "digest",
+        Lifecycle.RUNNING,
+        open=(Step(1, "EXECUTED", 1),),
+        steps=1,
+        vars={"back": None},
+    )
+
+
+def test_another_run_is_not_found_here() -> None:
+    runs = begin(Simulated())
+
+    assert runs.load("another") is None
+    assert runs.spent("another", 0) is None
+    assert runs.entries("another") == ()
+
+
+def test_a_turn_is_saved_once() -> None:
+    runs = begin(Simulated())
+    turn = turn_to(loaded(runs), "DRAFTING")
+
+    assert runs.commit(turn)
+    assert not runs.commit(turn)
+    assert loaded(runs).revision == 2
+
+
+def test_the_last_sixty_four_turns_are_remembered_with_their_replies() -> None:
+    runs = folder_runs(Simulated())
+    for _ in range(66):
+        assert take(runs, "EDITING")
+
+    remembered = [revision for revision in range(70) if runs.spent(RUN, revision)]
+
+    assert remembered == list(range(2, 66))
+    spent = runs.spent(RUN, 65)
+    assert spent is not None
+    assert (spent.token, spent.request, spent.reply) == ("token 65", "request", b"reply 65 to EDITING")
+
+
+def test_a_run_that_is_over_keeps_the_state_it_ended_in() -> None:
+    workspace = Simulated()
+    runs = begin(workspace)
+    turn = turn_to(loaded(runs), "OVER")
+    over = replace(turn.run, lifecycle=Lifecycle.COMPLETED, open=())
+
+    assert runs.commit(replace(turn, run=over))
+    assert b'"current_state": "OVER"' in workspace.tree()["state.json"]
+    assert loaded(runs).run == over
+    later = replace(turn_to(loaded(runs), "OVER"), run=over, passages=())
+    assert runs.commit(later)
+    assert b'"current_state": "OVER"' in workspace.tree()["state.json"]
+
+
+def test_a_turn_that_says_nothing_of_where_it_leads_is_a_mistake_of_ours() -> None:
+    workspace = Simulated()
+    runs = folder_runs(workspace)
+    turn = turn_to(loaded(runs), "EDITING")
+
+    with pytest.raises(ValueError, match="opens no step"):
+        runs.commit(replace(turn, run=replace(turn.run, open=()), passages=()))
+
+
+def test_a_turn_that_would_make_the_state_file_unreadable_is_not_saved() -> None:
+    workspace = Simulated()
+    runs = begin(workspace)
+    deep: object = "at the bottom"
+    for _ in range(31):
+        deep = [deep]
+    turn = turn_to(loaded(runs), "EDITING")
+
+    with pytest.raises(Unreadable, match="nests deeper than 32 levels"):
+        runs.commit(replace(turn, run=replace(turn.run, vars={"back": deep})))
+
+    assert workspace.tree()["state.json"] == STATE_BEFORE
+
+
+def test_entries_are_numbered_in_their_order_and_notes_belong_to_no_turn() -> None:
+    runs = folder_runs(Simulated())
+    runs.note("", AT, (REFUSAL, REFUSAL))
+    assert take(runs, "EDITING")
+    runs.note(RUN, AT + timedelta(minutes=1), (REFUSAL,))
+    assert take(runs, "DRAFTING")
+
+    found = [(w.number, w.run, w.revision, str(w.entry.kind)) for w in runs.entries(RUN)]
+
+    assert found == [
+        (1, RUN, 0, "error_occurred"),
+        (2, RUN, 0, "error_occurred"),
+        (3, RUN, 1, "step_started"),
+        (4, RUN, 0, "error_occurred"),
+        (5, RUN, 2, "step_started"),
+    ]
+    assert [(w.number, w.at) for w in runs.entries(RUN, after=3, most=1)] == [(4, AT + timedelta(minutes=1))]
+    assert runs.entries(RUN)[0].entry == REFUSAL
+
+
+def test_a_torn_line_is_passed_over_and_never_glued_to_the_next() -> None:
+    workspace = Simulated()
+    runs = begin(workspace)
+    runs.note(RUN, AT, (REFUSAL,))
+    journal = workspace.everything()[HISTORY]
+    workspace.put(HISTORY, journal[:-5])
+
+    assert take(runs, "DRAFTING")
+
+    assert [(w.number, w.revision) for w in runs.entries(RUN)] == [(1, 1), (2, 2)]
+    assert chained(workspace.everything()[HISTORY]) == [1, 2]
+
+
+def test_a_note_touches_nothing_but_the_history() -> None:
+    workspace = Simulated()
+    runs = begin(workspace)
+    before = {path: data for path, data in workspace.everything().items() if path != HISTORY}
+
+    runs.note(RUN, AT, (REFUSAL,))
+
+    assert {path: data for path, data in workspace.everything().items() if path != HISTORY} == before
+    assert loaded(runs).revision == 1
+
+
+def test_tokens_are_renewed_while_the_revision_stands() -> None:
+    runs = begin(Simulated())
+    stored = loaded(runs)
+
+    assert runs.renew(stored, {1: "hash"}, AT, (REFUSAL,))
+    assert loaded(runs).tokens == {}
+    assert [w.revision for w in runs.entries(RUN)] == [1, 0]
+    assert take(runs, "DRAFTING")
+    assert not runs.renew(stored, {1: "hash"}, AT, (REFUSAL,))
+
+
+def test_no_text_of_a_workflow_is_kept_and_looking_after_a_run_writes_nothing() -> None:
+    workspace = Simulated()
+    runs = begin(workspace)
+    everything = workspace.everything()
+
+    assert runs.definition("digest") is None
+    runs.touch(RUN, AT)
+    assert workspace.everything() == everything
+
+
+def test_the_goal_of_the_first_turn_is_that_of_the_run() -> None:
+    runs = folder_runs(Simulated())
+    first = replace(loaded(runs), origin=replace(ORIGIN, goal="another goal"))
+    assert runs.commit(turn_to(first, "EDITING"))
+    assert runs.commit(turn_to(replace(loaded(runs), origin=ORIGIN), "DRAFTING"))
+
+    assert loaded(runs).origin.goal == "another goal"
+
+
+def test_a_folder_that_moves_while_it_is_read_is_read_again() -> None:
+    workspace = Simulated()
+    runs = begin(workspace)
+
+    class Moving(Simulated):
+        """Another turn is taken whenever the state file is read, up to a limit."""
+
+        left = 0
+
+        def read(self, path: str) -> bytes | None:
+            if path == "state.json" and self.left:
+                self.left -= 1
+                assert take(folder_runs(workspace), "EDITING")
+            return workspace.read(path)
+
+        def names(self, folder: str) -> tuple[str, ...]:
+            return workspace.names(folder)
+
+    moving = Moving()
+    moving.left = 3
+    assert loaded(folder_runs(moving)).revision == 4
+    assert loaded(folder_runs(moving)).adopted == ""
+    moving.left = 1_000_000
+    with pytest.raises(Busy, match="moved all the time"):
+        folder_runs(moving).load(RUN)
+    assert loaded(runs).trouble is None
+
+
+def test_an_empty_file_is_a_file() -> None:
+    workspace = Simulated()
+    runs = begin(workspace)
+
+    assert take(runs, "EDITING", (final("a.md", None, b""),))
+    assert workspace.tree()["a.md"] == b""
+    assert take(runs, "EDITING", (final("a.md", b"", None),))
+    assert "a.md" not in workspace.tree()
