@@ -30,3 +30,16 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     for name, below in _FOLDERS.items():
         monkeypatch.setenv(name, str(folder / below))
     return folder
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many points each test went through that recorded its `points`: a count that fell is seen."""
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, number in getattr(report, "user_properties", ()) if _called(report) else ():
+                if name == "points":
+                    terminalreporter.write_line(f"{number:>7} points: {report.nodeid}")
+
+
+def _called(report: object) -> bool:
+    return isinstance(report, pytest.TestReport) and report.when == "call"

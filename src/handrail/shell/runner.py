@@ -1,0 +1,149 @@
+"""Other programs, run to their end: in a session of their own, with a limit of time and of what they say."""
+
+import errno
+import os
+import selectors
+import signal
+import stat
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final, Self
+
+from handrail.shell import errnos
+from handrail.shell.faults import Busy, Fault, Missing, Unreadable, UnsafePath
+from handrail.shell.ports import Finished
+
+_MOST: Final = 16 * 1024 * 1024
+_GRACE: Final = 2.0
+_CHUNK: Final = 64 * 1024
+_STILL_OPEN: Final = 0.05
+_CLOSED: Final = 0.001
+
+
+class Programs:
+    """The `Runner` of real programs, which see this environment and nothing else of ours.
+
+    A program is looked for in the `PATH` of that environment. `most` is how many bytes it may say on each
+    stream. When time is up its whole group is asked to end, and after `grace` seconds made to. What it
+    started ends with it too, unless that went into a session of its own; such a process is not waited for.
+    """
+
+    __slots__ = ("_env", "_grace", "_most")
+
+    def __init__(self, env: Mapping[str, str], most: int = _MOST, grace: float = _GRACE) -> None:
+        self._env, self._most, self._grace = dict(env), most, grace
+
+    def run(self, words: tuple[str, ...], folder: str, seconds: float, stdin: str = "") -> Finished:
+        """Run a program in a folder, with the file `stdin` as its input; nothing of it is left running."""
+        with _input(stdin) as source:
+            try:
+                child = subprocess.Popen(  # noqa: S603 - the words are ours, and there is no shell
+                    words,
+                    cwd=folder,
+                    env=self._env,
+                    stdin=source,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise _not_started(words[0], folder, error) from error
+        with child, _Ears(child, words[0], self._most) as ears:
+            try:
+                if not ears.heard_out(time.monotonic() + seconds):
+                    os.killpg(child.pid, signal.SIGTERM)
+                    ears.heard_out(time.monotonic() + self._grace)
+                    raise Busy(
+                        f"`{words[0]}` was not done after {seconds:g} s and was ended",
+                        "send the same call again; if it stays so, run it by hand and see what it waits for",
+                    )
+            finally:
+                os.killpg(child.pid, signal.SIGKILL)
+        return Finished(child.returncode, bytes(ears.out), bytes(ears.err))
+
+
+class _Ears:
+    """Both streams of a child, taken as it says them."""
+
+    def __init__(self, child: subprocess.Popen[bytes], program: str, most: int) -> None:
+        self.out, self.err = bytearray(), bytearray()
+        self._child, self._program, self._most = child, program, most
+        self._open = selectors.DefaultSelector()
+
+    def __enter__(self) -> Self:
+        pipes = filter(None, (self._child.stdout, self._child.stderr))
+        for pipe, said in zip(pipes, (self.out, self.err), strict=True):
+            os.set_blocking(pipe.fileno(), False)
+            self._open.register(pipe, selectors.EVENT_READ, said)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def heard_out(self, until: float) -> bool:
+        """True once the child has ended and all it said is taken, False if that is not so in time.
+
+        It is left a zombie: as long as it is, nobody else can have its number.
+        """
+        while not self._ended():
+            left = until - time.monotonic()
+            if left <= 0:
+                return False
+            pause = _STILL_OPEN if self._open.get_map() else _CLOSED
+            self._take(min(left, pause))
+        while self._take(0):
+            pass
+        return True
+
+    def _ended(self) -> bool:
+        found = os.waitid(os.P_PID, self._child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return found is not None
+
+    def _take(self, pause: float) -> bool:
+        """Take what is there now; False if that was nothing."""
+        ready = self._open.select(pause)
+        for key, _ in ready:
+            piece = os.read(key.fd, _CHUNK)
+            said: bytearray = key.data
+            said += piece
+            if not piece:
+                self._open.unregister(key.fileobj)
+            if len(said) > self._most:
+                raise Unreadable(
+                    f"`{self._program}` said more than {self._most} bytes and was ended",
+                    "run it by hand and see what it says",
+                )
+        return bool(ready)
+
+
+@contextmanager
+def _input(path: str) -> Iterator[int]:
+    """What a child reads: a regular file, or nothing."""
+    if not path:
+        yield subprocess.DEVNULL
+        return
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError as error:
+        raise errnos.unread(path, error) from error
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise UnsafePath(f"`{path}` is no regular file", "put a file in its place")
+        yield file
+    finally:
+        os.close(file)
+
+
+def _not_started(program: str, folder: str, error: OSError) -> Fault:
+    if error.filename == folder:
+        return errnos.unread(folder, error)
+    if error.errno == errno.ENOENT:
+        return Missing(
+            f"the program `{program}` is not there",
+            "install it, or put the folder it is in into PATH",
+        )
+    return Unreadable(
+        f"the program `{program}` cannot be started: {error.strerror}", "run it by hand and see what it says"
+    )
