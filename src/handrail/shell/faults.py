@@ -61,6 +61,13 @@ class Unreadable(Fault):
     about = "what is there cannot be read as what it should be"
 
 
+class Missing(Fault):
+    """A folder, a file or a program that was counted on is not there."""
+
+    code = "missing"
+    about = "a folder, a file or a program that is needed is not there; nothing was changed"
+
+
 class Newer(Fault):
     """The store was written by a newer program."""
 
@@ -68,7 +75,7 @@ class Newer(Fault):
     about = "the store was written by a newer Handrail than this one"
 
 
-FAULTS = (Busy, DiskFull, NotWritable, UnsafePath, SyncFailed, Unreadable, Newer)
+FAULTS = (Busy, DiskFull, NotWritable, UnsafePath, SyncFailed, Unreadable, Missing, Newer)
 """Every fault there is."""
 
 SYNC_FAILED_STATUS = 75

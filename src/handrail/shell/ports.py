@@ -72,8 +72,9 @@ class Workspace(Protocol):
     """The files of one folder, by paths relative to it.
 
     No path component is a link, no path leaves the folder, and only regular files with one link are read or
-    replaced: anything else raises `UnsafePath`. Folders are made 0700, files 0600. Raises `DiskFull`,
-    `NotWritable` and, once the disk has not confirmed a write, `SyncFailed`.
+    replaced: anything else raises `UnsafePath`. Folders are made 0700, files 0600. Raises `Missing` where a
+    folder or a file must be there and is not, `Unreadable`, `DiskFull`, `NotWritable` and, from the moment
+    the disk has not confirmed a write, `SyncFailed` for every further change.
     """
 
     def read(self, path: str) -> bytes | None:
@@ -87,16 +88,20 @@ class Workspace(Protocol):
     def write(self, path: str, data: bytes, like: str = "") -> None:
         """A new file with these bytes, confirmed by the disk; its entry in the folder is not, until `sync`.
 
-        An old file of the name is replaced. It gets the permissions of the file `like`, if there is one.
+        An old file of the name is replaced, but not at once: what must not be lost is written under another
+        name and renamed. It gets the permissions of the file `like`, if there is one.
         """
         ...
 
     def append(self, path: str, data: bytes) -> None:
-        """These bytes at the end of a file, confirmed by the disk; made if it is not there."""
+        """These bytes at the end of a file, confirmed by the disk; made if it is not there.
+
+        What fails may have appended a part of them.
+        """
         ...
 
     def rename(self, old: str, new: str) -> None:
-        """Move a file over what is at `new`, at once."""
+        """Move a file over what is at `new`, at once; only nothing or a file of its own may be there."""
         ...
 
     def unlink(self, path: str) -> None:
@@ -104,7 +109,10 @@ class Workspace(Protocol):
         ...
 
     def mkdir(self, folder: str) -> None:
-        """Make a folder, if it is not there; the one above it must be."""
+        """Make a folder, if it is not there; the one above it must be.
+
+        That of the workspace itself, `""`, is made with all that is missing above it, confirmed by the disk.
+        """
         ...
 
     def sync(self, folder: str) -> None:
@@ -161,5 +169,9 @@ class Runner(Protocol):
     """Runs other programs: never through a shell, always with a limit."""
 
     def run(self, words: tuple[str, ...], folder: str, seconds: float, stdin: str = "") -> Finished:
-        """Run a program in a folder, with the file `stdin` as its input; raises `Busy` when time is up."""
+        """Run a program in a folder, with the file `stdin` as its input; nothing of it is left running.
+
+        Raises `Busy` when time is up, `Missing` if the program, the folder or the input is not there, and
+        `Unreadable` if it cannot be started or says more than is taken.
+        """
         ...
