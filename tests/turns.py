@@ -1,108 +1,152 @@
-"""Turns as tests take them: a world over any store, a clock set by hand, and a plain way of telling."""
+"""What tests of the shell and of stores build: a world whose clock they move, calls, and plain replies."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from uuid import UUID
 
-from build import FILE, output
+from build import output
 from handrail.engine.facts import Value
-from handrail.engine.model import Authority, Event, Refused, Who
+from handrail.engine.model import Accepted, Authority, Event, Refused, Waiting
 from handrail.shell.definitions import Pinned, pin, pinned_by
-from handrail.shell.ports import Feed, Runs
-from handrail.shell.records import Caller, Origin
-from handrail.shell.system import LocalFeed, RandomIds
+from handrail.shell.ports import Runs
+from handrail.shell.records import Origin
+from handrail.shell.system import LocalFeed
 from handrail.shell.turn import Call, New, Outcome, recover, take_turn
 from handrail.shell.world import World
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.runs import SqlRuns
 from handrail.workflows.load import Source
+from handrail.workflows.registry import BUILT_IN, Registry
 
-KEY = b"k" * 32
-NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
-TWO_STEPS = """
-workflow: two-steps
+NOW: Final = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
+KEY: Final = bytes(range(32))
+ORIGIN: Final = Origin("steps", Authority.SQL, "/home/ann/paper", "a paper", "ann", "", {"team": "blue"})
+
+PAPER: Final = """
+workflow: paper
 version: 1
 authority: sql
-about: Do one thing, then another
-inputs: {what: {type: string, default: it}}
 steps:
-  - {name: first, agent: implementer, task: "Do {{run.inputs.what}}.", done_when: [it is done]}
-  - {name: second, agent: reviewer, task: Look at it., done_when: [it was looked at]}
+  - {name: draft, agent: writer, task: Write it.}
+  - {name: review, agent: reader, task: Read it.}
+  - {name: publish, agent: writer, task: Send it.}
+"""
+ENDLESS: Final = """
+workflow: endless
+version: 1
+authority: sql
+states: {Home: {}, Away: {}, Over: {terminal: true}}
+transitions:
+  - {id: out, from: Home, trigger: go, to: Away}
+  - {id: back, from: Away, trigger: go, to: Home}
+  - {id: stay, from: Home, trigger: wait}
+  - {id: end, from: Home, trigger: end, to: Over}
 """
 
 
-@dataclass
+@dataclass(slots=True)
 class HandClock:
-    """A clock that stands still until somebody moves it."""
+    """A clock that stands still until a test moves it."""
 
-    at: datetime = NOON
+    at: datetime = NOW
 
     def now(self) -> datetime:
+        """The time it was set to."""
         return self.at
 
-    def forward(self, **by: float) -> None:
+    def move(self, **by: float) -> None:
+        """Later by this much, or earlier."""
         self.at += timedelta(**by)
 
 
+@dataclass(slots=True)
+class CountedIds:
+    """Ids and nonces in a row."""
+
+    runs: int = 0
+    nonces: int = 0
+
+    def run(self) -> str:
+        """The next id."""
+        self.runs += 1
+        return str(UUID(int=self.runs))
+
+    def nonce(self) -> bytes:
+        """The next nonce."""
+        self.nonces += 1
+        return self.nonces.to_bytes(6, "big")
+
+
+def pinned(text: str = PAPER, subs: Mapping[str, str] | None = None, registry: Registry = BUILT_IN) -> Pinned:
+    """The workflow of this text, which has no problem, and what a run of it keeps."""
+    others = {name: Source(f"{name}.yaml", sub) for name, sub in (subs or {}).items()}
+    found = pin(Source("test.yaml", text), others.get, registry)
+    assert found.problems == ()
+    return found
+
+
 def sqlite(folder: Path) -> SqlRuns:
-    """A store in a file of this folder, made if it is not there."""
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return SqlRuns(Database(folder / "handrail.db"))
+    """A store in a new or old file of this folder."""
+    return SqlRuns(Database(folder / "store" / "handrail.db"))
 
 
-def plain(outcome: Outcome) -> dict[str, Value]:
-    """What came of a call, as data."""
-    refused = outcome.decision if isinstance(outcome.decision, Refused) else None
-    stored = outcome.stored
-    return {
-        "accepted": refused is None,
-        "code": refused.code if refused else "",
-        "needed": list(refused.needed) if refused else [],
-        "lifecycle": str(stored.run.lifecycle) if stored else "",
-        "states": [step.state for step in stored.run.open] if stored else [],
-        "revision": stored.revision if stored else 0,
-        "tokens": list((outcome.tokens or {}).values()),
-        "texts": [dict(text) for text in outcome.texts],
-    }
-
-
-@dataclass
-class Table:
-    """A world with one workflow, and calls into it."""
+@dataclass(slots=True)
+class Desk:
+    """A caller at a store: it starts runs, sends events, and hears what came of them."""
 
     runs: Runs
-    text: str = TWO_STEPS
+    registry: Registry = BUILT_IN
     clock: HandClock = field(default_factory=HandClock)
-    feed: Feed = field(default_factory=LocalFeed)
-    project: str = "/projects/one"
+    more: Mapping[str, Any] = field(default_factory=dict)
+    outcomes: list[Outcome] = field(default_factory=list)
+    feed: LocalFeed = field(default_factory=LocalFeed)
+    ids: CountedIds = field(default_factory=CountedIds)
 
-    def __post_init__(self) -> None:
-        self.world = World(self.runs, self.clock, RandomIds(), self.feed, KEY, pinned_by(self.runs))
-        self.pinned: Pinned = pin(Source(FILE, self.text), lambda _: None)
+    @property
+    def world(self) -> World:
+        """The world of a call; each call of a test may come from another process."""
+        pinned = pinned_by(self.runs, self.registry)
+        return World(self.runs, self.clock, self.ids, self.feed, KEY, pinned, **self.more)
 
-    def start(self, **inputs: Value) -> tuple[str, str]:
-        """A new run: its id, and the token of its first step."""
-        run = self.world.ids.run()
-        reply = self.call(run, Event("start", inputs), new=self.new())
-        assert reply["accepted"], reply
-        return run, reply["tokens"][0]
+    def start(self, of: Pinned | None = None, origin: Origin = ORIGIN, /, **inputs: Value) -> dict[str, Any]:
+        """Start a run."""
+        of = of or pinned()
+        assert of.workflow
+        new = New(of.workflow, origin, of.definition)
+        return self.call(Call(self.ids.run(), Event("start", inputs), new=new))
 
-    def new(self) -> New:
-        workflow = self.pinned.workflow
-        assert workflow is not None, self.pinned.problems
-        return New(workflow, Origin("steps", Authority.SQL, self.project), self.pinned.definition)
+    def send(self, run: str, event: Event | str, token: str = "", **payload: Value) -> dict[str, Any]:
+        """Send an event to a run."""
+        return self.call(Call(run, Event(event, payload) if isinstance(event, str) else event, token=token))
 
-    def call(self, run: str, event: Event, token: str = "", new: New | None = None) -> Mapping[str, Any]:
-        return take_turn(self.world, Call(run, event, Caller(event.by), token, new), plain)
+    def go_on(self, run: str, token: str, **changes: Value) -> dict[str, Any]:
+        """Hand in a good step output."""
+        return self.send(run, Event("continue", output(**changes)), token)
 
-    def go_on(self, run: str, token: str = "", **changes: Value) -> Mapping[str, Any]:
-        """Hand in a good output, with these fields instead."""
-        return self.call(run, Event("continue", output(**changes)), token)
+    def call(self, call: Call) -> dict[str, Any]:
+        """Take a turn."""
+        return dict(take_turn(self.world, call, self.render))
 
-    def control(self, run: str, trigger: str, note: str = "") -> Mapping[str, Any]:
-        return self.call(run, Event(trigger, by=Who.PERSON, note=note))
+    def recover(self, run: str) -> dict[str, Any]:
+        """Ask for the run as it stands."""
+        return dict(recover(self.world, run, self.render))
 
-    def recover(self, run: str) -> Mapping[str, Any]:
-        return recover(self.world, run, plain)
+    def render(self, outcome: Outcome) -> dict[str, Any]:
+        """What a caller is told, in the plainest words."""
+        self.outcomes.append(outcome)
+        stored = outcome.stored
+        told: dict[str, Any] = {"token": next(iter((outcome.tokens or {}).values()), "")}
+        if stored:
+            told |= {"run": stored.run.id, "revision": stored.revision}
+            told |= {"state": stored.run.open[0].state if stored.run.open else ""}
+            told |= {"lifecycle": str(stored.run.lifecycle)}
+        match outcome.decision:
+            case Accepted():
+                return {**told, "status": "ok", "texts": [dict(text) for text in outcome.texts]}
+            case Waiting(waits_for=facts):
+                return {**told, "status": "waiting", "waits_for": list(facts)}
+            case Refused() as refused:
+                return {**told, "status": "error", "code": refused.code, "rule": refused.rule}

@@ -14,7 +14,7 @@ from handrail.shell.world import World
 from handrail.stores.sql.runs import SqlRuns
 from handrail.workflows.load import Source
 from requirement import requirement
-from turns import Table, plain, sqlite
+from tables import Table, plain, sqlite
 
 LIMITS = Limits()
 

@@ -18,7 +18,7 @@ from handrail.shell.world import World
 from handrail.stores.files import FileRuns
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.projection import Projection
-from turns import KEY, HandClock, plain
+from tables import KEY, HandClock, plain
 
 RUN = "6f9619ff-8b86-4d01-b42d-00c04fc964ff"
 TASKS = """

@@ -8,7 +8,7 @@ from threading import enumerate as threads
 
 from handrail.shell.records import Change
 from handrail.stores.sql.feed import SqlFeed
-from turns import Table, sqlite
+from tables import Table, sqlite
 
 SECONDS = 30
 """How long a change may take to be heard: for liveness only."""
@@ -16,7 +16,7 @@ SECONDS = 30
 ANOTHER_PROCESS = """
 import sys
 from pathlib import Path
-from turns import Table, sqlite
+from tables import Table, sqlite
 table = Table(sqlite(Path(sys.argv[1])))
 run, token = table.start()
 table.go_on(run, token)

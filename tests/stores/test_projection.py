@@ -15,7 +15,7 @@ from handrail.stores.sql.database import Database
 from handrail.stores.sql.projection import Projection
 from handrail.stores.sql.text import migrations
 from handrail.workflows.load import Source
-from turns import KEY, HandClock, Table, plain
+from tables import KEY, HandClock, Table, plain
 
 ELSEWHERE = """
 workflow: elsewhere

@@ -67,7 +67,10 @@ def _restored(runs: Runs, stored: Stored, registry: Registry) -> Workflow:
     repair = "restore the store from a backup, or fork the run with the workflow as it is now"
     if definition is None:
         raise Unreadable(f"the text of `{stored.run.workflow}` is not in the store", repair)
-    packed = msgspec.json.decode(definition.text, type=Packed)
+    try:
+        packed = msgspec.json.decode(definition.text, type=Packed)
+    except msgspec.DecodeError as error:
+        raise Unreadable(f"the text of `{stored.run.workflow}` in the store is damaged", repair) from error
     workflow = load(packed.source, packed.others.get, registry).workflow
     if workflow is None:
         raise Unreadable(f"this program cannot read the text that `{stored.run.workflow}` began with", repair)

@@ -6,7 +6,7 @@ A fault is an accident, not a refusal: nothing was decided, and what was acknowl
 from typing import ClassVar
 
 
-class Fault(Exception):  # noqa: N818 - everywhere it is called a fault, and it is no error of ours
+class Fault(Exception):  # noqa: N818 - the word of the house, and no error of ours
     """Something outside went wrong: nothing was changed unless a subclass says otherwise."""
 
     code: ClassVar[str] = "fault"

@@ -82,7 +82,7 @@ def refusal_entry(workflow: Workflow | None, run: Run | None, event: Event, refu
 def who(caller: Caller) -> dict[str, Value]:
     """The caller as entries have it: empty parts are left out."""
     given = {"principal": caller.principal, "client": caller.client, "agent": caller.agent}
-    return {"by": str(caller.by), **{name: value for name, value in given.items() if value}}
+    return {"by": str(caller.by), **{name: writable(value) for name, value in given.items() if value}}
 
 
 def _artifacts(told: Told) -> tuple[Artifact, ...]:
@@ -145,7 +145,10 @@ def _entries(
     ]
     for step in opened:
         found.append(Entry(EntryKind.STEP_STARTED, step.state, step.agent, {"number": step.number}))
-        found.append(Entry(EntryKind.TOKEN_GENERATED, step.state, step.agent))
+    found += [
+        Entry(EntryKind.TOKEN_GENERATED, step.state, agent_of(workflow, step.state))
+        for step in told.decision.run.open
+    ]
     if told.stored.run.lifecycle is not told.decision.run.lifecycle:
         found += _of_lifecycle(told)
     return found

@@ -28,7 +28,7 @@ class Runs(Protocol):
         ...
 
     def commit(self, turn: Turn) -> bool:
-        """Save the whole turn at one point; False, nothing saved, if `before` is no longer the revision."""
+        """Save the whole turn at one point; False, and nothing saved, if the revision has moved on."""
         ...
 
     def spent(self, run: str, revision: int) -> Spent | None:

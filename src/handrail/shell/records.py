@@ -1,7 +1,7 @@
 """What goes through the ports: a run as it is kept, one turn of it, and what is remembered of a turn."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -164,6 +164,22 @@ class Turn:
     def revision(self) -> int:
         """The revision that this turn makes."""
         return self.before.revision + 1
+
+    @property
+    def after(self) -> Stored:
+        """The run as every store has it once this turn is saved."""
+        before, still = self.before, {step.number for step in self.run.open}
+        opened = {**before.opened, **{step.number: self.at for step in self.opened}}
+        return Stored(
+            run=self.run,
+            origin=replace(before.origin, metadata={**before.origin.metadata, **self.marks}),
+            revision=self.revision,
+            started=before.started or self.at,
+            updated=self.at,
+            active=self.at,
+            tokens=self.tokens,
+            opened={number: at for number, at in opened.items() if number in still},
+        )
 
 
 @dataclass(frozen=True, slots=True)

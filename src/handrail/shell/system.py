@@ -1,6 +1,7 @@
 """The ports as this machine has them: its clock, its randomness, and listeners in this process."""
 
 import secrets
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from threading import Lock
@@ -38,11 +39,14 @@ class LocalFeed:
         self._lock = Lock()
 
     def announce(self, change: Change) -> None:
-        """Tell every listener."""
+        """Tell every listener; what one of them raises is shown, and the others still hear of it."""
         with self._lock:
             listeners = tuple(self._listeners.values())
         for heard in listeners:
-            heard(change)
+            try:
+                heard(change)
+            except Exception:  # noqa: BLE001 - the turn has happened: no listener can take its answer away
+                sys.excepthook(*sys.exc_info())
 
     def listen(self, heard: Callable[[Change], None]) -> Callable[[], None]:
         """Call `heard` for every change, until the function that is returned is called."""

@@ -14,7 +14,7 @@ import msgspec
 
 from handrail.documents.statefile import Passage
 from handrail.engine.decide import decide
-from handrail.engine.facts import Value
+from handrail.engine.facts import Value, flaws, writable
 from handrail.engine.lifecycle import START
 from handrail.engine.model import (
     Accepted,
@@ -31,7 +31,7 @@ from handrail.engine.model import (
 from handrail.shell.facts import Asked, Gathered, Sight, gather
 from handrail.shell.faults import Busy
 from handrail.shell.gatekeeper import Held, Repeated, Stale, check, issue
-from handrail.shell.journal import Told, left, offered, refusal_entry, who
+from handrail.shell.journal import Told, agent_of, left, offered, refusal_entry, who
 from handrail.shell.records import Caller, Change, Definition, Origin, Spent, Stored, Trouble, Turn
 from handrail.shell.resolve import Resolved, Values, resolve, said
 from handrail.shell.tokens import hashed
@@ -40,7 +40,11 @@ from handrail.telemetry.entries import Entry, EntryKind
 
 ATTEMPTS: Final = 5
 NO_REASON: Final = "No reason provided"
-CODES: Final = {"unknown_run": "there is no such run in this store"}
+RECOVER: Final = "recover"
+CODES: Final = {
+    "unknown_run": "there is no such run in this store",
+    "moved_on": "the run is no longer as it was when somebody decided to act on it",
+}
 """Every code of a refusal that is about the run, before anything is decided."""
 
 Reply: TypeAlias = Mapping[str, Value]
@@ -60,7 +64,8 @@ class Call:
     """What a face was asked: an event for a run, by whom, with which token (none: without).
 
     `new` is given to start a run. `entries` and `marks` are kept with the turn if it is accepted; `only_if`
-    is asked of the run as it stands: nothing happens, and nothing is entered, if it says no.
+    is asked of a run that is there, as it stands; if it says no, the call is refused (`moved_on`) and not
+    even the journal hears of it.
     """
 
     run: str
@@ -115,12 +120,12 @@ def recover(world: World, run: str, render: Render) -> Reply:
         with world.runs.held(run, attempt):
             stored = world.runs.load(run)
             if stored is None:
-                return render(Outcome(_unknown(run), None))
+                return _refuse(world, Call(run, Event(RECOVER)), render, Outcome(_unknown(run), None))
             workflow = world.workflow_of(stored)
             at = world.clock.now()
             issued = issue(world, stored.run, stored.revision, at)
             entries = tuple(
-                Entry(EntryKind.TOKEN_GENERATED, step.state, data={"why": "recover"})
+                Entry(EntryKind.TOKEN_GENERATED, step.state, agent_of(workflow, step.state), {"why": RECOVER})
                 for step in stored.run.open
             )
             if not issued.tokens or world.runs.renew(stored, issued.hashes, at, entries):
@@ -133,9 +138,10 @@ def _attempt(world: World, call: Call, render: Render) -> Reply | None:
     stored = _stored(world, call)
     if stored is None:
         return _refuse(world, call, render, Outcome(_unknown(call.run), None))
-    workflow = call.new.workflow if call.new else world.workflow_of(stored)
-    if call.only_if and not call.only_if(stored):
-        return render(Outcome(Refused("not_now", "only_if"), stored, workflow))
+    begins = call.new if not stored.revision else None
+    workflow = begins.workflow if begins else world.workflow_of(stored)
+    if call.only_if and stored.revision and not call.only_if(stored):
+        return render(Outcome(_moved_on(stored), stored, workflow))
     if stored.trouble:
         return _refuse(world, call, render, Outcome(_troubled(stored.trouble), stored, workflow))
     return _admitted(world, call, render, stored, workflow)
@@ -147,14 +153,22 @@ def _admitted(world: World, call: Call, render: Render, stored: Stored, workflow
     match held:
         case Repeated(reply):
             return msgspec.json.decode(reply, type=dict[str, Any])
-        case Stale(refused, issued, entries):
-            if issued and not world.runs.renew(stored, issued.hashes, world.clock.now(), entries):
-                return None
-            tokens = issued.tokens if issued else None
-            return _refuse(world, call, render, Outcome(refused, stored, workflow, tokens))
+        case Stale():
+            return _turn_away(world, call, render, Outcome(held.refused, stored, workflow), held)
         case Held(step):
             event = replace(call.event, step=step or call.event.step)
             return _decide(world, replace(call, event=event), render, stored, workflow)
+
+
+def _turn_away(world: World, call: Call, render: Render, outcome: Outcome, stale: Stale) -> Reply | None:
+    """Say no to a token; one that only came too late is replaced, and all of it is entered at once."""
+    stored, issued = outcome.stored, stale.issued
+    if stored is None or issued is None:
+        return _refuse(world, call, render, outcome)
+    outcome = replace(outcome, tokens=issued.tokens)
+    entries = (*stale.entries, _refusal(call, outcome, stale.refused))
+    renewed = world.runs.renew(stored, issued.hashes, world.clock.now(), entries)
+    return render(outcome) if renewed else None
 
 
 def _stored(world: World, call: Call) -> Stored | None:
@@ -205,10 +219,7 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
     """Resolve, commit, tell; None if the revision has moved."""
     at, decision, stored = world.clock.now(), taken.decision, taken.stored
     resolved, texts = _resolved(taken, call.event, at)
-    revision = stored.revision + 1
-    issued = issue(world, decision.run, revision, at)
-    after = replace(stored, run=decision.run, revision=revision, updated=at, active=at, tokens=issued.hashes)
-    reply = render(Outcome(decision, after, taken.workflow, issued.tokens, texts, taken.gathered.facts))
+    issued = issue(world, decision.run, stored.revision + 1, at)
     ids = tuple(world.ids.run() for _ in offered(call.event))
     told = left(
         Told(taken.workflow, stored, taken.run, call.event, call.caller, decision, at, bool(call.token), ids)
@@ -217,7 +228,7 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
         before=stored,
         run=decision.run,
         at=at,
-        spent=Spent(hashed(call.token), request_of(call.event), msgspec.json.encode(reply)),
+        spent=Spent(hashed(call.token), request_of(call.event), b""),
         tokens=issued.hashes,
         closed=told.closed,
         opened=told.opened,
@@ -226,10 +237,13 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
         finals=resolved.finals,
         passages=_passages(decision, call.event),
         describes=resolved.describes,
-        definition=call.new.definition if call.new else None,
+        definition=call.new.definition if call.new and not stored.revision else None,
         marks=_marks(taken, call),
     )
-    if not world.runs.commit(turn):
+    outcome = Outcome(decision, turn.after, taken.workflow, issued.tokens, texts, taken.gathered.facts)
+    reply = render(outcome)
+    spent = replace(turn.spent, reply=msgspec.json.encode(reply))
+    if not world.runs.commit(replace(turn, spent=spent)):
         return None
     _tell(world, Change(decision.run.id, turn.revision))
     return reply
@@ -270,14 +284,16 @@ def _marks(taken: _Taken, call: Call) -> Mapping[str, Value]:
 
 def _refuse(world: World, call: Call, render: Render, outcome: Outcome) -> Reply:
     """Say no; only the journal hears of it."""
-    refused = outcome.decision
-    if isinstance(refused, Refused):
-        run = outcome.stored.run if outcome.stored else None
-        known = run.id if run and outcome.stored and outcome.stored.revision else ""
-        entry = refusal_entry(outcome.workflow, run, call.event, refused)
-        entry = replace(entry, data={**entry.data, **who(call.caller)})
-        world.runs.note(known, world.clock.now(), (entry,))
+    if isinstance(outcome.decision, Refused):
+        known = outcome.stored.run.id if outcome.stored and outcome.stored.revision else ""
+        world.runs.note(known, world.clock.now(), (_refusal(call, outcome, outcome.decision),))
     return render(outcome)
+
+
+def _refusal(call: Call, outcome: Outcome, refused: Refused) -> Entry:
+    run = outcome.stored.run if outcome.stored else None
+    entry = refusal_entry(outcome.workflow, run, call.event, refused)
+    return replace(entry, data={**entry.data, **who(call.caller)})
 
 
 def _still_open(world: World, stored: Stored, call: Call) -> Mapping[int, str] | None:
@@ -290,7 +306,12 @@ def _still_open(world: World, stored: Stored, call: Call) -> Mapping[int, str] |
 
 
 def _unknown(run: str) -> Refused:
-    return Refused("unknown_run", "run", (Seen("run", run),), ("the id of a run of this store",))
+    return Refused("unknown_run", "run", (Seen("run", writable(run)),), ("the id of a run of this store",))
+
+
+def _moved_on(stored: Stored) -> Refused:
+    needed = ("the run as it was when the call was made",)
+    return Refused("moved_on", "only_if", (Seen("run.revision", stored.revision),), needed)
 
 
 def _troubled(trouble: Trouble) -> Refused:
@@ -298,6 +319,11 @@ def _troubled(trouble: Trouble) -> Refused:
 
 
 def request_of(event: Event) -> str:
-    """The hash of what a call asks, so that a repeated call is told from another one."""
+    """The hash of what a call asks, so that a repeated call is told from another one.
+
+    What could not even be kept has none: it is refused, or nobody looks at it.
+    """
+    if any(flaws([event.trigger, dict(event.payload), event.note])):
+        return ""
     asked = msgspec.json.encode([event.trigger, event.payload, event.note, event.by], order="deterministic")
     return hashlib.sha256(asked).hexdigest()

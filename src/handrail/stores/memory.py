@@ -47,19 +47,16 @@ class MemoryRuns:
     def commit(self, turn: Turn) -> bool:
         """Save the whole turn, if the revision has not moved on."""
         with self._turns, self._lock:
-            run, before = turn.run.id, turn.before
-            kept = self._runs.get(run) or _Kept(before)
-            if kept.stored.revision != before.revision:
+            run, left = turn.run.id, turn.before.revision
+            kept = self._runs.get(run)
+            if (kept.stored.revision if kept else 0) != left:
                 return False
-            origin = replace(before.origin, metadata={**before.origin.metadata, **turn.marks})
-            kept.stored = Stored(
-                turn.run, origin, turn.revision, before.started or turn.at, turn.at, turn.at, turn.tokens
-            )
-            kept.spent[before.revision] = turn.spent
-            kept.spent.pop(before.revision - REMEMBERED, None)
-            self._runs[run] = kept
+            kept = self._runs.setdefault(run, _Kept(turn.after))
+            kept.stored = turn.after
+            kept.spent[left] = turn.spent
+            kept.spent.pop(left - REMEMBERED, None)
             if turn.definition:
-                self._definitions[turn.definition.digest] = turn.definition
+                self._definitions.setdefault(turn.definition.digest, turn.definition)
             self._write(run, turn.revision, turn.at, turn.entries)
             return True
 
@@ -74,22 +71,23 @@ class MemoryRuns:
     ) -> bool:
         """Replace the tokens of open steps, if nothing has moved since."""
         with self._turns, self._lock:
-            kept = self._runs[stored.run.id]
-            if (kept.stored.revision, kept.stored.tokens) != (stored.revision, stored.tokens):
+            kept = self._runs.get(stored.run.id)
+            if kept is None or _lock_of(kept.stored) != _lock_of(stored):
                 return False
-            kept.stored = replace(kept.stored, tokens=tokens, active=at)
+            kept.stored = replace(kept.stored, tokens={**kept.stored.tokens, **tokens})
+            self._seen(stored.run.id, at)
             self._write(stored.run.id, 0, at, entries)
             return True
 
     def note(self, run: str, at: datetime, entries: tuple[Entry, ...]) -> None:
         """Enter what belongs to no turn."""
         with self._lock:
-            self._write(run, 0, at, entries)
+            self._write(run if run in self._runs else "", 0, at, entries)
 
     def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[Written, ...]:
         """The journal of a run in order."""
         with self._lock:
-            found = (line for line in self._journal[after:] if line.run == run)
+            found = (line for line in self._journal[after:] if run and line.run == run)
             return tuple(line for line, _ in zip(found, range(most), strict=False))
 
     def definition(self, digest: str) -> Definition | None:
@@ -99,8 +97,19 @@ class MemoryRuns:
     def touch(self, run: str, at: datetime) -> None:
         """Note that somebody looks after the run."""
         with self._lock:
-            self._runs[run].stored = replace(self._runs[run].stored, active=at)
+            self._seen(run, at)
+
+    def _seen(self, run: str, at: datetime) -> None:
+        """The run was looked after at this time; a clock that was put back makes no run older."""
+        kept = self._runs.get(run)
+        if kept and kept.stored.active and kept.stored.active < at:
+            kept.stored = replace(kept.stored, active=at)
 
     def _write(self, run: str, revision: int, at: datetime, entries: tuple[Entry, ...]) -> None:
         for entry in entries:
             self._journal.append(Written(len(self._journal) + 1, run, revision, at, entry))
+
+
+def _lock_of(stored: Stored) -> tuple[int, Mapping[int, str]]:
+    """What must not have moved for tokens to be replaced."""
+    return stored.revision, stored.tokens

@@ -32,14 +32,17 @@ _PRAGMAS: Final = (
 
 def prepared(path: Path) -> Turnstile:
     """The turnstile of a database that is there, ours, and of this program's schema."""
-    _make(path)
-    turnstile = Turnstile(path)
-    with turnstile.passed(), faults(path):
-        connection = connect(path)
-        try:
-            _migrate(connection, path)
-        finally:
-            connection.close()
+    turnstile = _made(path)
+    try:
+        with turnstile.passed(), faults(path):
+            connection = connect(path)
+            try:
+                _migrate(connection, path)
+            finally:
+                connection.close()
+    except BaseException:
+        turnstile.close()
+        raise
     return turnstile
 
 
@@ -84,14 +87,17 @@ def _fault(path: Path, error: sqlite3.Error) -> Fault | None:
             return None
 
 
-def _make(path: Path) -> None:
-    """The file, if it is not there: only its owner may read it, and only its owner may replace it."""
+def _made(path: Path) -> Turnstile:
+    """The file and its turnstile: only its owner may read them, and only its owner may replace them."""
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in [*reversed(path.parent.parents), path.parent]:
+            if not folder.is_dir():
+                folder.mkdir(mode=0o700, exist_ok=True)
         if stat.S_IMODE(path.parent.stat().st_mode) & 0o022:
             repair = f"chmod go-w {path.parent}"
             raise NotWritable(f"others may replace files in {path.parent}", repair)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        return Turnstile(path)
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise DiskFull(f"there is no room for {path}", "free some space") from error

@@ -10,7 +10,7 @@ from handrail.engine.model import Lifecycle
 from handrail.shell.records import Definition, Spent, Stored, Turn, Written, milliseconds
 from handrail.stores.sql import rows
 from handrail.stores.sql.database import Database, Execute
-from handrail.stores.sql.text import dumped, queries, stamp
+from handrail.stores.sql.text import asked, dumped, queries, stamp
 from handrail.telemetry.entries import Entry
 
 REMEMBERED: Final = 64
@@ -48,7 +48,7 @@ class SqlRuns:
     def load(self, run: str) -> Stored | None:
         """The run as it stands, or None."""
         with self.database.peek() as execute:
-            found = execute(self._sql["run"], (run,)).fetchall()
+            found = execute(self._sql["run"], (asked(run),)).fetchall()
         return rows.stored(found) if found else None
 
     def commit(self, turn: Turn) -> bool:
@@ -58,6 +58,8 @@ class SqlRuns:
             found = execute(self._sql["revision"], (turn.run.id,)).fetchone()
             if (found[1] if found else 0) != turn.before.revision:
                 return False
+            if turn.definition:
+                self._define(execute, turn.definition)
             lines = rows.told(turn.revision, at, turn.entries)
             chain = rows.chained(found[2] if found else b"", lines)
             if found:
@@ -74,7 +76,7 @@ class SqlRuns:
     def spent(self, run: str, revision: int) -> Spent | None:
         """What is remembered of the turn that left this revision."""
         with self.database.peek() as execute:
-            found = execute(self._sql["reply"], (run, revision)).fetchone()
+            found = execute(self._sql["reply"], (asked(run), revision)).fetchone()
         return Spent(*found) if found else None
 
     def renew(
@@ -82,8 +84,9 @@ class SqlRuns:
     ) -> bool:
         """Replace the tokens of open steps, if nothing has moved since."""
         with self.database.written() as execute:
-            now = rows.stored(execute(self._sql["run"], (stored.run.id,)).fetchall())
-            if (now.revision, now.tokens) != (stored.revision, stored.tokens):
+            found = execute(self._sql["run"], (asked(stored.run.id),)).fetchall()
+            now = rows.stored(found) if found else None
+            if now is None or (now.revision, now.tokens) != (stored.revision, stored.tokens):
                 return False
             key = int(execute(self._sql["revision"], (stored.run.id,)).fetchone()[0])
             for number, token in tokens.items():
@@ -95,25 +98,29 @@ class SqlRuns:
     def note(self, run: str, at: datetime, entries: tuple[Entry, ...]) -> None:
         """Enter what belongs to no turn."""
         with self.database.written() as execute:
-            found = execute(self._sql["revision"], (run,)).fetchone()
+            found = execute(self._sql["revision"], (asked(run),)).fetchone()
             self._enter(execute, found[0] if found else None, rows.told(0, stamp(at), entries))
 
     def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[Written, ...]:
         """The journal of a run in order."""
         with self.database.read() as execute:
-            found = execute(self._sql["entries"], (run, after, most)).fetchall()
+            found = execute(self._sql["entries"], (asked(run), after, most)).fetchall()
         return tuple(rows.written(run, row) for row in found)
 
     def definition(self, digest: str) -> Definition | None:
         """The text that runs of this digest started with."""
         with self.database.peek() as execute:
-            found = execute(self._sql["definition"], (digest,)).fetchone()
+            found = execute(self._sql["definition"], (asked(digest),)).fetchone()
         return Definition(*found) if found else None
 
     def touch(self, run: str, at: datetime) -> None:
         """Note that somebody looks after the run."""
         with self.database.written() as execute:
-            execute(self._sql["touch"], (stamp(at), run, stamp(at)))
+            execute(self._sql["touch"], (stamp(at), asked(run), stamp(at)))
+
+    def _define(self, execute: Execute, definition: Definition) -> None:
+        known = (definition.digest, definition.workflow, definition.version, definition.text)
+        execute(self._sql["insert_definition"], known)
 
     def quiet(self, lifecycle: Lifecycle, since: datetime, most: int = 100) -> tuple[str, ...]:
         """Runs with this lifecycle that wait for an agent and that nobody has called or read since then."""
@@ -123,10 +130,7 @@ class SqlRuns:
 
     def _create(self, execute: Execute, turn: Turn, chain: bytes) -> int:
         """The row of a new run, and what it refers to."""
-        origin, definition = turn.before.origin, turn.definition
-        if definition:
-            known = (definition.digest, definition.workflow, definition.version, definition.text)
-            execute(self._sql["insert_definition"], known)
+        origin = turn.before.origin
         project = rows.project_id(origin.project)
         if origin.project:
             named = (project, rows.project_name(origin.project), origin.project, stamp(turn.at))

@@ -37,6 +37,11 @@ def time(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
+def asked(text: str) -> str:
+    """A name as SQLite can be asked for it: one with halves of characters is nobody's name."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def dumped(value: object) -> str:
     """A value as JSON text."""
     return msgspec.json.encode(value).decode()

@@ -67,8 +67,8 @@ CREATE TABLE steps (
   PRIMARY KEY (run, number)
 ) WITHOUT ROWID;
 
--- The two printed questions about all steps read this, not the steps.
-CREATE INDEX steps_measured ON steps (step_name, status, agent_name, duration_ms);
+-- Every printed question about the steps of many runs reads this, not the steps.
+CREATE INDEX steps_measured ON steps (status, step_name, agent_name, duration_ms, started_at, completed_at);
 
 CREATE TABLE artifacts (
   run INTEGER NOT NULL REFERENCES runs (k),
@@ -86,7 +86,7 @@ CREATE TABLE artifacts (
 ) WITHOUT ROWID;
 
 CREATE INDEX artifacts_by_type ON artifacts (artifact_type, created_at);
-CREATE INDEX artifacts_final ON artifacts (created_at) WHERE is_final = 1;
+CREATE INDEX artifacts_by_time ON artifacts (created_at);
 
 CREATE TABLE events (
   id INTEGER PRIMARY KEY,
@@ -104,7 +104,7 @@ CREATE TABLE events (
 );
 
 CREATE INDEX events_by_run ON events (run);
-CREATE INDEX events_by_time ON events (created_at, event_type);
+CREATE INDEX events_by_time ON events (created_at, event_type, run);
 CREATE INDEX events_errors ON events (json_extract(metadata, '$.error_type'))
   WHERE event_type = 'error_occurred';
 

@@ -1,0 +1,174 @@
+"""The stores that the contract holds, and turns made by hand to hold it with.
+
+A new store joins by a `Place` of its own in `PLACES`: where its data is, how it is opened, whether it holds
+many runs.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from handrail.engine.model import Lifecycle, Run, Step
+from handrail.shell.ports import Runs
+from handrail.shell.records import (
+    Closed,
+    Definition,
+    Opened,
+    Spent,
+    StepStatus,
+    Stored,
+    Turn,
+    Written,
+)
+from handrail.stores.memory import MemoryRuns
+from handrail.stores.sql.runs import SqlRuns
+from handrail.telemetry.entries import Entry, EntryKind
+from turns import NOW, ORIGIN, sqlite
+
+RUN: Final = "6b1c0b52-6d9c-4cf1-8a9b-0c5b8e8f0a01"
+OTHER: Final = "6b1c0b52-6d9c-4cf1-8a9b-0c5b8e8f0a02"
+DIGEST: Final = "d" * 64
+DEFINITION: Final = Definition(DIGEST, "paper", 1, b"the text")
+STATES: Final = ("draft", "review")
+
+
+class Place(Protocol):
+    """Data of a store, empty at first."""
+
+    many: bool
+
+    def open(self) -> Runs:
+        """A store over the data; another object each time, where the data outlives one."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything that was opened."""
+        ...
+
+
+class MemoryPlace:
+    """Data that is one object."""
+
+    many = True
+
+    def __init__(self, folder: Path) -> None:  # noqa: ARG002 - every place is made alike
+        self._runs = MemoryRuns()
+
+    def open(self) -> Runs:
+        """The one store."""
+        return self._runs
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class SqlitePlace:
+    """Data in one file."""
+
+    many = True
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._opened: list[SqlRuns] = []
+
+    def open(self) -> Runs:
+        """One more store on the file."""
+        self._opened.append(sqlite(self._folder))
+        return self._opened[-1]
+
+    def close(self) -> None:
+        """Close every store."""
+        for runs in self._opened:
+            runs.database.close()
+
+
+PLACES: Final[Mapping[str, Callable[[Path], Place]]] = {"memory": MemoryPlace, "sqlite": SqlitePlace}
+
+
+def begun(run: str = RUN, /, **changes: Any) -> Turn:  # noqa: ANN401 - any field of a turn
+    """The first turn of a run."""
+    there = Run(
+        run,
+        "paper",
+        DIGEST,
+        Lifecycle.RUNNING,
+        (Step(1, "draft", 1),),
+        1,
+        {"draft": 1},
+        {"n": 1},
+        {"who": "ann"},
+    )
+    turn = Turn(
+        before=Stored(Run(run, "paper", DIGEST), ORIGIN),
+        run=there,
+        at=NOW,
+        spent=Spent("token-0", "request-0", b'{"reply":0}'),
+        tokens={1: "hash-1"},
+        opened=(Opened(1, "draft", "writer"),),
+        entries=(
+            Entry(EntryKind.WORKFLOW_CREATED, data={"workflow": "paper"}),
+            Entry(EntryKind.STEP_STARTED, "draft", "writer", {"number": 1}),
+        ),
+        definition=DEFINITION,
+    )
+    return replace(turn, **changes)
+
+
+def followed(stored: Stored, **changes: Any) -> Turn:  # noqa: ANN401 - any field of a turn
+    """One more turn of a run: its open step is closed, and the next one opened."""
+    run, (step,) = stored.run, stored.run.open
+    number, state = step.number + 1, STATES[step.number % 2]
+    turn = Turn(
+        before=stored,
+        run=replace(run, open=(Step(number, state, 1),), steps=number, vars={"n": number}),
+        at=NOW,
+        spent=Spent(
+            f"token-{stored.revision}", f"request-{stored.revision}", b'{"reply":%d}' % stored.revision
+        ),
+        tokens={number: f"hash-{number}"},
+        closed=(Closed(step.number, step.state, StepStatus.COMPLETED, {"summary": "Done."}),),
+        opened=(Opened(number, state, "writer"),),
+        entries=(
+            Entry(EntryKind.STEP_COMPLETED, step.state, "writer", {"number": step.number}),
+            Entry(EntryKind.STEP_STARTED, state, "writer", {"number": number}),
+        ),
+    )
+    return replace(turn, **changes)
+
+
+def ended(stored: Stored, lifecycle: Lifecycle = Lifecycle.COMPLETED, **changes: Any) -> Turn:  # noqa: ANN401 - any field
+    """The last turn of a run."""
+    return replace(
+        followed(stored),
+        **{
+            "run": replace(stored.run, open=(), lifecycle=lifecycle),
+            "tokens": {},
+            "opened": (),
+            "entries": (Entry(EntryKind.WORKFLOW_STATE_TRANSITION, data={"to": str(lifecycle)}),),
+            **changes,
+        },
+    )
+
+
+def walked(runs: Runs, turns: int, run: str = RUN) -> Stored:
+    """The run after so many turns, the first included; every one is saved."""
+    turn = begun(run)
+    assert runs.commit(turn)
+    for _ in range(turns - 1):
+        turn = followed(turn.after)
+        assert runs.commit(turn)
+    return turn.after
+
+
+def all_of(runs: Runs, run: str = RUN) -> tuple[object, ...]:
+    """Everything a store tells of a run."""
+    stored = runs.load(run)
+    revision = stored.revision if stored else 0
+    spent = tuple(runs.spent(run, number) for number in range(revision + 1))
+    return stored, spent, journal(runs, run), runs.definition(DIGEST)
+
+
+def journal(runs: Runs, run: str = RUN) -> tuple[Written, ...]:
+    """The whole journal of a run."""
+    return runs.entries(run, 0, 100_000)

@@ -1,0 +1,200 @@
+"""Many processes on one SQLite file. Run as a program: `python -m stores.crowd <what> <file> <numbers…>`.
+
+It forks while it has one thread and nothing open; all children begin at once, and each tells one JSON value.
+"""
+
+import json
+import os
+import signal
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from handrail.engine.model import Event
+from handrail.shell.faults import Fault
+from handrail.shell.records import Turn
+from handrail.shell.turn import Call, recover, take_turn
+from handrail.stores.sql.connection import faults
+from handrail.stores.sql.database import Database, Execute
+from handrail.stores.sql.runs import SqlRuns
+from turns import ENDLESS, Desk, pinned
+
+Told: TypeAlias = dict[str, Any]
+KILLS: Final = 16
+_PEOPLE: Final = 4
+
+
+class NoTurnstile(Database):
+    """What the turnstile is for: here nobody waits, and a transaction only becomes a writing one later."""
+
+    @contextmanager
+    def written(self) -> Iterator[Execute]:
+        with faults(self.path):
+            self.alone().execute("PRAGMA busy_timeout = 50")
+            self.alone().execute("BEGIN")
+            try:
+                yield self.alone().execute
+                self.alone().execute("COMMIT")
+            except BaseException:
+                if self.alone().in_transaction:
+                    self.alone().execute("ROLLBACK")
+                raise
+
+
+class NoRevision(SqlRuns):
+    """What the revision is for: here a turn is saved whatever was saved since it was decided."""
+
+    def commit(self, turn: Turn) -> bool:
+        with self.database.turnstile.passed():
+            now = self.load(turn.run.id)
+            revision = now.revision if now else 0
+            return super().commit(replace(turn, before=replace(turn.before, revision=revision)))
+
+
+STORES: Final[dict[str, Callable[[Path], SqlRuns]]] = {
+    "real": lambda file: SqlRuns(Database(file)),
+    "no turnstile": lambda file: SqlRuns(NoTurnstile(file)),
+    "no revision": lambda file: NoRevision(Database(file)),
+}
+
+
+def together(count: int, work: Callable[[int], Told]) -> list[Told]:
+    """What each of so many processes tells; they begin at once."""
+    gate, go = os.pipe()
+    ends = [_forked(number, work, (gate, go)) for number in range(count)]
+    os.close(gate)
+    os.close(go)
+    told = []
+    for child, end in ends:
+        with os.fdopen(end) as said:
+            told.append(json.loads(said.read() or '{"error": "it died"}'))
+        os.waitpid(child, 0)
+    return told
+
+
+def _forked(number: int, work: Callable[[int], Told], pipe: tuple[int, int]) -> tuple[int, int]:
+    end, mine = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(mine)
+        return child, end
+    os.close(pipe[1])
+    os.read(pipe[0], 1)
+    try:
+        told = work(number)
+    except (Fault, sqlite3.Error, KeyError, ValueError, OSError) as error:
+        told = {"error": f"{type(error).__name__}: {error}"}
+    os.write(mine, json.dumps(told).encode())
+    os._exit(0)
+
+
+def opening(file: Path, number: int) -> Told:
+    """One of many that open a new file at the same time."""
+    store = STORES["real"](file)
+    key = store.key().hex()
+    store.database.close()
+    return {"key": key, "number": number}
+
+
+def contending(file: Path, run: str, last: int, kind: str, number: int) -> Told:
+    """One of many that move the same run with tokens, until it has come to its last revision."""
+    runs = STORES[kind](file)
+    desk = Desk(runs)
+    desk.ids.nonces = number << 32
+    world, accepted = desk.world, list[int]()
+    call = Call(run, Event("go"), only_if=lambda stored: stored.revision < last)
+    said = dict(recover(world, run, desk.render))
+    while said["revision"] < last:
+        said = dict(take_turn(world, replace(call, token=said["token"]), desk.render))
+        if said["status"] == "ok":
+            accepted.append(said["revision"])
+        elif said["code"] in {"superseded", "already_used"}:
+            said = dict(recover(world, run, desk.render))
+    runs.database.close()
+    return {"accepted": accepted}
+
+
+def saturating(file: Path, seconds: float, round_: int, number: int) -> Told:
+    """One of many that move runs of their own, as fast as they can, for so long; when each turn was done."""
+    runs = STORES["real"](file)
+    desk = Desk(runs)
+    desk.ids.runs = (round_ << 48) + (number << 32)
+    world, call = desk.world, Call(desk.start(pinned(ENDLESS))["run"], Event("go"))
+    times = [time.monotonic()]
+    while times[-1] < times[0] + seconds:
+        take_turn(world, call, desk.render)
+        times.append(time.monotonic())
+    runs.database.close()
+    return {"times": times}
+
+
+def writing(file: Path, mine: int, number: int) -> None:
+    """Move a run of its own for ever, and say each revision once it is acknowledged."""
+    desk = Desk(STORES["real"](file))
+    desk.ids.runs = number << 32
+    said = desk.start(pinned(ENDLESS))
+    while True:
+        os.write(mine, f"{said['run']} {said['revision']}\n".encode())
+        said = desk.send(said["run"], "go")
+
+
+def killed(file: Path) -> dict[str, int]:
+    """Kill writers in the middle of their work, each at another point; what each run was last heard to be."""
+    heard: dict[str, int] = {}
+    living = [_writer(file, number) for number in range(_PEOPLE)]
+    for number in range(KILLS):
+        child, said = living.pop(0)
+        for _ in range(3 + number):
+            _hear(said.readline(), heard)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        for line in said:
+            _hear(line, heard)
+        said.close()
+        if number < KILLS - _PEOPLE:
+            living.append(_writer(file, _PEOPLE + number))
+    return heard
+
+
+def _hear(line: str, heard: dict[str, int]) -> None:
+    if line.endswith("\n"):
+        run, revision = line.split()
+        heard[run] = int(revision)
+
+
+def _writer(file: Path, number: int) -> tuple[int, Any]:
+    end, mine = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(mine)
+        return child, os.fdopen(end)
+    os.close(end)
+    writing(file, mine, number)
+    os._exit(1)
+
+
+def main(words: Sequence[str]) -> object:
+    """What came of it."""
+    what, file, *rest = words
+    path = Path(file)
+    match what, rest:
+        case "open", [count]:
+            return together(int(count), partial(opening, path))
+        case "contend", [count, run, last, kind]:
+            return together(int(count), partial(contending, path, run, int(last), kind))
+        case "saturate", [count, seconds, round_]:
+            return together(int(count), partial(saturating, path, float(seconds), int(round_)))
+        case "kill", []:
+            return killed(path)
+        case _:
+            raise ValueError(words)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(main(sys.argv[1:])))

@@ -1,0 +1,416 @@
+"""What `ports.Runs` promises, held against every store there is."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from threading import Event as Signal
+from threading import Thread
+
+import pytest
+
+from handrail.engine.facts import Value
+from handrail.engine.model import Lifecycle
+from handrail.shell.ports import Runs
+from handrail.shell.records import Artifact, Definition, Spent, Stored
+from handrail.telemetry.entries import Entry, EntryKind
+from requirement import requirement
+from stores.contract import (
+    DEFINITION,
+    DIGEST,
+    OTHER,
+    PLACES,
+    RUN,
+    Place,
+    all_of,
+    begun,
+    ended,
+    followed,
+    journal,
+    walked,
+)
+from turns import NOW, ORIGIN
+
+REFUSAL = (Entry(EntryKind.ERROR_OCCURRED, "draft", "writer", {"error_type": "contract", "by": "agent"}),)
+TEXTS = {
+    "nothing": "",
+    "NUL": "a\0b",
+    "characters": "é \u2028 \ufeff 🙂 \U0010ffff",
+    "quotes": "'; DROP TABLE runs; -- \" ` {{x}} %s ?1 :a \\u0000",
+    "controls": "".join(map(chr, range(32))) + "\x7f\x9b",
+    "much": "ß" * 1_000_000,
+}
+
+
+@pytest.fixture(params=list(PLACES))
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    there = PLACES[request.param](tmp_path)
+    yield there
+    there.close()
+
+
+@pytest.fixture
+def runs(place: Place) -> Runs:
+    return place.open()
+
+
+# --- turns --------------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_was_never_saved_is_not_there(runs: Runs) -> None:
+    assert runs.load(RUN) is None
+    assert runs.spent(RUN, 0) is None
+    assert runs.entries(RUN) == ()
+    assert runs.definition(DIGEST) is None
+
+
+def test_a_name_that_is_no_text_is_nobodys(runs: Runs) -> None:
+    walked(runs, 1)
+
+    half = "\ud800"
+    assert (runs.load(half), runs.spent(half, 0), runs.entries(half)) == (None, None, ())
+    assert runs.definition(half) is None
+    runs.touch(half, NOW)
+
+
+@requirement("steps:db.nobuffer")
+def test_what_a_turn_leaves_is_what_is_loaded_also_by_another_store(place: Place) -> None:
+    runs = place.open()
+    first = begun(marks={"auto": True})
+    assert runs.commit(first)
+    assert runs.load(RUN) == place.open().load(RUN) == first.after
+
+    second = followed(first.after, at=NOW + timedelta(seconds=3), marks={"team": "red"})
+    assert runs.commit(second)
+    assert runs.load(RUN) == place.open().load(RUN) == second.after
+
+    loaded = runs.load(RUN)
+    assert loaded is not None
+    assert (loaded.revision, loaded.started, loaded.updated) == (2, NOW, NOW + timedelta(seconds=3))
+    assert (dict(loaded.tokens), loaded.opened) == ({2: "hash-2"}, {2: NOW + timedelta(seconds=3)})
+    assert loaded.origin == replace(ORIGIN, metadata={"team": "red", "auto": True})
+
+
+@requirement("steps:token.once")
+def test_a_turn_on_a_revision_that_has_moved_on_saves_nothing(runs: Runs) -> None:
+    stored = walked(runs, 2)
+    late = followed(begun().after, artifacts=(Artifact("a", "draft", "writer", "t", "T", "text"),))
+    before = all_of(runs)
+
+    assert runs.commit(late) is False
+    assert all_of(runs) == before
+    assert runs.commit(followed(stored)) is True
+
+
+def test_a_run_begins_once_and_at_its_beginning(runs: Runs) -> None:
+    late = replace(begun(), before=replace(begun().before, revision=3))
+    assert runs.commit(late) is False
+    assert runs.load(RUN) is None
+
+    assert runs.commit(begun()) is True
+    before = all_of(runs)
+    assert runs.commit(begun(at=NOW + timedelta(days=1))) is False
+    assert all_of(runs) == before
+
+
+@pytest.mark.parametrize("lifecycle", [Lifecycle.COMPLETED, Lifecycle.FAILED, Lifecycle.ABANDONED])
+def test_a_run_that_has_ended_has_no_step_and_no_token(runs: Runs, lifecycle: Lifecycle) -> None:
+    turn = ended(walked(runs, 2), lifecycle)
+    assert runs.commit(turn)
+
+    loaded = runs.load(RUN)
+    assert loaded == turn.after
+    assert loaded is not None
+    assert (loaded.run.lifecycle, dict(loaded.tokens), loaded.opened) == (lifecycle, {}, {})
+
+
+@requirement("steps:token.retry")
+def test_the_last_64_replies_are_kept_and_no_more(place: Place) -> None:
+    walked(place.open(), 70)
+
+    kept = [revision for revision in range(80) if place.open().spent(RUN, revision)]
+    assert kept == list(range(6, 70))
+    assert place.open().spent(RUN, 6) == Spent("token-6", "request-6", b'{"reply":6}')
+
+
+def test_runs_do_not_know_of_each_other(place: Place) -> None:
+    if not place.many:
+        pytest.skip("this store holds one run")
+    runs = place.open()
+    walked(runs, 3)
+    before = all_of(runs)
+    walked(runs, 5, OTHER)
+
+    assert all_of(runs) == before
+    assert runs.load(OTHER) is not None
+    assert {line.run for line in journal(runs, OTHER)} == {OTHER}
+    numbers = [line.number for line in (*journal(runs), *journal(runs, OTHER))]
+    assert sorted(numbers) == list(range(1, len(numbers) + 1))
+
+
+# --- tokens and notes ---------------------------------------------------------------------------------------
+
+
+def test_tokens_are_replaced_and_nothing_else_moves(runs: Runs) -> None:
+    stored, later = walked(runs, 2), NOW + timedelta(minutes=1)
+    entries = (Entry(EntryKind.TOKEN_GENERATED, "review", data={"why": "recover"}),)
+    before = journal(runs)
+
+    assert runs.renew(stored, {2: "hash-2b"}, later, entries) is True
+    assert runs.load(RUN) == replace(stored, tokens={2: "hash-2b"}, active=later)
+    assert [(line.revision, line.at, line.entry) for line in journal(runs)[len(before) :]] == [
+        (0, later, entries[0])
+    ]
+
+
+@pytest.mark.parametrize("moved", ["revision", "tokens", "nothing is there"])
+def test_tokens_are_not_replaced_if_something_moved(runs: Runs, moved: str) -> None:
+    stored = begun().after
+    if moved != "nothing is there":
+        walked(runs, 1)
+    if moved == "revision":
+        assert runs.commit(followed(stored))
+    if moved == "tokens":
+        assert runs.renew(stored, {1: "hash-1b"}, NOW, ())
+    before = all_of(runs)
+
+    assert runs.renew(stored, {1: "hash-1c"}, NOW, REFUSAL) is False
+    assert all_of(runs) == before
+
+
+@requirement("steps:tel.errors")
+def test_a_note_is_entered_and_touches_nothing_else(runs: Runs) -> None:
+    walked(runs, 2)
+    stored, spent, lines, definition = all_of(runs)
+    runs.note(RUN, NOW + timedelta(hours=1), REFUSAL)
+
+    after = all_of(runs)
+    assert (after[0], after[1], after[3]) == (stored, spent, definition)
+    assert isinstance(after[2], tuple)
+    assert isinstance(lines, tuple)
+    assert after[2][:-1] == lines
+    assert (after[2][-1].revision, after[2][-1].entry) == (0, REFUSAL[0])
+
+
+def test_a_note_about_no_run_or_an_unknown_one_is_in_no_runs_journal(runs: Runs) -> None:
+    walked(runs, 1)
+    before = all_of(runs)
+    runs.note("", NOW, REFUSAL)
+    runs.note(OTHER, NOW, REFUSAL)
+
+    assert all_of(runs) == before
+    assert (runs.entries(""), runs.entries(OTHER)) == ((), ())
+
+
+@pytest.mark.parametrize(("by", "seen"), [(60, 60), (0, 0), (-60, 0)])
+def test_a_look_at_a_run_is_noted_and_never_makes_it_older(runs: Runs, by: int, seen: int) -> None:
+    stored = walked(runs, 2)
+    lines = journal(runs)
+    runs.touch(RUN, NOW + timedelta(seconds=by))
+
+    assert runs.load(RUN) == replace(stored, active=NOW + timedelta(seconds=seen))
+    assert journal(runs) == lines
+    runs.touch(OTHER, NOW)
+    assert runs.load(OTHER) is None
+
+
+# --- the journal --------------------------------------------------------------------------------------------
+
+
+def test_the_journal_is_in_order_and_has_no_gap(place: Place) -> None:
+    runs = place.open()
+    stored = walked(runs, 3)
+    runs.note(RUN, NOW, REFUSAL)
+    assert runs.commit(followed(stored))
+
+    lines = journal(place.open())
+    assert [line.number for line in lines] == list(range(1, 10))
+    assert [line.revision for line in lines] == [1, 1, 2, 2, 3, 3, 0, 4, 4]
+    assert lines[0].entry == begun().entries[0]
+
+
+def test_the_journal_is_read_page_by_page(runs: Runs) -> None:
+    walked(runs, 60)
+    whole = journal(runs)
+    assert len(whole) == 120
+    assert runs.entries(RUN) == whole[:100]
+
+    pages, after = [], 0
+    while page := runs.entries(RUN, after, 7):
+        pages.append(page)
+        after = page[-1].number
+    assert [len(page) for page in pages] == [7] * 17 + [1]
+    assert tuple(line for page in pages for line in page) == whole
+
+
+@requirement("steps:db.time")
+def test_a_clock_that_jumps_changes_no_order(runs: Runs) -> None:
+    jumps = [timedelta(hours=-1), timedelta(days=-365), timedelta(days=3650), timedelta(0), timedelta(0)]
+    stored = walked(runs, 1)
+    for jump in jumps:
+        turn = followed(stored, at=NOW + jump)
+        assert runs.commit(turn)
+        stored = turn.after
+        assert runs.load(RUN) == stored
+
+    lines = journal(runs)
+    assert [line.revision for line in lines] == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]
+    assert [line.at - NOW for line in lines[2::2]] == jumps
+
+
+# --- definitions --------------------------------------------------------------------------------------------
+
+
+@requirement("steps:def.pinned")
+def test_the_text_that_a_run_began_with_is_kept(place: Place) -> None:
+    walked(place.open(), 2)
+
+    assert place.open().definition(DIGEST) == DEFINITION
+    assert place.open().definition("e" * 64) is None
+
+
+def test_a_text_is_kept_whichever_turn_brings_it_and_is_never_replaced(runs: Runs) -> None:
+    stored = walked(runs, 1)
+    changed = Definition(DIGEST, "paper", 2, b"another text")
+    assert runs.commit(followed(stored, definition=changed))
+    assert runs.definition(DIGEST) == DEFINITION
+
+    loaded = runs.load(RUN)
+    assert loaded is not None
+    mended = Definition("e" * 64, "paper", 2, b"a mended text")
+    assert runs.commit(followed(loaded, definition=mended))
+    assert runs.definition("e" * 64) == mended
+
+
+# --- values -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_any_text_comes_back_as_it_was(place: Place, text: str) -> None:
+    runs = place.open()
+    origin = replace(ORIGIN, goal=text, principal=text, metadata={text: text})
+    turn = begun(
+        before=replace(begun().before, origin=origin),
+        run=replace(begun().run, vars={"n": [text, {text: None}]}, inputs={"who": text}, reason=text),
+        entries=(Entry(EntryKind.STEP_STAYED, "draft", "writer", {text: [text], "note": text}),),
+        artifacts=(Artifact("a-1", "draft", "writer", text, text, text, text),),
+        spent=Spent("t", "r", text.encode()),
+        marks={"mark": text},
+    )
+    assert runs.commit(turn)
+
+    again = place.open()
+    assert again.load(RUN) == turn.after
+    assert [line.entry for line in journal(again)] == list(turn.entries)
+    assert again.spent(RUN, 0) == turn.spent
+
+
+@pytest.mark.parametrize(
+    "value", [None, True, 0, -(2**63), 2**63 - 1, 0.1, -1e308, 5e-324, [], {}, [[{"a": [0, ""]}]]]
+)
+def test_any_value_comes_back_as_it_was(runs: Runs, value: Value) -> None:
+    turn = begun(
+        run=replace(begun().run, vars={"n": value}),
+        entries=(Entry(EntryKind.STEP_STAYED, data={"value": value}),),
+        marks={"mark": value},
+    )
+    assert runs.commit(turn)
+
+    loaded = runs.load(RUN)
+    assert loaded == turn.after
+    assert loaded is not None
+    assert repr(loaded.run.vars) == repr({"n": value})
+    assert repr(journal(runs)[0].entry.data) == repr({"value": value})
+
+
+@pytest.mark.parametrize("part", ["goal", "vars", "entry"])
+def test_half_a_character_is_kept_as_it_is_or_refused_whole(runs: Runs, part: str) -> None:
+    stored, half = walked(runs, 1), "\ud800"
+    turn = {
+        "goal": followed(stored, marks={"goal": half}),
+        "vars": followed(stored, run=replace(stored.run, vars={"n": half})),
+        "entry": followed(stored, entries=(Entry(EntryKind.STEP_STAYED, data={"note": half}),)),
+    }[part]
+    before = all_of(runs)
+    try:
+        runs.commit(turn)
+    except ValueError:
+        assert all_of(runs) == before
+    else:
+        assert runs.load(RUN) == turn.after
+        assert [line.entry for line in journal(runs) if line.revision == 2] == list(turn.entries)
+
+
+# --- held ---------------------------------------------------------------------------------------------------
+
+
+@requirement("steps:token.once")
+def test_while_a_run_is_held_nobody_else_commits_to_it(place: Place) -> None:
+    mine, others = place.open(), place.open()
+    stored = walked(mine, 1)
+    ready, done = Signal(), Signal()
+    said: list[bool] = []
+
+    def commit() -> None:
+        ready.set()
+        said.append(others.commit(followed(stored)))
+        done.set()
+
+    thread = Thread(target=commit)
+    with mine.held(RUN, 1):
+        thread.start()
+        assert ready.wait(10)
+        assert not done.wait(0.2)
+        assert mine.load(RUN) == stored
+        assert mine.commit(followed(stored)) is True
+    assert done.wait(10)
+    thread.join()
+    assert said == [False]
+
+
+def test_on_the_first_attempt_the_revision_alone_may_decide(runs: Runs) -> None:
+    stored = walked(runs, 1)
+    with runs.held(RUN, 0):
+        assert runs.commit(followed(stored))
+    with runs.held(RUN, 1), runs.held(RUN, 2):
+        assert runs.commit(followed(followed(stored).after))
+
+
+def test_what_is_held_is_let_go_when_the_block_fails(runs: Runs) -> None:
+    stored = walked(runs, 1)
+    with pytest.raises(KeyError), runs.held(RUN, 1):
+        raise KeyError(RUN)
+
+    said: list[bool] = []
+    thread = Thread(target=lambda: said.append(runs.commit(followed(stored))))
+    thread.start()
+    thread.join(10)
+    assert said == [True]
+
+
+def test_of_many_threads_on_one_revision_exactly_one_commits(place: Place) -> None:
+    runs, more = place.open(), place.open()
+    stored = walked(runs, 1)
+    for _ in range(20):
+        stored = _raced(runs, more, stored)
+    assert stored.revision == 21
+    assert [line.revision for line in journal(runs)[::2]] == list(range(1, 22))
+
+
+def _raced(runs: Runs, more: Runs, stored: Stored) -> Stored:
+    said: list[bool] = []
+    at: datetime = NOW
+    turns = [followed(stored, at=at, marks={"by": number}) for number in range(4)]
+    threads = [
+        Thread(target=lambda turn=turn, store=store: said.append(store.commit(turn)))
+        for turn, store in zip(turns, [runs, more, runs, more], strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert sorted(said) == [False, False, False, True]
+    after = runs.load(RUN)
+    assert after in [turn.after for turn in turns]
+    assert after is not None
+    return after

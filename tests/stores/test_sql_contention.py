@@ -1,0 +1,135 @@
+"""Many processes on one file: each turn is taken once, nobody starves, and a kill costs nobody else."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.stores.sql.runs import SqlRuns
+from requirement import requirement
+from stores.crowd import KILLS
+from turns import ENDLESS, Desk, pinned, sqlite
+
+TESTS = Path(__file__).resolve().parent.parent
+CONTENDED = 400
+
+
+def crowd(what: str, file: Path, *rest: object) -> Any:  # noqa: ANN401 - whatever the crowd tells
+    path = os.pathsep.join([str(TESTS), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-m", "stores.crowd", what, file, *map(str, rest)],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def wrongs(runs: SqlRuns, run: str, told: list[dict[str, Any]], turns: int) -> list[str]:
+    """What is wrong after so many contended turns on a run that had been started."""
+    found = sorted({str(one["error"]) for one in told if "error" in one})
+    accepted = sorted(revision for one in told for revision in one.get("accepted", []))
+    if accepted != list(range(2, turns + 2)):
+        found.append(f"{len(accepted)} accepted, {len(set(accepted))} revisions")
+    found += unsound(runs, run)
+    stored = runs.load(run)
+    if stored is None or stored.revision != turns + 1:
+        found.append(f"the run is at {stored.revision if stored else 0}")
+    return found
+
+
+def unsound(runs: SqlRuns, run: str) -> list[str]:
+    """What does not fit together among the rows of a run: record, revision, steps and journal."""
+    ask = runs.database.reader().execute
+    stored = runs.load(run)
+    assert stored is not None
+    steps = ask(
+        "SELECT number, status FROM workflow_steps WHERE execution_id = ? ORDER BY number", (run,)
+    ).fetchall()
+    events = ask(
+        "SELECT DISTINCT revision FROM telemetry_events WHERE execution_id = ? AND revision > 0 ORDER BY 1",
+        (run,),
+    ).fetchall()
+    last = stored.run.steps
+    expected = [(number, "completed") for number in range(1, last)] + [(last, "running")]
+    found = []
+    if [row[0] for row in events] != list(range(1, stored.revision + 1)):
+        found.append(f"{run}: the journal has a gap")
+    if steps != expected or last != stored.revision:
+        found.append(f"{run}: the steps are not those of revision {stored.revision}")
+    return found
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> tuple[SqlRuns, str]:
+    runs = sqlite(tmp_path)
+    return runs, str(Desk(runs).start(pinned(ENDLESS))["run"])
+
+
+@requirement("steps:token.once", "steps:db.tx")
+def test_64_processes_move_one_run_400_times_and_not_once_more(
+    started: tuple[SqlRuns, str], record_property: Callable[[str, object], None]
+) -> None:
+    runs, run = started
+    told = crowd("contend", runs.database.path, 64, run, CONTENDED + 1, "real")
+
+    assert wrongs(runs, run, told, CONTENDED) == []
+    record_property("points", sum(len(one["accepted"]) for one in told))
+    runs.database.close()
+
+
+@pytest.mark.parametrize("kind", ["no turnstile", "no revision"])
+def test_a_store_without_one_of_its_two_locks_is_found_out(started: tuple[SqlRuns, str], kind: str) -> None:
+    runs, run = started
+    told = crowd("contend", runs.database.path, 8, run, 41, kind)
+
+    assert wrongs(runs, run, told, 40) != []
+    runs.database.close()
+
+
+def test_of_processes_that_write_without_pause_none_starves(tmp_path: Path) -> None:
+    """A bound for liveness, not for speed: without the turnstile the slowest gets a hundredth.
+
+    What else the machine does can only make it worse, so the best of some rounds counts.
+    """
+    file, rounds = tmp_path / "store" / "handrail.db", 0
+    found: list[list[int]] = []
+    while rounds < 8 and not any(min(turns) >= 0.9 * max(turns) for turns in found):
+        rounds += 1
+        found.append(_at_once(crowd("saturate", file, 8, 1.5, rounds)))
+
+    assert any(min(turns) >= 0.9 * max(turns) for turns in found), found
+
+
+def _at_once(told: list[dict[str, list[float]]]) -> list[int]:
+    """The turns of each process while all of them were at work."""
+    times = [one["times"] for one in told]
+    began, ended = max(mine[0] for mine in times), min(mine[-1] for mine in times)
+    return [sum(began < at <= ended for at in mine) for mine in times]
+
+
+@requirement("steps:db.nobuffer", "steps:db.tx")
+def test_writers_that_are_killed_lose_nothing_they_were_told_and_stop_nobody(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    heard = crowd("kill", tmp_path / "store" / "handrail.db")
+    runs = sqlite(tmp_path)
+
+    assert len(heard) == KILLS
+    for run, revision in heard.items():
+        stored = runs.load(run)
+        assert stored is not None
+        assert stored.revision in {revision, revision + 1}
+        assert unsound(runs, run) == []
+        assert Desk(runs).send(run, "go")["status"] == "ok"
+    assert runs.database.reader().execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    record_property("points", len(heard))
+    runs.database.close()
