@@ -1,22 +1,32 @@
 """Settings to world to faces: the only file that knows every name."""
 
-from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from handrail.faces.cli.main import cli
 
 if TYPE_CHECKING:
-    from handrail.shell.opening import Store
+    from handrail.shell.folders import Folder
+    from handrail.shell.opening import FolderRuns, Openings
 
 
 def main() -> None:
     """The program."""
-    cli.main(prog_name="handrail", obj=open_store)
+    cli.main(prog_name="handrail", obj=openings)
 
 
-def open_store(path: Path) -> "AbstractContextManager[Store]":
-    """The store in this file, for the commands that ask for one."""
-    from handrail.stores.sql.opening import opened  # noqa: PLC0415 - most commands start without a database
+def openings() -> "Openings":
+    """How what is kept is opened; imported only by the commands that ask for it."""
+    from handrail.shell.opening import Openings  # noqa: PLC0415 - most commands start without a store
+    from handrail.stores.sql.opening import opened  # noqa: PLC0415 - the same
 
-    return opened(path)
+    return Openings(opened, _folder)
+
+
+def _folder(folder: "Folder") -> "FolderRuns":
+    from handrail.documents.statefile import StateFile  # noqa: PLC0415 - only for runs in files
+    from handrail.shell.workspace import Disk  # noqa: PLC0415 - the same
+    from handrail.stores.files import FileRuns  # noqa: PLC0415 - the same
+
+    workspace = Disk(folder.project, folder.workflow.folder)
+    states = folder.workflow.states
+    return FileRuns(workspace, StateFile(), folder.new, folder.origin, states, ends=folder.ends)

@@ -3,12 +3,17 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 from uuid import NAMESPACE_URL, uuid5
 
 from handrail.engine.model import Authority, Run, Workflow
 from handrail.shell.catalog import catalog, read_source
 from handrail.shell.records import Origin
 from handrail.workflows.load import load
+
+
+HOME: Final = ".handrail"
+"""The folder, beside the files of a run, of what keeps it safe."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,34 @@ import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, Protocol
 from urllib.parse import unquote
 
 from handrail.shell.faults import Unreadable
+from handrail.shell.folders import Folder
 from handrail.shell.keeping import Keeper
+from handrail.shell.ports import Runs
+from handrail.shell.records import Stored
 from handrail.shell.view import Records
 
 _SQLITE: Final = "sqlite://"
+
+
+class Mirrors(Protocol):
+    """The part of a store that shows runs of other stores."""
+
+    def projects(self) -> tuple[str, ...]:
+        """The roots of the projects that the store knows."""
+        ...
+
+    def rebuild(self, source: Runs, run: str) -> int:
+        """Make the mirror of a run anew if it is not what its journal says, else bring it up to date.
+
+        How many entries were brought over.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +41,28 @@ class Store:
     path: Path
     records: Records
     keeper: Keeper
+    mirrors: Mirrors
     pulse: Callable[[], int]
 
 
-Opener: TypeAlias = Callable[[Path], AbstractContextManager[Store]]
-"""Opens the store in a file until the block ends."""
+class FolderRuns(Runs, Protocol):
+    """The run of a folder, and the way out when it cannot go on."""
+
+    def standing(self) -> Stored:
+        """The run of the folder as it stands; at revision 0 if it has not begun."""
+        ...
+
+    def repair(self, at: datetime, *, adopt: str = "", restore: int = 0) -> Stored:
+        """Put the run into a state, or back to where a turn left it; what is replaced is kept."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Openings:
+    """How a face opens what is kept: a store until the block ends, and the run of a folder."""
+
+    store: Callable[[Path], AbstractContextManager[Store]]
+    folder: Callable[[Folder], FolderRuns]
 
 
 def located(address: str) -> Path:

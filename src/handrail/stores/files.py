@@ -80,8 +80,12 @@ class FileRuns:
 
     def load(self, run: str) -> Stored | None:
         """The run as it stands, or as a recovery would leave it; None for another id. Writes nothing."""
-        stored = stored_of(self._settled(), self._idle)
+        stored = self.standing()
         return stored if run in {"", stored.run.id} else None
+
+    def standing(self) -> Stored:
+        """The run of the folder as it stands; at revision 0 if it has not begun."""
+        return stored_of(self._settled(), self._idle)
 
     def commit(self, turn: Turn) -> bool:
         """Save the whole turn. False too if a file that it changes is no longer as it was read.

@@ -8,12 +8,12 @@ from typing import Final
 
 from handrail.engine.model import Run
 from handrail.shell.apply import Planned, above, name_of, numbered
+from handrail.shell.folders import HOME
 from handrail.shell.ports import Workspace
 from handrail.shell.records import Origin, Spent, Trouble
 from handrail.stores.sealed import FORMAT
 from handrail.telemetry.entries import Entry
 
-HOME: Final = ".handrail"
 LOCK: Final = f"{HOME}/lock"
 INTENT: Final = f"{HOME}/intent.json"
 HEAD: Final = f"{HOME}/head.json"

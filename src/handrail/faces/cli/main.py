@@ -14,6 +14,7 @@ INTERRUPTED = 130
 
 COMMANDS = {
     "demo": "handrail.faces.cli.demo",
+    "repair": "handrail.faces.cli.repair",
     "runs": "handrail.faces.cli.runs",
     "store": "handrail.faces.cli.store",
     "workflows": "handrail.faces.cli.workflows",

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from handrail.faces.cli.output import Failure, as_json, one_line, print_json, print_table
-from handrail.faces.cli.stored import Moment, at_store, opened
+from handrail.faces.cli.stored import Moment, at_store, opened, openings
+from handrail.shell.folders import folders
 from handrail.shell.opening import Store, located
 from handrail.shell.system import SystemClock
 
@@ -101,6 +102,38 @@ def prune(older_than: datetime, archive: Path | None, store: str | None, *, yes:
         click.echo(
             f"{pruned.archived.runs - pruned.kept} runs moved; `handrail store vacuum` gives room", err=True
         )
+
+
+@store.command()
+@click.option(
+    "--project",
+    "projects",
+    multiple=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Look here too, besides the projects that the store knows. Can be given several times.",
+)
+@at_store
+@as_json
+def rebuild(projects: tuple[Path, ...], store: str | None, *, as_json: bool) -> None:
+    """Show runs that are kept in files as their files have them.
+
+    Such a run lives in its project; the store only mirrors it. What is missing here is brought over, and a
+    mirror that is not what the run's own journal says is made anew.
+    """
+    brought: list[dict[str, object]] = []
+    with opened(store) as found:
+        roots = {*map(Path, found.mirrors.projects()), *(project.resolve() for project in projects)}
+        for folder in (folder for root in sorted(roots) if root.is_dir() for folder in folders(root)):
+            runs = openings().folder(folder)
+            run = runs.standing()
+            if run.revision:
+                entries = found.mirrors.rebuild(runs, run.run.id)
+                brought.append({"run": run.run.id, "folder": str(folder.path), "entries": entries})
+    if as_json:
+        print_json({"path": str(found.path), "runs": brought})
+    else:
+        shown = [tuple(str(one[key]) for key in ("run", "entries", "folder")) for one in brought]
+        print_table(shown, ("run", "entries", "folder"))
 
 
 def _archive(found: Store) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from handrail.faces.cli.output import Failure, NotFound
-from handrail.shell.opening import Opener, Store, located
+from handrail.shell.opening import Openings, Store, located
 from handrail.shell.system import SystemClock
 from handrail.shell.view import Records, RunRow
 
@@ -74,9 +74,14 @@ def opened(store: str | None) -> Iterator[Store]:
     if not path.is_file():
         repair = "name another with --store or HANDRAIL_STORE; the first run makes one"
         raise NotFound("store", str(path), repair)
-    opener: Opener = click.get_current_context().obj
-    with opener(path) as found:
+    with openings().store(path) as found:
         yield found
+
+
+def openings() -> Openings:
+    """How what is kept is opened: whoever started the program says so."""
+    found: Openings = click.get_current_context().obj()
+    return found
 
 
 def found_run(records: Records, given: str) -> RunRow:

@@ -7,6 +7,7 @@ from pathlib import Path
 from handrail.shell.opening import Store
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.keeper import SqlKeeper
+from handrail.stores.sql.projection import Projection
 from handrail.stores.sql.questions import SqlRecords
 
 
@@ -16,6 +17,6 @@ def opened(path: Path) -> Iterator[Store]:
     database = Database(path)
     records = SqlRecords(database)
     try:
-        yield Store(path, records, SqlKeeper(database), records.pulse)
+        yield Store(path, records, SqlKeeper(database), Projection(database), records.pulse)
     finally:
         database.close()

@@ -39,6 +39,11 @@ class Projection:
 
         return caught_up
 
+    def projects(self) -> tuple[str, ...]:
+        """The roots of the projects that the store knows."""
+        with self._database.read() as execute:
+            return tuple(root for (root,) in execute(self._sql["projects"], ()))
+
     def catch_up(self, source: Runs, run: str) -> int:
         """Bring over what is not here yet; how many entries that were."""
         stored = source.load(run)

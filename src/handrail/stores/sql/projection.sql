@@ -1,3 +1,6 @@
+-- name: projects
+SELECT root FROM projects ORDER BY root
+
 -- name: projected
 SELECT k, projected, chain, revision FROM runs WHERE execution_id = ?
 

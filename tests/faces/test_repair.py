@@ -1,0 +1,129 @@
+"""`handrail repair` and `handrail store rebuild`, as a person uses them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from program import handrail
+from tasks import TASKS, Project
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = Project(tmp_path)
+    workflows = made.project / ".handrail" / "workflows"
+    workflows.mkdir(parents=True)
+    (workflows / "tasks.yaml").write_text(TASKS, "utf-8")
+    return made
+
+
+def damage(project: Project) -> None:
+    (project.project / ".ai/task/state.json").write_text('{"current_state": "DRA', "utf-8")
+
+
+def test_a_run_that_can_go_on_is_shown_as_it_stands(project: Project) -> None:
+    project.say("go")
+
+    said = handrail("repair", cwd=project.project)
+
+    assert said.status == 0
+    assert said.out.splitlines() == [
+        f"tasks in {project.project}/.ai/task",
+        "DRAFT, after 1 turns",
+        "nothing is wrong",
+    ]
+
+
+def test_looking_at_a_project_without_a_run_makes_nothing(project: Project) -> None:
+    (project.project / ".ai/task").mkdir(parents=True)
+
+    assert handrail("repair", cwd=project.project).out.splitlines()[1] == "not begun, after 0 turns"
+    assert list((project.project / ".ai/task").iterdir()) == []
+
+
+def test_a_damaged_run_says_what_was_found_and_goes_on_after_a_restore(project: Project) -> None:
+    project.say("go")
+    damage(project)
+
+    said = handrail("repair", "--json", cwd=project.project)
+
+    assert said.status == 1
+    assert said.data["trouble"]["code"] == "damaged"
+    assert "handrail repair --restore 1" in said.data["trouble"]["repair"]
+    restored = handrail("repair", "tasks", "--restore", "1", "--json", cwd=project.project)
+    assert (restored.status, restored.data["state"], restored.data["trouble"]) == (0, "DRAFT", None)
+    assert project.say("go")["states"] == ["DONE"]
+    kept = project.project / ".ai/task/.handrail/quarantine/state.json"
+    assert kept.read_text("utf-8") == '{"current_state": "DRA'
+
+
+def test_a_person_may_say_which_state_the_files_are_in(project: Project) -> None:
+    project.say("go")
+    damage(project)
+
+    adopted = handrail("repair", "--adopt", "DONE", cwd=project.project)
+
+    assert (adopted.status, adopted.out.splitlines()[1]) == (0, "DONE, after 2 turns")
+    assert json.loads(project.text("state.json"))["current_state"] == "DONE"
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "told"),
+    [
+        (("--adopt", "NOWHERE"), 1, "name one of DONE, DRAFT"),
+        (("--restore", "7"), 1, "the history has no turn 7"),
+        (("--adopt", "DONE", "--restore", "1"), 1, "choose one of them"),
+        (("nonsense",), 3, "no run in files is called `nonsense`"),
+    ],
+)
+def test_what_cannot_be_done_is_told_and_changes_nothing(
+    project: Project, words: tuple[str, ...], status: int, told: str
+) -> None:
+    project.say("go")
+    before = project.text("state.json")
+
+    said = handrail("repair", *words, cwd=project.project)
+
+    assert (said.status, told in said.err) == (status, True), said.err
+    assert project.text("state.json") == before
+
+
+def test_a_project_with_several_runs_asks_which(project: Project) -> None:
+    project.say("go")
+    (project.project / "other").mkdir()
+    text = TASKS.replace("workflow: tasks", "workflow: others").replace("folder: .ai/task", "folder: other")
+    (project.project / ".handrail/workflows/others.yaml").write_text(text, "utf-8")
+
+    said = handrail("repair", cwd=project.project)
+
+    assert (said.status, "there are runs of others, tasks" in said.err) == (1, True)
+
+
+def test_a_lost_store_is_filled_again_from_the_projects(project: Project, tmp_path: Path) -> None:
+    project.say("go")
+    project.say("go")
+    lost = tmp_path / "new" / "handrail.db"
+    lost.parent.mkdir(mode=0o700)
+    project.store.rename(lost)
+    project.database.close()
+    for words in (("DELETE FROM events",), ("DELETE FROM steps",), ("DELETE FROM runs",)):
+        _emptied(lost, words[0])
+
+    said = handrail("store", "rebuild", "--store", lost, "--json")
+
+    (run,) = said.data["runs"]
+    assert run["run"] == project.run
+    assert run["entries"] > 0
+    listed = handrail("runs", "list", "--store", lost, "--json").data["runs"]
+    assert [(one["id"], one["state"], one["revision"]) for one in listed] == [(project.run, "DONE", 2)]
+    again = handrail("store", "rebuild", "--store", lost, "--json").data["runs"]
+    assert [one["entries"] for one in again] == [0]
+
+
+def _emptied(path: Path, statement: str) -> None:
+    from contextlib import closing
+    from sqlite3 import connect
+
+    with closing(connect(path)) as connection, connection:
+        connection.execute(statement)

@@ -1,0 +1,92 @@
+"""A project whose task lives in files: real files, the real store, and its mirror in the common one."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from build import workflow
+from handrail.documents.statefile import StateFile
+from handrail.engine.model import Event, Who
+from handrail.shell.folders import Folder
+from handrail.shell.system import LocalFeed, RandomIds
+from handrail.shell.turn import Call, take_turn
+from handrail.shell.workspace import Disk
+from handrail.shell.world import World
+from handrail.stores.files import FileRuns
+from handrail.stores.sql.database import Database
+from handrail.stores.sql.projection import Projection
+from tables import KEY, HandClock, plain
+
+TASKS = """
+workflow: tasks
+version: 1
+authority: files
+folder: .ai/task
+tools: {go: {}, again: {who: person}}
+vars: {came_from: state?}
+states:
+  DRAFT: {about: A task is being written}
+  DONE: {about: A task was done}
+transitions:
+  - id: T1
+    from: DRAFT
+    trigger: go
+    when: [task.exists]
+    to: DONE
+    set: {came_from: "@state"}
+    say: done
+  - id: T2
+    from: DRAFT
+    trigger: go
+    do: [{write: task.md, template: task, if_absent: true}]
+    say: wrote
+  - id: T3
+    from: DONE
+    trigger: again
+    to: DRAFT
+    do:
+      - {archive: [task.md, task-results.md], to: "tasks/task-{now}"}
+      - {write: task.md, template: task, if_absent: true}
+texts:
+  task: "# A task, begun {{now}}\\n"
+  wrote: {message: "Wrote the task.", agent: "Fill in {{run.state}}."}
+  done: {message: "It was {{run.vars.came_from}}."}
+"""
+
+
+class Project:
+    """A project with a run in `.ai/task`, and the common store beside it."""
+
+    def __init__(self, root: Path) -> None:
+        self.project = root / "project"
+        self.project.mkdir(exist_ok=True)
+        (root / "store").mkdir(mode=0o700, exist_ok=True)
+        self.workflow = workflow(TASKS)
+        self.store = root / "store" / "handrail.db"
+        self.database = Database(self.store)
+        self.disk = Disk(self.project, self.workflow.folder)
+        folder = Folder(self.project, self.workflow)
+        self.run = folder.new.id
+        self.runs = FileRuns(self.disk, StateFile(), folder.new, folder.origin, self.workflow.states)
+        self.clock = HandClock()
+        self.world = World(
+            self.runs,
+            self.clock,
+            RandomIds(),
+            LocalFeed(),
+            KEY,
+            lambda _: self.workflow,
+            self.disk,
+            lifetime=None,
+            mirror=Projection(self.database).mirror(self.runs),
+        )
+
+    def say(self, trigger: str, token: str = "", note: str = "") -> Mapping[str, Any]:
+        by = Who.PERSON if trigger == "again" else Who.AGENT
+        return take_turn(self.world, Call("", Event(trigger, by=by, note=note), token=token), plain)
+
+    def text(self, path: str) -> str:
+        return (self.project / ".ai/task" / path).read_text("utf-8")
+
+    def names(self, path: str = "") -> list[str]:
+        return sorted(found.name for found in (self.project / ".ai/task" / path).iterdir())
