@@ -8,9 +8,11 @@ from handrail.shell.faults import Newer, Unreadable
 from handrail.stores.files import FileRuns
 from handrail.stores.layout import Head
 from handrail.stores.sealed import Damage, seal, unseal
+from handrail.telemetry.entries import Entry, EntryKind
 from stores.folders import (
     A2,
     AFTER,
+    AT,
     BEFORE,
     PLANNED,
     RUN,
@@ -96,6 +98,16 @@ def test_whoever_reads_sees_an_unfinished_turn_as_taken_and_writes_nothing() -> 
     assert runs.spent(RUN, 1) is not None
     assert [entry.revision for entry in runs.entries(RUN)] == [1, 2]
     assert workspace.everything() == everything
+
+
+def test_a_note_after_a_crash_stands_behind_the_turn_that_was_unfinished() -> None:
+    workspace = committed()
+    runs = folder_runs(workspace)
+
+    runs.note(RUN, AT, (Entry(EntryKind.ERROR_OCCURRED),))
+
+    assert [written.revision for written in runs.entries(RUN)] == [1, 2, 0]
+    assert judged(runs, workspace.tree(), journal(workspace)) == "after"
 
 
 def test_a_missing_state_file_is_written_from_the_intent() -> None:

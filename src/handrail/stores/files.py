@@ -32,7 +32,7 @@ from handrail.stores.layout import (
     place,
     prepare,
 )
-from handrail.stores.mend import Settled, newer, recover, set_intent_aside, settle
+from handrail.stores.mend import Settled, recover, set_intent_aside, settle
 from handrail.stores.recovery import Action
 from handrail.stores.saving import Change, check, saving, standing_state
 from handrail.stores.sealed import seal
@@ -124,12 +124,9 @@ class FileRuns:
         return True
 
     def note(self, run: str, at: datetime, entries: tuple[Entry, ...]) -> None:  # noqa: ARG002 - there is one
-        """Enter what belongs to no turn, behind the last one. Raises `Newer` where a newer program was."""
+        """Enter what belongs to no turn, behind the last one, which a crash may have left to be finished."""
         with self._locked():
-            settled = self._settled()
-            if settled.row.action is Action.REFUSE:
-                raise newer()
-            base = settled.sight.base
+            base = self._recovered().sight.base
             history.append(self._workspace, seal(Line(0, at, entries, base.chain if base else "")))
             self._workspace.sync(HOME)
 

@@ -9,7 +9,19 @@ from handrail.shell.apply import apply, keep_stranger, missing, name_of, stage
 from handrail.shell.ports import Workspace
 from handrail.shell.records import Final
 from handrail.stores import history
-from handrail.stores.layout import COPIES, HEAD, HOME, INTENT, MARK, STAGE, Head, Intent, place, sweep
+from handrail.stores.layout import (
+    COPIES,
+    HEAD,
+    HOME,
+    INTENT,
+    MARK,
+    STAGE,
+    Head,
+    Intent,
+    OldHead,
+    place,
+    sweep,
+)
 from handrail.stores.sealed import seal
 
 
@@ -35,7 +47,7 @@ def intend(workspace: Workspace, saving: Saving) -> Intent:
     return intent
 
 
-def carry_out(workspace: Workspace, state: str, intent: Intent, old: object, *, again: bool) -> None:
+def carry_out(workspace: Workspace, state: str, intent: Intent, old: OldHead, *, again: bool) -> None:
     """Do what is intended; `state` names the state file, `old` is the head that is there, if it is one.
 
     `again`: some of it may be done already.

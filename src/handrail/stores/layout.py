@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
 from handrail.engine.model import Run
 from handrail.shell.apply import Planned, above, name_of, numbered
 from handrail.shell.folders import HOME
 from handrail.shell.ports import Workspace
 from handrail.shell.records import Origin, Spent, Trouble
-from handrail.stores.sealed import FORMAT
+from handrail.stores.sealed import FORMAT, Damage
 from handrail.telemetry.entries import Entry
 
 LOCK: Final = f"{HOME}/lock"
@@ -43,10 +43,13 @@ class Head:
     spent: Mapping[int, Spent] = field(default_factory=dict)
     format: int = FORMAT
 
-    def remembering(self, old: object) -> "Head":
+    def remembering(self, old: "OldHead") -> "Head":
         """This head, with what the one before it remembers too; `old` may be no head."""
         known = {**old.spent, **self.spent} if isinstance(old, Head) else self.spent
         return replace(self, spent={number: known[number] for number in sorted(known)[-REMEMBERED:]})
+
+
+OldHead: TypeAlias = Head | Damage | None
 
 
 @dataclass(frozen=True, slots=True)

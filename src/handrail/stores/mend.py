@@ -63,16 +63,11 @@ def settle(sight: Sight, shape: StateShape, states: Collection[str]) -> Settled:
 def recover(workspace: Workspace, settled: Settled, shape: StateShape) -> None:
     """Do what was worked out. Raises `Newer`, and writes nothing, where a newer program was."""
     if settled.row.action is Action.REFUSE:
-        raise newer()
+        raise Newer(_NEWER.message, _NEWER.repair)
     for taken, sight in settled.way:
         _perform(workspace, taken, sight, shape)
     if settled.row.action in {Action.SWEEP, Action.TELL}:
         sweep(workspace)
-
-
-def newer() -> Newer:
-    """What is raised where a newer program was."""
-    return Newer(_NEWER.message, _NEWER.repair)
 
 
 def _after(taken: Row, sight: Sight, shape: StateShape) -> Sight:
