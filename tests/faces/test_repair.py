@@ -100,30 +100,25 @@ def test_a_project_with_several_runs_asks_which(project: Project) -> None:
     assert (said.status, "there are runs of others, tasks" in said.err) == (1, True)
 
 
-def test_a_lost_store_is_filled_again_from_the_projects(project: Project, tmp_path: Path) -> None:
+def test_a_lost_store_is_made_again_from_the_projects(project: Project, tmp_path: Path) -> None:
     project.say("go")
     project.say("go")
-    lost = tmp_path / "new" / "handrail.db"
-    lost.parent.mkdir(mode=0o700)
-    project.store.rename(lost)
-    project.database.close()
-    for words in (("DELETE FROM events",), ("DELETE FROM steps",), ("DELETE FROM runs",)):
-        _emptied(lost, words[0])
+    new = tmp_path / "new" / "handrail.db"
 
-    said = handrail("store", "rebuild", "--store", lost, "--json")
+    said = handrail("store", "rebuild", "--store", new, "--project", project.project, "--json")
 
     (run,) = said.data["runs"]
-    assert run["run"] == project.run
+    assert (run["run"], run["folder"]) == (project.run, f"{project.project}/.ai/task")
     assert run["entries"] > 0
-    listed = handrail("runs", "list", "--store", lost, "--json").data["runs"]
+    listed = handrail("runs", "list", "--store", new, "--json").data["runs"]
     assert [(one["id"], one["state"], one["revision"]) for one in listed] == [(project.run, "DONE", 2)]
-    again = handrail("store", "rebuild", "--store", lost, "--json").data["runs"]
+    again = handrail("store", "rebuild", "--store", new, "--json").data["runs"]
     assert [one["entries"] for one in again] == [0]
+    assert handrail("store", "check", "--store", new).status == 0
 
 
-def _emptied(path: Path, statement: str) -> None:
-    from contextlib import closing
-    from sqlite3 import connect
+def test_a_project_that_is_gone_is_passed_over(project: Project) -> None:
+    project.say("go")
+    project.project.rename(project.project.with_name("moved"))
 
-    with closing(connect(path)) as connection, connection:
-        connection.execute(statement)
+    assert handrail("store", "rebuild", "--store", project.store, "--json").data["runs"] == []

@@ -11,7 +11,6 @@ from handrail.shell.catalog import catalog, read_source
 from handrail.shell.records import Origin
 from handrail.workflows.load import load
 
-
 HOME: Final = ".handrail"
 """The folder, beside the files of a run, of what keeps it safe."""
 

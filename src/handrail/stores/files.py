@@ -14,24 +14,13 @@ from handrail.documents.statefile import Passage, Standing
 from handrail.engine.model import Run
 from handrail.shell.apply import keep, moved, name_of
 from handrail.shell.faults import DiskFull, NotWritable, Unreadable, UnsafePath
+from handrail.shell.folders import HOME
 from handrail.shell.ports import StateShape, Workspace
 from handrail.shell.records import Definition, Origin, Spent, Stored, Turn, Written
 from handrail.stores import adopt, history
 from handrail.stores.adopt import Idle, stored_of
 from handrail.stores.intent import Saving, carry_out, intend
-from handrail.stores.layout import (
-    HISTORY,
-    HOME,
-    LOCK,
-    MARK,
-    QUARANTINE,
-    About,
-    Head,
-    Line,
-    Mark,
-    place,
-    prepare,
-)
+from handrail.stores.layout import HISTORY, LOCK, MARK, QUARANTINE, About, Head, Line, Mark, place, prepare
 from handrail.stores.mend import Settled, recover, set_intent_aside, settle
 from handrail.stores.recovery import Action
 from handrail.stores.saving import Change, check, saving, standing_state

@@ -6,22 +6,11 @@ Whatever is done after the commit point may be done again: by the recovery, afte
 from dataclasses import dataclass
 
 from handrail.shell.apply import apply, keep_stranger, missing, name_of, stage
+from handrail.shell.folders import HOME
 from handrail.shell.ports import Workspace
 from handrail.shell.records import Final
 from handrail.stores import history
-from handrail.stores.layout import (
-    COPIES,
-    HEAD,
-    HOME,
-    INTENT,
-    MARK,
-    STAGE,
-    Head,
-    Intent,
-    OldHead,
-    place,
-    sweep,
-)
+from handrail.stores.layout import COPIES, HEAD, INTENT, MARK, STAGE, Head, Intent, OldHead, place, sweep
 from handrail.stores.sealed import seal
 
 

@@ -9,10 +9,11 @@ from handrail.documents.strict import Flaw
 from handrail.engine.model import Run
 from handrail.shell.apply import digest
 from handrail.shell.faults import Unreadable, UnsafePath
+from handrail.shell.folders import HOME
 from handrail.shell.ports import StateShape
 from handrail.shell.records import Final, Origin, Spent, Stored
 from handrail.stores.intent import Saving
-from handrail.stores.layout import HOME, Head, Line
+from handrail.stores.layout import Head, Line
 from handrail.stores.mend import Settled
 from handrail.stores.sealed import seal, sum_of
 from handrail.telemetry.entries import Entry

@@ -8,11 +8,12 @@ from handrail.documents.statefile import Standing
 from handrail.documents.strict import Flaw
 from handrail.shell.apply import digest, ready
 from handrail.shell.faults import Busy, UnsafePath
+from handrail.shell.folders import HOME
 from handrail.shell.ports import StateShape, Workspace
 from handrail.shell.records import Trouble
 from handrail.stores import history
 from handrail.stores.history import Kept
-from handrail.stores.layout import HEAD, HISTORY, HOME, INTENT, MARK, About, Head, Intent, Mark
+from handrail.stores.layout import HEAD, HISTORY, INTENT, MARK, About, Head, Intent, Mark
 from handrail.stores.recovery import Found, HeadFound, IntentFound, MarkFound, StateFound
 from handrail.stores.sealed import Damage, unseal
 

@@ -118,10 +118,10 @@ def rebuild(projects: tuple[Path, ...], store: str | None, *, as_json: bool) -> 
     """Show runs that are kept in files as their files have them.
 
     Such a run lives in its project; the store only mirrors it. What is missing here is brought over, and a
-    mirror that is not what the run's own journal says is made anew.
+    mirror that is not what the run's own journal says is made anew. A store that was lost is made.
     """
     brought: list[dict[str, object]] = []
-    with opened(store) as found:
+    with opened(store, made=True) as found:
         roots = {*map(Path, found.mirrors.projects()), *(project.resolve() for project in projects)}
         for folder in (folder for root in sorted(roots) if root.is_dir() for folder in folders(root)):
             runs = openings().folder(folder)

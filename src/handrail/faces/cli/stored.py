@@ -68,10 +68,10 @@ at_store = click.option(
 
 
 @contextmanager
-def opened(store: str | None) -> Iterator[Store]:
-    """The store that was named, if it is there: asking makes none."""
+def opened(store: str | None, *, made: bool = False) -> Iterator[Store]:
+    """The store that was named, if it is there: asking makes none, unless it shall be `made`."""
     path = located(store or "")
-    if not path.is_file():
+    if not (made or path.is_file()):
         repair = "name another with --store or HANDRAIL_STORE; the first run makes one"
         raise NotFound("store", str(path), repair)
     with openings().store(path) as found:
