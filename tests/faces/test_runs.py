@@ -135,7 +135,8 @@ def test_what_cannot_be_meant_is_status_2(words: tuple[str, ...]) -> None:
 def test_show_tells_where_a_run_stands_and_explains_its_refusals(past: History) -> None:
     said = handrail("runs", "show", "00000001")
 
-    refused, contract = "in reproduce was refused as", "the step output breaks the step's contract"
+    refused, no_row = "in reproduce was refused as", "this state does not know the trigger"
+    contract = "the step output breaks the step's contract"
     assert (said.status, said.err) == (0, "")
     assert said.out.splitlines() == [
         f"run {past.runs['running']}",
@@ -153,7 +154,7 @@ def test_show_tells_where_a_run_stands_and_explains_its_refusals(past: History) 
         "",
         "last refusals",
         f"  25 2026-01-31T09:07:00.000Z continue {refused} contract by reproduce: {contract}",
-        f"  26 2026-01-31T09:08:00.000Z finish {refused} no_row by reproduce: this state does not know the trigger",
+        f"  26 2026-01-31T09:08:00.000Z finish {refused} no_row by reproduce: {no_row}",
     ]
 
 

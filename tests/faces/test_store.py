@@ -84,26 +84,26 @@ def test_an_address_is_a_path_or_sqlite_and_a_path(address: str, path: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("address", "said"),
+    ("address", "message", "repair"),
     [
         (
-            "postgresql://team@db/handrail",
-            "handrail: this Handrail keeps no runs in postgresql\n"
-            "  name a file, or sqlite:// and its path, with --store or HANDRAIL_STORE\n",
+            "postgresql://ada:secret@db/handrail",
+            "this Handrail keeps no runs in postgresql",
+            "name a file, or sqlite:// and its path, with --store or HANDRAIL_STORE",
         ),
         (
             "sqlite://relative.db",
-            "handrail: `sqlite://relative.db` names no file\n"
-            "  write sqlite:// and a path that begins with /\n",
+            "`sqlite://relative.db` names no file",
+            "write sqlite:// and a path that begins with /",
         ),
     ],
 )
 def test_an_address_of_something_else_is_refused_without_repeating_its_password(
-    address: str, said: str
+    address: str, message: str, repair: str
 ) -> None:
-    found = handrail("runs", "list", "--store", address)
+    said = handrail("runs", "list", "--store", address)
 
-    assert (found.status, found.out, found.err) == (1, "", said)
+    assert (said.status, said.out, said.err) == (1, "", f"handrail: {message}\n  {repair}\n")
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

@@ -36,12 +36,8 @@ class Moment(click.ParamType[datetime]):
 
     name = "time"
 
-    def convert(
-        self, value: str | datetime, param: click.Parameter | None, ctx: click.Context | None
-    ) -> datetime:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
         """The time in UTC."""
-        if isinstance(value, datetime):
-            return value
         try:
             return _ago(value) or _on(value)
         except (ValueError, OverflowError):
