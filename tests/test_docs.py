@@ -30,6 +30,7 @@ from handrail.workflows.load import Source, load
 from handrail.workflows.registry import BUILT_IN, OK, PROBLEMS
 from handrail.workflows.render import FILTERS
 from tools import docs
+from tools.sample_store import sample_store
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "handrail"
@@ -279,7 +280,9 @@ def test_every_workflow_on_a_page_is_sound(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
-def test_the_commands_of_a_guide_do_what_it_says(path: Path, tmp_path: Path) -> None:
+def test_the_commands_of_a_guide_do_what_it_says(path: Path, tmp_path: Path, home: Path) -> None:
+    sample_store(home / ".local" / "share" / "handrail" / "handrail.db")
+
     assert differences(path.read_text("utf-8"), tmp_path) == []
 
 

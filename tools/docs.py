@@ -7,6 +7,7 @@ is written depends on the code alone: no date, no folder of this machine, no wid
 import argparse
 import inspect
 import json
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,11 +20,14 @@ from click.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from handrail.app import open_store
 from handrail.engine.facts import Kind
 from handrail.faces.cli.main import cli
+from handrail.shell.faults import FAULTS
 from handrail.workflows.nodes import STANDARD
 from tools import docs_pages
 from tools.docs_pages import SAMPLE, SOURCE, page, table
+from tools.sample_store import sample_store
 
 REFERENCE: Final = Path(__file__).resolve().parent.parent / "docs" / "reference"
 BREAK: Final = ("attempts: 3", "atempts: 3")
@@ -42,8 +46,19 @@ WORDS: Final = {
     "type": "[type](#types)",
     "variables": "names, each with a [variable](#variable)",
 }
-ARGUMENTS: Final = {"handrail workflows check": f"{SAMPLE}.yaml", "handrail workflows show": SAMPLE}
+ARGUMENTS: Final = {
+    "handrail runs artifacts": "00000006",
+    "handrail runs events": "00000006 --after 32",
+    "handrail runs list": "--limit 1",
+    "handrail runs show": "00000006",
+    "handrail store prune": "--older-than 2026-02-28 --archive old.jsonl.gz --yes",
+    "handrail workflows check": f"{SAMPLE}.yaml",
+    "handrail workflows show": SAMPLE,
+}
 """What the examples of commands with `--json` are given."""
+
+BYTES: Final = re.compile(r'"(bytes|before|after)": \d+')
+"""Sizes, which differ from one SQLite to the next."""
 
 
 class Meanings(msgspec.Struct, frozen=True):
@@ -105,6 +120,8 @@ def _failure() -> Iterator[str]:
     if printed:
         yield "\n## Failure\n\nWith `--json`, what a command cannot do is told on stdout too:\n"
         yield f"```json\n{printed}\n```"
+        yield "\nWhat the world does to a command has one of these codes:\n"
+        yield table(("code", "meaning"), [(f"`{fault.code}`", fault.about) for fault in FAULTS])
 
 
 def _command(command: click.Command, name: str, above: click.Context | None) -> Iterator[str]:
@@ -129,7 +146,8 @@ def _parameter(parameter: click.Parameter, context: click.Context) -> tuple[str,
     shown = f"`{default}`" if isinstance(default, (str, int, Path)) and not isinstance(default, bool) else ""
     environment = f"`{parameter.envvar}`" if isinstance(parameter.envvar, str) else ""
     if not isinstance(parameter, click.Option):
-        many = "One or more." if parameter.nargs == -1 else "Needed."
+        needed = "Needed." if parameter.required else "May be left out."
+        many = "One or more." if parameter.nargs == -1 else needed
         return f"`{metavar}`", many, shown, environment
     names = ", ".join(parameter.opts)
     value = "" if parameter.is_flag else f" {metavar}"
@@ -163,15 +181,18 @@ def example(path: str, argument: str) -> tuple[str, str]:
     text = original.read_text("utf-8")
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / f"{SAMPLE}.yaml").write_text(text.replace(*BREAK), "utf-8")
-        given = str(Path(folder) / argument) if argument.endswith(".yaml") else argument
-        words = [*path.split()[1:], *([given] if given else []), "--json"]
-        environment = {"XDG_CONFIG_HOME": folder, "HANDRAIL_PROJECT": folder}
-        printed = CliRunner().invoke(cli, words, env=environment, catch_exceptions=False).stdout
+        store = Path(folder) / "handrail.db"
+        if path.split()[1] in {"runs", "store"}:
+            sample_store(store)
+        files = (".yaml", ".gz")
+        given = [f"{folder}/{word}" if word.endswith(files) else word for word in argument.split()]
+        words = [*path.split()[1:], *given, "--json"]
+        environment = {"XDG_CONFIG_HOME": folder, "HANDRAIL_PROJECT": folder, "HANDRAIL_STORE": str(store)}
+        runner = CliRunner()
+        printed = runner.invoke(cli, words, obj=open_store, env=environment, catch_exceptions=False).stdout
     library = str(original.parent.parent)
-    return (
-        " ".join([path, *([argument] if argument else []), "--json"]),
-        printed.replace(f"{folder}/", "").replace(library, "…/handrail/workflows/library").rstrip(),
-    )
+    printed = printed.replace(f"{folder}/", "").replace(library, "…/handrail/workflows/library").rstrip()
+    return " ".join([path, *argument.split(), "--json"]), BYTES.sub(r'"\1": 98304', printed)
 
 
 def _leaves(value: object, path: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Final, Self
 from handrail.engine.facts import Value
 from handrail.engine.lifecycle import CONTINUE, START
 from handrail.engine.model import Accepted, Event, Who
-from handrail.shell.catalog import catalog
+from handrail.shell.catalog import read_source
 from handrail.shell.definitions import pin, pinned_by
 from handrail.shell.facts import READERS, Reader
 from handrail.shell.records import Caller, Origin
@@ -21,8 +21,8 @@ from handrail.stores.sql.database import Database
 from handrail.stores.sql.runs import SqlRuns
 from handrail.workflows.load import Source
 from handrail.workflows.registry import BUILT_IN, Registry
+from tools.docs_pages import sample
 
-WORKFLOW: Final = "bug-fix"
 BEGINS: Final = datetime(2026, 1, 31, 9, 0, tzinfo=UTC)
 MINUTE: Final = timedelta(minutes=1)
 
@@ -109,8 +109,8 @@ class Played:
 
     def start(self, goal: str, source: Source | None = None, project: str = "", face: str = "steps") -> str:
         """A new run of the built-in workflow, or of this text; its id."""
-        shelf = catalog(Path("/nowhere"))
-        pinned = pin(source or shelf.source(WORKFLOW) or Source("", ""), shelf.source, self.registry)
+        text = source or read_source(sample().path)
+        pinned = pin(text, lambda _name: None, self.registry)
         workflow = pinned.workflow
         if workflow is None:
             raise LookupError(f"{pinned.problems}")

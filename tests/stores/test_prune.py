@@ -1,7 +1,9 @@
 """Moving old runs into an archive: what must stay stays, and nothing is lost on the way."""
 
+import errno
 import gzip
 import json
+import os
 import shutil
 import signal
 import stat
@@ -10,11 +12,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
-from handrail.shell.faults import NotWritable, Unreadable
+from handrail.shell.faults import NotWritable, SyncFailed, Unreadable
 from handrail.shell.keeping import Counts
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.keeper import SqlKeeper
@@ -239,14 +241,17 @@ def point(_what):
 database = Database(path)
 database.alone().set_trace_callback(point)
 sys.addaudithook(lambda name, given: point(name) if name == "open" and given[0] == Path(archive) else None)
+most = resource.getrlimit(resource.RLIMIT_FSIZE)
 if room:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, most[1]))
 try:
     SqlKeeper(database, batch=1).prune(datetime(2026, 3, 1, tzinfo=UTC), Path(archive), point)
 except Fault as fault:
     print(fault.code)
 else:
     print(count)
+finally:
+    resource.setrlimit(resource.RLIMIT_FSIZE, most)
 """
 
 
@@ -299,6 +304,21 @@ def test_killed_at_any_point_prune_has_lost_nothing_and_can_be_repeated(
     with capsys.disabled():
         sys.stdout.write(f"\nprune was killed at {points} points\n")
     assert (status, points > 20) == (0, True)
+
+
+def test_a_disk_that_does_not_confirm_which_no_sound_disk_does_deletes_nothing(
+    keeper: SqlKeeper, past: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_descriptor: int) -> NoReturn:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fail)
+
+    with pytest.raises(SyncFailed, match="did not confirm"):
+        keeper.prune(LATER, tmp_path / "a.jsonl.gz", quiet)
+
+    assert len(ids(keeper.database)) == len(past.runs)
+    assert not (tmp_path / "a.jsonl.gz").exists()
 
 
 def test_a_disk_without_room_leaves_no_archive_and_every_run(past: History, tmp_path: Path) -> None:

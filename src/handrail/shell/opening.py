@@ -74,7 +74,7 @@ def located(address: str) -> Path:
         path = unquote(address.removeprefix(_SQLITE))
         if not path.startswith("/"):
             raise Unreadable(f"`{address}` names no file", "write sqlite:// and a path that begins with /")
-        return Path(path)
+        return Path("/" + path.lstrip("/"))
     if "://" in address:
         kind = address.partition("://")[0]
         repair = "name a file, or sqlite:// and its path, with --store or HANDRAIL_STORE"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from handrail.faces.cli.output import Failure, NotFound
+from handrail.faces.cli.output import Failure, NotFound, one_line
 from handrail.shell.opening import Openings, Store, located
 from handrail.shell.system import SystemClock
 from handrail.shell.view import Records, RunRow
@@ -36,16 +36,13 @@ class Moment(click.ParamType[datetime]):
 
     name = "time"
 
-    def convert(
-        self, value: str | datetime, param: click.Parameter | None, ctx: click.Context | None
-    ) -> datetime:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
         """The time in UTC."""
-        if isinstance(value, datetime):
-            return value
         try:
             return _ago(value) or _on(value)
         except (ValueError, OverflowError):
-            self.fail(f"`{value}` is neither a time like 2026-01-31T12:00 nor an age like 30d", param, ctx)
+            message = f"`{one_line(value)}` is neither a time like 2026-01-31T12:00 nor an age like 30d"
+            self.fail(message, param, ctx)
 
 
 def _ago(text: str) -> datetime | None:

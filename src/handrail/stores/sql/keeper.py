@@ -107,12 +107,11 @@ class SqlKeeper:
     def _delete(self, last: Mapping[int, int], tell: Tell) -> int:
         """Delete the runs whose last event is still this one; how many are not."""
         keys, kept_ = list(last), 0
-        for start in range(0, len(keys), BATCH):
+        for start in range(0, len(keys), self._batch):
+            some = keys[start : start + self._batch]
             with self.database.written() as execute:
-                kept_ += sum(
-                    not self._deleted(execute, key, last[key]) for key in keys[start : start + BATCH]
-                )
-            tell(f"{min(start + BATCH, len(keys))} of {len(keys)} runs deleted")
+                kept_ += sum(not self._deleted(execute, key, last[key]) for key in some)
+            tell(f"{start + len(some)} of {len(keys)} runs deleted")
         return kept_
 
     def _deleted(self, execute: Execute, key: int, last: int) -> bool:
