@@ -109,7 +109,7 @@ def contending(file: Path, run: str, last: int, kind: str, number: int) -> Told:
     desk.ids.nonces = number << 32
     world, accepted = desk.world, list[int]()
     call = Call(run, Event("go"), only_if=lambda stored: stored.revision < last)
-    said = dict(recover(world, run, desk.render))
+    said: Told = dict(recover(world, run, desk.render))
     while said["revision"] < last:
         said = dict(take_turn(world, replace(call, token=said["token"]), desk.render))
         if said["status"] == "ok":

@@ -13,6 +13,7 @@ import pytest
 from handrail.stores.sql.runs import SqlRuns
 from requirement import requirement
 from stores.crowd import KILLS
+from stores.sound import unsound
 from turns import ENDLESS, Desk, pinned, sqlite
 
 TESTS = Path(__file__).resolve().parent.parent
@@ -43,28 +44,6 @@ def wrongs(runs: SqlRuns, run: str, told: list[dict[str, Any]], turns: int) -> l
     stored = runs.load(run)
     if stored is None or stored.revision != turns + 1:
         found.append(f"the run is at {stored.revision if stored else 0}")
-    return found
-
-
-def unsound(runs: SqlRuns, run: str) -> list[str]:
-    """What does not fit together among the rows of a run: record, revision, steps and journal."""
-    ask = runs.database.reader().execute
-    stored = runs.load(run)
-    assert stored is not None
-    steps = ask(
-        "SELECT number, status FROM workflow_steps WHERE execution_id = ? ORDER BY number", (run,)
-    ).fetchall()
-    events = ask(
-        "SELECT DISTINCT revision FROM telemetry_events WHERE execution_id = ? AND revision > 0 ORDER BY 1",
-        (run,),
-    ).fetchall()
-    last = stored.run.steps
-    expected = [(number, "completed") for number in range(1, last)] + [(last, "running")]
-    found = []
-    if [row[0] for row in events] != list(range(1, stored.revision + 1)):
-        found.append(f"{run}: the journal has a gap")
-    if steps != expected or last != stored.revision:
-        found.append(f"{run}: the steps are not those of revision {stored.revision}")
     return found
 
 

@@ -51,10 +51,12 @@ def connect(path: Path, *, reads_only: bool = False) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path, timeout=30, isolation_level=None, check_same_thread=False, cached_statements=256
     )
-    for pragma in _PRAGMAS:
-        connection.execute(pragma)
-    if reads_only:
-        connection.execute("PRAGMA query_only = ON")
+    try:
+        for pragma in (*_PRAGMAS, "PRAGMA query_only = ON") if reads_only else _PRAGMAS:
+            connection.execute(pragma)
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
 
 
@@ -71,9 +73,9 @@ def faults(path: Path) -> Iterator[None]:
 
 
 def _fault(path: Path, error: sqlite3.Error) -> Fault | None:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    match code:
-        case sqlite3.SQLITE_FULL:
+    code = getattr(error, "sqlite_errorcode", 0)
+    match code if code == sqlite3.SQLITE_IOERR_SHMSIZE else code & 0xFF:
+        case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR_SHMSIZE:
             return DiskFull(f"there is no room for {path}", "free some space, then send the same call again")
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             return NotWritable(f"{path} cannot be written", f"make {path.parent} writable for you")

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock, local
 from typing import Any, Final, TypeAlias
 
-from handrail.shell.faults import Newer
+from handrail.shell.faults import Fault, Newer
 from handrail.stores.sql.connection import connect, faults, prepared
 from handrail.stores.sql.text import migrations
 from handrail.stores.sql.turnstile import Turnstile
@@ -23,8 +23,7 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.turnstile: Turnstile = prepared(path)
-        self._writer = connect(path)
+        self.turnstile, self._writer = _opened(path)
         self._readers: list[sqlite3.Connection] = []
         self._mine = local()
         self._lock = Lock()
@@ -109,3 +108,14 @@ class Database:
         if version != self._version:
             message = f"a newer Handrail has brought {self.path} to schema {version}"
             raise Newer(message, "update Handrail here too, and start it again")
+
+
+def _opened(path: Path) -> tuple[Turnstile, sqlite3.Connection]:
+    """The turnstile of a file, and the connection that writes."""
+    turnstile = prepared(path)
+    try:
+        with turnstile.passed(), faults(path):
+            return turnstile, connect(path)
+    except Fault:
+        turnstile.close()
+        raise

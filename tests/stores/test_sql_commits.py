@@ -1,0 +1,303 @@
+"""One call, one commit, one confirmation by the disk; and nothing in a row but what the call was about."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.engine.model import Event, Lifecycle
+from handrail.shell.records import Artifact
+from handrail.stores.sql import rows
+from handrail.stores.sql.runs import SqlRuns
+from handrail.stores.sql.text import parsed
+from handrail.telemetry.entries import Entry, EntryKind
+from requirement import requirement
+from stores.contract import DEFINITION, DIGEST, OTHER, RUN, begun, ended, followed, walked
+from stores.test_sql_faults import broken
+from turns import ENDLESS, NOW, Desk, pinned, sqlite
+
+TABLES = ("settings", "definitions", "projects", "runs", "steps", "artifacts", "events", "replies")
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[SqlRuns]:
+    store = sqlite(tmp_path)
+    store.key()
+    yield store
+    store.database.close()
+
+
+def everything(runs: SqlRuns) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table."""
+    ask = runs.database.reader().execute
+    named = [name for (name,) in ask("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    assert set(named) >= set(TABLES)
+    return {name: ask(f"SELECT * FROM {name}").fetchall() for name in named}  # noqa: S608 - a name of ours
+
+
+def changed(before: dict[str, list[Any]], after: dict[str, list[Any]]) -> list[str]:
+    """The tables that are not as they were."""
+    return [name for name in before if before[name] != after[name]]
+
+
+class Commits:
+    """Counts what another connection sees come, and what the writer is told to do."""
+
+    def __init__(self, runs: SqlRuns) -> None:
+        self._other = sqlite3.connect(runs.database.path)
+        self._log = runs.database.path.with_name("handrail.db-wal")
+        self.said: list[str] = []
+        runs.database.alone().set_trace_callback(self.said.append)
+
+    def of(self, call: Callable[[], object]) -> int:
+        """How many commits the call makes; what it begins it ends, and the log grows only by a commit."""
+        self.said.clear()
+        version, size = self._version(), self._log.stat().st_size
+        call()
+        commits = self.said.count("COMMIT")
+        assert self.said.count("BEGIN IMMEDIATE") == commits + self.said.count("ROLLBACK")
+        assert (self._version() != version) == (commits == 1), self.said
+        assert commits or self._log.stat().st_size == size
+        return commits
+
+    def _version(self) -> int:
+        found: int = self._other.execute("PRAGMA data_version").fetchone()[0]
+        return found
+
+    def close(self) -> None:
+        self._other.close()
+
+
+@pytest.fixture
+def commits(runs: SqlRuns) -> Iterator[Commits]:
+    counting = Commits(runs)
+    yield counting
+    counting.close()
+
+
+@requirement("steps:db.tx")
+def test_whatever_a_call_does_it_does_in_one_commit(runs: SqlRuns, commits: Commits) -> None:
+    desk = Desk(runs)
+    told: dict[str, Any] = {}
+
+    def kept(call: Callable[[], dict[str, Any]]) -> Callable[[], None]:
+        return lambda: told.update(call())
+
+    assert commits.of(kept(desk.start)) == 1
+    run, first = told["run"], told["token"]
+    assert commits.of(kept(lambda: desk.go_on(run, told["token"]))) == 1
+    assert commits.of(lambda: desk.send(run, "nope")) == 1
+    assert commits.of(lambda: desk.go_on("nobody", "")) == 1
+    assert commits.of(lambda: desk.recover("nobody")) == 1
+    assert commits.of(lambda: desk.go_on(run, "no token")) == 1
+    assert commits.of(lambda: desk.go_on(run, first, summary="Other.")) == 1
+    assert commits.of(kept(lambda: desk.recover(run))) == 1
+    desk.clock.move(minutes=11)
+    assert commits.of(kept(lambda: desk.go_on(run, told["token"]))) == 1
+    assert told["code"] == "expired"
+    assert commits.of(kept(lambda: desk.send(run, Event("pause")))) == 1
+
+
+@requirement("steps:token.retry")
+def test_a_repeated_call_and_a_question_commit_nothing(runs: SqlRuns, commits: Commits) -> None:
+    desk = Desk(runs)
+    token = desk.start()["token"]
+    run = str(desk.outcomes[-1].stored.run.id if desk.outcomes[-1].stored else "")
+    first = desk.go_on(run, token)
+    before = everything(runs)
+
+    def ask() -> None:
+        runs.load(run)
+        runs.entries(run)
+        runs.spent(run, 1)
+        runs.definition(DIGEST)
+        runs.key()
+
+    assert commits.of(ask) == 0
+    assert commits.of(lambda: desk.go_on(run, token)) == 0
+    assert desk.go_on(run, token) == first
+    assert changed(before, everything(runs)) == []
+
+
+@requirement("steps:db.tx")
+def test_a_turn_is_confirmed_by_the_disk_exactly_once(tmp_path: Path) -> None:
+    found = broken("fsyncs", tmp_path)
+
+    assert found["wrong"] == []
+    assert found["told"] == ["3 turns, 3 fsyncs"]
+
+
+@requirement("steps:tel.errors")
+def test_a_refusal_leaves_an_event_and_nothing_else(runs: SqlRuns) -> None:
+    desk = Desk(runs)
+    run = desk.start()["run"]
+    before = everything(runs)
+    assert desk.send(run, "nope")["code"] == "no_row"
+    assert desk.send("nobody", "go")["code"] == "unknown_run"
+
+    after = everything(runs)
+    assert changed(before, after) == ["events"]
+    added = after["events"][len(before["events"]) :]
+    assert [(row[1], row[3], row[6]) for row in added] == [
+        ("error_occurred", 0, '{"error_type":"no_row","rule":"draft","trigger":"nope","by":"agent"}'),
+        ("error_occurred", 0, '{"error_type":"unknown_run","rule":"run","trigger":"go","by":"agent"}'),
+    ]
+
+
+@pytest.mark.parametrize("table", ["steps", "artifacts", "events", "replies", "definitions"])
+def test_a_turn_that_cannot_be_saved_whole_is_not_saved_at_all(runs: SqlRuns, table: str) -> None:
+    stored = walked(runs, 1)
+    writer = runs.database.alone()
+    writer.execute(
+        f"CREATE TEMP TRIGGER refuse BEFORE INSERT ON main.{table} BEGIN SELECT raise(ABORT, 'no'); END"
+    )
+    before = everything(runs)
+    text = replace(DEFINITION, digest="e" * 64)
+    turn = followed(stored, definition=text, artifacts=(Artifact("a", "draft", "w", "t", "T", "c"),))
+
+    with pytest.raises(sqlite3.IntegrityError, match="no"):
+        runs.commit(turn)
+    assert changed(before, everything(runs)) == []
+    writer.execute("DROP TRIGGER refuse")
+    assert runs.commit(turn)
+
+
+# --- what else a turn leaves --------------------------------------------------------------------------------
+
+
+@requirement("steps:life.cleanup")
+@pytest.mark.parametrize(
+    ("lifecycle", "final"), [(Lifecycle.COMPLETED, 1), (Lifecycle.FAILED, 0), (Lifecycle.ABANDONED, 0)]
+)
+def test_the_project_of_a_run_knows_it_until_it_ends(runs: SqlRuns, lifecycle: Lifecycle, final: int) -> None:
+    ask = runs.database.reader().execute
+    active = "SELECT name, root, active_task_id FROM projects"
+    stored = walked(runs, 1)
+    assert ask(active).fetchall() == [("paper", "/home/ann/paper", RUN)]
+
+    turn = ended(stored, lifecycle, artifacts=(Artifact("a", "draft", "w", "t", "T", "c"),))
+    assert runs.commit(turn)
+    assert ask(active).fetchall() == [("paper", "/home/ann/paper", None)]
+    assert ask("SELECT is_final FROM workflow_artifacts").fetchall() == [(final,)]
+
+
+def test_the_end_of_an_older_run_leaves_a_newer_one_active(runs: SqlRuns) -> None:
+    stored = walked(runs, 1)
+    walked(runs, 1, OTHER)
+    assert runs.commit(ended(stored))
+
+    ask = runs.database.reader().execute
+    assert ask("SELECT active_task_id FROM projects").fetchall() == [(OTHER,)]
+
+
+def test_the_log_is_put_into_the_file_after_many_commits_and_not_before(runs: SqlRuns) -> None:
+    said: list[str] = []
+    runs.database.alone().set_trace_callback(said.append)
+    stored = walked(runs, 126)
+    runs.database.rest()
+    assert [line for line in said if "checkpoint" in line] == []
+    runs.note("", NOW, ())
+    runs.database.rest()
+    runs.database.rest()
+
+    assert len([line for line in said if "checkpoint" in line]) == 1
+    assert runs.load(RUN) == stored
+
+
+# --- the chain ----------------------------------------------------------------------------------------------
+
+
+def recomputed(events: Sequence[tuple[Any, ...]]) -> bytes:
+    """The chain of a run, from its events as they stand: kind, revision, step, agent, data, time."""
+    chain = b""
+    for revision in range(1, max(event[1] for event in events) + 1):
+        turn = [event for event in events if event[1] == revision]
+        times = " ".join(sorted({event[5] for event in turn}))
+        lines = [
+            Entry(EntryKind(kind), step or "", agent or "", parsed(data))
+            for kind, _, step, agent, data, _ in turn
+        ]
+        chain = rows.chained(chain, revision, times, lines)
+    return chain
+
+
+def _events(runs: SqlRuns) -> list[tuple[Any, ...]]:
+    return (
+        runs.database.reader()
+        .execute("SELECT event_type, revision, step_name, agent_name, metadata, created_at FROM events")
+        .fetchall()
+    )
+
+
+def test_the_chain_is_that_of_the_events_and_misses_any_that_is_changed(runs: SqlRuns) -> None:
+    desk = Desk(runs)
+    run = desk.start(pinned(ENDLESS))["run"]
+    for event in ("go", "go", "nope", "wait", "go"):
+        desk.clock.move(seconds=1)
+        desk.send(run, event)
+    (chain,) = runs.database.reader().execute("SELECT chain FROM runs").fetchone()
+    events = _events(runs)
+    assert recomputed(events) == chain
+
+    taken = [number for number, event in enumerate(events) if event[1] > 0]
+    assert len(taken) == 15
+    for number in taken:
+        assert recomputed(events[:number] + events[number + 1 :]) != chain
+        for place, other in enumerate(("step_failed", 7, "x", "x", '{"a":1}', "2020-01-01 00:00:00.000")):
+            altered = (*events[number][:place], other, *events[number][place + 1 :])
+            assert recomputed([*events[:number], altered, *events[number + 1 :]]) != chain
+    for first, second in pairwise(taken):
+        swapped = list(events)
+        swapped[first], swapped[second] = events[second], events[first]
+        assert (recomputed(swapped) != chain) is (events[first][1] == events[second][1])
+
+
+# --- text that looks like SQL -------------------------------------------------------------------------------
+
+CORPUS = (
+    "' OR '1'='1",
+    "'; DROP TABLE runs; --",
+    '" OR ""="',
+    "1; DELETE FROM events",
+    "' UNION SELECT name, sql, 1, 1 FROM sqlite_schema --",
+    "%' ESCAPE '\\",
+    "?1",
+    ":run",
+    "\\'; UPDATE runs SET state='completed'; --",
+    "x') ON CONFLICT DO UPDATE SET value = 1 --",
+    "/**/OR/**/1=1",
+    "a\0'; DROP TABLE steps; --",
+)
+
+
+@pytest.mark.parametrize("text", CORPUS)
+def test_a_text_that_looks_like_sql_is_only_a_text(runs: SqlRuns, text: str) -> None:
+    walked(runs, 2)
+    before = everything(runs)
+    entry = Entry(EntryKind.STEP_STAYED, text, text, {text: text})
+
+    assert (runs.load(text), runs.spent(text, 1), runs.entries(text)) == (None, None, ())
+    assert runs.definition(text) is None
+    runs.touch(text, NOW)
+    assert runs.renew(replace(begun(text).after, revision=1), {1: text}, NOW, (entry,)) is False
+    assert changed(before, everything(runs)) == []
+
+    runs.note(text, NOW, (entry,))
+    stored = begun(text).before
+    origin = replace(stored.origin, project=text, goal=text, principal=text, parent=text, face=text)
+    turn = begun(
+        text,
+        before=replace(stored, origin=origin),
+        entries=(entry,),
+        artifacts=(Artifact(text, text, text, text, text, text, text),),
+        tokens={1: text},
+    )
+    assert runs.commit(turn)
+    assert runs.load(text) == turn.after
+    after = everything(runs)
+    assert {name: after[name][: len(before[name])] for name in TABLES} == before
+    assert [len(after[name]) - len(before[name]) for name in TABLES] == [0, 0, 1, 1, 1, 1, 2, 1]

@@ -1,0 +1,251 @@
+"""Opening a store: made whole under a lock, safe from other users, and never somebody else's file."""
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from handrail.shell.faults import Fault, Newer, NotWritable, Unreadable
+from handrail.stores.sql.connection import APPLICATION
+from handrail.stores.sql.database import Database
+from handrail.stores.sql.text import migrations
+from requirement import requirement
+from stores.contract import RUN, begun, followed, walked
+from stores.test_sql_contention import crowd
+from turns import NOW, sqlite
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "store" / "handrail.db"
+
+
+@pytest.fixture
+def open_umask() -> Iterator[None]:
+    old = os.umask(0)
+    yield
+    os.umask(old)
+
+
+def _raw(file: Path, *statements: str) -> None:
+    store = sqlite3.connect(file, isolation_level=None)
+    for statement in statements:
+        store.execute(statement)
+    store.close()
+
+
+def _refused(file: Path) -> Fault:
+    """Why a file is not opened; it is the same afterwards, byte for byte."""
+    before = file.read_bytes()
+    with pytest.raises(Fault) as caught:
+        Database(file)
+    assert file.read_bytes() == before
+    assert caught.value.repair
+    return caught.value
+
+
+# --- migrations ---------------------------------------------------------------------------------------------
+
+
+@requirement("steps:db.migrate")
+def test_16_processes_that_open_a_new_store_at_once_open_the_same_one(file: Path) -> None:
+    for _ in range(4):
+        told = crowd("open", file, 16)
+        assert [one for one in told if "error" in one] == []
+        assert len({one["key"] for one in told}) == 1
+        for left in file.parent.iterdir():
+            left.unlink()
+
+
+@requirement("steps:db.migrate")
+def test_a_new_store_says_whose_it_is_and_how_far_it_is_migrated(file: Path) -> None:
+    store = Database(file)
+    ask = store.reader().execute
+
+    assert ask("PRAGMA application_id").fetchone() == (APPLICATION,)
+    assert ask("PRAGMA user_version").fetchone() == (len(migrations()),)
+    assert ask("PRAGMA journal_mode").fetchone() == ("wal",)
+    store.close()
+
+
+@requirement("steps:db.migrate")
+def test_a_store_is_opened_again_and_not_migrated_again(file: Path) -> None:
+    first = sqlite(file.parent.parent)
+    stored = walked(first, 3)
+    first.database.close()
+    before = file.read_bytes()
+    Database(file).close()
+
+    assert file.read_bytes() == before
+    again = sqlite(file.parent.parent)
+    assert again.load(RUN) == stored
+    again.database.close()
+
+
+@requirement("steps:db.migrate")
+def test_a_store_of_a_newer_program_is_refused_and_left_alone(file: Path) -> None:
+    Database(file).close()
+    _raw(file, f"PRAGMA user_version = {len(migrations()) + 1}")
+
+    fault = _refused(file)
+    assert isinstance(fault, Newer)
+    assert f"schema {len(migrations()) + 1}, this program knows {len(migrations())}" in fault.message
+    assert "update Handrail" in fault.repair
+
+
+@requirement("steps:db.migrate")
+def test_a_newer_schema_that_comes_while_the_store_is_open_is_refused_at_the_next_write(file: Path) -> None:
+    runs = sqlite(file.parent.parent)
+    stored = walked(runs, 1)
+    _raw(file, f"PRAGMA user_version = {len(migrations()) + 1}")
+
+    for write in (
+        lambda: runs.commit(followed(stored)),
+        lambda: runs.note(RUN, NOW, ()),
+        lambda: runs.touch(RUN, NOW),
+        lambda: runs.renew(stored, {1: "x"}, NOW, ()),
+    ):
+        with pytest.raises(Newer, match="a newer Handrail"):
+            write()
+    assert runs.load(RUN) == stored
+    runs.database.close()
+
+
+def test_a_migration_that_fails_leaves_the_old_schema(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = sqlite(file.parent.parent)
+    stored = walked(runs, 2)
+    runs.database.close()
+    broken = "CREATE TABLE half (a);\nDROP TABLE steps;\nINSERT INTO nowhere VALUES (1);"
+    monkeypatch.setattr("handrail.stores.sql.connection.migrations", lambda: (*migrations(), broken))
+
+    with pytest.raises(sqlite3.OperationalError, match="nowhere"):
+        Database(file)
+    monkeypatch.undo()
+    again = sqlite(file.parent.parent)
+    assert again.load(RUN) == stored
+    assert again.database.reader().execute("PRAGMA user_version").fetchone() == (len(migrations()),)
+    again.database.close()
+
+
+# --- somebody else's ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ("CREATE TABLE theirs (a)",),
+        ("CREATE TABLE theirs (a)", "PRAGMA user_version = 1"),
+        ("CREATE TABLE theirs (a)", "PRAGMA application_id = 7"),
+        ("PRAGMA application_id = 7", "PRAGMA user_version = 1"),
+    ],
+)
+def test_a_database_of_another_program_is_refused_and_left_alone(
+    file: Path, statements: tuple[str, ...]
+) -> None:
+    file.parent.mkdir(mode=0o700)
+    _raw(file, *statements)
+
+    fault = _refused(file)
+    assert isinstance(fault, Unreadable)
+    assert "another program" in fault.message
+
+
+@pytest.mark.parametrize("text", ["Dear diary,\n" * 400, "SQLite format 3\0" + "x" * 4080, "Hi"])
+def test_a_file_that_is_no_database_is_refused_and_left_alone(file: Path, text: str) -> None:
+    file.parent.mkdir(mode=0o700)
+    file.write_text(text)
+
+    assert isinstance(_refused(file), Unreadable)
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "dangling link", "pipe"])
+def test_what_is_no_plain_file_is_refused(file: Path, kind: str) -> None:
+    file.parent.mkdir(mode=0o700)
+    target = file.parent / "target"
+    match kind:
+        case "folder":
+            file.mkdir()
+        case "link":
+            target.write_text("")
+            file.symlink_to(target)
+        case "dangling link":
+            file.symlink_to(target)
+        case _:
+            os.mkfifo(file)
+
+    with pytest.raises(Fault):
+        Database(file)
+    assert kind == "link" or not target.exists()
+
+
+# --- who may ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_only_its_owner_may_read_any_file_or_folder_of_a_store(tmp_path: Path) -> None:
+    runs = sqlite(tmp_path / "some" / "where")
+    runs.commit(begun())
+
+    modes = {
+        path.name: oct(stat.S_IMODE(path.stat().st_mode))
+        for path in [tmp_path / "some", *(tmp_path / "some").rglob("*")]
+    }
+    assert modes == {
+        "some": "0o700",
+        "where": "0o700",
+        "store": "0o700",
+        "handrail.db": "0o600",
+        "handrail.db-wal": "0o600",
+        "handrail.db-shm": "0o600",
+        "handrail.db.queue": "0o600",
+        "handrail.db.service": "0o600",
+    }
+    runs.database.close()
+
+
+@pytest.mark.parametrize("mode", [0o720, 0o702, 0o777, 0o1777])
+def test_a_folder_that_others_may_write_is_refused(file: Path, mode: int) -> None:
+    file.parent.mkdir()
+    file.parent.chmod(mode)
+
+    with pytest.raises(NotWritable, match="others may replace files") as caught:
+        Database(file)
+    assert caught.value.repair == f"chmod go-w {file.parent}"
+    assert list(file.parent.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_named(file: Path) -> None:
+    file.parent.write_text("a file where the folder should be")
+
+    with pytest.raises(NotWritable, match=r"handrail\.db cannot be opened") as caught:
+        Database(file)
+    assert "HANDRAIL_STORE" in caught.value.repair
+
+
+# --- what it is like ----------------------------------------------------------------------------------------
+
+
+def test_a_refused_file_leaves_nothing_open(file: Path) -> None:
+    file.parent.mkdir(mode=0o700)
+    file.write_text("x" * 200)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(3):
+        with pytest.raises(Unreadable):
+            Database(file)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+@requirement("steps:db.nobuffer")
+def test_what_is_acknowledged_is_there_for_a_process_that_opens_the_file_next(file: Path) -> None:
+    runs = sqlite(file.parent.parent)
+    walked(runs, 2)
+    program = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute('SELECT revision FROM runs'))"
+    done = subprocess.run([sys.executable, "-c", program, file], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "(2,)\n"
+    runs.database.close()
