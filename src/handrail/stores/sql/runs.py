@@ -63,6 +63,8 @@ class SqlRuns:
             if found:
                 key = int(found[0])
                 execute(self._sql["update_run"], (*rows.moving(turn, chain), key, turn.before.revision))
+                if turn.run.lifecycle is not turn.before.run.lifecycle:
+                    execute(self._sql["settle_run"], (*rows.settled(turn), key))
             else:
                 key = self._create(execute, turn, chain)
             self._save_steps(execute, turn, key)
@@ -126,7 +128,8 @@ class SqlRuns:
             named = (project, rows.project_name(origin.project), origin.project, stamp(turn.at))
             execute(self._sql["insert_project"], named)
             execute(self._sql["activate"], (turn.run.id, project))
-        cursor = execute(self._sql["insert_run"], (*rows.moving(turn, chain), *rows.fixed(turn)))
+        new = (*rows.settled(turn), *rows.moving(turn, chain), *rows.fixed(turn))
+        cursor = execute(self._sql["insert_run"], new)
         return int(cursor.lastrowid or 0)
 
     def _save_steps(self, execute: Execute, turn: Turn, key: int) -> None:
