@@ -29,7 +29,6 @@ def counted(path: Path) -> Wal:
     data = path.with_name(f"{path.name}-wal").read_bytes()
     page = struct.unpack_from(">I", data, 8)[0]
     sizes = [
-        struct.unpack_from(">I", data, at + 4)[0]
-        for at in range(_HEADER, len(data), _FRAME_HEADER + page)
+        struct.unpack_from(">I", data, at + 4)[0] for at in range(_HEADER, len(data), _FRAME_HEADER + page)
     ]
     return Wal(len(sizes), sum(size > 0 for size in sizes), len(data) - _HEADER)
