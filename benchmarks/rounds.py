@@ -22,6 +22,11 @@ def report(name: str, value: float, goal: float) -> None:
     print(f"{name} {value:.2f} {goal:.2f} {'ok' if value <= goal else 'short'}")
 
 
+def report_least(name: str, value: float, goal: float) -> None:
+    """The same for what is better the higher it is: a value below its goal falls short."""
+    print(f"{name} {value:.2f} {goal:.2f} {'ok' if value >= goal else 'short'}")
+
+
 def _seconds(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from handrail.app import open_store
+from handrail.app import openings
 from handrail.engine.facts import Kind
 from handrail.faces.cli.main import cli
 from handrail.shell.faults import FAULTS
@@ -56,6 +56,9 @@ ARGUMENTS: Final = {
     "handrail workflows show": SAMPLE,
 }
 """What the examples of commands with `--json` are given."""
+
+PLACED: Final = re.compile(r'"run": "[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f-]{22}"')
+"""Ids that follow from where a folder is."""
 
 BYTES: Final = re.compile(r'"(bytes|before|after)": \d+')
 """Sizes, which differ from one SQLite to the next."""
@@ -184,15 +187,31 @@ def example(path: str, argument: str) -> tuple[str, str]:
         store = Path(folder) / "handrail.db"
         if path.split()[1] in {"runs", "store"}:
             sample_store(store)
+        if path == "handrail repair":
+            _sample_project(Path(folder))
         files = (".yaml", ".gz")
         given = [f"{folder}/{word}" if word.endswith(files) else word for word in argument.split()]
         words = [*path.split()[1:], *given, "--json"]
         environment = {"XDG_CONFIG_HOME": folder, "HANDRAIL_PROJECT": folder, "HANDRAIL_STORE": str(store)}
         runner = CliRunner()
-        printed = runner.invoke(cli, words, obj=open_store, env=environment, catch_exceptions=False).stdout
+        printed = runner.invoke(cli, words, obj=openings, env=environment, catch_exceptions=False).stdout
     library = str(original.parent.parent)
     printed = printed.replace(f"{folder}/", "").replace(library, "…/handrail/workflows/library").rstrip()
+    printed = PLACED.sub(r'"run": "9f0c0f4e-3f0e-5d55-9c2e-0f6d1b7a8c11"', printed)
     return " ".join([path, *argument.split(), "--json"]), BYTES.sub(r'"\1": 98304', printed)
+
+
+def _sample_project(folder: Path) -> None:
+    """A project with a workflow that lives in files, and a folder for its run."""
+    workflow = folder / ".handrail" / "workflows" / "task.yaml"
+    workflow.parent.mkdir(parents=True)
+    (folder / ".ai" / "task").mkdir(parents=True)
+    lines = (
+        "{workflow: task, version: 1, authority: files, folder: .ai/task,",
+        "states: {WRITING: {}, DONE: {terminal: true}},",
+        "transitions: [{id: T1, from: WRITING, trigger: go, to: DONE}]}",
+    )
+    workflow.write_text("\n".join(lines), "utf-8")
 
 
 def _leaves(value: object, path: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ import pty
 import shutil
 import sqlite3
 import subprocess
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from pathlib import Path
 from typing import NoReturn
 
@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from handrail.faces.cli.main import cli
 from handrail.shell.faults import FAULTS, Busy, Fault, SyncFailed
-from handrail.shell.opening import Store, located
+from handrail.shell.opening import located
 from history import History, history
 from program import PROGRAM, Said, handrail
 
@@ -169,7 +169,7 @@ def test_each_fault_is_a_failure_also_those_that_a_sound_disk_cannot_produce(
 ) -> None:
     (tmp_path / "handrail.db").touch()
 
-    def broken(_path: Path) -> AbstractContextManager[Store]:
+    def broken() -> NoReturn:
         raise kind("it went wrong", "mend it")
 
     words = ["store", "check", "--store", str(tmp_path / "handrail.db")]
@@ -182,7 +182,7 @@ def test_each_fault_is_a_failure_also_those_that_a_sound_disk_cannot_produce(
 def test_ctrl_c_at_an_instant_that_no_test_can_hit_is_status_130(tmp_path: Path) -> None:
     (tmp_path / "handrail.db").touch()
 
-    def stopped(_path: Path) -> NoReturn:
+    def stopped() -> NoReturn:
         raise KeyboardInterrupt
 
     words = ["store", "check", "--store", str(tmp_path / "handrail.db")]

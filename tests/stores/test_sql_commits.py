@@ -13,7 +13,6 @@ from handrail.engine.model import Event, Lifecycle
 from handrail.shell.records import Artifact
 from handrail.stores.sql import rows
 from handrail.stores.sql.runs import SqlRuns
-from handrail.stores.sql.text import parsed
 from handrail.telemetry.entries import Entry, EntryKind
 from requirement import requirement
 from stores.contract import DEFINITION, DIGEST, OTHER, RUN, begun, ended, followed, walked
@@ -215,13 +214,7 @@ def recomputed(events: Sequence[tuple[Any, ...]]) -> bytes:
     """The chain of a run, from its events as they stand: kind, revision, step, agent, data, time."""
     chain = b""
     for revision in range(1, max(event[1] for event in events) + 1):
-        turn = [event for event in events if event[1] == revision]
-        times = " ".join(sorted({event[5] for event in turn}))
-        lines = [
-            Entry(EntryKind(kind), step or "", agent or "", parsed(data))
-            for kind, _, step, agent, data, _ in turn
-        ]
-        chain = rows.chained(chain, revision, times, lines)
+        chain = rows.chained(chain, [event for event in events if event[1] == revision])
     return chain
 
 

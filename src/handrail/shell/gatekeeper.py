@@ -56,8 +56,8 @@ Checked: TypeAlias = Held | Repeated | Stale
 
 
 def issue(world: World, run: Run, revision: int, at: datetime) -> Issued:
-    """A fresh token for each open step of a run that goes on; one for the run itself if it has no steps."""
-    if run.lifecycle not in {Lifecycle.RUNNING, Lifecycle.PAUSED}:
+    """A fresh token for each open step of a running run; one for the run itself if it has no steps."""
+    if run.lifecycle is not Lifecycle.RUNNING:
         return Issued({}, {})
     numbers = [step.number for step in run.open] or [0]
     tokens = {n: sign(world.key, Claims(run.id, n, revision, at, world.ids.nonce())) for n in numbers}

@@ -143,12 +143,12 @@ def _entries(
         Entry(EntryKind.ARTIFACT_STORED, a.step, a.agent, {"artifact_id": a.id, "type": a.type})
         for a in artifacts
     ]
-    for step in opened:
-        found.append(Entry(EntryKind.STEP_STARTED, step.state, step.agent, {"number": step.number}))
-    found += [
-        Entry(EntryKind.TOKEN_GENERATED, step.state, agent_of(workflow, step.state))
-        for step in told.decision.run.open
-    ]
+    found += [Entry(EntryKind.STEP_STARTED, s.state, s.agent, {"number": s.number}) for s in opened]
+    if told.decision.run.lifecycle is Lifecycle.RUNNING:
+        found += [
+            Entry(EntryKind.TOKEN_GENERATED, step.state, agent_of(workflow, step.state))
+            for step in told.decision.run.open
+        ]
     if told.stored.run.lifecycle is not told.decision.run.lifecycle:
         found += _of_lifecycle(told)
     return found

@@ -88,6 +88,7 @@ class Projection:
         if found:
             key = int(found[0])
             execute(queries()["update_run"], (*rows.moving(turn, chain), key, found[3]))
+            execute(queries()["settle_run"], (*rows.settled(turn), key))
         else:
             key = self._insert(execute, turn, chain)
         execute(self._sql["mark"], (number, key))
@@ -102,7 +103,8 @@ class Projection:
         if root:
             named = (rows.project_id(root), rows.project_name(root), root, stamp(turn.at))
             execute(queries()["insert_project"], named)
-        cursor = execute(queries()["insert_run"], (*rows.moving(turn, chain), *rows.fixed(turn)))
+        new = (*rows.settled(turn), *rows.moving(turn, chain), *rows.fixed(turn))
+        cursor = execute(queries()["insert_run"], new)
         return int(cursor.lastrowid or 0)
 
     def _step(self, execute: Execute, key: int, line: Written) -> None:

@@ -12,7 +12,7 @@ SELECT k, revision, chain FROM runs WHERE execution_id = ?
 
 -- name: insert_run
 INSERT INTO runs (
-  state, current_step, updated_at, completed_at, duration_ms, metadata, revision, record, chain, active_at, waiting,
+  state, completed_at, duration_ms, current_step, updated_at, metadata, revision, record, chain, active_at, waiting,
   oldest, digest, execution_id, workflow_name, started_at, face, authority, project_id, goal, principal,
   parent_execution_id)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -20,9 +20,12 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 -- name: update_run
 UPDATE runs
 SET
-  state = ?, current_step = ?, updated_at = ?, completed_at = ?, duration_ms = ?, metadata = ?, revision = ?,
-  record = ?, chain = ?, active_at = ?, waiting = ?, oldest = ?, digest = ?
+  current_step = ?, updated_at = ?, metadata = ?, revision = ?, record = ?, chain = ?, active_at = ?, waiting = ?,
+  oldest = ?, digest = ?
 WHERE k = ? AND revision = ?
+
+-- name: settle_run
+UPDATE runs SET state = ?, completed_at = ?, duration_ms = ? WHERE k = ?
 
 -- name: close_step
 UPDATE steps

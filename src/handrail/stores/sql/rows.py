@@ -40,14 +40,10 @@ def stored(rows: Sequence[Sequence[Any]]) -> Stored:
 def moving(turn: Turn, chain: bytes) -> tuple[Any, ...]:
     """The columns of a run that every turn sets, in the order of `update_run`."""
     run, at = turn.run, stamp(turn.at)
-    ended = run.lifecycle not in LIVE
     metadata = {**turn.before.origin.metadata, **turn.marks}
     return (
-        str(run.lifecycle),
         run.open[0].state if run.open else None,
         at,
-        at if ended else None,
-        milliseconds(turn.before.started or turn.at, turn.at) if ended else None,
         dumped(metadata),
         turn.revision,
         dump(run).decode(),
@@ -57,6 +53,14 @@ def moving(turn: Turn, chain: bytes) -> tuple[Any, ...]:
         min((step.number for step in run.open), default=None),
         run.digest,
     )
+
+
+def settled(turn: Turn) -> tuple[Any, ...]:
+    """The columns of a run that change with its lifecycle, in the order of `settle_run`."""
+    if turn.run.lifecycle in LIVE:
+        return (str(turn.run.lifecycle), None, None)
+    took = milliseconds(turn.before.started or turn.at, turn.at)
+    return (str(turn.run.lifecycle), stamp(turn.at), took)
 
 
 def fixed(turn: Turn) -> tuple[Any, ...]:

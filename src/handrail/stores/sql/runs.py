@@ -65,6 +65,8 @@ class SqlRuns:
             if found:
                 key = int(found[0])
                 execute(self._sql["update_run"], (*rows.moving(turn, chain), key, turn.before.revision))
+                if turn.run.lifecycle is not turn.before.run.lifecycle:
+                    execute(self._sql["settle_run"], (*rows.settled(turn), key))
             else:
                 key = self._create(execute, turn, chain)
             self._save_steps(execute, turn, key)
@@ -136,7 +138,8 @@ class SqlRuns:
             named = (project, rows.project_name(origin.project), origin.project, stamp(turn.at))
             execute(self._sql["insert_project"], named)
             execute(self._sql["activate"], (turn.run.id, project))
-        cursor = execute(self._sql["insert_run"], (*rows.moving(turn, chain), *rows.fixed(turn)))
+        new = (*rows.settled(turn), *rows.moving(turn, chain), *rows.fixed(turn))
+        cursor = execute(self._sql["insert_run"], new)
         return int(cursor.lastrowid or 0)
 
     def _save_steps(self, execute: Execute, turn: Turn, key: int) -> None:
@@ -148,9 +151,8 @@ class SqlRuns:
         for step in turn.opened:
             token = turn.tokens.get(step.number)
             execute(self._sql["open_step"], (key, step.number, step.state, step.agent, at, token))
-        for number, token in turn.tokens.items():
-            if number not in opened:
-                execute(self._sql["token"], (token, key, number))
+        for number in {step.number for step in turn.run.open} - opened:
+            execute(self._sql["token"], (turn.tokens.get(number), key, number))
 
     def _save_artifacts(self, execute: Execute, turn: Turn, key: int) -> None:
         """The artifacts handed in; those of a run that ends well are final, those of another never."""

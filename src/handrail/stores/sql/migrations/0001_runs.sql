@@ -67,8 +67,10 @@ CREATE TABLE steps (
   PRIMARY KEY (run, number)
 ) WITHOUT ROWID;
 
--- Every printed question about the steps of many runs reads this, not the steps.
-CREATE INDEX steps_measured ON steps (status, step_name, agent_name, duration_ms, started_at, completed_at);
+-- The printed questions about all steps read this narrow copy, not the steps with their outputs. It stands in
+-- the order of the steps, so that a turn, which closes one step and opens the next, writes one page of it.
+CREATE INDEX steps_measured ON steps (
+  run, number, step_name, status, agent_name, duration_ms, started_at, completed_at);
 
 CREATE TABLE artifacts (
   run INTEGER NOT NULL REFERENCES runs (k),
@@ -104,6 +106,7 @@ CREATE TABLE events (
 );
 
 CREATE INDEX events_by_run ON events (run);
+-- With the run, so that the printed questions about all entries, which join it, read this and not the entries.
 CREATE INDEX events_by_time ON events (created_at, event_type, run);
 CREATE INDEX events_errors ON events (json_extract(metadata, '$.error_type'))
   WHERE event_type = 'error_occurred';

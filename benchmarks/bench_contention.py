@@ -1,0 +1,114 @@
+"""Many processes on one file: is it fair, what does fairness cost, and what does a killed process leave.
+
+Waits are told in rounds: the time in which every process has had one turn.
+"""
+
+import random
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from crowd import Crowd, Load, Told
+from handrail.stores.sql.connection import connect
+from handrail.stores.sql.database import Database
+from handrail.stores.sql.rows import chained
+from rounds import report, report_least
+
+SECONDS = 5.0
+SHARE = 0.32
+"""Which part of the saturated throughput the calm load has: 700 of 2166 turns a second where it was set."""
+KILLS = 24
+
+
+def main() -> None:
+    """Print the figures."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rate = _saturated(folder)
+        _calm(folder, rate * SHARE)
+        _killed(folder, 8 / rate)
+
+
+def _saturated(folder: Path) -> float:
+    """Eight processes without a pause; how many turns they take in a second."""
+    rates: dict[bool, list[float]] = {False: [], True: []}
+    fair: list[Told] = []
+    for number in range(3):
+        for plain in (False, True):
+            told = _ran(folder / f"full{number}{plain:d}.db", 8, Load(SECONDS, plain=plain))
+            rates[plain].append(sum(len(one.taken) for one in told) / SECONDS)
+            fair = told if not plain else fair
+    rate, unfair = sorted(rates[False])[1], sorted(rates[True])[1]
+    counts = [len(one.taken) for one in fair]
+    waits = _sorted(fair)
+    report("contention_8_errors", sum(one.errors for one in fair), 0)
+    report("contention_8_p99_in_rounds", _at(waits, 0.99) * rate / 8, 2.7)
+    report("contention_8_max_in_rounds", waits[-1] * rate / 8, 13.5)
+    report_least("contention_8_slowest_x_fastest", min(counts) / max(counts), 0.9)
+    report_least("contention_8_throughput_x_plain", rate / unfair, 0.7)
+    return rate
+
+
+def _calm(folder: Path, rate: float) -> None:
+    """Thirty-two processes that pause between their turns."""
+    every = 32 / rate
+    fair = _ran(folder / "calm.db", 32, Load(SECONDS * 2, every))
+    plain = _ran(folder / "calm_plain.db", 32, Load(SECONDS * 2, every, plain=True))
+    report("contention_32_errors", sum(one.errors for one in fair), 0)
+    gain = _at(_sorted(plain), 0.99) / _at(_sorted(fair), 0.99)
+    report_least("contention_32_p99_better_than_plain", gain, 4)
+
+
+def _killed(folder: Path, one_round: float) -> None:
+    """Processes are killed at any point of their turns, and replaced; then every run is looked at."""
+    path, draw = folder / "killed.db", random.Random(1)  # noqa: S311 - a benchmark, no secret
+    killed = 0
+    waits: list[float] = []
+    while killed < KILLS:
+        crowd = Crowd(path, 8, Load(2.0))
+        for number in range(6):
+            time.sleep(draw.uniform(0.05, 0.2))
+            crowd.kill(number)
+            killed += 1
+        waits += _sorted(crowd.told())
+    report("killed_inconsistent_runs", _inconsistent(path), 0)
+    report("killed_survivors_max_in_rounds", max(waits) / one_round, 13.5)
+
+
+def _ran(path: Path, count: int, load: Load) -> list[Told]:
+    Database(path).close()
+    return Crowd(path, count, load).told()
+
+
+def _inconsistent(path: Path) -> int:
+    """How many runs do not stand where their journal says; the whole file counts as one."""
+    connection = connect(path)
+    wrong = int(connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)])
+    wrong += len(connection.execute("PRAGMA foreign_key_check").fetchall())
+    opened = "(SELECT max(number) FROM steps WHERE run = k)"
+    asked = f"SELECT k, revision, chain, {opened}, record ->> '$.steps' FROM runs"  # noqa: S608 - ours
+    for key, revision, chain, steps, recorded in connection.execute(asked).fetchall():
+        found = b""
+        for turn in range(1, revision + 1):
+            lines = connection.execute(
+                "SELECT event_type, revision, step_name, agent_name, metadata, created_at FROM events "
+                "WHERE run = ? AND revision = ? ORDER BY id",
+                (key, turn),
+            ).fetchall()
+            found = chained(found, lines)
+        wrong += found != chain or steps != recorded
+    connection.close()
+    return wrong
+
+
+def _sorted(told: Iterable[Told]) -> list[float]:
+    return sorted(wait for one in told for wait in one.taken)
+
+
+def _at(waits: list[float], part: float) -> float:
+    return waits[int(len(waits) * part)]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""Many processes that take turns on one store: what each of them measures, and how it is told."""
+
+import random
+import signal
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from threading import RLock
+
+from handrail.shell.faults import Fault
+from handrail.stores.sql.database import Database
+from handrail.stores.sql.turnstile import Turnstile
+from stage import Stage, stage
+
+RUNS = 20
+"""How many runs each process moves: its own, so that only the store is contended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How long to go on; `every` is the mean time between two turns of a process, 0 for no pause at all."""
+
+    seconds: float
+    every: float = 0.0
+    plain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a process saw: how long each turn took, and how many failed."""
+
+    taken: list[float]
+    errors: int
+
+
+class Open(Turnstile):
+    """A turnstile that lets everybody pass: what SQLite does by itself."""
+
+    def __init__(self) -> None:
+        self._inside = RLock()
+
+    @contextmanager
+    def passed(self) -> Iterator[None]:
+        """Keep the threads of this process apart, and nobody else."""
+        with self._inside:
+            yield
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+def work(path: Path, load: Load, line: Connection) -> None:
+    """Take turns until time is up, beginning when told to."""
+    database = Database(path)
+    if load.plain:
+        database.turnstile = Open()
+        database.alone().execute("PRAGMA busy_timeout = 60000")
+    play = stage(database)
+    play.start(RUNS)
+    line.send("ready")
+    line.recv()
+    line.send(_measured(play, load))
+
+
+def _measured(play: Stage, load: Load) -> Told:
+    taken: list[float] = []
+    errors = 0
+    pick, draw = play.picked(1), random.Random()  # noqa: S311 - a benchmark, no secret
+    until = time.perf_counter() + load.seconds
+    while time.perf_counter() < until:
+        if load.every:
+            time.sleep(draw.uniform(0, 2 * load.every))
+        began = time.perf_counter()
+        try:
+            play.turn(pick())
+        except (Fault, sqlite3.Error):
+            errors += 1
+        taken.append(time.perf_counter() - began)
+        play.database.rest()
+    return Told(taken, errors)
+
+
+class Crowd:
+    """Processes on one store, all begun at once."""
+
+    def __init__(self, path: Path, count: int, load: Load) -> None:
+        context = get_context("spawn")
+        self.processes: list[BaseProcess] = []
+        self._lines: list[Connection] = []
+        for _ in range(count):
+            here, there = context.Pipe()
+            process = context.Process(target=work, args=(path, load, there), daemon=True)
+            process.start()
+            there.close()
+            self.processes.append(process)
+            self._lines.append(here)
+        for line in self._lines:
+            line.recv()
+        for line in self._lines:
+            line.send("go")
+
+    def kill(self, number: int) -> None:
+        """End a process at once, wherever it is."""
+        self.processes[number].kill()
+
+    def told(self) -> list[Told]:
+        """What those that were not killed have seen."""
+        found: list[Told] = []
+        for process, line in zip(self.processes, self._lines, strict=True):
+            try:
+                found.append(line.recv())
+            except EOFError:
+                process.join()
+                if process.exitcode != -signal.SIGKILL:
+                    raise
+            process.join()
+        return found
