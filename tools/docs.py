@@ -23,7 +23,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from handrail.app import openings
 from handrail.engine.facts import Kind
 from handrail.faces.cli.main import cli
-from handrail.shell.faults import FAULTS
 from handrail.workflows.nodes import STANDARD
 from tools import docs_pages
 from tools.docs_pages import SAMPLE, SOURCE, page, table
@@ -57,7 +56,7 @@ ARGUMENTS: Final = {
 }
 """What the examples of commands with `--json` are given."""
 
-PLACED: Final = re.compile(r'"run": "[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f-]{22}"')
+PLACED: Final = re.compile(r'"run": "[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f-]{21}"')
 """Ids that follow from where a folder is."""
 
 BYTES: Final = re.compile(r'"(bytes|before|after)": \d+')
@@ -123,8 +122,7 @@ def _failure() -> Iterator[str]:
     if printed:
         yield "\n## Failure\n\nWith `--json`, what a command cannot do is told on stdout too:\n"
         yield f"```json\n{printed}\n```"
-        yield "\nWhat the world does to a command has one of these codes:\n"
-        yield table(("code", "meaning"), [(f"`{fault.code}`", fault.about) for fault in FAULTS])
+        yield "\nWhat the world does to a command has the code of a [fault](faults.md)."
 
 
 def _command(command: click.Command, name: str, above: click.Context | None) -> Iterator[str]:

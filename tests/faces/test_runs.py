@@ -11,6 +11,7 @@ import pytest
 
 from history import GATE, PROJECT, History, history, played
 from program import PROGRAM, handrail
+from requirement import requirement
 from tools.sample_store import Played
 
 HOSTILE = "\x1b[2J\u202egnp.exe\u200b\x9b31m\x07\r\nnext"
@@ -94,6 +95,7 @@ def test_the_next_page_is_behind_the_last_run_shown(past: History) -> None:
     ]
 
 
+@requirement("steps:db.page")
 def test_pages_of_a_hundred_as_json(play: Played) -> None:
     play.database.alone().execute("PRAGMA synchronous = OFF")
     started = [play.start("", GATE) for _ in range(101)]

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from handrail.faces.cli.main import cli
-from handrail.shell.faults import FAULTS, Busy, Fault, SyncFailed
+from handrail.shell.faults import FAULTS, Fault, SyncFailed
 from handrail.shell.opening import located
 from history import History, history
 from program import PROGRAM, Said, handrail
@@ -188,7 +188,6 @@ def test_ctrl_c_at_an_instant_that_no_test_can_hit_is_status_130(tmp_path: Path)
     words = ["store", "check", "--store", str(tmp_path / "handrail.db")]
 
     assert CliRunner().invoke(cli, words, obj=stopped).exit_code == 130
-    assert Busy.code == "busy"
 
 
 # --- check and vacuum ---------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -172,6 +173,37 @@ def test_a_step_left_running_by_a_run_that_was_abandoned_is_no_damage(past: Hist
 
     assert left == [("abandoned",), ("diverged",)]
     assert check(past) == []
+
+
+def test_check_finds_nothing_while_others_write(tmp_path: Path) -> None:
+    with played(tmp_path / "handrail.db") as play:
+        runs = [play.start("", GATE) for _ in range(3)]
+        play.database.alone().execute("PRAGMA synchronous = OFF")
+
+        def write() -> None:
+            for trigger in ("pause", "resume") * 40:
+                for run in runs:
+                    play.send(run, trigger)
+
+        database = Database(tmp_path / "handrail.db")
+        writer = Thread(target=write)
+        writer.start()
+        found, looks = [], 0
+        while writer.is_alive():
+            found += list(SqlKeeper(database).check())
+            looks += 1
+        writer.join()
+        database.close()
+
+    assert (found, looks > 1) == ([], True)
+
+
+def test_the_guide_tells_every_damage() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "looking-at-runs.md").read_text()
+
+    assert [line for line in guide.splitlines() if line.startswith("| `") and "` | " in line][
+        : len(DAMAGE)
+    ] == [f"| `{code}` | {about} |" for code, about in DAMAGE.items()]
 
 
 # --- size and vacuum ----------------------------------------------------------------------------------------

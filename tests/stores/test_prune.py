@@ -18,6 +18,7 @@ import pytest
 
 from handrail.shell.faults import NotWritable, SyncFailed, Unreadable
 from handrail.shell.keeping import Counts
+from handrail.stores.sql.archive import Order, verify, write
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.keeper import SqlKeeper
 from history import GATE, History, history, played
@@ -173,6 +174,27 @@ def test_a_run_that_is_called_while_it_is_archived_stays(past: History, tmp_path
         assert pruned.kept == 1
         assert past.runs["failed"] in ids(play.database)
         assert list(SqlKeeper(play.database).check()) == []
+
+
+def test_two_who_prune_at_once_take_nothing_twice_and_lose_nothing(
+    keeper: SqlKeeper, past: History, tmp_path: Path
+) -> None:
+    def prune(text: str) -> None:
+        if text.startswith("reading"):
+            keeper.prune(LATER, tmp_path / "inner.gz", quiet)
+
+    outer = keeper.prune(LATER, tmp_path / "outer.gz", prune)
+
+    assert outer.kept == 0
+    assert saved([tmp_path / "inner.gz"]) == saved([outer.archive]) == {past.runs[name] for name in OLD}
+    assert list(keeper.check()) == []
+
+
+def test_a_run_that_is_gone_before_it_is_archived_is_passed_over(keeper: SqlKeeper, tmp_path: Path) -> None:
+    made = write(Order(keeper.database, [3, 99], LATER, quiet), tmp_path / "a.gz")
+
+    verify(made)
+    assert (made.counts.runs, list(made.last)) == (1, [3])
 
 
 def test_nothing_is_deleted_if_somebody_shortens_the_archive(

@@ -260,7 +260,7 @@ def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
             ("x", "p", "f", "w", '["idle"]', "%t%", "1", "2", 9),
         ),
         "one": (f"{sql['run_columns']}\n{sql['one']}", ("x",)),
-        "named": (sql["named"], ("x",)),
+        "named": (sql["named"], ("x", 9)),
         "steps": (sql["steps"], ("x", 0, 9)),
         "artifacts": (sql["artifacts"], ("x", 0, 9)),
         "content": (sql["content"], ("x", 1)),

@@ -12,6 +12,9 @@ from handrail.shell.records import StepStatus, Written
 PAGE: Final = 100
 """How many rows a list gives at a time."""
 
+NAMED: Final = 10
+"""How many ids are given at most for the beginning of one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -88,7 +91,7 @@ class Records(Protocol):
         ...
 
     def named(self, prefix: str) -> tuple[str, ...]:
-        """The ids that begin like this, at most ten."""
+        """The ids that begin like this, in order, at most `NAMED`."""
         ...
 
     def run(self, run: str) -> RunRow | None:

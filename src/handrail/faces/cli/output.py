@@ -59,7 +59,7 @@ def print_json(data: dict[str, object]) -> None:
 
 def print_table(rows: Sequence[Sequence[str]], heads: tuple[str, ...]) -> None:
     """Columns: on a terminal with heads and colour, otherwise separated by tabs and without heads."""
-    if not sys.stdout.isatty():
+    if not rows or not sys.stdout.isatty():
         for row in rows:
             click.echo("\t".join(map(one_line, row)))
         return

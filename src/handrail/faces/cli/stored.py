@@ -11,7 +11,7 @@ import click
 from handrail.faces.cli.output import Failure, NotFound, one_line
 from handrail.shell.opening import Openings, Store, located
 from handrail.shell.system import SystemClock
-from handrail.shell.view import Records, RunRow
+from handrail.shell.view import NAMED, Records, RunRow
 
 _AGE = re.compile(r"(\d{1,9})([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -92,7 +92,8 @@ def found_run(records: Records, given: str) -> RunRow:
         return row
     if not named:
         raise NotFound("run", given, "handrail runs list")
-    raise Failure("ambiguous", f"several runs begin with `{given}`", f"say which: {', '.join(named)}")
+    some = f"{', '.join(named)}{', …' if len(named) == NAMED else ''}"
+    raise Failure("ambiguous", f"several runs begin with `{given}`", f"say which: {some}")
 
 
 def folder_or_name(project: str) -> str:

@@ -56,12 +56,12 @@ class Archived:
     seal: str = ""
 
 
-def whole(execute: Execute, key: int) -> dict[str, Any]:
-    """Everything about a run but its tokens and replies."""
+def whole(execute: Execute, key: int) -> dict[str, Any] | None:
+    """Everything about a run but its tokens and replies; None if it is gone."""
     sql = queries("keeper.sql")
-    (run,) = _objects(execute, sql["run"], key)
+    found = _objects(execute, sql["run"], key)
     parts = {part: _objects(execute, sql[part], key) for part in ("steps", "artifacts", "events")}
-    return {"run": run, **parts}
+    return {"run": found[0], **parts} if found else None
 
 
 def definition(execute: Execute, digest: str) -> dict[str, Any] | None:
@@ -127,15 +127,17 @@ def _lines(order: Order, made: Archived) -> Iterator[Mapping[str, Value]]:
     for number, key in enumerate(order.keys, start=1):
         with order.database.seen() as execute:
             line = whole(execute, key)
-            digest = line["run"]["digest"]
-            kept = definition(execute, digest) if digest not in made.digests else None
-        if digest not in made.digests:
+            digest = line["run"]["digest"] if line else ""
+            new = line is not None and digest not in made.digests
+            kept = definition(execute, digest) if new else None
+        if new:
             made.digests.append(digest)
         if kept:
             yield {"definition": kept}
-        made.last[key] = max((event["number"] for event in line["events"]), default=0)
-        made.counts = _added(made.counts, line)
-        yield line
+        if line:
+            made.last[key] = max((event["number"] for event in line["events"]), default=0)
+            made.counts = _added(made.counts, line)
+            yield line
         if number % TELL_AFTER == 0 or number == total:
             order.tell(f"{number} of {total} runs archived")
     yield {"end": asdict(made.counts)}

@@ -72,10 +72,10 @@ class SqlKeeper:
     def export(self, run: str) -> Mapping[str, Value] | None:
         """Everything about one run but its tokens and replies, or None."""
         with self.database.seen() as execute:
-            found = execute(self._sql["key"], (run,)).fetchone()
-            if found is None:
+            (key,) = execute(self._sql["key"], (run,)).fetchone() or (0,)
+            told = archives.whole(execute, key)
+            if told is None:
                 return None
-            told = archives.whole(execute, found[0])
             return {**told, "definition": archives.definition(execute, told["run"]["digest"])}
 
     def _of_file(self) -> Iterator[Damage]:
@@ -105,7 +105,7 @@ class SqlKeeper:
             return [key for (key,) in execute(self._sql["old"], (stamp(before),))]
 
     def _delete(self, last: Mapping[int, int], tell: Tell) -> int:
-        """Delete the runs whose last event is still this one; how many are not."""
+        """Delete the runs whose last event is still this one, or is gone; how many have a newer one."""
         keys, kept_ = list(last), 0
         for start in range(0, len(keys), self._batch):
             some = keys[start : start + self._batch]
@@ -116,7 +116,7 @@ class SqlKeeper:
 
     def _deleted(self, execute: Execute, key: int, last: int) -> bool:
         (now,) = execute(self._sql["last_event"], (key,)).fetchone()
-        if now != last:
+        if now not in {None, last}:
             return False
         for name in _DELETE:
             execute(self._sql[name], (key,))

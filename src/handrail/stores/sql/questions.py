@@ -6,7 +6,7 @@ from typing import Any
 
 from handrail.engine.model import Authority, Lifecycle
 from handrail.shell.records import StepStatus, Written
-from handrail.shell.view import PAGE, ArtifactRow, RunRow, StepRow, Wanted
+from handrail.shell.view import NAMED, PAGE, ArtifactRow, RunRow, StepRow, Wanted
 from handrail.stores.sql import rows
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.text import dumped, parsed, queries, stamp, time
@@ -36,8 +36,8 @@ class SqlRecords:
         return tuple(_run(row) for row in self._asked(statement, given))
 
     def named(self, prefix: str) -> tuple[str, ...]:
-        """The ids that begin like this, at most ten."""
-        return tuple(row[0] for row in self._asked(self._sql["named"], (prefix,)))
+        """The ids that begin like this, in order, at most `NAMED`."""
+        return tuple(row[0] for row in self._asked(self._sql["named"], (prefix, NAMED)))
 
     def run(self, run: str) -> RunRow | None:
         """One run."""

@@ -27,7 +27,7 @@ WHERE r.execution_id = ?
 SELECT execution_id FROM runs
 WHERE execution_id >= ?1 AND execution_id < ?1 || char(1114111)
 ORDER BY execution_id
-LIMIT 10
+LIMIT ?2
 
 -- name: steps
 SELECT number, step_name, agent_name, status, started_at, completed_at, duration_ms, output
