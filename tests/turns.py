@@ -113,10 +113,12 @@ class Desk:
 
     def start(self, of: Pinned | None = None, origin: Origin = ORIGIN, /, **inputs: Value) -> dict[str, Any]:
         """Start a run."""
-        of = of or pinned()
+        return self.begin(of or pinned(), origin, Event("start", inputs))
+
+    def begin(self, of: Pinned, origin: Origin, event: Event) -> dict[str, Any]:
+        """Send an event to a run that is not there yet."""
         assert of.workflow
-        new = New(of.workflow, origin, of.definition)
-        return self.call(Call(self.ids.run(), Event("start", inputs), new=new))
+        return self.call(Call(self.ids.run(), event, new=New(of.workflow, origin, of.definition)))
 
     def send(self, run: str, event: Event | str, token: str = "", **payload: Value) -> dict[str, Any]:
         """Send an event to a run."""
