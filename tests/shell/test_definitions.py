@@ -45,7 +45,7 @@ def test_a_workflow_read_again_from_what_a_run_keeps_is_the_same() -> None:
 
     again = pinned_by(runs)(stored)
     assert again == found.workflow
-    assert list(again.states) == ["part/Ask", "part/Done", "Between", "Over"]
+    assert list(again.states) == ["part", "part/Ask", "part/Done", "Between", "Over"]
 
 
 @requirement("steps:def.pinned")
@@ -60,12 +60,11 @@ def test_a_sub_workflow_that_is_edited_makes_another_definition() -> None:
     edited = SUB.replace("trigger: ask", "trigger: demand")
 
     assert pinned(OUTER, {"sub": SUB}).definition != pinned(OUTER, {"sub": edited}).definition
-    digests = {pinned(OUTER, {"sub": text}).workflow for text in (SUB, SUB)}
-    assert len(digests) == 1
+    assert pinned(OUTER, {"sub": SUB}).definition == pinned(OUTER, {"sub": SUB}).definition
 
 
 def test_a_text_with_problems_is_not_pinned() -> None:
-    found = pin(Source("test.yaml", "workflow: 7\n"), {}.get)
+    found = pin(Source("test.yaml", "workflow: 7\n"), lambda _: None)
 
     assert (found.workflow, found.definition) == (None, None)
     assert found.problems

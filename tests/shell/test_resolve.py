@@ -19,7 +19,7 @@ FLOW = """
 workflow: files
 version: 1
 authority: files
-tools: {go: {params: {word: string?}}, again: {}, tidy: {}, mark: {}}
+tools: {go: {params: {word: string?}}, again: {}, tidy: {}, mark: {}, end: {}}
 vars: {count: int}
 texts:
   more: "More of {{event.word}} at {{now}}, {{task.name}}, {{run.vars.count}}"
@@ -32,8 +32,15 @@ transitions:
     to: Away
     set: {count: 3}
     do: [{write: "{task.name}.md", template: more}, {write: kept.md, template: two, if_absent: true}]
-  - {id: back, from: Away, trigger: again, to: Home, do: [{archive: [plan.md, sub/plan.md, gone.md], to: old/x}]}
-  - {id: tidy, from: Home, trigger: tidy, do: [{archive: task.md, to: "{now}"}, {write: task.md, template: two}]}
+  - id: back
+    from: Away
+    trigger: again
+    to: Home
+    do: [{archive: [plan.md, sub/plan.md, gone.md], to: old/x}]
+  - id: tidy
+    from: Home
+    trigger: tidy
+    do: [{archive: task.md, to: "{now}"}, {write: task.md, template: two}]
   - {id: mark, from: Home, trigger: mark, draft: {marked: criteria.check_off}, accept: marked.ok,
      do: [{write: plan.md, from: marked.text}]}
   - {id: end, from: Home, trigger: end, to: Over}
