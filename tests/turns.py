@@ -18,6 +18,7 @@ from handrail.shell.turn import Call, New, Outcome, recover, take_turn
 from handrail.shell.world import World
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.runs import SqlRuns
+from handrail.workflows.carets import show_all
 from handrail.workflows.load import Source
 from handrail.workflows.registry import BUILT_IN, Registry
 
@@ -84,7 +85,7 @@ def pinned(text: str = PAPER, subs: Mapping[str, str] | None = None, registry: R
     """The workflow of this text, which has no problem, and what a run of it keeps."""
     others = {name: Source(f"{name}.yaml", sub) for name, sub in (subs or {}).items()}
     found = pin(Source("test.yaml", text), others.get, registry)
-    assert found.problems == ()
+    assert not found.problems, show_all(found.problems, {"test.yaml": text})
     return found
 
 
@@ -113,10 +114,12 @@ class Desk:
 
     def start(self, of: Pinned | None = None, origin: Origin = ORIGIN, /, **inputs: Value) -> dict[str, Any]:
         """Start a run."""
-        of = of or pinned()
+        return self.begin(of or pinned(), origin, Event("start", inputs))
+
+    def begin(self, of: Pinned, origin: Origin, event: Event) -> dict[str, Any]:
+        """Send an event to a run that is not there yet."""
         assert of.workflow
-        new = New(of.workflow, origin, of.definition)
-        return self.call(Call(self.ids.run(), Event("start", inputs), new=new))
+        return self.call(Call(self.ids.run(), event, new=New(of.workflow, origin, of.definition)))
 
     def send(self, run: str, event: Event | str, token: str = "", **payload: Value) -> dict[str, Any]:
         """Send an event to a run."""

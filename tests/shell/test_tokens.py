@@ -1,0 +1,103 @@
+"""Step tokens: what is signed is read, and nothing else is."""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handrail.shell.gatekeeper import _NEEDED
+from handrail.shell.tokens import CODES, Claims, hashed, read, sign
+from requirement import requirement
+from turns import KEY, NOW
+
+RUN = "6b1c0b52-6d9c-4cf1-8a9b-0c5b8e8f0a01"
+CLAIMS = Claims(RUN, 3, 7, NOW, b"nonce!")
+TOKEN = sign(KEY, CLAIMS)
+
+
+def test_a_token_is_short_and_fit_for_any_url() -> None:
+    assert len(TOKEN) == 72
+    assert TOKEN.replace("-", "").replace("_", "").isalnum()
+
+
+@requirement("steps:token.form")
+@given(
+    run=st.uuids(),
+    step=st.integers(0, 2**32 - 1),
+    revision=st.integers(0, 2**32 - 1),
+    after=st.timedeltas(timedelta(0), timedelta(days=300_000)),
+    nonce=st.binary(min_size=6, max_size=6),
+)
+def test_a_token_says_what_was_signed(
+    run: object, step: int, revision: int, after: timedelta, nonce: bytes
+) -> None:
+    issued = datetime(1970, 1, 1, tzinfo=UTC) + after
+    issued = issued.replace(microsecond=issued.microsecond // 1000 * 1000)
+    claims = Claims(str(run), step, revision, issued, nonce)
+
+    assert read(KEY, sign(KEY, claims)) == claims
+
+
+@requirement("steps:token.form")
+@given(st.integers(0, 54 * 8 - 1))
+def test_a_token_with_any_bit_flipped_is_forged(bit: int) -> None:
+    data = bytearray(urlsafe_b64decode(TOKEN))
+    data[bit // 8] ^= 1 << bit % 8
+
+    assert read(KEY, urlsafe_b64encode(data).decode()) == "forged"
+
+
+@pytest.mark.parametrize("change", ["run", "step", "revision", "issued", "nonce", "key"])
+def test_two_tokens_differ_in_whatever_they_are_about(change: str) -> None:
+    others = {
+        "run": sign(KEY, Claims(RUN.replace("6b", "7b"), 3, 7, NOW, b"nonce!")),
+        "step": sign(KEY, Claims(RUN, 4, 7, NOW, b"nonce!")),
+        "revision": sign(KEY, Claims(RUN, 3, 8, NOW, b"nonce!")),
+        "issued": sign(KEY, Claims(RUN, 3, 7, NOW + timedelta(milliseconds=1), b"nonce!")),
+        "nonce": sign(KEY, Claims(RUN, 3, 7, NOW, b"nonce?")),
+        "key": sign(bytes(32), CLAIMS),
+    }
+
+    assert others[change] != TOKEN
+    assert hashed(others[change]) != hashed(TOKEN)
+    assert (read(KEY, others[change]) == "forged") is (change == "key")
+
+
+@given(st.text() | st.text(alphabet="AZaz09-_=+/ \n", min_size=70, max_size=74))
+def test_no_text_is_read_as_a_token_and_none_raises(text: str) -> None:
+    assert read(KEY, text) in {"malformed", "forged"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "\ud800" * 72,
+        "é" * 72,
+        "\0" * 72,
+        TOKEN[:-1],
+        TOKEN + "A",
+        TOKEN + "=",
+        f" {TOKEN}",
+        f"{TOKEN}\n",
+        TOKEN[:-1] + "+",
+        TOKEN[:-1] + "=",
+        TOKEN.replace(TOKEN[5], "\u0661", 1),
+    ],
+)
+def test_what_is_not_written_like_a_token_is_malformed(text: str) -> None:
+    assert read(KEY, text) == "malformed"
+
+
+@requirement("steps:token.form")
+def test_a_store_keeps_a_hash_that_does_not_give_the_token_away() -> None:
+    assert len(hashed(TOKEN)) == 64
+    assert TOKEN[:8] not in hashed(TOKEN)
+    assert hashed("\ud800") != hashed("?")
+
+
+def test_every_way_a_token_fails_is_explained_and_says_what_is_needed() -> None:
+    assert set(CODES) == set(_NEEDED) == {"malformed", "forged", "already_used", "superseded", "expired"}

@@ -1,0 +1,73 @@
+"""Whatever is done to two stores in the same order, they tell the same: the one in memory is a true twin."""
+
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from handrail.engine.model import Lifecycle
+from handrail.shell.ports import Runs
+from handrail.shell.records import Stored, Turn
+from handrail.telemetry.entries import Entry, EntryKind
+from stores.contract import OTHER, PLACES, RUN, all_of, begun, ended, followed
+from turns import NOW
+
+RUNS = (RUN, OTHER)
+ACTS = ("begin", "follow", "follow", "follow", "end", "renew", "note", "touch")
+
+acts = st.tuples(st.sampled_from(ACTS), st.sampled_from(RUNS), st.integers(0, 2), st.integers(-5, 5))
+
+
+class Walk:
+    """The same acts on every store; `known` is every state that some caller may still believe in."""
+
+    def __init__(self, stores: list[Runs]) -> None:
+        self.stores = stores
+        self.known: dict[str, list[Stored]] = {run: [] for run in RUNS}
+
+    def act(self, what: str, run: str, back: int, minutes: int) -> list[object]:
+        """What each store says; callers are up to two states behind."""
+        at, past = NOW + timedelta(minutes=minutes), self.known[run]
+        believed = past[max(0, len(past) - 1 - back)] if past else begun(run).after
+        entries = (Entry(EntryKind.ERROR_OCCURRED, "draft", "writer", {"error_type": "x", "n": minutes}),)
+        match what:
+            case "note":
+                return [store.note(run, at, entries) for store in self.stores]
+            case "touch":
+                return [store.touch(run, at) for store in self.stores]
+            case "renew":
+                tokens = {step.number: f"renewed-{minutes}" for step in believed.run.open}
+                said: list[object] = [store.renew(believed, tokens, at, entries) for store in self.stores]
+            case _:
+                turn = self._turn(what, run, believed, minutes)
+                said = [store.commit(turn) for store in self.stores]
+        found = self.stores[0].load(run)
+        if found is not None:
+            past.append(found)
+        return said
+
+    def _turn(self, what: str, run: str, believed: Stored, minutes: int) -> Turn:
+        at = NOW + timedelta(minutes=minutes)
+        if what == "begin" or not believed.run.open:
+            return begun(run, at=at)
+        if what == "end":
+            return ended(believed, Lifecycle.COMPLETED if minutes > 0 else Lifecycle.FAILED, at=at)
+        return followed(believed, at=at, marks={"minutes": minutes})
+
+
+@settings(max_examples=100)
+@given(st.lists(acts, min_size=8, max_size=25))
+def test_two_stores_that_are_told_the_same_say_the_same(done: list[tuple[str, str, int, int]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        places = [make(Path(folder)) for make in PLACES.values()]
+        walk = Walk([place.open() for place in places if place.many])
+        for what, run, back, minutes in done:
+            said = walk.act(what, run, back, minutes)
+            assert said == said[:1] * len(said)
+        for run in RUNS:
+            told = [all_of(store, run) for store in walk.stores]
+            assert told == told[:1] * len(told)
+        for place in places:
+            place.close()
