@@ -62,7 +62,7 @@ def _calm(folder: Path, rate: float) -> None:
 
 def _killed(folder: Path, one_round: float) -> None:
     """Processes are killed at any point of their turns, and replaced; then every run is looked at."""
-    path, draw = folder / "killed.db", random.Random(1)  # noqa: S311 - a benchmark, no secret
+    path, draw = folder / "killed.db", random.Random(1)  # noqa: S311 - no secret is drawn
     killed = 0
     waits: list[float] = []
     while killed < KILLS:

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -18,6 +19,7 @@ from handrail.stores.sql.database import Database
 from handrail.stores.sql.summaries import Summaries
 from rounds import report, report_least
 from stage import Stage, stage
+from wal import empty as empty_wal
 
 LARGE: Final = int(os.environ.get("HANDRAIL_BENCH_RUNS", "1000000"))
 SMALL: Final = LARGE // 20
@@ -65,25 +67,26 @@ def turns(sides: list[Stage]) -> list[float]:
     return [median(times) for times in taken]
 
 
-def seconds(ask: Callable[[], object], times: int) -> float:
-    """How long a question takes: the median."""
-    taken = []
-    for _ in range(times):
-        began = time.perf_counter()
-        ask()
-        taken.append(time.perf_counter() - began)
-    return median(taken)
+def seconds(ask: Callable[[], object]) -> float:
+    """How long a question takes."""
+    began = time.perf_counter()
+    ask()
+    return time.perf_counter() - began
 
 
-def numbers(summaries: Summaries) -> dict[str, float]:
-    """How long each number of the dashboard takes."""
-    asked: dict[str, Callable[[], object]] = {
+def all_of(database: Database, statement: str) -> None:
+    """Ask the rows themselves."""
+    database.reader().execute(statement).fetchall()
+
+
+def numbers(summaries: Summaries) -> dict[str, Callable[[], object]]:
+    """The numbers of the dashboard."""
+    return {
         "runs": summaries.runs,
         "days": lambda: summaries.days((NOW - timedelta(days=30)).date()),
         "steps": summaries.steps,
         "hours": lambda: summaries.hours(NOW - timedelta(hours=24)),
     }
-    return {name: seconds(ask, 30) for name, ask in asked.items()}
 
 
 def main() -> None:
@@ -98,12 +101,14 @@ def main() -> None:
         report("scale_turn_x_empty", many / few, 1.15)
         for side in (small, large):
             Summaries(side.database).fold()
-        less, more = numbers(Summaries(small.database)), numbers(Summaries(large.database))
-        reader = large.database.reader()
+            empty_wal(side.database)
+        less, more = (numbers(Summaries(side.database)) for side in (small, large))
         for word, statement in PLAIN.items():
-            plain = seconds(lambda statement=statement: reader.execute(statement).fetchall(), 1)  # type: ignore[misc]
-            report(f"scale_{word}_x_from_{SMALL}_runs", more[word] / less[word], 1.5)
-            report_least(f"scale_{word}_faster_than_plain", plain / more[word], 100)
+            taken = [(seconds(less[word]), seconds(more[word])) for _ in range(40)]
+            small_s, large_s = (median(times) for times in zip(*taken, strict=True))
+            plain = seconds(partial(all_of, large.database, statement))
+            report(f"scale_{word}_x_from_{SMALL}_runs", large_s / small_s, 1.5)
+            report_least(f"scale_{word}_faster_than_plain", plain / large_s, 100)
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ def work(path: Path, load: Load, line: Connection) -> None:
 def _measured(play: Stage, load: Load) -> Told:
     taken: list[float] = []
     errors = 0
-    pick, draw = play.picked(1), random.Random()  # noqa: S311 - a benchmark, no secret
+    pick, draw = play.picked(1), random.Random()  # noqa: S311 - no secret is drawn
     until = time.perf_counter() + load.seconds
     while time.perf_counter() < until:
         if load.every:
