@@ -97,7 +97,7 @@ def main() -> None:
             store(folder / f"{word}.db", runs)
             for word, runs in (("empty", 0), ("small", SMALL), ("large", LARGE))
         )
-        few, many = turns([empty, large])
+        few, _, many = turns([empty, small, large])
         report("scale_turn_x_empty", many / few, 1.15)
         for side in (small, large):
             Summaries(side.database).fold()
