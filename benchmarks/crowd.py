@@ -1,7 +1,6 @@
 """Many processes that take turns on one store: what each of them measures, and how it is told."""
 
 import random
-import signal
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -65,13 +64,16 @@ def work(path: Path, load: Load, line: Connection) -> None:
     play.start(RUNS)
     line.send("ready")
     line.recv()
-    line.send(_measured(play, load))
+    told = _measured(play, load)
+    line.send("done")
+    line.recv()
+    line.send(told)
 
 
 def _measured(play: Stage, load: Load) -> Told:
     taken: list[float] = []
     errors = 0
-    pick, draw = play.picked(1), random.Random()  # noqa: S311 - a benchmark, no secret
+    pick, draw = play.picked(1), random.Random()  # noqa: S311 - no secret is drawn
     until = time.perf_counter() + load.seconds
     while time.perf_counter() < until:
         if load.every:
@@ -110,14 +112,19 @@ class Crowd:
         self.processes[number].kill()
 
     def told(self) -> list[Told]:
-        """What those that were not killed have seen."""
-        found: list[Told] = []
-        for process, line in zip(self.processes, self._lines, strict=True):
-            try:
-                found.append(line.recv())
-            except EOFError:
-                process.join()
-                if process.exitcode != -signal.SIGKILL:
-                    raise
+        """What those that were not killed have seen; none of them ends before all have measured."""
+        left = [line for line in self._lines if self._heard(line)]
+        for line in left:
+            line.send("tell")
+        found = [line.recv() for line in left]
+        for process in self.processes:
             process.join()
         return found
+
+    def _heard(self, line: Connection) -> bool:
+        """True once the process is done, False if it was killed."""
+        try:
+            line.recv()
+        except EOFError:
+            return False
+        return True

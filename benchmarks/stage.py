@@ -94,7 +94,7 @@ class Stage:
 
     def picked(self, seed: int) -> Callable[[], str]:
         """A way to draw runs at random, the same every time."""
-        names, draw = list(self.tokens), random.Random(seed)  # noqa: S311 - a benchmark, no secret
+        names, draw = list(self.tokens), random.Random(seed)  # noqa: S311 - no secret is drawn
         return lambda: draw.choice(names)
 
 

@@ -61,7 +61,7 @@ def test_a_value_is_sound_if_it_has_no_flaw(value: Value) -> None:
 
 
 @pytest.mark.parametrize(("depth", "good"), [(31, True), (32, True), (33, False)])
-def test_what_nests_too_deeply_is_not_sound(depth: int, good: bool) -> None:  # noqa: FBT001 - a case's value
+def test_what_nests_too_deeply_is_not_sound(depth: int, good: bool) -> None:  # noqa: FBT001 - the value of a case
     listed: Value = 1
     named: Value = 1
     for _ in range(depth):

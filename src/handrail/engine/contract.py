@@ -174,6 +174,8 @@ def _artifact(path: str, artifact: Value) -> Iterator[Violation]:
 
 def _demands(contract: Contract, output: Mapping[str, Value], broken: Container[str]) -> Iterator[Violation]:
     """What the contract adds, asked of the fields that keep the common form."""
+    if not (contract.artifacts or contract.min_confidence or contract.no_blockers):
+        return
     good = {f.name: f for f in COMMON_FACTS if f.name.removeprefix("output.") not in broken}
     values = output_values(good, output)
     given, confidence, blockers = (values.get(f"output.{n}") for n in ("artifacts", "confidence", "blockers"))

@@ -1,16 +1,20 @@
 """Who holds a token may pass, once: tokens are issued here, and looked at here before anything is decided."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from handrail.engine.model import Lifecycle, Refused, Run, Seen
+import msgspec
+
+from handrail.engine.model import Event, Lifecycle, Refused, Run, Seen
 from handrail.shell.records import Stored
 from handrail.shell.tokens import Claims, hashed, read, sign
 from handrail.shell.world import World
 from handrail.telemetry.entries import Entry, EntryKind
 
+_encoder = msgspec.json.Encoder(order="deterministic")
 _RULE = "step_token"
 _NEEDED = {
     "malformed": "a step token as it was issued, unchanged",
@@ -64,7 +68,19 @@ def issue(world: World, run: Run, revision: int, at: datetime) -> Issued:
     return Issued(tokens, {n: hashed(token) for n, token in tokens.items()} if world.lifetime else {})
 
 
-def check(world: World, stored: Stored, token: str, request: str) -> Checked:
+def request_of(event: Event) -> str:
+    """The hash of what a call asks, so that a repeated call is told from another one.
+
+    What could not even be kept has none: it is refused, or nobody looks at it.
+    """
+    try:
+        asked = _encoder.encode([event.trigger, event.payload, event.note, event.by])
+    except (UnicodeEncodeError, RecursionError, TypeError):
+        return ""
+    return hashlib.sha256(asked).hexdigest()
+
+
+def check(world: World, stored: Stored, token: str, event: Event) -> Checked:
     """Whether the token passes: what is wrong with it is looked for in a fixed order.
 
     Malformed, forged, spent (the recorded reply, or already used), not running, superseded, expired.
@@ -74,15 +90,15 @@ def check(world: World, stored: Stored, token: str, request: str) -> Checked:
         return _stale(claims)
     if claims.run != stored.run.id:
         return _stale("forged")
-    return _answered(world, stored, claims, token, request) or _passing(world, stored, claims, token)
+    return _answered(world, stored, claims, token, event) or _passing(world, stored, claims, token)
 
 
-def _answered(world: World, stored: Stored, claims: Claims, token: str, request: str) -> Checked | None:
+def _answered(world: World, stored: Stored, claims: Claims, token: str, event: Event) -> Checked | None:
     """What came of the token before, if it was spent and that is still remembered."""
     spent = world.runs.spent(claims.run, claims.revision) if claims.revision < stored.revision else None
     if spent is None or spent.token != hashed(token):
         return None
-    return Repeated(spent.reply) if spent.request == request else _stale("already_used")
+    return Repeated(spent.reply) if spent.request == request_of(event) else _stale("already_used")
 
 
 def _passing(world: World, stored: Stored, claims: Claims, token: str) -> Checked:

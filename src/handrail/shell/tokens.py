@@ -56,7 +56,9 @@ def read(key: bytes, token: str) -> Claims | str:
     if not hmac.compare_digest(seal, _seal(key, body)):
         return "forged"
     run, step, revision, issued, nonce = _BODY.unpack(body)
-    return Claims(str(UUID(bytes=run)), step, revision, _EPOCH + issued * _MILLISECOND, nonce)
+    name = run.hex()
+    run_id = f"{name[:8]}-{name[8:12]}-{name[12:16]}-{name[16:20]}-{name[20:]}"
+    return Claims(run_id, step, revision, _EPOCH + issued * _MILLISECOND, nonce)
 
 
 def hashed(token: str) -> str:

@@ -4,7 +4,6 @@ Nothing has happened before `commit`; after it the turn has happened, whatever b
 that acts on files applies them as part of its commit, and finishes after a crash what was left to do.
 """
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,7 +13,7 @@ import msgspec
 
 from handrail.documents.statefile import Passage
 from handrail.engine.decide import decide
-from handrail.engine.facts import Value, flaws, writable
+from handrail.engine.facts import Value, writable
 from handrail.engine.lifecycle import START
 from handrail.engine.model import (
     Accepted,
@@ -30,7 +29,7 @@ from handrail.engine.model import (
 )
 from handrail.shell.facts import Asked, Gathered, Sight, gather
 from handrail.shell.faults import Busy
-from handrail.shell.gatekeeper import Held, Repeated, Stale, check, issue
+from handrail.shell.gatekeeper import Held, Repeated, Stale, check, issue, request_of
 from handrail.shell.journal import Told, agent_of, left, offered, refusal_entry, who
 from handrail.shell.records import Caller, Change, Definition, Origin, Spent, Stored, Trouble, Turn
 from handrail.shell.resolve import Resolved, Values, resolve, said
@@ -149,7 +148,7 @@ def _attempt(world: World, call: Call, render: Render) -> Reply | None:
 
 def _admitted(world: World, call: Call, render: Render, stored: Stored, workflow: Workflow) -> Reply | None:
     """What becomes of a call, by the token it was made with."""
-    held = check(world, stored, call.token, request_of(call.event)) if call.token else Held(0)
+    held = check(world, stored, call.token, call.event) if call.token else Held(0)
     match held:
         case Repeated(reply):
             return msgspec.json.decode(reply, type=dict[str, Any])
@@ -316,14 +315,3 @@ def _moved_on(stored: Stored) -> Refused:
 
 def _troubled(trouble: Trouble) -> Refused:
     return Refused(trouble.code, "store", (Seen("found", trouble.message),), (trouble.repair,))
-
-
-def request_of(event: Event) -> str:
-    """The hash of what a call asks, so that a repeated call is told from another one.
-
-    What could not even be kept has none: it is refused, or nobody looks at it.
-    """
-    if any(flaws([event.trigger, dict(event.payload), event.note])):
-        return ""
-    asked = msgspec.json.encode([event.trigger, event.payload, event.note, event.by], order="deterministic")
-    return hashlib.sha256(asked).hexdigest()

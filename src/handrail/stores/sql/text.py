@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -34,7 +34,7 @@ def stamp(at: datetime) -> str:
 
 def time(text: str) -> datetime:
     """The time a stamp stands for."""
-    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    return datetime.fromisoformat(f"{text}+00:00")
 
 
 def asked(text: str) -> str:

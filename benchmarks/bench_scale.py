@@ -1,0 +1,115 @@
+"""A million runs: what a turn and each number of the dashboard cost, against a store with few.
+
+`HANDRAIL_BENCH_RUNS` makes the large store smaller, to try the benchmark out.
+"""
+
+import gc
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from fill import fill, spread
+from handrail.stores.sql.database import Database
+from handrail.stores.sql.summaries import Summaries
+from rounds import report, report_least
+from stage import Stage, stage
+from wal import empty as empty_wal
+
+LARGE: Final = int(os.environ.get("HANDRAIL_BENCH_RUNS", "1000000"))
+SMALL: Final = LARGE // 20
+LIVE: Final = 2000
+ROUNDS: Final = 12
+TURNS: Final = 100
+
+NOW: Final = datetime.now(UTC)
+PLAIN: Final = {
+    "runs": "SELECT workflow_name, state, count(*), sum(duration_ms) FROM runs GROUP BY 1, 2",
+    "days": "SELECT date(started_at), workflow_name, count(*) FROM runs "
+    "WHERE started_at >= datetime('now', '-30 days') GROUP BY 1, 2",
+    "steps": "SELECT step_name, agent_name, status, count(*), sum(duration_ms) FROM steps GROUP BY 1, 2, 3",
+    "hours": "SELECT substr(created_at, 1, 13), event_type, count(*) FROM events "
+    "WHERE created_at >= datetime('now', '-24 hours') GROUP BY 1, 2",
+}
+
+
+def store(path: Path, runs: int) -> Stage:
+    """A store with so many runs that ended, and among them those whose turns are taken; all is folded."""
+    play = stage(Database(path))
+    play.database.alone().execute("PRAGMA synchronous = OFF")
+    play.start(LIVE)
+    if runs:
+        gap = runs // LIVE
+        spread(play.database, gap)
+        fill(play.database, runs, gap)
+    Summaries(play.database).fold()
+    play.database.close()
+    return stage(Database(path), play.tokens)
+
+
+def turns(sides: list[Stage]) -> list[float]:
+    """The median time of a turn on each side, in rounds that take turns; the first one only warms up."""
+    picks = [side.picked(1) for side in sides]
+    taken: list[list[float]] = [[] for _ in sides]
+    for number in range(ROUNDS):
+        gc.collect()
+        for side, pick, times in zip(sides, picks, taken, strict=True):
+            for _ in range(TURNS):
+                run, began = pick(), time.perf_counter()
+                side.turn(run)
+                if number:
+                    times.append(time.perf_counter() - began)
+    return [median(times) for times in taken]
+
+
+def seconds(ask: Callable[[], object]) -> float:
+    """How long a question takes."""
+    began = time.perf_counter()
+    ask()
+    return time.perf_counter() - began
+
+
+def all_of(database: Database, statement: str) -> None:
+    """Ask the rows themselves."""
+    database.reader().execute(statement).fetchall()
+
+
+def numbers(summaries: Summaries) -> dict[str, Callable[[], object]]:
+    """The numbers of the dashboard."""
+    return {
+        "runs": summaries.runs,
+        "days": lambda: summaries.days((NOW - timedelta(days=30)).date()),
+        "steps": summaries.steps,
+        "hours": lambda: summaries.hours(NOW - timedelta(hours=24)),
+    }
+
+
+def main() -> None:
+    """Print the figures."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        empty, small, large = (
+            store(folder / f"{word}.db", runs)
+            for word, runs in (("empty", 0), ("small", SMALL), ("large", LARGE))
+        )
+        few, _, many = turns([empty, small, large])
+        report("scale_turn_x_empty", many / few, 1.15)
+        for side in (small, large):
+            Summaries(side.database).fold()
+            empty_wal(side.database)
+        less, more = (numbers(Summaries(side.database)) for side in (small, large))
+        for word, statement in PLAIN.items():
+            taken = [(seconds(less[word]), seconds(more[word])) for _ in range(40)]
+            small_s, large_s = (median(times) for times in zip(*taken, strict=True))
+            plain = seconds(partial(all_of, large.database, statement))
+            report(f"scale_{word}_x_from_{SMALL}_runs", large_s / small_s, 1.5)
+            report_least(f"scale_{word}_faster_than_plain", plain / large_s, 100)
+
+
+if __name__ == "__main__":
+    main()

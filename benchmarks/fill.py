@@ -1,0 +1,79 @@
+"""A store filled without a turn: runs of the last year, with five steps and ten entries each."""
+
+from typing import Final
+
+from handrail.stores.sql.database import Database
+
+_TABLES: Final = {"runs": "k", "steps": "run", "artifacts": "run", "events": "run", "replies": "run"}
+
+_RUNS: Final = """
+WITH RECURSIVE
+  n (k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < :runs),
+  told (k, at, state) AS (
+    SELECT
+      k,
+      strftime('%Y-%m-%d %H:%M:%f', 'now', (k * 365.0 / :runs - 365) || ' days'),
+      CASE
+        WHEN k % 100 < 90 THEN 'completed' WHEN k % 100 < 95 THEN 'abandoned' WHEN k % 100 < 98 THEN 'failed'
+        ELSE 'running' END
+    FROM n WHERE k % :gap <> 0)
+INSERT INTO runs (
+  k, execution_id, workflow_name, state, started_at, updated_at, completed_at, duration_ms, metadata,
+  revision, record, chain, active_at, waiting, digest, face, authority, goal, principal)
+SELECT
+  k, printf('%08x-0000-4000-8000-000000000000', k), 'flow_' || (k % 6), state, at, at,
+  iif(state = 'running', NULL, at), iif(state = 'running', NULL, 600000), '{}', 5,
+  '{}', x'00', at, 0, 'digest', 'bench', 'sql', 'Go round', ''
+FROM told
+"""
+_STEPS: Final = """
+INSERT INTO steps (run, number, step_name, agent_name, status, started_at, completed_at, duration_ms, output)
+SELECT
+  k, number, 'step_' || number, 'worker', 'completed', started_at, started_at, 60000, '{"summary":"Done."}'
+FROM runs, (SELECT 1 AS number UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5)
+WHERE face = 'bench' AND k % :gap <> 0
+"""
+_EVENTS: Final = """
+WITH kinds (place, kind, step, data) AS (VALUES
+  (1, 'workflow_created', NULL, '{}'),
+  (1, 'workflow_state_transition', NULL, '{"from":"idle","to":"running"}'),
+  (1, 'step_started', 'step_1', '{}'),
+  (1, 'step_completed', 'step_1', '{"duration_ms":60000}'),
+  (2, 'step_started', 'step_2', '{}'),
+  (2, 'step_completed', 'step_2', '{"duration_ms":60000}'),
+  (3, 'step_started', 'step_3', '{}'),
+  (3, 'step_completed', 'step_3', '{"duration_ms":60000}'),
+  (4, 'token_generated', 'step_4', '{}'),
+  (5, 'workflow_state_transition', NULL, NULL))
+INSERT INTO events (event_type, run, revision, step_name, agent_name, metadata, created_at)
+SELECT
+  kind, k, place, step, 'worker',
+  coalesce(data, '{"from":"running","to":"' || state || '","duration_ms":600000}'), started_at
+FROM runs CROSS JOIN kinds
+WHERE face = 'bench' AND k % :gap <> 0
+"""
+
+
+def spread(database: Database, gap: int) -> None:
+    """Put the runs that are there far apart, so that others fit between them."""
+    connection = database.alone()
+    connection.execute("PRAGMA foreign_keys = OFF")
+    connection.execute("BEGIN IMMEDIATE")
+    for table, key in _TABLES.items():
+        connection.execute(f"UPDATE {table} SET {key} = -{key} * {gap}")  # noqa: S608 - names of ours
+        connection.execute(f"UPDATE {table} SET {key} = -{key}")  # noqa: S608 - names of ours
+    connection.execute("COMMIT")
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def fill(database: Database, runs: int, gap: int) -> None:
+    """So many runs, between those that stand at each `gap`."""
+    connection = database.alone()
+    pragmas = ("foreign_keys = OFF", "synchronous = OFF", "cache_size = -800000")
+    for pragma in pragmas:
+        connection.execute(f"PRAGMA {pragma}")
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in (_RUNS, _STEPS, _EVENTS):
+        connection.execute(statement, {"runs": runs, "gap": gap})
+    connection.execute("COMMIT")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
