@@ -67,10 +67,10 @@ CREATE TABLE steps (
   PRIMARY KEY (run, number)
 ) WITHOUT ROWID;
 
--- The printed questions about all steps read this narrow copy, not the steps with their outputs. It stands in
--- the order of the steps, so that a turn, which closes one step and opens the next, writes one page of it.
+-- The printed questions about the steps of many runs read this narrow copy, not the steps with their outputs.
+-- Within a status it stands in the order of the steps, so that a turn writes two pages of it.
 CREATE INDEX steps_measured ON steps (
-  run, number, step_name, status, agent_name, duration_ms, started_at, completed_at);
+  status, run, number, step_name, agent_name, duration_ms, started_at, completed_at);
 
 CREATE TABLE artifacts (
   run INTEGER NOT NULL REFERENCES runs (k),
@@ -87,8 +87,7 @@ CREATE TABLE artifacts (
   PRIMARY KEY (run, number)
 ) WITHOUT ROWID;
 
-CREATE INDEX artifacts_by_type ON artifacts (artifact_type, created_at);
-CREATE INDEX artifacts_by_time ON artifacts (created_at);
+CREATE INDEX artifacts_by_time ON artifacts (created_at, artifact_type);
 
 CREATE TABLE events (
   id INTEGER PRIMARY KEY,
