@@ -4,6 +4,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import assert_never
 
 from handrail.engine.domains import held
@@ -31,6 +32,7 @@ class Needs:
     drafts: frozenset[tuple[str, str]]
 
 
+@lru_cache(maxsize=4096)
 def needs(workflow: Workflow, state: str, trigger: str | None = None) -> Needs:
     """What an event in a state must know, on one trigger or on any: its rows, and what lies behind them."""
     found = (rows for (source, _), rows in workflow.index.items() if source == state)

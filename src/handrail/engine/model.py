@@ -240,6 +240,10 @@ class Workflow:
     tools: Mapping[str, Tool] = field(default_factory=dict)
     texts: Mapping[str, Text] = field(default_factory=dict)
 
+    def __hash__(self) -> int:
+        """By the digest, which equal workflows share: what follows from a workflow is worked out once."""
+        return hash(self.digest)
+
 
 # what a run is made of
 

@@ -90,6 +90,8 @@ def _wanted(workflow: Workflow, asked: Asked, facts: Mapping[str, Value]) -> Nee
         return needs_to_start(workflow)
     states = [str(facts[workflow.derive])] if workflow.derive else [step.state for step in asked.run.open]
     found = [needs(workflow, state) for state in states if state in workflow.states]
+    if len(found) == 1:
+        return found[0]
     return Needs(
         frozenset().union(*(need.facts for need in found)),
         frozenset().union(*(need.drafts for need in found)),
