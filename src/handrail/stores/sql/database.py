@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock, local
 from typing import Any, Final, TypeAlias
 
-from handrail.shell.faults import Fault, Newer
+from handrail.shell.faults import Fault, Newer, SyncFailed
 from handrail.stores.sql.connection import connect, faults, prepared
 from handrail.stores.sql.text import migrations
 from handrail.stores.sql.turnstile import Turnstile
@@ -19,7 +19,10 @@ CHECKPOINT_AFTER: Final = 128
 
 
 class Database:
-    """The connections to a file. Whoever writes is alone among all processes until the block ends."""
+    """The connections to a file. Whoever writes is alone among all processes until the block ends.
+
+    Once the disk has not confirmed a write, nothing more is written: the process must end and start again.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -28,13 +31,14 @@ class Database:
         self._mine = local()
         self._lock = Lock()
         self._unrested = 0
+        self._unsure = False
         self._version = len(migrations())
 
     @contextmanager
     def written(self) -> Iterator[Execute]:
         """A transaction, committed when the block ends well, gone without a trace when it does not."""
         writer = self._writer
-        with self.turnstile.passed(), faults(self.path):
+        with self.turnstile.passed(), self._sure():
             writer.execute("BEGIN IMMEDIATE")
             try:
                 self._check_schema(writer)
@@ -87,7 +91,7 @@ class Database:
         """What can wait until a reply is given: after many commits, put the WAL into the database."""
         if self._unrested >= CHECKPOINT_AFTER:
             self._unrested = 0
-            with self.turnstile.passed(), faults(self.path):
+            with self.turnstile.passed(), self._sure():
                 self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
     def alone(self) -> sqlite3.Connection:
@@ -101,6 +105,19 @@ class Database:
                 reader.close()
             self._writer.close()
         self.turnstile.close()
+
+    @contextmanager
+    def _sure(self) -> Iterator[None]:
+        """Nothing is written once the disk has not confirmed a write: what it holds is unknown."""
+        if self._unsure:
+            message = f"nothing is written to {self.path} since the disk did not confirm a write"
+            raise SyncFailed(message, "check the disk, then start again: the store recovers by itself")
+        try:
+            with faults(self.path):
+                yield
+        except SyncFailed:
+            self._unsure = True
+            raise
 
     def _check_schema(self, writer: sqlite3.Connection) -> None:
         """A newer program may have changed the schema since this process opened the file."""
