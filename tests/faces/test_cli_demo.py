@@ -10,7 +10,15 @@ def test_the_demo_shows_each_attempt_to_cheat_and_ends_completed(tmp_path: Path)
     refused = [line.split()[2] for line in said.out.splitlines() if "✘ refused" in line]
     assert refused == ["arguments", "no_row", "contract", "not_running"]
     assert "prove → mend" in said.out
-    assert "The run is completed after 6 steps." in said.out
+    assert "The run is completed after 6 steps and 9 turns." in said.out
+
+
+def test_the_demo_kills_the_server_and_takes_no_step_twice(tmp_path: Path) -> None:
+    said = handrail("demo", cwd=tmp_path)
+
+    killed = said.out.partition("killed (kill -9)")[2].splitlines()
+    assert killed[1] == "   ✔ reproduce → diagnose"
+    assert said.out.count("✔ reproduce → diagnose") == 1
 
 
 def test_the_demo_reveals_one_step_at_a_time(tmp_path: Path) -> None:

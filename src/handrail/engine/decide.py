@@ -26,7 +26,7 @@ from handrail.engine.model import (
     Who,
     Workflow,
 )
-from handrail.engine.options import here, options
+from handrail.engine.options import here, options, outside
 from handrail.engine.refusals import unmet
 from handrail.engine.walk import World, enter, walk
 
@@ -60,10 +60,7 @@ def _decided(world: World, run: Run) -> Decision:
 
 def _next(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[Option, ...]:
     """What may be called instead: the options of a run under way, or what the lifecycle allows."""
-    if run.lifecycle is Lifecycle.RUNNING:
-        return options(workflow, run, facts)
-    allowed = lifecycle.TABLE[run.lifecycle]
-    return tuple(Option(word, Who.AGENT if word == lifecycle.START else Who.PERSON) for word in allowed)
+    return options(workflow, run, facts) if run.lifecycle is Lifecycle.RUNNING else outside(run)
 
 
 def _kind(trigger: str) -> str:

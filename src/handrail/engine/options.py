@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from handrail.engine.choose import Tried, possible
 from handrail.engine.facts import Value
 from handrail.engine.guards import Verdict
-from handrail.engine.lifecycle import CONTINUE, after
+from handrail.engine.lifecycle import CONTINUE, START, TABLE, after
 from handrail.engine.model import Event, Option, Run, Step, ToVariable, Who, Workflow
 from handrail.engine.walk import World
 
@@ -24,6 +24,11 @@ def options(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[O
                 tool = workflow.tools.get(trigger)
                 found[trigger] = Option(trigger, tool.who if tool else Who.AGENT)
     return tuple(found.values())
+
+
+def outside(run: Run) -> tuple[Option, ...]:
+    """What the lifecycle allows for a run that is not under way."""
+    return tuple(Option(word, Who.AGENT if word == START else Who.PERSON) for word in TABLE[run.lifecycle])
 
 
 def here(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[Step, ...]:

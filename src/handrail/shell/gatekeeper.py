@@ -9,6 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from handrail.engine.model import Event, Lifecycle, Refused, Run, Seen
+from handrail.engine.options import outside
 from handrail.shell.records import Stored
 from handrail.shell.tokens import Claims, hashed, read, sign
 from handrail.shell.world import World
@@ -104,7 +105,8 @@ def _answered(world: World, stored: Stored, claims: Claims, token: str, event: E
 def _passing(world: World, stored: Stored, claims: Claims, token: str) -> Checked:
     if stored.run.lifecycle is not Lifecycle.RUNNING:
         seen = (Seen("run.lifecycle", str(stored.run.lifecycle)),)
-        return Stale(Refused("not_running", "lifecycle", seen, ("run.lifecycle = running",)))
+        needed = ("run.lifecycle = running",)
+        return Stale(Refused("not_running", "lifecycle", seen, needed, outside(stored.run)))
     if not _current(world, stored, claims, token):
         return _stale("superseded")
     at = world.clock.now()

@@ -15,6 +15,7 @@ from handrail.shell.keeping import Keeper
 from handrail.shell.ports import Runs
 from handrail.shell.records import Stored
 from handrail.shell.view import Records
+from handrail.shell.world import World
 
 _SQLITE: Final = "sqlite://"
 
@@ -59,9 +60,13 @@ class FolderRuns(Runs, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Openings:
-    """How a face opens what is kept: a store until the block ends, and the run of a folder."""
+    """How a face opens what is kept: a store to ask, one to take turns in, and the run of a folder.
+
+    A store that is to be asked must be there; one for turns is made if it is not.
+    """
 
     store: Callable[[Path], AbstractContextManager[Store]]
+    world: Callable[[Path], AbstractContextManager[World]]
     folder: Callable[[Folder], FolderRuns]
 
 

@@ -1,14 +1,19 @@
-"""A SQLite file, opened for a face that asks and keeps house."""
+"""A SQLite file, opened for a face: to ask and keep house, or to take turns."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from handrail.shell.definitions import pinned_by
 from handrail.shell.opening import Store
+from handrail.shell.system import RandomIds, SystemClock
+from handrail.shell.world import World
 from handrail.stores.sql.database import Database
+from handrail.stores.sql.feed import SqlFeed
 from handrail.stores.sql.keeper import SqlKeeper
 from handrail.stores.sql.projection import Projection
 from handrail.stores.sql.questions import SqlRecords
+from handrail.stores.sql.runs import SqlRuns
 
 
 @contextmanager
@@ -18,5 +23,16 @@ def opened(path: Path) -> Iterator[Store]:
     records = SqlRecords(database)
     try:
         yield Store(path, records, SqlKeeper(database), Projection(database), records.pulse)
+    finally:
+        database.close()
+
+
+@contextmanager
+def turning(path: Path) -> Iterator[World]:
+    """The world of turns over this file, until the block ends; the file is made if it is not there."""
+    database = Database(path)
+    runs = SqlRuns(database)
+    try:
+        yield World(runs, SystemClock(), RandomIds(), SqlFeed(database), runs.key(), pinned_by(runs))
     finally:
         database.close()
