@@ -36,7 +36,7 @@ def everything(runs: SqlRuns) -> dict[str, list[tuple[Any, ...]]]:
     ask = runs.database.reader().execute
     named = [name for (name,) in ask("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     assert set(named) >= set(TABLES)
-    return {name: ask(f"SELECT * FROM {name}").fetchall() for name in named}  # noqa: S608 - a name of ours
+    return {name: ask(f"SELECT * FROM {name}").fetchall() for name in named}  # noqa: S608 - names of our tables
 
 
 def changed(before: dict[str, list[Any]], after: dict[str, list[Any]]) -> list[str]:
