@@ -8,9 +8,9 @@ import pytest
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Authority, Event
+from handrail.shell.apply import digest
 from handrail.shell.facts import Asked, Drafted, Reader
 from handrail.shell.records import Final
-from handrail.shell.resolve import digest
 from handrail.shell.workspace import Disk
 from shell.desks import Recording
 from turns import ORIGIN, Desk, pinned

@@ -10,8 +10,9 @@ from build import GATED, output
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.model import Event, Refused, Seen, Waiting, Who
 from handrail.shell.faults import Busy
+from handrail.shell.gatekeeper import request_of
 from handrail.shell.records import Caller, Change
-from handrail.shell.turn import ATTEMPTS, Call, New, request_of
+from handrail.shell.turn import ATTEMPTS, Call, New
 from handrail.telemetry.entries import Entry, EntryKind
 from requirement import requirement
 from shell.desks import STORES, AlwaysMoved, MovedOnce, Troubled, opened, whole

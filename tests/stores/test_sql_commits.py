@@ -11,12 +11,13 @@ import pytest
 
 from handrail.engine.model import Event, Lifecycle
 from handrail.shell.records import Artifact
+from handrail.shell.tokens import hashed
 from handrail.stores.sql import rows
 from handrail.stores.sql.runs import SqlRuns
 from handrail.telemetry.entries import Entry, EntryKind
 from requirement import requirement
 from stores.contract import DEFINITION, DIGEST, OTHER, RUN, begun, ended, followed, walked
-from stores.test_sql_faults import broken
+from stores.programs import broken
 from turns import ENDLESS, NOW, Desk, pinned, sqlite
 
 TABLES = ("settings", "definitions", "projects", "runs", "steps", "artifacts", "events", "replies")
@@ -35,7 +36,7 @@ def everything(runs: SqlRuns) -> dict[str, list[tuple[Any, ...]]]:
     ask = runs.database.reader().execute
     named = [name for (name,) in ask("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     assert set(named) >= set(TABLES)
-    return {name: ask(f"SELECT * FROM {name}").fetchall() for name in named}  # noqa: S608 - names of our own tables
+    return {name: ask(f"SELECT * FROM {name}").fetchall() for name in named}  # noqa: S608 - names of our tables
 
 
 def changed(before: dict[str, list[Any]], after: dict[str, list[Any]]) -> list[str]:
@@ -182,6 +183,17 @@ def test_the_project_of_a_run_knows_it_until_it_ends(runs: SqlRuns, lifecycle: L
     assert runs.commit(turn)
     assert ask(active).fetchall() == [("paper", "/home/ann/paper", None)]
     assert ask("SELECT is_final FROM workflow_artifacts").fetchall() == [(final,)]
+
+
+@requirement("steps:token.form")
+def test_only_an_open_step_has_a_token_and_only_its_hash_is_in_its_row(runs: SqlRuns) -> None:
+    desk = Desk(runs)
+    first = desk.start()
+    second = desk.go_on(first["run"], first["token"])
+
+    ask = runs.database.reader().execute
+    found = ask("SELECT step_name, token FROM workflow_steps ORDER BY number").fetchall()
+    assert found == [("draft", None), ("review", hashed(second["token"]))]
 
 
 def test_the_end_of_an_older_run_leaves_a_newer_one_active(runs: SqlRuns) -> None:

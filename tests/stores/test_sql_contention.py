@@ -1,9 +1,5 @@
 """Many processes on one file: each turn is taken once, nobody starves, and a kill costs nobody else."""
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,25 +9,11 @@ import pytest
 from handrail.stores.sql.runs import SqlRuns
 from requirement import requirement
 from stores.crowd import KILLS
+from stores.programs import crowd
 from stores.sound import unsound
 from turns import ENDLESS, Desk, pinned, sqlite
 
-TESTS = Path(__file__).resolve().parent.parent
 CONTENDED = 400
-
-
-def crowd(what: str, file: Path, *rest: object) -> Any:  # noqa: ANN401 - whatever the crowd tells
-    path = os.pathsep.join([str(TESTS), *sys.path])
-    done = subprocess.run(
-        [sys.executable, "-m", "stores.crowd", what, file, *map(str, rest)],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def wrongs(runs: SqlRuns, run: str, told: list[dict[str, Any]], turns: int) -> list[str]:

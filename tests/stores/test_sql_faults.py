@@ -1,37 +1,12 @@
 """A disk that fails under SQLite: what was acknowledged is there, a turn is whole or not at all."""
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import faults
 from requirement import requirement
+from stores.programs import broken
 
-TESTS = Path(__file__).resolve().parent.parent
 Record = Callable[[str, object], None]
-
-
-def broken(what: str, tmp_path: Path) -> dict[str, Any]:
-    folder, control = tmp_path / "disk", tmp_path / "control"
-    folder.mkdir()
-    faults.arm(control, 0)
-    path = os.pathsep.join([str(TESTS), *sys.path])
-    done = subprocess.run(
-        [sys.executable, "-m", "stores.broken_disk", what, folder],
-        env={**os.environ, "PYTHONPATH": path, **faults.armed(folder, control)},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    assert found["points"] > 0
-    return found
 
 
 @requirement("steps:db.tx", "steps:db.nobuffer")

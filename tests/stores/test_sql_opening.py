@@ -16,7 +16,7 @@ from handrail.stores.sql.database import Database
 from handrail.stores.sql.text import migrations
 from requirement import requirement
 from stores.contract import RUN, begun, followed, walked
-from stores.test_sql_contention import crowd
+from stores.programs import crowd
 from turns import NOW, sqlite
 
 

@@ -27,19 +27,19 @@ class Walk:
         self.stores = stores
         self.known: dict[str, list[Stored]] = {run: [] for run in RUNS}
 
-    def act(self, what: str, run: str, back: int, minutes: int) -> list[object]:
-        """What each store says; callers are up to two states behind."""
+    def act(self, what: str, run: str, back: int, minutes: int) -> list[bool]:
+        """What each store says, if it says something; callers are up to two states behind."""
         at, past = NOW + timedelta(minutes=minutes), self.known[run]
         believed = past[max(0, len(past) - 1 - back)] if past else begun(run).after
         entries = (Entry(EntryKind.ERROR_OCCURRED, "draft", "writer", {"error_type": "x", "n": minutes}),)
         match what:
-            case "note":
-                return [store.note(run, at, entries) for store in self.stores]
-            case "touch":
-                return [store.touch(run, at) for store in self.stores]
+            case "note" | "touch":
+                for store in self.stores:
+                    store.note(run, at, entries) if what == "note" else store.touch(run, at)
+                return []
             case "renew":
                 tokens = {step.number: f"renewed-{minutes}" for step in believed.run.open}
-                said: list[object] = [store.renew(believed, tokens, at, entries) for store in self.stores]
+                said = [store.renew(believed, tokens, at, entries) for store in self.stores]
             case _:
                 turn = self._turn(what, run, believed, minutes)
                 said = [store.commit(turn) for store in self.stores]

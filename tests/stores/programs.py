@@ -1,0 +1,42 @@
+"""The programs that tests of the SQL store start: a crowd of processes, and one on a disk that fails."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import faults
+
+_TESTS: Final = Path(__file__).resolve().parent.parent
+
+
+def crowd(what: str, file: Path, *rest: object) -> Any:  # noqa: ANN401 - whatever the crowd tells
+    """What many processes on one file tell; see crowd.py."""
+    return _told("stores.crowd", (what, file, *map(str, rest)), {})
+
+
+def broken(what: str, tmp_path: Path) -> dict[str, Any]:
+    """What came of breaking a disk under a store; see broken_disk.py."""
+    folder, control = tmp_path / "disk", tmp_path / "control"
+    folder.mkdir()
+    faults.arm(control, 0)
+    found: dict[str, Any] = _told("stores.broken_disk", (what, folder), faults.armed(folder, control))
+    assert found["points"] > 0
+    return found
+
+
+def _told(module: str, words: Sequence[str | Path], env: Mapping[str, str]) -> Any:  # noqa: ANN401 - any JSON
+    path = os.pathsep.join([str(_TESTS), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-m", module, *words],
+        env={**os.environ, "PYTHONPATH": path, **env},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
