@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Final as Constant
 
 from handrail.documents.statefile import Passage
 from handrail.engine.facts import Value
@@ -104,6 +105,10 @@ class Artifact:
     title: str
     content: str
     description: str = ""
+
+
+REMEMBERED: Constant = 64
+"""How many turns of a run are remembered with their replies."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from handrail.engine.model import Run
 from handrail.shell.apply import Planned, above, name_of, numbered
 from handrail.shell.folders import HOME
 from handrail.shell.ports import Workspace
-from handrail.shell.records import Origin, Spent, Trouble
+from handrail.shell.records import REMEMBERED, Origin, Spent, Trouble
 from handrail.stores.sealed import FORMAT, Damage
 from handrail.telemetry.entries import Entry
 
@@ -25,8 +25,6 @@ IGNORED: Final = f"{HOME}/.gitignore"
 COPIES: Final = f"{HOME}/conflict-"
 
 _UNFINISHED: Final = ".tmp"
-REMEMBERED: Final = 64
-"""How many turns are remembered with their replies."""
 
 
 @dataclass(frozen=True, slots=True)

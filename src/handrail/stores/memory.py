@@ -6,11 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from threading import Lock, RLock
 
-from handrail.shell.records import Definition, Spent, Stored, Turn, Written
+from handrail.shell.records import REMEMBERED, Definition, Spent, Stored, Turn, Written
 from handrail.telemetry.entries import Entry
-
-REMEMBERED = 64
-"""How many replies of a run are kept."""
 
 
 @dataclass(slots=True)

@@ -118,6 +118,11 @@ class SqlKeeper:
         (now,) = execute(self._sql["last_event"], (key,)).fetchone()
         if now not in {None, last}:
             return False
-        for name in _DELETE:
-            execute(self._sql[name], (key,))
+        forget(execute, key)
         return True
+
+
+def forget(execute: Execute, key: int) -> None:
+    """Delete a run and all that belongs to it."""
+    for name in _DELETE:
+        execute(queries("keeper.sql")[name], (key,))

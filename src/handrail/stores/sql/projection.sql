@@ -25,18 +25,3 @@ FROM events WHERE run = ? ORDER BY id
 -- name: forget_mark
 INSERT INTO events (event_type, revision, metadata, created_at)
 SELECT 'state_repaired', 0, json_object('rebuilt', execution_id), updated_at FROM runs WHERE k = ?
-
--- name: forget_events
-DELETE FROM events WHERE run = ?
-
--- name: forget_steps
-DELETE FROM steps WHERE run = ?
-
--- name: forget_artifacts
-DELETE FROM artifacts WHERE run = ?
-
--- name: forget_replies
-DELETE FROM replies WHERE run = ?
-
--- name: forget_run
-DELETE FROM runs WHERE k = ?

@@ -7,14 +7,11 @@ from datetime import datetime
 from typing import Any, Final
 
 from handrail.engine.model import Lifecycle
-from handrail.shell.records import Definition, Spent, Stored, Turn, Written, milliseconds
+from handrail.shell.records import REMEMBERED, Definition, Spent, Stored, Turn, Written, milliseconds
 from handrail.stores.sql import rows
 from handrail.stores.sql.database import Database, Execute
 from handrail.stores.sql.text import asked, dumped, queries, stamp
 from handrail.telemetry.entries import Entry
-
-REMEMBERED: Final = 64
-"""How many replies of a run are kept."""
 
 _KEY: Final = "token_key"
 
