@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
+from uuid import UUID
 
 from handrail.engine.model import Event
 from handrail.shell.faults import Fault
@@ -23,6 +24,7 @@ from handrail.shell.turn import Call, recover, take_turn
 from handrail.stores.sql.connection import faults
 from handrail.stores.sql.database import Database, Execute
 from handrail.stores.sql.runs import SqlRuns
+from stores.contract import begun, followed
 from turns import ENDLESS, Desk, pinned
 
 Told: TypeAlias = dict[str, Any]
@@ -121,15 +123,13 @@ def contending(file: Path, run: str, last: int, kind: str, number: int) -> Told:
 
 
 def saturating(file: Path, seconds: float, round_: int, number: int) -> Told:
-    """One of many that move runs of their own, as fast as they can, for so long; when each turn was done."""
+    """One of many that save turns of runs of their own, without a pause; when each was saved."""
     runs = STORES["real"](file)
-    desk = Desk(runs)
-    desk.ids.runs = (round_ << 48) + (number << 32)
-    world, call = desk.world, Call(desk.start(pinned(ENDLESS))["run"], Event("go"))
+    turn = begun(str(UUID(int=(round_ << 32) + number)))
     times = [time.monotonic()]
-    while times[-1] < times[0] + seconds:
-        take_turn(world, call, desk.render)
+    while runs.commit(turn) and times[-1] < times[0] + seconds:
         times.append(time.monotonic())
+        turn = followed(turn.after)
     runs.database.close()
     return {"times": times}
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -238,6 +239,23 @@ def test_a_refused_file_leaves_nothing_open(file: Path) -> None:
         with pytest.raises(Unreadable):
             Database(file)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_thread_that_has_ended_leaves_no_connection_behind(file: Path) -> None:
+    runs = sqlite(file.parent.parent)
+    stored = walked(runs, 1)
+    found: list[object] = []
+
+    def opened() -> int:
+        thread = Thread(target=lambda: found.append(runs.load(RUN)))
+        thread.start()
+        thread.join(10)
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    first = opened()
+    assert {opened() for _ in range(20)} == {first}
+    assert found == [stored] * 21
+    runs.database.close()
 
 
 @requirement("steps:db.nobuffer")

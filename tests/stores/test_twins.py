@@ -57,7 +57,7 @@ class Walk:
         return followed(believed, at=at, marks={"minutes": minutes})
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.lists(acts, min_size=8, max_size=25))
 def test_two_stores_that_are_told_the_same_say_the_same(done: list[tuple[str, str, int, int]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock, local
+from threading import Thread, current_thread, local
 from typing import Any, Final, TypeAlias
 
 from handrail.shell.faults import Fault, Newer, SyncFailed
@@ -27,9 +27,8 @@ class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.turnstile, self._writer = _opened(path)
-        self._readers: list[sqlite3.Connection] = []
+        self._readers: list[tuple[Thread, sqlite3.Connection]] = []
         self._mine = local()
-        self._lock = Lock()
         self._unrested = 0
         self._unsure = False
         self._version = len(migrations())
@@ -82,9 +81,9 @@ class Database:
         found = getattr(self._mine, "reader", None)
         if not isinstance(found, sqlite3.Connection):
             with self.turnstile.passed():
+                self._close(lambda thread: not thread.is_alive())
                 found = self._mine.reader = connect(self.path, reads_only=True)
-            with self._lock:
-                self._readers.append(found)
+                self._readers.append((current_thread(), found))
         return found
 
     def rest(self) -> None:
@@ -101,8 +100,7 @@ class Database:
     def close(self) -> None:
         """Close every connection while nobody else commits."""
         with self.turnstile.passed(), faults(self.path):
-            for reader in self._readers:
-                reader.close()
+            self._close(lambda _: True)
             self._writer.close()
         self.turnstile.close()
 
@@ -118,6 +116,13 @@ class Database:
         except SyncFailed:
             self._unsure = True
             raise
+
+    def _close(self, whose: Callable[[Thread], bool]) -> None:
+        """Close the connections of these threads, while nobody else commits."""
+        gone = [reader for thread, reader in self._readers if whose(thread)]
+        self._readers = [kept for kept in self._readers if kept[1] not in gone]
+        for reader in gone:
+            reader.close()
 
     def _check_schema(self, writer: sqlite3.Connection) -> None:
         """A newer program may have changed the schema since this process opened the file."""
