@@ -131,7 +131,7 @@ def main() -> None:
                     threaded(copy(f"thread_{synchronous}"), first, synchronous),
                 )
             )
-            report(f"turn_{synchronous.lower()}_x_bare_{floor * 1e6:.0f}us", inline / floor, goal)
+            report(f"turn_{synchronous.lower()}_x_bare", inline / floor, goal)
             if synchronous == "FULL":
                 report("turn_full_in_thread_x_bare", thread / floor, 1.7)
 

@@ -4,7 +4,6 @@ import pytest
 
 from build import workflow
 from handrail.engine.explore import (
-    Needs,
     leaving,
     needs,
     needs_to_start,
@@ -13,7 +12,7 @@ from handrail.engine.explore import (
     shortest,
     targets,
 )
-from handrail.engine.model import Move, Workflow
+from handrail.engine.model import Move, Needs, Workflow
 
 FLOW = """
 workflow: explored

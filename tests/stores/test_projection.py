@@ -13,9 +13,10 @@ from handrail.shell.world import World
 from handrail.stores.memory import MemoryRuns
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.projection import Projection
+from handrail.stores.sql.summaries import Summaries
 from handrail.stores.sql.text import migrations
 from handrail.workflows.load import Source
-from tables import KEY, HandClock, Table, plain
+from tables import KEY, NOON, HandClock, Table, plain
 
 ELSEWHERE = """
 workflow: elsewhere
@@ -168,6 +169,24 @@ def test_a_damaged_mirror_is_made_again_and_a_sound_one_is_kept(elsewhere: Elsew
     assert elsewhere.projection.rebuild(elsewhere.runs, elsewhere.run) > 0
 
     assert elsewhere.shown() == before
+
+
+@pytest.mark.parametrize("folded", [True, False])
+def test_a_mirror_that_is_made_again_is_counted_once(elsewhere: Elsewhere, *, folded: bool) -> None:
+    summaries = Summaries(elsewhere.database)
+    elsewhere.say("go")
+    elsewhere.say("go")
+    before = (summaries.runs(), summaries.steps(), summaries.days(NOON.date()))
+    if folded:
+        summaries.fold()
+    with elsewhere.database.written() as execute:
+        execute("UPDATE events SET agent_name = 'x' WHERE event_type = 'token_generated'", ())
+
+    assert elsewhere.projection.rebuild(elsewhere.runs, elsewhere.run) > 0
+
+    assert (summaries.runs(), summaries.steps(), summaries.days(NOON.date())) == before
+    summaries.fold()
+    assert (summaries.runs(), summaries.steps(), summaries.days(NOON.date())) == before
 
 
 def test_numbers_of_entries_are_never_used_again(elsewhere: Elsewhere) -> None:

@@ -21,6 +21,7 @@ from handrail.shell.keeping import Counts
 from handrail.stores.sql.archive import Order, verify, write
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.keeper import SqlKeeper
+from handrail.stores.sql.summaries import Summaries
 from history import GATE, History, history, played
 from tools.sample_store import Played
 
@@ -86,6 +87,17 @@ def test_prune_moves_what_has_ended_before_and_nothing_else(
     ]
     assert list(keeper.check()) == []
     assert keeper.old(LATER) == 0
+
+
+def test_what_was_is_counted_on_after_it_was_moved(
+    keeper: SqlKeeper, database: Database, tmp_path: Path
+) -> None:
+    summaries = Summaries(database)
+    before = (summaries.runs(), summaries.steps())
+
+    assert keeper.prune(LATER, tmp_path / "old.jsonl.gz", quiet).archived.runs > 0
+
+    assert (summaries.runs(), summaries.steps()) == before
 
 
 def test_a_run_that_ended_at_the_time_itself_is_not_older(keeper: SqlKeeper) -> None:
@@ -250,6 +262,7 @@ from pathlib import Path
 from handrail.shell.faults import Fault
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.keeper import SqlKeeper
+from handrail.stores.sql.summaries import Summaries
 
 path, archive, last, room = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 count = 0

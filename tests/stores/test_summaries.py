@@ -6,7 +6,6 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -17,7 +16,6 @@ from handrail.shell.records import Origin
 from handrail.shell.system import LocalFeed, RandomIds
 from handrail.shell.turn import Call, New, Outcome, Reply, take_turn
 from handrail.shell.world import World
-from handrail.stores.sql import summaries as module
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.runs import SqlRuns
 from handrail.stores.sql.summaries import Summaries
@@ -212,9 +210,9 @@ def test_two_runs_are_summed_by_hand() -> None:
         )
 
 
-def test_folding_goes_in_batches_and_tells_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BATCH", 3)
+def test_folding_goes_in_batches_and_tells_how_many() -> None:
     with play() as stage:
+        stage.summaries = Summaries(stage.database, batch=3)
         stage.start("little")
         stage.send(0, "continue")
         assert stage.summaries.tail() == 7
@@ -223,13 +221,14 @@ def test_folding_goes_in_batches_and_tells_how_many(monkeypatch: pytest.MonkeyPa
         assert stage.summed() == stage.plain()
 
 
-def test_resting_folds_only_when_there_is_much_to_fold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resting_folds_only_when_there_is_much_to_fold() -> None:
     with play() as stage:
         stage.start("little")
         stage.summaries.rest()
         assert stage.summaries.tail() == 4
-        monkeypatch.setattr(module, "FOLD_AFTER", 4)
-        stage.summaries.rest()
+        Summaries(stage.database, fold_after=5).rest()
+        assert stage.summaries.tail() == 4
+        Summaries(stage.database, fold_after=4).rest()
         assert stage.summaries.tail() == 0
 
 

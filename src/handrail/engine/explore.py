@@ -3,8 +3,6 @@
 import re
 from collections import deque
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import assert_never
 
 from handrail.engine.domains import held
@@ -13,6 +11,7 @@ from handrail.engine.model import (
     Describe,
     Effect,
     Move,
+    Needs,
     Reference,
     ToState,
     ToVariable,
@@ -24,20 +23,14 @@ from handrail.engine.model import (
 _IN_PATH = re.compile(r"\{([^{}]*)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
-    """What must be read before a decision: facts, and drafts as (name, kind)."""
-
-    facts: frozenset[str]
-    drafts: frozenset[tuple[str, str]]
-
-
-@lru_cache(maxsize=4096)
 def needs(workflow: Workflow, state: str, trigger: str | None = None) -> Needs:
     """What an event in a state must know, on one trigger or on any: its rows, and what lies behind them."""
-    found = (rows for (source, _), rows in workflow.index.items() if source == state)
-    rows = [row for some in found for row in some if trigger is None or row.trigger == trigger]
-    return _needs(workflow, rows, [target for row in rows for target in targets(workflow, row)])
+    if (state, trigger) not in workflow.needs:
+        found = (rows for (source, _), rows in workflow.index.items() if source == state)
+        rows = [row for some in found for row in some if trigger is None or row.trigger == trigger]
+        behind = [target for row in rows for target in targets(workflow, row)]
+        workflow.needs[state, trigger] = _needs(workflow, rows, behind)
+    return workflow.needs[state, trigger]
 
 
 def needs_to_start(workflow: Workflow) -> Needs:

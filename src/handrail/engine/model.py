@@ -216,10 +216,19 @@ Index: TypeAlias = Mapping[tuple[str, str | None], tuple[Transition, ...]]
 
 
 @dataclass(frozen=True, slots=True)
+class Needs:
+    """What must be read before a decision: facts, and drafts as (name, kind)."""
+
+    facts: frozenset[str]
+    drafts: frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Workflow:
     """The data that describes the way. `index` gives the rows of a state and trigger, in their order.
 
     `folder` is where the files of a run lie below the project, if its state lives in files.
+    `needs` is for `explore.needs` alone: what it has worked out before. It follows from the rest.
     """
 
     name: str
@@ -239,10 +248,9 @@ class Workflow:
     vars: Mapping[str, Variable] = field(default_factory=dict)
     tools: Mapping[str, Tool] = field(default_factory=dict)
     texts: Mapping[str, Text] = field(default_factory=dict)
-
-    def __hash__(self) -> int:
-        """By the digest, which equal workflows share: what follows from a workflow is worked out once."""
-        return hash(self.digest)
+    needs: dict[tuple[str, str | None], Needs] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
 
 # what a run is made of

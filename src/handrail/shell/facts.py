@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from handrail.engine.explore import Needs, needs, needs_to_start
+from handrail.engine.explore import needs, needs_to_start
 from handrail.engine.facts import Value
 from handrail.engine.lifecycle import START
-from handrail.engine.model import Event, Run, Workflow
+from handrail.engine.model import Event, Needs, Run, Workflow
 from handrail.shell.ports import Workspace
 
 

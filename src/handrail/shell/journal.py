@@ -155,16 +155,16 @@ def _entries(
 
 
 def _of_beginning(told: Told) -> list[Entry]:
-    """The start of a run; one that begins with its first event has opened its first step by itself."""
-    workflow = told.workflow
-    if told.stored.run.lifecycle is not Lifecycle.IDLE:
+    """The start of a run, once; one that begins with its first event has opened its first step by itself."""
+    workflow, stored = told.workflow, told.stored
+    if stored.run.lifecycle is not Lifecycle.IDLE:
         return []
     created = {"workflow": workflow.name, "version": workflow.version, **who(told.caller)}
     begun = [
         Entry(EntryKind.STEP_STARTED, step.state, agent_of(workflow, step.state), {"number": step.number})
         for step in told.before.open
     ]
-    return [Entry(EntryKind.WORKFLOW_CREATED, data=created), *begun]
+    return begun if stored.revision else [Entry(EntryKind.WORKFLOW_CREATED, data=created), *begun]
 
 
 def _of_steps(told: Told, closed: tuple[Closed, ...]) -> list[Entry]:

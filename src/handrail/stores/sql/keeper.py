@@ -13,6 +13,7 @@ from handrail.stores.sql import archive as archives
 from handrail.stores.sql.connection import faults
 from handrail.stores.sql.damage import damages, kept
 from handrail.stores.sql.database import Database, Execute
+from handrail.stores.sql.summaries import Summaries
 from handrail.stores.sql.text import queries, stamp
 
 BATCH: Final = 50
@@ -63,6 +64,7 @@ class SqlKeeper:
         made = archives.write(order, archive)
         tell(f"reading {made.path} back")
         archives.verify(made)
+        Summaries(self.database).fold()
         kept_ = self._delete(made.last, tell)
         with self.database.written() as execute:
             for digest in made.digests:

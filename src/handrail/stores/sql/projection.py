@@ -14,6 +14,7 @@ from handrail.shell.records import Spent, Stored, Turn, Written
 from handrail.stores.sql import rows
 from handrail.stores.sql.database import Database, Execute
 from handrail.stores.sql.keeper import forget
+from handrail.stores.sql.summaries import Summaries
 from handrail.stores.sql.text import queries, stamp
 from handrail.telemetry.entries import EntryKind
 
@@ -67,6 +68,7 @@ class Projection:
             known = execute(self._sql["projected"], (run,)).fetchone()
         if known and not self._sound(source, run, known):
             with self._database.written() as execute:
+                Summaries(self._database).unfold(execute, known[0])
                 execute(self._sql["forget_mark"], (known[0],))
                 forget(execute, known[0])
         return self.catch_up(source, run)

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from typing import Final
 
 from handrail.engine.model import Lifecycle
-from handrail.stores.sql.database import Database
+from handrail.stores.sql.database import Database, Execute
 from handrail.stores.sql.text import queries, stamp
 from handrail.telemetry.entries import EntryKind
 from handrail.telemetry.measures import DayMeasured, HourMeasured, RunsMeasured, StepsMeasured
@@ -26,8 +26,8 @@ _FOLDS: Final = ("fold_runs", "fold_days", "fold_steps", "fold_hours")
 class Summaries:
     """The sums over a database."""
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
+    def __init__(self, database: Database, batch: int = BATCH, fold_after: int = FOLD_AFTER) -> None:
+        self.database, self._batch, self._fold_after = database, batch, fold_after
         self._sql = queries("summaries.sql")
 
     def fold(self) -> int:
@@ -39,7 +39,7 @@ class Summaries:
 
     def rest(self) -> None:
         """What can wait until a reply is given: fold a batch, if there is much to fold."""
-        if self.tail() >= FOLD_AFTER:
+        if self.tail() >= self._fold_after:
             self._fold_batch()
 
     def tail(self) -> int:
@@ -77,8 +77,14 @@ class Summaries:
             return 0
         with self.database.written() as execute:
             mark, last = execute(self._sql["tail"], ()).fetchone()
-            until = min(last, mark + BATCH)
+            until = min(last, mark + self._batch)
             for name in _FOLDS:
-                execute(self._sql[name], (mark, until))
+                execute(self._sql[name], (mark, until, 1, None))
             execute(self._sql["move_mark"], (max(mark, until),))
         return int(max(0, until - mark))
+
+    def unfold(self, execute: Execute, key: int) -> None:
+        """Take what a run has added out of the sums again: its entries are about to be written anew."""
+        mark, _ = execute(self._sql["tail"], ()).fetchone()
+        for name in _FOLDS:
+            execute(self._sql[name], (0, mark, -1, key))

@@ -1,35 +1,37 @@
+-- A fold adds the entries between two numbers to the sums (?3 is 1), or takes those of one run out again (-1).
+
 -- name: tail
 SELECT event, coalesce((SELECT max(id) FROM events), 0) FROM folded
 
 -- name: fold_runs
 INSERT INTO summary_runs (workflow_name, state, runs, duration_ms)
-SELECT workflow_name, state, sum(runs), sum(duration_ms)
+SELECT workflow_name, state, ?3 * sum(runs), ?3 * sum(duration_ms)
 FROM measured_runs
-WHERE id > ? AND id <= ?
+WHERE id > ?1 AND id <= ?2 AND (?4 IS NULL OR id IN (SELECT id FROM events WHERE run = ?4))
 GROUP BY workflow_name, state
 ON CONFLICT DO UPDATE SET runs = runs + excluded.runs, duration_ms = duration_ms + excluded.duration_ms
 
 -- name: fold_days
 INSERT INTO summary_days (day, workflow_name, runs)
-SELECT day, workflow_name, sum(runs)
+SELECT day, workflow_name, ?3 * sum(runs)
 FROM measured_days
-WHERE id > ? AND id <= ?
+WHERE id > ?1 AND id <= ?2 AND (?4 IS NULL OR id IN (SELECT id FROM events WHERE run = ?4))
 GROUP BY day, workflow_name
 ON CONFLICT DO UPDATE SET runs = runs + excluded.runs
 
 -- name: fold_steps
 INSERT INTO summary_steps (step_name, agent_name, status, steps, duration_ms)
-SELECT step_name, agent_name, status, sum(steps), sum(duration_ms)
+SELECT step_name, agent_name, status, ?3 * sum(steps), ?3 * sum(duration_ms)
 FROM measured_steps
-WHERE id > ? AND id <= ?
+WHERE id > ?1 AND id <= ?2 AND (?4 IS NULL OR id IN (SELECT id FROM events WHERE run = ?4))
 GROUP BY step_name, agent_name, status
 ON CONFLICT DO UPDATE SET steps = steps + excluded.steps, duration_ms = duration_ms + excluded.duration_ms
 
 -- name: fold_hours
 INSERT INTO summary_hours (hour, event_type, events)
-SELECT hour, event_type, sum(events)
+SELECT hour, event_type, ?3 * sum(events)
 FROM measured_hours
-WHERE id > ? AND id <= ?
+WHERE id > ?1 AND id <= ?2 AND (?4 IS NULL OR id IN (SELECT id FROM events WHERE run = ?4))
 GROUP BY hour, event_type
 ON CONFLICT DO UPDATE SET events = events + excluded.events
 
