@@ -6,16 +6,17 @@ from typing import Any
 
 from build import workflow
 from handrail.documents.statefile import StateFile
-from handrail.engine.model import Event, Who
+from handrail.engine.facts import Value
+from handrail.engine.model import Event, Refused, Who
 from handrail.shell.folders import Folder
 from handrail.shell.system import LocalFeed, RandomIds
-from handrail.shell.turn import Call, take_turn
+from handrail.shell.turn import Call, Outcome, take_turn
 from handrail.shell.workspace import Disk
 from handrail.shell.world import World
 from handrail.stores.files import FileRuns
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.projection import Projection
-from tables import KEY, HandClock, plain
+from turns import KEY, HandClock
 
 TASKS = """
 workflow: tasks
@@ -52,6 +53,22 @@ texts:
   wrote: {message: "Wrote the task.", agent: "Fill in {{run.state}}."}
   done: {message: "It was {{run.vars.came_from}}."}
 """
+
+
+def plain(outcome: Outcome) -> dict[str, Value]:
+    """What came of a call, as data."""
+    refused = outcome.decision if isinstance(outcome.decision, Refused) else None
+    stored = outcome.stored
+    return {
+        "accepted": refused is None,
+        "code": refused.code if refused else "",
+        "needed": list(refused.needed) if refused else [],
+        "lifecycle": str(stored.run.lifecycle) if stored else "",
+        "states": [step.state for step in stored.run.open] if stored else [],
+        "revision": stored.revision if stored else 0,
+        "tokens": list((outcome.tokens or {}).values()),
+        "texts": [dict(text) for text in outcome.texts],
+    }
 
 
 class Project:

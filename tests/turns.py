@@ -11,7 +11,7 @@ from build import output
 from handrail.engine.facts import Value
 from handrail.engine.model import Accepted, Authority, Event, Refused, Waiting
 from handrail.shell.definitions import Pinned, pin, pinned_by
-from handrail.shell.ports import Runs
+from handrail.shell.ports import Feed, Runs
 from handrail.shell.records import Origin
 from handrail.shell.system import LocalFeed
 from handrail.shell.turn import Call, New, Outcome, recover, take_turn
@@ -103,7 +103,7 @@ class Desk:
     clock: HandClock = field(default_factory=HandClock)
     more: Mapping[str, Any] = field(default_factory=dict)
     outcomes: list[Outcome] = field(default_factory=list)
-    feed: LocalFeed = field(default_factory=LocalFeed)
+    feed: Feed = field(default_factory=LocalFeed)
     ids: CountedIds = field(default_factory=CountedIds)
 
     @property

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from handrail.shell.turn import recover
-from tables import plain
-from tasks import Project
+from tasks import Project, plain
 
 
 @pytest.fixture
@@ -20,13 +19,13 @@ def test_the_first_word_begins_the_run_and_writes_its_files(project: Project) ->
 
     assert reply["texts"] == [{"message": "Wrote the task.", "agent": "Fill in DRAFT."}]
     assert (reply["states"], reply["revision"]) == (["DRAFT"], 1)
-    assert project.text("task.md") == "# A task, begun 2026-11-15T12:00:00Z\n"
+    assert project.text("task.md") == "# A task, begun 2026-03-01T12:00:00Z\n"
     assert json.loads(project.text("state.json")) == {
         "current_state": "DRAFT",
         "context": {},
         "history": [
             {
-                "timestamp": "2026-11-15T12:00:00Z",
+                "timestamp": "2026-03-01T12:00:00Z",
                 "transition": "DRAFT → DRAFT",
                 "trigger": "go",
                 "note": "please",
@@ -44,11 +43,11 @@ def test_an_archive_moves_and_never_overwrites(project: Project) -> None:
         assert project.say("go")["states"] == ["DONE"]
         assert project.say("again")["states"] == ["DRAFT"]
 
-    assert project.names("tasks") == ["task-2026-11-15-1200", "task-2026-11-15-1200-2"]
-    assert project.text("tasks/task-2026-11-15-1200/task.md") == "task 1"
-    assert project.text("tasks/task-2026-11-15-1200-2/task-results.md") == "results 2"
+    assert project.names("tasks") == ["task-2026-03-01-1200", "task-2026-03-01-1200-2"]
+    assert project.text("tasks/task-2026-03-01-1200/task.md") == "task 1"
+    assert project.text("tasks/task-2026-03-01-1200-2/task-results.md") == "results 2"
     assert "task-results.md" not in project.names()
-    assert project.text("task.md") == "# A task, begun 2026-11-15T12:00:00Z\n"
+    assert project.text("task.md") == "# A task, begun 2026-03-01T12:00:00Z\n"
 
 
 def test_a_word_told_twice_with_one_token_is_told_once(project: Project) -> None:
@@ -63,7 +62,7 @@ def test_a_word_told_twice_with_one_token_is_told_once(project: Project) -> None
 
 def test_a_token_does_not_expire_and_is_void_after_any_accepted_word(project: Project) -> None:
     token = project.say("go")["tokens"][0]
-    project.clock.forward(days=400)
+    project.clock.move(days=400)
     refused = project.say("again", token)
     assert (refused["code"], refused["tokens"]) == ("no_row", [token])
     assert project.say("go")["accepted"]

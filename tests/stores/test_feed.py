@@ -6,9 +6,13 @@ from pathlib import Path
 from queue import Queue
 from threading import enumerate as threads
 
+import pytest
+
+from handrail.engine.model import Event
 from handrail.shell.records import Change
 from handrail.stores.sql.feed import SqlFeed
-from tables import Table, sqlite
+from handrail.stores.sql.runs import SqlRuns
+from turns import Desk, sqlite
 
 SECONDS = 30
 """How long a change may take to be heard: for liveness only."""
@@ -16,75 +20,71 @@ SECONDS = 30
 ANOTHER_PROCESS = """
 import sys
 from pathlib import Path
-from tables import Table, sqlite
-table = Table(sqlite(Path(sys.argv[1])))
-run, token = table.start()
-table.go_on(run, token)
-print(run)
+from turns import Desk, sqlite
+desk = Desk(sqlite(Path(sys.argv[1])))
+started = desk.start()
+desk.go_on(started["run"], started["token"])
+print(started["run"])
 """
 
 
-def test_a_change_of_this_process_is_heard_without_waiting_for_the_next_look(tmp_path: Path) -> None:
-    runs = sqlite(tmp_path / "store")
-    table = Table(runs, feed=SqlFeed(runs.database, every=SECONDS))
+@pytest.fixture
+def runs(tmp_path: Path) -> SqlRuns:
+    return sqlite(tmp_path)
+
+
+def test_a_change_of_this_process_is_heard_without_waiting_for_the_next_look(runs: SqlRuns) -> None:
+    feed = SqlFeed(runs.database, every=SECONDS)
+    desk = Desk(runs, feed=feed)
     heard: Queue[Change] = Queue()
-    stop = table.feed.listen(heard.put)
-    run, token = table.start()
-    assert heard.get(timeout=SECONDS) == Change(run, 1)
+    stop = feed.listen(heard.put)
+    started = desk.start()
+    assert heard.get(timeout=SECONDS) == Change(started["run"], 1)
 
-    table.go_on(run, token)
+    desk.go_on(started["run"], started["token"])
 
-    assert heard.get(timeout=SECONDS) == Change(run, 2)
+    assert heard.get(timeout=SECONDS) == Change(started["run"], 2)
     stop()
 
 
-def test_a_change_of_another_process_is_heard(tmp_path: Path) -> None:
-    runs = sqlite(tmp_path / "store")
+def test_a_change_of_another_process_is_heard(runs: SqlRuns, tmp_path: Path) -> None:
     heard: Queue[Change] = Queue()
     stop = SqlFeed(runs.database).listen(heard.put)
-    command = [sys.executable, "-c", ANOTHER_PROCESS, str(tmp_path / "store")]
-    done = subprocess.run(
-        command,
-        check=True,
-        capture_output=True,
-        text=True,
-        env={"PYTHONPATH": str(Path(__file__).parents[1])},
-    )
-    run = done.stdout.strip()
+    command = [sys.executable, "-c", ANOTHER_PROCESS, str(tmp_path)]
+    environment = {"PYTHONPATH": str(Path(__file__).parents[1])}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
 
     last = heard.get(timeout=SECONDS)
     while last.revision < 2:
         last = heard.get(timeout=SECONDS)
-    assert last == Change(run, 2)
+    assert last == Change(done.stdout.strip(), 2)
     stop()
 
 
-def test_a_refusal_is_heard_too_and_moves_no_revision(tmp_path: Path) -> None:
-    runs = sqlite(tmp_path / "store")
-    table = Table(runs)
-    run, token = table.start()
+def test_a_refusal_is_heard_too_and_moves_no_revision(runs: SqlRuns) -> None:
+    desk = Desk(runs)
+    started = desk.start()
     heard: Queue[Change] = Queue()
     stop = SqlFeed(runs.database).listen(heard.put)
 
-    assert table.go_on(run, token, summary="")["code"] == "contract"
+    assert desk.go_on(started["run"], started["token"], summary="")["code"] == "contract"
 
-    assert heard.get(timeout=SECONDS) == Change(run, 1)
+    assert heard.get(timeout=SECONDS) == Change(started["run"], 1)
     stop()
 
 
-def test_what_happened_before_is_not_told_and_nobody_looks_when_nobody_listens(tmp_path: Path) -> None:
-    runs = sqlite(tmp_path / "store")
-    table = Table(runs)
-    table.start()
+def test_what_happened_before_is_not_told_and_nobody_looks_when_nobody_listens(runs: SqlRuns) -> None:
+    desk = Desk(runs)
+    desk.start()
     feed = SqlFeed(runs.database)
     first: Queue[Change] = Queue()
     second: Queue[Change] = Queue()
     stops = [feed.listen(first.put), feed.listen(second.put)]
-    run, _ = table.start()
+    run = desk.start()["run"]
 
     assert first.get(timeout=SECONDS) == second.get(timeout=SECONDS) == Change(run, 1)
     stops[0]()
-    table.control(run, "pause")
+    desk.send(run, Event("pause"))
     assert second.get(timeout=SECONDS) == Change(run, 2)
     stops[1]()
 
@@ -92,6 +92,6 @@ def test_what_happened_before_is_not_told_and_nobody_looks_when_nobody_listens(t
     assert "handrail-feed" not in [thread.name for thread in threads()]
     third: Queue[Change] = Queue()
     stop = feed.listen(third.put)
-    table.control(run, "resume")
+    desk.send(run, Event("resume"))
     assert third.get(timeout=SECONDS) == Change(run, 3)
     stop()

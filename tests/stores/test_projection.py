@@ -4,19 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from build import FILE
 from handrail.engine.model import Authority, Event
-from handrail.shell.definitions import pin
 from handrail.shell.records import Origin
-from handrail.shell.turn import Call, New, take_turn
-from handrail.shell.world import World
+from handrail.shell.turn import Call, New
 from handrail.stores.memory import MemoryRuns
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.projection import Projection
 from handrail.stores.sql.summaries import Summaries
 from handrail.stores.sql.text import migrations
-from handrail.workflows.load import Source
-from tables import KEY, NOON, HandClock, Table, plain
+from turns import NOW, Desk, pinned
 
 ELSEWHERE = """
 workflow: elsewhere
@@ -41,25 +37,15 @@ class Elsewhere:
         self.database = Database(self.path)
         self.projection = Projection(self.database)
         self.runs = MemoryRuns()
-        self.clock = HandClock()
-        workflow = pin(Source(FILE, ELSEWHERE), lambda _: None).workflow
-        assert workflow is not None
-        self.new = New(workflow, Origin("spells", Authority.FILES, "/projects/one"))
-        table = Table(self.runs)
-        self.world = World(
-            self.runs,
-            self.clock,
-            table.world.ids,
-            table.feed,
-            KEY,
-            lambda _: workflow,
-            lifetime=None,
-            mirror=self.projection.mirror(self.runs),
-        )
-        self.run = self.world.ids.run()
+        flow = pinned(ELSEWHERE)
+        assert flow.workflow is not None
+        self.new = New(flow.workflow, Origin("spells", Authority.FILES, "/projects/one"), flow.definition)
+        mirror = self.projection.mirror(self.runs)
+        self.desk = Desk(self.runs, more={"lifetime": None, "mirror": mirror})
+        self.clock, self.run = self.desk.clock, self.desk.ids.run()
 
     def say(self, trigger: str) -> None:
-        take_turn(self.world, Call(self.run, Event(trigger), new=self.new), plain)
+        self.desk.call(Call(self.run, Event(trigger), new=self.new))
 
     def rows(self, query: str) -> list[tuple[object, ...]]:
         with self.database.read() as execute:
@@ -91,11 +77,11 @@ def elsewhere(tmp_path: Path) -> Elsewhere:
 
 def test_every_turn_shows_up_at_once(elsewhere: Elsewhere) -> None:
     elsewhere.say("go")
-    elsewhere.clock.forward(seconds=5)
+    elsewhere.clock.move(seconds=5)
     elsewhere.say("go")
 
     run, steps, events = elsewhere.shown()
-    assert run[0][1:5] == ("elsewhere", "running", "one", "2026-11-15 12:00:00.000")
+    assert run[0][1:5] == ("elsewhere", "running", "one", "2026-03-01 12:00:00.000")
     assert run[0][8:11] == (2, "spells", "files")
     assert [step[1:3] for step in steps] == [("one", "completed"), ("two", "completed"), ("one", "running")]
     assert [event[0] for event in events if event[0] != "token_generated"] == [
@@ -136,7 +122,7 @@ def test_catching_up_twice_changes_nothing(elsewhere: Elsewhere) -> None:
 def test_the_mirror_of_a_lost_database_is_made_again(elsewhere: Elsewhere, tmp_path: Path) -> None:
     for word in ("go", "go", "nonsense", "stop"):
         elsewhere.say(word)
-        elsewhere.clock.forward(seconds=1)
+        elsewhere.clock.move(seconds=1)
     before = elsewhere.shown()
     (tmp_path / "new").mkdir(mode=0o700)
     elsewhere.database = Database(tmp_path / "new" / "handrail.db")
@@ -176,7 +162,7 @@ def test_a_mirror_that_is_made_again_is_counted_once(elsewhere: Elsewhere, *, fo
     summaries = Summaries(elsewhere.database)
     elsewhere.say("go")
     elsewhere.say("go")
-    before = (summaries.runs(), summaries.steps(), summaries.days(NOON.date()))
+    before = (summaries.runs(), summaries.steps(), summaries.days(NOW.date()))
     if folded:
         summaries.fold()
     with elsewhere.database.written() as execute:
@@ -184,9 +170,9 @@ def test_a_mirror_that_is_made_again_is_counted_once(elsewhere: Elsewhere, *, fo
 
     assert elsewhere.projection.rebuild(elsewhere.runs, elsewhere.run) > 0
 
-    assert (summaries.runs(), summaries.steps(), summaries.days(NOON.date())) == before
+    assert (summaries.runs(), summaries.steps(), summaries.days(NOW.date())) == before
     summaries.fold()
-    assert (summaries.runs(), summaries.steps(), summaries.days(NOON.date())) == before
+    assert (summaries.runs(), summaries.steps(), summaries.days(NOW.date())) == before
 
 
 def test_numbers_of_entries_are_never_used_again(elsewhere: Elsewhere) -> None:
