@@ -79,10 +79,12 @@ def output_values(facts: Mapping[str, Fact], output: Mapping[str, Value]) -> dic
 
 
 def _read(fact: Fact, value: Value) -> Value:
-    if fact.name == "output.artifacts" and isinstance(value, list):
-        return [artifact["type"] for artifact in value]
-    if value is None and fact.type == _LIST:
-        return []
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return [artifact["type"] for artifact in value] if fact.name == "output.artifacts" else value
+    if value is None:
+        return [] if fact.type == _LIST else None
     if fact.type.kind is Kind.FLOAT and isinstance(value, int):
         return float(value)
     if fact.type.kind is Kind.INT and isinstance(value, float):

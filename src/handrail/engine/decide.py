@@ -121,11 +121,11 @@ def _on_trigger(world: World, run: Run, step: Step) -> Decision:
     if tool is not None and tool.who not in {Who.AGENT, world.event.by}:
         by = Seen("event.by", str(world.event.by))
         return Refused("not_yours", tool.name, (by,), (f"event.by = {tool.who}",))
-    facts = world.seen_by(run, step, payload=False)
+    facts = world.seen_by(run, step)
     candidates, closed = possible(rows, facts)
     if not candidates:
         return unmet("not_now", closed, facts)
-    return _payload(world, step) or walk(world, run, step, candidates)
+    return _payload(world, step) or walk(world, run, step, candidates, facts)
 
 
 def _payload(world: World, step: Step) -> Refused | None:

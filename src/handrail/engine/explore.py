@@ -25,12 +25,13 @@ _IN_PATH = re.compile(r"\{([^{}]*)\}")
 
 def needs(workflow: Workflow, state: str, trigger: str | None = None) -> Needs:
     """What an event in a state must know, on one trigger or on any: its rows, and what lies behind them."""
-    if (state, trigger) not in workflow.needs:
+    if (needs, state, trigger) not in workflow.memo:
         found = (rows for (source, _), rows in workflow.index.items() if source == state)
         rows = [row for some in found for row in some if trigger is None or row.trigger == trigger]
         behind = [target for row in rows for target in targets(workflow, row)]
-        workflow.needs[state, trigger] = _needs(workflow, rows, behind)
-    return workflow.needs[state, trigger]
+        workflow.memo[needs, state, trigger] = _needs(workflow, rows, behind)
+    known: Needs = workflow.memo[needs, state, trigger]
+    return known
 
 
 def needs_to_start(workflow: Workflow) -> Needs:

@@ -99,8 +99,8 @@ def fits(value: Value, kind: Type, states: Container[str] | None = None) -> bool
     """True if the value is of this type and has no flaw; a state is one of `states`, where they are given."""
     if value is None:
         return kind.optional
-    if isinstance(value, bool) and kind.kind not in {Kind.BOOL, Kind.JSON}:
-        return False
+    if isinstance(value, bool):
+        return kind.kind is Kind.BOOL or kind.kind is Kind.JSON
     if not isinstance(value, _PYTHON[kind.kind]) or not sound(value):
         return False
     if kind.kind is Kind.STATE:
@@ -112,27 +112,35 @@ def fits(value: Value, kind: Type, states: Container[str] | None = None) -> bool
 
 def sound(value: Value) -> bool:
     """True if a value has no flaw. Most have none, and that is told faster than by looking for one."""
-    return _plain(value, 0) or not any(flaws(value))
+    return _plain(value) or not any(flaws(value))
 
 
-def _plain(value: Value, depth: int) -> bool:
-    """True only if every part is plainly good; where it is not plain, `flaws` decides."""
-    match value:
-        case None | bool():
+def _plain(value: Value) -> bool:
+    """True only if every part is plainly good, level by level; where it is not plain, `flaws` decides."""
+    level: list[Value] = [value]
+    for _ in range(DEEPEST + 1):
+        below: list[Value] = []
+        for part in level:
+            if isinstance(part, list):
+                below += part
+            elif isinstance(part, dict):
+                if not all(isinstance(key, str) and key.isascii() for key in part):
+                    return False
+                below += part.values()
+            elif not _good(part):
+                return False
+        if not below:
             return True
-        case str():
-            return value.isascii() or not _HALF.search(value)
-        case int() | float():
-            return -_LARGE < value < _LARGE
-        case list():
-            return depth < DEEPEST and all(_plain(item, depth + 1) for item in value)
-        case dict():
-            return depth < DEEPEST and all(
-                isinstance(key, str) and _plain(key, 0) and _plain(item, depth + 1)
-                for key, item in value.items()
-            )
-        case _:
-            return False
+        level = below
+    return False
+
+
+def _good(value: Value) -> bool:
+    if isinstance(value, str):
+        return value.isascii() or not _HALF.search(value)
+    if isinstance(value, (int, float)):
+        return -_LARGE < value < _LARGE
+    return value is None
 
 
 def flaws(value: Value, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:

@@ -103,11 +103,10 @@ class Vocabulary:
 
 def judge(guard: Guard, facts: Mapping[str, Value]) -> Outcome:
     """The verdict of a guard on these facts; a missing or mistyped fact is an error, never a yes."""
-    known = {
-        fact.name: facts[fact.name]
-        for fact in guard.facts
-        if fact.name in facts and fits(facts[fact.name], fact.type)
-    }
+    known = {}
+    for fact in guard.facts:
+        if fact.name in facts and fits(facts[fact.name], fact.type):
+            known[fact.name] = facts[fact.name]
     try:
         result = guard.program.eval(data=known)
     except RuntimeError as refusal:  # how CEL says that an expression goes on for too long

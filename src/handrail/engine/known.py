@@ -1,6 +1,7 @@
 """What the engine knows without looking at the world: the run it holds and the event that arrived."""
 
 from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 from handrail.engine.contract import output_values
 from handrail.engine.facts import Fact, Kind, Provenance, Type, Value, fits
@@ -37,15 +38,35 @@ def known(workflow: Workflow, run: Run, step: Step, event: Event, scope: str) ->
         "run.state": step.state.removeprefix(scope),
         "run.attempts": step.attempt,
         "run.open": len(run.open),
-        "event.by": str(event.by),
+        "event.by": event.by.value,
         "event.note": event.note,
     }
-    for name, variable in workflow.vars.items():
-        if name.startswith(scope) and "/" not in name.removeprefix(scope):
-            facts[f"run.vars.{name.removeprefix(scope)}"] = _relative(variable, run.vars.get(name), scope)
-    for name in workflow.inputs:
-        facts[f"run.inputs.{name}"] = run.inputs.get(name)
+    variables, inputs = _named(workflow, scope)
+    for fact, name, is_state in variables:
+        value = run.vars.get(name)
+        facts[fact] = value.removeprefix(scope) if is_state and isinstance(value, str) else value
+    for fact, name in inputs:
+        facts[fact] = run.inputs.get(name)
     return facts
+
+
+_Named: TypeAlias = tuple[tuple[tuple[str, str, bool], ...], tuple[tuple[str, str], ...]]
+
+
+def _named(workflow: Workflow, scope: str) -> _Named:
+    """The variables of a scope, each by its fact, its name and whether it holds a state; and the inputs."""
+    if (known, scope) not in workflow.memo:
+        own = {name.removeprefix(scope): name for name in workflow.vars if name.startswith(scope)}
+        workflow.memo[known, scope] = (
+            tuple(
+                (f"run.vars.{short}", name, workflow.vars[name].type.kind is Kind.STATE)
+                for short, name in own.items()
+                if "/" not in short
+            ),
+            tuple((f"run.inputs.{name}", name) for name in workflow.inputs),
+        )
+    found: _Named = workflow.memo[known, scope]
+    return found
 
 
 def claimed(workflow: Workflow, state: str, event: Event) -> dict[str, Value]:
@@ -56,12 +77,6 @@ def claimed(workflow: Workflow, state: str, event: Event) -> dict[str, Value]:
         params = workflow.tools[event.trigger].params
         return {f"event.{name}": event.payload.get(name, param.default) for name, param in params.items()}
     return {}
-
-
-def _relative(variable: Variable, value: Value, scope: str) -> Value:
-    if variable.type.kind is Kind.STATE and isinstance(value, str):
-        return value.removeprefix(scope)
-    return value
 
 
 def mismatches(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from handrail.engine.facts import Fact, Type, Value
 from handrail.engine.guards import Guard
@@ -228,7 +228,7 @@ class Workflow:
     """The data that describes the way. `index` gives the rows of a state and trigger, in their order.
 
     `folder` is where the files of a run lie below the project, if its state lives in files.
-    `needs` is for `explore.needs` alone: what it has worked out before. It follows from the rest.
+    `memo` holds what was worked out from the rest before, by who asked.
     """
 
     name: str
@@ -248,9 +248,7 @@ class Workflow:
     vars: Mapping[str, Variable] = field(default_factory=dict)
     tools: Mapping[str, Tool] = field(default_factory=dict)
     texts: Mapping[str, Text] = field(default_factory=dict)
-    needs: dict[tuple[str, str | None], Needs] = field(
-        default_factory=dict, init=False, compare=False, repr=False
-    )
+    memo: dict[tuple[object, ...], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
 
 # what a run is made of

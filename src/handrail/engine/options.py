@@ -41,7 +41,7 @@ def here(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[Step
 
 def _open(workflow: Workflow, run: Run, step: Step, trigger: str, facts: Mapping[str, Value]) -> bool:
     world = World(workflow, Event(trigger), facts)
-    candidates, _ = possible(workflow.index[step.state, trigger], world.seen_by(run, step, payload=False))
+    candidates, _ = possible(workflow.index[step.state, trigger], world.seen_by(run, step))
     for tried in candidates:
         if tried.verdict is Verdict.ERROR:
             return False

@@ -41,15 +41,25 @@ class World:
     event: Event
     facts: Mapping[str, Value]
 
-    def seen_by(self, run: Run, step: Step, *, payload: bool) -> FactsOf:
-        """The facts as each scope names them; what came with the event only once it is found good."""
-        brought = claimed(self.workflow, step.state, self.event) if payload else {}
+    def seen_by(self, run: Run, step: Step) -> FactsOf:
+        """The facts as each scope names them, without what came with the event."""
         views: dict[str, Mapping[str, Value]] = {}
 
         def facts(scope: str) -> Mapping[str, Value]:
             if scope not in views:
-                own = known(self.workflow, run, step, self.event, scope)
-                views[scope] = {**self.facts, **brought, **own}
+                views[scope] = {**self.facts, **known(self.workflow, run, step, self.event, scope)}
+            return views[scope]
+
+        return facts
+
+    def brought(self, state: str, before: FactsOf) -> FactsOf:
+        """The same with what came with the event, which was found good."""
+        payload = claimed(self.workflow, state, self.event)
+        views: dict[str, Mapping[str, Value]] = {}
+
+        def facts(scope: str) -> Mapping[str, Value]:
+            if scope not in views:
+                views[scope] = {**before(scope), **payload}
             return views[scope]
 
         return facts
@@ -67,9 +77,12 @@ class Trail:
     says: tuple[str, ...] = ()
 
 
-def walk(world: World, run: Run, step: Step, candidates: Sequence[Tried]) -> Decision:
-    """What the event does to the run in this step, by the rows open there; its payload is good."""
-    facts = world.seen_by(run, step, payload=True)
+def walk(world: World, run: Run, step: Step, candidates: Sequence[Tried], before: FactsOf) -> Decision:
+    """What the event does to the run in this step, by the rows open there; its payload is good.
+
+    `before` are the facts that the rows were opened by.
+    """
+    facts = world.brought(step.state, before)
     return _take(world, Trail(run, step, run), step, candidates, facts)
 
 
@@ -195,7 +208,7 @@ def _arrive(world: World, trail: Trail, target: str) -> Decision:
             "router_stuck", target, (Seen("run.state", target),), ("a row that leaves the router",)
         )
     here = Step(0, target, 0)
-    facts = world.seen_by(trail.run, here, payload=True)
+    facts = world.brought(target, world.seen_by(trail.run, here))
     candidates, closed = possible(rows, facts)
     if not candidates:
         return unmet("router_stuck", closed, facts)
@@ -213,12 +226,17 @@ def _settle(trail: Trail, step: Step, *, terminal: bool = False) -> Accepted:
     open_[place : place + 1] = [] if terminal or not step.number else [step]
     run, new = trail.run, step.number > trail.run.steps and not terminal
     ended = terminal and not open_
-    settled = replace(
-        run,
+    settled = Run(
+        id=run.id,
+        workflow=run.workflow,
+        digest=run.digest,
         lifecycle=lifecycle.TABLE[run.lifecycle][lifecycle.COMPLETE] if ended else run.lifecycle,
         open=tuple(open_),
         steps=step.number if new else run.steps,
         attempts={**run.attempts, step.state: step.attempt} if new else run.attempts,
+        vars=run.vars,
+        inputs=run.inputs,
+        reason=run.reason,
     )
     return Accepted(settled, trail.moves, trail.effects, trail.says)
 
