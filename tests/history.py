@@ -1,11 +1,15 @@
 """A store with a past: runs of the built-in workflow with every lifecycle it can have, and one that waits."""
 
+import gzip
+import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from handrail.engine.facts import PENDING, Fact, Kind, Provenance, Type
 from handrail.engine.lifecycle import ABANDON, CONTINUE, DIVERGE, FAIL, PAUSE
 from handrail.engine.model import Lifecycle
+from handrail.stores.sql.database import Database
 from handrail.workflows.load import Source
 from handrail.workflows.registry import DRAFTS, EFFECTS, FACTS, registry
 from tools.sample_store import OUTPUTS, Played
@@ -75,3 +79,17 @@ def history(path: Path) -> History:
         runs["waiting"] = play.start("To be waiting", GATE)
         play.send(runs["waiting"], CONTINUE, PLAIN)
     return History(path, runs)
+
+
+def quiet(_text: str) -> None:
+    """Tells nobody."""
+
+
+def ids(database: Database) -> list[str]:
+    with database.read() as execute:
+        return [row[0] for row in execute("SELECT execution_id FROM runs ORDER BY k", ())]
+
+
+def lines(archive: Path) -> list[dict[str, Any]]:
+    with gzip.open(archive, "rt") as file:
+        return [json.loads(line) for line in file]

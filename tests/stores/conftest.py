@@ -1,11 +1,15 @@
-"""A place for the data of each kind of store, and a store on it."""
+"""A place for the data of each kind of store, and a store on it; a database with a past, and its keeper."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from handrail.shell.ports import Runs
+from handrail.stores.sql.database import Database
+from handrail.stores.sql.keeper import SqlKeeper
+from history import History, history
 from stores.contract import PLACES, Place
 
 
@@ -21,3 +25,29 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 def runs(place: Place) -> Runs:
     """A store on the place."""
     return place.open()
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> History:
+    return history(tmp_path_factory.mktemp("sound") / "handrail.db")
+
+
+@pytest.fixture
+def past(sound: History, tmp_path: Path) -> History:
+    """A copy of the store to be changed."""
+    path = tmp_path / "store" / "handrail.db"
+    path.parent.mkdir(mode=0o700)
+    shutil.copy(sound.path, path)
+    return History(path, sound.runs)
+
+
+@pytest.fixture
+def database(past: History) -> Iterator[Database]:
+    found = Database(past.path)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def keeper(database: Database) -> SqlKeeper:
+    return SqlKeeper(database)

@@ -1,10 +1,7 @@
 """Whether a store is sound, and making room in it: every damage is found, and nothing is lost on the way."""
 
-import gzip
 import json
-import shutil
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,50 +13,10 @@ import pytest
 from handrail.shell.keeping import DAMAGE
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.keeper import SqlKeeper
-from history import GATE, PLAIN, History, history, played
+from history import GATE, PLAIN, History, ids, played
 
 LATER = datetime(2026, 3, 1, tzinfo=UTC)
 OLD = ("completed", "failed", "abandoned", "diverged")
-
-
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> History:
-    return history(tmp_path_factory.mktemp("sound") / "handrail.db")
-
-
-@pytest.fixture
-def past(sound: History, tmp_path: Path) -> History:
-    """A copy of the store to be changed."""
-    path = tmp_path / "store" / "handrail.db"
-    path.parent.mkdir(mode=0o700)
-    shutil.copy(sound.path, path)
-    return History(path, sound.runs)
-
-
-@pytest.fixture
-def database(past: History) -> Iterator[Database]:
-    found = Database(past.path)
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def keeper(database: Database) -> SqlKeeper:
-    return SqlKeeper(database)
-
-
-def quiet(_text: str) -> None:
-    """Tells nobody."""
-
-
-def ids(database: Database) -> list[str]:
-    with database.read() as execute:
-        return [row[0] for row in execute("SELECT execution_id FROM runs ORDER BY k", ())]
-
-
-def lines(archive: Path) -> list[dict[str, Any]]:
-    with gzip.open(archive, "rt") as file:
-        return [json.loads(line) for line in file]
 
 
 # --- check --------------------------------------------------------------------------------------------------

@@ -2,17 +2,16 @@
 
 import errno
 import gzip
-import json
 import os
 import shutil
 import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pytest
 
@@ -22,51 +21,11 @@ from handrail.stores.sql.archive import Order, verify, write
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.keeper import SqlKeeper
 from handrail.stores.sql.summaries import Summaries
-from history import GATE, History, history, played
+from history import GATE, History, ids, lines, played, quiet
 from tools.sample_store import Played
 
 LATER = datetime(2026, 3, 1, tzinfo=UTC)
 OLD = ("completed", "failed", "abandoned", "diverged")
-
-
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> History:
-    return history(tmp_path_factory.mktemp("sound") / "handrail.db")
-
-
-@pytest.fixture
-def past(sound: History, tmp_path: Path) -> History:
-    """A copy of the store to be changed."""
-    path = tmp_path / "store" / "handrail.db"
-    path.parent.mkdir(mode=0o700)
-    shutil.copy(sound.path, path)
-    return History(path, sound.runs)
-
-
-@pytest.fixture
-def database(past: History) -> Iterator[Database]:
-    found = Database(past.path)
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def keeper(database: Database) -> SqlKeeper:
-    return SqlKeeper(database)
-
-
-def quiet(_text: str) -> None:
-    """Tells nobody."""
-
-
-def ids(database: Database) -> list[str]:
-    with database.read() as execute:
-        return [row[0] for row in execute("SELECT execution_id FROM runs ORDER BY k", ())]
-
-
-def lines(archive: Path) -> list[dict[str, Any]]:
-    with gzip.open(archive, "rt") as file:
-        return [json.loads(line) for line in file]
 
 
 def test_prune_moves_what_has_ended_before_and_nothing_else(
