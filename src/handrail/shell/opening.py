@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import unquote
@@ -18,6 +18,8 @@ from handrail.shell.view import Records
 from handrail.shell.world import World
 
 _SQLITE: Final = "sqlite://"
+_LIFETIME: Final = "HANDRAIL_TOKEN_TTL"
+_LONGEST: Final = 31_536_000
 
 
 class Mirrors(Protocol):
@@ -88,3 +90,17 @@ def located(address: str) -> Path:
         return Path(address)
     data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
     return Path(data) / "handrail" / "handrail.db"
+
+
+def lifetime() -> timedelta:
+    """How long a step token is good: ten minutes, or the seconds that HANDRAIL_TOKEN_TTL gives.
+
+    Raises `Unreadable` if that is no number of seconds above zero.
+    """
+    given = os.environ.get(_LIFETIME, "")
+    if not given:
+        return timedelta(minutes=10)
+    if not (given.isascii() and given.isdecimal() and 0 < int(given) <= _LONGEST):
+        message = f"{_LIFETIME} is {given!a}, which is no number of seconds"
+        raise Unreadable(message, f"set it to a whole number from 1 to {_LONGEST}, or not at all")
+    return timedelta(seconds=int(given))

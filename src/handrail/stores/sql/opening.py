@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from handrail.shell.definitions import pinned_by
-from handrail.shell.opening import Store
+from handrail.shell.opening import Store, lifetime
 from handrail.shell.system import RandomIds, SystemClock
 from handrail.shell.world import World
 from handrail.stores.sql.database import Database
@@ -30,9 +30,11 @@ def opened(path: Path) -> Iterator[Store]:
 @contextmanager
 def turning(path: Path) -> Iterator[World]:
     """The world of turns over this file, until the block ends; the file is made if it is not there."""
+    good_for = lifetime()
     database = Database(path)
     runs = SqlRuns(database)
+    ports = (runs, SystemClock(), RandomIds(), SqlFeed(database))
     try:
-        yield World(runs, SystemClock(), RandomIds(), SqlFeed(database), runs.key(), pinned_by(runs))
+        yield World(*ports, runs.key(), pinned_by(runs), lifetime=good_for)
     finally:
         database.close()

@@ -1,0 +1,38 @@
+"""Settings of the store and of its tokens, as the environment gives them."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from handrail.shell.faults import Unreadable
+from handrail.stores.sql.opening import turning
+from requirement import requirement
+
+
+@requirement("steps:token.expiry")
+@pytest.mark.parametrize(
+    ("given", "lifetime"),
+    [(None, timedelta(minutes=10)), ("90", timedelta(seconds=90)), ("", timedelta(minutes=10))],
+)
+def test_a_token_is_good_for_ten_minutes_or_for_the_seconds_that_are_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str | None, lifetime: timedelta
+) -> None:
+    monkeypatch.delenv("HANDRAIL_TOKEN_TTL", raising=False)
+    if given is not None:
+        monkeypatch.setenv("HANDRAIL_TOKEN_TTL", given)
+
+    with turning(tmp_path / "store" / "handrail.db") as world:
+        assert world.lifetime == lifetime
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "1.5", "ten", " 5", "٣", "31536001"])
+def test_what_is_no_number_of_seconds_is_told_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    monkeypatch.setenv("HANDRAIL_TOKEN_TTL", given)
+
+    with pytest.raises(Unreadable, match="HANDRAIL_TOKEN_TTL is"), turning(tmp_path / "handrail.db"):
+        pass
+
+    assert list(tmp_path.iterdir()) == []
