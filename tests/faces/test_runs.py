@@ -4,7 +4,9 @@ import json
 import signal
 import stat
 import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -255,9 +257,23 @@ def test_following_a_run_that_has_ended_ends(past: History) -> None:
     assert (said.status, len(said.out.splitlines())) == (0, 5)
 
 
-def _followed(run: str, *words: str) -> subprocess.Popen[str]:
-    command = [str(PROGRAM), "runs", "events", "--follow", run, *words]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+HEARING = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""Starts a program that hears Ctrl-C, also where this one was started in the background and does not."""
+
+
+@contextmanager
+def _followed(run: str, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """The program, following a run; killed if it has not ended by itself."""
+    command = [sys.executable, "-c", HEARING, str(PROGRAM), "runs", "events", "--follow", run, *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as following:
+        try:
+            yield following
+        finally:
+            following.kill()
 
 
 def test_following_shows_what_happens_as_it_happens_until_the_run_ends(play: Played) -> None:
