@@ -12,7 +12,8 @@ from handrail.stores.memory import MemoryRuns
 from handrail.telemetry.entries import Entry
 from stores.contract import PLACES, Place
 
-STORES = tuple(PLACES)
+STORES = tuple(name for name, place in PLACES.items() if place.tokens)
+"""Those whose tokens have a lifetime."""
 
 
 @contextmanager

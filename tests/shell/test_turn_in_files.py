@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from handrail.shell.turn import recover
+from handrail.telemetry.entries import EntryKind
 from tasks import Project, plain
 
 
@@ -33,6 +34,20 @@ def test_the_first_word_begins_the_run_and_writes_its_files(project: Project) ->
         ],
     }
     assert project.names() == [".handrail", "state.json", "task.md"]
+
+
+def test_how_long_a_step_took_is_entered_when_it_ends(project: Project) -> None:
+    project.say("go")
+    project.clock.move(seconds=90)
+    project.say("go")
+    project.clock.move(minutes=5)
+    project.say("again")
+
+    entered = [line.entry for line in project.runs.entries(project.run)]
+    ended = [entry for entry in entered if entry.kind is EntryKind.STEP_COMPLETED]
+    assert [(e.step, e.data["duration_ms"]) for e in ended] == [("DRAFT", 90_000), ("DONE", 300_000)]
+    started = [entry.data["number"] for entry in entered if entry.kind is EntryKind.STEP_STARTED]
+    assert started == [1, 2, 3]
 
 
 def test_an_archive_moves_and_never_overwrites(project: Project) -> None:

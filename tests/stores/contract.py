@@ -1,14 +1,16 @@
 """The stores that the contract holds, and turns made by hand to hold it with.
 
-A new store joins by a `Place` of its own in `PLACES`: where its data is, how it is opened, whether it holds
-many runs.
+A new store joins by a `Place` of its own in `PLACES`: where its data is, how it is opened, and in what it
+differs by design.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from handrail.documents.statefile import StateFile
 from handrail.engine.model import Lifecycle, Run, Step
 from handrail.shell.ports import Runs
 from handrail.shell.records import (
@@ -21,6 +23,8 @@ from handrail.shell.records import (
     Turn,
     Written,
 )
+from handrail.shell.workspace import Disk
+from handrail.stores.files import FileRuns
 from handrail.stores.memory import MemoryRuns
 from handrail.stores.sql.runs import SqlRuns
 from handrail.telemetry.entries import Entry, EntryKind
@@ -34,9 +38,20 @@ STATES: Final = ("draft", "review")
 
 
 class Place(Protocol):
-    """Data of a store, empty at first."""
+    """Data of a store, empty at first; and what of `ports.Runs` is left to the store.
+
+    `many`: it holds any number of runs; else one, which the empty id names too. `new` is what it loads of a
+    run that was never saved. `tokens`, `texts` and `looks`: it keeps the tokens of open steps, the texts of
+    workflows, and when somebody looked after a run. `told`: it tells the run in a file for people, and takes
+    no variable that such a file cannot hold.
+    """
 
     many: bool
+    new: Stored | None
+    tokens: bool
+    texts: bool
+    looks: bool
+    told: bool
 
     def open(self) -> Runs:
         """A store over the data; another object each time, where the data outlives one."""
@@ -47,10 +62,19 @@ class Place(Protocol):
         ...
 
 
-class MemoryPlace:
-    """Data that is one object."""
+class WholePlace:
+    """Data of a store that holds any number of runs, and keeps all there is about them."""
 
     many = True
+    new: Stored | None = None
+    tokens = True
+    texts = True
+    looks = True
+    told = False
+
+
+class MemoryPlace(WholePlace):
+    """Data that is one object."""
 
     def __init__(self, folder: Path) -> None:  # noqa: ARG002 - every place is made alike
         self._runs = MemoryRuns()
@@ -63,10 +87,8 @@ class MemoryPlace:
         """Nothing to let go of."""
 
 
-class SqlitePlace:
+class SqlitePlace(WholePlace):
     """Data in one file."""
-
-    many = True
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -83,7 +105,39 @@ class SqlitePlace:
             runs.database.close()
 
 
-PLACES: Final[Mapping[str, Callable[[Path], Place]]] = {"memory": MemoryPlace, "sqlite": SqlitePlace}
+class FilesPlace:
+    """Data in the files of one folder: the one run of it, told in a file for people."""
+
+    many = False
+    new: Stored | None = Stored(Run(RUN, "paper", DIGEST), ORIGIN)
+    tokens = False
+    texts = False
+    looks = False
+    told = True
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def open(self) -> Runs:
+        """One more store over the folder."""
+        disk = Disk(self._folder, "task")
+        return FileRuns(disk, StateFile(), Run(RUN, "paper", DIGEST), ORIGIN, STATES)
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+PLACES: Final[Mapping[str, type[MemoryPlace | SqlitePlace | FilesPlace]]] = {
+    "memory": MemoryPlace,
+    "sqlite": SqlitePlace,
+    "files": FilesPlace,
+}
+
+
+def kept(place: Place, stored: Stored, looked: datetime | None = None) -> Stored:
+    """The run as a store of this place loads it, if somebody looked after it then."""
+    active = looked if looked and place.looks else stored.active
+    return replace(stored, tokens=stored.tokens if place.tokens else {}, active=active)
 
 
 def begun(run: str = RUN, /, **changes: Any) -> Turn:  # noqa: ANN401 - any field of a turn

@@ -4,14 +4,14 @@ import hashlib
 import json
 from collections.abc import Collection
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from handrail.documents.statefile import Passage, StateFile
 from handrail.engine.model import Authority, Lifecycle, Run, Step
 from handrail.shell.ports import Workspace
 from handrail.shell.records import Final as FinalValue
-from handrail.shell.records import Origin, Spent, Stored, Turn
+from handrail.shell.records import Opened, Origin, Spent, Stored, Turn
 from handrail.stores.files import FileRuns
 from handrail.telemetry.entries import Entry, EntryKind
 
@@ -47,16 +47,18 @@ def moved_to(run: Run, state: str) -> Run:
 
 
 def turn_to(stored: Stored, state: str, finals: tuple[FinalValue, ...] = (), note: str = "") -> Turn:
-    """A turn that leads to a state. Its token and its reply name the revision that it leaves."""
+    """A turn that leads to a state. Its token, reply and mark name the revision that it leaves."""
     source = stored.run.open[0].state if stored.run.open else "nowhere"
     return Turn(
         stored,
         moved_to(stored.run, state),
-        AT,
+        AT + timedelta(seconds=stored.revision),
         Spent(f"token {stored.revision}", "request", f"reply {stored.revision} to {state}".encode()),
+        opened=(Opened(stored.run.steps + 1, state, "writer"),),
         entries=(Entry(EntryKind.STEP_STARTED, step=state),),
         finals=finals,
         passages=(Passage(source, state, "Go", note),),
+        marks={"left": stored.revision},
     )
 
 
@@ -110,7 +112,7 @@ STATE_AFTER: Final = b"""{
       "trigger": "Go"
     },
     {
-      "timestamp": "2026-03-01T12:30:00Z",
+      "timestamp": "2026-03-01T12:30:01Z",
       "transition": "EXECUTED \xe2\x86\x92 DRAFTING",
       "trigger": "Go"
     }
@@ -139,11 +141,15 @@ def judged(runs: FileRuns, tree: dict[str, bytes], journal: bytes) -> str:
     spent = runs.spent(RUN, 1)
     reply = spent.reply if spent else b""
     chain = chained(journal)
+    mark, times = stored.origin.metadata, (stored.started, stored.updated, stored.opened)
     if stored.trouble or stored.adopted:
         return f"trouble: {stored.trouble} {stored.adopted}"
-    if (tree, stored.revision, state, reply, chain) == (BEFORE, 1, "EXECUTED", b"", [1]):
+    told = (tree, stored.revision, state, reply, chain, mark, times)
+    later = AT + timedelta(seconds=1)
+    if told == (BEFORE, 1, "EXECUTED", b"", [1], {"left": 0}, (AT, AT, {1: AT})):
         return "before"
-    if (tree, stored.revision, state, reply, chain) == (AFTER, 2, "DRAFTING", b"reply 1 to DRAFTING", [1, 2]):
+    reply_after = b"reply 1 to DRAFTING"
+    if told == (AFTER, 2, "DRAFTING", reply_after, [1, 2], {"left": 1}, (AT, later, {2: later})):
         return "after"
     return f"a third state: {sorted(tree)} {stored.revision} {state} {reply!r} {chain}"
 

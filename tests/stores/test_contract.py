@@ -6,9 +6,10 @@ from datetime import timedelta
 import pytest
 
 from handrail.engine.facts import Value
-from handrail.engine.model import Lifecycle
+from handrail.engine.model import Lifecycle, Step
+from handrail.shell.faults import Unreadable
 from handrail.shell.ports import Runs
-from handrail.shell.records import Artifact, Definition, Spent
+from handrail.shell.records import Artifact, Definition, Opened, Spent
 from handrail.telemetry.entries import Entry, EntryKind
 from requirement import requirement
 from stores.contract import (
@@ -22,6 +23,7 @@ from stores.contract import (
     ended,
     followed,
     journal,
+    kept,
     walked,
 )
 from turns import NOW, ORIGIN
@@ -35,13 +37,16 @@ TEXTS = {
     "controls": "".join(map(chr, range(32))) + "\x7f\x9b",
     "much": "ß" * 1_000_000,
 }
+UNTOLD = {"NUL", "controls", "much"}
+"""Those that a file for people cannot hold."""
 
 
 # --- turns --------------------------------------------------------------------------------------------------
 
 
-def test_a_run_that_was_never_saved_is_not_there(runs: Runs) -> None:
-    assert runs.load(RUN) is None
+def test_a_run_that_was_never_saved_is_not_there(place: Place, runs: Runs) -> None:
+    assert runs.load(RUN) == place.new
+    assert runs.load(OTHER) is None
     assert runs.spent(RUN, 0) is None
     assert runs.entries(RUN) == ()
     assert runs.definition(DIGEST) is None
@@ -61,16 +66,17 @@ def test_what_a_turn_leaves_is_what_is_loaded_also_by_another_store(place: Place
     runs = place.open()
     first = begun(marks={"auto": True})
     assert runs.commit(first)
-    assert runs.load(RUN) == place.open().load(RUN) == first.after
+    assert runs.load(RUN) == place.open().load(RUN) == kept(place, first.after)
 
     second = followed(first.after, at=NOW + timedelta(seconds=3), marks={"team": "red"})
     assert runs.commit(second)
-    assert runs.load(RUN) == place.open().load(RUN) == second.after
+    assert runs.load(RUN) == place.open().load(RUN) == kept(place, second.after)
 
     loaded = runs.load(RUN)
     assert loaded is not None
     assert (loaded.revision, loaded.started, loaded.updated) == (2, NOW, NOW + timedelta(seconds=3))
-    assert (dict(loaded.tokens), loaded.opened) == ({2: "hash-2"}, {2: NOW + timedelta(seconds=3)})
+    assert loaded.tokens == ({2: "hash-2"} if place.tokens else {})
+    assert loaded.opened == {2: NOW + timedelta(seconds=3)}
     assert loaded.origin == replace(ORIGIN, metadata={"team": "red", "auto": True})
 
 
@@ -85,10 +91,24 @@ def test_a_turn_on_a_revision_that_has_moved_on_saves_nothing(runs: Runs) -> Non
     assert runs.commit(followed(stored)) is True
 
 
-def test_a_run_begins_once_and_at_its_beginning(runs: Runs) -> None:
+def test_a_step_that_stays_open_keeps_the_time_it_was_opened(place: Place) -> None:
+    runs, later = place.open(), NOW + timedelta(minutes=5)
+    stored = walked(runs, 2)
+    run = replace(stored.run, open=(*stored.run.open, Step(3, "draft", 2)), steps=3)
+    tokens = {2: "hash-2b", 3: "hash-3"}
+    opened = (Opened(3, "draft", "writer"),)
+    assert runs.commit(followed(stored, run=run, at=later, closed=(), opened=opened, tokens=tokens))
+
+    loaded = place.open().load(RUN)
+    assert loaded is not None
+    assert (loaded.run, loaded.opened) == (run, {2: NOW, 3: later})
+    assert loaded.tokens == (tokens if place.tokens else {})
+
+
+def test_a_run_begins_once_and_at_its_beginning(place: Place, runs: Runs) -> None:
     late = replace(begun(), before=replace(begun().before, revision=3))
     assert runs.commit(late) is False
-    assert runs.load(RUN) is None
+    assert runs.load(RUN) == place.new
 
     assert runs.commit(begun()) is True
     before = all_of(runs)
@@ -116,12 +136,16 @@ def test_the_last_64_replies_are_kept_and_no_more(place: Place) -> None:
     assert place.open().spent(RUN, 6) == Spent("token-6", "request-6", b'{"reply":6}')
 
 
-def test_runs_do_not_know_of_each_other(place: Place) -> None:
+def test_runs_do_not_know_of_each_other(place: Place, runs: Runs) -> None:
+    stored = walked(runs, 3)
+    before, other = all_of(runs), replace(stored, run=replace(stored.run, id=OTHER))
     if not place.many:
-        pytest.skip("this store holds one run")
-    runs = place.open()
-    walked(runs, 3)
-    before = all_of(runs)
+        assert runs.commit(begun(OTHER)) is False
+        assert runs.commit(followed(other)) is False
+        assert runs.renew(other, {3: "hash-3b"}, NOW, REFUSAL) is False
+        assert all_of(runs) == before
+        assert all_of(runs, OTHER) == (None, (None,), (), None)
+        return
     walked(runs, 5, OTHER)
 
     assert all_of(runs) == before
@@ -134,20 +158,20 @@ def test_runs_do_not_know_of_each_other(place: Place) -> None:
 # --- tokens and notes ---------------------------------------------------------------------------------------
 
 
-def test_tokens_are_replaced_and_nothing_else_moves(runs: Runs) -> None:
+def test_tokens_are_replaced_and_nothing_else_moves(place: Place, runs: Runs) -> None:
     stored, later = walked(runs, 2), NOW + timedelta(minutes=1)
     entries = (Entry(EntryKind.TOKEN_GENERATED, "review", data={"why": "recover"}),)
     before = journal(runs)
 
     assert runs.renew(stored, {2: "hash-2b"}, later, entries) is True
-    assert runs.load(RUN) == replace(stored, tokens={2: "hash-2b"}, active=later)
+    assert runs.load(RUN) == kept(place, replace(stored, tokens={2: "hash-2b"}), later)
     assert [(line.revision, line.at, line.entry) for line in journal(runs)[len(before) :]] == [
         (0, later, entries[0])
     ]
 
 
 @pytest.mark.parametrize("moved", ["revision", "tokens", "nothing is there"])
-def test_tokens_are_not_replaced_if_something_moved(runs: Runs, moved: str) -> None:
+def test_tokens_are_not_replaced_if_something_moved(place: Place, runs: Runs, moved: str) -> None:
     stored = begun().after
     if moved != "nothing is there":
         walked(runs, 1)
@@ -155,10 +179,16 @@ def test_tokens_are_not_replaced_if_something_moved(runs: Runs, moved: str) -> N
         assert runs.commit(followed(stored))
     if moved == "tokens":
         assert runs.renew(stored, {1: "hash-1b"}, NOW, ())
-    before = all_of(runs)
+    before, noted = all_of(runs), journal(runs)
 
-    assert runs.renew(stored, {1: "hash-1c"}, NOW, REFUSAL) is False
-    assert all_of(runs) == before
+    renewed = runs.renew(stored, {1: "hash-1c"}, NOW, REFUSAL)
+    if moved == "tokens" and not place.tokens:
+        assert renewed is True
+        assert [line.entry for line in journal(runs)] == [*(line.entry for line in noted), *REFUSAL]
+        assert runs.load(RUN) == kept(place, stored)
+    else:
+        assert renewed is False
+        assert all_of(runs) == before
 
 
 @requirement("steps:tel.errors")
@@ -175,23 +205,32 @@ def test_a_note_is_entered_and_touches_nothing_else(runs: Runs) -> None:
     assert (after[2][-1].revision, after[2][-1].entry) == (0, REFUSAL[0])
 
 
-def test_a_note_about_no_run_or_an_unknown_one_is_in_no_runs_journal(runs: Runs) -> None:
+def test_a_note_about_no_run_or_an_unknown_one_is_in_no_runs_journal(place: Place, runs: Runs) -> None:
     walked(runs, 1)
     before = all_of(runs)
-    runs.note("", NOW, REFUSAL)
     runs.note(OTHER, NOW, REFUSAL)
-
+    runs.note("\ud800", NOW, REFUSAL)
     assert all_of(runs) == before
-    assert (runs.entries(""), runs.entries(OTHER)) == ((), ())
+    assert runs.entries(OTHER) == ()
+
+    runs.note("", NOW, REFUSAL)
+    if place.many:
+        assert all_of(runs) == before
+        assert runs.entries("") == ()
+    else:
+        assert [line.entry for line in journal(runs)] == [*begun().entries, *REFUSAL]
+        assert runs.entries("") == journal(runs)
 
 
 @pytest.mark.parametrize(("by", "seen"), [(60, 60), (0, 0), (-60, 0)])
-def test_a_look_at_a_run_is_noted_and_never_makes_it_older(runs: Runs, by: int, seen: int) -> None:
+def test_a_look_at_a_run_is_noted_and_never_makes_it_older(
+    place: Place, runs: Runs, by: int, seen: int
+) -> None:
     stored = walked(runs, 2)
     lines = journal(runs)
     runs.touch(RUN, NOW + timedelta(seconds=by))
 
-    assert runs.load(RUN) == replace(stored, active=NOW + timedelta(seconds=seen))
+    assert runs.load(RUN) == kept(place, stored, NOW + timedelta(seconds=seen))
     assert journal(runs) == lines
     runs.touch(OTHER, NOW)
     assert runs.load(OTHER) is None
@@ -227,14 +266,14 @@ def test_the_journal_is_read_page_by_page(runs: Runs) -> None:
 
 
 @requirement("steps:db.time")
-def test_a_clock_that_jumps_changes_no_order(runs: Runs) -> None:
+def test_a_clock_that_jumps_changes_no_order(place: Place, runs: Runs) -> None:
     jumps = [timedelta(hours=-1), timedelta(days=-365), timedelta(days=3650), timedelta(0), timedelta(0)]
     stored = walked(runs, 1)
     for jump in jumps:
         turn = followed(stored, at=NOW + jump)
         assert runs.commit(turn)
         stored = turn.after
-        assert runs.load(RUN) == stored
+        assert runs.load(RUN) == kept(place, stored)
 
     lines = journal(runs)
     assert [line.revision for line in lines] == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]
@@ -248,33 +287,38 @@ def test_a_clock_that_jumps_changes_no_order(runs: Runs) -> None:
 def test_the_text_that_a_run_began_with_is_kept(place: Place) -> None:
     walked(place.open(), 2)
 
-    assert place.open().definition(DIGEST) == DEFINITION
+    assert place.open().definition(DIGEST) == (DEFINITION if place.texts else None)
     assert place.open().definition("e" * 64) is None
 
 
-def test_a_text_is_kept_whichever_turn_brings_it_and_is_never_replaced(runs: Runs) -> None:
+def test_a_text_is_kept_whichever_turn_brings_it_and_is_never_replaced(place: Place, runs: Runs) -> None:
     stored = walked(runs, 1)
     changed = Definition(DIGEST, "paper", 2, b"another text")
     assert runs.commit(followed(stored, definition=changed))
-    assert runs.definition(DIGEST) == DEFINITION
+    assert runs.definition(DIGEST) == (DEFINITION if place.texts else None)
 
     loaded = runs.load(RUN)
     assert loaded is not None
     mended = Definition("e" * 64, "paper", 2, b"a mended text")
     assert runs.commit(followed(loaded, definition=mended))
-    assert runs.definition("e" * 64) == mended
+    assert runs.definition("e" * 64) == (mended if place.texts else None)
 
 
 # --- values -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_any_text_comes_back_as_it_was(place: Place, text: str) -> None:
-    runs = place.open()
+@pytest.mark.parametrize("kind", TEXTS)
+def test_any_text_comes_back_as_it_was(place: Place, runs: Runs, kind: str) -> None:
+    text, told = TEXTS[kind], not place.told or kind not in UNTOLD
     origin = replace(ORIGIN, goal=text, principal=text, metadata={text: text})
     turn = begun(
         before=replace(begun().before, origin=origin),
-        run=replace(begun().run, vars={"n": [text, {text: None}]}, inputs={"who": text}, reason=text),
+        run=replace(
+            begun().run,
+            vars={"n": [text, {text: None}]} if told else {},
+            inputs={"who": text},
+            reason=text,
+        ),
         entries=(Entry(EntryKind.STEP_STAYED, "draft", "writer", {text: [text], "note": text}),),
         artifacts=(Artifact("a-1", "draft", "writer", text, text, text, text),),
         spent=Spent("t", "r", text.encode()),
@@ -283,15 +327,31 @@ def test_any_text_comes_back_as_it_was(place: Place, text: str) -> None:
     assert runs.commit(turn)
 
     again = place.open()
-    assert again.load(RUN) == turn.after
+    assert again.load(RUN) == kept(place, turn.after)
     assert [line.entry for line in journal(again)] == list(turn.entries)
     assert again.spent(RUN, 0) == turn.spent
+
+
+@pytest.mark.parametrize("kind", sorted(UNTOLD))
+def test_only_what_a_file_for_people_cannot_hold_is_refused_and_then_whole(
+    place: Place, runs: Runs, kind: str
+) -> None:
+    stored = walked(runs, 1)
+    turn = followed(stored, run=replace(followed(stored).run, vars={"n": TEXTS[kind]}))
+    before = all_of(runs)
+    if place.told:
+        with pytest.raises(Unreadable, match="could not be read again"):
+            runs.commit(turn)
+        assert all_of(runs) == before
+    else:
+        assert runs.commit(turn)
+        assert runs.load(RUN) == turn.after
 
 
 @pytest.mark.parametrize(
     "value", [None, True, 0, -(2**63), 2**63 - 1, 0.1, -1e308, 5e-324, [], {}, [[{"a": [0, ""]}]]]
 )
-def test_any_value_comes_back_as_it_was(runs: Runs, value: Value) -> None:
+def test_any_value_comes_back_as_it_was(place: Place, runs: Runs, value: Value) -> None:
     turn = begun(
         run=replace(begun().run, vars={"n": value}),
         entries=(Entry(EntryKind.STEP_STAYED, data={"value": value}),),
@@ -300,14 +360,14 @@ def test_any_value_comes_back_as_it_was(runs: Runs, value: Value) -> None:
     assert runs.commit(turn)
 
     loaded = runs.load(RUN)
-    assert loaded == turn.after
+    assert loaded == kept(place, turn.after)
     assert loaded is not None
     assert repr(loaded.run.vars) == repr({"n": value})
     assert repr(journal(runs)[0].entry.data) == repr({"value": value})
 
 
 @pytest.mark.parametrize("part", ["goal", "vars", "entry"])
-def test_half_a_character_is_kept_as_it_is_or_refused_whole(runs: Runs, part: str) -> None:
+def test_half_a_character_is_kept_as_it_is_or_refused_whole(place: Place, runs: Runs, part: str) -> None:
     stored, half = walked(runs, 1), "\ud800"
     turn = {
         "goal": followed(stored, marks={"goal": half}),
@@ -320,5 +380,5 @@ def test_half_a_character_is_kept_as_it_is_or_refused_whole(runs: Runs, part: st
     except ValueError:
         assert all_of(runs) == before
     else:
-        assert runs.load(RUN) == turn.after
+        assert runs.load(RUN) == kept(place, turn.after)
         assert [line.entry for line in journal(runs) if line.revision == 2] == list(turn.entries)

@@ -1,14 +1,12 @@
-"""The store of files as `Runs`: what is loaded, saved, remembered and entered."""
+"""The store of files as `Runs`, beyond what every store promises: what lies in the folder."""
 
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from handrail.engine.model import Lifecycle, Run, Step
+from handrail.engine.model import Lifecycle
 from handrail.shell.faults import Busy, Unreadable
-from handrail.shell.ports import Runs
 from handrail.shell.workspace import Disk
 from handrail.telemetry.entries import Entry, EntryKind
 from requirement import requirement
@@ -16,7 +14,6 @@ from stores.folders import (
     A2,
     AFTER,
     AT,
-    ORIGIN,
     RUN,
     STATE_BEFORE,
     begin,
@@ -67,55 +64,6 @@ def test_the_same_is_done_on_the_real_disk(tmp_path: Path) -> None:
     assert list((task / ".handrail/stage").iterdir()) == []
 
 
-def test_a_run_is_loaded_as_it_was_saved() -> None:
-    runs: Runs = begin(Simulated())
-
-    stored = runs.load(RUN)
-
-    assert stored is not None
-    assert (stored.revision, stored.origin, stored.tokens) == (1, ORIGIN, {})
-    assert (stored.started, stored.updated, stored.active) == (AT, AT, AT)
-    assert stored.run == Run(
-        RUN,
-        "spells",
-        "digest",
-        Lifecycle.RUNNING,
-        open=(Step(1, "EXECUTED", 1),),
-        steps=1,
-        vars={"back": None},
-    )
-
-
-def test_another_run_is_not_found_here() -> None:
-    runs = begin(Simulated())
-
-    assert runs.load("another") is None
-    assert runs.spent("another", 0) is None
-    assert runs.entries("another") == ()
-
-
-def test_a_turn_is_saved_once() -> None:
-    runs = begin(Simulated())
-    turn = turn_to(loaded(runs), "DRAFTING")
-
-    assert runs.commit(turn)
-    assert not runs.commit(turn)
-    assert loaded(runs).revision == 2
-
-
-def test_the_last_sixty_four_turns_are_remembered_with_their_replies() -> None:
-    runs = folder_runs(Simulated())
-    for _ in range(66):
-        assert take(runs, "EDITING")
-
-    remembered = [revision for revision in range(70) if runs.spent(RUN, revision)]
-
-    assert remembered == list(range(2, 66))
-    spent = runs.spent(RUN, 65)
-    assert spent is not None
-    assert (spent.token, spent.request, spent.reply) == ("token 65", "request", b"reply 65 to EDITING")
-
-
 def test_a_run_that_is_over_keeps_the_state_it_ended_in() -> None:
     workspace = Simulated()
     runs = begin(workspace)
@@ -153,12 +101,10 @@ def test_a_turn_that_would_make_the_state_file_unreadable_is_not_saved() -> None
     assert workspace.tree()["state.json"] == STATE_BEFORE
 
 
-def test_entries_are_numbered_in_their_order_and_notes_belong_to_no_turn() -> None:
+def test_what_is_noted_before_the_first_turn_stands_in_the_journal_before_it() -> None:
     runs = folder_runs(Simulated())
     runs.note("", AT, (REFUSAL, REFUSAL))
     assert take(runs, "EDITING")
-    runs.note(RUN, AT + timedelta(minutes=1), (REFUSAL,))
-    assert take(runs, "DRAFTING")
 
     found = [(w.number, w.run, w.revision, str(w.entry.kind)) for w in runs.entries(RUN)]
 
@@ -166,11 +112,20 @@ def test_entries_are_numbered_in_their_order_and_notes_belong_to_no_turn() -> No
         (1, RUN, 0, "error_occurred"),
         (2, RUN, 0, "error_occurred"),
         (3, RUN, 1, "step_started"),
-        (4, RUN, 0, "error_occurred"),
-        (5, RUN, 2, "step_started"),
     ]
-    assert [(w.number, w.at) for w in runs.entries(RUN, after=3, most=1)] == [(4, AT + timedelta(minutes=1))]
-    assert runs.entries(RUN)[0].entry == REFUSAL
+
+
+def test_a_note_about_another_run_is_in_the_history_all_the_same() -> None:
+    workspace = Simulated()
+    runs = begin(workspace)
+    before = runs.entries(RUN)
+
+    runs.note("another", AT, (REFUSAL,))
+
+    assert workspace.everything()[HISTORY].count(b"error_occurred") == 1
+    assert runs.entries(RUN) == before
+    assert take(runs, "DRAFTING")
+    assert chained(workspace.everything()[HISTORY]) == [1, 2]
 
 
 def test_a_torn_line_is_passed_over_and_never_glued_to_the_next() -> None:
@@ -197,34 +152,14 @@ def test_a_note_touches_nothing_but_the_history() -> None:
     assert loaded(runs).revision == 1
 
 
-def test_tokens_are_renewed_while_the_revision_stands() -> None:
-    runs = begin(Simulated())
-    stored = loaded(runs)
-
-    assert runs.renew(stored, {1: "hash"}, AT, (REFUSAL,))
-    assert loaded(runs).tokens == {}
-    assert [w.revision for w in runs.entries(RUN)] == [1, 0]
-    assert take(runs, "DRAFTING")
-    assert not runs.renew(stored, {1: "hash"}, AT, (REFUSAL,))
-
-
-def test_no_text_of_a_workflow_is_kept_and_looking_after_a_run_writes_nothing() -> None:
+def test_looking_after_a_run_writes_nothing() -> None:
     workspace = Simulated()
     runs = begin(workspace)
     everything = workspace.everything()
 
-    assert runs.definition("digest") is None
     runs.touch(RUN, AT)
+
     assert workspace.everything() == everything
-
-
-def test_the_goal_of_the_first_turn_is_that_of_the_run() -> None:
-    runs = folder_runs(Simulated())
-    first = replace(loaded(runs), origin=replace(ORIGIN, goal="another goal"))
-    assert runs.commit(turn_to(first, "EDITING"))
-    assert runs.commit(turn_to(replace(loaded(runs), origin=ORIGIN), "DRAFTING"))
-
-    assert loaded(runs).origin.goal == "another goal"
 
 
 def test_a_folder_that_moves_while_it_is_read_is_read_again() -> None:

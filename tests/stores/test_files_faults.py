@@ -179,4 +179,4 @@ def test_of_two_turns_from_one_revision_only_the_first_is_saved() -> None:
 
 
 def test_a_store_that_does_not_look_at_the_revision_is_caught() -> None:
-    assert _twice(Unchecked) == ([True, True], [1, 2, 3])
+    assert _twice(Unchecked) == ([True, True], [1, 2, 2])

@@ -1,6 +1,7 @@
 """Recovery, row by row, in a folder: what is done, what is told, and that nothing is lost."""
 
 import hashlib
+from datetime import timedelta
 
 import pytest
 
@@ -14,9 +15,11 @@ from stores.folders import (
     AFTER,
     AT,
     BEFORE,
+    ORIGIN,
     PLANNED,
     RUN,
     begin,
+    chained,
     folder_runs,
     judged,
     loaded,
@@ -211,8 +214,11 @@ def test_a_damaged_head_is_set_aside_and_the_run_goes_on_from_its_history() -> N
     assert (stored.revision, stored.run.open[0].state, stored.trouble) == (1, "EXECUTED", None)
     assert "goes on from the history" in stored.adopted
     assert workspace.everything()[f"{QUARANTINE}/head.json"] == torn
+    assert (stored.started, stored.opened, stored.origin) == (None, {}, ORIGIN)
     assert take(runs, "DRAFTING", A2)
-    assert judged(runs, workspace.tree(), journal(workspace)) == "after"
+    assert (workspace.tree(), chained(journal(workspace))) == (AFTER, [1, 2])
+    later = AT + timedelta(seconds=1)
+    assert (loaded(runs).started, loaded(runs).opened) == (later, {2: later})
     assert [str(written.entry.kind) for written in runs.entries(RUN)] == [
         "step_started",
         "state_repaired",

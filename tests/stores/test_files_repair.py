@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
@@ -84,6 +85,17 @@ def test_adopting_over_a_good_state_file_keeps_its_variables_its_other_keys_and_
     assert workspace.everything()[KEPT] == by_hand
     assert (state(workspace)["owner"], state(workspace)["context"]) == ("me", {"back": "EDITING"})
     assert "DRAFTING → EXECUTED" in workspace.tree()["state.json"].decode()
+
+
+def test_a_repair_opens_the_steps_that_were_not_open_until_then() -> None:
+    runs = folder_runs(started())
+    later = AT + timedelta(hours=1)
+    assert loaded(runs).opened == {1: AT}
+
+    assert runs.repair(later, adopt="EXECUTED").opened == {1: AT}
+    assert runs.repair(later, adopt="EDITING").opened == {2: later}
+    assert runs.repair(later + timedelta(hours=1), restore=1).opened == {1: later + timedelta(hours=1)}
+    assert loaded(runs).origin.metadata == {"left": 0}
 
 
 def test_a_turn_is_restored_with_its_document_and_its_run() -> None:

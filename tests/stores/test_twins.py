@@ -1,6 +1,7 @@
 """Whatever is done to two stores in the same order, they tell the same: the one in memory is a true twin."""
 
 import tempfile
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,9 +16,10 @@ from stores.contract import OTHER, PLACES, RUN, all_of, begun, ended, followed
 from turns import NOW
 
 RUNS = (RUN, OTHER)
-ACTS = ("begin", "follow", "follow", "follow", "end", "renew", "note", "touch")
+ACTS = ("begin", "follow", "follow", "follow", "end", "note", "touch", "renew")
 
 acts = st.tuples(st.sampled_from(ACTS), st.sampled_from(RUNS), st.integers(0, 2), st.integers(-5, 5))
+plain = st.tuples(st.sampled_from(ACTS[:-1]), st.just(RUN), st.integers(0, 2), st.integers(-5, 5))
 
 
 class Walk:
@@ -71,3 +73,26 @@ def test_two_stores_that_are_told_the_same_say_the_same(done: list[tuple[str, st
             assert told == told[:1] * len(told)
         for place in places:
             place.close()
+
+
+@settings(max_examples=25)
+@given(st.lists(plain, min_size=8, max_size=25))
+def test_stores_of_one_run_tell_of_it_what_the_others_tell(done: list[tuple[str, str, int, int]]) -> None:
+    """Without fresh tokens, which only some stores keep, and from the first turn on."""
+    with tempfile.TemporaryDirectory() as folder:
+        places = [make(Path(folder)) for make in PLACES.values()]
+        walk = Walk([place.open() for place in places])
+        for what, run, back, minutes in [("begin", RUN, 0, 0), *done]:
+            said = walk.act(what, run, back, minutes)
+            assert said == said[:1] * len(said)
+        told = [_in_common(store) for store in walk.stores]
+        assert told == told[:1] * len(told)
+        for place in places:
+            place.close()
+
+
+def _in_common(runs: Runs) -> tuple[object, ...]:
+    """What every store tells of the run, whatever it keeps of tokens, texts and looks."""
+    stored, spent, lines, _ = all_of(runs)
+    assert isinstance(stored, Stored)
+    return replace(stored, tokens={}, active=None), spent, lines

@@ -54,7 +54,7 @@ def left(told: Told) -> Left:
     opened = tuple(
         Opened(step.number, step.state, agent_of(told.workflow, step.state))
         for step in after.open
-        if step.number not in {old.number for old in told.before.open}
+        if step.number not in {old.number for old in told.stored.run.open}
     )
     return Left(closed, opened, artifacts, tuple(_entries(told, closed, opened, artifacts)))
 
@@ -143,7 +143,12 @@ def _entries(
         Entry(EntryKind.ARTIFACT_STORED, a.step, a.agent, {"artifact_id": a.id, "type": a.type})
         for a in artifacts
     ]
-    found += [Entry(EntryKind.STEP_STARTED, s.state, s.agent, {"number": s.number}) for s in opened]
+    begun = {step.number for step in told.before.open}
+    found += [
+        Entry(EntryKind.STEP_STARTED, s.state, s.agent, {"number": s.number})
+        for s in opened
+        if s.number not in begun
+    ]
     if told.decision.run.lifecycle is Lifecycle.RUNNING:
         found += [
             Entry(EntryKind.TOKEN_GENERATED, step.state, agent_of(workflow, step.state))

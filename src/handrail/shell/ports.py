@@ -13,22 +13,36 @@ from handrail.telemetry.entries import Entry
 
 
 class Runs(Protocol):
-    """Where runs are kept. What is committed survives the process; what is not never happened."""
+    """Where runs are kept. What is committed survives the process; what is not never happened.
+
+    A store may hold one run only, that of its folder. The empty id names it too, it takes no turn of another,
+    and its journal has what was noted before its first turn and about no run. Such a store may keep no
+    tokens: then they are good for a revision. It may keep no texts: then the run follows the workflow that is
+    installed. And it may be that no sweep looks after it: then it keeps no time at which somebody looked.
+    """
 
     def held(self, run: str, attempt: int) -> AbstractContextManager[None]:
         """What must be held while a turn of this run is taken, from `load` to `commit`.
 
         A store may hold nothing on attempt 0 and rely on the revision; from attempt 1 on nobody else commits
-        to the run meanwhile. Raises `Busy` if it cannot be had in time.
+        to the run meanwhile. What a crash left undone is finished by then. Raises `Busy` if it cannot be had
+        in time.
         """
         ...
 
     def load(self, run: str) -> Stored | None:
-        """The run as it stands, or None."""
+        """The run as it stands, with what `Turn.after` says of the last turn; None if it is not there.
+
+        A store of one run has it at revision 0 before its first turn.
+        """
         ...
 
     def commit(self, turn: Turn) -> bool:
-        """Save the whole turn at one point; False, and nothing saved, if the revision has moved on."""
+        """Save the whole turn at one point; False, and nothing saved, if the revision has moved on.
+
+        A store that tells the run in a file for people takes no variable that such a file cannot hold: then
+        it raises `Unreadable`, and nothing is saved.
+        """
         ...
 
     def spent(self, run: str, revision: int) -> Spent | None:
@@ -38,7 +52,10 @@ class Runs(Protocol):
     def renew(
         self, stored: Stored, tokens: Mapping[int, str], at: datetime, entries: tuple[Entry, ...]
     ) -> bool:
-        """Replace the tokens of open steps; False if revision or tokens are no longer those of `stored`."""
+        """Replace the tokens of open steps; False if revision or tokens are no longer those of `stored`.
+
+        Where tokens are good for a revision, only that is looked at, and the entries are noted.
+        """
         ...
 
     def note(self, run: str, at: datetime, entries: tuple[Entry, ...]) -> None:
@@ -50,11 +67,11 @@ class Runs(Protocol):
         ...
 
     def definition(self, digest: str) -> Definition | None:
-        """The text that runs of this digest started with."""
+        """The text that runs of this digest started with, where texts are kept."""
         ...
 
     def touch(self, run: str, at: datetime) -> None:
-        """Note that somebody looks after the run, so that the sweep lets it be."""
+        """Note that somebody looks after the run, so that the sweep lets it be, where there is one."""
         ...
 
 

@@ -37,9 +37,9 @@ _KINDS = {
 
 def stored_of(settled: Settled, idle: Idle) -> Stored:
     """The run of the folder."""
-    head = settled.sight.head
+    head, run = settled.sight.head, _run(settled, idle)
     stored = Stored(
-        _run(settled, idle),
+        run,
         idle.origin,
         settled.sight.base.revision if settled.sight.base else 0,
         trouble=settled.trouble,
@@ -48,7 +48,12 @@ def stored_of(settled: Settled, idle: Idle) -> Stored:
     if not isinstance(head, Head):
         return stored
     return replace(
-        stored, origin=head.origin, started=head.started, updated=head.updated, active=head.updated
+        stored,
+        origin=head.origin,
+        started=head.started,
+        updated=head.updated,
+        active=head.updated,
+        opened={step.number: head.opened[step.number] for step in run.open if step.number in head.opened},
     )
 
 

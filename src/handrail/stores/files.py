@@ -23,7 +23,7 @@ from handrail.stores.intent import Saving, carry_out, intend
 from handrail.stores.layout import HISTORY, LOCK, MARK, QUARANTINE, About, Head, Line, Mark, place, prepare
 from handrail.stores.mend import Settled, recover, set_intent_aside, settle
 from handrail.stores.recovery import Action
-from handrail.stores.saving import Change, check, saving, standing_state
+from handrail.stores.saving import Change, check, repaired, saving, standing_state
 from handrail.stores.sealed import seal
 from handrail.stores.sight import look
 from handrail.telemetry.entries import Entry, EntryKind
@@ -89,7 +89,7 @@ class FileRuns:
                 raise Unreadable(stored.trouble.message, stored.trouble.repair)
             if not self._stands(stored, turn.before) or moved(self._workspace, turn.finals):
                 return False
-            saved = saving(settled, stored, self._change(settled, stored, turn), self._shape)
+            saved = saving(settled, self._change(settled, stored, turn), self._shape)
             self._save(settled, saved)
         return True
 
@@ -112,11 +112,13 @@ class FileRuns:
             self.note(stored.run.id, at, entries)
         return True
 
-    def note(self, run: str, at: datetime, entries: tuple[Entry, ...]) -> None:  # noqa: ARG002 - there is one
+    def note(self, run: str, at: datetime, entries: tuple[Entry, ...]) -> None:
         """Enter what belongs to no turn, behind the last one, which a crash may have left to be finished."""
         with self._locked():
-            base = self._recovered().sight.base
-            history.append(self._workspace, seal(Line(0, at, entries, base.chain if base else "")))
+            settled = self._recovered()
+            base, ours = settled.sight.base, stored_of(settled, self._idle).run.id
+            line = Line(0, at, entries, base.chain if base else "", stray=run not in {"", ours})
+            history.append(self._workspace, seal(line))
             self._workspace.sync(HOME)
 
     def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[Written, ...]:
@@ -126,7 +128,7 @@ class FileRuns:
         if run not in {"", ours}:
             return ()
         lines = history.lines(self._workspace.read(HISTORY), settled.pending)
-        found = [(line, entry) for line in lines for entry in line.entries]
+        found = [(line, entry) for line in lines if not line.stray for entry in line.entries]
         return tuple(
             Written(number, ours, line.seq, line.time, entry)
             for number, (line, entry) in enumerate(found[after : after + most], start=after + 1)
@@ -151,7 +153,7 @@ class FileRuns:
                 raise settled.sight.standing
             stored = stored_of(settled, self._idle)
             change = self._restored(stored, at, restore) if restore else self._put(settled, stored, at, adopt)
-            saved = saving(settled, stored, change, self._shape)
+            saved = saving(settled, change, self._shape)
             self._set_aside(settled)
             self._save(settled, saved)
             return stored_of(self._settled(), self._idle)
@@ -159,17 +161,17 @@ class FileRuns:
     # what a turn and a repair make of the run
 
     def _stands(self, stored: Stored, before: Stored) -> bool:
-        """True if the run is still as it was loaded: at its revision, and as no person has changed it."""
+        """True if it is this run, still as it was loaded: at its revision, as no person has changed it."""
         now, then = stored.run, before.run
-        return (stored.revision, now.open, now.vars) == (before.revision, then.open, then.vars)
+        standing = (now.id, stored.revision, now.open, now.vars)
+        return standing == (then.id, before.revision, then.open, then.vars)
 
     def _change(self, settled: Settled, stored: Stored, turn: Turn) -> Change:
         found = settled.sight.standing
         old = found if isinstance(found, Standing) else None
         state = standing_state(turn.run, turn.passages, old)
         return Change(
-            turn.run,
-            stored.origin if stored.revision else turn.before.origin,
+            turn.after,
             turn.at,
             self._shape.write(old, state, turn.run.vars, turn.at, turn.passages),
             (*adopt.entries(settled, stored), *turn.entries),
@@ -189,7 +191,7 @@ class FileRuns:
         passage = Passage(old.state if old else state, state, _REPAIR)
         document = self._shape.write(old, state, run.vars, at, (passage,))
         entry = Entry(EntryKind.STATE_REPAIRED, step=state, data={"adopted": state})
-        return Change(run, stored.origin, at, document, (entry,))
+        return Change(repaired(stored, run, at), at, document, (entry,))
 
     def _restored(self, stored: Stored, at: datetime, seq: int) -> Change:
         known = history.documents(self._workspace.read(HISTORY))
@@ -199,7 +201,7 @@ class FileRuns:
         line, told = known[seq]
         document = self._shape.whole(line.body, told)
         entry = Entry(EntryKind.STATE_REPAIRED, data={"restored": seq})
-        return Change(line.run or stored.run, stored.origin, at, document, (entry,))
+        return Change(repaired(stored, line.run or stored.run, at), at, document, (entry,))
 
     # the folder
 

@@ -29,7 +29,10 @@ _UNFINISHED: Final = ".tmp"
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The run as the last turn left it; `sha` is the hash of its state file, `chain` that of its line."""
+    """The run as the last turn left it; `sha` is the hash of its state file, `chain` that of its line.
+
+    `opened` is when each open step was opened, by its number.
+    """
 
     revision: int
     sha: str
@@ -38,6 +41,7 @@ class Head:
     started: datetime
     updated: datetime
     chain: str
+    opened: Mapping[int, datetime] = field(default_factory=dict)
     spent: Mapping[int, Spent] = field(default_factory=dict)
     format: int = FORMAT
 
@@ -55,7 +59,7 @@ class Line:
     """A line of the history: a turn, or with `seq` 0 what belongs to none.
 
     Its state file had `body`, and for its history the first `kept` of the turn before and what was `added`.
-    `prev` is the checksum of the line of the turn before.
+    `prev` is the checksum of the line of the turn before. `stray`: it is about a run that is not here.
     """
 
     seq: int
@@ -67,6 +71,7 @@ class Line:
     body: Mapping[str, object] = field(default_factory=dict)
     kept: int = 0
     added: tuple[Mapping[str, object], ...] = ()
+    stray: bool = False
     format: int = FORMAT
 
 

@@ -1,7 +1,7 @@
 """From a turn to what the folder will hold: head, line of the history and state file."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from handrail.documents.statefile import Passage, Standing
@@ -11,7 +11,7 @@ from handrail.shell.apply import digest
 from handrail.shell.faults import Unreadable, UnsafePath
 from handrail.shell.folders import HOME
 from handrail.shell.ports import StateShape
-from handrail.shell.records import Final, Origin, Spent, Stored
+from handrail.shell.records import Final, Spent, Stored
 from handrail.stores.intent import Saving
 from handrail.stores.layout import Head, Line
 from handrail.stores.mend import Settled
@@ -21,10 +21,9 @@ from handrail.telemetry.entries import Entry
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of a run, as a turn or a repair has it."""
+    """What becomes of a run, as a turn or a repair has it: the run as it is loaded again, and the rest."""
 
-    run: Run
-    origin: Origin
+    after: Stored
     at: datetime
     document: bytes
     entries: tuple[Entry, ...]
@@ -54,7 +53,14 @@ def standing_state(run: Run, passages: Sequence[Passage], old: Standing | None) 
     return old.state
 
 
-def saving(settled: Settled, stored: Stored, change: Change, shape: StateShape) -> Saving:
+def repaired(stored: Stored, run: Run, at: datetime) -> Stored:
+    """The run as it is loaded again after a repair; a step that was not open until then is opened by it."""
+    known = {**stored.opened, **{step.number: at for step in run.open if step not in stored.run.open}}
+    opened = {step.number: known[step.number] for step in run.open if step.number in known}
+    return replace(stored, run=run, revision=stored.revision + 1, opened=opened)
+
+
+def saving(settled: Settled, change: Change, shape: StateShape) -> Saving:
     """What is saved. Raises `Unreadable` if the state file could not be read again."""
     old, new = settled.sight.standing, shape.read(change.document)
     if isinstance(new, Flaw):
@@ -62,22 +68,33 @@ def saving(settled: Settled, stored: Stored, change: Change, shape: StateShape) 
             f"`{shape.name}` could not be read again with what this turn writes into it: {new.sentence}",
             f"make `{shape.name}` smaller or simpler, or do without what this call brings",
         )
-    sha, base, revision = str(digest(change.document)), settled.sight.base, stored.revision + 1
+    sha, base, after = str(digest(change.document)), settled.sight.base, change.after
     unchanged = base is not None and base.sha == digest(settled.sight.data)
     known = old.history if isinstance(old, Standing) and unchanged else ()
     kept = len(known) if new.history[: len(known)] == known else 0
     chain = base.chain if base else ""
     line = seal(
-        Line(revision, change.at, change.entries, chain, change.run, sha, new.body, kept, new.history[kept:])
+        Line(
+            after.revision,
+            change.at,
+            change.entries,
+            chain,
+            after.run,
+            sha,
+            new.body,
+            kept,
+            new.history[kept:],
+        )
     )
     head = Head(
-        revision,
+        after.revision,
         sha,
-        change.run,
-        change.origin,
-        stored.started or change.at,
+        after.run,
+        after.origin,
+        after.started or change.at,
         change.at,
         sum_of(line),
-        {} if change.spent is None else {stored.revision: change.spent},
+        after.opened,
+        {} if change.spent is None else {after.revision - 1: change.spent},
     )
     return Saving(head, line, change.document, digest(settled.sight.data), change.finals)
