@@ -41,6 +41,7 @@ transitions:
     trigger: go
     do: [{write: task.md, template: task, if_absent: true}]
     say: wrote
+  - {id: T4, from: DONE, trigger: go, refuse: over}
   - id: T3
     from: DONE
     trigger: again
@@ -51,6 +52,7 @@ transitions:
 texts:
   task: "# A task, begun {{now}}\\n"
   wrote: {message: "Wrote the task.", agent: "Fill in {{run.state}}."}
+  over: {message: "{{run.state}} since {{run.vars.came_from}}: say again."}
   done: {message: "It was {{run.vars.came_from}}."}
 """
 

@@ -130,3 +130,14 @@ def test_another_process_goes_on_where_the_first_stood(project: Project, tmp_pat
     tokens = reply["tokens"]
     assert isinstance(tokens, list)
     assert other.say("go", tokens[0])["states"] == ["DONE"]
+
+
+def test_a_row_that_refuses_says_its_text_and_changes_nothing(project: Project) -> None:
+    project.say("go")
+    project.say("go")
+    before = project.text("state.json")
+
+    refused = project.say("go")
+
+    assert (refused["code"], refused["texts"]) == ("refused", [{"message": "DONE since DRAFT: say again."}])
+    assert (project.text("state.json"), refused["revision"]) == (before, 2)

@@ -81,8 +81,8 @@ class Call:
 class Outcome:
     """What came of a call, for a face to put into words: the decision, the run as it now stands, the token.
 
-    `texts` are those the rows say, in order, part by part; `facts` what was seen. `workflow` is None if the
-    run is not there.
+    `texts` are those that rows say, in order, part by part, or that of the row that refuses; `facts` what was
+    seen. `workflow` is None if the run is not there.
     """
 
     decision: Decision
@@ -186,7 +186,10 @@ def _decide(world: World, call: Call, render: Render, stored: Stored, workflow: 
     decision = decide(workflow, run, call.event, gathered.facts)
     if isinstance(decision, Refused):
         tokens = _still_open(world, stored, call)
-        return _refuse(world, call, render, Outcome(decision, stored, workflow, tokens, facts=gathered.facts))
+        values = Values(workflow, run, call.event, gathered, run)
+        texts = tuple(said(workflow, text, values, world.clock.now()) for text in (decision.say,) if text)
+        outcome = Outcome(decision, stored, workflow, tokens, texts, gathered.facts)
+        return _refuse(world, call, render, outcome)
     return _accept(world, call, render, _Taken(stored, workflow, run, decision, gathered, sight))
 
 
