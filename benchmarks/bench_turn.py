@@ -43,11 +43,10 @@ class Recorder(Database):
             yield self._noting(execute)
             self.noted.append(("COMMIT", ()))
 
-    @contextmanager
-    def peek(self) -> Iterator[Execute]:
-        """A reader whose statements are noted."""
-        with super().peek() as execute:
-            yield self._noting(execute)
+    def peek(self, statement: str, values: Sequence[Any]) -> list[Any]:
+        """A glance that is noted."""
+        self.noted.append((statement, values))
+        return super().peek(statement, values)
 
     def _noting(self, execute: Execute) -> Execute:
         def noting(statement: str, values: Sequence[Any]) -> sqlite3.Cursor:

@@ -1,13 +1,15 @@
 """Who holds a token may pass, once: every way it fails, what is found first, and the way on."""
 
 from collections.abc import Iterator
+from dataclasses import fields, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from handrail.engine.model import Event, Seen
+from handrail.engine.model import Event, Seen, Who
+from handrail.shell.gatekeeper import at_step
 from handrail.shell.records import Caller
 from handrail.shell.tokens import Claims, sign
 from handrail.shell.turn import Call
@@ -230,3 +232,12 @@ def test_without_a_lifetime_a_refused_call_without_a_token_is_given_one(desk: De
 
     assert told["code"] == "no_row"
     assert case.code(told["token"]) == "ok"
+
+
+def test_an_event_for_a_step_is_the_same_event_in_all_else() -> None:
+    event = Event("go", {"a": 1}, Who.PERSON, "why", 2)
+    unlike = Event("")
+    assert all(getattr(event, field.name) != getattr(unlike, field.name) for field in fields(Event))
+
+    assert at_step(event, 3) == replace(event, step=3)
+    assert at_step(event, 0) == event

@@ -1,5 +1,6 @@
 """Step tokens: what is signed is read, and nothing else is."""
 
+import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
 
@@ -15,6 +16,7 @@ from turns import KEY, NOW
 RUN = "6b1c0b52-6d9c-4cf1-8a9b-0c5b8e8f0a01"
 CLAIMS = Claims(RUN, 3, 7, NOW, b"nonce!")
 TOKEN = sign(KEY, CLAIMS)
+SLASHED = sign(KEY, Claims("fbefbeff-ffff-4fff-8fff-ffffffffffff", 3, 7, NOW, b"nonce!"))
 
 
 def test_a_token_is_short_and_fit_for_any_url() -> None:
@@ -38,6 +40,18 @@ def test_a_token_says_what_was_signed(
     claims = Claims(str(run), step, revision, issued, nonce)
 
     assert read(KEY, sign(KEY, claims)) == claims
+
+
+@pytest.mark.parametrize("run", ["", "6b1c0b52", f"{RUN}00", "no-name"])
+def test_a_run_whose_name_is_no_uuid_gets_no_token(run: str) -> None:
+    with pytest.raises(ValueError, match=r"is no UUID|hexadecimal"):
+        sign(KEY, Claims(run, 3, 7, NOW, b"nonce!"))
+
+
+@given(st.binary(max_size=64))
+def test_a_token_is_sealed_with_hmac_sha_256(key: bytes) -> None:
+    data = urlsafe_b64decode(sign(key, CLAIMS))
+    assert data[38:] == hmac.digest(key, data[:38], "sha256")[:16]
 
 
 @requirement("steps:token.form")
@@ -85,6 +99,10 @@ def test_no_text_is_read_as_a_token_and_none_raises(text: str) -> None:
         f"{TOKEN}\n",
         TOKEN[:-1] + "+",
         TOKEN[:-1] + "=",
+        "=" + TOKEN[1:],
+        TOKEN[:-2] + "==",
+        SLASHED.replace("_", "/"),
+        SLASHED.replace("-", "+"),
         TOKEN.replace(TOKEN[5], "\u0661", 1),
     ],
 )

@@ -21,7 +21,7 @@ from handrail.engine.model import Event
 from handrail.shell.faults import Fault
 from handrail.shell.records import Turn
 from handrail.shell.turn import Call, recover, take_turn
-from handrail.stores.sql.connection import faults
+from handrail.stores.sql.connection import Faults
 from handrail.stores.sql.database import Database, Execute
 from handrail.stores.sql.runs import SqlRuns
 from stores.contract import begun, followed
@@ -37,7 +37,7 @@ class NoTurnstile(Database):
 
     @contextmanager
     def written(self) -> Iterator[Execute]:
-        with faults(self.path):
+        with Faults(self.path):
             self.alone().execute("PRAGMA busy_timeout = 50")
             self.alone().execute("BEGIN")
             try:

@@ -23,8 +23,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def _setting(database: Database) -> list[tuple[bytes]]:
-    with database.peek() as execute:
-        return execute("SELECT value FROM settings WHERE name = 'word'", ()).fetchall()
+    return database.peek("SELECT value FROM settings WHERE name = 'word'", ())
 
 
 def test_while_nobody_writes_the_connection_that_writes_is_asked(database: Database) -> None:

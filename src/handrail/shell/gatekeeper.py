@@ -81,6 +81,11 @@ def request_of(event: Event) -> str:
     return hashlib.sha256(asked).hexdigest()
 
 
+def at_step(event: Event, step: int) -> Event:
+    """The event, for the step of this number; 0 leaves it as it is."""
+    return Event(event.trigger, event.payload, event.by, event.note, step) if step else event
+
+
 def check(world: World, stored: Stored, token: str, event: Event) -> Checked:
     """Whether the token passes: what is wrong with it is looked for in a fixed order.
 

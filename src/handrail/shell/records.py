@@ -1,6 +1,6 @@
 """What goes through the ports: a run as it is kept, one turn of it, and what is remembered of a turn."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -34,6 +34,10 @@ class Origin:
     parent: str = ""
     metadata: Mapping[str, Value] = field(default_factory=dict)
 
+    def marked(self, marks: Mapping[str, Value]) -> "Origin":
+        """The same, with these marks in its metadata."""
+        return replace(self, metadata={**self.metadata, **marks}) if marks else self
+
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
@@ -64,6 +68,27 @@ class Stored:
     opened: Mapping[int, datetime] = field(default_factory=dict)
     trouble: Trouble | None = None
     adopted: str = ""
+
+    def moved(
+        self,
+        run: Run,
+        at: datetime,
+        tokens: Mapping[int, str],
+        opened: Sequence["Opened"],
+        marks: Mapping[str, Value],
+    ) -> "Stored":
+        """The run as every store has it once a turn has made this of it."""
+        known = {**self.opened, **{step.number: at for step in opened}}
+        return Stored(
+            run,
+            self.origin.marked(marks),
+            self.revision + 1,
+            self.started or at,
+            at,
+            at,
+            tokens,
+            {step.number: known[step.number] for step in run.open if step.number in known},
+        )
 
 
 class StepStatus(StrEnum):
@@ -173,18 +198,7 @@ class Turn:
     @property
     def after(self) -> Stored:
         """The run as every store has it once this turn is saved."""
-        before, still = self.before, {step.number for step in self.run.open}
-        opened = {**before.opened, **{step.number: self.at for step in self.opened}}
-        return Stored(
-            run=self.run,
-            origin=replace(before.origin, metadata={**before.origin.metadata, **self.marks}),
-            revision=self.revision,
-            started=before.started or self.at,
-            updated=self.at,
-            active=self.at,
-            tokens=self.tokens,
-            opened={number: at for number, at in opened.items() if number in still},
-        )
+        return self.before.moved(self.run, self.at, self.tokens, self.opened, self.marks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from handrail.engine.model import (
 )
 from handrail.shell.facts import Asked, Gathered, Sight, gather
 from handrail.shell.faults import Busy
-from handrail.shell.gatekeeper import Held, Repeated, Stale, check, issue, request_of
+from handrail.shell.gatekeeper import Held, Repeated, Stale, at_step, check, issue, request_of
 from handrail.shell.journal import Told, agent_of, left, offered, refusal_entry, who
 from handrail.shell.records import Caller, Change, Definition, Origin, Spent, Stored, Trouble, Turn
 from handrail.shell.resolve import Resolved, Values, resolve, said
@@ -155,8 +155,7 @@ def _admitted(world: World, call: Call, render: Render, stored: Stored, workflow
         case Stale():
             return _turn_away(world, call, render, Outcome(held.refused, stored, workflow), held)
         case Held(step):
-            event = replace(call.event, step=step or call.event.step)
-            return _decide(world, replace(call, event=event), render, stored, workflow)
+            return _decide(world, call, render, _Found(stored, workflow, at_step(call.event, step)))
 
 
 def _turn_away(world: World, call: Call, render: Render, outcome: Outcome, stale: Stale) -> Reply | None:
@@ -178,38 +177,46 @@ def _stored(world: World, call: Call) -> Stored | None:
     return stored
 
 
-def _decide(world: World, call: Call, render: Render, stored: Stored, workflow: Workflow) -> Reply | None:
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a call is about: the run, its workflow, and the event for the step that the token is for."""
+
+    stored: Stored
+    workflow: Workflow
+    event: Event
+
+
+def _decide(world: World, call: Call, render: Render, found: _Found) -> Reply | None:
+    stored, workflow, event = found.stored, found.workflow, found.event
     sight = Sight(world.workspace)
-    run = _begun(world, workflow, stored, sight, call.event)
-    asked = Asked(sight, run, call.event)
-    gathered = gather(workflow, asked, world.readers, world.drafters)
-    decision = decide(workflow, run, call.event, gathered.facts)
+    run = _begun(world, found, sight)
+    gathered = gather(workflow, Asked(sight, run, event), world.readers, world.drafters)
+    decision = decide(workflow, run, event, gathered.facts)
     if isinstance(decision, Refused):
-        tokens = _still_open(world, stored, call)
-        values = Values(workflow, run, call.event, gathered, run)
+        tokens = _still_open(world, found, call.token)
+        values = Values(workflow, run, event, gathered, run)
         texts = tuple(said(workflow, text, values, world.clock.now()) for text in (decision.say,) if text)
         outcome = Outcome(decision, stored, workflow, tokens, texts, gathered.facts)
         return _refuse(world, call, render, outcome)
-    return _accept(world, call, render, _Taken(stored, workflow, run, decision, gathered, sight))
+    return _accept(world, call, render, _Taken(found, run, decision, gathered, sight))
 
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
     """An accepted decision and what it was made on."""
 
-    stored: Stored
-    workflow: Workflow
+    found: _Found
     run: Run
     decision: Accepted | Waiting
     gathered: Gathered
     sight: Sight
 
 
-def _begun(world: World, workflow: Workflow, stored: Stored, sight: Sight, event: Event) -> Run:
+def _begun(world: World, found: _Found, sight: Sight) -> Run:
     """The run; where the state lives in files or a commit, one that is new begins with its first event."""
-    run = stored.run
-    begins = run.lifecycle is Lifecycle.IDLE and stored.origin.authority is not Authority.SQL
-    if not begins or event.trigger == START:
+    run, workflow = found.stored.run, found.workflow
+    begins = run.lifecycle is Lifecycle.IDLE and found.stored.origin.authority is not Authority.SQL
+    if not begins or found.event.trigger == START:
         return run
     start = Event(START)
     gathered = gather(workflow, Asked(sight, run, start), world.readers, world.drafters)
@@ -219,35 +226,34 @@ def _begun(world: World, workflow: Workflow, stored: Stored, sight: Sight, event
 
 def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | None:
     """Resolve, commit, tell; None if the revision has moved."""
-    at, decision, stored = world.clock.now(), taken.decision, taken.stored
-    resolved, texts = _resolved(taken, call.event, at)
-    issued = issue(world, decision.run, stored.revision + 1, at)
-    ids = tuple(world.ids.run() for _ in offered(call.event))
-    told = left(
-        Told(taken.workflow, stored, taken.run, call.event, call.caller, decision, at, bool(call.token), ids)
-    )
+    at, decision, found = world.clock.now(), taken.decision, taken.found
+    stored, workflow, event, run = found.stored, found.workflow, found.event, decision.run
+    resolved, texts = _resolved(taken, at)
+    issued = issue(world, run, stored.revision + 1, at)
+    ids = tuple([world.ids.run() for _ in offered(event)])
+    told = left(Told(workflow, stored, taken.run, event, call.caller, decision, at, bool(call.token), ids))
+    marks = _marks(taken, call.marks)
+    after = stored.moved(run, at, issued.hashes, told.opened, marks)
+    reply = render(Outcome(decision, after, workflow, issued.tokens, texts, taken.gathered.facts))
     turn = Turn(
         before=stored,
-        run=decision.run,
+        run=run,
         at=at,
-        spent=Spent(hashed(call.token), request_of(call.event), b""),
+        spent=Spent(hashed(call.token), request_of(event), msgspec.json.encode(reply)),
         tokens=issued.hashes,
         closed=told.closed,
         opened=told.opened,
         artifacts=told.artifacts,
         entries=(*told.entries, *call.entries),
         finals=resolved.finals,
-        passages=_passages(decision, call.event),
+        passages=_passages(decision, event),
         describes=resolved.describes,
         definition=call.new.definition if call.new and not stored.revision else None,
-        marks=_marks(taken, call),
+        marks=marks,
     )
-    outcome = Outcome(decision, turn.after, taken.workflow, issued.tokens, texts, taken.gathered.facts)
-    reply = render(outcome)
-    spent = replace(turn.spent, reply=msgspec.json.encode(reply))
-    if not world.runs.commit(replace(turn, spent=spent)):
+    if not world.runs.commit(turn):
         return None
-    _tell(world, Change(decision.run.id, turn.revision))
+    _tell(world, Change(run.id, after.revision))
     return reply
 
 
@@ -257,9 +263,9 @@ def _tell(world: World, change: Change) -> None:
     world.feed.announce(change)
 
 
-def _resolved(taken: _Taken, event: Event, at: datetime) -> tuple[Resolved, tuple[Mapping[str, str], ...]]:
+def _resolved(taken: _Taken, at: datetime) -> tuple[Resolved, tuple[Mapping[str, str], ...]]:
     """What the world will be, and what is said of it."""
-    decision, workflow = taken.decision, taken.workflow
+    decision, workflow, event = taken.decision, taken.found.workflow, taken.found.event
     if isinstance(decision, Waiting) or not (decision.effects or decision.says):
         return Resolved(), ()
     values = Values(workflow, decision.run, event, taken.gathered, taken.run)
@@ -277,11 +283,12 @@ def _passages(decision: Accepted | Waiting, event: Event) -> tuple[Passage, ...]
     return (Passage(decision.moves[0].source, decision.moves[-1].target, event.trigger, event.note),)
 
 
-def _marks(taken: _Taken, call: Call) -> Mapping[str, Value]:
+def _marks(taken: _Taken, given: Mapping[str, Value] | None) -> Mapping[str, Value]:
     """What the metadata of the run is told: why its lifecycle changed, and what the caller adds."""
-    changed = taken.decision.run.lifecycle is not taken.run.lifecycle and call.event.trigger != START
-    reason = {"last_transition_reason": taken.decision.run.reason or NO_REASON} if changed else {}
-    return {**reason, **(call.marks or {})}
+    after = taken.decision.run
+    changed = after.lifecycle is not taken.run.lifecycle and taken.found.event.trigger != START
+    reason = {"last_transition_reason": after.reason or NO_REASON} if changed else {}
+    return {**reason, **(given or {})}
 
 
 def _refuse(world: World, call: Call, render: Render, outcome: Outcome) -> Reply:
@@ -298,12 +305,12 @@ def _refusal(call: Call, outcome: Outcome, refused: Refused) -> Entry:
     return replace(entry, data={**entry.data, **who(call.caller)})
 
 
-def _still_open(world: World, stored: Stored, call: Call) -> Mapping[int, str] | None:
+def _still_open(world: World, found: _Found, token: str) -> Mapping[int, str] | None:
     """The token a refused call was made with: it is not spent. Where tokens are not kept, one as good."""
-    if call.token:
-        return {call.event.step or 0: call.token}
+    if token:
+        return {found.event.step or 0: token}
     if world.lifetime is None:
-        return issue(world, stored.run, stored.revision, world.clock.now()).tokens
+        return issue(world, found.stored.run, found.stored.revision, world.clock.now()).tokens
     return None
 
 

@@ -8,8 +8,6 @@ import errno
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -34,7 +32,7 @@ def prepared(path: Path) -> Turnstile:
     """The turnstile of a database that is there, ours, and of this program's schema."""
     turnstile = _made(path)
     try:
-        with turnstile.passed(), faults(path):
+        with turnstile.passed(), Faults(path):
             connection = connect(path)
             try:
                 _migrate(connection, path)
@@ -60,16 +58,24 @@ def connect(path: Path, *, reads_only: bool = False) -> sqlite3.Connection:
     return connection
 
 
-@contextmanager
-def faults(path: Path) -> Iterator[None]:
-    """Give what SQLite raises for the world's doing its name and its repair; our own mistakes pass."""
-    try:
-        yield
-    except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
-        fault = _fault(path, error)
-        if fault is None:
-            raise
-        raise fault from error
+class Faults:
+    """A block in which what SQLite raises for the world's doing gets its name and its repair.
+
+    Our own mistakes pass. One is enough for any number of blocks.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        """Nothing is needed before."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Raises the fault that the error of the block stands for, if it is one of the world's."""
+        if isinstance(error, sqlite3.DatabaseError):
+            fault = _fault(self._path, error)
+            if fault:
+                raise fault from error
 
 
 def _fault(path: Path, error: sqlite3.Error) -> Fault | None:

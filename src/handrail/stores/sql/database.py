@@ -8,7 +8,7 @@ from threading import Thread, current_thread, local
 from typing import Any, Final, TypeAlias
 
 from handrail.shell.faults import Fault, Newer, SyncFailed
-from handrail.stores.sql.connection import connect, faults, prepared
+from handrail.stores.sql.connection import Faults, connect, prepared
 from handrail.stores.sql.text import migrations
 from handrail.stores.sql.turnstile import Turnstile
 
@@ -16,6 +16,28 @@ Execute: TypeAlias = Callable[[str, Sequence[Any]], sqlite3.Cursor]
 
 CHECKPOINT_AFTER: Final = 128
 """How many commits of this process may lie in the WAL before `rest` puts them into the database."""
+
+
+class Disk(Faults):
+    """A block that writes; none begins once the disk has not confirmed a write: what it holds is unknown."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._unsure = False
+
+    def __enter__(self) -> None:
+        """Raises `SyncFailed` if a block before this one did."""
+        if self._unsure:
+            message = f"nothing is written to {self._path} since the disk did not confirm a write"
+            raise SyncFailed(message, "check the disk, then start again: the store recovers by itself")
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Like `Faults`; a `SyncFailed` is the last."""
+        try:
+            super().__exit__(kind, error, trace)
+        except SyncFailed:
+            self._unsure = True
+            raise
 
 
 class Database:
@@ -30,14 +52,14 @@ class Database:
         self._readers: list[tuple[Thread, sqlite3.Connection]] = []
         self._mine = local()
         self._unrested = 0
-        self._unsure = False
+        self._faults, self._disk = Faults(path), Disk(path)
         self._version = len(migrations())
 
     @contextmanager
     def written(self) -> Iterator[Execute]:
         """A transaction, committed when the block ends well, gone without a trace when it does not."""
         writer = self._writer
-        with self.turnstile.passed(), self._sure():
+        with self.turnstile.passed(), self._disk:
             writer.execute("BEGIN IMMEDIATE")
             try:
                 self._check_schema(writer)
@@ -52,14 +74,14 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Execute]:
         """A connection of this thread that cannot write; each statement sees what is committed."""
-        with faults(self.path):
+        with self._faults:
             yield self.reader().execute
 
     @contextmanager
     def seen(self) -> Iterator[Execute]:
         """Like `read`, but every statement of the block sees the same moment."""
         reader = self.reader()
-        with faults(self.path):
+        with self._faults:
             reader.execute("BEGIN")
             try:
                 yield reader.execute
@@ -67,14 +89,19 @@ class Database:
                 if reader.in_transaction:
                     reader.execute("ROLLBACK")
 
-    @contextmanager
-    def peek(self) -> Iterator[Execute]:
-        """Like `read`, for what takes no time: the connection that writes knows its pages, so it is asked.
+    def peek(self, statement: str, values: Sequence[Any]) -> list[Any]:
+        """The rows of a statement that takes no time; it sees what is committed.
 
-        Another one has forgotten them after each commit.
+        The connection that writes is asked, if it is free: another one has forgotten its pages after each
+        commit.
         """
-        with faults(self.path), self.turnstile.unused() as unused:
-            yield (self._writer if unused else self.reader()).execute
+        free = self.turnstile.reserve()
+        try:
+            with self._faults:
+                return (self._writer if free else self.reader()).execute(statement, values).fetchall()
+        finally:
+            if free:
+                self.turnstile.release()
 
     def reader(self) -> sqlite3.Connection:
         """The connection that this thread reads with."""
@@ -90,7 +117,7 @@ class Database:
         """What can wait until a reply is given: after many commits, put the WAL into the database."""
         if self._unrested >= CHECKPOINT_AFTER:
             self._unrested = 0
-            with self.turnstile.passed(), self._sure():
+            with self.turnstile.passed(), self._disk:
                 self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
     def alone(self) -> sqlite3.Connection:
@@ -99,23 +126,10 @@ class Database:
 
     def close(self) -> None:
         """Close every connection while nobody else commits."""
-        with self.turnstile.passed(), faults(self.path):
+        with self.turnstile.passed(), self._faults:
             self._close(lambda _: True)
             self._writer.close()
         self.turnstile.close()
-
-    @contextmanager
-    def _sure(self) -> Iterator[None]:
-        """Nothing is written once the disk has not confirmed a write: what it holds is unknown."""
-        if self._unsure:
-            message = f"nothing is written to {self.path} since the disk did not confirm a write"
-            raise SyncFailed(message, "check the disk, then start again: the store recovers by itself")
-        try:
-            with faults(self.path):
-                yield
-        except SyncFailed:
-            self._unsure = True
-            raise
 
     def _close(self, whose: Callable[[Thread], bool]) -> None:
         """Close the connections of these threads, while nobody else commits."""
@@ -136,7 +150,7 @@ def _opened(path: Path) -> tuple[Turnstile, sqlite3.Connection]:
     """The turnstile of a file, and the connection that writes."""
     turnstile = prepared(path)
     try:
-        with turnstile.passed(), faults(path):
+        with turnstile.passed(), Faults(path):
             return turnstile, connect(path)
     except Fault:
         turnstile.close()

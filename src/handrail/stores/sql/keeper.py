@@ -10,7 +10,7 @@ from handrail.shell.faults import Unreadable
 from handrail.shell.keeping import Damage, Pruned, Tell
 from handrail.shell.system import SystemClock
 from handrail.stores.sql import archive as archives
-from handrail.stores.sql.connection import faults
+from handrail.stores.sql.connection import Faults
 from handrail.stores.sql.damage import damages, kept
 from handrail.stores.sql.database import Database, Execute
 from handrail.stores.sql.summaries import Summaries
@@ -45,7 +45,7 @@ class SqlKeeper:
 
     def vacuum(self) -> tuple[int, int]:
         """Give unused space back, while nobody else writes."""
-        with self.database.turnstile.passed(), faults(self.database.path):
+        with self.database.turnstile.passed(), Faults(self.database.path):
             before, writer = self.size(), self.database.alone()
             for statement in ("VACUUM", "ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)"):
                 writer.execute(statement).fetchall()

@@ -1,8 +1,8 @@
 """Runs in SQLite: one transaction per turn, behind the turnstile, checked against the revision."""
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from handrail.stores.sql.text import asked, dumped, queries, stamp
 from handrail.telemetry.entries import Entry
 
 _KEY: Final = "token_key"
+_NOTHING: Final = nullcontext()
 
 
 class SqlRuns:
@@ -25,27 +26,20 @@ class SqlRuns:
 
     def key(self) -> bytes:
         """The key that tokens of this store are signed with: made once, kept with it."""
-        with self.database.peek() as execute:
-            found = execute(self._sql["setting"], (_KEY,)).fetchone()
-        if found is None:
+        found = self.database.peek(self._sql["setting"], (_KEY,))
+        if not found:
             with self.database.written() as execute:
                 execute(self._sql["insert_setting"], (_KEY, secrets.token_bytes(32)))
-                found = execute(self._sql["setting"], (_KEY,)).fetchone()
-        return bytes(found[0])
+                found = execute(self._sql["setting"], (_KEY,)).fetchall()
+        return bytes(found[0][0])
 
-    @contextmanager
-    def held(self, run: str, attempt: int) -> Iterator[None]:  # noqa: ARG002 - one turnstile serves all runs
+    def held(self, run: str, attempt: int) -> AbstractContextManager[None]:  # noqa: ARG002 - one serves all
         """Nothing on the first attempt: the revision decides. Then the turnstile, so nobody else commits."""
-        if attempt == 0:
-            yield
-            return
-        with self.database.turnstile.passed():
-            yield
+        return self.database.turnstile.passed() if attempt else _NOTHING
 
     def load(self, run: str) -> Stored | None:
         """The run as it stands, or None."""
-        with self.database.peek() as execute:
-            found = execute(self._sql["run"], (asked(run),)).fetchall()
+        found = self.database.peek(self._sql["run"], (asked(run),))
         return rows.stored(found) if found else None
 
     def commit(self, turn: Turn) -> bool:
@@ -74,9 +68,8 @@ class SqlRuns:
 
     def spent(self, run: str, revision: int) -> Spent | None:
         """What is remembered of the turn that left this revision."""
-        with self.database.peek() as execute:
-            found = execute(self._sql["reply"], (asked(run), revision)).fetchone()
-        return Spent(*found) if found else None
+        found = self.database.peek(self._sql["reply"], (asked(run), revision))
+        return Spent(*found[0]) if found else None
 
     def renew(
         self, stored: Stored, tokens: Mapping[int, str], at: datetime, entries: tuple[Entry, ...]
@@ -108,9 +101,8 @@ class SqlRuns:
 
     def definition(self, digest: str) -> Definition | None:
         """The text that runs of this digest started with."""
-        with self.database.peek() as execute:
-            found = execute(self._sql["definition"], (asked(digest),)).fetchone()
-        return Definition(*found) if found else None
+        found = self.database.peek(self._sql["definition"], (asked(digest),))
+        return Definition(*found[0]) if found else None
 
     def touch(self, run: str, at: datetime) -> None:
         """Note that somebody looks after the run."""

@@ -44,8 +44,7 @@ class Summaries:
 
     def tail(self) -> int:
         """How many entries there can be behind the mark."""
-        with self.database.peek() as execute:
-            mark, last = execute(self._sql["tail"], ()).fetchone()
+        ((mark, last),) = self.database.peek(self._sql["tail"], ())
         return int(max(0, last - mark))
 
     def runs(self) -> tuple[RunsMeasured, ...]:

@@ -9,8 +9,7 @@ first in the queue gives up in the end, and lets the next one try.
 import fcntl
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import RLock
 from typing import Final
@@ -34,29 +33,37 @@ class Turnstile:
         self._inside = RLock()
         self._depth = 0
 
-    @contextmanager
-    def passed(self) -> Iterator[None]:
+    def passed(self) -> AbstractContextManager[None]:
         """Be alone, among all processes, until the block ends. Raises `Busy` if whoever is inside stays."""
-        with self._inside:
-            if self._depth == 0:
-                self._enter()
-            self._depth += 1
-            try:
-                yield
-            finally:
-                self._depth -= 1
-                if self._depth == 0:
-                    fcntl.flock(self._service, fcntl.LOCK_UN)
+        return self
 
-    @contextmanager
-    def unused(self) -> Iterator[bool]:
-        """True, and so it stays until the block ends, if no other thread of this process has passed."""
-        free = self._inside.acquire(blocking=False)
-        try:
-            yield free
-        finally:
-            if free:
+    def __enter__(self) -> None:
+        """Wait in the queue, unless this thread is inside already."""
+        self._inside.acquire()
+        if self._depth == 0:
+            try:
+                self._enter()
+            except BaseException:
                 self._inside.release()
+                raise
+        self._depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        """Let the next one in, at the end of the outermost block."""
+        self._depth -= 1
+        try:
+            if self._depth == 0:
+                fcntl.flock(self._service, fcntl.LOCK_UN)
+        finally:
+            self._inside.release()
+
+    def reserve(self) -> bool:
+        """True, and so it stays until `release`, if no other thread of this process has passed."""
+        return self._inside.acquire(blocking=False)
+
+    def release(self) -> None:
+        """Let other threads pass again, after `reserve` said that none had."""
+        self._inside.release()
 
     def close(self) -> None:
         """Let go of the lock files."""
