@@ -90,7 +90,7 @@ class Projection:
         turn = Turn(before, stored.run, at, Spent("", "", b""))
         if found:
             key = int(found[0])
-            execute(queries()["update_run"], (*rows.moving(turn, chain), key, found[3]))
+            execute(queries()["update_run"], (*rows.moving(turn, stamp(turn.at), chain), key, found[3]))
             execute(queries()["settle_run"], (*rows.settled(turn), key))
         else:
             key = self._insert(execute, turn, chain)
@@ -106,7 +106,7 @@ class Projection:
         if root:
             named = (rows.project_id(root), rows.project_name(root), root, stamp(turn.at))
             execute(queries()["insert_project"], named)
-        new = (*rows.settled(turn), *rows.moving(turn, chain), *rows.fixed(turn))
+        new = (*rows.settled(turn), *rows.moving(turn, stamp(turn.at), chain), *rows.fixed(turn))
         cursor = execute(queries()["insert_run"], new)
         return int(cursor.lastrowid or 0)
 

@@ -20,37 +20,53 @@ _encoder: Final = msgspec.json.Encoder(order="deterministic")
 
 def stored(rows: Sequence[Sequence[Any]]) -> Stored:
     """A run from the rows of its open steps: the run is the same in each, its steps stand at the end."""
-    record, revision, started, updated, active, metadata, face, authority, goal, principal, parent, root = (
-        rows[0][:12]
-    )
-    origin = Origin(face, Authority(authority), root, goal, principal, parent or "", parsed(metadata))
-    steps = [(number, token, opened) for *_, number, token, opened in rows if number is not None]
+    (
+        record,
+        revision,
+        started,
+        updated,
+        active,
+        metadata,
+        face,
+        authority,
+        goal,
+        principal,
+        parent,
+        root,
+        *_,
+    ) = rows[0]
+    tokens, opened = {}, {}
+    for row in rows:
+        number, token, at = row[-3:]
+        if number is not None:
+            opened[number] = time(at)
+        if token:
+            tokens[number] = token
     return Stored(
         restore(record.encode()),
-        origin,
+        Origin(face, Authority(authority), root, goal, principal, parent or "", parsed(metadata)),
         revision,
         time(started),
         time(updated),
         time(active),
-        {number: token for number, token, _ in steps if token},
-        {number: time(opened) for number, _, opened in steps},
+        tokens,
+        opened,
     )
 
 
-def moving(turn: Turn, chain: bytes) -> tuple[Any, ...]:
+def moving(turn: Turn, at: str, chain: bytes) -> tuple[Any, ...]:
     """The columns of a run that every turn sets, in the order of `update_run`."""
-    run, at = turn.run, stamp(turn.at)
-    metadata = {**turn.before.origin.metadata, **turn.marks}
+    run, metadata = turn.run, turn.before.origin.metadata
     return (
         run.open[0].state if run.open else None,
         at,
-        dumped(metadata),
+        dumped({**metadata, **turn.marks} if turn.marks else metadata),
         turn.revision,
         dump(run).decode(),
         chain,
         at,
         int(any(step.held for step in run.open)),
-        min((step.number for step in run.open), default=None),
+        min([step.number for step in run.open], default=None),
         run.digest,
     )
 

@@ -55,13 +55,13 @@ class SqlRuns:
             chain = rows.chained(found[2] if found else b"", lines)
             if found:
                 key = int(found[0])
-                execute(self._sql["update_run"], (*rows.moving(turn, chain), key, turn.before.revision))
+                execute(self._sql["update_run"], (*rows.moving(turn, at, chain), key, turn.before.revision))
                 if turn.run.lifecycle is not turn.before.run.lifecycle:
                     execute(self._sql["settle_run"], (*rows.settled(turn), key))
             else:
-                key = self._create(execute, turn, chain)
-            self._save_steps(execute, turn, key)
-            self._save_artifacts(execute, turn, key)
+                key = self._create(execute, turn, at, chain)
+            self._save_steps(execute, turn, at, key)
+            self._save_artifacts(execute, turn, at, key)
             self._enter(execute, key, lines)
             self._remember(execute, turn, key)
         return True
@@ -119,20 +119,20 @@ class SqlRuns:
             found = execute(self._sql["quiet"], (str(lifecycle), stamp(since), most)).fetchall()
         return tuple(run for (run,) in found)
 
-    def _create(self, execute: Execute, turn: Turn, chain: bytes) -> int:
+    def _create(self, execute: Execute, turn: Turn, at: str, chain: bytes) -> int:
         """The row of a new run, and what it refers to."""
         origin = turn.before.origin
         project = rows.project_id(origin.project)
         if origin.project:
-            named = (project, rows.project_name(origin.project), origin.project, stamp(turn.at))
+            named = (project, rows.project_name(origin.project), origin.project, at)
             execute(self._sql["insert_project"], named)
             execute(self._sql["activate"], (turn.run.id, project))
-        new = (*rows.settled(turn), *rows.moving(turn, chain), *rows.fixed(turn))
+        new = (*rows.settled(turn), *rows.moving(turn, at, chain), *rows.fixed(turn))
         cursor = execute(self._sql["insert_run"], new)
         return int(cursor.lastrowid or 0)
 
-    def _save_steps(self, execute: Execute, turn: Turn, key: int) -> None:
-        at, opened = stamp(turn.at), {step.number for step in turn.opened}
+    def _save_steps(self, execute: Execute, turn: Turn, at: str, key: int) -> None:
+        opened = {step.number for step in turn.opened}
         for closed in turn.closed:
             took = milliseconds(turn.before.opened.get(closed.number, turn.at), turn.at)
             output = None if closed.output is None else dumped(closed.output)
@@ -143,9 +143,9 @@ class SqlRuns:
         for number in {step.number for step in turn.run.open} - opened:
             execute(self._sql["token"], (turn.tokens.get(number), key, number))
 
-    def _save_artifacts(self, execute: Execute, turn: Turn, key: int) -> None:
+    def _save_artifacts(self, execute: Execute, turn: Turn, at: str, key: int) -> None:
         """The artifacts handed in; those of a run that ends well are final, those of another never."""
-        at, run = stamp(turn.at), turn.run
+        run = turn.run
         for artifact in turn.artifacts:
             told = (artifact.id, artifact.step, artifact.agent, artifact.type, artifact.title)
             execute(

@@ -11,6 +11,8 @@ import msgspec
 
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _HERE = "handrail.stores.sql"
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(dict[str, Any])
 
 
 @cache
@@ -44,9 +46,9 @@ def asked(text: str) -> str:
 
 def dumped(value: object) -> str:
     """A value as JSON text."""
-    return msgspec.json.encode(value).decode()
+    return _encoder.encode(value).decode()
 
 
 def parsed(text: str | bytes) -> dict[str, Any]:
     """The JSON object of a text."""
-    return msgspec.json.decode(text, type=dict[str, Any])
+    return _decoder.decode(text)
