@@ -19,11 +19,20 @@ def crowd(what: str, file: Path, *rest: object) -> Any:  # noqa: ANN401 - whatev
 
 
 def broken(what: str, tmp_path: Path) -> dict[str, Any]:
-    """What came of breaking a disk under a store; see broken_disk.py."""
+    """What came of breaking a disk under a database; see broken_disk.py."""
+    return _broken("stores.broken_disk", what, tmp_path, ".")
+
+
+def broken_folder(what: str, tmp_path: Path) -> dict[str, Any]:
+    """What came of breaking a disk under a project, but not under the common store; see broken_folder.py."""
+    return _broken("stores.broken_folder", what, tmp_path, "now/project")
+
+
+def _broken(program: str, what: str, tmp_path: Path, below: str) -> dict[str, Any]:
     folder, control = tmp_path / "disk", tmp_path / "control"
     folder.mkdir()
     faults.arm(control, 0)
-    found: dict[str, Any] = _told("stores.broken_disk", (what, folder), faults.armed(folder, control))
+    found: dict[str, Any] = _told(program, (what, folder), faults.armed(folder / below, control))
     assert found["points"] > 0
     return found
 
