@@ -1,10 +1,13 @@
 """What holds for every test: the same random examples each time, and a home of its own."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from opened import close_all
 
 settings.register_profile("house", database=None, deadline=None, derandomize=True, print_blob=False)
 settings.load_profile("house")
@@ -30,6 +33,13 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     for name, below in _FOLDERS.items():
         monkeypatch.setenv(name, str(folder / below))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_open() -> Iterator[None]:
+    """Close the databases that the test has opened and kept."""
+    yield
+    close_all()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -16,6 +16,7 @@ from handrail.shell.world import World
 from handrail.stores.files import FileRuns
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.projection import Projection
+from opened import kept
 from turns import KEY, HandClock
 
 TASKS = """
@@ -82,7 +83,7 @@ class Project:
         (root / "store").mkdir(mode=0o700, exist_ok=True)
         self.workflow = workflow(TASKS)
         self.store = root / "store" / "handrail.db"
-        self.database = Database(self.store)
+        self.database = kept(Database(self.store))
         self.disk = Disk(self.project, self.workflow.folder)
         folder = Folder(self.project, self.workflow)
         self.run = folder.new.id

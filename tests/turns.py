@@ -21,6 +21,7 @@ from handrail.stores.sql.runs import SqlRuns
 from handrail.workflows.carets import show_all
 from handrail.workflows.load import Source
 from handrail.workflows.registry import BUILT_IN, Registry
+from opened import kept
 
 NOW: Final = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 KEY: Final = bytes(range(32))
@@ -91,7 +92,7 @@ def pinned(text: str = PAPER, subs: Mapping[str, str] | None = None, registry: R
 
 def sqlite(folder: Path) -> SqlRuns:
     """A store in a new or old file of this folder."""
-    return SqlRuns(Database(folder / "store" / "handrail.db"))
+    return SqlRuns(kept(Database(folder / "store" / "handrail.db")))
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from handrail.shell.keeping import DAMAGE
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.keeper import SqlKeeper
 from history import GATE, PLAIN, History, ids, played
+from opened import kept
 
 LATER = datetime(2026, 3, 1, tzinfo=UTC)
 OLD = ("completed", "failed", "abandoned", "diverged")
@@ -69,7 +70,7 @@ def test_damage_planted_alone_is_found_alone(code: str, statement: str, past: Hi
 
 
 def check(past: History) -> list[Any]:
-    database = Database(past.path)
+    database = kept(Database(past.path))
     found = list(SqlKeeper(database).check())
     database.close()
     return found
@@ -142,7 +143,7 @@ def test_check_finds_nothing_while_others_write(tmp_path: Path) -> None:
                 for run in runs:
                     play.send(run, trigger)
 
-        database = Database(tmp_path / "handrail.db")
+        database = kept(Database(tmp_path / "handrail.db"))
         writer = Thread(target=write)
         writer.start()
         found, looks = [], 0
@@ -211,7 +212,7 @@ def test_a_damaged_run_is_exported_as_it_stands(past: History) -> None:
     with closing(sqlite3.connect(past.path)) as planted, planted:
         planted.execute("UPDATE runs SET record = '{broken' WHERE goal = 'To be running'")
         planted.execute("DELETE FROM definitions")
-    database = Database(past.path)
+    database = kept(Database(past.path))
 
     told = SqlKeeper(database).export(past.runs["running"])
 

@@ -12,6 +12,7 @@ from handrail.stores.sql.database import Database
 from handrail.stores.sql.projection import Projection
 from handrail.stores.sql.summaries import Summaries
 from handrail.stores.sql.text import migrations
+from opened import kept
 from turns import NOW, Desk, pinned
 
 ELSEWHERE = """
@@ -34,7 +35,7 @@ class Elsewhere:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "handrail.db"
-        self.database = Database(self.path)
+        self.database = kept(Database(self.path))
         self.projection = Projection(self.database)
         self.runs = MemoryRuns()
         flow = pinned(ELSEWHERE)
@@ -125,7 +126,7 @@ def test_the_mirror_of_a_lost_database_is_made_again(elsewhere: Elsewhere, tmp_p
         elsewhere.clock.move(seconds=1)
     before = elsewhere.shown()
     (tmp_path / "new").mkdir(mode=0o700)
-    elsewhere.database = Database(tmp_path / "new" / "handrail.db")
+    elsewhere.database = kept(Database(tmp_path / "new" / "handrail.db"))
     again = Projection(elsewhere.database)
 
     assert again.rebuild(elsewhere.runs, elsewhere.run) > 0

@@ -22,6 +22,7 @@ from handrail.stores.sql.database import Database
 from handrail.stores.sql.keeper import SqlKeeper
 from handrail.stores.sql.summaries import Summaries
 from history import GATE, History, ids, lines, played, quiet
+from opened import kept
 from tools.sample_store import Played
 
 LATER = datetime(2026, 3, 1, tzinfo=UTC)
@@ -283,7 +284,7 @@ def test_killed_at_any_point_prune_has_lost_nothing_and_can_be_repeated(
     for last in range(1, points + 1):
         shutil.copytree(folder, here := tmp_path / f"killed-{last}")
         killed, _ = prune_apart(here / "handrail.db", here / "a.gz", last)
-        database = Database(here / "handrail.db")
+        database = kept(Database(here / "handrail.db"))
         keeper = SqlKeeper(database)
 
         assert killed == -signal.SIGKILL
@@ -318,7 +319,7 @@ def test_a_disk_that_does_not_confirm_which_no_sound_disk_does_deletes_nothing(
 def test_a_disk_without_room_leaves_no_archive_and_every_run(past: History, tmp_path: Path) -> None:
     status, said = prune_apart(past.path, tmp_path / "a.jsonl.gz", room=512)
 
-    database = Database(past.path)
+    database = kept(Database(past.path))
     there = ids(database)
     database.close()
     assert (status, said) == (0, "disk_full")

@@ -14,6 +14,7 @@ from handrail.stores.sql.questions import SqlRecords
 from handrail.stores.sql.text import queries
 from handrail.telemetry.entries import EntryKind
 from history import GATE, PROJECT, History, history, played
+from opened import kept
 from tools.sample_store import BEGINS, MINUTE
 
 
@@ -24,7 +25,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> History:
 
 @pytest.fixture
 def records(past: History) -> Iterator[SqlRecords]:
-    database = Database(past.path)
+    database = kept(Database(past.path))
     yield SqlRecords(database)
     database.close()
 
@@ -252,7 +253,7 @@ def test_the_pulse_beats_when_another_connection_commits_and_only_then(tmp_path:
 
 
 def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
-    database = Database(past.path)
+    database = kept(Database(past.path))
     sql = queries("questions.sql")
     asked = {
         "wanted": (

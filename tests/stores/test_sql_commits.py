@@ -15,6 +15,7 @@ from handrail.shell.tokens import hashed
 from handrail.stores.sql import rows
 from handrail.stores.sql.runs import SqlRuns
 from handrail.telemetry.entries import Entry, EntryKind
+from opened import kept
 from requirement import requirement
 from stores.contract import DEFINITION, DIGEST, OTHER, RUN, begun, ended, followed, walked
 from stores.programs import broken
@@ -48,7 +49,7 @@ class Commits:
     """Counts what another connection sees come, and what the writer is told to do."""
 
     def __init__(self, runs: SqlRuns) -> None:
-        self._other = sqlite3.connect(runs.database.path)
+        self._other = kept(sqlite3.connect(runs.database.path))
         self._log = runs.database.path.with_name("handrail.db-wal")
         self.said: list[str] = []
         runs.database.alone().set_trace_callback(self.said.append)

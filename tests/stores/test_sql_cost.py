@@ -9,6 +9,7 @@ import pytest
 from handrail.engine.model import Event
 from handrail.shell.turn import Call, take_turn
 from handrail.stores.sql.database import Database
+from opened import kept
 from stage import Stage, render, stage
 from wal import counted, empty
 
@@ -17,7 +18,7 @@ RUNS, TURNS = 300, 100
 
 @pytest.fixture
 def play(tmp_path: Path) -> Iterator[Stage]:
-    database = Database(tmp_path / "runs.db")
+    database = kept(Database(tmp_path / "runs.db"))
     database.alone().execute("PRAGMA synchronous = OFF")
     made = stage(database)
     made.start(RUNS)

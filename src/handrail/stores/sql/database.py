@@ -52,6 +52,7 @@ class Database:
         self._readers: list[tuple[Thread, sqlite3.Connection]] = []
         self._mine = local()
         self._unrested = 0
+        self._closed = False
         self._faults, self._disk = Faults(path), Disk(path)
         self._version = len(migrations())
 
@@ -125,7 +126,10 @@ class Database:
         return self._writer
 
     def close(self) -> None:
-        """Close every connection while nobody else commits."""
+        """Close every connection while nobody else commits; once is enough."""
+        if self._closed:
+            return
+        self._closed = True
         with self.turnstile.passed(), self._faults:
             self._close(lambda _: True)
             self._writer.close()
