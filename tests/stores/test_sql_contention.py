@@ -57,18 +57,17 @@ def test_a_store_without_one_of_its_two_locks_is_found_out(started: tuple[SqlRun
 
 
 def test_of_processes_that_write_without_pause_none_starves(tmp_path: Path) -> None:
-    """A bound for liveness: without the turnstile the slowest gets a hundredth. The figure, 0.9 or better,
-    is measured in benchmarks/bench_contention.py.
+    """A bound for liveness, not for speed: without the turnstile the slowest gets a hundredth.
 
     What else the machine does can only make it worse, so the best of some rounds counts.
     """
     file, rounds = tmp_path / "store" / "handrail.db", 0
     found: list[list[int]] = []
-    while rounds < 8 and not any(min(turns) >= 0.5 * max(turns) for turns in found):
+    while rounds < 8 and not any(min(turns) >= 0.9 * max(turns) for turns in found):
         rounds += 1
         found.append(_at_once(crowd("saturate", file, 8, 1.5, rounds)))
 
-    assert any(min(turns) >= 0.5 * max(turns) for turns in found), found
+    assert any(min(turns) >= 0.9 * max(turns) for turns in found), found
 
 
 def _at_once(told: list[dict[str, list[float]]]) -> list[int]:
