@@ -92,24 +92,29 @@ def test_a_full_disk_is_said_and_freed_room_is_used(tmp_path: Path, tiny: Callab
     assert json.loads(simulated.stdout) == ["done", "disk_full", "done", "old", "done"]
 
 
-def test_a_read_only_file_system_can_be_read(tiny: Callable[[str, str], Any]) -> None:
-    made = 'mkdir "$0/open"; echo x > "$0/open/plan.md"; mount -o remount,ro "$0" || exit 111;'
-    said = tiny(made, "mounted")
+READ_ONLY = {
+    "read": "done",
+    "names": "done",
+    "write": "not_writable",
+    "new": "not_writable",
+    "append": "not_writable",
+    "rename": "not_writable",
+    "unlink": "not_writable",
+    "mkdir": "not_writable",
+    "lock": "not_writable",
+}
 
-    assert said in (
-        {
-            "read": "done",
-            "names": "done",
-            "write": "not_writable",
-            "new": "not_writable",
-            "append": "not_writable",
-            "rename": "not_writable",
-            "unlink": "not_writable",
-            "mkdir": "not_writable",
-            "lock": "not_writable",
-        },
-        None,
-    )
+
+def test_a_read_only_file_system_can_be_read(tmp_path: Path, tiny: Callable[[str, str], Any]) -> None:
+    made = 'mkdir "$0/open"; echo x > "$0/open/plan.md"; mount -o remount,ro "$0" || exit 111;'
+    real = tiny(made, "mounted")
+    root, under = _controlled(tmp_path)
+    (root / "open").mkdir()
+    (root / "open" / "plan.md").write_bytes(b"x")
+    simulated = faults.broken(argv("mounted", root), root, 1, errno=errno.EROFS, lasting=True, env=under)
+
+    assert real in (READ_ONLY, None)
+    assert json.loads(simulated.stdout) == READ_ONLY
 
 
 @pytest.fixture
@@ -134,15 +139,7 @@ def test_who_may_only_read_is_told_so(reachable: Path) -> None:
         folder.chmod(mode)
 
     assert answer(argv("read-only", reachable), env()) == {
-        "read": "done",
-        "names": "done",
-        "write": "not_writable",
-        "new": "not_writable",
-        "append": "not_writable",
-        "rename": "not_writable",
-        "unlink": "not_writable",
-        "mkdir": "not_writable",
-        "lock": "not_writable",
+        **READ_ONLY,
         "read closed": "unreadable",
         "names closed": "unreadable",
         "write closed": "not_writable",

@@ -231,3 +231,15 @@ def _apply(names: dict[str, int], change: Renamed) -> None:
 def _reachable(names: dict[str, int], path: str) -> bool:
     folder = above(path)
     return not folder or (names.get(folder) == FOLDER and _reachable(names, folder))
+
+
+class Stop:
+    """Ends everything before the k-th change."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def __call__(self, name: str) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise PowerLoss(name)

@@ -25,7 +25,7 @@ from stores.folders import (
     take,
     turn_to,
 )
-from stores.simulated import PowerLoss, Simulated
+from stores.simulated import PowerLoss, Simulated, Stop
 
 BY_HAND = (
     b'{"owner": "me", "current_state": "DRAFTING", "context": {"back": "EDITING", "x": null}, "y": [1.5]}'
@@ -156,18 +156,6 @@ def test_bytes_saved_while_the_turn_is_done_are_kept_as_a_conflict_copy(path: st
     assert take(folder_runs(workspace), "DRAFTING", A2)
     assert workspace.tree() == AFTER
     assert workspace.everything()[f".handrail/conflict-2-{path}"] == b"a stranger's"
-
-
-class Stop:
-    """Ends the process before the k-th change."""
-
-    def __init__(self, at: int) -> None:
-        self.left = at
-
-    def __call__(self, name: str) -> None:
-        self.left -= 1
-        if self.left == 0:
-            raise PowerLoss(name)
 
 
 @pytest.mark.parametrize("path", ["plan.md", "task.md", "task-results.md", "state.json"])

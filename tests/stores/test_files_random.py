@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from handrail.shell.records import Final
 from stores.folders import chained, final, folder_runs, loaded, turn_to
-from stores.simulated import PowerLoss, Simulated
+from stores.simulated import PowerLoss, Simulated, Stop
 
 STATES = ("EDITING", "DRAFTING", "EXECUTED")
 PATHS = ("a.md", "b.md", "deep/er/c.md")
@@ -69,18 +69,6 @@ class Model:
         return Model(act.state, self.revision + 1, {path: d for path, d in files.items() if d is not None})
 
 
-class Cut:
-    """Ends everything before the k-th change."""
-
-    def __init__(self, at: int) -> None:
-        self.left = at
-
-    def __call__(self, name: str) -> None:
-        self.left -= 1
-        if self.left == 0:
-            raise PowerLoss(name)
-
-
 def seen(workspace: Simulated) -> Model:
     """What is there once it is recovered; reading told the same before."""
     runs = folder_runs(workspace, signs=())
@@ -104,7 +92,7 @@ def finals(workspace: Simulated, act: Take) -> tuple[Final, ...]:
 
 def taken(workspace: Simulated, model: Model, act: Take) -> tuple[Simulated, Model]:
     """The workspace and the model after a turn, whole or cut short."""
-    workspace.before = Cut(act.cut)
+    workspace.before = Stop(act.cut)
     runs = folder_runs(workspace, signs=())
     try:
         with runs.held("", 0):
@@ -116,7 +104,7 @@ def taken(workspace: Simulated, model: Model, act: Take) -> tuple[Simulated, Mod
         assert found in (model, model.after(act))
         event("cut: " + ("taken" if found == model.after(act) else "not taken"))
         return workspace, found
-    workspace.before = Cut(0)
+    workspace.before = Stop(0)
     spent = runs.spent("", model.revision)
     assert spent is not None
     assert spent.reply == f"reply {model.revision} to {act.state}".encode()

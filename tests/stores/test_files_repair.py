@@ -24,7 +24,7 @@ from stores.folders import (
     loaded,
     take,
 )
-from stores.simulated import LINK, PowerLoss, Simulated
+from stores.simulated import LINK, PowerLoss, Simulated, Stop
 
 KEPT = ".handrail/quarantine/state.json"
 MARK = ".handrail/trouble.json"
@@ -164,18 +164,6 @@ def test_a_repair_ends_a_trouble_that_nothing_else_ends() -> None:
     assert workspace.tree() == BEFORE
     assert workspace.names(".handrail/quarantine") == ("2-0", "2-1", "2-4", "intent.json", "state.json")
     assert take(runs, "DRAFTING", A2)
-
-
-class Stop:
-    """Ends the process before the k-th change."""
-
-    def __init__(self, at: int) -> None:
-        self.left = at
-
-    def __call__(self, name: str) -> None:
-        self.left -= 1
-        if self.left == 0:
-            raise PowerLoss(name)
 
 
 @pytest.mark.parametrize(
