@@ -1,11 +1,14 @@
 """`handrail repair` and `handrail store rebuild`, as a person uses them."""
 
+import errno
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from program import handrail
+import faults
+from program import PROGRAM, handrail
 from tasks import TASKS, Project
 
 
@@ -122,3 +125,21 @@ def test_a_project_that_is_gone_is_passed_over(project: Project) -> None:
     project.project.rename(project.project.with_name("moved"))
 
     assert handrail("store", "rebuild", "--store", project.store, "--json").data["runs"] == []
+
+
+def test_a_disk_that_does_not_confirm_ends_the_program_with_75_and_the_next_start_recovers(
+    project: Project, record_property: Callable[[str, object], None]
+) -> None:
+    project.say("go")
+    folder = project.project / ".ai/task"
+    adopt = (PROGRAM, "repair", "--adopt", "DONE", "--project", project.project)
+    points = faults.count(adopt, folder, kinds=["fsync"])
+    for at in range(1, points + 1):
+        done = faults.broken(adopt, folder, at, errno=errno.EIO, kinds=["fsync"])
+        assert (done.returncode, "the disk did not confirm" in done.stderr) == (75, True), done.stderr
+
+        again = handrail("repair", "--json", cwd=project.project)
+        assert (again.status, again.data["trouble"], again.data["state"]) == (0, None, "DONE")
+
+    assert points > 0
+    record_property("points", points)

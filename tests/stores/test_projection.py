@@ -33,14 +33,14 @@ transitions:
 class Elsewhere:
     """A run in a store that is not the common one, mirrored after every turn unless told otherwise."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, authority: Authority) -> None:
         self.path = folder / "handrail.db"
         self.database = kept(Database(self.path))
         self.projection = Projection(self.database)
         self.runs = MemoryRuns()
         flow = pinned(ELSEWHERE)
         assert flow.workflow is not None
-        self.new = New(flow.workflow, Origin("spells", Authority.FILES, "/projects/one"), flow.definition)
+        self.new = New(flow.workflow, Origin("elsewhere", authority, "/projects/one"), flow.definition)
         mirror = self.projection.mirror(self.runs)
         self.desk = Desk(self.runs, more={"lifetime": None, "mirror": mirror})
         self.clock, self.run = self.desk.clock, self.desk.ids.run()
@@ -70,10 +70,10 @@ class Elsewhere:
         ]
 
 
-@pytest.fixture
-def elsewhere(tmp_path: Path) -> Elsewhere:
+@pytest.fixture(params=[Authority.FILES, Authority.DESCRIPTION])
+def elsewhere(tmp_path: Path, request: pytest.FixtureRequest) -> Elsewhere:
     (tmp_path / "store").mkdir(mode=0o700)
-    return Elsewhere(tmp_path / "store")
+    return Elsewhere(tmp_path / "store", request.param)
 
 
 def test_every_turn_shows_up_at_once(elsewhere: Elsewhere) -> None:
@@ -83,7 +83,7 @@ def test_every_turn_shows_up_at_once(elsewhere: Elsewhere) -> None:
 
     run, steps, events = elsewhere.shown()
     assert run[0][1:5] == ("elsewhere", "running", "one", "2026-03-01 12:00:00.000")
-    assert run[0][8:11] == (2, "spells", "files")
+    assert run[0][8:11] == (2, "elsewhere", str(elsewhere.new.origin.authority))
     assert [step[1:3] for step in steps] == [("one", "completed"), ("two", "completed"), ("one", "running")]
     assert [event[0] for event in events if event[0] != "token_generated"] == [
         "workflow_created",

@@ -2,7 +2,6 @@
 
 import errno
 import gzip
-import os
 import shutil
 import signal
 import stat
@@ -11,11 +10,11 @@ import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
-from handrail.shell.faults import NotWritable, SyncFailed, Unreadable
+import faults
+from handrail.shell.faults import NotWritable, Unreadable
 from handrail.shell.keeping import Counts
 from handrail.stores.sql.archive import Order, verify, write
 from handrail.stores.sql.database import Database
@@ -23,6 +22,7 @@ from handrail.stores.sql.keeper import SqlKeeper
 from handrail.stores.sql.summaries import Summaries
 from history import GATE, History, ids, lines, played, quiet
 from opened import kept
+from program import PROGRAM as HANDRAIL
 from tools.sample_store import Played
 
 LATER = datetime(2026, 3, 1, tzinfo=UTC)
@@ -301,19 +301,21 @@ def test_killed_at_any_point_prune_has_lost_nothing_and_can_be_repeated(
     assert (status, points > 20) == (0, True)
 
 
-def test_a_disk_that_does_not_confirm_which_no_sound_disk_does_deletes_nothing(
-    keeper: SqlKeeper, past: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_disk_that_does_not_confirm_the_archive_ends_the_program_and_deletes_nothing(
+    past: History, tmp_path: Path
 ) -> None:
-    def fail(_descriptor: int) -> NoReturn:
-        raise OSError(errno.EIO, "Input/output error")
+    folder = tmp_path / "archive"
+    folder.mkdir(mode=0o700)
+    command = (HANDRAIL, "store", "prune", "--older-than", "2026-03-01", "--yes", "--store", past.path)
+    for at in (1, 2):
+        done = faults.broken(
+            (*command, "--archive", folder / "a.jsonl.gz"), folder, at, errno=errno.EIO, kinds=["fsync"]
+        )
+        assert (done.returncode, "did not confirm" in done.stderr) == (75, True), done.stderr
 
-    monkeypatch.setattr(os, "fsync", fail)
-
-    with pytest.raises(SyncFailed, match="did not confirm"):
-        keeper.prune(LATER, tmp_path / "a.jsonl.gz", quiet)
-
-    assert len(ids(keeper.database)) == len(past.runs)
-    assert not (tmp_path / "a.jsonl.gz").exists()
+    database = kept(Database(past.path))
+    assert len(ids(database)) == len(past.runs)
+    assert list(folder.iterdir()) == []
 
 
 def test_a_disk_without_room_leaves_no_archive_and_every_run(past: History, tmp_path: Path) -> None:
