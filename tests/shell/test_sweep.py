@@ -8,11 +8,11 @@ import pytest
 from build import GATED
 from handrail.engine.facts import PENDING
 from handrail.engine.model import Event, Lifecycle, Who
-from handrail.shell.sweep import Limits, is_quiet, sweep
+from handrail.shell.sweep import Limits, sweep
 from handrail.stores.sql.questions import SqlRecords
 from handrail.stores.sql.runs import SqlRuns
 from requirement import requirement
-from turns import Desk, pinned, sqlite
+from turns import NOW, Desk, pinned, sqlite
 
 LIMITS = Limits()
 
@@ -139,10 +139,12 @@ def test_a_clock_that_jumps_back_abandons_nobody(desk: Desk, runs: SqlRuns) -> N
     assert sweep(desk.world, runs, LIMITS) == ()
 
 
-def test_a_run_is_shown_as_quiet_from_half_of_its_limit_on(desk: Desk, runs: SqlRuns) -> None:
-    found = SqlRecords(runs.database).run(desk.start()["run"])
-    assert found is not None
-    half, now = timedelta(minutes=15), desk.clock.now()
+def test_a_refused_call_is_shown_as_the_last_one(desk: Desk, runs: SqlRuns) -> None:
+    started = desk.start()
+    desk.clock.move(minutes=29)
+    assert desk.go_on(started["run"], "", summary="")["code"] == "contract"
 
-    assert not is_quiet(found, LIMITS, now + half)
-    assert is_quiet(found, LIMITS, now + half + timedelta(milliseconds=1))
+    found = SqlRecords(runs.database).run(started["run"])
+
+    assert found is not None
+    assert (found.active, found.updated) == (NOW + timedelta(minutes=29), NOW)

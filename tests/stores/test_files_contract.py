@@ -198,3 +198,15 @@ def test_an_empty_file_is_a_file() -> None:
     assert workspace.tree()["a.md"] == b""
     assert take(runs, "EDITING", (final("a.md", b"", None),))
     assert "a.md" not in workspace.tree()
+
+
+def test_a_turn_that_changes_a_description_is_not_acknowledged() -> None:
+    workspace = Simulated()
+    runs = begin(workspace)
+    stored = loaded(runs)
+    before = workspace.everything()
+
+    with pytest.raises(ValueError, match="its store does not"):
+        runs.commit(replace(turn_to(stored, "DRAFTING"), describes="a text"))
+
+    assert (loaded(runs), workspace.everything()) == (stored, before)

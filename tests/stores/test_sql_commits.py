@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from handrail.engine.model import Event, Lifecycle
-from handrail.shell.records import Artifact
+from handrail.shell.records import Artifact, Final
 from handrail.shell.tokens import hashed
 from handrail.stores.sql import rows
 from handrail.stores.sql.runs import SqlRuns
@@ -307,3 +307,15 @@ def test_a_text_that_looks_like_sql_is_only_a_text(runs: SqlRuns, text: str) -> 
     after = everything(runs)
     assert {name: after[name][: len(before[name])] for name in before} == before
     assert [len(after[name]) - len(before[name]) for name in TABLES] == [0, 0, 1, 1, 1, 1, 2, 1]
+
+
+@pytest.mark.parametrize("effect", [{"describes": "a text"}, {"finals": (Final("plan.md", None, b"x"),)}])
+def test_a_turn_that_acts_on_what_a_database_does_not_have_is_not_acknowledged(
+    runs: SqlRuns, effect: dict[str, Any]
+) -> None:
+    before = everything(runs)
+
+    with pytest.raises(ValueError, match="its store does not"):
+        runs.commit(begun(**effect))
+
+    assert changed(before, everything(runs)) == []

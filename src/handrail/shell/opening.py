@@ -1,7 +1,7 @@
 """Opening a store: where it is, and what a face has of it."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from urllib.parse import unquote
 
 from handrail.shell.faults import Unreadable
-from handrail.shell.folders import Folder
+from handrail.shell.folders import Folder, folders
 from handrail.shell.keeping import Keeper
 from handrail.shell.ports import Runs
 from handrail.shell.records import Stored
@@ -70,6 +70,31 @@ class Openings:
     store: Callable[[Path], AbstractContextManager[Store]]
     world: Callable[[Path], AbstractContextManager[World]]
     folder: Callable[[Folder], FolderRuns]
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A run in files, where it lies, and how many of its entries were brought over."""
+
+    run: str
+    folder: str
+    entries: int
+
+
+def rebuilt(
+    mirrors: Mirrors, opened: Callable[[Folder], FolderRuns], projects: Iterable[Path]
+) -> Iterator[Rebuilt]:
+    """Show the runs in the files of these projects, and of those the store knows, as their files have them.
+
+    A project that is not there any more is passed over.
+    """
+    roots = {*map(Path, mirrors.projects()), *(project.resolve() for project in projects)}
+    for folder in (folder for root in sorted(roots) if root.is_dir() for folder in folders(root)):
+        runs = opened(folder)
+        stored = runs.standing()
+        if stored.revision:
+            run = stored.run.id
+            yield Rebuilt(run, str(folder.path), mirrors.rebuild(runs, run))
 
 
 def located(address: str) -> Path:

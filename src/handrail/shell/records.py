@@ -201,6 +201,12 @@ class Turn:
         return self.before.moved(self.run, self.at, self.tokens, self.opened, self.marks)
 
 
+def check_effects(turn: Turn, *, on_files: bool) -> None:
+    """Raise `ValueError` for a turn that does what its store cannot: acknowledged, it would be lost."""
+    if turn.describes is not None or (turn.finals and not on_files):
+        raise ValueError("the workflow of this run acts on files or a description, and its store does not")
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """An entry as the journal holds it: its place in the store's order, and the turn it belongs to.

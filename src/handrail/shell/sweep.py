@@ -8,10 +8,9 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from handrail.engine.lifecycle import ABANDON
-from handrail.engine.model import Accepted, Authority, Event, Lifecycle, Who
+from handrail.engine.model import Accepted, Event, Lifecycle, Who
 from handrail.shell.records import Caller, Stored
 from handrail.shell.turn import Call, Outcome, Reply, take_turn
-from handrail.shell.view import RunRow
 from handrail.shell.world import World
 from handrail.telemetry.entries import Entry, EntryKind
 
@@ -47,17 +46,6 @@ def sweep(world: World, among: Quiet, limits: Limits) -> tuple[str, ...]:
         since = at - limit
         found += [r for r in among.quiet(lifecycle, since) if _give_up(world, r, lifecycle, since, limit)]
     return tuple(found)
-
-
-def is_quiet(row: RunRow, limits: Limits, at: datetime) -> bool:
-    """True from half of the limit on."""
-    limit = limits.of(row.lifecycle)
-    return (
-        limit is not None
-        and not row.waiting
-        and row.authority is Authority.SQL
-        and at - row.active > limit / 2
-    )
 
 
 def _give_up(world: World, run: str, lifecycle: Lifecycle, since: datetime, limit: timedelta) -> bool:

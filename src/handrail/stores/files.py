@@ -16,7 +16,7 @@ from handrail.shell.apply import keep, moved, name_of
 from handrail.shell.faults import DiskFull, NotWritable, Unreadable, UnsafePath
 from handrail.shell.folders import HOME
 from handrail.shell.ports import StateShape, Workspace
-from handrail.shell.records import Definition, Origin, Spent, Stored, Turn, Written
+from handrail.shell.records import Definition, Origin, Spent, Stored, Turn, Written, check_effects
 from handrail.stores import adopt, history
 from handrail.stores.adopt import Idle, stored_of
 from handrail.stores.intent import Saving, carry_out, intend
@@ -81,6 +81,7 @@ class FileRuns:
 
         Raises `Unreadable` while the run is in a trouble that only a repair ends.
         """
+        check_effects(turn, on_files=True)
         check(turn.finals, self._shape.name)
         with self._locked():
             settled = self._recovered()

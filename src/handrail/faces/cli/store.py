@@ -9,8 +9,7 @@ import click
 
 from handrail.faces.cli.output import Failure, as_json, one_line, print_json, print_table
 from handrail.faces.cli.stored import Moment, at_store, opened, openings
-from handrail.shell.folders import folders
-from handrail.shell.opening import Store, located
+from handrail.shell.opening import Store, located, rebuilt
 from handrail.shell.system import SystemClock
 
 
@@ -120,20 +119,14 @@ def rebuild(projects: tuple[Path, ...], store: str | None, *, as_json: bool) -> 
     Such a run lives in its project; the store only mirrors it. What is missing here is brought over, and a
     mirror that is not what the run's own journal says is made anew. A store that was lost is made.
     """
-    brought: list[dict[str, object]] = []
     with opened(store, made=True) as found:
-        roots = {*map(Path, found.mirrors.projects()), *(project.resolve() for project in projects)}
-        for folder in (folder for root in sorted(roots) if root.is_dir() for folder in folders(root)):
-            runs = openings().folder(folder)
-            run = runs.standing()
-            if run.revision:
-                entries = found.mirrors.rebuild(runs, run.run.id)
-                brought.append({"run": run.run.id, "folder": str(folder.path), "entries": entries})
+        brought = list(rebuilt(found.mirrors, openings().folder, projects))
     if as_json:
-        print_json({"path": str(found.path), "runs": brought})
+        print_json({"path": str(found.path), "runs": [asdict(one) for one in brought]})
     else:
-        shown = [tuple(str(one[key]) for key in ("run", "entries", "folder")) for one in brought]
-        print_table(shown, ("run", "entries", "folder"))
+        print_table(
+            [(one.run, str(one.entries), one.folder) for one in brought], ("run", "entries", "folder")
+        )
 
 
 def _archive(found: Store) -> Path:

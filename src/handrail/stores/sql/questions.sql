@@ -2,7 +2,8 @@
 SELECT
   r.execution_id, r.workflow_name, r.state, coalesce(r.current_step, ''), r.revision, r.face, r.authority,
   coalesce(p.root, ''), r.goal, r.principal, coalesce(r.parent_execution_id, ''), r.started_at, r.updated_at,
-  r.active_at, r.completed_at, r.duration_ms, r.waiting, r.metadata
+  max(r.active_at, coalesce((SELECT created_at FROM events WHERE run = r.k ORDER BY id DESC LIMIT 1), '')),
+  r.completed_at, r.duration_ms, r.waiting, r.metadata
 FROM runs AS r LEFT JOIN projects AS p ON p.project_id = r.project_id
 
 -- name: wanted

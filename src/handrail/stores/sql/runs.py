@@ -7,7 +7,16 @@ from datetime import datetime
 from typing import Any, Final
 
 from handrail.engine.model import Lifecycle
-from handrail.shell.records import REMEMBERED, Definition, Spent, Stored, Turn, Written, milliseconds
+from handrail.shell.records import (
+    REMEMBERED,
+    Definition,
+    Spent,
+    Stored,
+    Turn,
+    Written,
+    check_effects,
+    milliseconds,
+)
 from handrail.stores.sql import rows
 from handrail.stores.sql.database import Database, Execute
 from handrail.stores.sql.text import asked, dumped, queries, stamp
@@ -44,6 +53,7 @@ class SqlRuns:
 
     def commit(self, turn: Turn) -> bool:
         """Save the whole turn in one transaction, if the revision has not moved on."""
+        check_effects(turn, on_files=False)
         at = stamp(turn.at)
         with self.database.written() as execute:
             found = execute(self._sql["revision"], (turn.run.id,)).fetchone()
@@ -109,15 +119,15 @@ class SqlRuns:
         with self.database.written() as execute:
             execute(self._sql["touch"], (stamp(at), asked(run), stamp(at)))
 
-    def _define(self, execute: Execute, definition: Definition) -> None:
-        known = (definition.digest, definition.workflow, definition.version, definition.text)
-        execute(self._sql["insert_definition"], known)
-
     def quiet(self, lifecycle: Lifecycle, since: datetime, most: int = 100) -> tuple[str, ...]:
         """Runs with this lifecycle that wait for an agent and that nobody has called or read since then."""
         with self.database.read() as execute:
             found = execute(self._sql["quiet"], (str(lifecycle), stamp(since), most)).fetchall()
         return tuple(run for (run,) in found)
+
+    def _define(self, execute: Execute, definition: Definition) -> None:
+        known = (definition.digest, definition.workflow, definition.version, definition.text)
+        execute(self._sql["insert_definition"], known)
 
     def _create(self, execute: Execute, turn: Turn, at: str, chain: bytes) -> int:
         """The row of a new run, and what it refers to."""
