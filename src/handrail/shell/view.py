@@ -1,9 +1,9 @@
 """Questions about runs, and what they are answered with. Asking never commits."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Authority, Lifecycle
@@ -113,3 +113,22 @@ class Records(Protocol):
     def journal(self, after: int = 0, most: int = PAGE, run: str = "") -> tuple[Written, ...]:
         """The entries of one run, or of all, in order, from behind entry number `after`."""
         ...
+
+
+class Numbered(Protocol):
+    """A row of a list that is told in pages."""
+
+    @property
+    def number(self) -> int:
+        """Its place in the list."""
+        ...
+
+
+Row = TypeVar("Row", bound=Numbered)
+
+
+def every(page: Callable[[int], Sequence[Row]], after: int = 0) -> Iterator[Row]:
+    """Every row behind this number, page by page; `page` gives those behind another."""
+    while found := page(after):
+        yield from found
+        after = found[-1].number

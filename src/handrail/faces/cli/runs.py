@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -27,8 +28,6 @@ from handrail.faces.cli.output import (
 )
 from handrail.faces.cli.stored import Moment, Text, at_store, folder_or_name, found_run, opened
 from handrail.faces.cli.told import (
-    all_artifacts,
-    all_entries,
     as_data,
     described,
     event_cells,
@@ -38,7 +37,7 @@ from handrail.faces.cli.told import (
 )
 from handrail.shell.opening import Store
 from handrail.shell.records import rfc3339
-from handrail.shell.view import PAGE, ArtifactRow, Records, RunRow, Wanted
+from handrail.shell.view import PAGE, ArtifactRow, Records, RunRow, Wanted, every
 from handrail.workflows.characters import split_lines
 
 POLL: Final = 0.1
@@ -149,7 +148,8 @@ def events(run: str, after: int, store: str | None, *, follow: bool, as_json: bo
             for told in _followed(found, row, after):
                 _print_events(told, as_json=as_json)
             return
-        entries = [(event_data(one), event_cells(one)) for one in all_entries(found.records, row.id, after)]
+        journal = every(partial(found.records.journal, run=row.id), after)
+        entries = [(event_data(one), event_cells(one)) for one in journal]
     if as_json:
         print_json({"events": [data for data, _ in entries]})
         return
@@ -186,7 +186,7 @@ def artifacts(
         elif number:
             _print_artifact(records, row, number, as_json=as_json)
         else:
-            _print_artifacts(list(all_artifacts(records, row.id)), as_json=as_json)
+            _print_artifacts(list(every(partial(records.artifacts, row.id))), as_json=as_json)
 
 
 @runs.command()
@@ -232,7 +232,7 @@ def _followed(store: Store, run: RunRow, after: int) -> Iterator[_Told]:
     """Each entry behind this number, as it comes; ends with the run."""
     while True:
         pulse, row = store.pulse(), store.records.run(run.id)
-        for written in all_entries(store.records, run.id, after):
+        for written in every(partial(store.records.journal, run=run.id), after):
             after = written.number
             yield event_data(written), event_cells(written)
         if row is None or terminal(row.lifecycle):

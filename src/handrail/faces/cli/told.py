@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
+from functools import partial
 
 import msgspec
 
@@ -12,7 +13,7 @@ from handrail.engine.refusals import CODES
 from handrail.faces.cli.output import one_line
 from handrail.shell import tokens
 from handrail.shell.records import StepStatus, Written, rfc3339
-from handrail.shell.view import ArtifactRow, Records, RunRow, StepRow
+from handrail.shell.view import ArtifactRow, Records, RunRow, StepRow, every
 from handrail.telemetry.entries import EntryKind
 
 REFUSALS = 5
@@ -43,39 +44,15 @@ class Whole:
 
 def whole(records: Records, run: RunRow) -> Whole:
     """Everything `show` tells of a run."""
-    steps, facts = tuple(all_steps(records, run.id)), {}
+    steps, facts = tuple(every(partial(records.steps, run.id))), {}
     refusals: list[Written] = []
-    for written in all_entries(records, run.id):
+    for written in every(partial(records.journal, run=run.id)):
         entry = written.entry
         if entry.kind is EntryKind.ERROR_OCCURRED:
             refusals = [*refusals, written][-REFUSALS:]
         elif entry.kind is EntryKind.STEP_WAITING:
             facts[entry.step] = entry.data.get("waits_for")
     return Whole(run, steps, tuple(_waits(run, steps, facts)), tuple(refusals))
-
-
-def all_steps(records: Records, run: str) -> Iterator[StepRow]:
-    """Every step of a run, in order."""
-    page = records.steps(run)
-    while page:
-        yield from page
-        page = records.steps(run, page[-1].number)
-
-
-def all_entries(records: Records, run: str, after: int = 0) -> Iterator[Written]:
-    """Every entry of a run behind this number, in order."""
-    page = records.journal(after, run=run)
-    while page:
-        yield from page
-        page = records.journal(page[-1].number, run=run)
-
-
-def all_artifacts(records: Records, run: str) -> Iterator[ArtifactRow]:
-    """Every artifact of a run, in order."""
-    page = records.artifacts(run)
-    while page:
-        yield from page
-        page = records.artifacts(run, page[-1].number)
 
 
 def _waits(run: RunRow, steps: tuple[StepRow, ...], facts: Mapping[str, object]) -> Iterator[Wait]:

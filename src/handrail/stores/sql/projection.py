@@ -4,13 +4,15 @@ The file or the commit is the run; what stands here can be thrown away and made 
 over by their number, each once, however often this is asked and by however many processes.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
 from handrail.shell.faults import Fault, SyncFailed
 from handrail.shell.ports import Runs
 from handrail.shell.records import Spent, Stored, Turn, Written
+from handrail.shell.view import every
 from handrail.stores.sql import rows
 from handrail.stores.sql.database import Database, Execute
 from handrail.stores.sql.keeper import forget
@@ -54,7 +56,7 @@ class Projection:
         with self._database.read() as execute:
             known = execute(self._sql["projected"], (run,)).fetchone()
         after = known[1] if known else 0
-        new = tuple(_all(source, run, after))
+        new = tuple(every(partial(source.entries, run), after))
         with self._database.written() as execute:
             found = execute(self._sql["projected"], (run,)).fetchone()
             if (found[1] if found else 0) != after:
@@ -75,7 +77,7 @@ class Projection:
 
     def _sound(self, source: Runs, run: str, known: Sequence[Any]) -> bool:
         """True if what was brought over is what the journal of the run says up to there."""
-        said = [_row(line) for line in _all(source, run, 0) if line.number <= known[1]]
+        said = [_row(line) for line in every(partial(source.entries, run)) if line.number <= known[1]]
         with self._database.read() as execute:
             found = execute(self._sql["mirrored"], (known[0],)).fetchall()
         return [tuple(row) for row in found] == said
@@ -118,13 +120,6 @@ class Projection:
         elif entry.kind in _CLOSING and "number" in entry.data:
             took = entry.data.get("duration_ms")
             execute(self._sql["close_step"], (_CLOSING[entry.kind], at, took, key, entry.data["number"]))
-
-
-def _all(source: Runs, run: str, after: int) -> Iterator[Written]:
-    """Every entry of a run behind this one."""
-    while page := source.entries(run, after):
-        yield from page
-        after = page[-1].number
 
 
 def _row(line: Written) -> tuple[Any, ...]:
