@@ -1,0 +1,1 @@
+"""The face that agents talk to: MCP, on the official SDK."""
