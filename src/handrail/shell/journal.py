@@ -28,7 +28,8 @@ class Left:
 class Told:
     """One turn as it was decided: who called with what, whether by token, and what came of it.
 
-    `before` is the run the decision was made on: the stored one, begun if it was new.
+    `before` is the run the decision was made on: the stored one, begun if it was new. `external`: a person
+    did the step by hand.
     """
 
     workflow: Workflow
@@ -38,8 +39,9 @@ class Told:
     caller: Caller
     decision: Accepted | Waiting
     at: datetime
-    token: bool
     ids: tuple[str, ...]
+    token: bool = False
+    external: bool = False
 
     def since(self, began: datetime | None) -> dict[str, Value]:
         """How long something took until this turn, where it is known when it began."""
@@ -189,6 +191,8 @@ def _of_steps(told: Told, closed: tuple[Closed, ...]) -> list[Entry]:
     if closed:
         failed = closed[0].status is StepStatus.FAILED
         kind = EntryKind.STEP_FAILED if failed else EntryKind.STEP_COMPLETED
+        if told.external and not failed:
+            details["external"] = True
         return [
             Entry(
                 kind,

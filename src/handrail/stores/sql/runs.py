@@ -17,6 +17,7 @@ from handrail.shell.records import (
     check_effects,
     milliseconds,
 )
+from handrail.shell.view import StepRow
 from handrail.stores.sql import rows
 from handrail.stores.sql.database import Database, Execute
 from handrail.stores.sql.text import asked, dumped, queries, stamp
@@ -24,6 +25,8 @@ from handrail.telemetry.entries import Entry
 
 _KEY: Final = "token_key"
 _NOTHING: Final = nullcontext()
+_ALL: Final = -1
+"""The limit that SQLite takes for none."""
 
 
 class SqlRuns:
@@ -108,6 +111,12 @@ class SqlRuns:
         with self.database.read() as execute:
             found = execute(self._sql["entries"], (asked(run), after, most)).fetchall()
         return tuple(rows.written(run, row) for row in found)
+
+    def steps(self, run: str) -> tuple[StepRow, ...]:
+        """Every step of the run in order."""
+        with self.database.read() as execute:
+            found = execute(queries("questions.sql")["steps"], (asked(run), 0, _ALL)).fetchall()
+        return tuple(rows.step(row) for row in found)
 
     def definition(self, digest: str) -> Definition | None:
         """The text that runs of this digest started with."""
