@@ -29,7 +29,16 @@ from handrail.engine.model import (
 )
 from handrail.shell.facts import Asked, Gathered, Sight, gather
 from handrail.shell.faults import Busy
-from handrail.shell.gatekeeper import Held, Repeated, Stale, at_step, check, issue, request_of
+from handrail.shell.gatekeeper import (
+    Held,
+    Repeated,
+    Stale,
+    at_step,
+    check,
+    issue,
+    not_running,
+    request_of,
+)
 from handrail.shell.journal import Left, Told, agent_of, left, offered, refusal_entry, who
 from handrail.shell.records import Caller, Change, Definition, Origin, Spent, Stored, Trouble, Turn
 from handrail.shell.resolve import Resolved, Values, resolve, said
@@ -40,6 +49,7 @@ from handrail.telemetry.entries import Entry, EntryKind
 ATTEMPTS: Final = 5
 NO_REASON: Final = "No reason provided"
 RECOVER: Final = "recover"
+NOBODY: Final = Caller()
 CODES: Final = {
     "unknown_run": "there is no such run in this store",
     "moved_on": "the run is no longer as it was when somebody decided to act on it",
@@ -112,26 +122,71 @@ def take_turn(world: World, call: Call, render: Render) -> Reply:
     raise Busy(f"run {call.run} was moved by others {ATTEMPTS} times", "send the same call again")
 
 
-def recover(world: World, run: str, render: Render) -> Reply:
+def recover(world: World, run: str, render: Render, caller: Caller = NOBODY) -> Reply:
     """The run as it stands, with fresh tokens that take the place of the old: the way back for a caller.
 
-    Whatever a crash left undone is finished on the way.
+    Whatever a crash left undone is finished on the way. A run that rests or has ended has no step to go back
+    to: that is refused.
     """
     for attempt in range(ATTEMPTS):
         with world.runs.held(run, attempt):
-            stored = world.runs.load(run)
-            if stored is None:
-                return _refuse(world, Call(run, Event(RECOVER)), render, Outcome(_unknown(run), None))
-            workflow = world.workflow_of(stored)
-            at = world.clock.now()
-            issued = issue(world, stored.run, stored.revision, at)
-            entries = tuple(
-                Entry(EntryKind.TOKEN_GENERATED, step.state, agent_of(workflow, step.state), {"why": RECOVER})
-                for step in stored.run.open
-            )
-            if not issued.tokens or world.runs.renew(stored, issued.hashes, at, entries):
-                return render(Outcome(Accepted(stored.run), stored, workflow, issued.tokens))
+            reply = _recovered(world, Call(run, Event(RECOVER), caller), render)
+        if reply is not None:
+            return reply
     raise Busy(f"run {run} was moved by others {ATTEMPTS} times", "send the same call again")
+
+
+def ask(world: World, call: Call, render: Render) -> Reply:
+    """How the run stands: a question, which moves nothing. A good token stays good, without one a fresh one is given.
+
+    A token that does not pass is refused as everywhere.
+    """
+    for attempt in range(ATTEMPTS):
+        with world.runs.held(call.run, attempt):
+            reply = _asked(world, call, render)
+        if reply is not None:
+            return reply
+    raise Busy(f"run {call.run} was moved by others {ATTEMPTS} times", "send the same call again")
+
+
+def refuse(world: World, call: Call, refused: Refused, render: Render) -> Reply:
+    """Say no to a call before anything is decided; the journal hears of it, and nothing moves."""
+    stored = world.runs.load(call.run) if call.run else None
+    workflow = world.workflow_of(stored) if stored else None
+    return _refuse(world, call, render, Outcome(refused, stored, workflow))
+
+
+def _asked(world: World, call: Call, render: Render) -> Reply | None:
+    stored = world.runs.load(call.run)
+    if stored is None or (stored.run.lifecycle is Lifecycle.RUNNING and not call.token):
+        return _recovered(world, call, render)
+    workflow = world.workflow_of(stored)
+    if stored.run.lifecycle is not Lifecycle.RUNNING:
+        return render(Outcome(Accepted(stored.run), stored, workflow))
+    held = check(world, stored, call.token, call.event)
+    if isinstance(held, Stale):
+        return _turn_away(world, call, render, Outcome(held.refused, stored, workflow), held)
+    world.runs.touch(call.run, world.clock.now())
+    step = held.step if isinstance(held, Held) else 0
+    return render(Outcome(Accepted(stored.run), stored, workflow, {step: call.token}))
+
+
+def _recovered(world: World, call: Call, render: Render) -> Reply | None:
+    stored = world.runs.load(call.run)
+    if stored is None:
+        return _refuse(world, call, render, Outcome(_unknown(call.run), None))
+    workflow = world.workflow_of(stored)
+    if stored.run.lifecycle not in {Lifecycle.RUNNING, Lifecycle.IDLE}:
+        return _refuse(world, call, render, Outcome(not_running(stored.run), stored, workflow))
+    at = world.clock.now()
+    issued = issue(world, stored.run, stored.revision, at)
+    entries = tuple(
+        Entry(EntryKind.TOKEN_GENERATED, step.state, agent_of(workflow, step.state), {"why": RECOVER})
+        for step in stored.run.open
+    )
+    if issued.tokens and not world.runs.renew(stored, issued.hashes, at, entries):
+        return None
+    return render(Outcome(Accepted(stored.run), stored, workflow, issued.tokens))
 
 
 def _attempt(world: World, call: Call, render: Render) -> Reply | None:

@@ -12,7 +12,8 @@ from handrail.engine.facts import Value
 from handrail.engine.known import known
 from handrail.engine.model import Brief, Event, Step, Workflow
 from handrail.faces.mcp.texts import Texts
-from handrail.shell.records import StepRow, StepStatus, Stored
+from handrail.shell.records import StepStatus, Stored
+from handrail.shell.view import StepRow
 from handrail.workflows.render import render
 
 LONGEST: Final = 32 * 1024

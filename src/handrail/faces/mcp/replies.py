@@ -10,7 +10,9 @@ from handrail.engine.lifecycle import CONTINUE, NEEDS_REASON, RESERVED, START, t
 from handrail.engine.model import Accepted, Contract, Lifecycle, Option, Refused, Run, Step, Waiting, Who
 from handrail.faces.mcp.message import Guides, message, so_far
 from handrail.faces.mcp.texts import Texts
-from handrail.shell.records import StepRow, Stored
+from handrail.engine.options import outside
+from handrail.shell.records import Stored, Written, rfc3339
+from handrail.shell.view import StepRow
 from handrail.shell.turn import Outcome, Reply
 
 FORK: Final = "fork"
@@ -82,6 +84,28 @@ class Teller:
             "next_step_contract": contract(self.texts, outcome, step),
             "human_message": message(self.guides(stored), stored, workflow, step, facts, done),
         }
+
+    def why(self, outcome: Outcome, refusals: Sequence[Written]) -> Reply:
+        """Where the run stands and what keeps it: the reply of a question, which is not refused by what it tells."""
+        stored = outcome.stored
+        if isinstance(outcome.decision, Refused) or stored is None:
+            return self.reply(outcome)
+        reply, run = dict(self.reply(outcome)), stored.run
+        if run.lifecycle is Lifecycle.RUNNING and run.open:
+            step = run.open[0]
+            pieces = [self.texts.say("why_running", step=step.state, attempt=step.attempt)]
+        else:
+            pieces = [self.standing(run)]
+        told = [self._refusal(one) for one in refusals]
+        pieces.append(self.texts.say("why_refused", refusals=told) if told else self.texts.say("why_nothing"))
+        reply["human_message"] = "\n\n".join((*pieces, str(reply.get("human_message", ""))))
+        reply["next"] = list(self._next(outcome, Refused("", "", next=outside(run))))
+        return reply
+
+    def _refusal(self, written: Written) -> str:
+        data = written.entry.data
+        code, rule = str(data.get("error_type", "")), str(data.get("rule", ""))
+        return self.texts.say("why_refusal", code=code, rule=rule, at=rfc3339(written.at))
 
     def standing(self, run: Run) -> str:
         """Where a run stands that nobody works on."""

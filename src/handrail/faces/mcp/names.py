@@ -1,0 +1,24 @@
+"""Which spelling of a name is listed: some clients take no dot in a tool's name, and no URI scheme has `_`."""
+
+from enum import StrEnum
+
+
+class Names(StrEnum):
+    """What is listed; every spelling is accepted whatever this is."""
+
+    PORTABLE = "portable"
+    SOURCE = "source"
+
+    def tool(self, source: str) -> tuple[str, ...]:
+        """The names of a tool, the one that is listed first."""
+        portable = source.replace(".", "_")
+        both = (portable, source) if self is Names.PORTABLE else (source, portable)
+        return tuple(dict.fromkeys(both))
+
+    def uri(self, scheme: str, path: str) -> str:
+        """The address of a resource, as it is listed."""
+        return f"{scheme.replace('_', '-') if self is Names.PORTABLE else scheme}://{path}"
+
+    def status(self, run: str) -> str:
+        """Where everything about a run can be read."""
+        return self.uri("workflow_status", run)

@@ -1,0 +1,69 @@
+"""Whether a workflow may be started: it is there, sound, of this face, trusted, and its personas are there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from handrail.engine.model import Authority, Refused, Seen, Workflow
+from handrail.shell.definitions import Pinned
+from handrail.shell.records import Definition
+from handrail.shell.shelf import Shelf, Untrusted
+
+CODES: Mapping[str, str] = {
+    "unknown_workflow": "there is no workflow of that name that this face can start",
+    "broken_workflow": "the file of the workflow has problems",
+    "untrusted": "a file of the project hides another one, and nobody has trusted it",
+    "persona_missing": "a step of the workflow names a persona that is not there",
+}
+"""Every code of a refusal that is about starting a workflow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Startable:
+    """A workflow that may be started, and what a run of it keeps."""
+
+    workflow: Workflow
+    definition: Definition | None
+
+
+def startable(shelf: Shelf, name: str) -> Startable | Refused:
+    """The workflow of this name, or why it cannot be started."""
+    pinned = shelf.pinned(name)
+    if isinstance(pinned, Untrusted):
+        return _untrusted(pinned)
+    if pinned is None:
+        return _unknown(shelf, name)
+    workflow = pinned.workflow
+    if workflow is None:
+        first = [f"{p.place.file}:{p.place.line}: {p.message}" for p in pinned.problems[:5]]
+        return Refused("broken_workflow", name, (Seen("problems", len(pinned.problems)),), tuple(first))
+    if workflow.authority is not Authority.SQL:
+        return _unknown(shelf, name)
+    if hiding := shelf.blocking(workflow):
+        return _untrusted(hiding[0])
+    agents = sorted({state.brief.agent for state in workflow.states.values() if state.brief})
+    missing = [agent for agent in agents if shelf.persona(agent) is None]
+    if missing:
+        needed = tuple(f"the file .handrail/agents/{agent}.md" for agent in missing)
+        return Refused("persona_missing", name, (Seen("personas", missing),), needed)
+    return Startable(workflow, pinned.definition)
+
+
+def names(shelf: Shelf) -> tuple[str, ...]:
+    """The names of the workflows that this face can start."""
+    found = {one.name: shelf.pinned(one.name) for one in shelf.workflows() if not one.hidden}
+    return tuple(
+        name
+        for name, pinned in found.items()
+        if isinstance(pinned, Untrusted)
+        or (isinstance(pinned, Pinned) and pinned.workflow and pinned.workflow.authority is Authority.SQL)
+    )
+
+
+def _unknown(shelf: Shelf, name: str) -> Refused:
+    known = ", ".join(names(shelf))
+    return Refused("unknown_workflow", "template_name", (Seen("template_name", name),), (f"one of {known}",))
+
+
+def _untrusted(hiding: Untrusted) -> Refused:
+    seen = (Seen("file", str(hiding.path)), Seen("hides", str(hiding.hides)), Seen("diff", hiding.diff))
+    return Refused("untrusted", hiding.name, seen, (f"a person runs: handrail trust {hiding.name}",))
