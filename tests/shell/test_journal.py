@@ -164,8 +164,12 @@ def test_the_end_of_a_run_closes_its_step_and_tells_how_long_it_took(desk: Desk)
     desk.send(run, "end")
     turn = last(desk)
 
-    assert told(turn) == [("step_completed", "Home", ""), ("workflow_state_transition", "", "")]
-    assert turn.entries[1].data == {"from": "running", "to": "completed", "duration_ms": 5000, "by": "agent"}
+    assert told(turn) == [
+        ("step_completed", "Home", ""),
+        ("artifact_stored", "Home", ""),
+        ("workflow_state_transition", "", ""),
+    ]
+    assert turn.entries[2].data == {"from": "running", "to": "completed", "duration_ms": 5000, "by": "agent"}
     assert turn.closed == (Closed(1, "Home", StepStatus.COMPLETED, {}),)
     assert (turn.opened, dict(turn.tokens)) == ((), {})
 
