@@ -231,6 +231,17 @@ def test_only_a_step_output_offers_artifacts() -> None:
     assert offered(Event("continue", {"artifacts": "none"})) == []
 
 
+@pytest.mark.parametrize("artifact", [SPEC, {"title": 7}])
+def test_where_no_contract_asks_for_an_output_nothing_is_taken_for_an_artifact(
+    desk: Desk, artifact: Value
+) -> None:
+    run = desk.start(pinned(ENDLESS.replace("trigger: wait", "trigger: continue")))["run"]
+    payload: dict[str, Value] = {"artifacts": [artifact]}
+
+    assert desk.send(run, Event("continue", payload))["status"] == "ok"
+    assert last(desk).artifacts == ()
+
+
 def test_a_state_that_is_not_there_has_no_persona() -> None:
     flow = pinned().workflow
     assert flow

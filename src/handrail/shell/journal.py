@@ -98,10 +98,13 @@ def who(caller: Caller) -> dict[str, Value]:
 
 
 def _artifacts(told: Told) -> tuple[Artifact, ...]:
-    """What the step hands in; a step that only waits hands in nothing yet."""
-    if isinstance(told.decision, Waiting) or not told.before.open:
+    """What the step hands in: nothing yet if it only waits, never what no contract has looked at."""
+    given = offered(told.event)
+    if isinstance(told.decision, Waiting) or not told.before.open or not given:
         return ()
-    step, given = _step(told), offered(told.event)
+    step = _step(told)
+    if told.workflow.states[step.state].brief is None:
+        return ()
     agent = agent_of(told.workflow, step.state)
     return tuple(
         Artifact(
