@@ -164,8 +164,12 @@ def test_the_end_of_a_run_closes_its_step_and_tells_how_long_it_took(desk: Desk)
     desk.send(run, "end")
     turn = last(desk)
 
-    assert told(turn) == [("step_completed", "Home", ""), ("workflow_state_transition", "", "")]
-    assert turn.entries[1].data == {"from": "running", "to": "completed", "duration_ms": 5000, "by": "agent"}
+    assert told(turn) == [
+        ("step_completed", "Home", ""),
+        ("artifact_stored", "Home", ""),
+        ("workflow_state_transition", "", ""),
+    ]
+    assert turn.entries[2].data == {"from": "running", "to": "completed", "duration_ms": 5000, "by": "agent"}
     assert turn.closed == (Closed(1, "Home", StepStatus.COMPLETED, {}),)
     assert (turn.opened, dict(turn.tokens)) == ((), {})
 
@@ -225,6 +229,17 @@ def test_only_a_step_output_offers_artifacts() -> None:
     assert offered(Event("continue", payload)) == [SPEC]
     assert offered(Event("go", payload)) == []
     assert offered(Event("continue", {"artifacts": "none"})) == []
+
+
+@pytest.mark.parametrize("artifact", [SPEC, {"title": 7}])
+def test_where_no_contract_asks_for_an_output_nothing_is_taken_for_an_artifact(
+    desk: Desk, artifact: Value
+) -> None:
+    run = desk.start(pinned(ENDLESS.replace("trigger: wait", "trigger: continue")))["run"]
+    payload: dict[str, Value] = {"artifacts": [artifact]}
+
+    assert desk.send(run, Event("continue", payload))["status"] == "ok"
+    assert last(desk).artifacts == ()
 
 
 def test_a_state_that_is_not_there_has_no_persona() -> None:

@@ -94,7 +94,7 @@ class Outcome:
     """What came of a call, for a face to put into words: the decision, the run as it now stands, the token.
 
     `texts` are those that rows say, in order, part by part, or that of the row that refuses; `facts` what was
-    seen. `workflow` is None if the run is not there.
+    seen. `workflow` is None if the run is not there. `synthesis` sums up a run that this call completed.
     """
 
     decision: Decision
@@ -103,6 +103,7 @@ class Outcome:
     tokens: Mapping[int, str] | None = None
     texts: tuple[Mapping[str, str], ...] = ()
     facts: Mapping[str, Value] | None = None
+    synthesis: Mapping[str, Value] | None = None
 
 
 Render: TypeAlias = Callable[[Outcome], Reply]
@@ -290,7 +291,8 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
     told = _left(world, call, taken, at)
     marks = _marks(taken, call.marks)
     after = stored.moved(run, at, issued.hashes, told.opened, marks)
-    reply = render(Outcome(decision, after, workflow, issued.tokens, texts, taken.gathered.facts))
+    facts = taken.gathered.facts
+    reply = render(Outcome(decision, after, workflow, issued.tokens, texts, facts, told.synthesis))
     turn = Turn(
         before=stored,
         run=run,
@@ -314,8 +316,9 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
 
 
 def _left(world: World, call: Call, taken: _Taken, at: datetime) -> Left:
-    """What the turn leaves behind besides the run."""
-    found, event = taken.found, taken.found.event
+    """What the turn leaves behind besides the run; one that is kept here and completed is summed up."""
+    found, event, after = taken.found, taken.found.event, taken.decision.run
+    completed = after.lifecycle is Lifecycle.COMPLETED and found.stored.origin.authority is Authority.SQL
     told = Told(
         found.workflow,
         found.stored,
@@ -324,9 +327,10 @@ def _left(world: World, call: Call, taken: _Taken, at: datetime) -> Left:
         call.caller,
         taken.decision,
         at,
-        tuple([world.ids.run() for _ in offered(event)]),
+        tuple([world.ids.run() for _ in range(len(offered(event)) + completed)]),
         token=bool(call.token),
         external=call.external,
+        kept=world.runs.steps(after.id) if completed else None,
     )
     return left(told)
 

@@ -14,7 +14,6 @@ from handrail.shell.records import (
     Stored,
     Turn,
     Written,
-    milliseconds,
 )
 from handrail.shell.view import StepRow
 from handrail.telemetry.entries import Entry
@@ -137,7 +136,7 @@ def _stepped(known: Mapping[int, StepRow], turn: Turn) -> dict[int, StepRow]:
             known[step.number],
             status=step.status,
             closed=turn.at,
-            duration_ms=milliseconds(turn.before.opened.get(step.number, turn.at), turn.at),
+            duration_ms=turn.before.took(step.number, turn.at),
             output=step.output,
         )
         for step in turn.closed

@@ -15,7 +15,6 @@ from handrail.shell.records import (
     Turn,
     Written,
     check_effects,
-    milliseconds,
 )
 from handrail.shell.view import StepRow
 from handrail.stores.sql import rows
@@ -153,7 +152,7 @@ class SqlRuns:
     def _save_steps(self, execute: Execute, turn: Turn, at: str, key: int) -> None:
         opened = {step.number for step in turn.opened}
         for closed in turn.closed:
-            took = milliseconds(turn.before.opened.get(closed.number, turn.at), turn.at)
+            took = turn.before.took(closed.number, turn.at)
             output = None if closed.output is None else dumped(closed.output)
             execute(self._sql["close_step"], (str(closed.status), at, took, output, key, closed.number))
         for step in turn.opened:
