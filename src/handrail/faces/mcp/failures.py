@@ -4,8 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from handrail.faces.mcp.face import Answer
-from handrail.faces.mcp.texts import TEXTS, told
+from handrail.faces.mcp.replies import markdown
+from handrail.faces.mcp.texts import texts
 from handrail.shell.faults import Fault
+
+
+TEXTS = texts("steps")
 
 
 def fault_answer(tool: str, arguments: Mapping[str, Any], fault: Fault) -> Answer:
@@ -16,7 +20,7 @@ def fault_answer(tool: str, arguments: Mapping[str, Any], fault: Fault) -> Answe
 
 def internal_answer(incident: str) -> Answer:
     """A bug of ours: only its number is told; the rest stands in the log."""
-    return failure("internal", told(TEXTS["internal"], incident=incident), [TEXTS["internal_needed"]], [])
+    return failure("internal", TEXTS.say("internal", incident=incident), [TEXTS.say("internal_needed")], [])
 
 
 def failure(code: str, error: str, needed: list[str], following: list[dict[str, Any]]) -> Answer:
@@ -28,4 +32,4 @@ def failure(code: str, error: str, needed: list[str], following: list[dict[str, 
         "why": {"rule": "store" if code != "internal" else code, "seen": [], "needed": needed},
         "next": following,
     }
-    return Answer(reply, text_of(reply), failed=True)
+    return Answer(reply, markdown("", reply), failed=True)

@@ -213,10 +213,13 @@ class Served(MCPServer[None]):
 async def _lifespan(server: MCPServer[None]) -> AsyncIterator[None]:
     async with create_task_group() as tasks:
         if isinstance(server, Served):
-            server.bus.begin(tasks)
             tasks.start_soon(server.look_after)
-        yield
-        tasks.cancel_scope.cancel()
+        try:
+            yield
+        finally:
+            tasks.cancel_scope.cancel()
+            if isinstance(server, Served):
+                await server.bus.close()
 
 
 

@@ -20,6 +20,7 @@ from handrail.shell.fork import Fork, fork
 from handrail.shell.gatekeeper import named
 from handrail.shell.opening import Serving
 from handrail.shell.records import Caller, Origin, Stored
+from handrail.faces.mcp.starting import startable
 from handrail.shell.turn import Call, New, Outcome, Reply, ask, recover, refuse, take_turn
 
 FACE: Final = "steps"
