@@ -138,9 +138,9 @@ def recover(world: World, run: str, render: Render, caller: Caller = NOBODY) -> 
 
 
 def ask(world: World, call: Call, render: Render) -> Reply:
-    """How the run stands: a question, which moves nothing. A good token stays good, without one a fresh one is given.
+    """How the run stands: a question, which moves nothing.
 
-    A token that does not pass is refused as everywhere.
+    A good token stays good, one that does not pass is refused; without one a fresh one is given.
     """
     for attempt in range(ATTEMPTS):
         with world.runs.held(call.run, attempt):

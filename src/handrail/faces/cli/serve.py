@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from handrail.faces.cli.output import Failure
-from handrail.faces.cli.stored import Text, at_store, openings
+from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
 

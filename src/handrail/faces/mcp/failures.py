@@ -1,4 +1,4 @@
-"""Answers to calls that failed for no fault of the caller: in the shape of a refusal, without exception text."""
+"""Answers to calls that failed through no fault of the caller: shaped like a refusal, no exception text."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,6 @@ from handrail.faces.mcp.face import Answer
 from handrail.faces.mcp.replies import markdown
 from handrail.faces.mcp.texts import texts
 from handrail.shell.faults import Fault
-
 
 TEXTS = texts("steps")
 
@@ -32,4 +31,4 @@ def failure(code: str, error: str, needed: list[str], following: list[dict[str, 
         "why": {"rule": "store" if code != "internal" else code, "seen": [], "needed": needed},
         "next": following,
     }
-    return Answer(reply, markdown("", reply), failed=True)
+    return Answer(reply, markdown(reply), failed=True)

@@ -64,7 +64,7 @@ class Arguments:
         names = frozenset(given)
         more = _MORE.get(str(given.get("action")), frozenset())
         for form in FORMS:
-            if form.needs <= names and names <= form.needs | form.takes | more:
+            if form.needs <= names <= form.needs | form.takes | more:
                 return form
         return Refused("form", "forms", (Seen("arguments", sorted(names)),), self._forms)
 
@@ -75,7 +75,10 @@ class Arguments:
             elif isinstance(value, str) and (len(value) > _LONGEST or "\0" in value):
                 yield name, f"must be a text of at most {_LONGEST} characters, without NUL"
         if sound({name: value for name, value in given.items() if name != OUTPUT}):
-            plain = {name: {} if name == OUTPUT and isinstance(value, dict) else value for name, value in given.items()}
+            plain = {
+                name: {} if name == OUTPUT and isinstance(value, dict) else value
+                for name, value in given.items()
+            }
             for fault in self._schema.iter_errors(plain):
                 path = [str(part) for part in fault.instance_path]
                 yield ".".join(path) or "arguments", fault.message.removeprefix("it ")

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from handrail.engine.facts import Value
 from handrail.engine.known import known
-from handrail.engine.model import Brief, Event, Step, Workflow
+from handrail.engine.model import Brief, Event, State, Step, Workflow
 from handrail.faces.mcp.texts import Texts
 from handrail.shell.records import StepStatus, Stored
 from handrail.shell.view import StepRow
@@ -71,48 +71,68 @@ class Guides:
         return f"{whole}\n{self.texts.say('cut', path=str(guide.path))}"
 
 
-def message(
-    guides: Guides,
-    stored: Stored,
-    workflow: Workflow,
-    step: Step,
-    facts: Mapping[str, Value],
-    done: str = "",
-) -> str:
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """The step that is told of: of which run and workflow, and what was seen of the world."""
+
+    stored: Stored
+    workflow: Workflow
+    step: Step
+    facts: Mapping[str, Value]
+
+    @property
+    def values(self) -> Mapping[str, Value]:
+        """What the task of the step can be filled with."""
+        scope = self.step.state[: self.step.state.rfind("/") + 1]
+        return {**self.facts, **known(self.workflow, self.stored.run, self.step, Event(""), scope)}
+
+
+def message(guides: Guides, stay: Stay, done: str = "") -> str:
     """Everything an agent is told about the step it is in; `done` is what was done before."""
-    brief = workflow.states[step.state].brief
-    pieces = [*_pieces(guides, stored, workflow, step, facts, brief), done]
+    state = stay.workflow.states[stay.step.state]
+    brief = state.brief
+    pieces = [
+        *(_persona(guides, brief) if brief else ()),
+        _task(guides, stay, state),
+        *_goal(guides, stay),
+        *(_ends(guides, brief) if brief else ()),
+        *_guardrails(guides, stay),
+        done,
+    ]
     return "\n\n".join(piece for piece in pieces if piece)
 
 
-def _pieces(
-    guides: Guides,
-    stored: Stored,
-    workflow: Workflow,
-    step: Step,
-    facts: Mapping[str, Value],
-    brief: Brief | None,
-) -> Iterator[str]:
-    say, state = guides.texts.say, workflow.states[step.state]
-    if brief is not None:
-        persona = guides.persona(brief.agent)
-        if persona is None:
-            yield say("no_persona", agent=brief.agent)
-        else:
-            yield say("persona", agent=brief.agent, text=guides.told(persona))
-    scope = step.state[: step.state.rfind("/") + 1]
-    values = {**facts, **known(workflow, stored.run, step, Event(""), scope)}
-    task = render(brief.task, values).rstrip() if brief else state.about
+def _persona(guides: Guides, brief: Brief) -> Iterator[str]:
+    persona = guides.persona(brief.agent)
+    if persona is None:
+        yield guides.texts.say("no_persona", agent=brief.agent)
+    else:
+        yield guides.texts.say("persona", agent=brief.agent, text=guides.told(persona))
+
+
+def _task(guides: Guides, stay: Stay, state: State) -> str:
+    say, step = guides.texts.say, stay.step
+    task = render(state.brief.task, stay.values).rstrip() if state.brief else state.about
     capped = say("attempt", number=step.attempt, cap=state.attempts) if state.attempts else ""
-    yield say("task", step=step.state, attempt=capped, task=task)
-    if stored.origin.goal:
-        yield say("goal", goal=stored.origin.goal)
-    if brief and brief.inputs:
-        yield say("inputs", inputs=list(brief.inputs))
-    if brief and brief.done_when:
-        yield say("done_when", done_when=list(brief.done_when))
-    for guardrail in guides.guardrails(workflow.name, step.state):
-        yield say("guardrail", name=guardrail.name, text=guides.told(guardrail))
+    return say("task", step=step.state, attempt=capped, task=task)
+
+
+def _goal(guides: Guides, stay: Stay) -> Iterator[str]:
+    if stay.stored.origin.goal:
+        yield guides.texts.say("goal", goal=stay.stored.origin.goal)
+
+
+def _ends(guides: Guides, brief: Brief) -> Iterator[str]:
+    """What the step begins with, and when it is done."""
+    if brief.inputs:
+        yield guides.texts.say("inputs", inputs=list(brief.inputs))
+    if brief.done_when:
+        yield guides.texts.say("done_when", done_when=list(brief.done_when))
+
+
+def _guardrails(guides: Guides, stay: Stay) -> Iterator[str]:
+    for guardrail in guides.guardrails(stay.workflow.name, stay.step.state):
+        yield guides.texts.say("guardrail", name=guardrail.name, text=guides.told(guardrail))
 
 
 def so_far(texts: Texts, steps: Sequence[StepRow], uri: str) -> str:

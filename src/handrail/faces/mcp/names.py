@@ -1,4 +1,4 @@
-"""Which spelling of a name is listed: some clients take no dot in a tool's name, and no URI scheme has `_`."""
+"""Which spelling of a name is listed: some clients take no dot in a tool's name, no URI scheme has a `_`."""
 
 from enum import StrEnum
 

@@ -33,19 +33,16 @@ class Projects:
         return "\n".join(shelf.signature() for shelf in self.shelves())
 
     def named(self, name: str) -> Path | Refused:
-        """The root that is called so, by its path or the name of its folder; the only one, if none is named."""
-        known = tuple(str(root) for root in self.roots)
-        if not name and len(self.roots) == 1:
-            return self.roots[0]
-        if not known:
-            repair = 'a project: put "--project", "/path/of/the/project" behind "serve" in the client\'s configuration'
-            return Refused("no_project", "project", (Seen("projects", []),), (repair,))
-        if not name:
-            return Refused("which_project", "project", (Seen("project", ""),), (f"one of {', '.join(known)}",))
-        found = [root for root in self.roots if name in {str(root), root.name}]
-        if len(found) != 1:
-            return Refused("unknown_project", "project", (Seen("project", name),), (f"one of {', '.join(known)}",))
-        return found[0]
+        """The root that is called so, by path or by the name of its folder; without a name, the only one."""
+        if not self.roots:
+            needed = 'put "--project", "/path/of/the/project" behind "serve" in the client\'s configuration'
+            return Refused("no_project", "project", (Seen("projects", []),), (needed,))
+        found = [root for root in self.roots if name in {"", str(root), root.name}]
+        if len(found) == 1:
+            return found[0]
+        code = "unknown_project" if name and not found else "which_project"
+        known = ", ".join(map(str, self.roots))
+        return Refused(code, "project", (Seen("project", name),), (f"one of {known}",))
 
     def guides(self, texts: Texts, boundary: str, root: str) -> Guides:
         """What guides an agent in a run of this project."""

@@ -24,7 +24,10 @@ class Prompts:
 
     def all(self) -> tuple[Prompt, ...]:
         """One per workflow that can be started here, by name, and the one to resume at the end."""
-        found = [Prompt(name, workflow.about, _arguments(workflow)) for name, workflow in sorted(self._startable().items())]
+        found = [
+            Prompt(name, workflow.about, _arguments(workflow))
+            for name, workflow in sorted(self._startable().items())
+        ]
         about = self._texts.say("prompt_resume_about")
         run = Argument(_RUN, self._texts.say("prompt_resume_run"), required=False, choices=self._live())
         return (*found, Prompt(RESUME, about, (run,)))
@@ -42,8 +45,14 @@ class Prompts:
     def _start(self, name: str, workflow: Workflow, arguments: Mapping[str, str]) -> str:
         known = {one.name for one in _arguments(workflow)}
         if unknown := sorted(arguments.keys() - known):
-            raise UnknownPrompt(f"`{name}` takes no {', '.join(unknown)}; it takes {', '.join(sorted(known))}")
-        inputs = {n: _typed(workflow.inputs[n], text) for n, text in arguments.items() if n in workflow.inputs and text}
+            raise UnknownPrompt(
+                f"`{name}` takes no {', '.join(unknown)}; it takes {', '.join(sorted(known))}"
+            )
+        inputs = {
+            n: _typed(workflow.inputs[n], text)
+            for n, text in arguments.items()
+            if n in workflow.inputs and text
+        }
         call: dict[str, Value] = {"template_name": workflow.name}
         if inputs:
             call["inputs"] = inputs
@@ -81,7 +90,8 @@ class Prompts:
 
 def _arguments(workflow: Workflow) -> tuple[Argument, ...]:
     inputs = [
-        Argument(name, one.about, one.required, tuple(map(str, one.choices))) for name, one in workflow.inputs.items()
+        Argument(name, one.about, one.required, tuple(map(str, one.choices)))
+        for name, one in workflow.inputs.items()
     ]
     goal = () if _GOAL in workflow.inputs else (Argument(_GOAL, "What the run is for", required=False),)
     return (*inputs, *goal)

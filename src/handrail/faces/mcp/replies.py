@@ -1,4 +1,4 @@
-"""From an outcome to the reply of the face `steps`, in both its forms: data, and Markdown that says as much."""
+"""From an outcome to the reply of the face `steps`, in both forms: data, and Markdown that says as much."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,12 +8,12 @@ from typing import Any, Final, assert_never
 from handrail.engine.facts import Value
 from handrail.engine.lifecycle import CONTINUE, NEEDS_REASON, RESERVED, START, terminal
 from handrail.engine.model import Accepted, Contract, Lifecycle, Option, Refused, Run, Step, Waiting, Who
-from handrail.faces.mcp.message import Guides, message, so_far
-from handrail.faces.mcp.texts import Texts
 from handrail.engine.options import outside
+from handrail.faces.mcp.message import Guides, Stay, message, so_far
+from handrail.faces.mcp.texts import Texts
 from handrail.shell.records import Stored, Written, rfc3339
-from handrail.shell.view import StepRow
 from handrail.shell.turn import Outcome, Reply
+from handrail.shell.view import StepRow
 
 FORK: Final = "fork"
 _SEEN: Final = 400
@@ -82,11 +82,11 @@ class Teller:
         return {
             **self._head("waiting" if held else "ok", outcome),
             "next_step_contract": contract(self.texts, outcome, step),
-            "human_message": message(self.guides(stored), stored, workflow, step, facts, done),
+            "human_message": message(self.guides(stored), Stay(stored, workflow, step, facts), done),
         }
 
     def why(self, outcome: Outcome, refusals: Sequence[Written]) -> Reply:
-        """Where the run stands and what keeps it: the reply of a question, which is not refused by what it tells."""
+        """Where the run stands and what keeps it: the answer to a question, whatever it tells."""
         stored = outcome.stored
         if isinstance(outcome.decision, Refused) or stored is None:
             return self.reply(outcome)
@@ -184,12 +184,12 @@ def _short(value: Value) -> str:
     return text if len(text) <= _SEEN else text[:_SEEN] + "…"
 
 
-def markdown(tool: str, reply: Mapping[str, Any]) -> str:
+def markdown(reply: Mapping[str, Any]) -> str:
     """The same reply as text: nothing that the data says is missing from it."""
-    return "\n\n".join(_sections(tool, reply))
+    return "\n\n".join(_sections(reply))
 
 
-def _sections(tool: str, reply: Mapping[str, Any]) -> Iterator[str]:
+def _sections(reply: Mapping[str, Any]) -> Iterator[str]:
     run = f" · execution_id `{reply['execution_id']}`" if "execution_id" in reply else ""
     yield f"status **{reply['status']}**{run}"
     if "error" in reply:

@@ -16,6 +16,7 @@ from anyio import create_task_group, sleep
 from anyio.to_thread import run_sync
 from mcp.server import MCPServer, NotificationOptions
 from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
@@ -47,9 +48,11 @@ log = logging.getLogger("handrail")
 
 
 class Served(MCPServer[None]):
-    """One face, served. `halted` is set once the disk has not confirmed a write: then nothing more is done."""
+    """One face, served. `halted` is set once the disk has not confirmed a write: then nothing is done."""
 
-    def __init__(self, face: Face, resources: Resources, serving: Serving, signature: Callable[[], str]) -> None:
+    def __init__(
+        self, face: Face, resources: Resources, serving: Serving, signature: Callable[[], str]
+    ) -> None:
         self._face, self._resources, self._serving = face, resources, serving
         self._signature = signature
         self._tools = {name: tool for tool in face.tools for name in tool.names}
@@ -72,8 +75,8 @@ class Served(MCPServer[None]):
                 "resources/read": _STALE,
             },
         )
-        self.completion()(self._complete)
         self.low = self._lowlevel_server
+        self.low.add_request_handler("completion/complete", types.CompleteRequestParams, self._complete)
         self.bus.install(self.low)
 
     # tools
@@ -85,7 +88,7 @@ class Served(MCPServer[None]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
     ) -> types.CallToolResult:
-        """Answer a call. Whatever goes wrong is an answer; only an unknown tool is an error of the protocol."""
+        """Answer a call. Whatever goes wrong is an answer; only an unknown tool is a protocol error."""
         tool = self._tools.get(name)
         if tool is None:
             known = ", ".join(listed.names[0] for listed in self._face.tools)
@@ -104,7 +107,7 @@ class Served(MCPServer[None]):
             if isinstance(fault, SyncFailed):
                 self.halted.set()
             return fault_answer(tool.names[0], arguments, fault)
-        except Exception:  # noqa: BLE001 - the edge of the program: a bug is logged, numbered and answered
+        except Exception:
             incident = secrets.token_hex(4)
             log.exception("incident %s", incident)
             return internal_answer(incident)
@@ -164,17 +167,17 @@ class Served(MCPServer[None]):
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
     async def _complete(
-        self,
-        ref: types.PromptReference | types.ResourceTemplateReference,
-        argument: types.CompletionArgument,
-        context: types.CompletionContext | None,
-    ) -> types.Completion:
-        del context
+        self, ctx: ServerRequestContext[Any, Any], params: types.CompleteRequestParams
+    ) -> types.CompleteResult:
+        del ctx
+        ref, argument = params.ref, params.argument
         if isinstance(ref, types.PromptReference):
             found = await run_sync(self._completed, ref.name, argument)
         else:
             found = await run_sync(self._resources.complete, ref.uri, argument.name, argument.value)
-        return types.Completion(values=list(found[:100]), total=len(found), has_more=len(found) > 100)
+        return types.CompleteResult(
+            completion=types.Completion(values=list(found[:100]), total=len(found), has_more=len(found) > 100)
+        )
 
     def _completed(self, name: str, argument: types.CompletionArgument) -> tuple[str, ...]:
         prompts = (prompt for prompt in self._face.prompts() if prompt.name == name)
@@ -220,8 +223,6 @@ async def _lifespan(server: MCPServer[None]) -> AsyncIterator[None]:
             tasks.cancel_scope.cancel()
             if isinstance(server, Served):
                 await server.bus.close()
-
-
 
 
 def _caller(context: Context[None, Any] | None) -> Caller:

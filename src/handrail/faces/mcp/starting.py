@@ -1,4 +1,4 @@
-"""Whether a workflow may be started: it is there, sound, of this face, trusted, and its personas are there."""
+"""Whether a workflow may be started: it is there, sound, of this face, trusted, and has its personas."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,20 +32,24 @@ def startable(shelf: Shelf, name: str) -> Startable | Refused:
         return _untrusted(pinned)
     if pinned is None:
         return _unknown(shelf, name)
-    workflow = pinned.workflow
-    if workflow is None:
+    if pinned.workflow is None:
         first = [f"{p.place.file}:{p.place.line}: {p.message}" for p in pinned.problems[:5]]
         return Refused("broken_workflow", name, (Seen("problems", len(pinned.problems)),), tuple(first))
-    if workflow.authority is not Authority.SQL:
+    if pinned.workflow.authority is not Authority.SQL:
         return _unknown(shelf, name)
+    return _unready(shelf, pinned.workflow) or Startable(pinned.workflow, pinned.definition)
+
+
+def _unready(shelf: Shelf, workflow: Workflow) -> Refused | None:
+    """Why a sound workflow cannot be started here: a file it would use is not trusted, or is not there."""
     if hiding := shelf.blocking(workflow):
         return _untrusted(hiding[0])
     agents = sorted({state.brief.agent for state in workflow.states.values() if state.brief})
     missing = [agent for agent in agents if shelf.persona(agent) is None]
-    if missing:
-        needed = tuple(f"the file .handrail/agents/{agent}.md" for agent in missing)
-        return Refused("persona_missing", name, (Seen("personas", missing),), needed)
-    return Startable(workflow, pinned.definition)
+    if not missing:
+        return None
+    needed = tuple(f"the file .handrail/agents/{agent}.md" for agent in missing)
+    return Refused("persona_missing", workflow.name, (Seen("personas", missing),), needed)
 
 
 def names(shelf: Shelf) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Messages over stdin and stdout: one a line, none longer than the limit, and an answer to each that has an id.
+"""Messages over stdin and stdout: one a line, none longer than the limit, and an answer to each with an id.
 
 The SDK reads lines of any length, and drops without a word what it cannot decode. Here such a line is
 answered with an error, and the next one is read as if nothing had happened.
@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 import anyio
 import mcp_types as types
@@ -80,7 +80,8 @@ class Wire:
         self._last = False
         self._rest = b""
 
-    def __enter__(self) -> "Wire":
+    def __enter__(self) -> Self:
+        """Take stdin and stdout away from everybody else."""
         sys.stdout.flush()
         self._in, self._out = os.dup(0), os.dup(1)
         self._room = select.poll()
@@ -92,6 +93,7 @@ class Wire:
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Give them back."""
         os.dup2(self._in, 0)
         os.dup2(self._out, 1)
         os.close(self._in)
@@ -106,6 +108,7 @@ class Wire:
         self._last = True
 
     async def __aiter__(self) -> AsyncIterator[str]:
+        """The lines that the SDK can take, as they come."""
         with self._reading:
             while (line := await self._line()) is not None:
                 good = await self._checked(line)
@@ -167,14 +170,18 @@ class Wire:
         except UnicodeDecodeError:
             await self._fail(_guessed(_Long(line, b"", 0)), types.PARSE_ERROR, "the message is not UTF-8")
         except msgspec.ValidationError as wrong:
-            await self._fail(_guessed(_Long(line, b"", 0)), types.INVALID_REQUEST, f"no JSON-RPC 2.0: {wrong}")
+            await self._fail(
+                _guessed(_Long(line, b"", 0)), types.INVALID_REQUEST, f"no JSON-RPC 2.0: {wrong}"
+            )
         except (msgspec.DecodeError, RecursionError):
             await self._fail(None, types.PARSE_ERROR, "the message is no JSON, or nests too deeply")
         else:
             if _HALF.search(line) is None or sound(json.loads(text)):
                 return text
             identity = None if head.id is msgspec.UNSET else head.id
-            await self._fail(identity, types.INVALID_PARAMS, "the message holds half a character (a lone surrogate)")
+            await self._fail(
+                identity, types.INVALID_PARAMS, "the message holds half a character (a lone surrogate)"
+            )
         return None
 
     async def _fail(self, identity: object, code: int, message: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from handrail.engine.lifecycle import CONTINUE, START
-from handrail.engine.model import Authority, Event, Refused, Seen, Who
+from handrail.engine.model import Authority, Event, Refused, Seen
 from handrail.faces.mcp import forms
 from handrail.faces.mcp.face import Answer, Prompt, Tool
 from handrail.faces.mcp.message import Guides
@@ -15,12 +15,12 @@ from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.prompts import Prompts
 from handrail.faces.mcp.replies import Teller, markdown
+from handrail.faces.mcp.starting import startable
 from handrail.faces.mcp.texts import texts
 from handrail.shell.fork import Fork, fork
 from handrail.shell.gatekeeper import named
 from handrail.shell.opening import Serving
 from handrail.shell.records import Caller, Origin, Stored
-from handrail.faces.mcp.starting import startable
 from handrail.shell.turn import Call, New, Outcome, Reply, ask, recover, refuse, take_turn
 
 FACE: Final = "steps"
@@ -70,7 +70,7 @@ class Steps:
         """Answer a call."""
         del tool
         reply = self._reply(_Asked(arguments, caller, self._teller()))
-        return Answer(reply, markdown(self.tools[0].names[0], reply), failed=reply["status"] == "error")
+        return Answer(reply, markdown(reply), failed=reply["status"] == "error")
 
     def _teller(self) -> Teller:
         boundary = self._serving.world.ids.nonce().hex()
@@ -90,7 +90,9 @@ class Steps:
             case forms.CONTINUE:
                 return self._continue(asked)
             case forms.RECOVER:
-                return recover(self._serving.world, asked.text("execution_id"), self._whole(asked).reply, asked.caller)
+                return recover(
+                    self._serving.world, asked.text("execution_id"), self._whole(asked).reply, asked.caller
+                )
             case _:
                 return self._control(asked)
 

@@ -21,7 +21,7 @@ class Texts:
     errors: Mapping[str, str]
     needed: Mapping[str, tuple[str, ...]]
 
-    def say(self, name: str, **values: Value) -> str:
+    def say(self, name: str, /, **values: Value) -> str:
         """A text with its placeholders filled, without the line break it ends with."""
         return render(self.said[name], values).rstrip("\n")
 
