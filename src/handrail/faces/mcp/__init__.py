@@ -1,0 +1,1 @@
+"""The MCP face: one tool and seven resources, for agents."""
