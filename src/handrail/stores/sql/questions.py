@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
-from datetime import datetime
 from typing import Any, Final
 
 from handrail.engine.model import Authority, Lifecycle
-from handrail.shell.records import StepStatus, Written
+from handrail.shell.records import Written
 from handrail.shell.view import (
     EXCERPT,
     NAMED,
@@ -83,11 +82,11 @@ class SqlRecords:
 
     def steps(self, run: str, after: int = 0, most: int = PAGE) -> tuple[StepRow, ...]:
         """Its steps in order, from behind step number `after`."""
-        return tuple(_step(row) for row in self._asked(self._sql["steps"], (run, after, most)))
+        return tuple(rows.step(row) for row in self._asked(self._sql["steps"], (run, after, most)))
 
     def open_steps(self, run: str) -> tuple[StepRow, ...]:
         """Its open steps in order."""
-        return tuple(_step(row) for row in self._asked(self._sql["open_steps"], (run,)))
+        return tuple(rows.step(row) for row in self._asked(self._sql["open_steps"], (run,)))
 
     def artifacts(self, run: str, after: int = 0, most: int = PAGE) -> tuple[ArtifactRow, ...]:
         """Its artifacts in order, from behind artifact number `after`."""
@@ -162,24 +161,10 @@ def _run(row: Sequence[Any]) -> RunRow:
         time(started),
         time(updated),
         time(active),
-        _time(ended),
+        rows.when(ended),
         duration,
         bool(waiting),
         parsed(metadata),
-    )
-
-
-def _step(row: Sequence[Any]) -> StepRow:
-    number, state, agent, status, opened, closed, duration, output = row
-    return StepRow(
-        number,
-        state,
-        agent,
-        StepStatus(status),
-        _time(opened),
-        _time(closed),
-        duration,
-        None if output is None else parsed(output),
     )
 
 
@@ -197,7 +182,3 @@ def _excerpt(row: Sequence[Any]) -> Excerpt:
     """A character that the excerpt ends in the middle of is left out."""
     run, begins, *artifact = row
     return Excerpt(run, _artifact(artifact), begins.decode("utf-8", "ignore"))
-
-
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else time(text)
