@@ -124,25 +124,25 @@ class Recent:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class AllFinal:
     """The final artifacts of all runs, the last first."""
 
 
 @dataclass(frozen=True, slots=True)
-class FinishedBy:
+class FinalOf:
     """The final artifacts of a run, the last first."""
 
     run: str
 
 
 @dataclass(frozen=True, slots=True)
-class FinishedIn:
+class FinalIn:
     """The final artifacts of a project, by its id: those of the run that ended last first."""
 
     project: str
 
 
-Choice: TypeAlias = OfRun | OfStep | OfType | Recent | Finished | FinishedBy | FinishedIn
+Choice: TypeAlias = OfRun | OfStep | OfType | Recent | AllFinal | FinalOf | FinalIn
 """Which artifacts are wanted, and in which order."""
 
 
@@ -204,7 +204,7 @@ class Records(Protocol):
         """The ids, beginning so, of runs under way in these projects, last started first, at most `PAGE`."""
         ...
 
-    def finished(self) -> tuple[str, ...]:
+    def completed(self) -> tuple[str, ...]:
         """The ids of the runs that made the last `PAGE` final artifacts, last started first."""
         ...
 

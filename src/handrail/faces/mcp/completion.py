@@ -56,7 +56,7 @@ class Completion:
                 yield project_id(root)
 
     def _patterns(self, typed: str) -> Iterator[str]:
-        last = [f"{FINAL_OF}{run}" for run in self.records.finished()]
+        last = [f"{FINAL_OF}{run}" for run in self.records.completed()]
         types = [f"{TYPE}{type_}" for type_ in self.records.types()]
         yield from (name for name in (RECENT, FINAL, *last, *types) if name.startswith(typed))
         begun = typed.removeprefix(FINAL_OF)

@@ -6,8 +6,7 @@ who reads the current step of a run looks after it.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
@@ -19,13 +18,14 @@ from handrail.faces.mcp.definitions import OWN, PersonaFile, Shelf
 from handrail.shell.definitions import Pinned
 from handrail.shell.ports import Clock
 from handrail.shell.records import project_id, project_name
+from handrail.shell.sweep import Limits
 from handrail.shell.vcs import Vcs
 from handrail.shell.view import (
     PAGE,
+    AllFinal,
     Choice,
-    Finished,
-    FinishedBy,
-    FinishedIn,
+    FinalIn,
+    FinalOf,
     OfRun,
     OfStep,
     OfType,
@@ -53,14 +53,6 @@ _TEMPLATES: Final = (
     (addresses.PROJECT, "Project", "Its commit, the run under way, and what there is to use.", JSON),
     (addresses.ARTIFACTS, "Artifacts", "recent, final, final/{execution_id} or type/{type}.", JSON),
 )
-
-
-class Quiet(Protocol):
-    """Who knows how long a run may be left alone."""
-
-    def is_quiet(self, row: RunRow, now: datetime) -> bool:
-        """True if the run waits for an agent and has been left alone for half of that time."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +103,7 @@ class Resources:
     touch: Callable[[str], None]
     shelf_of: Callable[[str], Shelf]
     projects: tuple[str, ...]
-    limits: Quiet
+    limits: Limits
     clock: Clock
     vcs_of: Callable[[str], Vcs]
 
@@ -278,23 +270,23 @@ class Resources:
     def _artifacts(self, at: Address) -> dict[str, object]:
         choice, most = self._chosen(at)
         with self.records.moment():
-            if isinstance(choice, FinishedBy):
+            if isinstance(choice, FinalOf):
                 self._run(choice.run)
             made = self.records.excerpts(choice, most + 1, most * (at.page - 1))
         told: dict[str, object] = {"artifacts": contents.artifacts(made[:most])}
-        if isinstance(choice, FinishedBy):
+        if isinstance(choice, FinalOf):
             told["more"] = at.next if len(made) > most else None
         return told
 
     def _chosen(self, at: Address) -> tuple[Choice, int]:
         """Which artifacts a pattern means, and how many at most; only those of one run have pages."""
         if at.name.startswith(FINAL_OF):
-            return FinishedBy(at.name.removeprefix(FINAL_OF)), PAGE
+            return FinalOf(at.name.removeprefix(FINAL_OF)), PAGE
         if at.page == 1:
             if at.name == RECENT:
                 return Recent(), _NEWEST
             if at.name == FINAL:
-                return Finished(), PAGE
+                return AllFinal(), PAGE
             if at.name.startswith(TYPE) and at.name != TYPE:
                 return OfType(at.name.removeprefix(TYPE)), PAGE
         known = "there are recent, final, final/{execution_id} and type/{type}"
@@ -310,7 +302,7 @@ class Resources:
             row = self.records.project(name)
             run = self.records.run(row.active) if row and row.active else None
             steps = self.records.open_steps(run.id) if run else ()
-            last = self.records.excerpts(FinishedIn(name), _LAST)
+            last = self.records.excerpts(FinalIn(name), _LAST)
         return {
             "project_id": name,
             "name": row.name if row else project_name(root),

@@ -11,12 +11,12 @@ from handrail.shell.view import (
     EXCERPT,
     NAMED,
     PAGE,
+    AllFinal,
     ArtifactRow,
     Choice,
     Excerpt,
-    Finished,
-    FinishedBy,
-    FinishedIn,
+    FinalIn,
+    FinalOf,
     OfRun,
     OfStep,
     OfType,
@@ -35,9 +35,9 @@ _CHOSEN: Final[Mapping[type[Choice], str]] = {
     OfStep: "of_step",
     OfType: "of_type",
     Recent: "recent",
-    Finished: "finished",
-    FinishedBy: "finished_by",
-    FinishedIn: "finished_in",
+    AllFinal: "all_final",
+    FinalOf: "final_of",
+    FinalIn: "final_in",
 }
 """The statement that finds each choice; it is given the parts of it, how many, and how many to skip."""
 
@@ -112,9 +112,9 @@ class SqlRecords:
         """The ids, beginning so, of runs under way in these projects, last started first, at most `PAGE`."""
         return tuple(row[0] for row in self._asked(self._sql["live"], (dumped(roots), prefix, PAGE)))
 
-    def finished(self) -> tuple[str, ...]:
+    def completed(self) -> tuple[str, ...]:
         """The ids of the runs that made the last `PAGE` final artifacts, last started first."""
-        return tuple(row[0] for row in self._asked(self._sql["finishers"], (PAGE,)))
+        return tuple(row[0] for row in self._asked(self._sql["completed"], (PAGE,)))
 
     def project(self, project: str) -> ProjectRow | None:
         """A project, by its id."""

@@ -77,13 +77,13 @@ ORDER BY +a.created_at DESC, a.run DESC, a.number DESC
 -- name: recent
 ORDER BY a.created_at DESC, a.run DESC, a.number DESC LIMIT ? OFFSET ?
 
--- name: finished
+-- name: all_final
 WHERE a.is_final = 1 ORDER BY a.created_at DESC, a.run DESC, a.number DESC LIMIT ? OFFSET ?
 
--- name: finished_by
+-- name: final_of
 WHERE r.execution_id = ? AND a.is_final = 1 ORDER BY a.number DESC LIMIT ? OFFSET ?
 
--- name: finished_in
+-- name: final_in
 WHERE r.project_id = ? AND r.state = 'completed'
 ORDER BY r.completed_at DESC, r.k DESC, a.number DESC LIMIT ? OFFSET ?
 
@@ -104,7 +104,7 @@ WHERE
   AND substr(r.execution_id, 1, length(?2)) = ?2
 ORDER BY r.k DESC LIMIT ?3
 
--- name: finishers
+-- name: completed
 SELECT execution_id FROM runs
 WHERE k IN (
   SELECT run FROM artifacts WHERE is_final = 1 ORDER BY created_at DESC, run DESC, number DESC LIMIT ?)
