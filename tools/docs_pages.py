@@ -17,6 +17,7 @@ from handrail.engine.known import EVENT_FACTS, RUN_FACTS
 from handrail.engine.lifecycle import NEEDS_REASON, TABLE, terminal
 from handrail.engine.model import Accepted, Brief, Event, Refused, Run, State, Workflow
 from handrail.engine.refusals import CODES
+from handrail.shell.catalog import BUILT_IN as BUILT_IN_WORKFLOWS
 from handrail.shell.catalog import Catalog, Found, catalog
 from handrail.shell.faults import FAULTS
 from handrail.shell.tokens import CODES as TOKENS
@@ -330,8 +331,8 @@ def workflows_page() -> str:
 
 def built_in() -> Catalog:
     """The library alone: what this machine's user has beside it is no part of the reference."""
-    folders = catalog(Path()).folders
-    return Catalog(tuple((origin, folder) for origin, folder in folders if origin == "built-in"))
+    whole = catalog(Path())
+    return Catalog(whole.kind, tuple(rack for rack in whole.racks if rack.origin == BUILT_IN_WORKFLOWS))
 
 
 def sample() -> Found:

@@ -79,7 +79,8 @@ def parse(text: str) -> Front:
     first = next(lines, "")
     if not _is_rule(first.removeprefix(_MARK)):
         return Front({}, text)
-    inside, begun = [], len(first)
+    inside: list[str] = []
+    begun = len(first)
     for line in lines:
         begun += len(line)
         if _is_rule(line):

@@ -17,6 +17,7 @@ COMMANDS = {
     "repair": "handrail.faces.cli.repair",
     "runs": "handrail.faces.cli.runs",
     "store": "handrail.faces.cli.store",
+    "trust": "handrail.faces.cli.trust",
     "workflows": "handrail.faces.cli.workflows",
 }
 """The module of each command; the command in it has the same name."""
