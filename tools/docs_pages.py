@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 import handrail
+from handrail.documents.frontmatter import CODES as FRONT
 from handrail.engine.check import FINDINGS
 from handrail.engine.contract import COMMON_FACTS
 from handrail.engine.decide import decide
@@ -17,7 +18,6 @@ from handrail.engine.known import EVENT_FACTS, RUN_FACTS
 from handrail.engine.lifecycle import NEEDS_REASON, TABLE, terminal
 from handrail.engine.model import Accepted, Brief, Event, Refused, Run, State, Workflow
 from handrail.engine.refusals import CODES
-from handrail.shell.catalog import BUILT_IN as BUILT_IN_WORKFLOWS
 from handrail.shell.catalog import Catalog, Found, catalog
 from handrail.shell.faults import FAULTS
 from handrail.shell.tokens import CODES as TOKENS
@@ -214,6 +214,10 @@ def problems_page() -> str:
             ("code", "severity", "meaning"),
             [(f"`{code}`", severity[code], FINDINGS[code]) for code in sorted(FINDINGS)],
         ),
+        "\n## In a persona or a guardrail\n",
+        "Their front matter is a few lines of `key: value` between two lines `---`. A line with an error is",
+        "passed over, and the text is used.\n",
+        table(("code", "meaning"), [(f"`{code}`", meaning) for code, meaning in FRONT.items()]),
     )
 
 
@@ -332,7 +336,7 @@ def workflows_page() -> str:
 def built_in() -> Catalog:
     """The library alone: what this machine's user has beside it is no part of the reference."""
     whole = catalog(Path())
-    return Catalog(whole.kind, tuple(rack for rack in whole.racks if rack.origin == BUILT_IN_WORKFLOWS))
+    return Catalog(whole.kind, tuple(rack for rack in whole.racks if rack.origin == "built-in"))
 
 
 def sample() -> Found:

@@ -256,7 +256,20 @@ def test_front_matter_without_an_end_is_body_and_the_repair_is_told() -> None:
 
 
 def test_every_code_of_a_slip_is_shown_above() -> None:
-    assert {slip.code for _, slip in SLIPS.values()} | {"front-unclosed"} == set(CODES)
+    assert {slip.code for _, slip in SLIPS.values()} | {"front-unclosed", "front-unread"} == set(CODES)
+
+
+def test_a_key_that_nobody_reads_is_told_where_the_keys_are_known() -> None:
+    text = "---\nabout: x\nstep: review\n- mend\n---\n"
+
+    found = parse(text, ("about", "steps"))
+
+    assert found.fields == {"about": "x"}
+    assert found.slips == (
+        Slip(3, "front-unread", "nobody reads `step`", "drop it; what is read is about, steps"),
+        Slip(4, "front-item", "no key is open that this item could belong to", "put the items below `key:`"),
+    )
+    assert parse("---\nabout: x\nstep: review\n---\n").fields == {"about": "x", "step": "review"}
 
 
 def test_a_single_text_is_a_list_too() -> None:

@@ -7,7 +7,7 @@ a comment.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -29,6 +29,7 @@ CODES: Final = {
     "front-line": "a line of the front matter is neither `key: value` nor `- item`",
     "front-long": "a line of the front matter is too long, or a list has too many items",
     "front-unclosed": "the front matter has a beginning and no end",
+    "front-unread": "a key of the front matter is none that is read here",
     "front-value": "a value of the front matter is neither a text nor a list of texts",
 }
 """Every code of a problem in front matter, and what it means."""
@@ -70,10 +71,11 @@ class _Wrong(Exception):  # noqa: N818 - carries a slip out of a line; nobody ou
         self.code, self.message, self.repair = code, message, repair
 
 
-def parse(text: str) -> Front:
+def parse(text: str, known: Collection[str] = ()) -> Front:
     """The fields and the body of a text; without front matter, none and the whole.
 
-    What is wrong in a line is told, and the line passed over; front matter without an end is body.
+    What is wrong in a line is told, and the line passed over: if some keys are `known`, so is any other.
+    Front matter without an end is body.
     """
     lines = _lines(text)
     first = next(lines, "")
@@ -84,7 +86,7 @@ def parse(text: str) -> Front:
     for line in lines:
         begun += len(line)
         if _is_rule(line):
-            return _front(inside, text[begun:])
+            return _front(inside, text[begun:], known)
         inside.append(line)
         if len(inside) > MOST_LINES:
             break
@@ -120,21 +122,21 @@ def _is_item(line: str) -> bool:
     return line.lstrip(_BLANKS).startswith(("- ", "-\t")) or line.strip() == "-"
 
 
-def _front(lines: Sequence[str], body: str) -> Front:
+def _front(lines: Sequence[str], body: str, known: Collection[str]) -> Front:
     """What these lines say ahead of a body."""
     found: dict[str, Field] = {}
     slips: list[Slip] = []
     key = ""
     for number, line in enumerate(lines, start=2):
         try:
-            key = _take(found, key, _bare(line))
+            key = _take(found, key, _bare(line), known)
         except _Wrong as wrong:
             key = key if _is_item(line) else ""
             slips.append(Slip(number, wrong.code, wrong.message, wrong.repair))
     return Front(found, body, tuple(slips))
 
 
-def _take(found: dict[str, Field], key: str, line: str) -> str:
+def _take(found: dict[str, Field], key: str, line: str, known: Collection[str]) -> str:
     """Note what a line says; the answer is the key that items belong to after it, as `key` is before."""
     bare = line.lstrip(_BLANKS)
     if not bare or bare.startswith("#"):
@@ -151,7 +153,7 @@ def _take(found: dict[str, Field], key: str, line: str) -> str:
         return key
     if line[0] in _BLANKS:
         raise _Wrong("front-line", "the line is indented, and nothing nests here", "begin it at the margin")
-    return _entry(found, line)
+    return _entry(found, line, known)
 
 
 def _bearable(line: str) -> None:
@@ -161,7 +163,7 @@ def _bearable(line: str) -> None:
         raise _Wrong("front-character", f"the character U+{ord(unfit[0]):04X} is no text", "remove it")
 
 
-def _entry(found: dict[str, Field], line: str) -> str:
+def _entry(found: dict[str, Field], line: str, known: Collection[str]) -> str:
     """Note a key and its value; the answer is the key, if items may follow."""
     key, colon, rest = line.partition(":")
     if not colon or rest[:1] not in {"", *_BLANKS}:
@@ -172,6 +174,8 @@ def _entry(found: dict[str, Field], line: str) -> str:
         raise _Wrong("front-key", "this cannot be a key", repair)
     if key in found:
         raise _Wrong("front-key", f"`{key}` stands here twice", "drop one of them")
+    if known and key not in known:
+        raise _Wrong("front-unread", f"nobody reads `{key}`", f"drop it; what is read is {', '.join(known)}")
     value = rest.strip(_BLANKS)
     found[key] = _bounded(_items(value)) if value.startswith("[") else _text(value)
     return "" if value else key

@@ -13,7 +13,7 @@ from typing import Final
 
 from handrail.documents.frontmatter import Front, parse, texts
 from handrail.engine.model import Workflow
-from handrail.engine.problems import Place, Problem, error, warning
+from handrail.engine.problems import Place, Problem, error
 from handrail.shell.catalog import DEFAULT, PROJECT, Catalog, Found, Kind, Lost, catalog, seen, unfit_in
 from handrail.shell.definitions import Pinned, pin
 from handrail.shell.hiding import Untrusted, untrusted
@@ -198,14 +198,8 @@ def front_problems(kind: Kind, source: Source) -> Iterator[Problem]:
     yield from unfit
     if unfit or kind not in KEYS:
         return
-    front = parse(source.text)
-    for slip in front.slips:
+    for slip in parse(source.text, KEYS[kind]).slips:
         yield error(slip.code, Place(file, slip.line, 1), slip.message, slip.repair)
-    for key in front.fields:
-        if key not in KEYS[kind]:
-            message = f"nobody reads `{key}` in the front matter of a {kind}"
-            repair = f"it is one of {', '.join(KEYS[kind])}; drop it, or write it as one of these"
-            yield warning("front-unread", Place(file, 1, 1), message, repair)
 
 
 def _first(found: Iterable[Found]) -> dict[str, Found]:
