@@ -215,8 +215,7 @@ def problems_page() -> str:
             [(f"`{code}`", severity[code], FINDINGS[code]) for code in sorted(FINDINGS)],
         ),
         "\n## In a persona or a guardrail\n",
-        "Their front matter is a few lines of `key: value` between two lines `---`. A line with an error is",
-        "passed over, and the text is used.\n",
+        "A line of the front matter with one of these errors is passed over, and the text is used.\n",
         table(("code", "meaning"), [(f"`{code}`", meaning) for code, meaning in FRONT.items()]),
     )
 
@@ -348,8 +347,7 @@ def sample() -> Found:
 
 
 def _loaded(shelf: Catalog, found: Found) -> Workflow:
-    source = shelf.source(found.name)
-    workflow = load(source, shelf.source).workflow if source else None
+    workflow = load(found.source, shelf.source).workflow
     if workflow is None:
         raise ValueError(f"{found.path} does not load")
     return workflow
