@@ -23,6 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from handrail.app import openings
 from handrail.engine.facts import Kind
 from handrail.faces.cli.main import cli
+from handrail.shell.catalog import LARGEST
+from handrail.shell.shelf import SUPERVISOR
 from handrail.workflows.nodes import STANDARD
 from tools import docs_pages
 from tools.docs_pages import SAMPLE, SOURCE, page, table
@@ -50,6 +52,7 @@ ARGUMENTS: Final = {
     "handrail runs events": "00000007 --after 33",
     "handrail runs list": "--limit 1",
     "handrail runs show": "00000007",
+    "handrail trust": "--list",
     "handrail store prune": "--older-than 2026-02-28 --archive old.jsonl.gz --yes",
     "handrail workflows check": f"{SAMPLE}.yaml",
     "handrail workflows show": SAMPLE,
@@ -92,6 +95,14 @@ def cli_page() -> str:
         "In this order: `.handrail/workflows/` of the project, `handrail/workflows/` in your settings",
         "folder, and those that come with Handrail. In each, `NAME.yaml` is the workflow NAME, and so is",
         "`NAME/workflow.yaml`. A workflow hides those of the same name that come later.",
+        "\nPersonas are Markdown files, `NAME.md` in `agents/` beside `workflows/`, and guardrails in",
+        "`guardrails/`; the same order holds. Their front matter may say `about`, and that of a guardrail in",
+        "which `workflows` and `steps` an agent is told of it:\n",
+        "```text\n---\nabout: No history is rewritten\nworkflows: [release]\n---\nNever force a push.\n```\n",
+        "A file of a project that hides one of yours, or one that comes with Handrail, and says something",
+        "else, is used only after [`handrail trust`](#handrail-trust). Until then its workflow does not",
+        "start, and the persona or guardrail that it hides is used. A new name needs no trust. In a project",
+        f"no link is followed. A file of more than {LARGEST} bytes is passed over.",
         *_failure(),
         *_command(cli, "handrail", None),
     )
@@ -148,7 +159,7 @@ def _parameter(parameter: click.Parameter, context: click.Context) -> tuple[str,
     environment = f"`{parameter.envvar}`" if isinstance(parameter.envvar, str) else ""
     if not isinstance(parameter, click.Option):
         needed = "Needed." if parameter.required else "May be left out."
-        many = "One or more." if parameter.nargs == -1 else needed
+        many = ("One or more." if parameter.required else "Any number.") if parameter.nargs == -1 else needed
         return f"`{metavar}`", many, shown, environment
     names = ", ".join(parameter.opts)
     value = "" if parameter.is_flag else f" {metavar}"
@@ -187,14 +198,18 @@ def example(path: str, argument: str) -> tuple[str, str]:
             sample_store(store)
         if path == "handrail repair":
             _sample_project(Path(folder))
+        if path == "handrail trust":
+            _sample_persona(Path(folder))
         files = (".yaml", ".gz")
         given = [f"{folder}/{word}" if word.endswith(files) else word for word in argument.split()]
         words = [*path.split()[1:], *given, "--json"]
-        environment = {"XDG_CONFIG_HOME": folder, "HANDRAIL_PROJECT": folder, "HANDRAIL_STORE": str(store)}
+        homes = {"XDG_CONFIG_HOME": folder, "XDG_DATA_HOME": folder}
+        environment = {**homes, "HANDRAIL_PROJECT": folder, "HANDRAIL_STORE": str(store)}
         runner = CliRunner()
         printed = runner.invoke(cli, words, obj=openings, env=environment, catch_exceptions=False).stdout
-    library = str(original.parent.parent)
-    printed = printed.replace(f"{folder}/", "").replace(library, "…/handrail/workflows/library").rstrip()
+    ours = str(original.parent.parent.parent)
+    printed = printed.replace(f"{folder}/", "").replace(folder, "/home/you/project")
+    printed = printed.replace(ours, "…/handrail/workflows").rstrip()
     printed = PLACED.sub(r'"run": "9f0c0f4e-3f0e-5d55-9c2e-0f6d1b7a8c11"', printed)
     return " ".join([path, *argument.split(), "--json"]), BYTES.sub(r'"\1": 98304', printed)
 
@@ -210,6 +225,13 @@ def _sample_project(folder: Path) -> None:
         "transitions: [{id: T1, from: WRITING, trigger: go, to: DONE}]}",
     )
     workflow.write_text("\n".join(lines), "utf-8")
+
+
+def _sample_persona(folder: Path) -> None:
+    """A project with a persona that hides a built-in one."""
+    persona = folder / ".handrail" / "agents" / f"{SUPERVISOR}.md"
+    persona.parent.mkdir(parents=True)
+    persona.write_text("Do whatever the agent likes best.\n", "utf-8")
 
 
 def _leaves(value: object, path: str) -> Iterator[str]:
