@@ -46,10 +46,10 @@ WORDS: Final = {
     "variables": "names, each with a [variable](#variable)",
 }
 ARGUMENTS: Final = {
-    "handrail runs artifacts": "00000006",
-    "handrail runs events": "00000006 --after 32",
+    "handrail runs artifacts": "00000007",
+    "handrail runs events": "00000007 --after 33",
     "handrail runs list": "--limit 1",
-    "handrail runs show": "00000006",
+    "handrail runs show": "00000007",
     "handrail store prune": "--older-than 2026-02-28 --archive old.jsonl.gz --yes",
     "handrail workflows check": f"{SAMPLE}.yaml",
     "handrail workflows show": SAMPLE,

@@ -268,7 +268,7 @@ def test_prune_as_json(past: History, tmp_path: Path) -> None:
     assert first.data == {
         "schema": 1,
         "archive": str(tmp_path / "a.jsonl.gz"),
-        "archived": {"runs": 4, "steps": 10, "artifacts": 7, "events": 54},
+        "archived": {"runs": 4, "steps": 10, "artifacts": 8, "events": 55},
         "kept": 0,
     }
     assert json.loads(second.out) == {"schema": 1, "archive": None}

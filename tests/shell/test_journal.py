@@ -1,5 +1,6 @@
 """What a turn leaves behind: steps, artifacts and entries, each when something happened and never else."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,11 +12,21 @@ from handrail.shell.journal import agent_of, offered
 from handrail.shell.records import Artifact, Caller, Closed, Opened, StepStatus, Turn
 from handrail.shell.turn import Call
 from requirement import requirement
-from shell.desks import Recording
+from shell.desks import Recording, whole
 from turns import ENDLESS, Desk, pinned
 
 SPEC = {"type": "spec", "title": "The spec", "content": "Words.", "description": "All of them"}
 BARE = {"type": "note", "title": "A note", "content": "Tea."}
+TWICE = """
+workflow: twice
+version: 1
+authority: sql
+states: {Home: {attempts: 1}, Away: {}, Over: {terminal: true}}
+transitions:
+  - {id: out, from: Home, trigger: go, to: Away}
+  - {id: back, from: Away, trigger: go, to: Home}
+  - {id: over, from: Home, trigger: end, to: Over}
+"""
 
 
 @pytest.fixture
@@ -101,6 +112,40 @@ def test_a_completed_step_tells_who_sent_what_which_row_and_where_it_led(desk: D
     }
 
 
+@requirement("steps:life.override")
+def test_a_step_that_a_person_did_by_hand_is_entered_as_external_and_differs_in_nothing_else() -> None:
+    entries, others = [], []
+    for external in (False, True):
+        desk = Desk(Recording())
+        run = desk.start()["run"]
+        desk.call(Call(run, Event("continue", output(artifacts=[SPEC])), external=external))
+        turn = last(desk)
+        entries.append(turn.entries[0].data)
+        others.append(replace(turn, entries=turn.entries[1:]))
+
+    assert entries[1] == {**entries[0], "external": True}
+    assert others[0] == others[1]
+
+
+@requirement("steps:life.override")
+def test_a_step_done_by_hand_meets_the_same_contract(desk: Desk) -> None:
+    run = desk.start()["run"]
+    before = whole(desk.runs, run)
+
+    said = desk.call(Call(run, Event("continue", output(confidence=2)), external=True))
+    assert (said["code"], whole(desk.runs, run)) == ("contract", before)
+
+
+@requirement("steps:life.override")
+def test_a_step_done_by_hand_that_leaves_no_way_on_is_not_completed() -> None:
+    desk = Desk(Recording())
+    run = desk.start(pinned(TWICE))["run"]
+    desk.send(run, "go")
+    assert desk.call(Call(run, Event("go"), external=True))["lifecycle"] == "failed"
+
+    assert "external" not in last(desk).entries[0].data
+
+
 @requirement("steps:tel.events")
 def test_a_row_that_stays_closes_nothing_and_issues_a_token(desk: Desk) -> None:
     run = desk.start(pinned(ENDLESS))["run"]
@@ -119,8 +164,12 @@ def test_the_end_of_a_run_closes_its_step_and_tells_how_long_it_took(desk: Desk)
     desk.send(run, "end")
     turn = last(desk)
 
-    assert told(turn) == [("step_completed", "Home", ""), ("workflow_state_transition", "", "")]
-    assert turn.entries[1].data == {"from": "running", "to": "completed", "duration_ms": 5000, "by": "agent"}
+    assert told(turn) == [
+        ("step_completed", "Home", ""),
+        ("artifact_stored", "Home", ""),
+        ("workflow_state_transition", "", ""),
+    ]
+    assert turn.entries[2].data == {"from": "running", "to": "completed", "duration_ms": 5000, "by": "agent"}
     assert turn.closed == (Closed(1, "Home", StepStatus.COMPLETED, {}),)
     assert (turn.opened, dict(turn.tokens)) == ((), {})
 
@@ -163,19 +212,7 @@ def test_a_pause_voids_the_token_and_its_end_issues_another(desk: Desk) -> None:
 @requirement("steps:life.fail")
 def test_a_run_whose_attempts_are_used_up_fails_with_its_step() -> None:
     desk = Desk(Recording())
-    flow = pinned(
-        """
-workflow: twice
-version: 1
-authority: sql
-states: {Home: {attempts: 1}, Away: {}, Over: {terminal: true}}
-transitions:
-  - {id: out, from: Home, trigger: go, to: Away}
-  - {id: back, from: Away, trigger: go, to: Home}
-  - {id: over, from: Home, trigger: end, to: Over}
-"""
-    )
-    run = desk.start(flow)["run"]
+    run = desk.start(pinned(TWICE))["run"]
     desk.send(run, "go")
     assert desk.send(run, "go")["lifecycle"] == "failed"
 
@@ -192,6 +229,17 @@ def test_only_a_step_output_offers_artifacts() -> None:
     assert offered(Event("continue", payload)) == [SPEC]
     assert offered(Event("go", payload)) == []
     assert offered(Event("continue", {"artifacts": "none"})) == []
+
+
+@pytest.mark.parametrize("artifact", [SPEC, {"title": 7}])
+def test_where_no_contract_asks_for_an_output_nothing_is_taken_for_an_artifact(
+    desk: Desk, artifact: Value
+) -> None:
+    run = desk.start(pinned(ENDLESS.replace("trigger: wait", "trigger: continue")))["run"]
+    payload: dict[str, Value] = {"artifacts": [artifact]}
+
+    assert desk.send(run, Event("continue", payload))["status"] == "ok"
+    assert last(desk).artifacts == ()
 
 
 def test_a_state_that_is_not_there_has_no_persona() -> None:

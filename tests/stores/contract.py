@@ -41,15 +41,16 @@ class Place(Protocol):
     """Data of a store, empty at first; and what of `ports.Runs` is left to the store.
 
     `many`: it holds any number of runs; else one, which the empty id names too. `new` is what it loads of a
-    run that was never saved. `tokens`, `texts` and `looks`: it keeps the tokens of open steps, the texts of
-    workflows, and when somebody looked after a run. `told`: it tells the run in a file for people, and takes
-    no variable that such a file cannot hold.
+    run that was never saved. `tokens`, `texts`, `steps` and `looks`: it keeps the tokens of open steps, the
+    texts of workflows, steps that were closed, and when somebody looked after a run. `told`: it tells the run
+    in a file for people, and takes no variable that such a file cannot hold.
     """
 
     many: bool
     new: Stored | None
     tokens: bool
     texts: bool
+    steps: bool
     looks: bool
     told: bool
 
@@ -69,6 +70,7 @@ class WholePlace:
     new: Stored | None = None
     tokens = True
     texts = True
+    steps = True
     looks = True
     told = False
 
@@ -112,6 +114,7 @@ class FilesPlace:
     new: Stored | None = Stored(Run(RUN, "paper", DIGEST), ORIGIN)
     tokens = False
     texts = False
+    steps = False
     looks = False
     told = True
 
@@ -220,7 +223,7 @@ def all_of(runs: Runs, run: str = RUN) -> tuple[object, ...]:
     stored = runs.load(run)
     revision = stored.revision if stored else 0
     spent = tuple(runs.spent(run, number) for number in range(revision + 1))
-    return stored, spent, journal(runs, run), runs.definition(DIGEST)
+    return stored, spent, journal(runs, run), runs.definition(DIGEST), runs.steps(run)
 
 
 def journal(runs: Runs, run: str = RUN) -> tuple[Written, ...]:

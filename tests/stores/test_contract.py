@@ -50,6 +50,7 @@ def test_a_run_that_was_never_saved_is_not_there(place: Place, runs: Runs) -> No
     assert runs.spent(RUN, 0) is None
     assert runs.entries(RUN) == ()
     assert runs.definition(DIGEST) is None
+    assert runs.steps(RUN) == ()
 
 
 def test_a_name_that_is_no_text_is_nobodys(runs: Runs) -> None:
@@ -57,6 +58,7 @@ def test_a_name_that_is_no_text_is_nobodys(runs: Runs) -> None:
 
     half = "\ud800"
     assert (runs.load(half), runs.spent(half, 0), runs.entries(half)) == (None, None, ())
+    assert runs.steps(half) == ()
     assert runs.definition(half) is None
     runs.touch(half, NOW)
 
@@ -144,7 +146,7 @@ def test_runs_do_not_know_of_each_other(place: Place, runs: Runs) -> None:
         assert runs.commit(followed(other)) is False
         assert runs.renew(other, {3: "hash-3b"}, NOW, REFUSAL) is False
         assert all_of(runs) == before
-        assert all_of(runs, OTHER) == (None, (None,), (), None)
+        assert all_of(runs, OTHER) == (None, (None,), (), None, ())
         return
     walked(runs, 5, OTHER)
 
@@ -194,11 +196,11 @@ def test_tokens_are_not_replaced_if_something_moved(place: Place, runs: Runs, mo
 @requirement("steps:tel.errors")
 def test_a_note_is_entered_and_touches_nothing_else(runs: Runs) -> None:
     walked(runs, 2)
-    stored, spent, lines, definition = all_of(runs)
+    stored, spent, lines, definition, steps = all_of(runs)
     runs.note(RUN, NOW + timedelta(hours=1), REFUSAL)
 
     after = all_of(runs)
-    assert (after[0], after[1], after[3]) == (stored, spent, definition)
+    assert (after[0], after[1], *after[3:]) == (stored, spent, definition, steps)
     assert isinstance(after[2], tuple)
     assert isinstance(lines, tuple)
     assert after[2][:-1] == lines

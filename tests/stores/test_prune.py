@@ -38,7 +38,7 @@ def test_prune_moves_what_has_ended_before_and_nothing_else(
     pruned = keeper.prune(LATER, tmp_path / "a.jsonl.gz", told.append)
 
     assert (pruned.archive, pruned.kept) == (tmp_path / "a.jsonl.gz", 0)
-    assert pruned.archived == Counts(4, 10, 7, 54)
+    assert pruned.archived == Counts(4, 10, 8, 55)
     assert ids(keeper.database) == [past.runs[name] for name in ("running", "paused", "waiting")]
     assert told == [
         "4 of 4 runs archived",
@@ -79,7 +79,7 @@ def test_the_archive_has_a_head_each_workflow_before_its_runs_and_an_end(
     assert definition["definition"]["workflow"] == "bug-fix"
     assert [line["run"]["id"] for line in runs] == [past.runs[name] for name in OLD]
     assert exported == {**runs[1], **definition}
-    assert end == {"end": {"runs": 4, "steps": 10, "artifacts": 7, "events": 54}}
+    assert end == {"end": {"runs": 4, "steps": 10, "artifacts": 8, "events": 55}}
     assert stat.S_IMODE(pruned.archive.stat().st_mode) == 0o600
     assert stat.S_IMODE(pruned.archive.parent.stat().st_mode) == 0o700
 

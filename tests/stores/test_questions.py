@@ -191,10 +191,11 @@ def test_artifacts_come_in_order_without_their_text_and_the_text_alone(
         (2, "diagnosis", "Timestamps too coarse", "diagnose", 34, True),
         (3, "patch", "Compare hashes", "mend", 38, True),
         (4, "review", "Seen to fail and to pass", "prove", 23, True),
+        (5, "synthesis", "Seen to fail and to pass", "prove", 820, True),
     ]
     assert records.artifacts(past.runs["completed"], 1, 1) == (artifacts[1],)
     assert records.content(past.runs["completed"], 4) == "2 runs without, 2 with\n"
-    assert records.content(past.runs["completed"], 5) is None
+    assert records.content(past.runs["completed"], 6) is None
     assert not any(one.final for one in records.artifacts(past.runs["failed"]))
 
 

@@ -140,7 +140,8 @@ def test_one_run_its_steps_and_its_artifacts_are_found(history: History) -> None
     assert (
         len({row[0] for run in (history.done, history.failed) for row in history.ask("steps_of", run)}) == 5
     )
-    (artifact,) = history.ask("artifacts_of", history.done)
+    artifact, synthesis = history.ask("artifacts_of", history.done)
+    assert synthesis[2:6] == ("publish", "writer", "synthesis", "Done.")
     assert artifact[1:7] == (history.done, "draft", "writer", "spec", "First", "Words.")
     assert history.ask("current_artifacts", history.done, "draft") == [artifact]
     assert history.ask("current_artifacts", history.done, "review") == []
@@ -149,9 +150,9 @@ def test_one_run_its_steps_and_its_artifacts_are_found(history: History) -> None
 @requirement("steps:db.queries", "steps:life.cleanup")
 def test_artifacts_of_a_run_that_ended_well_are_final_and_of_no_other(history: History) -> None:
     assert {row[1] for row in history.ask("final")} == {history.done}
-    assert [row[5] for row in history.ask("final_of", history.done)] == ["First"]
+    assert [row[5] for row in history.ask("final_of", history.done)] == ["Done.", "First"]
     assert history.ask("final_of", history.abandoned) == []
-    assert sorted(row[5] for row in history.ask("recent")) == ["First", "Second"]
+    assert sorted(row[5] for row in history.ask("recent")) == ["Done.", "First", "Second"]
     assert sorted(row[5] for row in history.ask("of_type", "spec")) == ["First", "Second"]
     assert history.ask("of_type", "other") == []
 
@@ -195,7 +196,7 @@ def test_events_are_counted(history: History) -> None:
         "token_generated": 9,
         "token_validated": 5,
         "token_expired": 1,
-        "artifact_stored": 2,
+        "artifact_stored": 3,
         "error_occurred": 4,
     }
     assert history.ask("token_expiry_rate") == [(pytest.approx(100 / 15),)]

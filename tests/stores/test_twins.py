@@ -93,6 +93,6 @@ def test_stores_of_one_run_tell_of_it_what_the_others_tell(done: list[tuple[str,
 
 def _in_common(runs: Runs) -> tuple[object, ...]:
     """What every store tells of the run, whatever it keeps of tokens, texts and looks."""
-    stored, spent, lines, _ = all_of(runs)
+    stored, spent, lines, *_ = all_of(runs)
     assert isinstance(stored, Stored)
     return replace(stored, tokens={}, active=None), spent, lines

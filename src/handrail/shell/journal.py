@@ -8,6 +8,8 @@ from handrail.engine.facts import Value, writable
 from handrail.engine.lifecycle import CONTINUE, CONTROLS, START, terminal
 from handrail.engine.model import Accepted, Event, Lifecycle, Refused, Run, Step, Waiting, Workflow
 from handrail.shell.records import Artifact, Caller, Closed, Opened, StepStatus, Stored, milliseconds
+from handrail.shell.synthesis import as_artifact, synthesised
+from handrail.shell.view import StepRow
 from handrail.telemetry.entries import Entry, EntryKind
 
 _LEFT_OPEN = frozenset({Lifecycle.ABANDONED, Lifecycle.DIVERGED})
@@ -22,13 +24,15 @@ class Left:
     opened: tuple[Opened, ...]
     artifacts: tuple[Artifact, ...]
     entries: tuple[Entry, ...]
+    synthesis: Mapping[str, Value] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
     """One turn as it was decided: who called with what, whether by token, and what came of it.
 
-    `before` is the run the decision was made on: the stored one, begun if it was new.
+    `before` is the run the decision was made on: the stored one, begun if it was new. `external`: a person
+    did the step by hand. `kept` are the steps that the store keeps, if the run is to be summed up now.
     """
 
     workflow: Workflow
@@ -38,8 +42,10 @@ class Told:
     caller: Caller
     decision: Accepted | Waiting
     at: datetime
-    token: bool
     ids: tuple[str, ...]
+    token: bool = False
+    external: bool = False
+    kept: tuple[StepRow, ...] | None = None
 
     def since(self, began: datetime | None) -> dict[str, Value]:
         """How long something took until this turn, where it is known when it began."""
@@ -47,16 +53,22 @@ class Told:
 
 
 def left(told: Told) -> Left:
-    """What the turn leaves behind; `told.ids` are for the artifacts that came with it, one each."""
+    """What the turn leaves behind; `told.ids` are for its artifacts: one each, and one for the synthesis."""
     after = told.decision.run
     artifacts = _artifacts(told)
     closed = _closed(told, artifacts)
+    synthesis: Mapping[str, Value] | None = None
+    if told.kept is not None:
+        steps = _completed(told, told.kept, closed)
+        synthesis = synthesised(steps, milliseconds(told.stored.started or told.at, told.at))
+        artifacts = (*artifacts, as_artifact(told.ids[-1], steps, synthesis))
     opened = tuple(
         Opened(step.number, step.state, agent_of(told.workflow, step.state))
         for step in after.open
         if step.number not in {old.number for old in told.stored.run.open}
     )
-    return Left(closed, opened, artifacts, tuple(_entries(told, closed, opened, artifacts)))
+    entries = tuple(_entries(told, closed, opened, artifacts))
+    return Left(closed, opened, artifacts, entries, synthesis)
 
 
 def offered(event: Event) -> list[Mapping[str, Value]]:
@@ -86,10 +98,13 @@ def who(caller: Caller) -> dict[str, Value]:
 
 
 def _artifacts(told: Told) -> tuple[Artifact, ...]:
-    """What the step hands in; a step that only waits hands in nothing yet."""
-    if isinstance(told.decision, Waiting) or not told.before.open:
+    """What the step hands in: nothing yet if it only waits, never what no contract has looked at."""
+    given = offered(told.event)
+    if isinstance(told.decision, Waiting) or not told.before.open or not given:
         return ()
     step = _step(told)
+    if told.workflow.states[step.state].brief is None:
+        return ()
     agent = agent_of(told.workflow, step.state)
     return tuple(
         Artifact(
@@ -101,7 +116,7 @@ def _artifacts(told: Told) -> tuple[Artifact, ...]:
             str(item["content"]),
             str(item.get("description") or ""),
         )
-        for given_id, item in zip(told.ids, offered(told.event), strict=True)
+        for given_id, item in zip(told.ids[: len(given)], given, strict=True)
     )
 
 
@@ -120,6 +135,25 @@ def _closed(told: Told, artifacts: tuple[Artifact, ...]) -> tuple[Closed, ...]:
     return tuple(
         Closed(step.number, step.state, status, output) for step in told.before.open if step.number in gone
     )
+
+
+def _completed(told: Told, kept: tuple[StepRow, ...], closed: tuple[Closed, ...]) -> tuple[StepRow, ...]:
+    """Every completed step of the run, those that this turn closes at the end."""
+    opened = told.stored.opened
+    now = (
+        StepRow(
+            step.number,
+            step.state,
+            agent_of(told.workflow, step.state),
+            step.status,
+            opened.get(step.number),
+            told.at,
+            told.stored.took(step.number, told.at),
+            step.output,
+        )
+        for step in closed
+    )
+    return (*(row for row in kept if row.status is StepStatus.COMPLETED), *now)
 
 
 def _kept(payload: Mapping[str, Value], artifacts: tuple[Artifact, ...]) -> dict[str, Value]:
@@ -189,6 +223,8 @@ def _of_steps(told: Told, closed: tuple[Closed, ...]) -> list[Entry]:
     if closed:
         failed = closed[0].status is StepStatus.FAILED
         kind = EntryKind.STEP_FAILED if failed else EntryKind.STEP_COMPLETED
+        if told.external and not failed:
+            details["external"] = True
         return [
             Entry(
                 kind,

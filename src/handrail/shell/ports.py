@@ -9,6 +9,7 @@ from typing import Protocol
 from handrail.documents.statefile import Passage, Standing
 from handrail.documents.strict import Flaw
 from handrail.shell.records import Change, Definition, Spent, Stored, Turn, Written
+from handrail.shell.view import StepRow
 from handrail.telemetry.entries import Entry
 
 
@@ -18,7 +19,8 @@ class Runs(Protocol):
     A store may hold one run only, that of its folder. The empty id names it too, it takes no turn of another,
     and its journal has what was noted before its first turn and about no run. Such a store may keep no
     tokens: then they are good for a revision. It may keep no texts: then the run follows the workflow that is
-    installed. And it may be that no sweep looks after it: then it keeps no time at which somebody looked.
+    installed. It may keep no steps but those that are open. And it may be that no sweep looks after it: then
+    it keeps no time at which somebody looked.
     """
 
     def held(self, run: str, attempt: int) -> AbstractContextManager[None]:
@@ -64,6 +66,10 @@ class Runs(Protocol):
 
     def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[Written, ...]:
         """The journal of a run in order, from behind entry number `after`."""
+        ...
+
+    def steps(self, run: str) -> tuple[StepRow, ...]:
+        """Every step of the run in order, where steps are kept; else none."""
         ...
 
     def definition(self, digest: str) -> Definition | None:

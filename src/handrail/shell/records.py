@@ -90,6 +90,10 @@ class Stored:
             {step.number: known[step.number] for step in run.open if step.number in known},
         )
 
+    def took(self, step: int, at: datetime) -> int:
+        """How many milliseconds the open step of this number has taken by then; 0 if nobody knows."""
+        return milliseconds(self.opened.get(step, at), at)
+
 
 class StepStatus(StrEnum):
     """How a step stands, in the words of the store."""

@@ -30,7 +30,7 @@ from handrail.engine.model import (
 from handrail.shell.facts import Asked, Gathered, Sight, gather
 from handrail.shell.faults import Busy
 from handrail.shell.gatekeeper import Held, Repeated, Stale, at_step, check, issue, request_of
-from handrail.shell.journal import Told, agent_of, left, offered, refusal_entry, who
+from handrail.shell.journal import Left, Told, agent_of, left, offered, refusal_entry, who
 from handrail.shell.records import Caller, Change, Definition, Origin, Spent, Stored, Trouble, Turn
 from handrail.shell.resolve import Resolved, Values, resolve, said
 from handrail.shell.tokens import hashed
@@ -64,7 +64,8 @@ class Call:
 
     `new` is given to start a run. `entries` and `marks` are kept with the turn if it is accepted; `only_if`
     is asked of a run that is there, as it stands; if it says no, the call is refused (`moved_on`) and not
-    even the journal hears of it.
+    even the journal hears of it. `external` says that a person did the step by hand: it is entered so, and
+    meets the same contract.
     """
 
     run: str
@@ -75,6 +76,7 @@ class Call:
     entries: tuple[Entry, ...] = ()
     marks: Mapping[str, Value] | None = None
     only_if: Callable[[Stored], bool] | None = None
+    external: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ class Outcome:
     """What came of a call, for a face to put into words: the decision, the run as it now stands, the token.
 
     `texts` are those that rows say, in order, part by part, or that of the row that refuses; `facts` what was
-    seen. `workflow` is None if the run is not there.
+    seen. `workflow` is None if the run is not there. `synthesis` sums up a run that this call completed.
     """
 
     decision: Decision
@@ -91,6 +93,7 @@ class Outcome:
     tokens: Mapping[int, str] | None = None
     texts: tuple[Mapping[str, str], ...] = ()
     facts: Mapping[str, Value] | None = None
+    synthesis: Mapping[str, Value] | None = None
 
 
 Render: TypeAlias = Callable[[Outcome], Reply]
@@ -230,11 +233,11 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
     stored, workflow, event, run = found.stored, found.workflow, found.event, decision.run
     resolved, texts = _resolved(taken, at)
     issued = issue(world, run, stored.revision + 1, at)
-    ids = tuple([world.ids.run() for _ in offered(event)])
-    told = left(Told(workflow, stored, taken.run, event, call.caller, decision, at, bool(call.token), ids))
+    told = _left(world, call, taken, at)
     marks = _marks(taken, call.marks)
     after = stored.moved(run, at, issued.hashes, told.opened, marks)
-    reply = render(Outcome(decision, after, workflow, issued.tokens, texts, taken.gathered.facts))
+    facts = taken.gathered.facts
+    reply = render(Outcome(decision, after, workflow, issued.tokens, texts, facts, told.synthesis))
     turn = Turn(
         before=stored,
         run=run,
@@ -255,6 +258,26 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
         return None
     _tell(world, Change(run.id, after.revision))
     return reply
+
+
+def _left(world: World, call: Call, taken: _Taken, at: datetime) -> Left:
+    """What the turn leaves behind besides the run; one that is kept here and completed is summed up."""
+    found, event, after = taken.found, taken.found.event, taken.decision.run
+    completed = after.lifecycle is Lifecycle.COMPLETED and found.stored.origin.authority is Authority.SQL
+    told = Told(
+        found.workflow,
+        found.stored,
+        taken.run,
+        event,
+        call.caller,
+        taken.decision,
+        at,
+        tuple([world.ids.run() for _ in range(len(offered(event)) + completed)]),
+        token=bool(call.token),
+        external=call.external,
+        kept=world.runs.steps(after.id) if completed else None,
+    )
+    return left(told)
 
 
 def _tell(world: World, change: Change) -> None:

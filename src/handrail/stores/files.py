@@ -17,6 +17,7 @@ from handrail.shell.faults import DiskFull, NotWritable, Unreadable, UnsafePath
 from handrail.shell.folders import HOME
 from handrail.shell.ports import StateShape, Workspace
 from handrail.shell.records import Definition, Origin, Spent, Stored, Turn, Written, check_effects
+from handrail.shell.view import StepRow
 from handrail.stores import adopt, history
 from handrail.stores.adopt import Idle, stored_of
 from handrail.stores.intent import Saving, carry_out, intend
@@ -134,6 +135,10 @@ class FileRuns:
             Written(number, ours, line.seq, line.time, entry)
             for number, (line, entry) in enumerate(found[after : after + most], start=after + 1)
         )
+
+    def steps(self, run: str) -> tuple[StepRow, ...]:  # noqa: ARG002 - the contract has it
+        """None: only the open step is told in the state file."""
+        return ()
 
     def definition(self, digest: str) -> Definition | None:  # noqa: ARG002 - the contract has it
         """None: a run in files follows the workflow that is installed."""

@@ -6,7 +6,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from threading import Lock, RLock
 
-from handrail.shell.records import REMEMBERED, Definition, Spent, Stored, Turn, Written
+from handrail.shell.records import (
+    REMEMBERED,
+    Definition,
+    Spent,
+    StepStatus,
+    Stored,
+    Turn,
+    Written,
+)
+from handrail.shell.view import StepRow
 from handrail.telemetry.entries import Entry
 
 
@@ -14,6 +23,7 @@ from handrail.telemetry.entries import Entry
 class _Kept:
     stored: Stored
     spent: dict[int, Spent] = field(default_factory=dict)
+    steps: dict[int, StepRow] = field(default_factory=dict)
 
 
 class MemoryRuns:
@@ -52,6 +62,7 @@ class MemoryRuns:
             kept.stored = turn.after
             kept.spent[left] = turn.spent
             kept.spent.pop(left - REMEMBERED, None)
+            kept.steps |= _stepped(kept.steps, turn)
             if turn.definition:
                 self._definitions.setdefault(turn.definition.digest, turn.definition)
             self._write(run, turn.revision, turn.at, turn.entries)
@@ -87,6 +98,12 @@ class MemoryRuns:
             found = (line for line in self._journal[after:] if run and line.run == run)
             return tuple(line for line, _ in zip(found, range(most), strict=False))
 
+    def steps(self, run: str) -> tuple[StepRow, ...]:
+        """Every step of the run in order."""
+        with self._lock:
+            kept = self._runs.get(run)
+            return tuple(kept.steps[number] for number in sorted(kept.steps)) if kept else ()
+
     def definition(self, digest: str) -> Definition | None:
         """The text that runs of this digest started with."""
         return self._definitions.get(digest)
@@ -110,3 +127,25 @@ class MemoryRuns:
 def _lock_of(stored: Stored) -> tuple[int, Mapping[int, str]]:
     """What must not have moved for tokens to be replaced."""
     return stored.revision, stored.tokens
+
+
+def _stepped(known: Mapping[int, StepRow], turn: Turn) -> dict[int, StepRow]:
+    """The steps that a turn closes and opens, as it leaves them."""
+    closed = {
+        step.number: replace(
+            known[step.number],
+            status=step.status,
+            closed=turn.at,
+            duration_ms=turn.before.took(step.number, turn.at),
+            output=step.output,
+        )
+        for step in turn.closed
+        if step.number in known
+    }
+    opened = {
+        step.number: StepRow(
+            step.number, step.state, step.agent, StepStatus.RUNNING, turn.at, None, None, None
+        )
+        for step in turn.opened
+    }
+    return closed | opened

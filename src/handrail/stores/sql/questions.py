@@ -1,11 +1,10 @@
 """Questions about runs, answered from SQLite on connections that cannot write."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from handrail.engine.model import Authority, Lifecycle
-from handrail.shell.records import StepStatus, Written
+from handrail.shell.records import Written
 from handrail.shell.view import NAMED, PAGE, ArtifactRow, RunRow, StepRow, Wanted
 from handrail.stores.sql import rows
 from handrail.stores.sql.database import Database
@@ -46,7 +45,7 @@ class SqlRecords:
 
     def steps(self, run: str, after: int = 0, most: int = PAGE) -> tuple[StepRow, ...]:
         """Its steps in order, from behind step number `after`."""
-        return tuple(_step(row) for row in self._asked(self._sql["steps"], (run, after, most)))
+        return tuple(rows.step(row) for row in self._asked(self._sql["steps"], (run, after, most)))
 
     def artifacts(self, run: str, after: int = 0, most: int = PAGE) -> tuple[ArtifactRow, ...]:
         """Its artifacts in order, from behind artifact number `after`."""
@@ -97,31 +96,13 @@ def _run(row: Sequence[Any]) -> RunRow:
         time(started),
         time(updated),
         time(active),
-        _time(ended),
+        rows.when(ended),
         duration,
         bool(waiting),
         parsed(metadata),
     )
 
 
-def _step(row: Sequence[Any]) -> StepRow:
-    number, state, agent, status, opened, closed, duration, output = row
-    return StepRow(
-        number,
-        state,
-        agent,
-        StepStatus(status),
-        _time(opened),
-        _time(closed),
-        duration,
-        None if output is None else parsed(output),
-    )
-
-
 def _artifact(row: Sequence[Any]) -> ArtifactRow:
     number, id_, step, agent, type_, title, description, final, at, size = row
     return ArtifactRow(number, id_, step, agent, type_, title, description, bool(final), time(at), size)
-
-
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else time(text)

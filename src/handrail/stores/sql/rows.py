@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -10,7 +11,8 @@ import msgspec
 from handrail.engine.model import Authority, Lifecycle
 from handrail.engine.record import dump
 from handrail.engine.record import load as restore
-from handrail.shell.records import Origin, Stored, Turn, Written, milliseconds
+from handrail.shell.records import Origin, StepStatus, Stored, Turn, Written, milliseconds
+from handrail.shell.view import StepRow
 from handrail.stores.sql.text import dumped, parsed, stamp, time
 from handrail.telemetry.entries import Entry, EntryKind
 
@@ -108,6 +110,26 @@ def written(run: str, row: Sequence[Any]) -> Written:
     number, revision, at, kind, step, agent, metadata = row
     entry = Entry(EntryKind(kind), step or "", agent or "", parsed(metadata))
     return Written(number, run, revision, time(at), entry)
+
+
+def step(row: Sequence[Any]) -> StepRow:
+    """The step of a row."""
+    number, state, agent, status, opened, closed, duration, output = row
+    return StepRow(
+        number,
+        state,
+        agent,
+        StepStatus(status),
+        when(opened),
+        when(closed),
+        duration,
+        None if output is None else parsed(output),
+    )
+
+
+def when(text: str | None) -> datetime | None:
+    """The time of a column that may be empty."""
+    return None if text is None else time(text)
 
 
 def chained(chain: bytes, lines: Sequence[tuple[Any, ...]]) -> bytes:

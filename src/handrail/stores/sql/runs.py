@@ -15,8 +15,8 @@ from handrail.shell.records import (
     Turn,
     Written,
     check_effects,
-    milliseconds,
 )
+from handrail.shell.view import StepRow
 from handrail.stores.sql import rows
 from handrail.stores.sql.database import Database, Execute
 from handrail.stores.sql.text import asked, dumped, queries, stamp
@@ -24,6 +24,8 @@ from handrail.telemetry.entries import Entry
 
 _KEY: Final = "token_key"
 _NOTHING: Final = nullcontext()
+_ALL: Final = -1
+"""The limit that SQLite takes for none."""
 
 
 class SqlRuns:
@@ -109,6 +111,12 @@ class SqlRuns:
             found = execute(self._sql["entries"], (asked(run), after, most)).fetchall()
         return tuple(rows.written(run, row) for row in found)
 
+    def steps(self, run: str) -> tuple[StepRow, ...]:
+        """Every step of the run in order."""
+        with self.database.read() as execute:
+            found = execute(queries("questions.sql")["steps"], (asked(run), 0, _ALL)).fetchall()
+        return tuple(rows.step(row) for row in found)
+
     def definition(self, digest: str) -> Definition | None:
         """The text that runs of this digest started with."""
         found = self.database.peek(self._sql["definition"], (asked(digest),))
@@ -144,7 +152,7 @@ class SqlRuns:
     def _save_steps(self, execute: Execute, turn: Turn, at: str, key: int) -> None:
         opened = {step.number for step in turn.opened}
         for closed in turn.closed:
-            took = milliseconds(turn.before.opened.get(closed.number, turn.at), turn.at)
+            took = turn.before.took(closed.number, turn.at)
             output = None if closed.output is None else dumped(closed.output)
             execute(self._sql["close_step"], (str(closed.status), at, took, output, key, closed.number))
         for step in turn.opened:

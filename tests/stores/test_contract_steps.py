@@ -1,0 +1,60 @@
+"""What `ports.Runs` promises of the steps of a run: held against every store there is."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from handrail.engine.model import Lifecycle, Step
+from handrail.shell.ports import Runs
+from handrail.shell.records import Closed, Opened, StepStatus
+from handrail.shell.view import StepRow
+from requirement import requirement
+from stores.contract import OTHER, RUN, Place, begun, ended, followed, walked
+from turns import NOW
+
+LATER = NOW + timedelta(seconds=7)
+
+
+@requirement("steps:tel.durations")
+def test_every_step_is_told_in_order_with_its_output_and_how_long_it_took(place: Place) -> None:
+    runs = place.open()
+    assert runs.commit(begun())
+    assert runs.commit(followed(begun().after, at=LATER))
+
+    steps = (
+        StepRow(1, "draft", "writer", StepStatus.COMPLETED, NOW, LATER, 7000, {"summary": "Done."}),
+        StepRow(2, "review", "writer", StepStatus.RUNNING, LATER, None, None, None),
+    )
+    assert place.open().steps(RUN) == (steps if place.steps else ())
+    assert runs.steps(OTHER) == ()
+
+
+def test_a_step_that_failed_without_an_output_has_none(place: Place, runs: Runs) -> None:
+    stored = walked(runs, 1)
+    failed = (Closed(1, "draft", StepStatus.FAILED, None),)
+    assert runs.commit(ended(stored, Lifecycle.FAILED, closed=failed))
+
+    row = StepRow(1, "draft", "writer", StepStatus.FAILED, NOW, NOW, 0, None)
+    assert runs.steps(RUN) == ((row,) if place.steps else ())
+
+
+def test_a_step_that_is_left_open_stays_so(place: Place, runs: Runs) -> None:
+    stored = walked(runs, 2)
+    assert runs.commit(ended(stored, Lifecycle.ABANDONED, closed=()))
+
+    assert [row.status for row in runs.steps(RUN)] == (["completed", "running"] if place.steps else [])
+
+
+def test_a_run_of_many_steps_is_told_whole(place: Place, runs: Runs) -> None:
+    walked(runs, 150)
+
+    assert [row.number for row in runs.steps(RUN)] == (list(range(1, 151)) if place.steps else [])
+
+
+def test_steps_are_told_in_the_order_of_their_numbers(place: Place, runs: Runs) -> None:
+    stored = walked(runs, 1)
+    open_ = (Step(3, "review", 1), Step(2, "draft", 2))
+    opened = tuple(Opened(step.number, step.state, "writer") for step in open_)
+    run = replace(stored.run, open=open_, steps=3)
+    assert runs.commit(followed(stored, run=run, tokens={}, opened=opened))
+
+    assert [row.number for row in runs.steps(RUN)] == ([1, 2, 3] if place.steps else [])
