@@ -53,6 +53,7 @@ ARGUMENTS: Final = {
     "handrail runs diverge": "00000007 --reason elsewhere",
     "handrail runs events": "00000007 --after 33",
     "handrail runs fail": "00000007 --reason impossible",
+    "handrail runs fork": "00000001",
     "handrail runs list": "--limit 1",
     "handrail runs pause": "00000007 --reason lunch",
     "handrail runs resume": "00000007",
@@ -66,8 +67,8 @@ ARGUMENTS: Final = {
 BEFORE: Final = {"handrail runs resume": ("runs", "pause", "00000007")}
 """What is typed before an example, so that there is something to do."""
 
-PLACED: Final = re.compile(r'"run": "[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f-]{21}"')
-"""Ids that follow from where a folder is."""
+PLACED: Final = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f-]{21}\b")
+"""Ids that follow from where a folder is, or from the key of a store."""
 
 BYTES: Final = re.compile(r'"(bytes|before|after)": \d+')
 """Sizes, which differ from one SQLite to the next."""
@@ -211,7 +212,7 @@ def example(path: str, argument: str) -> tuple[str, str]:
         printed = runner(words).stdout
     library = str(original.parent.parent)
     printed = printed.replace(f"{folder}/", "").replace(library, "…/handrail/workflows/library").rstrip()
-    printed = PLACED.sub(r'"run": "9f0c0f4e-3f0e-5d55-9c2e-0f6d1b7a8c11"', printed)
+    printed = PLACED.sub("9f0c0f4e-3f0e-5d55-9c2e-0f6d1b7a8c11", printed)
     return " ".join([path, *argument.split(), "--json"]), BYTES.sub(r'"\1": 98304', printed)
 
 

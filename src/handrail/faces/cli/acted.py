@@ -6,6 +6,7 @@ from typing import Any, Final
 import click
 import msgspec
 
+from handrail.engine.fork import FORK
 from handrail.engine.lifecycle import CONTINUE, CONTROLS, NEEDS_REASON, terminal
 from handrail.engine.model import Accepted, Lifecycle, Option, Refused, Run, Waiting, Who
 from handrail.faces.cli.output import Failure, one_line, print_json
@@ -44,8 +45,11 @@ class Refusal(Failure):
         return (*seen, *(f"needed: {line}" for line in why["needed"]), self.repair)
 
 
-def rendered(action: str, outcome: Outcome, happened: str) -> Reply:
-    """The outcome of an action, as `--json` prints it; `happened` is told first, then how the run stands."""
+def rendered(action: str, outcome: Outcome, happened: str, more: Mapping[str, object] | None = None) -> Reply:
+    """The outcome of an action, as `--json` prints it; `happened` is told first, then how the run stands.
+
+    `more` is what else there is to say if it was not refused.
+    """
     stored = outcome.stored
     match outcome.decision:
         case Refused() as refused:
@@ -62,6 +66,7 @@ def rendered(action: str, outcome: Outcome, happened: str) -> Reply:
         "revision": stored.revision if stored else 0,
         "told": f"{happened}run {run.id} is {stands}",
         "then": then.format(run=run.id),
+        **(more or {}),
     }
 
 
@@ -109,13 +114,15 @@ def _options(options: Sequence[Option], run: Run | None) -> list[dict[str, str]]
         {"trigger": option.trigger, "who": str(option.who), "command": _command(option.trigger, run)}
         for option in options
     ]
-    ended = {"trigger": "fork", "who": str(Who.PERSON), "command": f"handrail runs fork {run.id}"}
+    ended = {"trigger": FORK, "who": str(Who.PERSON), "command": f"handrail runs fork {run.id}"}
     return [*found, ended] if terminal(run.lifecycle) and not found else found
 
 
 def _command(trigger: str, run: Run) -> str:
     if trigger == CONTINUE:
         return f"handrail runs complete-step {run.id} --output FILE"
+    if trigger == FORK:
+        return f"handrail runs fork {run.id} --step NAME"
     reason = " --reason TEXT" if trigger in NEEDS_REASON else ""
     return f"handrail runs {trigger} {run.id}{reason}" if trigger in CONTROLS else ""
 

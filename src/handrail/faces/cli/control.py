@@ -11,15 +11,21 @@ from typing import Final
 import click
 
 from handrail.documents.strict import LARGEST, Flaw, parse
+from handrail.engine.fork import FORK
 from handrail.engine.lifecycle import ABANDON, CONTINUE, DIVERGE, FAIL, NEEDS_REASON, PAUSE, RESUME
 from handrail.engine.model import Authority, Event, Who
 from handrail.faces.cli.acted import rendered, say
-from handrail.faces.cli.output import Failure, NotFound, as_json
+from handrail.faces.cli.output import Failure, NotFound, as_json, confirm, one_line
 from handrail.faces.cli.stored import Text, at_store, found_run, opened, openings, the_run
+from handrail.faces.cli.told import MEANINGS
+from handrail.shell.catalog import catalog
+from handrail.shell.definitions import pin
 from handrail.shell.folders import folders
-from handrail.shell.records import Caller
+from handrail.shell.fork import Fork, overrides
+from handrail.shell.fork import fork as fork_run
+from handrail.shell.records import Caller, Origin
 from handrail.shell.system import login
-from handrail.shell.turn import Call, take_turn
+from handrail.shell.turn import Call, New, take_turn
 from handrail.shell.view import RunRow
 from handrail.shell.world import World
 
@@ -91,6 +97,61 @@ def _payload(path: str) -> dict[str, object]:
         repair = "give one JSON object with summary, artifacts, references and confidence"
         raise Failure(found.code, f"`{path}` is no step output: {found.sentence}", repair)
     return found
+
+
+@click.command()
+@the_run
+@click.option(
+    "--step", type=Text(), default="", metavar="NAME", help="Begin with this; where it stood by default."
+)
+@click.option(
+    "--workflow",
+    type=click.Choice(["current"]),
+    help="Go on by the workflow as it is now, instead of the one that the run began with.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask before you go where no agent could.")
+@at_store
+@as_json
+def fork(  # noqa: PLR0913 - each option is one argument
+    run: str, step: str, workflow: str | None, store: str | None, *, yes: bool, as_json: bool
+) -> None:
+    """Go on from a run that has ended: with a new run that has what it finished and made.
+
+    You may begin with any step of the workflow. One that an agent could not go to is entered as an override.
+    Asked again, the same run is told, until it has moved on.
+    """
+    with turning(store, run) as (world, row):
+        asked = Fork(row.id, step, person(), _current(row) if workflow else None)
+        code = overrides(world, asked)
+        if code:
+            _past(step, code, yes=yes)
+        more = {"parent": row.id, "overrides": code or None}
+        happened = f"run {row.id} was forked; "
+        reply = fork_run(world, asked, lambda outcome: rendered(FORK, outcome, happened, more))
+    say(reply, as_json=as_json)
+
+
+def _past(step: str, code: str, *, yes: bool) -> None:
+    """Say that no agent could go there, and have it confirmed."""
+    begin = f"begin with `{step}`" if step else "begin where it stood"
+    message = f"no agent could {begin} ({MEANINGS[code]}): it will be entered as your override"
+    if yes:
+        click.echo(one_line(message), err=True)
+    else:
+        confirm(message)
+
+
+def _current(row: RunRow) -> New:
+    """The workflow of a run as its project has it now."""
+    shelf = catalog(Path(row.project))
+    source = shelf.source(row.workflow)
+    if source is None:
+        raise NotFound("workflow", row.workflow, "handrail workflows list")
+    pinned = pin(source, shelf.source)
+    if pinned.workflow is None:
+        message = f"`{row.workflow}` as it is now has problems"
+        raise Failure("problems", message, f"handrail workflows check {source.file}")
+    return New(pinned.workflow, Origin(row.face, row.authority), pinned.definition)
 
 
 @contextmanager

@@ -61,6 +61,13 @@ class NotFound(Failure):
         super().__init__("not_found", f"no {what} is called `{name}`", repair)
 
 
+def confirm(message: str) -> None:
+    """Have a person confirm what is about to be done; where nobody can be asked, they must say `--yes`."""
+    if not sys.stdin.isatty():
+        raise Failure("unconfirmed", message, "say --yes to do it")
+    click.confirm(f"{one_line(message)}. Do it?", abort=True, err=True)
+
+
 def print_json(data: dict[str, object]) -> None:
     """One JSON object on stdout, in ASCII, with the number of its shape first."""
     click.echo(json.dumps({"schema": SCHEMA, **data}, indent=2))

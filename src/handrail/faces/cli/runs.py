@@ -15,7 +15,7 @@ import click
 
 from handrail.engine.lifecycle import terminal
 from handrail.engine.model import Lifecycle
-from handrail.faces.cli.control import CONTROLLING, complete_step
+from handrail.faces.cli.control import CONTROLLING, complete_step, fork
 from handrail.faces.cli.output import (
     SCHEMA,
     Failure,
@@ -58,7 +58,7 @@ def runs() -> None:
     """
 
 
-for command in (*CONTROLLING, complete_step):
+for command in (*CONTROLLING, complete_step, fork):
     runs.add_command(command)
 
 
