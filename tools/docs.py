@@ -11,6 +11,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +29,7 @@ from handrail.shell.shelf import SUPERVISOR
 from handrail.workflows.nodes import STANDARD
 from tools import docs_pages
 from tools.docs_pages import SAMPLE, SOURCE, page, table
-from tools.sample_store import sample_store
+from tools.sample_store import OUTPUTS, sample_store
 
 REFERENCE: Final = Path(__file__).resolve().parent.parent / "docs" / "reference"
 BREAK: Final = ("attempts: 3", "atempts: 3")
@@ -48,9 +49,16 @@ WORDS: Final = {
     "variables": "names, each with a [variable](#variable)",
 }
 ARGUMENTS: Final = {
+    "handrail runs abandon": "00000007 --reason obsolete",
     "handrail runs artifacts": "00000007",
+    "handrail runs complete-step": "00000007 --output output.json",
+    "handrail runs diverge": "00000007 --reason elsewhere",
     "handrail runs events": "00000007 --after 33",
+    "handrail runs fail": "00000007 --reason impossible",
+    "handrail runs fork": "00000001",
     "handrail runs list": "--limit 1",
+    "handrail runs pause": "00000007 --reason lunch",
+    "handrail runs resume": "00000007",
     "handrail runs show": "00000007",
     "handrail trust": "--list",
     "handrail store prune": "--older-than 2026-02-28 --archive old.jsonl.gz --yes",
@@ -59,8 +67,11 @@ ARGUMENTS: Final = {
 }
 """What the examples of commands with `--json` are given."""
 
-PLACED: Final = re.compile(r'"run": "[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f-]{21}"')
-"""Ids that follow from where a folder is."""
+BEFORE: Final = {"handrail runs resume": ("runs", "pause", "00000007")}
+"""What is typed before an example, so that there is something to do."""
+
+PLACED: Final = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f-]{21}\b")
+"""Ids that follow from where a folder is, or from the key of a store."""
 
 BYTES: Final = re.compile(r'"(bytes|before|after)": \d+')
 """Sizes, which differ from one SQLite to the next."""
@@ -133,7 +144,10 @@ def _failure() -> Iterator[str]:
     if printed:
         yield "\n## Failure\n\nWith `--json`, what a command cannot do is told on stdout too:\n"
         yield f"```json\n{printed}\n```"
-        yield "\nWhat the world does to a command has the code of a [fault](faults.md)."
+        yield "\nWhat the world does to a command has the code of a [fault](faults.md). What a run refuses"
+        yield "has the code of a [refusal](refusals.md), `why` with its `rule`, `seen` and `needed`, and"
+        yield "`next`: what is possible now, each with its `trigger`, `who` may do it, and the `command`"
+        yield "that a person types for it, or an empty text."
 
 
 def _command(command: click.Command, name: str, above: click.Context | None) -> Iterator[str]:
@@ -193,6 +207,7 @@ def example(path: str, argument: str) -> tuple[str, str]:
     text = original.read_text("utf-8")
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / f"{SAMPLE}.yaml").write_text(text.replace(*BREAK), "utf-8")
+        (Path(folder) / "output.json").write_text(json.dumps(OUTPUTS[1]), "utf-8")
         store = Path(folder) / "handrail.db"
         if path.split()[1] in {"runs", "store"}:
             sample_store(store)
@@ -200,17 +215,19 @@ def example(path: str, argument: str) -> tuple[str, str]:
             _sample_project(Path(folder))
         if path == "handrail trust":
             _sample_persona(Path(folder))
-        files = (".yaml", ".gz")
+        files = (".yaml", ".gz", ".json")
         given = [f"{folder}/{word}" if word.endswith(files) else word for word in argument.split()]
         words = [*path.split()[1:], *given, "--json"]
         homes = {"XDG_CONFIG_HOME": folder, "XDG_DATA_HOME": folder}
         environment = {**homes, "HANDRAIL_PROJECT": folder, "HANDRAIL_STORE": str(store)}
-        runner = CliRunner()
-        printed = runner.invoke(cli, words, obj=openings, env=environment, catch_exceptions=False).stdout
+        runner = partial(CliRunner().invoke, cli, obj=openings, env=environment, catch_exceptions=False)
+        if path in BEFORE:
+            runner(BEFORE[path])
+        printed = runner(words).stdout
     ours = str(original.parent.parent.parent)
     printed = printed.replace(f"{folder}/", "").replace(folder, "/home/you/project")
     printed = printed.replace(ours, "…/handrail/workflows").rstrip()
-    printed = PLACED.sub(r'"run": "9f0c0f4e-3f0e-5d55-9c2e-0f6d1b7a8c11"', printed)
+    printed = PLACED.sub("9f0c0f4e-3f0e-5d55-9c2e-0f6d1b7a8c11", printed)
     return " ".join([path, *argument.split(), "--json"]), BYTES.sub(r'"\1": 98304', printed)
 
 

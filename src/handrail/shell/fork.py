@@ -65,6 +65,20 @@ def fork(world: World, asked: Fork, render: Render) -> Reply:
     return tried(world, asked.run, lambda: _attempt(world, asked, render))
 
 
+def overrides(world: World, asked: Fork) -> str:
+    """The code of why only a person can have this fork made; empty if an agent can, or nobody.
+
+    Nothing is entered: so a person can be told before they go where no agent could.
+    """
+    stored = world.runs.load(asked.run)
+    if stored is None or stored.trouble:
+        return ""
+    old = _old(world, stored, asked.new.workflow if asked.new else world.workflow_of(stored))
+    used = _used(world, old)
+    found, without = (old.forked("", asked.state, by, used) for by in (asked.caller.by, Who.AGENT))
+    return without.code if isinstance(found, Run) and isinstance(without, Refused) else ""
+
+
 def fork_id(key: bytes, run: str, state: str, number: int) -> str:
     """The id of a fork of this run in this state, which so many have moved on from."""
     name = msgspec.json.encode([FORK, run, state, number])
