@@ -263,3 +263,28 @@ def test_check_finds_what_is_wrong_with_personas_and_guardrails(project: Path) -
         "2 errors",
     ]
     assert ".handrail/guardrails/rule.md:2: nobody reads `workflow`" in listed.err.splitlines()
+
+
+def test_check_finds_a_byte_that_is_not_utf_8_in_a_persona_of_any_project(
+    project: Path, tmp_path: Path
+) -> None:
+    path = put(tmp_path, "other/.handrail/agents/writer.md", "")
+    path.write_bytes(b"caf\xe9\n")
+
+    said = command("workflows", "check", path, cwd=project)
+
+    assert said.out.splitlines()[0] == f"{path}:1:4: error[yaml-character]: the byte 0xE9 is not UTF-8"
+
+
+def test_a_file_that_is_passed_over_is_in_the_list_as_json_too(project: Path) -> None:
+    (project / ".handrail/workflows/linked.yaml").symlink_to("small.yaml")
+
+    entries = command("workflows", "list", "--json", cwd=project).data["workflows"]
+
+    (linked,) = (entry for entry in entries if entry["name"] == "linked")
+    assert (linked["origin"], linked["file"], linked["about"], linked["problems"]) == (
+        "project",
+        ".handrail/workflows/linked.yaml",
+        None,
+        1,
+    )
