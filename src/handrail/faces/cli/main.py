@@ -16,6 +16,7 @@ COMMANDS = {
     "demo": "handrail.faces.cli.demo",
     "repair": "handrail.faces.cli.repair",
     "runs": "handrail.faces.cli.runs",
+    "stats": "handrail.faces.cli.stats",
     "store": "handrail.faces.cli.store",
     "workflows": "handrail.faces.cli.workflows",
 }

@@ -14,6 +14,7 @@ from handrail.stores.sql.keeper import SqlKeeper
 from handrail.stores.sql.projection import Projection
 from handrail.stores.sql.questions import SqlRecords
 from handrail.stores.sql.runs import SqlRuns
+from handrail.stores.sql.summaries import Summaries
 
 
 @contextmanager
@@ -22,7 +23,8 @@ def opened(path: Path) -> Iterator[Store]:
     database = Database(path)
     records = SqlRecords(database)
     try:
-        yield Store(path, records, SqlKeeper(database), Projection(database), records.pulse)
+        keeper, mirrors, measures = SqlKeeper(database), Projection(database), Summaries(database)
+        yield Store(path, records, keeper, mirrors, measures, records.pulse)
     finally:
         database.close()
 
