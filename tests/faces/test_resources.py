@@ -198,7 +198,15 @@ def test_the_status_of_a_run_has_the_run_its_steps_and_its_artifacts(scene: Scen
         "principal": "ann",
         "parent_execution_id": None,
     }
-    assert told["steps"][0] == {
+    assert [step["step_name"] for step in told["steps"]] == ["draft", "review", "publish"]
+    assert told["artifacts"][0] == FIRST
+    assert titles(told) == ["First", "Third", "Sent."]
+    assert told["more"] is None
+
+
+@requirement("steps:res.status")
+def test_a_step_is_told_with_what_it_was_closed_with_and_without_its_token(scene: Scene) -> None:
+    assert scene.read(f"workflow_status://{DONE}")["steps"][0] == {
         "execution_id": DONE,
         "number": 1,
         "step_name": "draft",
@@ -214,10 +222,6 @@ def test_the_status_of_a_run_has_the_run_its_steps_and_its_artifacts(scene: Scen
             "confidence": 0.8,
         },
     }
-    assert [step["step_name"] for step in told["steps"]] == ["draft", "review", "publish"]
-    assert told["artifacts"][0] == FIRST
-    assert titles(told) == ["First", "Third", "Sent."]
-    assert told["more"] is None
 
 
 @requirement("steps:res.status")
