@@ -17,9 +17,9 @@ def main() -> None:
 def openings() -> "Openings":
     """How what is kept is opened; imported only by the commands that ask for it."""
     from handrail.shell.opening import Openings  # noqa: PLC0415 - most commands start without a store
-    from handrail.stores.sql.opening import opened, turning  # noqa: PLC0415 - the same
+    from handrail.stores.sql.opening import opened, serving, turning  # noqa: PLC0415 - the same
 
-    return Openings(opened, turning, _folder)
+    return Openings(opened, turning, _folder, serving)
 
 
 def _folder(folder: "Folder") -> "FolderRuns":

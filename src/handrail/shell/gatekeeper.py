@@ -70,6 +70,18 @@ def issue(world: World, run: Run, revision: int, at: datetime) -> Issued:
     return Issued(tokens, {n: hashed(token) for n, token in tokens.items()} if world.lifetime else {})
 
 
+def not_running(run: Run) -> Refused:
+    """Why a step of this run cannot be worked on: it rests, or it has ended."""
+    seen = (Seen("run.lifecycle", str(run.lifecycle)),)
+    return Refused("not_running", "lifecycle", seen, ("run.lifecycle = running",), outside(run))
+
+
+def named(world: World, token: str) -> str | Refused:
+    """The run that an authentic token was issued for, whatever else is wrong with it."""
+    claims = read(world.key, token)
+    return _refused(claims) if isinstance(claims, str) else claims.run
+
+
 def request_of(event: Event) -> str:
     """The hash of what a call asks, so that a repeated call is told from another one.
 
@@ -120,9 +132,7 @@ def _answered(world: World, stored: Stored, claims: Claims, token: str, event: E
 
 def _passing(world: World, stored: Stored, claims: Claims, token: str) -> Checked:
     if stored.run.lifecycle is not Lifecycle.RUNNING:
-        seen = (Seen("run.lifecycle", str(stored.run.lifecycle)),)
-        needed = ("run.lifecycle = running",)
-        return Stale(Refused("not_running", "lifecycle", seen, needed, outside(stored.run)))
+        return Stale(not_running(stored.run))
     if not _current(world, stored, claims, token):
         return _stale("superseded")
     at = world.clock.now()

@@ -2,21 +2,25 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 from urllib.parse import unquote
 
 from handrail.shell.faults import Unreadable
 from handrail.shell.folders import Folder, folders
+from handrail.shell.homes import data_folder
 from handrail.shell.keeping import Keeper
 from handrail.shell.ports import Runs
 from handrail.shell.records import Stored
 from handrail.shell.sweep import Limits
 from handrail.shell.view import Records
 from handrail.shell.world import World
+
+Result = TypeVar("Result")
 
 _SQLITE: Final = "sqlite://"
 _LIFETIME: Final = "HANDRAIL_TOKEN_TTL"
@@ -51,6 +55,28 @@ class Store:
     pulse: Callable[[], int]
 
 
+class Work(Protocol):
+    """Something that does what it is given, one piece after the other."""
+
+    def submit(self, work: Callable[[], Result]) -> "Future[Result]":
+        """What will be the result of this work; cancelled before it begins, it is never done."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """A store that a server serves from: turns are taken in the `writer`, questions asked anywhere.
+
+    `secret` is for what a server must recognise again; `sweep` gives up the runs gone quiet.
+    """
+
+    world: World
+    records: Records
+    writer: Work
+    secret: bytes
+    sweep: Callable[[], tuple[str, ...]]
+
+
 class FolderRuns(Runs, Protocol):
     """The run of a folder, and the way out when it cannot go on."""
 
@@ -73,6 +99,7 @@ class Openings:
     store: Callable[[Path], AbstractContextManager[Store]]
     world: Callable[[Path], AbstractContextManager[World]]
     folder: Callable[[Folder], FolderRuns]
+    serving: Callable[[Path], AbstractContextManager[Serving]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +143,7 @@ def located(address: str) -> Path:
         raise Unreadable(f"this Handrail keeps no runs in {kind}", repair)
     if address:
         return Path(address)
-    data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    return Path(data) / "handrail" / "handrail.db"
+    return data_folder() / "handrail.db"
 
 
 def lifetime() -> timedelta:

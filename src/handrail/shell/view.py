@@ -216,6 +216,10 @@ class Records(Protocol):
         """The entries of one run, or of all, in order, from behind entry number `after`."""
         ...
 
+    def refusals(self, run: str, most: int = 3) -> tuple[Written, ...]:
+        """The last entries of a run that tell of a refusal or a failure, the newest first."""
+        ...
+
 
 class Numbered(Protocol):
     """A row of a list that is told in pages."""

@@ -1,1 +1,1 @@
-"""The MCP face: one tool and seven resources, for agents."""
+"""The face that agents talk to: MCP, on the official SDK."""

@@ -1,11 +1,14 @@
-"""A SQLite file, opened for a face: to ask and keep house, or to take turns."""
+"""A SQLite file, opened for a face: to ask and keep house, to take turns, or to serve."""
 
+import hashlib
+import hmac
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from handrail.shell.definitions import pinned_by
-from handrail.shell.opening import Store, lifetime
+from handrail.shell.opening import Serving, Store, lifetime, limits
+from handrail.shell.sweep import sweep
 from handrail.shell.system import RandomIds, SystemClock
 from handrail.shell.world import World
 from handrail.stores.sql.database import Database
@@ -14,6 +17,8 @@ from handrail.stores.sql.keeper import SqlKeeper
 from handrail.stores.sql.projection import Projection
 from handrail.stores.sql.questions import SqlRecords
 from handrail.stores.sql.runs import SqlRuns
+from handrail.stores.sql.summaries import Summaries
+from handrail.stores.sql.writer import Writer
 
 
 @contextmanager
@@ -37,4 +42,23 @@ def turning(path: Path) -> Iterator[World]:
     try:
         yield World(*ports, runs.key(), pinned_by(runs), lifetime=good_for)
     finally:
+        database.close()
+
+
+@contextmanager
+def serving(path: Path) -> Iterator[Serving]:
+    """What a server needs of this file, until the block ends; the file is made if it is not there."""
+    good_for, given = lifetime(), limits()
+    database = Database(path)
+    runs = SqlRuns(database)
+    key = runs.key()
+    world = World(
+        runs, SystemClock(), RandomIds(), SqlFeed(database), key, pinned_by(runs), lifetime=good_for
+    )
+    writer = Writer(database, Summaries(database))
+    secret = hmac.digest(key, b"request-state", hashlib.sha256)
+    try:
+        yield Serving(world, SqlRecords(database), writer, secret, lambda: sweep(world, runs, given))
+    finally:
+        writer.close()
         database.close()

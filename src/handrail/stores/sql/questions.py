@@ -129,6 +129,11 @@ class SqlRecords:
             found = self._asked(self._sql["journal"], (after, most))
         return tuple(rows.written(row[0], row[1:]) for row in found)
 
+    def refusals(self, run: str, most: int = 3) -> tuple[Written, ...]:
+        """The last entries of a run that tell of a refusal or a failure, the newest first."""
+        found = self._asked(self._sql["refusals_of"], (run, most))
+        return tuple(rows.written(row[0], row[1:]) for row in found)
+
     def pulse(self) -> int:
         """A number that is another one whenever another connection has committed since."""
         return int(self._asked(self._sql["pulse"], ())[0][0])

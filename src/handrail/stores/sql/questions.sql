@@ -129,5 +129,12 @@ WHERE e.id > ?
 ORDER BY e.id
 LIMIT ?
 
+-- name: refusals_of
+SELECT ?1, id, revision, created_at, event_type, step_name, agent_name, metadata
+FROM events INDEXED BY events_by_run
+WHERE run = (SELECT k FROM runs WHERE execution_id = ?1) AND event_type = 'error_occurred'
+ORDER BY id DESC
+LIMIT ?2
+
 -- name: pulse
 PRAGMA data_version

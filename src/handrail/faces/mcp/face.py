@@ -1,0 +1,81 @@
+"""What the server needs of a face: its tools, its prompts, and an answer to each call. No SDK in here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from handrail.shell.records import Caller
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as clients are told of it: `listed` is the whole entry of `tools/list`.
+
+    `names` are all that it answers to; the one that is listed stands first.
+    """
+
+    names: tuple[str, ...]
+    listed: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a call is answered with, in two forms that each say everything."""
+
+    reply: Mapping[str, Any]
+    text: str
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a prompt; `choices` are what it may be, if that is known."""
+
+    name: str
+    about: str
+    required: bool
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Something a person picks from a menu, and that puts the right words into the chat."""
+
+    name: str
+    about: str
+    arguments: tuple[Argument, ...] = field(default=())
+
+
+class UnknownPrompt(Exception):  # noqa: N818 - a refusal, and no error of ours
+    """There is no prompt of this name, or it was given what it does not take."""
+
+
+class Face(Protocol):
+    """A way in for agents. Its methods block: the server calls them in threads."""
+
+    @property
+    def name(self) -> str:
+        """What the face is called."""
+        ...
+
+    @property
+    def instructions(self) -> str:
+        """What an agent is told about the face before its first call."""
+        ...
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """The tools, in the order they are listed."""
+        ...
+
+    def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+        """Answer a call: what is wrong with it is an answer too. Raises `Fault` for what the world did."""
+        ...
+
+    def prompts(self) -> Sequence[Prompt]:
+        """The prompts there are now."""
+        ...
+
+    def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        """What a prompt says. Raises `UnknownPrompt`."""
+        ...

@@ -1,0 +1,34 @@
+"""Answers to calls that failed through no fault of the caller: shaped like a refusal, no exception text."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from handrail.faces.mcp.face import Answer
+from handrail.faces.mcp.replies import markdown
+from handrail.faces.mcp.texts import texts
+from handrail.shell.faults import Fault
+
+TEXTS = texts("steps")
+
+
+def fault_answer(tool: str, arguments: Mapping[str, Any], fault: Fault) -> Answer:
+    """What the world did, and the repair; nothing has moved, so the same call may be sent again."""
+    again = {"tool": tool, "arguments": dict(arguments), "who": "agent"}
+    return failure(fault.code, fault.message, [fault.repair], [again])
+
+
+def internal_answer(incident: str) -> Answer:
+    """A bug of ours: only its number is told; the rest stands in the log."""
+    return failure("internal", TEXTS.say("internal", incident=incident), [TEXTS.say("internal_needed")], [])
+
+
+def failure(code: str, error: str, needed: list[str], following: list[dict[str, Any]]) -> Answer:
+    """An answer that says no without a rule: what is needed, and what may be called."""
+    reply = {
+        "status": "error",
+        "error": error,
+        "code": code,
+        "why": {"rule": "store" if code != "internal" else code, "seen": [], "needed": needed},
+        "next": following,
+    }
+    return Answer(reply, markdown(reply), failed=True)

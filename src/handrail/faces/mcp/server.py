@@ -1,0 +1,243 @@
+"""The MCP server: what the official SDK leaves open is owned here, for every face and both protocol eras.
+
+Arguments are checked strictly, lists are the same on every call, a tool answers to all its names, and no text
+of an exception reaches a client. This file and its neighbours are the only ones that know the SDK.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final, TypeVar
+
+import mcp_types as types
+from anyio import create_task_group, sleep
+from anyio.to_thread import run_sync
+from mcp.server import MCPServer, NotificationOptions
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.helper_types import ReadResourceContents
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.request_state import RequestStateSecurity
+from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged
+from mcp.shared.exceptions import MCPError
+
+import handrail
+from handrail.faces.mcp.bus import Bus
+from handrail.faces.mcp.face import Answer, Face, Prompt, Tool, UnknownPrompt
+from handrail.faces.mcp.failures import fault_answer, internal_answer
+from handrail.faces.mcp.names import Names
+from handrail.faces.mcp.resources import NotFound, Resources
+from handrail.shell.faults import Fault, SyncFailed
+from handrail.shell.opening import Serving
+from handrail.shell.records import Caller, Change
+
+Result = TypeVar("Result")
+
+_STATE_TTL: Final = 7 * 24 * 3600.0
+"""How many seconds a person may take to answer a question that a tool asked."""
+
+_LOOK: Final = 2.0
+"""How many seconds pass between two looks at the files of workflows, personas and guardrails."""
+
+_FRESH: Final = CacheHint(ttl_ms=60_000, scope="private")
+_STALE: Final = CacheHint(ttl_ms=0, scope="private")
+
+log = logging.getLogger("handrail")
+
+
+class Served(MCPServer[None]):
+    """One face, served. `halted` is set once the disk has not confirmed a write: then nothing is done."""
+
+    def __init__(
+        self, face: Face, resources: Resources, serving: Serving, names: Names, signature: Callable[[], str]
+    ) -> None:
+        self._face, self._resources, self._serving = face, resources, serving
+        self._portable, self._signature = names is Names.PORTABLE, signature
+        self._tools = {name: tool for tool in face.tools for name in tool.names}
+        self.halted = asyncio.Event()
+        self.bus = Bus(self._heard)
+        super().__init__(
+            name="handrail",
+            title="Handrail",
+            version=handrail.__version__,
+            instructions=face.instructions,
+            log_level="WARNING",
+            lifespan=_lifespan,
+            subscriptions=self.bus,
+            request_state_security=RequestStateSecurity(keys=[serving.secret], ttl=_STATE_TTL),
+            cache_hints={
+                "tools/list": _FRESH,
+                "prompts/list": _FRESH,
+                "resources/list": _FRESH,
+                "resources/templates/list": _FRESH,
+                "resources/read": _STALE,
+            },
+        )
+        self.low = self._lowlevel_server
+        self.low.add_request_handler("completion/complete", types.CompleteRequestParams, self._complete)
+        self.bus.install(self.low)
+
+    # tools
+
+    async def list_tools(self) -> list[types.Tool]:
+        """The tools as their face lists them, always in the same order."""
+        return [types.Tool.model_validate(tool.listed) for tool in self._face.tools]
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
+    ) -> types.CallToolResult:
+        """Answer a call. Whatever goes wrong is an answer; only an unknown tool is a protocol error."""
+        tool = self._tools.get(name)
+        if tool is None:
+            known = ", ".join(listed.names[0] for listed in self._face.tools)
+            raise MCPError(types.INVALID_PARAMS, f"there is no such tool; this face has {known}")
+        answer = await self._answered(tool, arguments, _caller(context))
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=answer.text)],
+            structured_content=dict(answer.reply),
+            is_error=answer.failed,
+        )
+
+    async def _answered(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+        try:
+            return await self._written(lambda: self._face.call(tool, arguments, caller))
+        except Fault as fault:
+            if isinstance(fault, SyncFailed):
+                self.halted.set()
+            return fault_answer(tool.names[0], arguments, fault)
+        except Exception:
+            incident = secrets.token_hex(4)
+            log.exception("incident %s", incident)
+            return internal_answer(incident)
+
+    async def _written(self, work: Callable[[], Result]) -> Result:
+        """The result of work that may write, done in the thread that writes."""
+        return await asyncio.wrap_future(self._serving.writer.submit(work))
+
+    # resources
+
+    async def list_resources(self) -> list[types.Resource]:
+        """The fixed resources."""
+        found = await run_sync(lambda: self._resources.listed(portable=self._portable))
+        return [
+            types.Resource(uri=one.uri, name=one.name, description=one.about, mime_type=one.mime)
+            for one in found
+        ]
+
+    async def list_resource_templates(self) -> list[types.ResourceTemplate]:
+        """The resources that take an argument."""
+        return [
+            types.ResourceTemplate(
+                uri_template=one.uri, name=one.name, description=one.about, mime_type=one.mime
+            )
+            for one in self._resources.templates(portable=self._portable)
+        ]
+
+    async def read_resource(
+        self, uri: object, context: Context[None, Any] | None = None
+    ) -> Iterable[ReadResourceContents]:
+        """What a resource says now."""
+        del context
+        try:
+            content = await run_sync(self._resources.read, str(uri))
+        except NotFound as missing:
+            raise ResourceNotFoundError(str(missing)) from None
+        except Fault as fault:
+            raise MCPError(types.INTERNAL_ERROR, f"{fault.message}: {fault.repair}") from None
+        return [ReadResourceContents(content.text, content.mime)]
+
+    # prompts
+
+    async def list_prompts(self) -> list[types.Prompt]:
+        """The prompts of the face."""
+        return [_listed(prompt) for prompt in await run_sync(self._face.prompts)]
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[None, Any] | None = None
+    ) -> types.GetPromptResult:
+        """What a prompt puts into the chat."""
+        del context
+        try:
+            text = await run_sync(self._face.prompt, name, arguments or {})
+        except UnknownPrompt as unknown:
+            raise MCPError(types.INVALID_PARAMS, str(unknown)) from None
+        content = types.TextContent(type="text", text=text)
+        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
+
+    async def _complete(
+        self, ctx: ServerRequestContext[Any, Any], params: types.CompleteRequestParams
+    ) -> types.CompleteResult:
+        del ctx
+        ref, argument = params.ref, params.argument
+        if isinstance(ref, types.PromptReference):
+            found = await run_sync(self._completed, ref.name, argument)
+        else:
+            found = await run_sync(self._resources.complete, ref.uri, argument.name, argument.value)
+        return types.CompleteResult(
+            completion=types.Completion(values=list(found[:100]), total=len(found), has_more=len(found) > 100)
+        )
+
+    def _completed(self, name: str, argument: types.CompletionArgument) -> tuple[str, ...]:
+        prompts = (prompt for prompt in self._face.prompts() if prompt.name == name)
+        wanted = (one for prompt in prompts for one in prompt.arguments if one.name == argument.name)
+        return tuple(c for one in wanted for c in one.choices if c.startswith(argument.value))
+
+    # what happens beside the calls
+
+    def _heard(self, tell: Callable[[tuple[str, ...]], None]) -> Callable[[], None]:
+        """Listen to the feed for as long as somebody is subscribed; tell the URIs that have changed."""
+
+        def changed(change: Change) -> None:
+            row = self._serving.records.run(change.run)
+            if row is not None:
+                tell(self._resources.about(row))
+
+        return self._serving.world.feed.listen(changed)
+
+    async def look_after(self) -> None:
+        """Give up what has gone quiet, and say so when workflows, personas or guardrails have changed."""
+        known, rounds = "", 0
+        while True:
+            if rounds % 30 == 0:
+                await self._written(self._serving.sweep)
+            seen = await run_sync(self._signature)
+            if known and seen != known:
+                await self.bus.publish(PromptsListChanged())
+                await self.bus.publish(ResourcesListChanged())
+            known, rounds = seen, rounds + 1
+            await sleep(_LOOK)
+
+    def options(self) -> Any:  # noqa: ANN401 - the SDK's own type, given back to it
+        """What the handshake tells a client of the 2025 era: that lists may change."""
+        return self.low.create_initialization_options(NotificationOptions(True, True, True))  # noqa: FBT003 - by place
+
+
+@asynccontextmanager
+async def _lifespan(server: MCPServer[None]) -> AsyncIterator[None]:
+    async with create_task_group() as tasks:
+        if isinstance(server, Served):
+            tasks.start_soon(server.look_after)
+        try:
+            yield
+        finally:
+            tasks.cancel_scope.cancel()
+            if isinstance(server, Served):
+                await server.bus.close()
+
+
+def _caller(context: Context[None, Any] | None) -> Caller:
+    """Who calls, as far as the client says so."""
+    session = context.request_context.session if context else None
+    info = session.client_params.client_info if session and session.client_params else None
+    return Caller(client=f"{info.name} {info.version}"[:100] if info else "")
+
+
+def _listed(prompt: Prompt) -> types.Prompt:
+    arguments = [
+        types.PromptArgument(name=one.name, description=one.about, required=one.required)
+        for one in prompt.arguments
+    ]
+    return types.Prompt(name=prompt.name, description=prompt.about, arguments=arguments)

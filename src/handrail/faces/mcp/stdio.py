@@ -1,0 +1,204 @@
+"""Messages over stdin and stdout: one a line, none longer than the limit, and an answer to each with an id.
+
+The SDK reads lines of any length, and drops without a word what it cannot decode. Here such a line is
+answered with an error, and the next one is read as if nothing had happened.
+"""
+
+import json
+import os
+import re
+import select
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Final, Literal, Self
+
+import anyio
+import mcp_types as types
+import msgspec
+from mcp.server.stdio import stdio_server
+
+from handrail.engine.facts import sound
+from handrail.faces.mcp.server import Served
+
+LIMIT: Final = 1024 * 1024
+"""How many bytes a message may have."""
+
+_CHUNK: Final = 64 * 1024
+_EDGE: Final = 4096
+_PIECE: Final = select.PIPE_BUF
+"""What a pipe that can be written to takes without blocking."""
+
+_ID: Final = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")')
+_HALF: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+class _Head(msgspec.Struct):
+    """What every message has."""
+
+    jsonrpc: Literal["2.0"]
+    id: int | str | msgspec.UnsetType = msgspec.UNSET
+    method: str | msgspec.UnsetType = msgspec.UNSET
+
+
+_heads: Final = msgspec.json.Decoder(_Head)
+
+
+async def serve(server: Served) -> None:
+    """Serve one client until it closes its end, the process is told to stop, or the disk has failed."""
+    with Wire() as wire:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_stop_on_signal, wire)
+            tasks.start_soon(_stop_when_halted, server, wire)
+            async with stdio_server(wire, wire) as (incoming, outgoing):  # type: ignore[arg-type]  # what it uses of a file
+                await server.low.run(incoming, outgoing, server.options())
+            tasks.cancel_scope.cancel()
+
+
+async def _stop_on_signal(wire: "Wire") -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            wire.stop()
+
+
+async def _stop_when_halted(server: Served, wire: "Wire") -> None:
+    """The answer that tells of the failed disk is the last one."""
+    await server.halted.wait()
+    wire.stop_after_next()
+
+
+class Wire:
+    """The lines of a client and the lines to it.
+
+    While it is open, what anything else prints goes to stderr, and what anything else reads is empty.
+    """
+
+    def __init__(self) -> None:
+        self._lock = anyio.Lock()
+        self._reading = anyio.CancelScope()
+        self._last = False
+        self._rest = b""
+
+    def __enter__(self) -> Self:
+        """Take stdin and stdout away from everybody else."""
+        sys.stdout.flush()
+        self._in, self._out = os.dup(0), os.dup(1)
+        self._room = select.poll()
+        self._room.register(self._out, select.POLLOUT)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        os.dup2(2, 1)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give them back."""
+        os.dup2(self._in, 0)
+        os.dup2(self._out, 1)
+        os.close(self._in)
+        os.close(self._out)
+
+    def stop(self) -> None:
+        """Read no further: what was read is still answered."""
+        self._reading.cancel()
+
+    def stop_after_next(self) -> None:
+        """Write one more line, then stop."""
+        self._last = True
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        """The lines that the SDK can take, as they come."""
+        with self._reading:
+            while (line := await self._line()) is not None:
+                good = await self._checked(line)
+                if good is not None:
+                    yield good
+
+    async def write(self, text: str) -> None:
+        """A line to the client, whole."""
+        data = memoryview(text.encode())
+        async with self._lock:
+            while data:
+                if not self._room.poll(0):
+                    await anyio.wait_writable(self._out)
+                data = data[os.write(self._out, data[:_PIECE]) :]
+        if self._last:
+            self.stop()
+
+    async def flush(self) -> None:
+        """Every line is written at once."""
+
+    async def _line(self) -> "bytes | _Long | None":
+        """The next line, what is left of one that is too long, or None at the end."""
+        found = self._rest
+        while (end := found.find(b"\n")) < 0:
+            if len(found) > LIMIT:
+                return await self._skipped(found)
+            more = await self._read()
+            if not more:
+                return None
+            found += more
+        self._rest = found[end + 1 :]
+        line = found[:end]
+        return line if end <= LIMIT else _Long(line[:_EDGE], line[-_EDGE:], end)
+
+    async def _skipped(self, found: bytes) -> "_Long":
+        """Pass over the rest of a line; only its edges are kept."""
+        head, tail, size = found[:_EDGE], found[-_EDGE:], len(found)
+        while (more := await self._read()) and (end := more.find(b"\n")) < 0:
+            tail, size = (tail + more)[-_EDGE:], size + len(more)
+        self._rest = more[end + 1 :] if more else b""
+        last = more[:end] if more else b""
+        return _Long(head, (tail + last)[-_EDGE:], size + len(last))
+
+    async def _read(self) -> bytes:
+        with suppress(PermissionError):
+            await anyio.wait_readable(self._in)
+        return os.read(self._in, _CHUNK)
+
+    async def _checked(self, line: "bytes | _Long") -> str | None:
+        """The line if the SDK can take it; otherwise the client is told why not."""
+        if isinstance(line, _Long):
+            message = f"the message has {line.size} bytes; the limit is {LIMIT}: send less at a time"
+            await self._fail(_guessed(line), types.INVALID_REQUEST, message)
+            return None
+        if not line.strip():
+            return None
+        try:
+            head, text = _heads.decode(line), line.decode()
+        except UnicodeDecodeError:
+            await self._fail(_guessed(_Long(line, b"", 0)), types.PARSE_ERROR, "the message is not UTF-8")
+        except msgspec.ValidationError as wrong:
+            await self._fail(
+                _guessed(_Long(line, b"", 0)), types.INVALID_REQUEST, f"no JSON-RPC 2.0: {wrong}"
+            )
+        except (msgspec.DecodeError, RecursionError):
+            await self._fail(None, types.PARSE_ERROR, "the message is no JSON, or nests too deeply")
+        else:
+            if _HALF.search(line) is None or sound(json.loads(text)):
+                return text
+            identity = None if head.id is msgspec.UNSET else head.id
+            await self._fail(
+                identity, types.INVALID_PARAMS, "the message holds half a character (a lone surrogate)"
+            )
+        return None
+
+    async def _fail(self, identity: object, code: int, message: str) -> None:
+        error = {"jsonrpc": "2.0", "id": identity, "error": {"code": code, "message": message}}
+        await self.write(json.dumps(error) + "\n")
+
+
+class _Long(msgspec.Struct):
+    """What is known of a line that is not taken: how it begins and ends, and how long it is."""
+
+    head: bytes
+    tail: bytes
+    size: int
+
+
+def _guessed(line: _Long) -> object:
+    """The id of a message that cannot be read as a whole: before its parameters, or at its end."""
+    before = line.head.split(b'"params"', 1)[0]
+    found = _ID.findall(before) or _ID.findall(line.tail)
+    return json.loads(found[-1]) if found else None

@@ -1,0 +1,181 @@
+"""The face `steps`: one tool, four forms of a call. Which form it is follows from what is given."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from handrail.engine.lifecycle import CONTINUE, START
+from handrail.engine.model import Authority, Event, Refused, Seen
+from handrail.faces.mcp import forms
+from handrail.faces.mcp.face import Answer, Prompt, Tool
+from handrail.faces.mcp.message import Guides
+from handrail.faces.mcp.names import Names
+from handrail.faces.mcp.projects import Projects
+from handrail.faces.mcp.prompts import Prompts
+from handrail.faces.mcp.replies import Teller, markdown
+from handrail.faces.mcp.starting import startable
+from handrail.faces.mcp.texts import texts
+from handrail.shell.fork import Fork, fork
+from handrail.shell.gatekeeper import named
+from handrail.shell.opening import Serving
+from handrail.shell.records import Caller, Origin, Stored
+from handrail.shell.standing import ask, recover
+from handrail.shell.turn import Call, New, Outcome, Reply, refuse, take_turn
+
+FACE: Final = "steps"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One call: what was given, by whom, and who tells what came of it."""
+
+    given: Mapping[str, Any]
+    caller: Caller
+    teller: Teller
+
+    def text(self, name: str) -> str:
+        """An argument that is a text, or empty."""
+        return str(self.given.get(name, ""))
+
+
+class Steps:
+    """The face over a store and the projects of a server."""
+
+    name = FACE
+
+    def __init__(self, serving: Serving, projects: Projects, names: Names) -> None:
+        self._serving, self._projects, self._names = serving, projects, names
+        self._texts = texts(FACE)
+        listed = json.loads(Path(__file__).with_name("steps.json").read_text("utf-8"))
+        spelled = names.tool(listed["name"])
+        self.tools: Sequence[Tool] = (Tool(spelled, {**listed, "name": spelled[0]}),)
+        self._arguments = forms.Arguments(listed["inputSchema"], self._texts.needed["forms"])
+        self._prompts = Prompts(self._texts, projects, serving.records, spelled[0])
+
+    @property
+    def instructions(self) -> str:
+        """What an agent is told about the face before its first call."""
+        return self._texts.say("instructions", tool=self.tools[0].names[0])
+
+    def prompts(self) -> Sequence[Prompt]:
+        """One per workflow to start it, one to resume."""
+        return self._prompts.all()
+
+    def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        """What a prompt says."""
+        return self._prompts.said(name, arguments)
+
+    def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+        """Answer a call."""
+        del tool
+        reply = self._reply(_Asked(arguments, caller, self._teller()))
+        return Answer(reply, markdown(reply), failed=reply["status"] == "error")
+
+    def _teller(self) -> Teller:
+        boundary = self._serving.world.ids.nonce().hex()
+
+        def guides(stored: Stored) -> Guides:
+            return self._projects.guides(self._texts, boundary, stored.origin.project)
+
+        return Teller(self.tools[0].names[0], self._texts, guides, self._names.status)
+
+    def _reply(self, asked: _Asked) -> Reply:
+        form = self._arguments.wrong(asked.given) or self._arguments.form(asked.given)
+        if isinstance(form, Refused):
+            return self._refused(asked, form)
+        match form:
+            case forms.START:
+                return self._start(asked)
+            case forms.CONTINUE:
+                return self._continue(asked)
+            case forms.RECOVER:
+                return recover(
+                    self._serving.world, asked.text("execution_id"), self._whole(asked).reply, asked.caller
+                )
+            case _:
+                return self._control(asked)
+
+    def _refused(self, asked: _Asked, refused: Refused, trigger: str = "", run: str = "") -> Reply:
+        world = self._serving.world
+        stored = world.runs.load(run) if run else None
+        outcome = Outcome(refused, stored, world.workflow_of(stored) if stored else None)
+        return refuse(world, Call(run, Event(trigger), asked.caller), asked.teller.reply, outcome)
+
+    def _whole(self, asked: _Asked) -> Teller:
+        """Tells also what was done before: to somebody who comes back."""
+        return replace(asked.teller, steps=self._serving.world.runs.steps)
+
+    # start
+
+    def _start(self, asked: _Asked) -> Reply:
+        root = self._projects.named(asked.text("project"))
+        if isinstance(root, Refused):
+            return self._refused(asked, root, START)
+        new = self._new(asked, str(root))
+        if isinstance(new, Refused):
+            return self._refused(asked, new, START)
+        world = self._serving.world
+        event = Event(START, dict(asked.given.get("inputs", {})))
+        return take_turn(world, Call(world.ids.run(), event, asked.caller, new=new), asked.teller.reply)
+
+    def _new(self, asked: _Asked, root: str) -> New | Refused:
+        """What a run of the wanted workflow is made from, if it may be."""
+        name, shelf = asked.text("template_name"), self._projects.shelf(root)
+        found = startable(shelf, name)
+        if isinstance(found, Refused):
+            return found
+        origin = Origin(
+            FACE,
+            Authority.SQL,
+            root,
+            asked.text("goal"),
+            asked.caller.principal,
+            metadata=dict(asked.given.get("metadata", {})),
+        )
+        return New(found.workflow, origin, found.definition)
+
+    # continue and control
+
+    def _continue(self, asked: _Asked) -> Reply:
+        token = asked.text("step_token")
+        run = named(self._serving.world, token)
+        if isinstance(run, Refused):
+            return self._refused(asked, run, CONTINUE)
+        event = Event(CONTINUE, asked.given[forms.OUTPUT])
+        return take_turn(self._serving.world, Call(run, event, asked.caller, token), asked.teller.reply)
+
+    def _control(self, asked: _Asked) -> Reply:
+        token, action = asked.text("step_token"), asked.text("action")
+        run = named(self._serving.world, token) if token else asked.text("execution_id")
+        if isinstance(run, Refused):
+            return self._refused(asked, run, action)
+        world = self._serving.world
+        match action:
+            case forms.FORK:
+                wanted = Fork(run, asked.text("step_name"), asked.caller)
+                return fork(world, wanted, self._whole(asked).reply)
+            case forms.WHY:
+                return ask(world, Call(run, Event(action), asked.caller, token), self._why(asked))
+            case forms.COMPLETE_STEP:
+                return self._complete_step(asked, run, token)
+            case _:
+                event = Event(action, note=asked.text("reason"))
+                return take_turn(world, Call(run, event, asked.caller, token), self._whole(asked).reply)
+
+    def _complete_step(self, asked: _Asked, run: str, token: str) -> Reply:
+        if forms.OUTPUT not in asked.given:
+            wanted = (f"`{forms.OUTPUT}`: the output of the step, as its contract asks for it",)
+            refused = Refused("form", "forms", (Seen("action", forms.COMPLETE_STEP),), wanted)
+            return self._refused(asked, refused, CONTINUE, run)
+        event = Event(CONTINUE, asked.given[forms.OUTPUT], note=asked.text("reason"))
+        call = Call(run, event, asked.caller, token, external=True)
+        return take_turn(self._serving.world, call, asked.teller.reply)
+
+    def _why(self, asked: _Asked) -> Callable[[Outcome], Reply]:
+        def told(outcome: Outcome) -> Reply:
+            run = outcome.stored.run.id if outcome.stored else ""
+            return self._whole(asked).why(outcome, self._serving.records.refusals(run))
+
+        return told

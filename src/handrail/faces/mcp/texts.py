@@ -1,0 +1,44 @@
+"""The texts of a face, from the file beside it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from handrail.engine.facts import Value
+from handrail.workflows.nodes import plain, read
+from handrail.workflows.render import render
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Named texts with placeholders; `errors` are the sentences of refusals, by their code."""
+
+    said: Mapping[str, str]
+    errors: Mapping[str, str]
+    needed: Mapping[str, tuple[str, ...]]
+
+    def say(self, name: str, /, **values: Value) -> str:
+        """A text with its placeholders filled, without the line break it ends with."""
+        return render(self.said[name], values).rstrip("\n")
+
+    def error(self, code: str, rule: str) -> str:
+        """The sentence of a refusal."""
+        return render(self.errors.get(code, self.errors["other"]), {"rule": rule})
+
+
+@cache
+def texts(face: str) -> Texts:
+    """The texts of a face."""
+    path = Path(__file__).with_name(f"{face}.yaml")
+    root = read(path.read_text("utf-8"), str(path)).root
+    found: dict[str, Any] = msgspec.convert(plain(root), dict[str, Any]) if root else {}
+    errors, needed = found.pop("errors"), found.pop("needed")
+    return Texts(
+        msgspec.convert(found, dict[str, str]),
+        msgspec.convert(errors, dict[str, str]),
+        msgspec.convert(needed, dict[str, tuple[str, ...]]),
+    )
