@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from build import output
-from faces.scenes import DONE, GONE, NOBODY, OPEN, PROJECT, Scene, made, played
+from faces.scenes import DONE, GONE, NOBODY, OPEN, PROJECT, Scene, made, played, resources
 from handrail.engine.facts import PENDING
 from handrail.engine.model import Event
 from handrail.stores.sql.runs import SqlRuns
 from history import GATED
 from requirement import requirement
-from shelves import resources
 from turns import ENDLESS, Desk, pinned, sqlite
 
 FIRST = {
@@ -366,9 +365,8 @@ def _rows(scene: Scene) -> list[str]:
 def test_reading_writes_nothing_but_the_activity_of_a_run_whose_current_step_is_read(scene: Scene) -> None:
     before = _rows(scene)
     scene.desk.clock.move(minutes=1)
-    for uri in EVERY[1:]:
+    for uri in EVERY:
         scene.resources.read(uri)
-    scene.refused(EVERY[0])
     scene.refused(f"current_step://{NOBODY}")
     for portable in (False, True):
         scene.resources.listed(portable=portable)

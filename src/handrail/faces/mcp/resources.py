@@ -14,10 +14,12 @@ from handrail.engine.lifecycle import terminal
 from handrail.faces.mcp import addresses, contents
 from handrail.faces.mcp.addresses import FINAL, FINAL_OF, RECENT, TYPE, Address, shown, uri
 from handrail.faces.mcp.completion import Completion
-from handrail.faces.mcp.definitions import OWN, PersonaFile, Shelf
+from handrail.shell.catalog import PROJECT
 from handrail.shell.definitions import Pinned
+from handrail.shell.hiding import Untrusted
 from handrail.shell.ports import Clock
 from handrail.shell.records import project_id, project_name
+from handrail.shell.shelf import Persona, Shelf
 from handrail.shell.sweep import Limits
 from handrail.shell.vcs import Vcs
 from handrail.shell.view import (
@@ -33,6 +35,7 @@ from handrail.shell.view import (
     Records,
     RunRow,
 )
+from handrail.workflows.characters import safe
 
 MARKDOWN: Final = "text/markdown"
 JSON: Final = "application/json"
@@ -96,7 +99,7 @@ class Resources:
     """The resources of a server for these project roots; may be asked by many threads at once.
 
     `touch` notes that somebody looks after a run; `shelf_of` has the definitions and `vcs_of` the version
-    control as seen from a root.
+    control as seen from a root. Without any root, the definitions are those as seen from nowhere, `""`.
     """
 
     records: Records
@@ -180,11 +183,11 @@ class Resources:
     # --- definitions ----------------------------------------------------------------------------------------
 
     def _shelves(self) -> Iterator[tuple[str, Shelf]]:
-        return ((root, self.shelf_of(root)) for root in self.projects)
+        return ((root, self.shelf_of(root)) for root in self.projects or ("",))
 
-    def _personas(self) -> list[PersonaFile]:
+    def _personas(self) -> list[Persona]:
         """Every persona, by name; where projects differ, that of the first."""
-        found: dict[str, PersonaFile] = {}
+        found: dict[str, Persona] = {}
         for _, shelf in self._shelves():
             for persona in shelf.personas():
                 found.setdefault(persona.name, persona)
@@ -202,7 +205,7 @@ class Resources:
         sections: list[str] = []
         for root, shelf in self._shelves():
             for one in shelf.guardrails():
-                own = f" ({project_name(root)})" if one.origin == OWN and len(self.projects) > 1 else ""
+                own = f" ({project_name(root)})" if one.origin == PROJECT and len(self.projects) > 1 else ""
                 section = f"# {one.name}{own}\n\n{one.text}"
                 if section not in sections:
                     sections.append(section)
@@ -213,9 +216,11 @@ class Resources:
         """Each name once for each project; what its file hides is named, not told."""
         projects, workflows = [], []
         for root, shelf in self._shelves():
-            known = self.records.project(project_id(root))
-            name = known.name if known else project_name(root)
-            projects.append({"project_id": project_id(root), "name": name, "root": root})
+            project = project_id(root) if root else None
+            if project:
+                known = self.records.project(project)
+                name = known.name if known else project_name(root)
+                projects.append({"project_id": project, "name": name, "root": root})
             files = shelf.workflows()
             for used in (file for file in files if not file.hidden):
                 hides = [file.origin for file in files if file.hidden and file.name == used.name]
@@ -223,7 +228,7 @@ class Resources:
                     {
                         "name": used.name,
                         "origin": used.origin,
-                        "project_id": project_id(root),
+                        "project_id": project,
                         "hides": hides,
                         **_offered(shelf, used.name),
                     }
@@ -293,7 +298,9 @@ class Resources:
     def _project(self, name: str) -> dict[str, object]:
         root = next((root for root in self.projects if project_id(root) == name), "")
         if not root:
-            known = ", ".join(f"{project_id(root)} ({project_name(root)})" for root in self.projects)
+            known = (
+                ", ".join(f"{project_id(root)} ({project_name(root)})" for root in self.projects) or "none"
+            )
             raise NotFound(f"no project of this server has the id `{shown(name)}`; there are {known}")
         shelf = self.shelf_of(root)
         with self.records.moment():
@@ -314,9 +321,9 @@ class Resources:
         }
 
 
-def _about(persona: PersonaFile) -> str:
+def _about(persona: Persona) -> str:
     """What a persona is for; what a project says of its own stands in no description."""
-    return "A persona that this project brought." if persona.origin == OWN else persona.about
+    return "A persona that this project brought." if persona.origin == PROJECT else persona.about
 
 
 def _offered(shelf: Shelf, name: str) -> dict[str, object]:
@@ -325,10 +332,8 @@ def _offered(shelf: Shelf, name: str) -> dict[str, object]:
     if isinstance(found, Pinned) and found.workflow:
         return {**contents.offered(found.workflow), "trusted": True, "problems": []}
     nothing: dict[str, object] = {"about": None, "version": None, "inputs": []}
-    if isinstance(found, Pinned):
-        return {**nothing, "trusted": True, "problems": contents.problems(found.problems)}
-    if found is None:
-        return {**nothing, "trusted": True, "problems": ["the file is gone: read this again"]}
-    how = f"a person must look at it and run `handrail trust {name}`"
-    problem = f"{found.path} hides {found.hides} and nobody has trusted it: {how}"
-    return {**nothing, "trusted": False, "problems": [problem]}
+    if isinstance(found, Untrusted):
+        how = f"a person must look at it and run `handrail trust {found.name}`"
+        problem = f"{found.path} hides {found.hides} and nobody has trusted it: {how}"
+        return {**nothing, "trusted": False, "problems": [safe(problem)]}
+    return {**nothing, "trusted": True, "problems": contents.problems(found.problems if found else ())}
