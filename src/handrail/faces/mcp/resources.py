@@ -5,7 +5,7 @@ who reads the current step of a run looks after it.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -109,6 +109,7 @@ class Resources:
     limits: Limits
     clock: Clock
     vcs_of: Callable[[str], Vcs]
+    _read_before: dict[str, tuple[str, list[dict[str, object]]]] = field(default_factory=dict, init=False)
 
     def listed(self, *, portable: bool) -> tuple[Listed, ...]:
         """The resources that are always there."""
@@ -213,27 +214,24 @@ class Resources:
         return "\n\n".join(sections) or none
 
     def _workflows(self) -> dict[str, object]:
-        """Each name once for each project; what its file hides is named, not told."""
-        projects, workflows = [], []
+        """Each name once for each project."""
+        projects: list[dict[str, object]] = []
+        workflows: list[dict[str, object]] = []
         for root, shelf in self._shelves():
             project = project_id(root) if root else None
             if project:
                 known = self.records.project(project)
                 name = known.name if known else project_name(root)
                 projects.append({"project_id": project, "name": name, "root": root})
-            files = shelf.workflows()
-            for used in (file for file in files if not file.hidden):
-                hides = [file.origin for file in files if file.hidden and file.name == used.name]
-                workflows.append(
-                    {
-                        "name": used.name,
-                        "origin": used.origin,
-                        "project_id": project,
-                        "hides": hides,
-                        **_offered(shelf, used.name),
-                    }
-                )
+            workflows += [{**one, "project_id": project} for one in self._offers(root, shelf)]
         return {"projects": projects, "workflows": workflows}
+
+    def _offers(self, root: str, shelf: Shelf) -> list[dict[str, object]]:
+        """What can be started in a project; read anew only once a file or the trust in one has changed."""
+        signature = shelf.signature()
+        if self._read_before.get(root, ("", []))[0] != signature:
+            self._read_before[root] = (signature, _offers(shelf))
+        return self._read_before[root][1]
 
     # --- runs -----------------------------------------------------------------------------------------------
 
@@ -324,6 +322,21 @@ class Resources:
 def _about(persona: Persona) -> str:
     """What a persona is for; what a project says of its own stands in no description."""
     return "A persona that this project brought." if persona.origin == PROJECT else persona.about
+
+
+def _offers(shelf: Shelf) -> list[dict[str, object]]:
+    """The workflows that are used; what a file hides is named, not told."""
+    files = shelf.workflows()
+    return [
+        {
+            "name": used.name,
+            "origin": used.origin,
+            "hides": [file.origin for file in files if file.hidden and file.name == used.name],
+            **_offered(shelf, used.name),
+        }
+        for used in files
+        if not used.hidden
+    ]
 
 
 def _offered(shelf: Shelf, name: str) -> dict[str, object]:
