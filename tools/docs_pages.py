@@ -243,7 +243,7 @@ def refusals_page() -> str:
         "\n## About the step token\n",
         "Looked for in this order: `malformed`, `forged`, then whether the token was spent, whether the run",
         "is `running`, `superseded`, `expired`. A token that was spent on the same call gets the same answer",
-        "again.\n",
+        "again. A paused run has no token that is good: so `resume` takes any that was issued for it.\n",
         _codes(TOKENS),
         "\n## About the run\n",
         _codes(TURNS),

@@ -33,11 +33,37 @@ def output(kind: str, title: str, content: str, **more: Value) -> dict[str, Valu
     return {"summary": title, "artifacts": [artifact], "references": [], "confidence": 0.9, **more}
 
 
+COMMAND: Final = "run-tests save_twice"
+
 OUTPUTS: Final = (
-    output("reproduction", "Save twice", "def test_save_twice(): ...\n"),
-    output("diagnosis", "Timestamps too coarse", "src/save.py:41 drops equal stamps\n", reproducible=True),
-    output("patch", "Compare hashes", "- if stamp > last\n+ if digest != last\n"),
-    output("review", "Seen to fail and to pass", "2 runs without, 2 with\n", verdict="good"),
+    output("reproduction", "Save twice", "def test_save_twice(): ...\n", command=COMMAND, exit_code=1),
+    output(
+        "diagnosis",
+        "Timestamps too coarse",
+        "src/save.py:41 drops equal stamps\n",
+        reproducible=True,
+        location="src/save.py:41",
+    ),
+    output(
+        "patch",
+        "Compare hashes",
+        "- if stamp > last\n+ if digest != last\n",
+        files=["src/save.py"],
+        exit_code=0,
+        suite="run-tests",
+        failing_before=1,
+        failing_after=0,
+    ),
+    output(
+        "review",
+        "Seen to fail and to pass",
+        "2 runs without, 2 with\n",
+        verdict="good",
+        checked_by="other_agent",
+        command=COMMAND,
+        exit_before=1,
+        exit_after=0,
+    ),
 )
 """What each step of the workflow is closed with, in order."""
 

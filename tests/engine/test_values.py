@@ -16,7 +16,7 @@ def test_a_type_is_written_as_in_a_workflow(written: str, kind: Kind, *, optiona
         (Kind.BOOL, [True, False], [0, 1, "true", [], {}]),
         (Kind.INT, [0, -(2**63), 2**63 - 1], [True, 1.0, "1", 2**63, -(2**63) - 1]),
         (Kind.FLOAT, [0.5, 1, -3], [True, "1", float("nan"), float("inf"), float("-inf"), 2**63]),
-        (Kind.STRING, ["", "a"], [1, ["a"], "\udfff", b"a"]),
+        (Kind.STRING, ["", "a"], [1, ["a"], "\udfff", "a\0", b"a"]),
         (Kind.STATE, ["Home"], ["Gone", "", 1, ["Home"]]),
         (Kind.STRINGS, [[], ["a", ""]], ["a", ["a", 1], [None], ("a",), ["\ud800"]]),
         (Kind.JSON, [True, 1, 0.5, "a", [1], {"a": {}}], [object(), {1: 2}, (1,), [float("nan")], PENDING]),
@@ -40,19 +40,20 @@ def test_any_name_fits_a_state_where_the_states_are_not_given() -> None:
 
 
 def test_each_flaw_is_told_with_its_path() -> None:
-    value = {"a": [1, {"b": float("nan")}, b""], "c": {"\ud800": 1}, "d": 2**64, "e": "fine"}
+    value = {"a": [1, {"b": float("nan")}, b""], "c": {"\ud800": 1}, "d": 2**64, "e": "fine", "f": "a\0b"}
     assert list(flaws(value)) == [
         (".a[1].b", "must be a finite number"),
         (".a[2]", "must be a JSON value"),
         (".c", "must have texts as keys"),
         (".d", "must be a number of at most 64 bits"),
+        (".f", "must be a text without NUL"),
     ]
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        *(None, False, "", "ü", "\ud800", 2**53, -(2**63), 2**63, 0.5, 1e300, float("nan"), b"", PENDING),
+        *(None, False, "", "ü", "\0", "\ud800", 2**53, -(2**63), 2**63, 0.5, 1e300, float("nan"), b"", PENDING),
         *([], [1, "ü"], [["\udfff"]], {}, {"a": {"ü": 1}}, {"\ud800": 1}, {1: 1}, {"a": 2**64}),
     ],
 )

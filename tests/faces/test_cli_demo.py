@@ -25,8 +25,8 @@ def test_the_demo_reveals_one_step_at_a_time(tmp_path: Path) -> None:
     said = handrail("demo", cwd=tmp_path)
 
     before_first_move = said.out.partition("reproduce → diagnose")[0]
-    assert "Make the bug happen on demand" in before_first_move
-    assert "Find the line where things first go wrong" not in before_first_move
+    assert "Find one command that fails because of this" in before_first_move
+    assert "Find the first place where something is wrong" not in before_first_move
 
 
 def test_a_project_cannot_break_the_demo_unnoticed(tmp_path: Path) -> None:

@@ -50,11 +50,11 @@ def test_the_list_has_a_line_for_each_run_the_last_started_first(past: History) 
         ["abandoned", ""],
         ["failed", ""],
         ["completed", ""],
-        ["paused", "diagnose"],
-        ["running", "mend"],
+        ["paused, quiet", "diagnose"],
+        ["running, quiet", "mend"],
     ]
     assert said.out.splitlines()[-1] == (
-        f"{past.runs['running']}\tbug-fix\trunning\tmend\t2026-01-31T09:01:00.000Z\tTo be running"
+        f"{past.runs['running']}\tbug-fix\trunning, quiet\tmend\t2026-01-31T09:01:00.000Z\tTo be running"
     )
 
 
@@ -92,8 +92,8 @@ def test_the_next_page_is_behind_the_last_run_shown(past: History) -> None:
     assert [line.split("\t")[2] for line in second.out.splitlines()] == [
         "failed",
         "completed",
-        "paused",
-        "running",
+        "paused, quiet",
+        "running, quiet",
     ]
 
 
@@ -150,10 +150,11 @@ def test_show_tells_where_a_run_stands_and_explains_its_refusals(past: History) 
         "  running in mend, revision 3",
         "  started 2026-01-31T09:01:00.000Z, last called 2026-01-31T09:10:00.000Z",
         "  waits for the output of mend, from the implementer",
+        "  quiet: given up from 2026-01-31T09:40:00.000Z on, unless it is called",
         "",
         "steps",
-        "  1 reproduce by debugger: completed, 8.0 m",
-        "  2 diagnose by debugger: completed, 1.0 m",
+        "  1 reproduce by debugger: completed, 8 min",
+        "  2 diagnose by debugger: completed, 1 min",
         "  3 mend by implementer: running, -",
         "",
         "last refusals",
@@ -167,7 +168,7 @@ def test_show_tells_where_a_run_stands_and_explains_its_refusals(past: History) 
     [
         ("waiting", "  waits for tests.pass in build"),
         ("paused", "  waits for a person to resume it"),
-        ("failed", "  ended 2026-01-31T09:20:00.000Z after 16.0 m"),
+        ("failed", "  ended 2026-01-31T09:20:00.000Z after 16 min"),
         ("diverged", "  reason done elsewhere"),
     ],
 )

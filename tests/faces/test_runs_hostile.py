@@ -22,13 +22,11 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     with played(path) as play:
         found = play.start(HOSTILE, project=f"/p/{HOSTILE}", face=HOSTILE)
         play.send(found, HOSTILE)
-        for title in (HOSTILE, f"{HOSTILE}2"):
-            brought = output("reproduction", title, f"{title}\nsecond\n", reproducible=False)
-            if title == HOSTILE:
-                del brought["reproducible"]
-            else:
-                brought["artifacts"] = [{"type": "diagnosis", "title": title, "content": f"{title}\n"}]
-            play.send(found, "continue", brought)
+        for kind, title, more in (
+            ("reproduction", HOSTILE, {"command": "run", "exit_code": 1}),
+            ("diagnosis", f"{HOSTILE}2", {"reproducible": False, "location": HOSTILE}),
+        ):
+            play.send(found, "continue", output(kind, title, f"{title}\nsecond\n", **more))
         play.send(found, "pause", note=HOSTILE)
     return found
 

@@ -257,7 +257,7 @@ def test_prune_moves_what_is_old_and_names_the_archive(past: History) -> None:
     ]
     assert archive.parent == past.path.parent / "archive"
     assert len(gzip.decompress(archive.read_bytes()).splitlines()) == 7
-    assert left() == ["running, waiting", "paused", "running"]
+    assert left() == ["running, waiting", "paused, quiet", "running, quiet"]
 
 
 def test_prune_as_json(past: History, tmp_path: Path) -> None:

@@ -166,6 +166,78 @@ def test_a_reply_that_is_no_longer_remembered_is_superseded(desk: Desk) -> None:
     assert desk.send(run, "go", token)["code"] == "superseded"
 
 
+# --- resume -------------------------------------------------------------------------------------------------
+
+
+@requirement("steps:life.resume", "steps:token.outcomes")
+@pytest.mark.parametrize("which", ["spent on the pause", "spent before", "superseded", "never used"])
+def test_any_token_of_a_paused_run_resumes_it_whatever_its_age_or_use(desk: Desk, which: str) -> None:
+    case = Case(desk)
+    fresh = desk.recover(case.run)["token"]
+    desk.send(case.run, Event("pause"), "" if which == "never used" else fresh)
+    desk.clock.move(days=3)
+    token = {"spent before": case.spent, "superseded": case.token}.get(which, fresh)
+    resumed = desk.send(case.run, Event("resume"), token)
+
+    assert (resumed["lifecycle"], resumed["state"], resumed["revision"]) == ("running", "review", 4)
+    assert case.code(resumed["token"]) == "ok"
+
+
+@requirement("steps:life.resume", "steps:token.retry")
+def test_a_resume_whose_reply_was_lost_gets_the_same_reply_and_writes_nothing(desk: Desk) -> None:
+    case = Case(desk)
+    desk.send(case.run, Event("pause"), case.token)
+    resumed = desk.send(case.run, Event("resume"), case.token)
+    before, lines = whole(desk.runs, case.run), desk.runs.entries(case.run)
+
+    assert desk.send(case.run, Event("resume"), case.token) == resumed
+    assert (whole(desk.runs, case.run), desk.runs.entries(case.run)) == (before, lines)
+
+
+@requirement("steps:life.resume", "steps:token.outcomes")
+def test_a_resume_of_a_run_that_is_not_paused_meets_the_usual_order(desk: Desk) -> None:
+    case = Case(desk)
+
+    def code(token: str, note: str = "") -> str:
+        before = whole(desk.runs, case.run)
+        told = desk.send(case.run, Event("resume", note=note), token)
+        assert whole(desk.runs, case.run) == before
+        return str(told["code"])
+
+    assert code(case.token) == "not_running", "running, and the token is good"
+    assert code(case.spent) == "already_used"
+    desk.send(case.run, Event("pause"), case.token)
+    resumed = desk.send(case.run, Event("resume"), case.token)
+    assert code(case.token, "another") == "already_used", "spent on the pause, and the run goes on"
+    told = desk.go_on(case.run, resumed["token"])
+    assert code(resumed["token"]) == "already_used", "spent on the step"
+    desk.send(case.run, Event("abandon", note="enough"))
+    assert code(told["token"]) == "not_running", "ended"
+
+
+@requirement("steps:token.outcomes")
+def test_a_paused_run_is_resumed_by_no_token_that_is_not_its_own(desk: Desk) -> None:
+    case, other = Case(desk), Case(desk)
+    desk.send(case.run, Event("pause"))
+    foreign = sign(ANOTHER_KEY, Claims(case.run, 2, 2, NOW, b"nonce!"))
+    before = whole(desk.runs, case.run)
+
+    for token, code in (("no token", "malformed"), (foreign, "forged"), (other.token, "forged")):
+        assert desk.send(case.run, Event("resume"), token)["code"] == code
+    assert whole(desk.runs, case.run) == before
+
+
+@requirement("steps:token.outcomes")
+@pytest.mark.parametrize("trigger", ["continue", "pause", "fail", "abandon", "diverge"])
+def test_for_anything_but_resume_a_paused_run_has_no_good_token(desk: Desk, trigger: str) -> None:
+    case = Case(desk)
+    desk.send(case.run, Event("pause"))
+    before = whole(desk.runs, case.run)
+
+    assert desk.send(case.run, Event(trigger, note="x"), case.token)["code"] == "not_running"
+    assert whole(desk.runs, case.run) == before
+
+
 # --- what is told -------------------------------------------------------------------------------------------
 
 

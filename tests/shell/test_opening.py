@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from handrail.shell.faults import Unreadable
+from handrail.shell.opening import limits
+from handrail.shell.sweep import Limits
 from handrail.stores.sql.opening import turning
 from requirement import requirement
 
@@ -36,3 +38,31 @@ def test_what_is_no_number_of_seconds_is_told_before_anything_is_made(
         pass
 
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("running", "paused", "found"),
+    [
+        ("", "", Limits(timedelta(minutes=30), timedelta(hours=24))),
+        ("90", "", Limits(timedelta(seconds=90), timedelta(hours=24))),
+        ("", "31536000", Limits(timedelta(minutes=30), timedelta(days=365))),
+    ],
+)
+def test_a_run_may_be_left_alone_as_long_as_ruled_or_for_the_seconds_that_are_set(
+    monkeypatch: pytest.MonkeyPatch, running: str, paused: str, found: Limits
+) -> None:
+    monkeypatch.setenv("HANDRAIL_IDLE_RUNNING", running)
+    monkeypatch.setenv("HANDRAIL_IDLE_PAUSED", paused)
+
+    assert limits() == found
+
+
+@pytest.mark.parametrize("variable", ["HANDRAIL_IDLE_RUNNING", "HANDRAIL_IDLE_PAUSED"])
+@pytest.mark.parametrize("given", ["0", "-1", "1.5", "half an hour", "31536001"])
+def test_a_limit_that_is_no_number_of_seconds_is_told(
+    monkeypatch: pytest.MonkeyPatch, variable: str, given: str
+) -> None:
+    monkeypatch.setenv(variable, given)
+
+    with pytest.raises(Unreadable, match=f"{variable} is '{given}', which is no number of seconds"):
+        limits()

@@ -1,14 +1,17 @@
 """Runs gone quiet are given up once, with their reason; what waits, moves or is looked at is left alone."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from build import GATED
 from handrail.engine.facts import PENDING
-from handrail.engine.model import Event, Lifecycle, Who
+from handrail.engine.model import Authority, Event, Lifecycle, Who
 from handrail.shell.sweep import Limits, sweep
+from handrail.shell.view import RunRow
 from handrail.stores.sql.questions import SqlRecords
 from handrail.stores.sql.runs import SqlRuns
 from requirement import requirement
@@ -148,3 +151,70 @@ def test_a_refused_call_is_shown_as_the_last_one(desk: Desk, runs: SqlRuns) -> N
 
     assert found is not None
     assert (found.active, found.updated) == (NOW + timedelta(minutes=29), NOW)
+
+
+# --- quiet, as it is shown ----------------------------------------------------------------------------------
+
+
+def shown(runs: SqlRuns, run: str) -> RunRow:
+    found = SqlRecords(runs.database).run(run)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("lifecycle", "half", "whole"),
+    [
+        ("running", timedelta(minutes=15), timedelta(minutes=30)),
+        ("paused", timedelta(hours=12), timedelta(hours=24)),
+    ],
+)
+def test_a_run_is_quiet_from_half_of_its_limit_on(
+    desk: Desk, runs: SqlRuns, lifecycle: str, half: timedelta, whole: timedelta
+) -> None:
+    run = desk.start()["run"]
+    if lifecycle == "paused":
+        desk.send(run, Event("pause", by=Who.PERSON))
+    row = shown(runs, run)
+
+    assert not LIMITS.is_quiet(row, NOW + half - timedelta(milliseconds=1))
+    assert LIMITS.is_quiet(row, NOW + half)
+    assert LIMITS.is_quiet(row, NOW + 10 * whole)
+    assert LIMITS.gives_up(row) == NOW + whole
+
+
+def test_a_call_ends_the_quiet(desk: Desk, runs: SqlRuns) -> None:
+    run = desk.start()["run"]
+    desk.clock.move(minutes=20)
+    assert LIMITS.is_quiet(shown(runs, run), desk.clock.now())
+    desk.recover(run)
+
+    assert not LIMITS.is_quiet(shown(runs, run), desk.clock.now())
+
+
+@requirement("steps:life.wait")
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"waiting": True},
+        {"authority": Authority.FILES},
+        {"lifecycle": Lifecycle.COMPLETED},
+        {"lifecycle": Lifecycle.IDLE},
+    ],
+    ids=str,
+)
+def test_what_waits_for_no_agent_or_is_never_swept_is_not_quiet(
+    desk: Desk, runs: SqlRuns, change: dict[str, Any]
+) -> None:
+    row = replace(shown(runs, desk.start()["run"]), **change)
+
+    assert not LIMITS.is_quiet(row, NOW + timedelta(days=365))
+    assert LIMITS.gives_up(row) is None
+
+
+def test_the_reason_names_a_limit_that_is_no_whole_number_of_minutes(desk: Desk, runs: SqlRuns) -> None:
+    run = desk.start()["run"]
+    desk.clock.move(seconds=91)
+
+    assert sweep(desk.world, runs, Limits(running=timedelta(seconds=90))) == (run,)
+    assert row(runs, run)[1] == "no activity for 1 minutes 30 seconds"

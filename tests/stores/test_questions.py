@@ -168,7 +168,7 @@ def test_steps_come_in_order_with_what_they_were_closed_with(records: SqlRecords
         (1, "reproduce", "debugger", StepStatus.COMPLETED),
         (2, "diagnose", "debugger", StepStatus.COMPLETED),
         (3, "mend", "implementer", StepStatus.COMPLETED),
-        (4, "prove", "reviewer", StepStatus.FAILED),
+        (4, "prove", "tester", StepStatus.FAILED),
     ]
     assert steps[1].output is not None
     assert (steps[1].output["summary"], steps[1].duration_ms) == ("Timestamps too coarse", 60_000)

@@ -137,7 +137,7 @@ def _plain(value: Value) -> bool:
 
 def _good(value: Value) -> bool:
     if isinstance(value, str):
-        return value.isascii() or not _HALF.search(value)
+        return "\0" not in value and (value.isascii() or not _HALF.search(value))
     if isinstance(value, (int, float)):
         return -_LARGE < value < _LARGE
     return value is None
@@ -170,6 +170,8 @@ def _flaw(value: Value) -> str:
             return "must be a number of at most 64 bits"
         case float() if not math.isfinite(value):
             return "must be a finite number"
+        case str() if "\0" in value:
+            return "must be a text without NUL"
         case str() if _HALF.search(value):
             return "must be a text without halves of characters"
         case None | bool() | int() | float() | str():

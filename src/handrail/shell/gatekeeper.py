@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from handrail.engine.lifecycle import RESUME
 from handrail.engine.model import Event, Lifecycle, Refused, Run, Seen
 from handrail.engine.options import outside
 from handrail.shell.records import Stored
@@ -101,14 +102,24 @@ def at_step(event: Event, step: int) -> Event:
 def check(world: World, stored: Stored, token: str, event: Event) -> Checked:
     """Whether the token passes: what is wrong with it is looked for in a fixed order.
 
-    Malformed, forged, spent (the recorded reply, or already used), not running, superseded, expired.
+    Malformed, forged, spent (the recorded reply, or already used), not running, superseded, expired. A paused
+    run has no token that is good; so any that was issued for it resumes it.
     """
     claims = read(world.key, token)
     if isinstance(claims, str):
         return _stale(claims)
     if claims.run != stored.run.id:
         return _stale("forged")
-    return _answered(world, stored, claims, token, event) or _passing(world, stored, claims, token)
+    resumed = _resuming(world, stored, token, event) if event.trigger == RESUME else None
+    return resumed or _answered(world, stored, claims, token, event) or _passing(world, stored, claims, token)
+
+
+def _resuming(world: World, stored: Stored, token: str, event: Event) -> Checked | None:
+    """The token names a run to resume, whatever became of it: only the very last turn is not taken twice."""
+    spent = world.runs.spent(stored.run.id, stored.revision - 1)
+    if spent is not None and (spent.token, spent.request) == (hashed(token), request_of(event)):
+        return Repeated(spent.reply)
+    return Held(0) if stored.run.lifecycle is Lifecycle.PAUSED else None
 
 
 def _answered(world: World, stored: Stored, claims: Claims, token: str, event: Event) -> Checked | None:

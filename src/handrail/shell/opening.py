@@ -15,6 +15,7 @@ from handrail.shell.folders import Folder, folders
 from handrail.shell.keeping import Keeper
 from handrail.shell.ports import Runs
 from handrail.shell.records import Stored
+from handrail.shell.sweep import Limits
 from handrail.shell.view import Records
 from handrail.shell.world import World
 
@@ -22,6 +23,8 @@ Result = TypeVar("Result")
 
 _SQLITE: Final = "sqlite://"
 _LIFETIME: Final = "HANDRAIL_TOKEN_TTL"
+_IDLE_RUNNING: Final = "HANDRAIL_IDLE_RUNNING"
+_IDLE_PAUSED: Final = "HANDRAIL_IDLE_PAUSED"
 _LONGEST: Final = 31_536_000
 
 
@@ -148,10 +151,24 @@ def lifetime() -> timedelta:
 
     Raises `Unreadable` if that is no number of seconds above zero.
     """
-    given = os.environ.get(_LIFETIME, "")
+    return _seconds(_LIFETIME, timedelta(minutes=10))
+
+
+def limits() -> Limits:
+    """How long a run may be left alone: HANDRAIL_IDLE_RUNNING and HANDRAIL_IDLE_PAUSED give the seconds.
+
+    Raises `Unreadable` if one of them is no number of seconds above zero.
+    """
+    usual = Limits()
+    return Limits(_seconds(_IDLE_RUNNING, usual.running), _seconds(_IDLE_PAUSED, usual.paused))
+
+
+def _seconds(variable: str, usual: timedelta) -> timedelta:
+    """The time that a variable of the environment gives, or the usual one if it is not set."""
+    given = os.environ.get(variable, "")
     if not given:
-        return timedelta(minutes=10)
+        return usual
     if not (given.isascii() and given.isdecimal() and 0 < int(given) <= _LONGEST):
-        message = f"{_LIFETIME} is {given!a}, which is no number of seconds"
+        message = f"{variable} is {given!a}, which is no number of seconds"
         raise Unreadable(message, f"set it to a whole number from 1 to {_LONGEST}, or not at all")
     return timedelta(seconds=int(given))

@@ -1,9 +1,11 @@
 """What goes through the ports: a run as it is kept, one turn of it, and what is remembered of a turn."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from pathlib import PurePath
 from typing import Final as Constant
 
 from handrail.documents.statefile import Passage
@@ -234,6 +236,16 @@ class Change:
 
 
 _MILLISECOND = timedelta(milliseconds=1)
+
+
+def project_id(root: str) -> str:
+    """The id of a project: the same on every start, another for every root."""
+    return hashlib.sha256(root.encode()).hexdigest()[:16]
+
+
+def project_name(root: str) -> str:
+    """What a project is called until somebody says otherwise: like its folder."""
+    return PurePath(root).name or root
 
 
 def rfc3339(at: datetime) -> str:

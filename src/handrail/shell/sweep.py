@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from handrail.engine.lifecycle import ABANDON
-from handrail.engine.model import Accepted, Event, Lifecycle, Who
+from handrail.engine.model import Accepted, Authority, Event, Lifecycle, Who
 from handrail.shell.records import Caller, Stored
 from handrail.shell.turn import Call, Outcome, Reply, take_turn
+from handrail.shell.view import RunRow
 from handrail.shell.world import World
 from handrail.telemetry.entries import Entry, EntryKind
 
@@ -27,6 +28,17 @@ class Limits:
     def of(self, lifecycle: Lifecycle) -> timedelta | None:
         """The limit for a run with this lifecycle, if it has one."""
         return {Lifecycle.RUNNING: self.running, Lifecycle.PAUSED: self.paused}.get(lifecycle)
+
+    def gives_up(self, row: RunRow) -> datetime | None:
+        """When the sweep gives this run up if nobody calls it; None while it does not wait for an agent."""
+        limit = self.of(row.lifecycle)
+        swept = row.authority is Authority.SQL and not row.waiting
+        return row.active + limit if swept and limit else None
+
+    def is_quiet(self, row: RunRow, now: datetime) -> bool:
+        """True once half of the time is over after which the sweep gives this run up."""
+        limit, gives_up = self.of(row.lifecycle), self.gives_up(row)
+        return limit is not None and gives_up is not None and now >= gives_up - limit / 2
 
 
 class Quiet(Protocol):
@@ -54,8 +66,8 @@ def _give_up(world: World, run: str, lifecycle: Lifecycle, since: datetime, limi
         same = stored.run.lifecycle is lifecycle and not held
         return same and stored.active is not None and stored.active < since
 
-    minutes = int(limit.total_seconds() // 60)
-    reason = f"no activity for {minutes} minutes"
+    minutes, seconds = divmod(int(limit.total_seconds()), 60)
+    reason = f"no activity for {minutes} minutes" + (f" {seconds} seconds" if seconds else "")
     call = Call(
         run,
         Event(ABANDON, by=Who.SERVER, note=reason),

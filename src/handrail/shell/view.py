@@ -1,9 +1,10 @@
 """Questions about runs, and what they are answered with. Asking never commits."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Authority, Lifecycle
@@ -14,6 +15,9 @@ PAGE: Final = 100
 
 NAMED: Final = 10
 """How many ids are given at most for the beginning of one."""
+
+EXCERPT: Final = 32 * 1024
+"""How many bytes of the text of an artifact an excerpt has at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +87,82 @@ class ArtifactRow:
     size: int
 
 
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """An artifact of a run with its text, or with the beginning of one longer than `EXCERPT` bytes."""
+
+    run: str
+    artifact: ArtifactRow
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfRun:
+    """The artifacts of a run, in order."""
+
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfStep:
+    """The artifacts that a run made in a state, the last first."""
+
+    run: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfType:
+    """The artifacts of a type, of all runs, the last first."""
+
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """The artifacts of all runs, the last first."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllFinal:
+    """The final artifacts of all runs, the last first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FinalOf:
+    """The final artifacts of a run, the last first."""
+
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class FinalIn:
+    """The final artifacts of a project, by its id: those of the run that ended last first."""
+
+    project: str
+
+
+Choice: TypeAlias = OfRun | OfStep | OfType | Recent | AllFinal | FinalOf | FinalIn
+"""Which artifacts are wanted, and in which order."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRow:
+    """A project that runs were started in; `active` is the run that is under way there, or empty."""
+
+    id: str
+    name: str
+    root: str
+    active: str
+    created: datetime
+
+
 class Records(Protocol):
     """What a store can be asked about its runs."""
+
+    def moment(self) -> AbstractContextManager[None]:
+        """A block in which every answer to this thread is of the same moment; none stands inside another."""
+        ...
 
     def runs(self, wanted: Wanted, after: str = "", most: int = PAGE) -> tuple[RunRow, ...]:
         """The runs wanted, last started first, from behind the run `after`."""
@@ -102,12 +180,36 @@ class Records(Protocol):
         """Its steps in order, from behind step number `after`."""
         ...
 
+    def open_steps(self, run: str) -> tuple[StepRow, ...]:
+        """Its open steps in order."""
+        ...
+
     def artifacts(self, run: str, after: int = 0, most: int = PAGE) -> tuple[ArtifactRow, ...]:
         """Its artifacts in order, from behind artifact number `after`."""
         ...
 
     def content(self, run: str, artifact: int) -> str | None:
         """The text of an artifact."""
+        ...
+
+    def excerpts(self, choice: Choice, most: int = PAGE, skip: int = 0) -> tuple[Excerpt, ...]:
+        """The artifacts of this choice with what is shown of their texts, without the first `skip`."""
+        ...
+
+    def types(self, run: str = "") -> tuple[str, ...]:
+        """The types of the artifacts of a run, or of the last thousand of all; in order, at most `PAGE`."""
+        ...
+
+    def live(self, roots: Sequence[str], prefix: str = "") -> tuple[str, ...]:
+        """The ids, beginning so, of runs under way in these projects, last started first, at most `PAGE`."""
+        ...
+
+    def completed(self) -> tuple[str, ...]:
+        """The ids of the runs that made the last `PAGE` final artifacts, last started first."""
+        ...
+
+    def project(self, project: str) -> ProjectRow | None:
+        """A project, by its id."""
         ...
 
     def journal(self, after: int = 0, most: int = PAGE, run: str = "") -> tuple[Written, ...]:

@@ -1,52 +1,46 @@
-"""`handrail demo`: a scripted agent walks a built-in workflow; the script is data beside this file.
-
-Every scene opens the store anew, as another process would: whatever the run remembers, it remembers there.
-"""
+"""`handrail demo`: a scripted agent and a scripted person, a real server, a real client, a real kill."""
 
 import json
 import os
-import signal
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import indent
+from typing import Any, Final
 
 import click
 import msgspec
 
-from handrail.engine.known import known
-from handrail.engine.lifecycle import START, terminal
-from handrail.engine.model import Accepted, Authority, Event, Refused, Step, Waiting, Who
 from handrail.faces.cli.output import Failure
-from handrail.faces.cli.stored import openings
-from handrail.shell.catalog import catalog
-from handrail.shell.definitions import pin
-from handrail.shell.records import Caller, Origin
-from handrail.shell.turn import Call, New, Outcome, Reply, take_turn
-from handrail.workflows.nodes import Node, plain, read
+from handrail.workflows.nodes import plain, read
 from handrail.workflows.render import render
 
-SCRIPT = Path(__file__).with_name("demo.yaml")
+SCRIPT: Final = Path(__file__).with_name("demo.yaml")
+TOOL: Final = "workflow_next_step"
+_WIDTH: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What is told, and what is tried; with `crash`, the server is killed before it can answer."""
+    """What is told, and what is tried: a call by the agent, or a command typed by a person.
+
+    With `kill` the answer is lost: the server is killed, and another one gets the same call.
+    """
 
     tell: str
-    trigger: str
-    payload: dict[str, object] = field(default_factory=dict)
-    by: Who = Who.AGENT
-    note: str = ""
-    crash: bool = False
+    call: Mapping[str, Any] = field(default_factory=dict)
+    person: tuple[str, ...] = ()
+    kill: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A play: the workflow, what is said before and after, and the scenes. It must end `completed`."""
+    """A play: what is said before and after, and the scenes."""
 
-    workflow: str
     opening: str
     closing: str
     scenes: tuple[Scene, ...]
@@ -54,113 +48,122 @@ class Script:
 
 @dataclass(slots=True)
 class Stage:
-    """Where the play is: the store, the run, and the token that the agent holds."""
+    """Where the play is: what the agent holds, and how often it was refused."""
 
-    store: Path
-    new: New
-    run: str = ""
-    token: str = ""
+    folder: Path
+    held: dict[str, str] = field(default_factory=dict)
+    refused: int = 0
+
+    @property
+    def env(self) -> dict[str, str]:
+        """A home of its own: what you have is neither used nor touched."""
+        home = str(self.folder / "home")
+        own = {"HOME": home, "XDG_DATA_HOME": f"{home}/data", "XDG_CONFIG_HOME": f"{home}/config"}
+        return {**os.environ, **own, "HANDRAIL_STORE": str(self.folder / "handrail.db")}
 
 
 @click.command()
 def demo() -> None:
-    """Walk a workflow with a scripted agent that skips, lies and crashes, and gets through in the end."""
-    script = msgspec.convert(plain(_root()), Script)
-    new = _new(script.workflow)
-    click.echo(render(script.opening, {"workflow": new.workflow.name, "about": new.workflow.about}))
-    with TemporaryDirectory() as folder:
-        stage = Stage(Path(folder) / "handrail.db", new)
-        reply: Reply = {}
-        for number, scene in enumerate(script.scenes, start=1):
-            click.echo(f"\n{number}. {scene.tell}")
-            reply = _play(stage, scene)
-    if not reply["over"]:
-        raise Failure("demo", "the run did not end", "report this: the demo walks to the end")
-    click.echo("\n" + render(script.closing, dict(reply)))
+    """Watch an agent try to cheat: a real server and client, a scripted agent, a kill half-way."""
+    import anyio
 
-
-def _root() -> Node:
     root = read(SCRIPT.read_text("utf-8"), str(SCRIPT)).root
-    if root is None:
-        raise Failure("demo", "the script cannot be read", f"mend {SCRIPT}")
-    return root
+    script = msgspec.convert(plain(root) if root else {}, Script)
+    click.echo(script.opening)
+    with TemporaryDirectory() as folder:
+        stage = Stage(Path(folder))
+        for made in ("home", "project"):
+            (stage.folder / made).mkdir()
+        reply = anyio.run(_play, stage, script)
+    if reply["status"] != "task_closed":
+        raise Failure("demo", "the run did not end", "report this: the demo walks to the end")
+    told = reply["synthesis"]
+    steps = told["model_output"]["steps_completed"]
+    values = {"steps": steps, "refused": stage.refused, "summary": told["outcome_summary"]}
+    click.echo(render(script.closing, values), nl=False)
 
 
-def _new(name: str) -> New:
-    shelf = catalog(Path())
-    source = shelf.source(name)
-    pinned = pin(source, shelf.source) if source else None
-    if pinned is None or pinned.workflow is None:
-        raise Failure("demo", f"`{name}` cannot be loaded", f"handrail workflows show {name}")
-    return New(pinned.workflow, Origin("steps", Authority.SQL), pinned.definition)
+async def _play(stage: Stage, script: Script) -> Mapping[str, Any]:
+    """Every scene in turn; the last reply."""
+    from handrail.faces.mcp.client import connected
 
-
-def _play(stage: Stage, scene: Scene) -> Reply:
-    """What came of a scene."""
-    brought = f" {json.dumps(scene.payload, ensure_ascii=False)}" if scene.payload else ""
-    click.echo(f"   {scene.by} → {scene.trigger}{brought[:90]}{'…' if len(brought) > 90 else ''}")
-    if scene.crash:
-        _killed(stage, scene)
-        click.echo("   ✝ the server is killed (kill -9) before it can answer; the agent sends the call again")
-    reply = _called(stage, scene)
-    for line in msgspec.convert(reply["lines"], list[str]):
-        click.echo(indent(line, "   "))
-    if reply["token"]:
-        stage.token = str(reply["token"])
+    words = ("serve", "--project", str(stage.folder / "project"))
+    reply: Mapping[str, Any] = {}
+    async with AsyncExitStack() as running:
+        server = await running.enter_async_context(connected(words, stage.folder, stage.env))
+        for number, scene in enumerate(script.scenes, start=1):
+            click.echo(f"{number}. {scene.tell}")
+            if scene.person:
+                _typed(stage, scene)
+                continue
+            call = _filled(stage, scene.call)
+            click.echo(f"   → {TOOL} {_short(json.dumps(call, ensure_ascii=False))}")
+            reply = await server.call(TOOL, call)
+            if scene.kill:
+                server.kill()
+                await running.aclose()
+                click.echo(
+                    "   ✝ the server is killed (kill -9) and its answer lost; another server gets the same call"
+                )
+                server = await running.enter_async_context(connected(words, stage.folder, stage.env))
+                _same(reply, await server.call(TOOL, call))
+            _shown(stage, reply)
     return reply
 
 
-def _called(stage: Stage, scene: Scene) -> Reply:
-    with openings().world(stage.store) as world:
-        stage.run = stage.run or world.ids.run()
-        token = stage.token if scene.by is Who.AGENT and scene.trigger != START else ""
-        event = Event(scene.trigger, scene.payload, scene.by, scene.note)
-        new = stage.new if scene.trigger == START else None
-        return take_turn(world, Call(stage.run, event, Caller(scene.by), token, new), _told)
+def _typed(stage: Stage, scene: Scene) -> None:
+    """A command as a person types it."""
+    words = [stage.held["run"] if word == "@run" else word for word in scene.person]
+    click.echo(f"   $ handrail {' '.join(words)}")
+    done = subprocess.run(
+        [sys.executable, "-m", "handrail", *words], env=stage.env, capture_output=True, text=True, check=True
+    )
+    click.echo(indent(done.stdout, "   "), nl=False)
 
 
-def _killed(stage: Stage, scene: Scene) -> None:
-    """Take the turn in a process that is killed once it is committed."""
-    child = os.fork()
-    if child == 0:
-        _called(stage, scene)
-        os.kill(os.getpid(), signal.SIGKILL)
-    os.waitpid(child, 0)
-
-
-def _told(outcome: Outcome) -> Reply:
-    """What the play says of an outcome, and what it goes on with."""
-    stored = outcome.stored
-    run = stored.run if stored else None
+def _filled(stage: Stage, call: Mapping[str, Any]) -> dict[str, Any]:
+    """The call with what the agent holds in place of `@token` and the like."""
     return {
-        "lines": list(_lines(outcome)),
-        "token": next(iter((outcome.tokens or {}).values()), ""),
-        "over": bool(run and terminal(run.lifecycle)),
-        "lifecycle": str(run.lifecycle) if run else "",
-        "steps": run.steps if run else 0,
-        "turns": stored.revision if stored else 0,
+        name: stage.held[value[1:]] if isinstance(value, str) and value.startswith("@") else value
+        for name, value in call.items()
     }
 
 
-def _lines(outcome: Outcome) -> Iterator[str]:
-    match outcome.decision:
-        case Refused() as refused:
-            yield f"✘ refused: {refused.code} ({refused.rule})"
-            yield from (f"    seen    {seen.fact} = {json.dumps(seen.value)}" for seen in refused.seen)
-            yield from (f"    needed  {needed}" for needed in refused.needed)
-            yield from (f"    next    {option.trigger}, by the {option.who}" for option in refused.next)
-        case Waiting(waits_for=facts):
-            yield f"… waiting for {', '.join(facts)}"
-        case Accepted(run, moves):
-            yield "✔ " + (", ".join(f"{move.source} → {move.target}" for move in moves) or str(run.lifecycle))
-            yield from (line for step in run.open for line in _task(outcome, step))
+def _same(lost: Mapping[str, Any], again: Mapping[str, Any]) -> None:
+    if lost != again:
+        raise Failure(
+            "demo", "the second answer is another one", "report this: a retried call is answered as before"
+        )
+    click.echo("   ✔ the same answer, to the last character: nothing was done twice")
 
 
-def _task(outcome: Outcome, step: Step) -> Iterator[str]:
-    """What the agent is told when a step opens: this step, and nothing of the next."""
-    workflow, stored = outcome.workflow, outcome.stored
-    brief = workflow.states[step.state].brief if workflow else None
-    if workflow and stored and brief:
-        facts = known(workflow, stored.run, step, Event(""), "")
-        yield f"  now: {step.state}, attempt {step.attempt}, as {brief.agent}"
-        yield indent(render(brief.task, facts).rstrip(), "  │ ", lambda _line: True)
+def _shown(stage: Stage, reply: Mapping[str, Any]) -> None:
+    """What a person would like to see of a reply; and what the agent goes on with."""
+    stage.held["run"] = str(reply.get("execution_id", stage.held.get("run", "")))
+    token = str(reply.get("new_step_token", ""))
+    if token and token != stage.held.get("token"):
+        stage.held |= {"spent": stage.held.get("token", ""), "token": token}
+        stage.held["forged"] = token[:-1] + ("A" if token[-1] != "A" else "B")
+    stage.refused += reply["status"] == "error"
+    for line in _lines(reply):
+        click.echo(indent(line, "   "))
+
+
+def _lines(reply: Mapping[str, Any]) -> Iterator[str]:
+    if reply["status"] == "error":
+        yield f"✘ refused: {reply['code']}. {reply['error']}"
+        yield from (f"  needed: {_short(line)}" for line in reply["why"]["needed"][:4])
+    elif "next_step_contract" in reply:
+        yield f"✔ now in step {reply['next_step_contract']['step_name']}"
+        yield indent(_task(str(reply["human_message"])), "│ ", lambda _: True)
+    else:
+        yield f"✔ {reply['status']}"
+
+
+def _task(message: str) -> str:
+    """What the agent shall do, without who it is."""
+    return message.partition("## Your task")[2].partition("You start from:")[0].partition("\n")[2].strip()
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _WIDTH else text[:_WIDTH] + "…"

@@ -32,11 +32,13 @@ from handrail.faces.cli.told import (
     described,
     event_cells,
     event_data,
+    run_data,
     whole,
     whole_data,
 )
-from handrail.shell.opening import Store
+from handrail.shell.opening import Store, limits
 from handrail.shell.records import rfc3339
+from handrail.shell.system import SystemClock
 from handrail.shell.view import PAGE, ArtifactRow, Records, RunRow, Wanted, every
 from handrail.workflows.characters import split_lines
 
@@ -102,13 +104,14 @@ def list_(  # noqa: PLR0913 - each option is one argument
     with opened(store) as found:
         behind = found_run(found.records, after).id if after else ""
         rows = found.records.runs(wanted, behind, limit + 1)
-    shown = rows[:limit]
-    more = shown[-1].id if len(rows) > limit else None
+    idle, now = limits(), SystemClock().now()
+    shown = [(row, idle.is_quiet(row, now)) for row in rows[:limit]]
+    more = rows[limit - 1].id if len(rows) > limit else None
     if as_json:
-        print_json({"runs": [as_data(row) for row in shown], "next": more})
+        print_json({"runs": [run_data(row, quiet=quiet) for row, quiet in shown], "next": more})
         return
     heads = ("run", "workflow", "lifecycle", "state", "started", "goal")
-    print_table([_cells(row) for row in shown], heads)
+    print_table([_cells(row, quiet=quiet) for row, quiet in shown], heads)
     if not shown:
         click.echo("no such run", err=True)
     if more:
@@ -122,7 +125,7 @@ def list_(  # noqa: PLR0913 - each option is one argument
 def show(run: str, store: str | None, *, as_json: bool) -> None:
     """Show where a run stands: its steps, what it waits for, and its last refusals."""
     with opened(store) as found:
-        told = whole(found.records, found_run(found.records, run))
+        told = whole(found.records, found_run(found.records, run), limits(), SystemClock().now())
     if as_json:
         print_json(whole_data(told))
     else:
@@ -220,8 +223,9 @@ def export(run: str, to: Path | None, store: str | None) -> None:
     click.echo(f"written to {one_line(str(to))}", err=True)
 
 
-def _cells(row: RunRow) -> tuple[str, ...]:
-    lifecycle = f"{row.lifecycle}, waiting" if row.waiting else str(row.lifecycle)
+def _cells(row: RunRow, *, quiet: bool) -> tuple[str, ...]:
+    marks = [mark for mark, is_so in (("waiting", row.waiting), ("quiet", quiet)) if is_so]
+    lifecycle = ", ".join([row.lifecycle, *marks])
     return row.id, row.workflow, lifecycle, row.state, rfc3339(row.started), row.goal
 
 

@@ -14,7 +14,14 @@ FACES = ("steps",)
 
 
 @click.command()
-@click.option("--face", type=click.Choice(FACES), default="steps", show_default=True, help="What is served.")
+@click.option(
+    "--face",
+    type=click.Choice(FACES),
+    default="steps",
+    show_default=True,
+    expose_value=False,
+    help="Which way in is served; there is one today.",
+)
 @click.option(
     "--project",
     "projects",
@@ -31,16 +38,17 @@ FACES = ("steps",)
     help="Which spelling of tools and resources is listed; both are accepted.",
 )
 @at_store
-def serve(face: str, projects: tuple[Path, ...], names: str, store: str | None) -> None:
+def serve(projects: tuple[Path, ...], names: str, store: str | None) -> None:
     """Serve an agent over stdin and stdout, as its client starts it. Messages go to stderr only."""
     gc.disable()
+    from handrail.faces.mcp.names import Names
     from handrail.faces.mcp.serving import run
 
     gc.freeze()
     gc.enable()
     roots = _roots(projects)
     with openings().serving(located(store or "")) as serving:
-        confirmed = run(serving, roots, face, names)
+        confirmed = run(serving, roots, Names(names))
     if not confirmed:
         raise SystemExit(SYNC_FAILED_STATUS)
 

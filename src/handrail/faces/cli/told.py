@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
+from itertools import pairwise
 
 import msgspec
 
@@ -13,13 +14,15 @@ from handrail.engine.refusals import CODES
 from handrail.faces.cli.output import one_line
 from handrail.shell import tokens
 from handrail.shell.records import StepStatus, Written, rfc3339
+from handrail.shell.sweep import Limits
 from handrail.shell.view import ArtifactRow, Records, RunRow, StepRow, every
 from handrail.telemetry.entries import EntryKind
 
 REFUSALS = 5
 """How many of the last refusals are shown with a run."""
 
-_MEANINGS: Mapping[str, str] = {**CODES, **tokens.CODES}
+MEANINGS: Mapping[str, str] = {**CODES, **tokens.CODES}
+_UNITS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +37,19 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A run with its steps, what it waits for, and its last refusals, the newest last."""
+    """A run with its steps, what it waits for, and its last refusals, the newest last.
+
+    `gives_up` is when the sweep gives it up, if it has gone quiet.
+    """
 
     run: RunRow
     steps: tuple[StepRow, ...]
     waits: tuple[Wait, ...]
     refusals: tuple[Written, ...]
+    gives_up: datetime | None = None
 
 
-def whole(records: Records, run: RunRow) -> Whole:
+def whole(records: Records, run: RunRow, limits: Limits, now: datetime) -> Whole:
     """Everything `show` tells of a run."""
     steps, facts = tuple(every(partial(records.steps, run.id))), {}
     refusals: list[Written] = []
@@ -52,7 +59,8 @@ def whole(records: Records, run: RunRow) -> Whole:
             refusals = [*refusals, written][-REFUSALS:]
         elif entry.kind is EntryKind.STEP_WAITING:
             facts[entry.step] = entry.data.get("waits_for")
-    return Whole(run, steps, tuple(_waits(run, steps, facts)), tuple(refusals))
+    gives_up = limits.gives_up(run) if limits.is_quiet(run, now) else None
+    return Whole(run, steps, tuple(_waits(run, steps, facts)), tuple(refusals), gives_up)
 
 
 def _waits(run: RunRow, steps: tuple[StepRow, ...], facts: Mapping[str, object]) -> Iterator[Wait]:
@@ -91,6 +99,8 @@ def _lines(told: Whole) -> Iterator[str]:
     if reason := run.metadata.get("last_transition_reason"):
         yield f"  reason {reason}"
     yield from (f"  waits for {_awaited(wait)}" for wait in told.waits)
+    if told.gives_up:
+        yield f"  quiet: given up from {rfc3339(told.gives_up)} on, unless it is called"
     yield from ("", "steps") if told.steps else ()
     for step in told.steps:
         agent = f" by {step.agent}" if step.agent else ""
@@ -114,19 +124,21 @@ def _refusal(written: Written) -> str:
     data = written.entry.data
     code = str(data.get("error_type", ""))
     where = f" in {written.entry.step}" if written.entry.step else ""
-    meaning = f": {_MEANINGS[code]}" if code in _MEANINGS else ""
+    meaning = f": {MEANINGS[code]}" if code in MEANINGS else ""
     return f"{data.get('trigger', '')}{where} was refused as {code} by {data.get('rule', '')}{meaning}"
 
 
-def took(milliseconds: int | None) -> str:
-    """How long something took, in the largest unit that is not below one; a dash if nobody knows."""
+def took(milliseconds: float | None) -> str:
+    """How long something took, in its two largest units; a dash if nobody knows."""
     if milliseconds is None:
         return "-"
-    seconds = milliseconds / 1000
-    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.1f} s"
+    tenths = round(milliseconds / 100)
+    if tenths < 600:
+        return f"{tenths / 10:g} s"
+    seconds = round(milliseconds / 1000)
+    (unit, size), (part, of) = next(pair for pair in pairwise(_UNITS) if seconds >= pair[0][1])
+    whole, rest = divmod(seconds, size)
+    return f"{whole} {unit}" + (f" {rest // of} {part}" if rest >= of else "")
 
 
 def event_cells(written: Written) -> tuple[str, ...]:
@@ -142,6 +154,11 @@ def event_cells(written: Written) -> tuple[str, ...]:
 def as_data(row: RunRow | StepRow | ArtifactRow | Wait) -> dict[str, object]:
     """A row by the names of its parts."""
     return {part.name: _plain(getattr(row, part.name)) for part in fields(row)}
+
+
+def run_data(row: RunRow, *, quiet: bool) -> dict[str, object]:
+    """A run by the names of its parts, and whether it has gone quiet."""
+    return {**as_data(row), "quiet": quiet}
 
 
 def event_data(written: Written) -> dict[str, object]:
@@ -162,11 +179,11 @@ def event_data(written: Written) -> dict[str, object]:
 def whole_data(told: Whole) -> dict[str, object]:
     """The run, its steps, what it waits for and its last refusals."""
     return {
-        "run": as_data(told.run),
+        "run": run_data(told.run, quiet=told.gives_up is not None),
         "steps": [as_data(step) for step in told.steps],
         "waits": [as_data(wait) for wait in told.waits],
         "refusals": [
-            {**event_data(written), "meaning": _MEANINGS.get(str(written.entry.data.get("error_type")), "")}
+            {**event_data(written), "meaning": MEANINGS.get(str(written.entry.data.get("error_type")), "")}
             for written in told.refusals
         ],
     }

@@ -72,8 +72,8 @@ class Arguments:
         for name, value in given.items():
             if not sound(value) and name != OUTPUT:
                 yield name, "; ".join(f"{path} {why}".strip() for path, why in flaws(value))
-            elif isinstance(value, str) and (len(value) > _LONGEST or "\0" in value):
-                yield name, f"must be a text of at most {_LONGEST} characters, without NUL"
+            elif isinstance(value, str) and len(value) > _LONGEST:
+                yield name, f"must be a text of at most {_LONGEST} characters"
         if sound({name: value for name, value in given.items() if name != OUTPUT}):
             plain = {
                 name: {} if name == OUTPUT and isinstance(value, dict) else value

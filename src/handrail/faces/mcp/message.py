@@ -107,7 +107,7 @@ def _persona(guides: Guides, brief: Brief) -> Iterator[str]:
     if persona is None:
         yield guides.texts.say("no_persona", agent=brief.agent)
     else:
-        yield guides.texts.say("persona", agent=brief.agent, text=guides.told(persona))
+        yield guides.texts.say("persona", text=guides.told(persona))
 
 
 def _task(guides: Guides, stay: Stay, state: State) -> str:

@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from handrail.faces.mcp.addresses import STATUS, uri
+
 
 class Names(StrEnum):
     """What is listed; every spelling is accepted whatever this is."""
@@ -15,10 +17,6 @@ class Names(StrEnum):
         both = (portable, source) if self is Names.PORTABLE else (source, portable)
         return tuple(dict.fromkeys(both))
 
-    def uri(self, scheme: str, path: str) -> str:
-        """The address of a resource, as it is listed."""
-        return f"{scheme.replace('_', '-') if self is Names.PORTABLE else scheme}://{path}"
-
     def status(self, run: str) -> str:
         """Where everything about a run can be read."""
-        return self.uri("workflow_status", run)
+        return uri(STATUS, run, portable=self is Names.PORTABLE)

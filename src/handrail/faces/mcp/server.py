@@ -28,6 +28,7 @@ import handrail
 from handrail.faces.mcp.bus import Bus
 from handrail.faces.mcp.face import Answer, Face, Prompt, Tool, UnknownPrompt
 from handrail.faces.mcp.failures import fault_answer, internal_answer
+from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.resources import NotFound, Resources
 from handrail.shell.faults import Fault, SyncFailed
 from handrail.shell.opening import Serving
@@ -51,10 +52,10 @@ class Served(MCPServer[None]):
     """One face, served. `halted` is set once the disk has not confirmed a write: then nothing is done."""
 
     def __init__(
-        self, face: Face, resources: Resources, serving: Serving, signature: Callable[[], str]
+        self, face: Face, resources: Resources, serving: Serving, names: Names, signature: Callable[[], str]
     ) -> None:
         self._face, self._resources, self._serving = face, resources, serving
-        self._signature = signature
+        self._portable, self._signature = names is Names.PORTABLE, signature
         self._tools = {name: tool for tool in face.tools for name in tool.names}
         self.halted = asyncio.Event()
         self.bus = Bus(self._heard)
@@ -120,7 +121,7 @@ class Served(MCPServer[None]):
 
     async def list_resources(self) -> list[types.Resource]:
         """The fixed resources."""
-        found = await run_sync(self._resources.listed)
+        found = await run_sync(lambda: self._resources.listed(portable=self._portable))
         return [
             types.Resource(uri=one.uri, name=one.name, description=one.about, mime_type=one.mime)
             for one in found
@@ -132,7 +133,7 @@ class Served(MCPServer[None]):
             types.ResourceTemplate(
                 uri_template=one.uri, name=one.name, description=one.about, mime_type=one.mime
             )
-            for one in self._resources.templates()
+            for one in self._resources.templates(portable=self._portable)
         ]
 
     async def read_resource(
@@ -190,7 +191,9 @@ class Served(MCPServer[None]):
         """Listen to the feed for as long as somebody is subscribed; tell the URIs that have changed."""
 
         def changed(change: Change) -> None:
-            tell(self._resources.about(change.run))
+            row = self._serving.records.run(change.run)
+            if row is not None:
+                tell(self._resources.about(row))
 
         return self._serving.world.feed.listen(changed)
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from handrail.shell.definitions import pinned_by
-from handrail.shell.opening import Serving, Store, lifetime
-from handrail.shell.sweep import Limits, sweep
+from handrail.shell.opening import Serving, Store, lifetime, limits
+from handrail.shell.sweep import sweep
 from handrail.shell.system import RandomIds, SystemClock
 from handrail.shell.world import World
 from handrail.stores.sql.database import Database
@@ -48,7 +48,7 @@ def turning(path: Path) -> Iterator[World]:
 @contextmanager
 def serving(path: Path) -> Iterator[Serving]:
     """What a server needs of this file, until the block ends; the file is made if it is not there."""
-    good_for = lifetime()
+    good_for, given = lifetime(), limits()
     database = Database(path)
     runs = SqlRuns(database)
     key = runs.key()
@@ -58,7 +58,7 @@ def serving(path: Path) -> Iterator[Serving]:
     writer = Writer(database, Summaries(database))
     secret = hmac.digest(key, b"request-state", hashlib.sha256)
     try:
-        yield Serving(world, SqlRecords(database), writer, secret, lambda: sweep(world, runs, Limits()))
+        yield Serving(world, SqlRecords(database), writer, secret, lambda: sweep(world, runs, given))
     finally:
         writer.close()
         database.close()

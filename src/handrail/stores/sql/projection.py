@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from handrail.shell.faults import Fault, SyncFailed
 from handrail.shell.ports import Runs
-from handrail.shell.records import Spent, Stored, Turn, Written
+from handrail.shell.records import Spent, Stored, Turn, Written, project_id, project_name
 from handrail.shell.view import every
 from handrail.stores.sql import rows
 from handrail.stores.sql.database import Database, Execute
@@ -106,7 +106,7 @@ class Projection:
     def _insert(self, execute: Execute, turn: Turn, chain: bytes) -> int:
         root = turn.before.origin.project
         if root:
-            named = (rows.project_id(root), rows.project_name(root), root, stamp(turn.at))
+            named = (project_id(root), project_name(root), root, stamp(turn.at))
             execute(queries()["insert_project"], named)
         new = (*rows.settled(turn), *rows.moving(turn, stamp(turn.at), chain), *rows.fixed(turn))
         cursor = execute(queries()["insert_run"], new)

@@ -1,14 +1,45 @@
 """Questions about runs, answered from SQLite on connections that cannot write."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple
+from typing import Any, Final
 
 from handrail.engine.model import Authority, Lifecycle
 from handrail.shell.records import Written
-from handrail.shell.view import NAMED, PAGE, ArtifactRow, RunRow, StepRow, Wanted
+from handrail.shell.view import (
+    EXCERPT,
+    NAMED,
+    PAGE,
+    AllFinal,
+    ArtifactRow,
+    Choice,
+    Excerpt,
+    FinalIn,
+    FinalOf,
+    OfRun,
+    OfStep,
+    OfType,
+    ProjectRow,
+    Recent,
+    RunRow,
+    StepRow,
+    Wanted,
+)
 from handrail.stores.sql import rows
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.text import dumped, parsed, queries, stamp, time
+
+_CHOSEN: Final[Mapping[type[Choice], str]] = {
+    OfRun: "of_run",
+    OfStep: "of_step",
+    OfType: "of_type",
+    Recent: "recent",
+    AllFinal: "all_final",
+    FinalOf: "final_of",
+    FinalIn: "final_in",
+}
+"""The statement that finds each choice; it is given the parts of it, how many, and how many to skip."""
 
 
 class SqlRecords:
@@ -17,6 +48,12 @@ class SqlRecords:
     def __init__(self, database: Database) -> None:
         self.database = database
         self._sql = queries("questions.sql")
+
+    @contextmanager
+    def moment(self) -> Iterator[None]:
+        """A block in which every answer to this thread is of the same moment; none stands inside another."""
+        with self.database.seen():
+            yield
 
     def runs(self, wanted: Wanted, after: str = "", most: int = PAGE) -> tuple[RunRow, ...]:
         """The runs wanted, last started first, from behind the run `after`; none if that is not there."""
@@ -47,6 +84,10 @@ class SqlRecords:
         """Its steps in order, from behind step number `after`."""
         return tuple(rows.step(row) for row in self._asked(self._sql["steps"], (run, after, most)))
 
+    def open_steps(self, run: str) -> tuple[StepRow, ...]:
+        """Its open steps in order."""
+        return tuple(rows.step(row) for row in self._asked(self._sql["open_steps"], (run,)))
+
     def artifacts(self, run: str, after: int = 0, most: int = PAGE) -> tuple[ArtifactRow, ...]:
         """Its artifacts in order, from behind artifact number `after`."""
         return tuple(_artifact(row) for row in self._asked(self._sql["artifacts"], (run, after, most)))
@@ -55,6 +96,30 @@ class SqlRecords:
         """The text of an artifact."""
         found = self._asked(self._sql["content"], (run, artifact))
         return str(found[0][0]) if found else None
+
+    def excerpts(self, choice: Choice, most: int = PAGE, skip: int = 0) -> tuple[Excerpt, ...]:
+        """The artifacts of this choice with what is shown of their texts, without the first `skip`."""
+        statement = f"{self._sql['excerpt_columns']}\n{self._sql[_CHOSEN[type(choice)]]}"
+        given = (EXCERPT, *astuple(choice), most, skip)
+        return tuple(_excerpt(row) for row in self._asked(statement, given))
+
+    def types(self, run: str = "") -> tuple[str, ...]:
+        """The types of the artifacts of a run, or of the last thousand of all; in order, at most `PAGE`."""
+        name, given = ("types_of", (run,)) if run else ("types", ())
+        return tuple(row[0] for row in self._asked(self._sql[name], (*given, PAGE)))
+
+    def live(self, roots: Sequence[str], prefix: str = "") -> tuple[str, ...]:
+        """The ids, beginning so, of runs under way in these projects, last started first, at most `PAGE`."""
+        return tuple(row[0] for row in self._asked(self._sql["live"], (dumped(roots), prefix, PAGE)))
+
+    def completed(self) -> tuple[str, ...]:
+        """The ids of the runs that made the last `PAGE` final artifacts, last started first."""
+        return tuple(row[0] for row in self._asked(self._sql["completed"], (PAGE,)))
+
+    def project(self, project: str) -> ProjectRow | None:
+        """A project, by its id."""
+        found = self._asked(self._sql["project"], (project,))
+        return _project(found[0]) if found else None
 
     def journal(self, after: int = 0, most: int = PAGE, run: str = "") -> tuple[Written, ...]:
         """The entries of one run, or of all, in order, from behind entry number `after`."""
@@ -111,3 +176,14 @@ def _run(row: Sequence[Any]) -> RunRow:
 def _artifact(row: Sequence[Any]) -> ArtifactRow:
     number, id_, step, agent, type_, title, description, final, at, size = row
     return ArtifactRow(number, id_, step, agent, type_, title, description, bool(final), time(at), size)
+
+
+def _project(row: Sequence[Any]) -> ProjectRow:
+    id_, name, root, active, created = row
+    return ProjectRow(id_, name, root, active, time(created))
+
+
+def _excerpt(row: Sequence[Any]) -> Excerpt:
+    """A character that the excerpt ends in the middle of is left out."""
+    run, begins, *artifact = row
+    return Excerpt(run, _artifact(artifact), begins.decode("utf-8", "ignore"))

@@ -37,6 +37,12 @@ WHERE run = (SELECT k FROM runs WHERE execution_id = ?) AND number > ?
 ORDER BY number
 LIMIT ?
 
+-- name: open_steps
+SELECT s.number, s.step_name, s.agent_name, s.status, s.started_at, s.completed_at, s.duration_ms, s.output
+FROM runs AS r CROSS JOIN steps AS s ON s.run = r.k AND s.number >= r.oldest
+WHERE r.execution_id = ? AND s.status = 'running'
+ORDER BY s.number
+
 -- name: artifacts
 SELECT
   number, artifact_id, step_name, agent_name, artifact_type, title, coalesce(description, ''), is_final, created_at,
@@ -48,6 +54,64 @@ LIMIT ?
 
 -- name: content
 SELECT content FROM artifacts WHERE run = (SELECT k FROM runs WHERE execution_id = ?) AND number = ?
+
+-- name: excerpt_columns
+SELECT
+  r.execution_id, substr(CAST(a.content AS BLOB), 1, ?), a.number, a.artifact_id, a.step_name, a.agent_name,
+  a.artifact_type, a.title, coalesce(a.description, ''), a.is_final, a.created_at, length(CAST(a.content AS BLOB))
+FROM artifacts AS a JOIN runs AS r ON r.k = a.run
+
+-- name: of_run
+WHERE r.execution_id = ? ORDER BY a.number LIMIT ? OFFSET ?
+
+-- name: of_step
+WHERE r.execution_id = ? AND a.step_name = ? ORDER BY a.number DESC LIMIT ? OFFSET ?
+
+-- name: of_type
+-- The narrow copy by time is read until there are enough, not the artifacts.
+WHERE (a.run, a.number) IN (
+  SELECT run, number FROM artifacts WHERE artifact_type = ?
+  ORDER BY created_at DESC, run DESC, number DESC LIMIT ? OFFSET ?)
+ORDER BY +a.created_at DESC, a.run DESC, a.number DESC
+
+-- name: recent
+ORDER BY a.created_at DESC, a.run DESC, a.number DESC LIMIT ? OFFSET ?
+
+-- name: all_final
+WHERE a.is_final = 1 ORDER BY a.created_at DESC, a.run DESC, a.number DESC LIMIT ? OFFSET ?
+
+-- name: final_of
+WHERE r.execution_id = ? AND a.is_final = 1 ORDER BY a.number DESC LIMIT ? OFFSET ?
+
+-- name: final_in
+WHERE r.project_id = ? AND r.state = 'completed'
+ORDER BY r.completed_at DESC, r.k DESC, a.number DESC LIMIT ? OFFSET ?
+
+-- name: types_of
+SELECT DISTINCT artifact_type FROM artifacts
+WHERE run = (SELECT k FROM runs WHERE execution_id = ?)
+ORDER BY artifact_type LIMIT ?
+
+-- name: types
+SELECT DISTINCT artifact_type FROM (SELECT artifact_type FROM artifacts ORDER BY created_at DESC LIMIT 1000)
+ORDER BY artifact_type LIMIT ?
+
+-- name: live
+SELECT r.execution_id
+FROM runs AS r INDEXED BY runs_live CROSS JOIN projects AS p ON p.project_id = r.project_id
+WHERE
+  r.state IN ('running', 'paused') AND p.root IN (SELECT value FROM json_each(?1))
+  AND substr(r.execution_id, 1, length(?2)) = ?2
+ORDER BY r.k DESC LIMIT ?3
+
+-- name: completed
+SELECT execution_id FROM runs
+WHERE k IN (
+  SELECT run FROM artifacts WHERE is_final = 1 ORDER BY created_at DESC, run DESC, number DESC LIMIT ?)
+ORDER BY +k DESC
+
+-- name: project
+SELECT project_id, name, root, coalesce(active_task_id, ''), created_at FROM projects WHERE project_id = ?
 
 -- name: journal_of
 SELECT ?1, id, revision, created_at, event_type, step_name, agent_name, metadata

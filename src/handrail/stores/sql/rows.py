@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime
-from pathlib import PurePath
 from typing import Any, Final
 
 import msgspec
@@ -11,7 +10,15 @@ import msgspec
 from handrail.engine.model import Authority, Lifecycle
 from handrail.engine.record import dump
 from handrail.engine.record import load as restore
-from handrail.shell.records import Origin, StepStatus, Stored, Turn, Written, milliseconds
+from handrail.shell.records import (
+    Origin,
+    StepStatus,
+    Stored,
+    Turn,
+    Written,
+    milliseconds,
+    project_id,
+)
 from handrail.shell.view import StepRow
 from handrail.stores.sql.text import dumped, parsed, stamp, time
 from handrail.telemetry.entries import Entry, EntryKind
@@ -135,13 +142,3 @@ def when(text: str | None) -> datetime | None:
 def chained(chain: bytes, lines: Sequence[tuple[Any, ...]]) -> bytes:
     """The hash of everything a run has been through: of what it was before, and of what a turn tells."""
     return hashlib.sha256(chain + _encoder.encode(lines)).digest()
-
-
-def project_id(root: str) -> str:
-    """The id of a project: the same on every start, another for every root."""
-    return hashlib.sha256(root.encode()).hexdigest()[:16]
-
-
-def project_name(root: str) -> str:
-    """What a project is called until somebody says otherwise: like its folder."""
-    return PurePath(root).name or root

@@ -15,6 +15,8 @@ from handrail.shell.records import (
     Turn,
     Written,
     check_effects,
+    project_id,
+    project_name,
 )
 from handrail.shell.view import StepRow
 from handrail.stores.sql import rows
@@ -140,9 +142,9 @@ class SqlRuns:
     def _create(self, execute: Execute, turn: Turn, at: str, chain: bytes) -> int:
         """The row of a new run, and what it refers to."""
         origin = turn.before.origin
-        project = rows.project_id(origin.project)
+        project = project_id(origin.project)
         if origin.project:
-            named = (project, rows.project_name(origin.project), origin.project, at)
+            named = (project, project_name(origin.project), origin.project, at)
             execute(self._sql["insert_project"], named)
             execute(self._sql["activate"], (turn.run.id, project))
         new = (*rows.settled(turn), *rows.moving(turn, at, chain), *rows.fixed(turn))

@@ -1,0 +1,5 @@
+"""`python -m handrail` is the program `handrail`."""
+
+from handrail.app import main
+
+main()
