@@ -232,10 +232,10 @@ def test_packages_that_are_missing_and_cannot_be_installed_are_named(tmp_path: P
 
 
 def test_foreign_clients_that_are_there_are_not_brought_again(tmp_path: Path) -> None:
-    setup = _project(tmp_path)
+    command = ("sh", str(_project(tmp_path)), "packages")
     shutil.copytree(ROOT / "tools" / "node", tmp_path / "tools" / "node")
     (tmp_path / ".node").symlink_to(ROOT / ".node")
 
-    done = subprocess.run(("sh", str(setup), "packages"), check=False, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
