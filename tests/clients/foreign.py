@@ -34,8 +34,8 @@ class Server:
 
     @property
     def env(self) -> dict[str, str]:
-        """The home of the test, the code it tests, and who measures that."""
-        wanted = ("HOME", "PYTHONPATH", "XDG_", "COVERAGE_")
+        """The home of the test, and the code it tests."""
+        wanted = ("HOME", "PYTHONPATH", "XDG_")
         return {name: value for name, value in os.environ.items() if name.startswith(wanted)}
 
 
