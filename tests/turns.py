@@ -9,12 +9,14 @@ from uuid import UUID
 
 from build import output
 from handrail.engine.facts import Value
-from handrail.engine.model import Accepted, Authority, Event, Refused, Waiting
+from handrail.engine.model import Accepted, Authority, Event, Refused, Waiting, Who
 from handrail.shell.definitions import Pinned, pin, pinned_by
+from handrail.shell.fork import Fork, fork
 from handrail.shell.ports import Feed, Runs
-from handrail.shell.records import Origin
+from handrail.shell.records import Caller, Origin
+from handrail.shell.standing import recover
 from handrail.shell.system import LocalFeed
-from handrail.shell.turn import Call, New, Outcome, recover, take_turn
+from handrail.shell.turn import Call, New, Outcome, take_turn
 from handrail.shell.world import World
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.runs import SqlRuns
@@ -137,6 +139,11 @@ class Desk:
     def recover(self, run: str) -> dict[str, Any]:
         """Ask for the run as it stands."""
         return dict(recover(self.world, run, self.render))
+
+    def fork(self, run: str, state: str = "", by: Who = Who.AGENT, new: New | None = None) -> dict[str, Any]:
+        """Go on from a run that has ended."""
+        caller = Caller(by, "eve", "test", "bot")
+        return dict(fork(self.world, Fork(run, state, caller, new), self.render))
 
     def render(self, outcome: Outcome) -> dict[str, Any]:
         """What a caller is told, in the plainest words."""

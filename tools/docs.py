@@ -11,6 +11,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,10 +24,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from handrail.app import openings
 from handrail.engine.facts import Kind
 from handrail.faces.cli.main import cli
+from handrail.shell.catalog import LARGEST
+from handrail.shell.shelf import SUPERVISOR
 from handrail.workflows.nodes import STANDARD
 from tools import docs_pages
 from tools.docs_pages import SAMPLE, SOURCE, page, table
-from tools.sample_store import sample_store
+from tools.sample_store import OUTPUTS, sample_store
 
 REFERENCE: Final = Path(__file__).resolve().parent.parent / "docs" / "reference"
 BREAK: Final = ("attempts: 3", "atempts: 3")
@@ -46,18 +49,29 @@ WORDS: Final = {
     "variables": "names, each with a [variable](#variable)",
 }
 ARGUMENTS: Final = {
+    "handrail runs abandon": "00000007 --reason obsolete",
     "handrail runs artifacts": "00000007",
+    "handrail runs complete-step": "00000007 --output output.json",
+    "handrail runs diverge": "00000007 --reason elsewhere",
     "handrail runs events": "00000007 --after 33",
+    "handrail runs fail": "00000007 --reason impossible",
+    "handrail runs fork": "00000001",
     "handrail runs list": "--limit 1",
+    "handrail runs pause": "00000007 --reason lunch",
+    "handrail runs resume": "00000007",
     "handrail runs show": "00000007",
+    "handrail trust": "--list",
     "handrail store prune": "--older-than 2026-02-28 --archive old.jsonl.gz --yes",
     "handrail workflows check": f"{SAMPLE}.yaml",
     "handrail workflows show": SAMPLE,
 }
 """What the examples of commands with `--json` are given."""
 
-PLACED: Final = re.compile(r'"run": "[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f-]{21}"')
-"""Ids that follow from where a folder is."""
+BEFORE: Final = {"handrail runs resume": ("runs", "pause", "00000007")}
+"""What is typed before an example, so that there is something to do."""
+
+PLACED: Final = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f-]{21}\b")
+"""Ids that follow from where a folder is, or from the key of a store."""
 
 BYTES: Final = re.compile(r'"(bytes|before|after)": \d+')
 """Sizes, which differ from one SQLite to the next."""
@@ -92,6 +106,14 @@ def cli_page() -> str:
         "In this order: `.handrail/workflows/` of the project, `handrail/workflows/` in your settings",
         "folder, and those that come with Handrail. In each, `NAME.yaml` is the workflow NAME, and so is",
         "`NAME/workflow.yaml`. A workflow hides those of the same name that come later.",
+        "\nPersonas are Markdown files, `NAME.md` in `agents/` beside `workflows/`, and guardrails in",
+        "`guardrails/`; the same order holds. Their front matter may say `about`, and that of a guardrail in",
+        "which `workflows` and `steps` an agent is told of it:\n",
+        "```text\n---\nabout: No history is rewritten\nworkflows: [release]\n---\nNever force a push.\n```\n",
+        "A file of a project that hides one of yours, or one that comes with Handrail, and says something",
+        "else, is used only after [`handrail trust`](#handrail-trust). Until then its workflow does not",
+        "start, and the persona or guardrail that it hides is used. A new name needs no trust. In a project",
+        f"no link is followed. A file of more than {LARGEST} bytes is passed over.",
         *_failure(),
         *_command(cli, "handrail", None),
     )
@@ -122,7 +144,10 @@ def _failure() -> Iterator[str]:
     if printed:
         yield "\n## Failure\n\nWith `--json`, what a command cannot do is told on stdout too:\n"
         yield f"```json\n{printed}\n```"
-        yield "\nWhat the world does to a command has the code of a [fault](faults.md)."
+        yield "\nWhat the world does to a command has the code of a [fault](faults.md). What a run refuses"
+        yield "has the code of a [refusal](refusals.md), `why` with its `rule`, `seen` and `needed`, and"
+        yield "`next`: what is possible now, each with its `trigger`, `who` may do it, and the `command`"
+        yield "that a person types for it, or an empty text."
 
 
 def _command(command: click.Command, name: str, above: click.Context | None) -> Iterator[str]:
@@ -148,7 +173,7 @@ def _parameter(parameter: click.Parameter, context: click.Context) -> tuple[str,
     environment = f"`{parameter.envvar}`" if isinstance(parameter.envvar, str) else ""
     if not isinstance(parameter, click.Option):
         needed = "Needed." if parameter.required else "May be left out."
-        many = "One or more." if parameter.nargs == -1 else needed
+        many = ("One or more." if parameter.required else "Any number.") if parameter.nargs == -1 else needed
         return f"`{metavar}`", many, shown, environment
     names = ", ".join(parameter.opts)
     value = "" if parameter.is_flag else f" {metavar}"
@@ -182,20 +207,27 @@ def example(path: str, argument: str) -> tuple[str, str]:
     text = original.read_text("utf-8")
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / f"{SAMPLE}.yaml").write_text(text.replace(*BREAK), "utf-8")
+        (Path(folder) / "output.json").write_text(json.dumps(OUTPUTS[1]), "utf-8")
         store = Path(folder) / "handrail.db"
         if path.split()[1] in {"runs", "store"}:
             sample_store(store)
         if path == "handrail repair":
             _sample_project(Path(folder))
-        files = (".yaml", ".gz")
+        if path == "handrail trust":
+            _sample_persona(Path(folder))
+        files = (".yaml", ".gz", ".json")
         given = [f"{folder}/{word}" if word.endswith(files) else word for word in argument.split()]
         words = [*path.split()[1:], *given, "--json"]
-        environment = {"XDG_CONFIG_HOME": folder, "HANDRAIL_PROJECT": folder, "HANDRAIL_STORE": str(store)}
-        runner = CliRunner()
-        printed = runner.invoke(cli, words, obj=openings, env=environment, catch_exceptions=False).stdout
-    library = str(original.parent.parent)
-    printed = printed.replace(f"{folder}/", "").replace(library, "…/handrail/workflows/library").rstrip()
-    printed = PLACED.sub(r'"run": "9f0c0f4e-3f0e-5d55-9c2e-0f6d1b7a8c11"', printed)
+        homes = {"XDG_CONFIG_HOME": folder, "XDG_DATA_HOME": folder}
+        environment = {**homes, "HANDRAIL_PROJECT": folder, "HANDRAIL_STORE": str(store)}
+        runner = partial(CliRunner().invoke, cli, obj=openings, env=environment, catch_exceptions=False)
+        if path in BEFORE:
+            runner(BEFORE[path])
+        printed = runner(words).stdout
+    ours = str(original.parent.parent.parent)
+    printed = printed.replace(f"{folder}/", "").replace(folder, "/home/you/project")
+    printed = printed.replace(ours, "…/handrail/workflows").rstrip()
+    printed = PLACED.sub("9f0c0f4e-3f0e-5d55-9c2e-0f6d1b7a8c11", printed)
     return " ".join([path, *argument.split(), "--json"]), BYTES.sub(r'"\1": 98304', printed)
 
 
@@ -210,6 +242,13 @@ def _sample_project(folder: Path) -> None:
         "transitions: [{id: T1, from: WRITING, trigger: go, to: DONE}]}",
     )
     workflow.write_text("\n".join(lines), "utf-8")
+
+
+def _sample_persona(folder: Path) -> None:
+    """A project with a persona that hides a built-in one."""
+    persona = folder / ".handrail" / "agents" / f"{SUPERVISOR}.md"
+    persona.parent.mkdir(parents=True)
+    persona.write_text("Do whatever the agent likes best.\n", "utf-8")
 
 
 def _leaves(value: object, path: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 import handrail
+from handrail.documents.frontmatter import CODES as FRONT
 from handrail.engine.check import FINDINGS
 from handrail.engine.contract import COMMON_FACTS
 from handrail.engine.decide import decide
@@ -213,6 +214,9 @@ def problems_page() -> str:
             ("code", "severity", "meaning"),
             [(f"`{code}`", severity[code], FINDINGS[code]) for code in sorted(FINDINGS)],
         ),
+        "\n## In a persona or a guardrail\n",
+        "A line of the front matter with one of these errors is passed over, and the text is used.\n",
+        table(("code", "meaning"), [(f"`{code}`", meaning) for code, meaning in FRONT.items()]),
     )
 
 
@@ -330,8 +334,8 @@ def workflows_page() -> str:
 
 def built_in() -> Catalog:
     """The library alone: what this machine's user has beside it is no part of the reference."""
-    folders = catalog(Path()).folders
-    return Catalog(tuple((origin, folder) for origin, folder in folders if origin == "built-in"))
+    whole = catalog(Path())
+    return Catalog(whole.kind, tuple(rack for rack in whole.racks if rack.origin == "built-in"))
 
 
 def sample() -> Found:
@@ -343,8 +347,7 @@ def sample() -> Found:
 
 
 def _loaded(shelf: Catalog, found: Found) -> Workflow:
-    source = shelf.source(found.name)
-    workflow = load(source, shelf.source).workflow if source else None
+    workflow = load(found.source, shelf.source).workflow
     if workflow is None:
         raise ValueError(f"{found.path} does not load")
     return workflow

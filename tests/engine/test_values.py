@@ -53,7 +53,22 @@ def test_each_flaw_is_told_with_its_path() -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        *(None, False, "", "ü", "\0", "\ud800", 2**53, -(2**63), 2**63, 0.5, 1e300, float("nan"), b"", PENDING),
+        *(
+            None,
+            False,
+            "",
+            "ü",
+            "\0",
+            "\ud800",
+            2**53,
+            -(2**63),
+            2**63,
+            0.5,
+            1e300,
+            float("nan"),
+            b"",
+            PENDING,
+        ),
         *([], [1, "ü"], [["\udfff"]], {}, {"a": {"ü": 1}}, {"\ud800": 1}, {1: 1}, {"a": 2**64}),
     ],
 )

@@ -256,7 +256,7 @@ def test_the_bash_completion_completes(tmp_path: Path) -> None:
         cwd=tmp_path, _HANDRAIL_COMPLETE="bash_complete", COMP_WORDS="handrail workflows ", COMP_CWORD="2"
     )
 
-    assert [line.split(",")[1] for line in said.out.splitlines()] == ["check", "graph", "list", "show"]
+    assert [line.split(",")[1] for line in said.out.splitlines()] == ["check", "graph", "list", "new", "show"]
 
 
 def test_on_a_terminal_the_list_has_heads(tmp_path: Path) -> None:
@@ -332,23 +332,27 @@ def test_an_empty_folder_is_not_a_sound_one(tmp_path: Path) -> None:
     assert (said.status, said.out) == (3, "")
 
 
-def test_a_folder_named_like_a_workflow_is_passed_over(project: Path) -> None:
+def test_a_folder_named_like_a_workflow_is_named_and_passed_over(project: Path) -> None:
     put(project, ".handrail/workflows/small.yaml", GOOD)
     (project / ".handrail/workflows/folder.yaml").mkdir()
 
+    lines = handrail("workflows", "list", cwd=project).out.splitlines()
+
     assert handrail("workflows", "check", project).err == "1 checked, no problems\n"
-    assert "folder" not in handrail("workflows", "list", cwd=project).out
+    assert lines[-2:] == [
+        "folder\tproject\t`.handrail/workflows/folder.yaml` is no regular file",
+        "small\tproject\tA small one",
+    ]
 
 
-def test_a_link_that_leads_nowhere_is_named_without_a_stack_trace(project: Path) -> None:
+def test_a_link_that_leads_nowhere_is_named_and_passed_over(project: Path) -> None:
     (project / ".handrail/workflows/gone.yaml").symlink_to("nowhere.yaml")
 
     said = handrail("workflows", "list", cwd=project)
 
-    assert (said.status, said.out) == (1, "")
-    assert said.err == (
-        "handrail: .handrail/workflows/gone.yaml: No such file or directory\n"
-        "  see that it is there, and that you may read it\n"
+    assert (said.status, said.err) == (0, "")
+    assert said.out.splitlines()[-1] == (
+        "gone\tproject\t`.handrail/workflows/gone.yaml` leads through a link, or is no plain file or folder"
     )
 
 

@@ -22,11 +22,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     with played(path) as play:
         found = play.start(HOSTILE, project=f"/p/{HOSTILE}", face=HOSTILE)
         play.send(found, HOSTILE)
-        for kind, title, more in (
-            ("reproduction", HOSTILE, {"command": "run", "exit_code": 1}),
-            ("diagnosis", f"{HOSTILE}2", {"reproducible": False, "location": HOSTILE}),
-        ):
-            play.send(found, "continue", output(kind, title, f"{title}\nsecond\n", **more))
+        first = output("reproduction", HOSTILE, f"{HOSTILE}\nsecond\n", command="run", exit_code=1)
+        found_not = {"reproducible": False, "location": HOSTILE}
+        play.send(found, "continue", first)
+        play.send(found, "continue", output("diagnosis", f"{HOSTILE}2", f"{HOSTILE}2\n", **found_not))
         play.send(found, "pause", note=HOSTILE)
     return found
 

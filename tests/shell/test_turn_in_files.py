@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.turn import recover
+from handrail.shell.standing import recover
 from handrail.telemetry.entries import EntryKind
 from tasks import Project, plain
 

@@ -20,7 +20,8 @@ from uuid import UUID
 from handrail.engine.model import Event
 from handrail.shell.faults import Fault
 from handrail.shell.records import Turn
-from handrail.shell.turn import Call, recover, take_turn
+from handrail.shell.standing import recover
+from handrail.shell.turn import Call, take_turn
 from handrail.stores.sql.connection import Faults
 from handrail.stores.sql.database import Database, Execute
 from handrail.stores.sql.runs import SqlRuns

@@ -9,11 +9,15 @@ from handrail.engine.model import Refused, Seen, Transition
 
 CODES = {
     "arguments": "an input or a parameter is unknown, missing or of the wrong type",
+    "attempts_spent": "the step has been tried as often as the workflow lets an agent try it",
     "contract": "the step output breaks the step's contract",
     "guard_error": "a guard could not be evaluated; nothing moves until the workflow or the fact is mended",
+    "kept_elsewhere": "the run lives in files or in a commit, where there is one only: it cannot be forked",
+    "later_step": "an agent forks a run where it stood or where it has been, not further on",
     "no_row": "this state does not know the trigger",
     "no_target": "the row goes to the state a variable holds, and the variable holds none",
     "not_accepted": "a row is open, but what came with the event does not meet its `accept`",
+    "not_ended": "only a run that has ended can be forked",
     "not_now": "the state knows the trigger, but no row's `when` holds",
     "not_running": "the run's lifecycle does not allow it",
     "not_yours": "the trigger is the word of somebody else",
@@ -22,6 +26,7 @@ CODES = {
     "router_loop": "a router was reached twice in one turn",
     "router_stuck": "no row of a router holds",
     "unknown_state": "the workflow has no such state",
+    "unknown_step": "the workflow has no such step to fork the run at",
     "which_step": "several steps are open, or none with this number",
     "wrong_value": "a row would set a variable to a value that it may not hold",
 }

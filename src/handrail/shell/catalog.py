@@ -1,68 +1,249 @@
-"""Where workflows are found: in the project, with the user, built in. What is found first hides the rest."""
+"""Where definitions are found: in the project, with the user, built in. What is found first hides the rest.
+
+Anybody may have written what a project holds, so no link in its folders is followed. The other folders are
+the user's own, and ours. A file that cannot be read is told of and passed over.
+"""
 
 import os
+import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import islice
 from pathlib import Path
+from typing import Final, Protocol, TypeAlias
 
 import handrail
+from handrail.engine.problems import Place, Problem, error
+from handrail.shell import errnos
+from handrail.shell.faults import Fault, Missing, Unreadable, UnsafePath
+from handrail.shell.homes import settings_folder
+from handrail.shell.workspace import Disk
+from handrail.workflows.characters import safe, split_lines, unfit_characters
 from handrail.workflows.load import Source
+from handrail.workflows.reader import NAME
 
-_SUFFIX = ".yaml"
-_FOLDER_FILE = "workflow.yaml"
+PROJECT: Final = "project"
+USER: Final = "user"
+BUILT_IN: Final = "built-in"
+LARGEST: Final = 100 * 1024
+"""How many bytes a definition file may have."""
+
+MOST: Final = 200
+"""How many definitions a folder may hold, and how many texts may stand beside a workflow."""
+
+DEFAULT: Final = "default"
+"""What no persona can be called: it means another."""
+
+FOLDER_FILE: Final = "workflow.yaml"
+"""The file of a workflow that has a folder to itself."""
+
+_HOMES: Final = (".handrail", "handrail")
+_TOLD: Final = 20
+
+
+class Kind(StrEnum):
+    """What a definition is."""
+
+    WORKFLOW = "workflow"
+    PERSONA = "persona"
+    GUARDRAIL = "guardrail"
+
+    @property
+    def folder(self) -> str:
+        """What a folder of them is called."""
+        return {Kind.WORKFLOW: "workflows", Kind.PERSONA: "agents", Kind.GUARDRAIL: "guardrails"}[self]
+
+    @property
+    def suffix(self) -> str:
+        """How the name of such a file ends."""
+        return ".yaml" if self is Kind.WORKFLOW else ".md"
+
+
+class Reads(Protocol):
+    """A folder whose files are read by their paths below it; raises a `Fault` for what cannot be read."""
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        """The sorted names in a folder; none if it is not there."""
+        ...
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of a file, or None if there is none."""
+        ...
+
+
+class Followed:
+    """A folder in which links are followed, and a file may have several names."""
+
+    __slots__ = ("_folder",)
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        """The sorted names in a folder; none if it is not there."""
+        place = self._folder / folder
+        try:
+            return tuple(sorted(path.name for path in place.iterdir()))
+        except FileNotFoundError:
+            return ()
+        except OSError as wrong:
+            raise errnos.unread(str(place), wrong) from wrong
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of a regular file, or None if there is none."""
+        place = self._folder / path
+        try:
+            with os.fdopen(os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY), "rb") as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    raise UnsafePath(f"`{place}` is no regular file", "remove it, or put a file in its place")
+                data = file.read(LARGEST + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as wrong:
+            raise errnos.unread(str(place), wrong) from wrong
+        if len(data) > LARGEST:
+            raise Unreadable(f"`{place}` has more than {LARGEST} bytes", "make it smaller, or move it away")
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class Rack:
+    """A folder to look in, and the word that says whose it is."""
+
+    origin: str
+    path: Path
+    files: Reads
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A workflow file: its name, whose it is, and whether one found earlier hides it."""
+    """A definition: its name, whose it is, its text, what it hides, and whether one found earlier hides it.
+
+    What it hides is of another rack; its text is empty if it cannot be read.
+    """
 
     name: str
     origin: str
     path: Path
+    source: Source
     hidden: bool = False
+    hides: "Found | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A file that is passed over, and why; without a name, a folder, or what is too much in it."""
+
+    name: str
+    origin: str
+    path: Path
+    problems: tuple[Problem, ...]
+
+
+Stamp: TypeAlias = tuple[str, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """Folders to look in, in order, with the word that says whose they are."""
+    """Folders with definitions of one kind, in the order in which they are looked in."""
 
-    folders: tuple[tuple[str, Path], ...]
+    kind: Kind
+    racks: tuple[Rack, ...]
+
+    def look(self) -> tuple[tuple[Found, ...], tuple[Lost, ...]]:
+        """Every definition by name, a hidden one after the one that hides it; and what is passed over."""
+        entries = [entry for rack in self.racks for entry in self._entries(rack)]
+        below: dict[str, Found] = {}
+        found: list[Found] = []
+        for entry in reversed(entries):
+            hides = below.get(entry.name)
+            if isinstance(entry, Found):
+                found = [replace(entry, hides=hides), *found]
+            if entry.origin != PROJECT:
+                text = entry.source if isinstance(entry, Found) else Source(str(entry.path), "")
+                below[entry.name] = Found(entry.name, entry.origin, entry.path, text)
+        lost = tuple(entry for entry in entries if isinstance(entry, Lost))
+        return tuple(_marked(sorted(found, key=lambda one: one.name))), lost
 
     def all(self) -> tuple[Found, ...]:
-        """Every workflow there is, by name; a hidden one stands after the one that hides it."""
-        seen: set[str] = set()
-        found: list[Found] = []
-        for origin, folder in self.folders:
-            here = [Found(name, origin, path, hidden=name in seen) for name, path in _in(folder)]
-            seen |= {entry.name for entry in here}
-            found += here
-        return tuple(sorted(found, key=lambda entry: entry.name))
+        """Every definition there is, by name; a hidden one stands after the one that hides it."""
+        return self.look()[0]
 
     def find(self, name: str) -> Found | None:
-        """The workflow of this name that is used."""
-        return next((entry for entry in self.all() if entry.name == name and not entry.hidden), None)
+        """The definition of this name that comes first."""
+        return next((entry for entry in self.all() if entry.name == name), None)
 
     def name_of(self, path: Path) -> str:
-        """What the workflow in this file must be called: the name it is found by here, if it is."""
+        """What the definition in this file must be called: the name it is found by here, if it is."""
         return next((entry.name for entry in self.all() if entry.path.resolve() == path.resolve()), "")
 
     def source(self, name: str) -> Source | None:
         """Its text."""
         found = self.find(name)
-        return read_source(found.path, name) if found else None
+        return found.source if found else None
+
+    def stamps(self) -> Iterator[Stamp]:
+        """What changes when a file is added, removed or changed: names, and what the system says of them."""
+        for rack in self.racks:
+            yield from _stamps(rack.path, 1 if self.kind is Kind.WORKFLOW else 0)
+
+    def _entries(self, rack: Rack) -> Iterator[Found | Lost]:
+        try:
+            files = tuple(self._files(rack))
+        except Missing:
+            return
+        except Fault as fault:
+            yield Lost("", rack.origin, rack.path, (_unreadable(rack.path, fault),))
+            return
+        seen: set[str] = set()
+        for name, file in files[:MOST]:
+            yield self._entry(rack, name, file, twice=name in seen)
+            seen.add(name)
+        if len(files) > MOST:
+            message = f"there are {len(files)} {self.kind}s in this folder, and {MOST} are read"
+            problem = error("too-large", _place(rack.path), message, "move some of them away")
+            yield Lost("", rack.origin, rack.path, (problem,))
+
+    def _files(self, rack: Rack) -> Iterator[tuple[str, str]]:
+        """What is called like a definition, and its file."""
+        for name in rack.files.names(""):
+            if name.endswith(self.kind.suffix) and name != FOLDER_FILE:
+                yield name.removesuffix(self.kind.suffix), name
+            elif self.kind is Kind.WORKFLOW and _has_workflow(rack.path / name):
+                yield name, f"{name}/{FOLDER_FILE}"
+
+    def _entry(self, rack: Rack, name: str, file: str, *, twice: bool) -> Found | Lost:
+        path = rack.path / file
+        if problem := _misfit(self.kind, name, path, twice=twice):
+            return Lost(name, rack.origin, path, (problem,))
+        try:
+            source = _source(rack, name, file)
+        except Fault as fault:
+            return Lost(name, rack.origin, path, (_unreadable(path, fault),))
+        plain = self.kind is not Kind.WORKFLOW
+        if unfit := tuple(unfit_in(source.text, safe(str(path)))) if plain else ():
+            return Lost(name, rack.origin, path, unfit)
+        return Found(name, rack.origin, path, source)
 
 
-def catalog(project: Path) -> Catalog:
-    """The catalog as seen from a project."""
-    config = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    library = Path(handrail.__file__).parent / "workflows" / "library"
+def catalog(project: Path, kind: Kind = Kind.WORKFLOW) -> Catalog:
+    """The definitions of a kind as seen from a project."""
+    within = f".handrail/{kind.folder}"
+    own = settings_folder() / kind.folder
     return Catalog(
+        kind,
         (
-            ("project", project / ".handrail" / "workflows"),
-            ("user", Path(config) / "handrail" / "workflows"),
-            *(("built-in", folder) for folder in sorted(library.iterdir())),
-        )
+            Rack(PROJECT, project / within, Disk(project, within, most=LARGEST)),
+            Rack(USER, own, Followed(own)),
+            *(Rack(BUILT_IN, folder, Followed(folder)) for folder in _library(kind)),
+        ),
     )
+
+
+def beside(file: Path) -> Catalog:
+    """The workflows in the folder of a file that a person has named."""
+    return Catalog(Kind.WORKFLOW, (Rack("beside", file.parent, Followed(file.parent)),))
 
 
 def read_source(path: Path, name: str = "") -> Source:
@@ -71,30 +252,127 @@ def read_source(path: Path, name: str = "") -> Source:
     A file called `workflow.yaml` has a folder to itself: every `*.md` in it is a text. Bytes that are not
     UTF-8 are escaped, so that loading finds them. Raises `OSError`.
     """
-    beside = {}
-    if path.name == _FOLDER_FILE:
-        beside = {text.stem: (str(text), read_text(text)) for text in sorted(path.parent.glob("*.md"))}
-    return Source(str(path), read_text(path), beside, name)
+    texts = {}
+    if path.name == FOLDER_FILE:
+        texts = {text.stem: (str(text), read_text(text)) for text in sorted(path.parent.glob("*.md"))}
+    return Source(str(path), read_text(path), texts, name)
 
 
 def read_text(path: Path) -> str:
     """The text of a file, line breaks as they are; a byte that is not UTF-8 becomes a lone surrogate."""
-    return path.read_bytes().decode("utf-8", "surrogateescape")
+    return _decoded(path.read_bytes())
 
 
-def workflow_files(path: Path) -> Iterator[Path]:
-    """The workflow files a path stands for: itself, or those below a folder."""
-    if path.is_dir():
-        yield from sorted(file for file in path.rglob(f"*{_SUFFIX}") if not file.is_dir())
-    else:
+def definition_files(path: Path) -> Iterator[Path]:
+    """The definition files a path stands for: itself, or those below a folder."""
+    if not path.is_dir():
         yield path
-
-
-def _in(folder: Path) -> Iterator[tuple[str, Path]]:
-    if not folder.is_dir():
         return
-    for path in sorted(folder.iterdir()):
-        if path.suffix == _SUFFIX and path.name != _FOLDER_FILE and not path.is_dir():
-            yield path.stem, path
-        elif (path / _FOLDER_FILE).is_file():
-            yield path.name, path / _FOLDER_FILE
+    for file in sorted(path.rglob("*")):
+        if (file.suffix == Kind.WORKFLOW.suffix or kind_of(file)) and not file.is_dir():
+            yield file
+
+
+def kind_of(file: Path) -> Kind | None:
+    """What a file holds, if it lies where such are looked for."""
+    folder = file.absolute().parent
+    kinds = (kind for kind in Kind if (kind.folder, kind.suffix) == (folder.name, file.suffix))
+    return next(kinds, None) if folder.parent.name in _HOMES else None
+
+
+def unfit_in(text: str, file: str) -> Iterator[Problem]:
+    """The first characters of a Markdown text that have no place in one, and bytes that are not UTF-8."""
+    yield from islice(unfit_characters(split_lines(text.removeprefix("\ufeff")), file), _TOLD)
+
+
+def _library(kind: Kind) -> list[Path]:
+    ours = Path(handrail.__file__).parent / "workflows"
+    if kind is Kind.WORKFLOW:
+        return sorted((ours / "library").iterdir())
+    return [ours / f"{kind}s"]
+
+
+def _marked(found: list[Found]) -> Iterator[Found]:
+    """The same, with those marked as hidden of which the name was met before."""
+    name = ""
+    for entry in found:
+        yield replace(entry, hidden=entry.name == name)
+        name = entry.name
+
+
+def _misfit(kind: Kind, name: str, path: Path, *, twice: bool) -> Problem | None:
+    """Why a file cannot be found by its name."""
+    if not NAME.fullmatch(name):
+        repair = "use letters, digits, `_`, `-` and `.`, beginning with a letter, at most 64"
+        return error("bad-name", _place(path), f"a {kind} cannot be called `{safe(name)}`", repair)
+    if kind is Kind.PERSONA and name == DEFAULT:
+        message = f"`{DEFAULT}` means another persona, so none can be called so"
+        return error("bad-name", _place(path), message, "give it another name")
+    if twice:
+        message = f"two {kind}s of this folder are called `{name}`"
+        return error("duplicate-file", _place(path), message, "remove one of them")
+    return None
+
+
+def _source(rack: Rack, name: str, file: str) -> Source:
+    """The text of a file of this rack, and those beside it if it has a folder to itself."""
+    texts = {}
+    if file != (folder := file.removesuffix(f"/{FOLDER_FILE}")):
+        names = [text for text in rack.files.names(folder) if text.endswith(".md")]
+        if len(names) > MOST:
+            message = f"`{rack.path / folder}` holds {len(names)} texts"
+            raise Unreadable(message, f"keep to {MOST}, or put short ones into the workflow")
+        for text in names:
+            beside_it = f"{folder}/{text}"
+            texts[text.removesuffix(".md")] = (str(rack.path / beside_it), _text(rack, beside_it))
+    return Source(str(rack.path / file), _text(rack, file), texts, name)
+
+
+def _text(rack: Rack, file: str) -> str:
+    data = rack.files.read(file)
+    if data is None:
+        raise Missing(f"`{rack.path / file}` is not there", "put it back, or remove what leads to it")
+    return _decoded(data)
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _has_workflow(folder: Path) -> bool:
+    """True if it looks like the folder of a workflow; one that cannot be looked into does."""
+    try:
+        return (folder / FOLDER_FILE).is_file()
+    except OSError:
+        return True
+
+
+def _unreadable(path: Path, fault: Fault) -> Problem:
+    return error("unreadable", _place(path), safe(fault.message), safe(fault.repair))
+
+
+def _place(path: Path) -> Place:
+    return Place(safe(str(path)), 1, 1)
+
+
+def _stamps(folder: Path, depth: int) -> Iterator[Stamp]:
+    try:
+        with os.scandir(folder) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in found:
+        if (now := seen(Path(entry.path))) is not None:
+            yield entry.path, now.st_ino, now.st_size, now.st_mtime_ns
+        if depth and entry.is_dir(follow_symlinks=False):
+            yield from _stamps(Path(entry.path), depth - 1)
+
+
+def seen(path: Path) -> os.stat_result | None:
+    """What the system says of what a path leads to, or of the link that leads nowhere."""
+    for follow in (True, False):
+        try:
+            return path.stat(follow_symlinks=follow)
+        except OSError:
+            continue
+    return None

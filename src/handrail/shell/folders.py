@@ -7,7 +7,7 @@ from typing import Final
 from uuid import NAMESPACE_URL, uuid5
 
 from handrail.engine.model import Authority, Run, Workflow
-from handrail.shell.catalog import catalog, read_source
+from handrail.shell.catalog import catalog
 from handrail.shell.records import Origin
 from handrail.workflows.load import load
 
@@ -52,6 +52,6 @@ def folders(project: Path) -> Iterator[Folder]:
     shelf, root = catalog(project), project.resolve()
     for found in shelf.all():
         if not found.hidden:
-            workflow = load(read_source(found.path, found.name), shelf.source).workflow
+            workflow = load(found.source, shelf.source).workflow
             if workflow is not None and workflow.folder:
                 yield Folder(root, workflow)

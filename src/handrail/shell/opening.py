@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from handrail.shell.faults import Unreadable
 from handrail.shell.folders import Folder, folders
+from handrail.shell.homes import data_folder
 from handrail.shell.keeping import Keeper
 from handrail.shell.ports import Runs
 from handrail.shell.records import Stored
@@ -142,8 +143,7 @@ def located(address: str) -> Path:
         raise Unreadable(f"this Handrail keeps no runs in {kind}", repair)
     if address:
         return Path(address)
-    data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    return Path(data) / "handrail" / "handrail.db"
+    return data_folder() / "handrail.db"
 
 
 def lifetime() -> timedelta:

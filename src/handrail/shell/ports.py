@@ -42,6 +42,8 @@ class Runs(Protocol):
     def commit(self, turn: Turn) -> bool:
         """Save the whole turn at one point; False, and nothing saved, if the revision has moved on.
 
+        False too if the run that it inherits from is gone.
+
         A store that tells the run in a file for people takes no variable that such a file cannot hold: then
         it raises `Unreadable`, and nothing is saved.
         """

@@ -178,7 +178,8 @@ class Turn:
     """One accepted turn, ready to be saved at one commit point, if `before` is still the revision there.
 
     `tokens` are the hashes of the tokens of the steps that are open after it; `marks` go into the metadata of
-    the run; `passages` is what a state file tells of it.
+    the run; `passages` is what a state file tells of it. The first turn of a run may name another one that
+    it `inherits` from: what that has finished and all its artifacts are its own from then on, none final.
     """
 
     before: Stored
@@ -195,6 +196,7 @@ class Turn:
     describes: str | None = None
     definition: Definition | None = None
     marks: Mapping[str, Value] = field(default_factory=dict)
+    inherits: str = ""
 
     @property
     def revision(self) -> int:
@@ -211,6 +213,8 @@ def check_effects(turn: Turn, *, on_files: bool) -> None:
     """Raise `ValueError` for a turn that does what its store cannot: acknowledged, it would be lost."""
     if turn.describes is not None or (turn.finals and not on_files):
         raise ValueError("the workflow of this run acts on files or a description, and its store does not")
+    if turn.inherits and on_files:
+        raise ValueError("a folder has one run only, and there is none that it could inherit from")
 
 
 @dataclass(frozen=True, slots=True)

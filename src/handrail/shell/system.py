@@ -1,5 +1,7 @@
 """The ports as this machine has them: its clock, its randomness, and listeners in this process."""
 
+import os
+import pwd
 import secrets
 import sys
 from collections.abc import Callable
@@ -29,6 +31,15 @@ class RandomIds:
     def nonce(self) -> bytes:
         """Six random bytes."""
         return secrets.token_bytes(6)
+
+
+def login() -> str:
+    """The name by which the machine knows who started the program; their number if it knows none."""
+    user = os.getuid()
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return str(user)
 
 
 class LocalFeed:

@@ -36,20 +36,18 @@ from handrail.shell.gatekeeper import (
     at_step,
     check,
     issue,
-    not_running,
     request_of,
 )
-from handrail.shell.journal import Left, Told, agent_of, left, offered, refusal_entry, who
+from handrail.shell.journal import Left, Told, left, offered, refusal_entry, who
 from handrail.shell.records import Caller, Change, Definition, Origin, Spent, Stored, Trouble, Turn
 from handrail.shell.resolve import Resolved, Values, resolve, said
 from handrail.shell.tokens import hashed
 from handrail.shell.world import World
-from handrail.telemetry.entries import Entry, EntryKind
+from handrail.telemetry.entries import Entry
 
 ATTEMPTS: Final = 5
+REASON: Final = "last_transition_reason"
 NO_REASON: Final = "No reason provided"
-RECOVER: Final = "recover"
-NOBODY: Final = Caller()
 CODES: Final = {
     "unknown_run": "there is no such run in this store",
     "moved_on": "the run is no longer as it was when somebody decided to act on it",
@@ -115,92 +113,33 @@ def take_turn(world: World, call: Call, render: Render) -> Reply:
 
     Raises `Busy` if others kept moving the run, and the faults of the store; then nothing has moved.
     """
-    for attempt in range(ATTEMPTS):
-        with world.runs.held(call.run, attempt):
-            reply = _attempt(world, call, render)
-        if reply is not None:
-            return reply
-    raise Busy(f"run {call.run} was moved by others {ATTEMPTS} times", "send the same call again")
+    return tried(world, call.run, lambda: _attempt(world, call, render))
 
 
-def recover(world: World, run: str, render: Render, caller: Caller = NOBODY) -> Reply:
-    """The run as it stands, with fresh tokens that take the place of the old: the way back for a caller.
+def tried(world: World, run: str, once: Callable[[], Reply | None]) -> Reply:
+    """What comes of a call on a run, which is tried again as long as somebody else moves the run meanwhile.
 
-    Whatever a crash left undone is finished on the way. A run that rests or has ended has no step to go back
-    to: that is refused.
+    Raises `Busy` if others keep moving it.
     """
     for attempt in range(ATTEMPTS):
         with world.runs.held(run, attempt):
-            reply = _recovered(world, Call(run, Event(RECOVER), caller), render)
+            reply = once()
         if reply is not None:
             return reply
     raise Busy(f"run {run} was moved by others {ATTEMPTS} times", "send the same call again")
-
-
-def ask(world: World, call: Call, render: Render) -> Reply:
-    """How the run stands: a question, which moves nothing.
-
-    A good token stays good, one that does not pass is refused; without one a fresh one is given.
-    """
-    for attempt in range(ATTEMPTS):
-        with world.runs.held(call.run, attempt):
-            reply = _asked(world, call, render)
-        if reply is not None:
-            return reply
-    raise Busy(f"run {call.run} was moved by others {ATTEMPTS} times", "send the same call again")
-
-
-def refuse(world: World, call: Call, refused: Refused, render: Render) -> Reply:
-    """Say no to a call before anything is decided; the journal hears of it, and nothing moves."""
-    stored = world.runs.load(call.run) if call.run else None
-    workflow = world.workflow_of(stored) if stored else None
-    return _refuse(world, call, render, Outcome(refused, stored, workflow))
-
-
-def _asked(world: World, call: Call, render: Render) -> Reply | None:
-    stored = world.runs.load(call.run)
-    if stored is None or (stored.run.lifecycle is Lifecycle.RUNNING and not call.token):
-        return _recovered(world, call, render)
-    workflow = world.workflow_of(stored)
-    if stored.run.lifecycle is not Lifecycle.RUNNING:
-        return render(Outcome(Accepted(stored.run), stored, workflow))
-    held = check(world, stored, call.token, call.event)
-    if isinstance(held, Stale):
-        return _turn_away(world, call, render, Outcome(held.refused, stored, workflow), held)
-    world.runs.touch(call.run, world.clock.now())
-    step = held.step if isinstance(held, Held) else 0
-    return render(Outcome(Accepted(stored.run), stored, workflow, {step: call.token}))
-
-
-def _recovered(world: World, call: Call, render: Render) -> Reply | None:
-    stored = world.runs.load(call.run)
-    if stored is None:
-        return _refuse(world, call, render, Outcome(_unknown(call.run), None))
-    workflow = world.workflow_of(stored)
-    if stored.run.lifecycle not in {Lifecycle.RUNNING, Lifecycle.IDLE}:
-        return _refuse(world, call, render, Outcome(not_running(stored.run), stored, workflow))
-    at = world.clock.now()
-    issued = issue(world, stored.run, stored.revision, at)
-    entries = tuple(
-        Entry(EntryKind.TOKEN_GENERATED, step.state, agent_of(workflow, step.state), {"why": RECOVER})
-        for step in stored.run.open
-    )
-    if issued.tokens and not world.runs.renew(stored, issued.hashes, at, entries):
-        return None
-    return render(Outcome(Accepted(stored.run), stored, workflow, issued.tokens))
 
 
 def _attempt(world: World, call: Call, render: Render) -> Reply | None:
     """One try; None if somebody else moved the run meanwhile."""
     stored = _stored(world, call)
     if stored is None:
-        return _refuse(world, call, render, Outcome(_unknown(call.run), None))
+        return refuse(world, call, render, Outcome(unknown(call.run), None))
     begins = call.new if not stored.revision else None
     workflow = begins.workflow if begins else world.workflow_of(stored)
     if call.only_if and stored.revision and not call.only_if(stored):
         return render(Outcome(_moved_on(stored), stored, workflow))
     if stored.trouble:
-        return _refuse(world, call, render, Outcome(_troubled(stored.trouble), stored, workflow))
+        return refuse(world, call, render, Outcome(troubled(stored.trouble), stored, workflow))
     return _admitted(world, call, render, stored, workflow)
 
 
@@ -211,16 +150,16 @@ def _admitted(world: World, call: Call, render: Render, stored: Stored, workflow
         case Repeated(reply):
             return msgspec.json.decode(reply, type=dict[str, Any])
         case Stale():
-            return _turn_away(world, call, render, Outcome(held.refused, stored, workflow), held)
+            return turned_away(world, call, render, Outcome(held.refused, stored, workflow), held)
         case Held(step):
             return _decide(world, call, render, _Found(stored, workflow, at_step(call.event, step)))
 
 
-def _turn_away(world: World, call: Call, render: Render, outcome: Outcome, stale: Stale) -> Reply | None:
+def turned_away(world: World, call: Call, render: Render, outcome: Outcome, stale: Stale) -> Reply | None:
     """Say no to a token; one that only came too late is replaced, and all of it is entered at once."""
     stored, issued = outcome.stored, stale.issued
     if stored is None or issued is None:
-        return _refuse(world, call, render, outcome)
+        return refuse(world, call, render, outcome)
     outcome = replace(outcome, tokens=issued.tokens)
     entries = (*stale.entries, _refusal(call, outcome, stale.refused))
     renewed = world.runs.renew(stored, issued.hashes, world.clock.now(), entries)
@@ -255,7 +194,7 @@ def _decide(world: World, call: Call, render: Render, found: _Found) -> Reply | 
         values = Values(workflow, run, event, gathered, run)
         texts = tuple(said(workflow, text, values, world.clock.now()) for text in (decision.say,) if text)
         outcome = Outcome(decision, stored, workflow, tokens, texts, gathered.facts)
-        return _refuse(world, call, render, outcome)
+        return refuse(world, call, render, outcome)
     return _accept(world, call, render, _Taken(found, run, decision, gathered, sight))
 
 
@@ -311,7 +250,7 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
     )
     if not world.runs.commit(turn):
         return None
-    _tell(world, Change(run.id, after.revision))
+    tell(world, Change(run.id, after.revision))
     return reply
 
 
@@ -335,7 +274,8 @@ def _left(world: World, call: Call, taken: _Taken, at: datetime) -> Left:
     return left(told)
 
 
-def _tell(world: World, change: Change) -> None:
+def tell(world: World, change: Change) -> None:
+    """Let everybody know who wants to: the common store, and those who listen."""
     if world.mirror:
         world.mirror(change.run)
     world.feed.announce(change)
@@ -365,11 +305,11 @@ def _marks(taken: _Taken, given: Mapping[str, Value] | None) -> Mapping[str, Val
     """What the metadata of the run is told: why its lifecycle changed, and what the caller adds."""
     after = taken.decision.run
     changed = after.lifecycle is not taken.run.lifecycle and taken.found.event.trigger != START
-    reason = {"last_transition_reason": after.reason or NO_REASON} if changed else {}
+    reason = {REASON: after.reason or NO_REASON} if changed else {}
     return {**reason, **(given or {})}
 
 
-def _refuse(world: World, call: Call, render: Render, outcome: Outcome) -> Reply:
+def refuse(world: World, call: Call, render: Render, outcome: Outcome) -> Reply:
     """Say no; only the journal hears of it."""
     if isinstance(outcome.decision, Refused):
         known = outcome.stored.run.id if outcome.stored and outcome.stored.revision else ""
@@ -392,7 +332,8 @@ def _still_open(world: World, found: _Found, token: str) -> Mapping[int, str] | 
     return None
 
 
-def _unknown(run: str) -> Refused:
+def unknown(run: str) -> Refused:
+    """There is no such run."""
     return Refused("unknown_run", "run", (Seen("run", writable(run)),), ("the id of a run of this store",))
 
 
@@ -401,5 +342,6 @@ def _moved_on(stored: Stored) -> Refused:
     return Refused("moved_on", "only_if", (Seen("run.revision", stored.revision),), needed)
 
 
-def _troubled(trouble: Trouble) -> Refused:
+def troubled(trouble: Trouble) -> Refused:
+    """A person must look at the run first."""
     return Refused(trouble.code, "store", (Seen("found", trouble.message),), (trouble.repair,))

@@ -56,9 +56,10 @@ class MemoryRuns:
         with self._turns, self._lock:
             run, left = turn.run.id, turn.before.revision
             kept = self._runs.get(run)
-            if (kept.stored.revision if kept else 0) != left:
+            gone = turn.inherits and turn.inherits not in self._runs
+            if gone or (kept.stored.revision if kept else 0) != left:
                 return False
-            kept = self._runs.setdefault(run, _Kept(turn.after))
+            kept = self._runs.setdefault(run, _Kept(turn.after, steps=self._inherited(turn.inherits)))
             kept.stored = turn.after
             kept.spent[left] = turn.spent
             kept.spent.pop(left - REMEMBERED, None)
@@ -118,6 +119,11 @@ class MemoryRuns:
         kept = self._runs.get(run)
         if kept and kept.stored.active and kept.stored.active < at:
             kept.stored = replace(kept.stored, active=at)
+
+    def _inherited(self, run: str) -> dict[int, StepRow]:
+        """What a run has finished."""
+        steps = self._runs[run].steps if run else {}
+        return {number: row for number, row in steps.items() if row.status is StepStatus.COMPLETED}
 
     def _write(self, run: str, revision: int, at: datetime, entries: tuple[Entry, ...]) -> None:
         for entry in entries:

@@ -29,7 +29,7 @@ class EntryKind(StrEnum):
 
 
 ABOUT: Mapping[EntryKind, str] = {
-    EntryKind.WORKFLOW_CREATED: "a run was started",
+    EntryKind.WORKFLOW_CREATED: "a run was started, or forked from one that has ended, its `parent`",
     EntryKind.WORKFLOW_STATE_TRANSITION: "the lifecycle of a run changed",
     EntryKind.WORKFLOW_ABANDONED: "a run gone quiet was given up by the sweep",
     EntryKind.STEP_STARTED: "a step was opened",

@@ -18,6 +18,7 @@ COMMANDS = {
     "runs": "handrail.faces.cli.runs",
     "serve": "handrail.faces.cli.serve",
     "store": "handrail.faces.cli.store",
+    "trust": "handrail.faces.cli.trust",
     "workflows": "handrail.faces.cli.workflows",
 }
 """The module of each command; the command in it has the same name."""

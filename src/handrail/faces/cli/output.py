@@ -36,11 +36,20 @@ class Failure(click.ClickException):
         context = click.get_current_context(silent=True)
         self.as_json = context is not None and bool(context.meta.get(_AS_JSON))
 
+    def data(self) -> dict[str, object]:
+        """What programs are told."""
+        return {"code": self.code, "message": self.message, "repair": self.repair}
+
+    def lines(self) -> tuple[str, ...]:
+        """What people are told besides the message."""
+        return (self.repair,)
+
     def show(self, file: IO[Any] | None = None) -> None:
         """On stderr for people; with `--json` also on stdout, for programs."""
         if self.as_json:
-            print_json({"error": {"code": self.code, "message": self.message, "repair": self.repair}})
-        click.echo(f"handrail: {one_line(self.message)}\n  {one_line(self.repair)}", file=file, err=True)
+            print_json({"error": self.data()})
+        told = "".join(f"\n  {one_line(line)}" for line in self.lines())
+        click.echo(f"handrail: {one_line(self.message)}{told}", file=file, err=True)
 
 
 class NotFound(Failure):
@@ -50,6 +59,13 @@ class NotFound(Failure):
 
     def __init__(self, what: str, name: str, repair: str) -> None:
         super().__init__("not_found", f"no {what} is called `{name}`", repair)
+
+
+def confirm(message: str) -> None:
+    """Have a person confirm what is about to be done; where nobody can be asked, they must say `--yes`."""
+    if not sys.stdin.isatty():
+        raise Failure("unconfirmed", message, "say --yes to do it")
+    click.confirm(f"{one_line(message)}. Do it?", abort=True, err=True)
 
 
 def print_json(data: dict[str, object]) -> None:

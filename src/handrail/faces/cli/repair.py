@@ -6,8 +6,8 @@ import click
 
 from handrail.engine.model import Run
 from handrail.faces.cli.output import Failure, NotFound, as_json, one_line, print_json
+from handrail.faces.cli.placed import in_project
 from handrail.faces.cli.stored import openings
-from handrail.faces.cli.workflows import in_project
 from handrail.shell.folders import HOME, Folder, folders
 from handrail.shell.opening import FolderRuns
 from handrail.shell.records import Stored

@@ -15,6 +15,7 @@ import click
 
 from handrail.engine.lifecycle import terminal
 from handrail.engine.model import Lifecycle
+from handrail.faces.cli.control import CONTROLLING, complete_step, fork
 from handrail.faces.cli.output import (
     SCHEMA,
     Failure,
@@ -26,7 +27,7 @@ from handrail.faces.cli.output import (
     print_table,
     print_text,
 )
-from handrail.faces.cli.stored import Moment, Text, at_store, folder_or_name, found_run, opened
+from handrail.faces.cli.stored import Moment, Text, at_store, folder_or_name, found_run, opened, the_run
 from handrail.faces.cli.told import (
     as_data,
     described,
@@ -48,15 +49,17 @@ POLL: Final = 0.1
 _LAST: Final = 2**63 - 1
 _WIDTHS: Final = (7, 24, 26, 20, 0)
 
-the_run = click.argument("run", type=Text())
-
 
 @click.group()
 def runs() -> None:
-    """List runs, and see where each stands, what happened to it and what it made.
+    """List runs, see where each stands, what happened to it and what it made, and act on it.
 
     RUN is the id of a run, or the beginning of one id only.
     """
+
+
+for command in (*CONTROLLING, complete_step, fork):
+    runs.add_command(command)
 
 
 @runs.command("list")

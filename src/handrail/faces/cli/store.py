@@ -1,13 +1,12 @@
 """`handrail store`: where runs are kept, whether it is sound, and making room in it."""
 
-import sys
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
 import click
 
-from handrail.faces.cli.output import Failure, as_json, one_line, print_json, print_table
+from handrail.faces.cli.output import Failure, as_json, confirm, one_line, print_json, print_table
 from handrail.faces.cli.stored import Moment, at_store, opened, openings
 from handrail.shell.opening import Store, located, rebuilt
 from handrail.shell.system import SystemClock
@@ -89,7 +88,7 @@ def prune(older_than: datetime, archive: Path | None, store: str | None, *, yes:
         wanted = archive or _archive(found)
         count = found.keeper.old(older_than)
         if count and not yes:
-            _confirm(count, wanted)
+            confirm(f"{count} runs would be moved to {wanted}")
         pruned = found.keeper.prune(older_than, wanted, _tell) if count else None
     if as_json:
         counts = {"archived": asdict(pruned.archived), "kept": pruned.kept} if pruned else {}
@@ -131,13 +130,6 @@ def rebuild(projects: tuple[Path, ...], store: str | None, *, as_json: bool) -> 
 
 def _archive(found: Store) -> Path:
     return found.path.parent / "archive" / f"runs-{SystemClock().now():%Y-%m-%d}.jsonl.gz"
-
-
-def _confirm(count: int, archive: Path) -> None:
-    message = f"{count} runs would be moved to {one_line(str(archive))}"
-    if not sys.stdin.isatty():
-        raise Failure("unconfirmed", message, "say --yes to do it")
-    click.confirm(f"{message}. Do it?", abort=True, err=True)
 
 
 def _tell(text: str) -> None:

@@ -55,6 +55,8 @@ def _on(text: str) -> datetime:
     return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
 
 
+the_run = click.argument("run", type=Text())
+
 at_store = click.option(
     "--store",
     type=Text(),

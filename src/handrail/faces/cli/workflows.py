@@ -1,6 +1,6 @@
 """`handrail workflows`: what there is, what is in it, whether it is sound, and how it looks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -8,9 +8,24 @@ import click
 from handrail.engine.check import check as check_workflow
 from handrail.engine.model import Workflow
 from handrail.engine.problems import Problem
-from handrail.faces.cli.output import Failure, NotFound, as_json, print_json, print_table
+from handrail.faces.cli.new import new
+from handrail.faces.cli.output import Failure, NotFound, as_json, one_line, print_json, print_table
+from handrail.faces.cli.placed import in_project, typed
 from handrail.faces.cli.shown import as_data, described
-from handrail.shell.catalog import Catalog, Found, catalog, read_source, read_text, workflow_files
+from handrail.shell.catalog import (
+    Catalog,
+    Found,
+    Kind,
+    Lost,
+    beside,
+    catalog,
+    definition_files,
+    kind_of,
+    read_source,
+    read_text,
+)
+from handrail.shell.shelf import Shelf, front_problems
+from handrail.shell.trust import Trusted
 from handrail.workflows.carets import show_all
 from handrail.workflows.draw.folds import graph_of
 from handrail.workflows.draw.layout import layout_of
@@ -18,32 +33,40 @@ from handrail.workflows.draw.svg import svg
 from handrail.workflows.draw.text import dot, mermaid
 from handrail.workflows.load import Find, Loaded, Source, load
 
-in_project = click.option(
-    "--project",
-    type=click.Path(file_okay=False, path_type=Path),
-    envvar="HANDRAIL_PROJECT",
-    default=".",
-    help="The project whose .handrail/workflows come first; the current folder by default.",
-)
-
 
 @click.group()
 def workflows() -> None:
-    """List, show, check and draw workflows."""
+    """List, show, check, draw and begin workflows."""
+
+
+workflows.add_command(new)
 
 
 @workflows.command("list")
 @in_project
 @as_json
 def list_(project: Path, *, as_json: bool) -> None:
-    """List every workflow found, and whose it is."""
-    shelf = catalog(project)
-    entries = [(found, load(read_source(found.path, found.name), shelf.source)) for found in shelf.all()]
+    """List every workflow found, whose it is, what it hides, and whether it is trusted.
+
+    What personas and guardrails hide, and what is wrong with them, is told on stderr.
+    """
+    shelf = Shelf(project, Trusted())
+    hiding = {one.file.path: one.trusted for one in shelf.hiding()}
+    found, lost = shelf.workflows(), shelf.lost(Kind.WORKFLOW)
+    sources = {one.name: one.source for one in found if not one.hidden}
+    loaded = [(one, load(one.source, sources.get)) for one in found]
     if as_json:
-        print_json({"workflows": [_entry(found, loaded) for found, loaded in entries]})
-        return
-    rows = [(found.name, _whose(found), _about(loaded)) for found, loaded in entries]
-    print_table(rows, ("name", "from", "about"))
+        entries = [*(_entry(one, of, hiding) for one, of in loaded), *map(_lost_entry, lost)]
+        print_json({"workflows": sorted(entries, key=lambda entry: str(entry["name"]))})
+    else:
+        rows = [(one.name, _whose(one, hiding), _about(of)) for one, of in loaded]
+        rows += [(one.name or "-", one.origin, one.problems[0].message) for one in lost]
+        print_table(sorted(rows, key=lambda row: row[0]), ("name", "from", "about"))
+    for note in _notes(shelf, hiding):
+        click.echo(one_line(note), err=True)
+    if not all(hiding.values()):
+        command = one_line(f"handrail trust{typed(project)}")
+        click.echo(f"some files hide others and are not trusted; to look at them: {command}", err=True)
 
 
 @workflows.command()
@@ -66,14 +89,16 @@ def show(name: str, project: Path, *, as_json: bool) -> None:
 def check(paths: tuple[Path, ...], project: Path, *, as_json: bool) -> None:
     """Check workflow files, or all below folders, and report every problem with its place.
 
-    Exits with 1 if there is any problem, warnings included.
+    Personas and guardrails are checked too, where they are looked for: in `agents` and `guardrails` of a
+    folder `.handrail`. Exits with 1 if there is any problem, warnings included.
     """
     shelf = catalog(project)
+    lost = _lost(project)
     files = [file for path in paths for file in _files(path)]
     problems: list[Problem] = []
     sources: dict[str, str] = {}
     for file in files:
-        found, text = _checked(file, shelf)
+        found, text = _checked(file, shelf, lost)
         problems += found
         sources |= text
     if as_json:
@@ -112,11 +137,12 @@ def graph(name: str, form: str, project: Path) -> None:
 
 def _named(shelf: Catalog, name: str) -> tuple[Workflow, Found]:
     """The workflow of this name, or in this file."""
-    path = Path(name)
-    found = shelf.find(name) or (Found(path.stem, "file", path) if path.suffix == ".yaml" else None)
-    if found is None or not found.path.is_file():
+    found, path = shelf.find(name), Path(name)
+    if found is None and path.suffix == ".yaml" and path.is_file():
+        found = Found(path.stem, "file", path, read_source(path, shelf.name_of(path)))
+    if found is None:
         raise NotFound("workflow", name, "handrail workflows list")
-    loaded = load(read_source(found.path, shelf.name_of(found.path)), _finder(found.path, shelf))
+    loaded = load(found.source, _finder(found.path, shelf))
     if loaded.workflow is None:
         message = f"`{name}` has {_counted(loaded.problems)}"
         raise Failure("problems", message, f"handrail workflows check {found.path}")
@@ -124,7 +150,7 @@ def _named(shelf: Catalog, name: str) -> tuple[Workflow, Found]:
 
 
 def _files(path: Path) -> list[Path]:
-    files = list(workflow_files(path)) if path.exists() else []
+    files = list(definition_files(path)) if path.exists() or path.is_symlink() else []
     if not files:
         raise NotFound(
             "workflow file", str(path), "give the path of a workflow file, or of a folder with some"
@@ -132,8 +158,22 @@ def _files(path: Path) -> list[Path]:
     return files
 
 
-def _checked(file: Path, shelf: Catalog) -> tuple[tuple[Problem, ...], dict[str, str]]:
+def _lost(project: Path) -> dict[Path, tuple[Problem, ...]]:
+    """Why each file of the project that is passed over is."""
+    shelf = Shelf(project, Trusted())
+    return {one.path.absolute(): one.problems for kind in Kind for one in shelf.lost(kind)}
+
+
+def _checked(
+    file: Path, shelf: Catalog, lost: Mapping[Path, tuple[Problem, ...]]
+) -> tuple[tuple[Problem, ...], dict[str, str]]:
     """The problems of one file, and the texts they point into."""
+    if file.absolute() in lost:
+        return lost[file.absolute()], {}
+    kind = kind_of(file) or Kind.WORKFLOW
+    if kind is not Kind.WORKFLOW:
+        text = read_text(file)
+        return tuple(front_problems(kind, Source(str(file), text))), {str(file): text}
     source = read_source(file, shelf.name_of(file))
     loaded = load(source, _finder(file, shelf))
     problems = loaded.problems or (check_workflow(loaded.workflow) if loaded.workflow else ())
@@ -150,12 +190,28 @@ def _texts(source: Source, problems: tuple[Problem, ...]) -> Iterator[tuple[str,
 
 def _finder(file: Path, shelf: Catalog) -> Find:
     """Other workflows are looked for beside the file first."""
-    beside = Catalog((("beside", file.parent),))
-    return lambda name: beside.source(name) or shelf.source(name)
+    near = beside(file)
+    return lambda name: near.source(name) or shelf.source(name)
 
 
-def _whose(found: Found) -> str:
-    return f"{found.origin}, hidden" if found.hidden else found.origin
+def _whose(found: Found, hiding: Mapping[Path, bool]) -> str:
+    words = [found.origin]
+    if found.hidden:
+        words.append("hidden")
+    elif found.hides:
+        words.append(f"hides {found.hides.origin}")
+        words += [("trusted" if hiding[found.path] else "not trusted")] if found.path in hiding else []
+    return ", ".join(words)
+
+
+def _notes(shelf: Shelf, hiding: Mapping[Path, bool]) -> Iterator[str]:
+    """What a list of workflows has no line for."""
+    for kind in (Kind.PERSONA, Kind.GUARDRAIL):
+        for found in shelf.found(kind):
+            if found.hides and not found.hidden:
+                yield f"{kind} {found.name}: {_whose(found, hiding)}"
+        for problem in shelf.problems(kind):
+            yield f"{problem.place.file}:{problem.place.line}: {problem.message}"
 
 
 def _about(loaded: Loaded) -> str:
@@ -166,15 +222,31 @@ def _counted(problems: tuple[Problem, ...]) -> str:
     return "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
 
 
-def _entry(found: Found, loaded: Loaded) -> dict[str, object]:
+def _entry(found: Found, loaded: Loaded, hiding: Mapping[Path, bool]) -> dict[str, object]:
     return {
         "name": found.name,
         "origin": found.origin,
         "file": str(found.path),
         "hidden": found.hidden,
+        "hides": str(found.hides.path) if found.hides else None,
+        "trusted": hiding.get(found.path),
         "about": loaded.workflow.about if loaded.workflow else None,
         "digest": loaded.workflow.digest if loaded.workflow else None,
         "problems": len(loaded.problems),
+    }
+
+
+def _lost_entry(lost: Lost) -> dict[str, object]:
+    return {
+        "name": lost.name,
+        "origin": lost.origin,
+        "file": str(lost.path),
+        "hidden": False,
+        "hides": None,
+        "trusted": None,
+        "about": None,
+        "digest": None,
+        "problems": len(lost.problems),
     }
 
 

@@ -235,9 +235,7 @@ class Resources:
     def _run(self, name: str) -> RunRow:
         row = self.records.run(name) if addresses.is_run(name) else None
         if row is None:
-            how = (
-                "give the whole id; `handrail runs list` has those there are, project_context:// the last one"
-            )
+            how = "give a whole id; `handrail runs list` has them all, project_context:// the one under way"
             raise NotFound(f"no run has the id `{shown(name)}`: {how}")
         return row
 
@@ -300,7 +298,8 @@ class Resources:
         shelf = self.shelf_of(root)
         with self.records.moment():
             row = self.records.project(name)
-            run = self.records.run(row.active) if row and row.active else None
+            active = (row.active if row else "") or next(iter(self.records.live((root,))), "")
+            run = self.records.run(active) if active else None
             steps = self.records.open_steps(run.id) if run else ()
             last = self.records.excerpts(FinalIn(name), _LAST)
         return {

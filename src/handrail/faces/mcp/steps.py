@@ -21,7 +21,8 @@ from handrail.shell.fork import Fork, fork
 from handrail.shell.gatekeeper import named
 from handrail.shell.opening import Serving
 from handrail.shell.records import Caller, Origin, Stored
-from handrail.shell.turn import Call, New, Outcome, Reply, ask, recover, refuse, take_turn
+from handrail.shell.standing import ask, recover
+from handrail.shell.turn import Call, New, Outcome, Reply, refuse, take_turn
 
 FACE: Final = "steps"
 
@@ -97,8 +98,10 @@ class Steps:
                 return self._control(asked)
 
     def _refused(self, asked: _Asked, refused: Refused, trigger: str = "", run: str = "") -> Reply:
-        call = Call(run, Event(trigger), asked.caller)
-        return refuse(self._serving.world, call, refused, asked.teller.reply)
+        world = self._serving.world
+        stored = world.runs.load(run) if run else None
+        outcome = Outcome(refused, stored, world.workflow_of(stored) if stored else None)
+        return refuse(world, Call(run, Event(trigger), asked.caller), asked.teller.reply, outcome)
 
     def _whole(self, asked: _Asked) -> Teller:
         """Tells also what was done before: to somebody who comes back."""

@@ -45,6 +45,20 @@ INSERT INTO artifacts (
 VALUES (
   ?1, (SELECT coalesce(max(number), 0) + 1 FROM artifacts WHERE run = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 
+-- name: inherit_steps
+INSERT INTO steps (
+  run, number, step_name, agent_name, status, started_at, completed_at, duration_ms, output)
+SELECT ?1, number, step_name, agent_name, status, started_at, completed_at, duration_ms, output
+FROM steps
+WHERE run = (SELECT k FROM runs WHERE execution_id = ?2) AND status = 'completed'
+
+-- name: inherit_artifacts
+INSERT INTO artifacts (
+  run, number, artifact_id, step_name, agent_name, artifact_type, title, description, created_at, content)
+SELECT ?1, number, artifact_id, step_name, agent_name, artifact_type, title, description, created_at, content
+FROM artifacts
+WHERE run = (SELECT k FROM runs WHERE execution_id = ?2)
+
 -- name: finalise
 UPDATE artifacts SET is_final = ? WHERE run = ?
 

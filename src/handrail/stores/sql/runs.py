@@ -61,7 +61,8 @@ class SqlRuns:
         at = stamp(turn.at)
         with self.database.written() as execute:
             found = execute(self._sql["revision"], (turn.run.id,)).fetchone()
-            if (found[1] if found else 0) != turn.before.revision:
+            heir = not turn.inherits or execute(self._sql["revision"], (turn.inherits,)).fetchone()
+            if not heir or (found[1] if found else 0) != turn.before.revision:
                 return False
             if turn.definition:
                 self._define(execute, turn.definition)
@@ -148,8 +149,11 @@ class SqlRuns:
             execute(self._sql["insert_project"], named)
             execute(self._sql["activate"], (turn.run.id, project))
         new = (*rows.settled(turn), *rows.moving(turn, at, chain), *rows.fixed(turn))
-        cursor = execute(self._sql["insert_run"], new)
-        return int(cursor.lastrowid or 0)
+        key = int(execute(self._sql["insert_run"], new).lastrowid or 0)
+        if turn.inherits:
+            for name in ("inherit_steps", "inherit_artifacts"):
+                execute(self._sql[name], (key, turn.inherits))
+        return key
 
     def _save_steps(self, execute: Execute, turn: Turn, at: str, key: int) -> None:
         opened = {step.number for step in turn.opened}

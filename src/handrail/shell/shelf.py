@@ -1,0 +1,242 @@
+"""What a project can use: its workflows, personas and guardrails, and which of its files are not trusted yet.
+
+A project's file that hides one of the user's, or one that is built in, is used only once a person has said
+`handrail trust`. Until then a workflow is not started, and of personas and guardrails the hidden one is used.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, groupby
+from pathlib import Path
+from typing import Final
+
+from handrail.documents.frontmatter import Front, parse, texts
+from handrail.engine.model import Workflow
+from handrail.engine.problems import Place, Problem, error
+from handrail.shell.catalog import DEFAULT, PROJECT, Catalog, Found, Kind, Lost, catalog, seen, unfit_in
+from handrail.shell.definitions import Pinned, pin
+from handrail.shell.hiding import Untrusted, untrusted
+from handrail.shell.trust import Mark, Trusted, project_name
+from handrail.workflows.characters import safe
+from handrail.workflows.load import Source, load
+
+SUPERVISOR: Final = "supervisor"
+"""The persona that `default` means."""
+
+KEYS: Final[Mapping[Kind, tuple[str, ...]]] = {
+    Kind.PERSONA: ("about",),
+    Kind.GUARDRAIL: ("about", "workflows", "steps"),
+}
+"""What the front matter of each kind may say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """Who works in a step: `text` is what an agent is told. With a `problem`, that is what the text says."""
+
+    name: str
+    about: str
+    text: str
+    origin: str
+    path: Path
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Guardrail:
+    """A rule of the house, and the workflows and steps in which an agent is told of it unasked."""
+
+    name: str
+    text: str
+    origin: str
+    path: Path
+    workflows: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+
+    def told_in(self, workflow: str, state: str) -> bool:
+        """True if it names the workflow or the state; one of a sub-workflow goes by its own name too."""
+        return workflow in self.workflows or bool({state, state.rpartition("/")[2]} & set(self.steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Hiding:
+    """A project's file that hides another, and whether a person has trusted it."""
+
+    file: Untrusted
+    trusted: bool
+
+
+class Shelf:
+    """The definitions as a project sees them; looked up anew with every call, since files change.
+
+    Asks what is trusted only if a file of the project hides another; then raises what `Trusted` raises.
+    """
+
+    __slots__ = ("_catalogs", "_project", "_trusted")
+
+    def __init__(self, project: Path, trusted: Trusted) -> None:
+        self._project = project
+        self._trusted = trusted
+        self._catalogs: Mapping[Kind, Catalog] = {kind: catalog(project, kind) for kind in Kind}
+
+    def workflows(self) -> tuple[Found, ...]:
+        """Every workflow file that can be read, by name; a hidden one after the one that hides it."""
+        return self.found(Kind.WORKFLOW)
+
+    def found(self, kind: Kind) -> tuple[Found, ...]:
+        """The same of any kind."""
+        return self._catalogs[kind].all()
+
+    def pinned(self, name: str) -> Pinned | Untrusted | None:
+        """The workflow of this name for a run to keep, or its problems; None if there is none.
+
+        If it, or one inside it, is not trusted, that one.
+        """
+        found, lost = self._catalogs[Kind.WORKFLOW].look()
+        first = _first(found)
+        if name not in first:
+            problems = tuple(chain.from_iterable(one.problems for one in lost if one.name == name))
+            return Pinned(None, None, problems) if problems else None
+        for each in (first[name], *_inside(first[name], first)):
+            hiding = self._hiding(Kind.WORKFLOW, each, first)
+            if hiding and not hiding.trusted:
+                return hiding.file
+        return pin(first[name].source, lambda other: first[other].source if other in first else None)
+
+    def personas(self) -> tuple[Persona, ...]:
+        """Every persona in use, by name."""
+        return tuple(map(_persona, self._in_use(Kind.PERSONA)))
+
+    def persona(self, name: str) -> Persona | None:
+        """The persona of this name; None if there is none. One that cannot be read says so."""
+        wanted = SUPERVISOR if name == DEFAULT else name
+        for one in self._in_use(Kind.PERSONA):
+            if one.name == wanted:
+                return _persona(one)
+        return next((_unreadable(one) for one in self.lost(Kind.PERSONA) if one.name == wanted), None)
+
+    def guardrails(self) -> tuple[Guardrail, ...]:
+        """Every guardrail in use, by name."""
+        return tuple(map(_guardrail, self._in_use(Kind.GUARDRAIL)))
+
+    def hiding(self) -> tuple[Hiding, ...]:
+        """Every file of the project that hides another and says something else."""
+        every = []
+        for kind in Kind:
+            first = _first(self.found(kind))
+            every += [self._hiding(kind, one, first) for one in first.values()]
+        return tuple(one for one in every if one)
+
+    def untrusted(self) -> tuple[Untrusted, ...]:
+        """Those of them that nobody has trusted."""
+        return tuple(one.file for one in self.hiding() if not one.trusted)
+
+    def blocking(self, workflow: Workflow) -> tuple[Untrusted, ...]:
+        """Those of them that a run of this workflow would use.
+
+        That is the workflow with those inside it, its personas, and the guardrails it would be told of.
+        """
+        first = _first(self.workflows())
+        inside = _inside(first[workflow.name], first) if workflow.name in first else ()
+        agents = {state.brief.agent for state in workflow.states.values() if state.brief}
+        used = {
+            Kind.WORKFLOW: {workflow.name, *(one.name for one in inside)},
+            Kind.PERSONA: {SUPERVISOR if agent == DEFAULT else agent for agent in agents},
+            Kind.GUARDRAIL: set(self._told_in(workflow)),
+        }
+        return tuple(one for one in self.untrusted() if one.name in used[one.kind])
+
+    def mark(self, file: Untrusted) -> Mark:
+        """What is kept when a person trusts such a file."""
+        return Mark(project_name(self._project), file.kind, file.name, file.digest)
+
+    def lost(self, kind: Kind) -> tuple[Lost, ...]:
+        """The files of a kind that are passed over, and why."""
+        return self._catalogs[kind].look()[1]
+
+    def problems(self, kind: Kind) -> tuple[Problem, ...]:
+        """What is wrong with the files of a kind: why some are passed over, and front matter."""
+        found, lost = self._catalogs[kind].look()
+        wrong = chain.from_iterable(one.problems for one in lost)
+        return (*wrong, *chain.from_iterable(front_problems(kind, one.source) for one in found))
+
+    def signature(self) -> str:
+        """Another text whenever a definition file was added, removed or changed, or trust was given."""
+        now = seen(self._trusted.path)
+        stamp = (now.st_ino, now.st_size, now.st_mtime_ns) if now else ()
+        stamps = [tuple(each.stamps()) for each in self._catalogs.values()]
+        return hashlib.sha256(repr((stamps, stamp)).encode("utf-8", "surrogateescape")).hexdigest()
+
+    def _in_use(self, kind: Kind) -> Iterator[Found]:
+        """Of each name the first that needs no trust, or has it."""
+        for _, same in groupby(self.found(kind), key=lambda one: one.name):
+            for one in same:
+                hiding = self._hiding(kind, one, {})
+                if hiding is None or hiding.trusted:
+                    yield one
+                    break
+
+    def _hiding(self, kind: Kind, found: Found, first: Mapping[str, Found]) -> Hiding | None:
+        if found.origin != PROJECT or found.hides is None:
+            return None
+        file = untrusted(kind, found, found.hides, _inside(found, first) if kind is Kind.WORKFLOW else ())
+        return Hiding(file, self._trusted.holds(self.mark(file))) if file else None
+
+    def _told_in(self, workflow: Workflow) -> Iterator[str]:
+        """The guardrails that a run would be told of, or would be if none were hidden."""
+        for found in self.found(Kind.GUARDRAIL):
+            rule = _guardrail(found)
+            if any(rule.told_in(workflow.name, state) for state in workflow.states):
+                yield rule.name
+
+
+def front_problems(kind: Kind, source: Source) -> Iterator[Problem]:
+    """What is wrong with a text of this kind: a character, or its front matter; a workflow has none."""
+    file = safe(source.file)
+    unfit = tuple(unfit_in(source.text, file)) if kind in KEYS else ()
+    yield from unfit
+    if unfit or kind not in KEYS:
+        return
+    for slip in parse(source.text, KEYS[kind]).slips:
+        yield error(slip.code, Place(file, slip.line, 1), slip.message, slip.repair)
+
+
+def _first(found: Iterable[Found]) -> dict[str, Found]:
+    return {one.name: one for one in found if not one.hidden}
+
+
+def _inside(found: Found, first: Mapping[str, Found]) -> tuple[Found, ...]:
+    """The workflows that stand inside this one, at any depth."""
+    inside: dict[str, Found] = {}
+
+    def find(name: str) -> Source | None:
+        if name not in first:
+            return None
+        inside[name] = first[name]
+        return first[name].source
+
+    load(found.source, find)
+    return tuple(inside.values())
+
+
+def _about(front: Front) -> str:
+    return " ".join(texts(front.fields.get("about", "")))
+
+
+def _persona(found: Found) -> Persona:
+    front = parse(found.source.text)
+    return Persona(found.name, _about(front), front.body, found.origin, found.path)
+
+
+def _unreadable(lost: Lost) -> Persona:
+    problem = lost.problems[0]
+    said = f"The persona `{safe(lost.name)}` cannot be read: {problem.message}."
+    text = f"{said}\nA person can mend it: {problem.repair}.\n"
+    return Persona(lost.name, "", text, lost.origin, lost.path, problem.message)
+
+
+def _guardrail(found: Found) -> Guardrail:
+    front = parse(found.source.text)
+    workflows, steps = (texts(front.fields.get(key, "")) for key in ("workflows", "steps"))
+    return Guardrail(found.name, front.body, found.origin, found.path, workflows, steps)

@@ -1,0 +1,72 @@
+"""How a run stands: asked by somebody who comes back to it, or who cannot go on. Nothing moves."""
+
+from typing import Final
+
+from handrail.engine.model import Accepted, Event, Lifecycle
+from handrail.shell.gatekeeper import Held, Stale, check, issue, not_running
+from handrail.shell.journal import agent_of
+from handrail.shell.records import Caller, Stored
+from handrail.shell.turn import Call, Outcome, Render, Reply, refuse, tried, turned_away, unknown
+from handrail.shell.world import World
+from handrail.telemetry.entries import Entry, EntryKind
+
+RECOVER: Final = "recover"
+NOBODY: Final = Caller()
+
+
+def recover(world: World, run: str, render: Render, caller: Caller = NOBODY) -> Reply:
+    """The run as it stands, with fresh tokens that take the place of the old: the way back for a caller.
+
+    Whatever a crash left undone is finished on the way. A run that rests or has ended has no step to go back
+    to: that is refused.
+    """
+    call = Call(run, Event(RECOVER), caller)
+    return tried(world, run, lambda: _recovered(world, call, render))
+
+
+def ask(world: World, call: Call, render: Render) -> Reply:
+    """How the run stands, whatever that is.
+
+    A good token stays good, one that does not pass is refused; without one a fresh one is given.
+    """
+    return tried(world, call.run, lambda: _asked(world, call, render))
+
+
+def shown_again(world: World, stored: Stored, render: Render) -> Reply | None:
+    """The run as it was loaded, with fresh tokens; None if somebody else moved it meanwhile."""
+    workflow, at = world.workflow_of(stored), world.clock.now()
+    issued = issue(world, stored.run, stored.revision, at)
+    entries = tuple(
+        Entry(EntryKind.TOKEN_GENERATED, step.state, agent_of(workflow, step.state), {"why": RECOVER})
+        for step in stored.run.open
+    )
+    if issued.tokens and not world.runs.renew(stored, issued.hashes, at, entries):
+        return None
+    return render(Outcome(Accepted(stored.run), stored, workflow, issued.tokens))
+
+
+def _recovered(world: World, call: Call, render: Render) -> Reply | None:
+    stored = world.runs.load(call.run)
+    if stored is None:
+        return refuse(world, call, render, Outcome(unknown(call.run), None))
+    if stored.run.lifecycle not in {Lifecycle.RUNNING, Lifecycle.IDLE}:
+        outcome = Outcome(not_running(stored.run), stored, world.workflow_of(stored))
+        return refuse(world, call, render, outcome)
+    return shown_again(world, stored, render)
+
+
+def _asked(world: World, call: Call, render: Render) -> Reply | None:
+    stored = world.runs.load(call.run)
+    if stored is None:
+        return refuse(world, call, render, Outcome(unknown(call.run), None))
+    workflow = world.workflow_of(stored)
+    if stored.run.lifecycle is not Lifecycle.RUNNING:
+        return render(Outcome(Accepted(stored.run), stored, workflow))
+    if not call.token:
+        return shown_again(world, stored, render)
+    held = check(world, stored, call.token, call.event)
+    if isinstance(held, Stale):
+        return turned_away(world, call, render, Outcome(held.refused, stored, workflow), held)
+    world.runs.touch(call.run, world.clock.now())
+    step = held.step if isinstance(held, Held) else 0
+    return render(Outcome(Accepted(stored.run), stored, workflow, {step: call.token}))

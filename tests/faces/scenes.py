@@ -1,0 +1,70 @@
+"""A server's resources over a real store, filled by real turns: what they say is typed by hand."""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from build import output
+from handrail.engine.model import Event
+from handrail.faces.mcp.resources import NotFound, Resources
+from shelves import resources
+from turns import ORIGIN, Desk, sqlite
+
+DONE: Final = "00000000-0000-0000-0000-000000000001"
+OPEN: Final = "00000000-0000-0000-0000-000000000005"
+GONE: Final = "00000000-0000-0000-0000-000000000007"
+NOBODY: Final = "00000000-0000-0000-0000-0000000000ff"
+ROOT: Final = "/home/ann/paper"
+PROJECT: Final = "7ce99291f4478d52"
+
+
+def made(title: str, content: str = "Wörter.", **more: object) -> dict[str, Any]:
+    """A good step output with one artifact."""
+    return output(artifacts=[{"type": "spec", "title": title, "content": content, **more}])
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A desk at a store, and what its resources say."""
+
+    desk: Desk
+    resources: Resources
+
+    def read(self, uri: str) -> dict[str, Any]:
+        """What a resource of JSON holds."""
+        content = self.resources.read(uri)
+        assert content.mime == "application/json"
+        told = json.loads(content.text)
+        assert isinstance(told, dict)
+        return told
+
+    def refused(self, uri: str) -> str:
+        """Why there is no such resource."""
+        with pytest.raises(NotFound) as missing:
+            self.resources.read(uri)
+        return missing.value.message
+
+
+def played(folder: Path) -> Scene:
+    """A run that was completed, one at its second step, and one that was abandoned there."""
+    desk = Desk(sqlite(folder))
+    told = desk.start()
+    desk.clock.move(seconds=10)
+    told = desk.send(DONE, Event("continue", made("First", description="why")), told["token"])
+    desk.clock.move(seconds=20)
+    told = desk.go_on(DONE, told["token"])
+    desk.clock.move(seconds=30)
+    note = {"type": "note", "title": "Third", "content": "x"}
+    told = desk.go_on(DONE, told["token"], summary="Sent.", artifacts=[note])
+    assert told["lifecycle"] == "completed"
+    told = desk.start(None, replace(ORIGIN, goal="another", parent=DONE))
+    desk.clock.move(seconds=1)
+    desk.send(OPEN, Event("continue", made("Second")), told["token"])
+    told = desk.start()
+    desk.clock.move(seconds=1)
+    desk.send(GONE, Event("continue", made("Fourth")), told["token"])
+    desk.send(GONE, Event("abandon", note="lost interest"))
+    return Scene(desk, resources(desk))
