@@ -249,7 +249,8 @@ def test_a_real_server_coerces_nothing_and_drops_nothing(connected: Agent) -> No
 @pytest.mark.parametrize("era", ERAS)
 def test_arguments_that_are_no_object_are_a_protocol_error(tmp_path: Path, era: str) -> None:
     with Pipe(place(tmp_path / "place"), era=era) as pipe:
-        for arguments in ([], "{}", 7, True):
+        wrong: tuple[object, ...] = ([], "{}", 7, True)
+        for arguments in wrong:
             answer = pipe.ask("tools/call", {"name": "workflow_next_step", "arguments": arguments})
             assert answer["error"]["code"] == -32602
         missing = pipe.ask("tools/call", {"name": "workflow_next_step"})
