@@ -6,13 +6,15 @@ from typing import Any, Final
 
 import jsonschema_rs
 
-from handrail.engine.facts import flaws, sound
+from handrail.engine.facts import flaws, sound, writable
 from handrail.engine.model import Refused, Seen
 
 OUTPUT: Final = "model_output_so_far"
 _LONGEST: Final = 10_000
 _SECRET: Final = frozenset({"step_token", OUTPUT})
 """What is not repeated in a refusal: a token is somebody's, an output is long."""
+
+_UNKNOWN: Final = "must be left out: there is no such argument"
 
 COMPLETE_STEP: Final = "complete_step"
 FORK: Final = "fork"
@@ -43,6 +45,15 @@ _MORE: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """An argument that is not as it should be: where, what was sent, and what is asked for."""
+
+    name: str
+    value: Any
+    needed: str
+
+
 class Arguments:
     """Checks what a call brings against the schema that the tool is listed with, and nothing is coerced."""
 
@@ -53,11 +64,11 @@ class Arguments:
 
     def wrong(self, given: Mapping[str, Any]) -> Refused | None:
         """Why these are no arguments of the tool; the output of a step is looked at when it is handed in."""
-        found = dict(self._problems(given))
+        found = tuple(self._problems(given))
         if not found:
             return None
-        seen = tuple(Seen(name, _shown(name, given.get(name))) for name in found)
-        return Refused("arguments", "arguments", seen, tuple(f"{n}: {why}" for n, why in found.items()))
+        seen = tuple(Seen(one.name, _shown(one)) for one in found)
+        return Refused("arguments", "arguments", seen, tuple(f"{one.name}: {one.needed}" for one in found))
 
     def form(self, given: Mapping[str, Any]) -> Form | Refused:
         """The form that these arguments are."""
@@ -68,23 +79,44 @@ class Arguments:
                 return form
         return Refused("form", "forms", (Seen("arguments", sorted(names)),), self._forms)
 
-    def _problems(self, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def _problems(self, given: Mapping[str, Any]) -> Iterator[_Problem]:
+        flawed = False
         for name, value in given.items():
-            if not sound(value) and name != OUTPUT:
-                yield name, "; ".join(f"{path} {why}".strip() for path, why in flaws(value))
-            elif isinstance(value, str) and len(value) > _LONGEST:
-                yield name, f"must be a text of at most {_LONGEST} characters"
-        if sound({name: value for name, value in given.items() if name != OUTPUT}):
+            for problem in _flaws(name, value):
+                flawed = True
+                yield problem
+        if not flawed:
             plain = {
-                name: {} if name == OUTPUT and isinstance(value, dict) else value
-                for name, value in given.items()
+                n: {} if n == OUTPUT and isinstance(value, dict) else value for n, value in given.items()
             }
             for fault in self._schema.iter_errors(plain):
-                path = [str(part) for part in fault.instance_path]
-                yield ".".join(path) or "arguments", fault.message.removeprefix("it ")
+                yield from _told(fault)
 
 
-def _shown(name: str, value: Any) -> Any:  # noqa: ANN401 - whatever was sent
-    if name in _SECRET:
-        return f"<{type(value).__name__}>"
-    return value
+def _flaws(name: str, value: object) -> Iterator[_Problem]:
+    """Why an argument could not even be looked at."""
+    if not sound(name):
+        yield _Problem(str(writable(name)), value, _UNKNOWN)
+    elif name != OUTPUT and not sound(value):
+        yield _Problem(name, value, "; ".join(f"{path} {why}".strip() for path, why in flaws(value)))
+    elif isinstance(value, str) and len(value) > _LONGEST:
+        yield _Problem(name, value, f"must be a text of at most {_LONGEST} characters")
+
+
+def _told(fault: jsonschema_rs.ValidationError) -> Iterator[_Problem]:
+    """What the schema refuses, told as what it asks for."""
+    name, value = ".".join(map(str, fault.instance_path)), fault.instance
+    match fault.kind:
+        case jsonschema_rs.ValidationErrorKind.AdditionalProperties(unexpected) if isinstance(value, dict):
+            for one in unexpected:
+                yield _Problem(one, value[one], _UNKNOWN)
+        case jsonschema_rs.ValidationErrorKind.Enum(options):
+            yield _Problem(name, value, f"must be one of {', '.join(map(str, options))}")
+        case jsonschema_rs.ValidationErrorKind.Type(types):
+            yield _Problem(name, value, f"must be of the JSON type {' or '.join(types)}")
+        case _:
+            yield _Problem(name, value, fault.message.removeprefix("it "))
+
+
+def _shown(problem: _Problem) -> Any:  # noqa: ANN401 - whatever was sent
+    return f"<{type(problem.value).__name__}>" if problem.name in _SECRET else problem.value

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
-from handrail.engine.facts import Value
-from handrail.engine.lifecycle import CONTINUE, NEEDS_REASON, RESERVED, START, terminal
+from handrail.engine.facts import Value, writable
+from handrail.engine.lifecycle import CONTROLS, NEEDS_REASON, terminal
 from handrail.engine.model import Accepted, Contract, Lifecycle, Option, Refused, Run, Step, Waiting, Who
 from handrail.engine.options import outside
 from handrail.faces.mcp.message import Guides, Stay, message, so_far
@@ -16,6 +16,7 @@ from handrail.shell.turn import Outcome, Reply
 from handrail.shell.view import StepRow
 
 FORK: Final = "fork"
+REASON: Final = "reason"
 _SEEN: Final = 400
 """How many characters of a value are repeated in a refusal."""
 
@@ -69,10 +70,13 @@ class Teller:
         if stored is None or workflow is None:
             raise ValueError("an accepted call is about a run")
         run = stored.run
-        if run.lifecycle is Lifecycle.COMPLETED:
+        if outcome.synthesis is not None:
             said = self.texts.say("closed", workflow=workflow.name, steps=run.steps)
-            head = self._head("task_closed", outcome)
-            return {**head, "synthesis": outcome.synthesis or {}, "human_message": said}
+            return {
+                **self._head("task_closed", outcome),
+                "synthesis": outcome.synthesis,
+                "human_message": said,
+            }
         if run.lifecycle is not Lifecycle.RUNNING:
             return {**self._head("ok", outcome), "human_message": self.standing(run)}
         held = [step for step in run.open if step.held]
@@ -98,7 +102,9 @@ class Teller:
             pieces = [self.standing(run)]
         told = [self._refusal(one) for one in refusals]
         pieces.append(self.texts.say("why_refused", refusals=told) if told else self.texts.say("why_nothing"))
-        reply["human_message"] = "\n\n".join((*pieces, str(reply.get("human_message", ""))))
+        if run.lifecycle is Lifecycle.RUNNING:
+            pieces.append(str(reply["human_message"]))
+        reply["human_message"] = "\n\n".join(pieces)
         reply["next"] = list(self._next(outcome, Refused("", "", next=outside(run))))
         return reply
 
@@ -130,6 +136,8 @@ class Teller:
         if stored is None:
             return
         token = next(iter((outcome.tokens or {}).values()), "")
+        if refused.code == REASON:
+            yield self.call(Who.AGENT, execution_id=stored.run.id, action=refused.rule, reason="")
         if terminal(stored.run.lifecycle):
             yield self.call(Who.AGENT, execution_id=stored.run.id, action=FORK)
         elif stored.run.lifecycle is Lifecycle.RUNNING and not token:
@@ -143,7 +151,7 @@ class Teller:
         if token:
             yield self.call(Who.AGENT, step_token=token, model_output_so_far={})
         for option in options:
-            if option.trigger in RESERVED - {START} and option.trigger != CONTINUE:
+            if option.trigger in CONTROLS:
                 reason = {"reason": ""} if option.trigger in NEEDS_REASON else {}
                 yield self.call(option.who, execution_id=stored.run.id, action=option.trigger, **reason)
 
@@ -180,7 +188,7 @@ def _format(texts: Texts, asked: Contract) -> str:
 
 
 def _short(value: Value) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(writable(value), ensure_ascii=False)
     return text if len(text) <= _SEEN else text[:_SEEN] + "…"
 
 

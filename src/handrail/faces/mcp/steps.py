@@ -148,7 +148,8 @@ class Steps:
 
     def _control(self, asked: _Asked) -> Reply:
         token, action = asked.text("step_token"), asked.text("action")
-        run = named(self._serving.world, token) if token else asked.text("execution_id")
+        given = "step_token" in asked.given
+        run = named(self._serving.world, token) if given else asked.text("execution_id")
         if isinstance(run, Refused):
             return self._refused(asked, run, action)
         world = self._serving.world

@@ -1,0 +1,354 @@
+"""The bench of the MCP face: a place of its own, three ways in, and the whole store before and after.
+
+`agent` is a real client at a real server process, `Pipe` such a process spoken to in bytes, and `inside` the
+face without a process, with a clock that the test moves. All three start, continue, recover and control.
+"""
+
+import itertools
+import json
+import os
+import select
+import signal
+import subprocess
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Self
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from build import output
+from handrail.engine.facts import Value
+from handrail.faces.mcp.names import Names
+from handrail.faces.mcp.projects import Projects
+from handrail.faces.mcp.steps import Steps
+from handrail.shell.opening import Serving
+from handrail.shell.records import Caller
+from handrail.shell.trust import Trusted
+from handrail.stores.sql.opening import serving
+from program import PROGRAM
+from turns import HandClock
+
+TOOL: Final = "workflow_next_step"
+ERAS: Final = ("legacy", "auto")
+BOUND: Final = 60.0
+"""How many seconds a server may take for anything at all: a bound for liveness, not for speed."""
+
+WALK: Final = """
+workflow: walk
+version: 1
+authority: sql
+about: Six steps in a row
+inputs:
+  what: {type: string, default: "", about: What is walked for}
+steps:
+  - {name: one, agent: architect, task: "First.", contract: {artifacts: [note], min_confidence: 0.5}}
+  - {name: two, agent: implementer, task: "Second.", contract: {artifacts: [note]}}
+  - {name: three, agent: tester, task: "Third.", contract: {artifacts: [note]}}
+  - {name: four, agent: reviewer, task: "Fourth.", contract: {artifacts: [note]}}
+  - {name: five, agent: writer, task: "Fifth.", contract: {artifacts: [note]}}
+  - {name: six, agent: supervisor, task: "Sixth.", contract: {artifacts: [note]}}
+"""
+BRIEF: Final = """
+workflow: brief
+version: 1
+authority: sql
+about: One step
+steps:
+  - {name: only, agent: implementer, task: "All of it."}
+"""
+
+_COUNTED: Final = itertools.count()
+META: Final = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"},
+}
+HELLO: Final = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "bench", "version": "1"},
+}
+
+
+def note(**changes: Value) -> dict[str, Value]:
+    """A good output of any step of these workflows, with these fields instead."""
+    artifact = {"type": "note", "title": "A note", "content": "It is noted."}
+    return output(**{"artifacts": [artifact], **changes})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A project with two workflows, a home, and a store, all below one folder."""
+
+    folder: Path
+
+    @property
+    def project(self) -> Path:
+        """The project."""
+        return self.folder / "project"
+
+    @property
+    def store(self) -> Path:
+        """The file of the store."""
+        return self.folder / "store" / "handrail.db"
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The environment of a server here: nothing of the person who runs the tests."""
+        home = self.folder / "home"
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith(("HANDRAIL_", "XDG_"))
+        }
+        return {
+            **kept,
+            "HOME": str(home),
+            "XDG_CONFIG_HOME": str(home / ".config"),
+            "XDG_DATA_HOME": str(home / ".local" / "share"),
+        }
+
+    def words(self, *more: str) -> tuple[str, ...]:
+        """The command line of a server here."""
+        return (str(PROGRAM), "serve", "--project", str(self.project), "--store", str(self.store), *more)
+
+
+def place(folder: Path, **workflows: str) -> Place:
+    """A place below this folder, with more workflows by their names."""
+    made = Place(folder)
+    (folder / "home").mkdir(parents=True)
+    shelf = made.project / ".handrail" / "workflows"
+    shelf.mkdir(parents=True)
+    for name, text in {"walk": WALK, "brief": BRIEF, **workflows}.items():
+        (shelf / f"{name}.yaml").write_text(text, "utf-8")
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a call was answered with, in both forms."""
+
+    reply: dict[str, Any]
+    text: str
+    failed: bool
+
+    @property
+    def code(self) -> str:
+        """The code of a refusal; otherwise the status."""
+        return str(self.reply.get("code", self.reply["status"]))
+
+    @property
+    def run(self) -> str:
+        """The run that it is about."""
+        return str(self.reply["execution_id"])
+
+    @property
+    def token(self) -> str:
+        """The token to go on with."""
+        return str(self.reply["new_step_token"])
+
+
+class Desk(ABC):
+    """An agent at the face, whatever lies between."""
+
+    @abstractmethod
+    def call(self, arguments: Mapping[str, Any], tool: str = TOOL) -> Told:
+        """Call the tool."""
+
+    def start(self, template: str = "walk", **more: Any) -> Told:  # noqa: ANN401 - also what is no argument
+        """Start a run."""
+        return self.call({"template_name": template, **more})
+
+    def go_on(self, token: str, **changes: Value) -> Told:
+        """Hand in a good output, with these fields instead."""
+        return self.call({"step_token": token, "model_output_so_far": note(**changes)})
+
+    def recover(self, run: str) -> Told:
+        """Ask for the current step again."""
+        return self.call({"execution_id": run})
+
+    def control(self, run: str, action: str, **more: Any) -> Told:  # noqa: ANN401 - the same
+        """Act on a run by its id."""
+        return self.call({"execution_id": run, "action": action, **more})
+
+    def by_token(self, token: str, action: str, **more: Any) -> Told:  # noqa: ANN401 - the same
+        """Act on the run of a token."""
+        return self.call({"step_token": token, "action": action, **more})
+
+
+# --- a real client ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Agent(Desk):
+    """A client that is connected; `portal` is where it lives."""
+
+    portal: BlockingPortal
+    client: Client
+
+    def call(self, arguments: Mapping[str, Any], tool: str = TOOL) -> Told:
+        """Call the tool through the client."""
+        result = self.portal.call(self.client.call_tool, tool, dict(arguments))
+        texts = [getattr(part, "text", "") for part in result.content]
+        assert len(texts) == 1
+        assert isinstance(result.structured_content, dict)
+        return Told(result.structured_content, texts[0], bool(result.is_error))
+
+
+@contextmanager
+def agent(at: Place, era: str, *words: str) -> Iterator[Agent]:
+    """A client of this era at a server of its own; what the server says on stderr stands in a file."""
+    program, *rest = at.words(*words)
+    started = StdioServerParameters(command=program, args=rest, env=at.env, cwd=at.folder)
+    with (
+        (at.folder / "stderr").open("a", encoding="utf-8") as errors,
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(Client(stdio_client(started, errors), mode=era)) as client,
+    ):
+        yield Agent(portal, client)
+
+
+# --- bytes --------------------------------------------------------------------------------------------------
+
+
+class Pipe(Desk):
+    """A server process and its two pipes; as a block, it must end well."""
+
+    def __init__(self, at: Place, *words: str, era: str = "auto", **env: str) -> None:
+        self._errors = at.folder / f"stderr-{next(_COUNTED)}"
+        self._asked, self._rest, self._era = 0, b"", era
+        with self._errors.open("wb") as errors:
+            self.process = subprocess.Popen(
+                at.words(*words),
+                env={**at.env, **env},
+                cwd=at.folder,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                bufsize=0,
+            )
+        if era == "legacy":
+            self.ask("initialize", HELLO)
+            self.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode())
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        """Close the pipes; a server that is still there must end with 0."""
+        ended = self.process.poll() is not None
+        status = self.close()
+        assert kind is not None or ended or status == 0, self.errors()
+
+    def close(self) -> int:
+        """Close its stdin; the status it ends with, within the bound."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        status = self.ended()
+        self.process.stdout.close()
+        return status
+
+    def ended(self) -> int:
+        """The status it has ended with, within the bound."""
+        return self.process.wait(BOUND)
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        self.process.send_signal(signal.SIGKILL)
+        self.close()
+
+    def errors(self) -> str:
+        """What it has said on stderr."""
+        return self._errors.read_text("utf-8", "replace")
+
+    def send(self, *lines: bytes) -> None:
+        """Write these lines."""
+        self.write(b"".join(line + b"\n" for line in lines))
+
+    def write(self, data: bytes) -> None:
+        """Write these bytes, all of them."""
+        assert self.process.stdin is not None
+        left = memoryview(data)
+        while left:
+            left = left[os.write(self.process.stdin.fileno(), left) :]
+
+    def line(self) -> bytes:
+        """The next line it writes, within the bound; empty at the end."""
+        assert self.process.stdout is not None
+        while b"\n" not in self._rest:
+            ready, _, _ = select.select([self.process.stdout], [], [], BOUND)
+            assert ready, f"no answer; {self.errors()}"
+            more = os.read(self.process.stdout.fileno(), 1 << 20)
+            if not more:
+                return b""
+            self._rest += more
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    def answer(self) -> dict[str, Any]:
+        """The next message that is an answer: what the server tells of its own accord is passed over."""
+        while True:
+            line = self.line()
+            assert line, f"it has ended; {self.errors()}"
+            message: dict[str, Any] = json.loads(line)
+            assert message["jsonrpc"] == "2.0"
+            if "id" in message:
+                return message
+
+    def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """A request of this era, with the next id."""
+        self._asked += 1
+        given = dict(params) if self._era == "legacy" else {**params, "_meta": META}
+        return {"jsonrpc": "2.0", "id": self._asked, "method": method, "params": given}
+
+    def ask(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """What a request is answered with; the answer carries its id."""
+        message = self.request(method, params or {})
+        self.send(json.dumps(message).encode())
+        answer = self.answer()
+        assert answer["id"] == message["id"], answer
+        return answer
+
+    def call(self, arguments: Mapping[str, Any], tool: str = TOOL) -> Told:
+        """Call the tool."""
+        return told(self.ask("tools/call", {"name": tool, "arguments": dict(arguments)}))
+
+
+def told(answer: Mapping[str, Any]) -> Told:
+    """What an answer to a call tells."""
+    result = answer["result"]
+    (content,) = result["content"]
+    return Told(result["structuredContent"], content["text"], bool(result.get("isError")))
+
+
+# --- no process ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Inside(Desk):
+    """The face itself, with a clock that stands still until the test moves it."""
+
+    face: Steps
+    serving: Serving
+    clock: HandClock = field(default_factory=HandClock)
+
+    def call(self, arguments: Mapping[str, Any], tool: str = TOOL) -> Told:
+        """Call the face, as the server does."""
+        (listed,) = self.face.tools
+        assert tool in listed.names
+        answer = self.face.call(listed, arguments, Caller(client="bench 1"))
+        return Told(dict(answer.reply), answer.text, answer.failed)
+
+
+@contextmanager
+def inside(at: Place, names: Names = Names.PORTABLE) -> Iterator[Inside]:
+    """The face over the store of this place."""
+    clock = HandClock()
+    with serving(at.store) as opened:
+        moved = replace(opened, world=replace(opened.world, clock=clock))
+        yield Inside(Steps(moved, Projects([at.project], Trusted()), names), moved, clock)
