@@ -32,7 +32,7 @@ LINES: list[tuple[bytes, object, tuple[int, str]]] = [
     (rb'{"method":"notifications/x","params":{"b":"\ud800","id":9},"jsonrpc":"2.0"}', None, HALF),
     (rb'{"jsonrpc":"2.0","method":"notifications/x","params":{"b":"\ud800","id":9}}', None, HALF),
 ]
-"""Each line, the id of its answer, and what is said about it; an id in the parameters is none of a message."""
+"""Each line, the id of its answer, and what is said about it; an id in the parameters is not its own."""
 
 
 def test_a_line_that_cannot_be_read_is_answered_with_its_own_id(tmp_path: Path) -> None:
