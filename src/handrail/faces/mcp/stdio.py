@@ -19,7 +19,6 @@ import mcp_types as types
 import msgspec
 from mcp.server.stdio import stdio_server
 
-from handrail.engine.facts import sound
 from handrail.faces.mcp.server import Served
 
 LIMIT: Final = 1024 * 1024
@@ -31,7 +30,7 @@ _PIECE: Final = select.PIPE_BUF
 """What a pipe that can be written to takes without blocking."""
 
 _ID: Final = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")')
-_HALF: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+_LAST_ID: Final = re.compile(_ID.pattern + rb'\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
 
 
 class _Head(msgspec.Struct):
@@ -166,22 +165,20 @@ class Wire:
         if not line.strip():
             return None
         try:
-            head, text = _heads.decode(line), line.decode()
+            _heads.decode(line)
+            return line.decode()
         except UnicodeDecodeError:
-            await self._fail(_guessed(_Long(line, b"", 0)), types.PARSE_ERROR, "the message is not UTF-8")
+            code, message = types.PARSE_ERROR, "the message is not UTF-8"
         except msgspec.ValidationError as wrong:
-            await self._fail(
-                _guessed(_Long(line, b"", 0)), types.INVALID_REQUEST, f"no JSON-RPC 2.0: {wrong}"
-            )
+            code, message = types.INVALID_REQUEST, f"no JSON-RPC 2.0: {wrong}"
         except (msgspec.DecodeError, RecursionError):
-            await self._fail(None, types.PARSE_ERROR, "the message is no JSON, or nests too deeply")
-        else:
-            if _HALF.search(line) is None or sound(json.loads(text)):
-                return text
-            identity = None if head.id is msgspec.UNSET else head.id
-            await self._fail(
-                identity, types.INVALID_PARAMS, "the message holds half a character (a lone surrogate)"
-            )
+            code, message = types.PARSE_ERROR, "the message is no JSON, or nests too deeply"
+            if _half(line):
+                code, message = (
+                    types.INVALID_PARAMS,
+                    "the message holds half a character (a lone surrogate): leave it out",
+                )
+        await self._fail(_guessed(_Long(line[:_EDGE], line[-_EDGE:], len(line))), code, message)
         return None
 
     async def _fail(self, identity: object, code: int, message: str) -> None:
@@ -198,7 +195,21 @@ class _Long(msgspec.Struct):
 
 
 def _guessed(line: _Long) -> object:
-    """The id of a message that cannot be read as a whole: before its parameters, or at its end."""
+    """The id of a message that cannot be read as a whole: before its parameters, or the last thing in it.
+
+    Not any other: an answer with the id of another request would be taken for the answer to that one.
+    """
     before = line.head.split(b'"params"', 1)[0]
-    found = _ID.findall(before) or _ID.findall(line.tail)
+    found = _ID.findall(before) or _LAST_ID.findall(line.tail)
     return json.loads(found[-1]) if found else None
+
+
+def _half(line: bytes) -> bool:
+    """True if a message would be JSON if it were not for a surrogate without its other half."""
+    try:
+        json.dumps(json.loads(line), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    except (ValueError, RecursionError):
+        return False
+    return False
