@@ -23,6 +23,7 @@ from handrail.engine.model import Authority, Lifecycle, Who
 from handrail.engine.refusals import CODES
 from handrail.faces.cli.main import cli
 from handrail.shell.faults import FAULTS
+from handrail.faces.mcp.codes import CODES as CALLS
 from handrail.shell.tokens import CODES as TOKENS
 from handrail.shell.turn import CODES as TURNS
 from handrail.telemetry.entries import ABOUT, EntryKind
@@ -238,7 +239,7 @@ def test_every_word_that_can_stand_in_a_workflow_is_documented(reference: str) -
 
 
 def test_every_code_of_a_refusal_is_documented(reference: str) -> None:
-    _documented([*CODES, *TOKENS, *TURNS], reference)
+    _documented([*CODES, *TOKENS, *TURNS, *CALLS], reference)
 
 
 def test_every_kind_of_entry_and_every_fault_is_documented(reference: str) -> None:

@@ -20,6 +20,7 @@ from handrail.engine.model import Accepted, Brief, Event, Refused, Run, State, W
 from handrail.engine.refusals import CODES
 from handrail.shell.catalog import Catalog, Found, catalog
 from handrail.shell.faults import FAULTS
+from handrail.faces.mcp.codes import CODES as CALLS
 from handrail.shell.tokens import CODES as TOKENS
 from handrail.shell.turn import CODES as TURNS
 from handrail.telemetry.entries import ABOUT, EntryKind
@@ -251,6 +252,9 @@ def refusals_page() -> str:
         _codes(TOKENS),
         "\n## About the run\n",
         _codes(TURNS),
+        "\n## About the call\n",
+        "Said by the server that agents talk to, before anything is decided.\n",
+        _codes(CALLS),
         "\n## One as it is\n",
         f"An agent says that it is done with the first step of `{SAMPLE}`, and hands nothing in:\n",
         f"```json\n{json.dumps(_refusal(), indent=2, ensure_ascii=False)}\n```",
