@@ -22,6 +22,7 @@ from handrail.engine.lifecycle import CONTINUE, RESERVED
 from handrail.engine.model import Authority, Lifecycle, Who
 from handrail.engine.refusals import CODES
 from handrail.faces.cli.main import cli
+from handrail.shell.catalog import CODES as FILES
 from handrail.shell.faults import FAULTS
 from handrail.faces.mcp.codes import CODES as CALLS
 from handrail.shell.tokens import CODES as TOKENS
@@ -251,7 +252,7 @@ def test_every_code_of_a_problem_is_documented(reference: str) -> None:
     made = {code for path in SOURCE.rglob("*.py") for code in problem_codes(path.read_text("utf-8"))}
 
     assert len(made) > 40
-    _documented([*made, *LOADING, *FINDINGS, *FRONT], reference)
+    _documented([*made, *LOADING, *FINDINGS, *FILES, *FRONT], reference)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())

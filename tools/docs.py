@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from handrail.app import openings
 from handrail.engine.facts import Kind
 from handrail.faces.cli.main import cli
-from handrail.shell.catalog import LARGEST
+from handrail.shell.followed import LARGEST
 from handrail.shell.shelf import SUPERVISOR
 from handrail.workflows.nodes import STANDARD
 from tools import docs_pages

@@ -18,6 +18,7 @@ from handrail.engine.known import EVENT_FACTS, RUN_FACTS
 from handrail.engine.lifecycle import NEEDS_REASON, TABLE, terminal
 from handrail.engine.model import Accepted, Brief, Event, Refused, Run, State, Workflow
 from handrail.engine.refusals import CODES
+from handrail.shell.catalog import CODES as FILES
 from handrail.shell.catalog import Catalog, Found, catalog
 from handrail.shell.faults import FAULTS
 from handrail.faces.mcp.codes import CODES as CALLS
@@ -215,9 +216,8 @@ def problems_page() -> str:
             ("code", "severity", "meaning"),
             [(f"`{code}`", severity[code], FINDINGS[code]) for code in sorted(FINDINGS)],
         ),
-        "\n## In a persona or a guardrail\n",
-        "A line of the front matter with one of these errors is passed over, and the text is used.\n",
-        table(("code", "meaning"), [(f"`{code}`", meaning) for code, meaning in FRONT.items()]),
+        "\n## In a file that is found by its name, and in front matter\n",
+        table(("code", "meaning"), [(f"`{code}`", told) for code, told in {**FILES, **FRONT}.items()]),
     )
 
 

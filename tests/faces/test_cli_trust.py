@@ -42,16 +42,12 @@ def trusted(project: Path) -> list[str]:
 
 
 @requirement("steps:def.files")
-def own(listed: str) -> list[str]:
-    return [line for line in listed.splitlines() if "\tbuilt-in\t" not in line]
-
-
 def test_the_list_says_what_hides_what_and_whether_it_is_trusted(project: Path) -> None:
     before = command("workflows", "list", cwd=project)
     command("trust", "small", "--yes", cwd=project)
     after = command("workflows", "list", cwd=project)
 
-    assert own(before.out) == [
+    assert [line for line in before.out.splitlines() if "built-in" not in line] == [
         "new\tproject\t",
         "small\tproject, hides user, not trusted\t",
         "small\tuser, hidden\t",
@@ -60,7 +56,7 @@ def test_the_list_says_what_hides_what_and_whether_it_is_trusted(project: Path) 
         "persona writer: project, hides user, not trusted\n"
         "some files hide others and are not trusted; to look at them: handrail trust\n"
     )
-    assert own(after.out)[-2] == "small\tproject, hides user, trusted\t"
+    assert after.out.splitlines()[-2] == "small\tproject, hides user, trusted\t"
 
 
 def test_the_list_says_so_in_json(project: Path, home: Path) -> None:

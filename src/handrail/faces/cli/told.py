@@ -12,6 +12,7 @@ from handrail.engine.lifecycle import terminal
 from handrail.engine.model import Lifecycle
 from handrail.engine.refusals import CODES
 from handrail.faces.cli.output import one_line
+from handrail.faces.mcp import codes
 from handrail.shell import tokens, turn
 from handrail.shell.records import StepStatus, Written, rfc3339
 from handrail.shell.sweep import Limits
