@@ -3,6 +3,7 @@ import pytest
 from build import idle, moved, refused, send, started, states, workflow
 from handrail.engine.lifecycle import after, terminal
 from handrail.engine.model import Accepted, Event, Lifecycle, Option, Refused, Run, Seen, Step, Who
+from requirement import requirement
 
 TEXT = """
 workflow: one-step
@@ -57,6 +58,7 @@ def test_the_last_four_are_terminal(lifecycle: str) -> None:
     assert terminal(Lifecycle(lifecycle)) is (lifecycle in ENDS)
 
 
+@requirement("steps:life.guards")
 @pytest.mark.parametrize(("lifecycle", "trigger", "target"), PAIRS)
 def test_a_decision_obeys_the_table(lifecycle: str, trigger: str, target: str) -> None:
     decision = send(workflow(TEXT), in_lifecycle(lifecycle), Event(trigger, note="because"))

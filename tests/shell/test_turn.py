@@ -49,7 +49,7 @@ def kinds(desk: Desk, run: str, revision: int) -> list[str]:
 # --- accepted -----------------------------------------------------------------------------------------------
 
 
-@requirement("steps:db.tx")
+@requirement("steps:db.tx", "steps:life.idle-running", "steps:life.continue", "steps:life.complete")
 def test_a_run_is_walked_from_its_start_to_its_end_one_revision_at_a_time(desk: Desk) -> None:
     told = desk.start()
     seen = [(told["revision"], told["state"], told["lifecycle"])]
@@ -318,7 +318,7 @@ def test_a_fact_that_nobody_reads_opens_nothing(desk: Desk) -> None:
 # --- lifecycle ----------------------------------------------------------------------------------------------
 
 
-@requirement("steps:life.reason")
+@requirement("steps:life.reason", "steps:life.pause", "steps:life.abandon-ask", "steps:life.diverge")
 @pytest.mark.parametrize(
     ("trigger", "note", "lifecycle", "reason"),
     [

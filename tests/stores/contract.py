@@ -208,6 +208,20 @@ def ended(stored: Stored, lifecycle: Lifecycle = Lifecycle.COMPLETED, **changes:
     )
 
 
+def heir(run: str, of: str, **changes: Any) -> Turn:  # noqa: ANN401 - any field of a turn
+    """The first turn of a run that goes on from another one, with a step whose number that never had."""
+    first = begun(run)
+    turn = replace(
+        first,
+        before=replace(first.before, origin=replace(ORIGIN, parent=of)),
+        run=replace(first.run, open=(Step(1000, "draft", 2),), steps=1000),
+        tokens={1000: "hash-1000"},
+        opened=(Opened(1000, "draft", "writer"),),
+        inherits=of,
+    )
+    return replace(turn, **changes)
+
+
 def walked(runs: Runs, turns: int, run: str = RUN) -> Stored:
     """The run after so many turns, the first included; every one is saved."""
     turn = begun(run)

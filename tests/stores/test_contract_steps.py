@@ -3,12 +3,14 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from handrail.engine.model import Lifecycle, Step
 from handrail.shell.ports import Runs
 from handrail.shell.records import Closed, Opened, StepStatus
 from handrail.shell.view import StepRow
 from requirement import requirement
-from stores.contract import OTHER, RUN, Place, begun, ended, followed, walked
+from stores.contract import OTHER, RUN, Place, all_of, begun, ended, followed, heir, walked
 from turns import NOW
 
 LATER = NOW + timedelta(seconds=7)
@@ -45,7 +47,7 @@ def test_a_step_that_is_left_open_stays_so(place: Place, runs: Runs) -> None:
 
 
 def test_a_run_of_many_steps_is_told_whole(place: Place, runs: Runs) -> None:
-    walked(runs, 150)
+    walked(runs, 150 if place.steps else 1)
 
     assert [row.number for row in runs.steps(RUN)] == (list(range(1, 151)) if place.steps else [])
 
@@ -58,3 +60,47 @@ def test_steps_are_told_in_the_order_of_their_numbers(place: Place, runs: Runs) 
     assert runs.commit(followed(stored, run=run, tokens={}, opened=opened))
 
     assert [row.number for row in runs.steps(RUN)] == ([1, 2, 3] if place.steps else [])
+
+
+# --- what a run inherits ------------------------------------------------------------------------------------
+
+
+@requirement("steps:life.fork")
+@pytest.mark.parametrize("lifecycle", [Lifecycle.ABANDONED, Lifecycle.FAILED])
+def test_a_run_inherits_what_another_has_finished_and_no_more(place: Place, lifecycle: Lifecycle) -> None:
+    runs = place.open()
+    stored = walked(runs, 3)
+    failed = (Closed(3, "draft", StepStatus.FAILED, {"summary": "No."}),)
+    assert runs.commit(ended(stored, lifecycle, closed=failed if lifecycle is Lifecycle.FAILED else ()))
+    before = all_of(runs)
+    turn = heir(OTHER, RUN, at=LATER)
+    if not place.many:
+        with pytest.raises(ValueError, match="has one run only"):
+            runs.commit(turn)
+        assert all_of(runs) == before
+        return
+    assert runs.commit(turn)
+
+    again = place.open()
+    done = tuple(row for row in again.steps(RUN) if row.status is StepStatus.COMPLETED)
+    assert [row.number for row in done] == [1, 2]
+    open_ = StepRow(1000, "draft", "writer", StepStatus.RUNNING, LATER, None, None, None)
+    assert again.steps(OTHER) == (*done, open_)
+    assert again.load(OTHER) == turn.after
+    assert all_of(again) == before
+    assert runs.commit(followed(turn.after))
+    assert [row.number for row in runs.steps(OTHER)] == [1, 2, 1000, 1001]
+    assert all_of(runs) == before
+
+
+def test_a_run_that_would_inherit_from_one_that_is_gone_is_not_begun(place: Place, runs: Runs) -> None:
+    if not place.many:
+        return
+    walked(runs, 2)
+    before = all_of(runs)
+
+    assert runs.commit(heir(OTHER, "nobody")) is False
+    assert runs.load(OTHER) is None
+    assert all_of(runs) == before
+    assert runs.commit(heir(OTHER, RUN)) is True
+    assert runs.commit(heir(OTHER, RUN)) is False, "a run begins once"

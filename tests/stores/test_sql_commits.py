@@ -19,9 +19,8 @@ from opened import kept
 from requirement import requirement
 from stores.contract import DEFINITION, DIGEST, OTHER, RUN, begun, ended, followed, walked
 from stores.programs import broken
+from stores.tables import TABLES, changed, everything
 from turns import ENDLESS, NOW, Desk, pinned, sqlite
-
-TABLES = ("settings", "definitions", "projects", "runs", "steps", "artifacts", "events", "replies")
 
 
 @pytest.fixture
@@ -30,19 +29,6 @@ def runs(tmp_path: Path) -> Iterator[SqlRuns]:
     store.key()
     yield store
     store.database.close()
-
-
-def everything(runs: SqlRuns) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of every table."""
-    ask = runs.database.reader().execute
-    named = [name for (name,) in ask("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-    assert set(named) >= set(TABLES)
-    return {name: ask(f"SELECT * FROM {name}").fetchall() for name in named}  # noqa: S608 - names of our tables
-
-
-def changed(before: dict[str, list[Any]], after: dict[str, list[Any]]) -> list[str]:
-    """The tables that are not as they were."""
-    return [name for name in before if before[name] != after[name]]
 
 
 class Commits:

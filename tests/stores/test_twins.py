@@ -12,14 +12,14 @@ from handrail.engine.model import Lifecycle
 from handrail.shell.ports import Runs
 from handrail.shell.records import Stored, Turn
 from handrail.telemetry.entries import Entry, EntryKind
-from stores.contract import OTHER, PLACES, RUN, all_of, begun, ended, followed
+from stores.contract import OTHER, PLACES, RUN, all_of, begun, ended, followed, heir
 from turns import NOW
 
 RUNS = (RUN, OTHER)
-ACTS = ("begin", "follow", "follow", "follow", "end", "note", "touch", "renew")
+ACTS = ("begin", "follow", "follow", "follow", "end", "note", "touch", "renew", "inherit")
 
 acts = st.tuples(st.sampled_from(ACTS), st.sampled_from(RUNS), st.integers(0, 2), st.integers(-5, 5))
-plain = st.tuples(st.sampled_from(ACTS[:-1]), st.just(RUN), st.integers(0, 2), st.integers(-5, 5))
+plain = st.tuples(st.sampled_from(ACTS[:-2]), st.just(RUN), st.integers(0, 2), st.integers(-5, 5))
 
 
 class Walk:
@@ -52,6 +52,8 @@ class Walk:
 
     def _turn(self, what: str, run: str, believed: Stored, minutes: int) -> Turn:
         at = NOW + timedelta(minutes=minutes)
+        if what == "inherit":
+            return heir(run, OTHER if run == RUN else RUN, at=at)
         if what == "begin" or not believed.run.open:
             return begun(run, at=at)
         if what == "end":
