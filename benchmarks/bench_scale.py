@@ -83,7 +83,7 @@ def numbers(summaries: Summaries) -> dict[str, Callable[[], object]]:
     """The numbers of the dashboard."""
     return {
         "runs": summaries.runs,
-        "days": lambda: summaries.days((NOW - timedelta(days=30)).date()),
+        "days": lambda: summaries.days(NOW - timedelta(days=30)),
         "steps": summaries.steps,
         "hours": lambda: summaries.hours(NOW - timedelta(hours=24)),
     }

@@ -61,6 +61,7 @@ ARGUMENTS: Final = {
     "handrail runs resume": "00000007",
     "handrail runs show": "00000007",
     "handrail trust": "--list",
+    "handrail stats": "--since 2026-01-31",
     "handrail store prune": "--older-than 2026-02-28 --archive old.jsonl.gz --yes",
     "handrail workflows check": f"{SAMPLE}.yaml",
     "handrail workflows show": SAMPLE,
@@ -209,7 +210,7 @@ def example(path: str, argument: str) -> tuple[str, str]:
         (Path(folder) / f"{SAMPLE}.yaml").write_text(text.replace(*BREAK), "utf-8")
         (Path(folder) / "output.json").write_text(json.dumps(OUTPUTS[1]), "utf-8")
         store = Path(folder) / "handrail.db"
-        if path.split()[1] in {"runs", "store"}:
+        if path.split()[1] in {"runs", "stats", "store"}:
             sample_store(store)
         if path == "handrail repair":
             _sample_project(Path(folder))

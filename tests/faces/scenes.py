@@ -10,7 +10,13 @@ import pytest
 from build import output
 from handrail.engine.model import Event
 from handrail.faces.mcp.resources import NotFound, Resources
-from shelves import resources
+from handrail.shell.records import Origin
+from handrail.shell.shelf import Shelf
+from handrail.shell.sweep import Limits
+from handrail.shell.trust import Trusted
+from handrail.shell.vcs import Vcs
+from handrail.stores.sql.questions import SqlRecords
+from handrail.stores.sql.runs import SqlRuns
 from turns import ORIGIN, Desk, sqlite
 
 DONE: Final = "00000000-0000-0000-0000-000000000001"
@@ -19,6 +25,21 @@ GONE: Final = "00000000-0000-0000-0000-000000000007"
 NOBODY: Final = "00000000-0000-0000-0000-0000000000ff"
 ROOT: Final = "/home/ann/paper"
 PROJECT: Final = "7ce99291f4478d52"
+
+
+def resources(desk: Desk, *roots: str, vcs: Vcs | None = None) -> Resources:
+    """The resources of a server for these projects, over the store of this desk."""
+    runs = desk.runs
+    assert isinstance(runs, SqlRuns)
+    return Resources(
+        SqlRecords(runs.database),
+        lambda run: runs.touch(run, desk.clock.now()),
+        lambda root: Shelf(Path(root or "/nonexistent"), Trusted()),
+        roots,
+        Limits(),
+        desk.clock,
+        lambda _root: vcs or Vcs("none"),
+    )
 
 
 def made(title: str, content: str = "Wörter.", **more: object) -> dict[str, Any]:
@@ -48,10 +69,10 @@ class Scene:
         return missing.value.message
 
 
-def played(folder: Path) -> Scene:
+def played(folder: Path, origin: Origin = ORIGIN) -> Scene:
     """A run that was completed, one at its second step, and one that was abandoned there."""
     desk = Desk(sqlite(folder))
-    told = desk.start()
+    told = desk.start(None, origin)
     desk.clock.move(seconds=10)
     told = desk.send(DONE, Event("continue", made("First", description="why")), told["token"])
     desk.clock.move(seconds=20)
@@ -60,11 +81,11 @@ def played(folder: Path) -> Scene:
     note = {"type": "note", "title": "Third", "content": "x"}
     told = desk.go_on(DONE, told["token"], summary="Sent.", artifacts=[note])
     assert told["lifecycle"] == "completed"
-    told = desk.start(None, replace(ORIGIN, goal="another", parent=DONE))
+    told = desk.start(None, replace(origin, goal="another", parent=DONE))
     desk.clock.move(seconds=1)
     desk.send(OPEN, Event("continue", made("Second")), told["token"])
-    told = desk.start()
+    told = desk.start(None, origin)
     desk.clock.move(seconds=1)
     desk.send(GONE, Event("continue", made("Fourth")), told["token"])
     desk.send(GONE, Event("abandon", note="lost interest"))
-    return Scene(desk, resources(desk))
+    return Scene(desk, resources(desk, origin.project))

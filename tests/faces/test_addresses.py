@@ -11,6 +11,7 @@ from handrail.faces.mcp import addresses
 from handrail.faces.mcp.addresses import Address, read, uri
 from handrail.workflows.characters import safe
 
+AGENTS = "default, architect, debugger, implementer, reviewer, supervisor, tester, writer"
 SEVEN = (
     "there are persona://{agent}, guardrails://active, current_step://{execution_id},"
     " workflow_status://{execution_id}, project_context://{project_id}, available_workflows://all,"
@@ -138,8 +139,8 @@ def test_a_long_name_is_cut_in_a_message_and_can_give_no_orders_to_a_terminal(sc
     message = scene.refused("persona://" + "x" * 90)
     orders = scene.refused("persona://%1b%5B2J%E2%80%AEevil")
 
-    assert message == f"no persona is called `{'x' * 80}…`; there are default"
-    assert orders == "no persona is called `\\u{1b}[2J\\u{202e}evil`; there are default"
+    assert message == f"no persona is called `{'x' * 80}…`; there are {AGENTS}"
+    assert orders == f"no persona is called `\\u{{1b}}[2J\\u{{202e}}evil`; there are {AGENTS}"
 
 
 INJECTIONS = (

@@ -5,28 +5,27 @@ from pathlib import Path
 
 import pytest
 
-from faces.scenes import DONE, GONE, OPEN, PROJECT, ROOT, Scene, made, played
+from faces.scenes import DONE, GONE, OPEN, PROJECT, ROOT, Scene, made, played, resources
 from handrail.engine.model import Event
 from handrail.stores.sql.runs import SqlRuns
-from shelves import Markdown, Typed, resources
 from turns import ORIGIN, Desk, sqlite
 
+AGENTS = ("default", "architect", "debugger", "implementer", "reviewer", "supervisor", "tester", "writer")
 PATTERN = "workflow-artifacts://{+pattern}"
 
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Scene:
     desk = played(tmp_path).desk
-    shelf = Typed((Markdown("critic", ""), Markdown("supervisor", "")))
-    return Scene(desk, resources(desk, {ROOT: shelf, "/srv/other": Typed()}))
+    return Scene(desk, resources(desk, ROOT, "/srv/other"))
 
 
 @pytest.mark.parametrize(
     ("template", "argument", "typed", "found"),
     [
-        ("persona://{agent}", "agent", "", ["default", "critic", "supervisor"]),
-        ("persona://{agent}", "agent", "c", ["critic"]),
-        ("persona://{agent}", "agent", "C", []),
+        ("persona://{agent}", "agent", "", [*AGENTS]),
+        ("persona://{agent}", "agent", "de", ["default", "debugger"]),
+        ("persona://{agent}", "agent", "D", []),
         ("current_step://{execution_id}", "execution_id", "", [OPEN, GONE, DONE]),
         ("current-step://{execution_id}", "execution_id", "0000", [OPEN, GONE, DONE]),
         ("workflow_status://{execution_id}", "execution_id", DONE[:36], [DONE]),
@@ -81,17 +80,19 @@ def test_at_most_a_hundred_are_offered_those_under_way_here_first(tmp_path: Path
     desk.send(ended, Event("abandon", note="enough"))
     others = [desk.start(None, replace(ORIGIN, project="/srv/else"))["run"] for _ in range(120)]
 
-    found = resources(desk).complete("workflow_status://{execution_id}", "execution_id", "")
+    found = resources(desk, ROOT).complete("workflow_status://{execution_id}", "execution_id", "")
 
     assert list(found) == [*mine[::-1], *others[:-98:-1]]
-    assert resources(desk).complete("workflow_status://{execution_id}", "execution_id", ended) == (ended,)
+    assert resources(desk, ROOT).complete("workflow_status://{execution_id}", "execution_id", ended) == (
+        ended,
+    )
 
 
 def test_a_completed_run_of_long_ago_is_found_by_how_its_id_begins(tmp_path: Path) -> None:
     desk = Desk(sqlite(tmp_path))
     old = _completed(desk, 1)
     late = _completed(desk, 100)
-    offer = resources(desk)
+    offer = resources(desk, ROOT)
 
     assert f"final/{late}" in offer.complete(PATTERN, "pattern", "")
     assert f"final/{old}" not in offer.complete(PATTERN, "pattern", "")

@@ -52,6 +52,13 @@ class Agent(Desk):
         assert (added[1], added[3]) == ("error_occurred", 0)
         return str(told["code"])
 
+    @property
+    def attempt(self) -> int:
+        """The attempt that the last reply is about."""
+        stored = self.outcomes[-1].stored
+        assert stored
+        return stored.run.open[0].attempt
+
     def end(self, run: str, how: str = "abandon") -> None:
         """End a run that is under way."""
         assert self.send(run, Event(how, note="enough"))["status"] == "ok"
@@ -133,6 +140,47 @@ def test_forking_the_same_run_again_gives_no_attempt_back(agent: Agent) -> None:
 
 
 @requirement("steps:life.fork")
+def test_a_step_that_was_left_open_is_a_further_attempt_once_a_fork_has_finished_it(agent: Agent) -> None:
+    run = str(agent.start(pinned(CAPPED))["run"])
+    agent.end(run)
+    seen = []
+    for _ in range(2):
+        told = agent.fork(run)
+        seen.append(agent.attempt)
+        assert agent.go_on(told["run"], told["token"])["state"] == "review"
+        agent.end(told["run"])
+
+    assert seen == [1, 2]
+    assert agent.no(agent.fork, run) == "attempts_spent"
+    person = agent.fork(run, by=Who.PERSON)
+    assert (person["state"], agent.attempt) == ("draft", 3)
+
+
+@requirement("steps:life.fork")
+def test_a_step_that_forks_leave_open_again_and_again_stays_the_same_attempt_until_one_finishes_it(
+    agent: Agent,
+) -> None:
+    run = first = str(agent.start(pinned(CAPPED))["run"])
+    for _ in range(5):
+        agent.end(run)
+        told = agent.fork(run)
+        assert (told["state"], agent.attempt) == ("draft", 1)
+        run = told["run"]
+    agent.go_on(run, told["token"])
+    agent.end(run)
+
+    told = agent.fork(first)
+    assert (told["state"], agent.attempt) == ("draft", 2)
+    agent.end(told["run"])
+    told = agent.fork(told["run"])
+    assert (told["state"], agent.attempt) == ("draft", 2)
+    agent.go_on(told["run"], told["token"])
+    agent.end(told["run"])
+    for spent in (first, run, told["run"]):
+        assert agent.no(agent.fork, spent, "draft") == "attempts_spent"
+
+
+@requirement("steps:life.fork")
 def test_no_way_through_other_forks_gives_an_attempt_back(agent: Agent) -> None:
     run = drafted(agent)
     agent.end(run)
@@ -149,7 +197,7 @@ def test_no_way_through_other_forks_gives_an_attempt_back(agent: Agent) -> None:
     assert agent.no(agent.fork, other, "draft") == "attempts_spent"
     told = agent.fork(other, "draft", by=Who.PERSON)
     assert told["state"] == "draft", "a person may"
-    assert agent.outcomes[-1].stored.run.open[0].attempt == 3  # type: ignore[union-attr] # it is there
+    assert agent.attempt == 3
 
 
 @requirement("steps:life.fork")

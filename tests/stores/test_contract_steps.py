@@ -47,7 +47,7 @@ def test_a_step_that_is_left_open_stays_so(place: Place, runs: Runs) -> None:
 
 
 def test_a_run_of_many_steps_is_told_whole(place: Place, runs: Runs) -> None:
-    walked(runs, 150)
+    walked(runs, 150 if place.steps else 1)
 
     assert [row.number for row in runs.steps(RUN)] == (list(range(1, 151)) if place.steps else [])
 

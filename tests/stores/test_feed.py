@@ -1,5 +1,6 @@
 """Whoever listens hears every change, whichever process made it, in order, and only while they listen."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -51,7 +52,7 @@ def test_a_change_of_another_process_is_heard(runs: SqlRuns, tmp_path: Path) -> 
     heard: Queue[Change] = Queue()
     stop = SqlFeed(runs.database).listen(heard.put)
     command = [sys.executable, "-c", ANOTHER_PROCESS, str(tmp_path)]
-    environment = {"PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
 
     last = heard.get(timeout=SECONDS)

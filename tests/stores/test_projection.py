@@ -163,7 +163,7 @@ def test_a_mirror_that_is_made_again_is_counted_once(elsewhere: Elsewhere, *, fo
     summaries = Summaries(elsewhere.database)
     elsewhere.say("go")
     elsewhere.say("go")
-    before = (summaries.runs(), summaries.steps(), summaries.days(NOW.date()))
+    before = (summaries.runs(), summaries.steps(), summaries.days(NOW))
     if folded:
         summaries.fold()
     with elsewhere.database.written() as execute:
@@ -171,9 +171,9 @@ def test_a_mirror_that_is_made_again_is_counted_once(elsewhere: Elsewhere, *, fo
 
     assert elsewhere.projection.rebuild(elsewhere.runs, elsewhere.run) > 0
 
-    assert (summaries.runs(), summaries.steps(), summaries.days(NOW.date())) == before
+    assert (summaries.runs(), summaries.steps(), summaries.days(NOW)) == before
     summaries.fold()
-    assert (summaries.runs(), summaries.steps(), summaries.days(NOW.date())) == before
+    assert (summaries.runs(), summaries.steps(), summaries.days(NOW)) == before
 
 
 def test_numbers_of_entries_are_never_used_again(elsewhere: Elsewhere) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,6 +19,7 @@ from handrail.shell.world import World
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.runs import SqlRuns
 from handrail.stores.sql.summaries import Summaries
+from handrail.stores.sql.text import queries, stamp
 from handrail.telemetry.entries import EntryKind
 from handrail.telemetry.measures import DayMeasured, HourMeasured, RunsMeasured, StepsMeasured
 
@@ -30,6 +31,10 @@ WORKFLOWS = {
     )
     for name in ("little", "other")
 }
+ERRORS = """
+SELECT json_extract(metadata, '$.error_type'), count(*) FROM events
+WHERE event_type = 'error_occurred' AND created_at >= ? GROUP BY 1 ORDER BY 2 DESC, 1
+"""
 BEGAN = datetime(2026, 3, 1, 22, 30, tzinfo=UTC)
 
 
@@ -91,7 +96,7 @@ class Play:
         found = self.summaries
         return (
             {(m.workflow, str(m.lifecycle), m.runs, m.duration_ms) for m in found.runs()},
-            {(m.day, m.workflow, m.runs) for m in found.days(since.date())},
+            {(m.day, m.workflow, m.runs) for m in found.days(since)},
             {(m.step, m.agent, m.status, m.steps, m.duration_ms) for m in found.steps()},
             {(m.hour, str(m.kind), m.entries) for m in found.hours(since)},
         )
@@ -159,6 +164,32 @@ def test_the_sums_are_those_of_the_plain_aggregates_whatever_was_folded_when(
         assert stage.summed() == stage.plain()
 
 
+@hypothesis_settings(max_examples=40)
+@given(DEEDS, st.integers(-30, 600))
+def test_a_window_begins_at_its_very_moment_whatever_was_folded(
+    deeds: list[tuple[object, ...]], minutes: int
+) -> None:
+    since = BEGAN + timedelta(minutes=minutes)
+    asked = (
+        "SELECT event_type, count(*) FROM events WHERE created_at >= ? GROUP BY 1 ORDER BY 2 DESC, 1",
+        "SELECT date(started_at), workflow_name, count(*) FROM runs WHERE started_at >= ? GROUP BY 1, 2",
+        ERRORS,
+    )
+    with play() as stage:
+        for deed in deeds:
+            _do(stage, deed)
+        reader, found = stage.database.reader(), stage.summaries
+        plain = [reader.execute(statement, (stamp(since),)).fetchall() for statement in asked]
+        assert [
+            [(str(one.kind), one.entries) for one in found.kinds(since)],
+            [(one.day, one.workflow, one.runs) for one in found.days(since)],
+            [(one.code, one.entries) for one in found.errors(since)],
+        ] == plain
+        assert sum(one.entries for one in found.kinds()) == sum(
+            one.entries for one in found.hours(BEGAN - timedelta(days=1))
+        )
+
+
 @hypothesis_settings(max_examples=20)
 @given(DEEDS, st.integers(0, 5), DEEDS)
 def test_what_was_pruned_still_counts(
@@ -175,7 +206,7 @@ def test_what_was_pruned_still_counts(
         for deed in (("start", "other"), *after):
             _do(stage, deed)
         assert sum(one.runs for one in stage.summaries.runs()) == sum(
-            one.runs for one in stage.summaries.days(BEGAN.date())
+            one.runs for one in stage.summaries.days(BEGAN - timedelta(days=1))
         )
         assert stage.summed()[0] != counted[0]
 
@@ -192,11 +223,11 @@ def test_two_runs_are_summed_by_hand() -> None:
             RunsMeasured("little", Lifecycle.RUNNING, 1, 0),
             RunsMeasured("other", Lifecycle.ABANDONED, 1, 7_200_000),
         )
-        assert stage.summaries.days(date(2026, 3, 1)) == (
+        assert stage.summaries.days(datetime(2026, 3, 1, tzinfo=UTC)) == (
             DayMeasured("2026-03-01", "little", 1),
             DayMeasured("2026-03-01", "other", 1),
         )
-        assert stage.summaries.days(date(2026, 3, 2)) == ()
+        assert stage.summaries.days(datetime(2026, 3, 2, tzinfo=UTC)) == ()
         assert stage.summaries.steps() == (
             StepsMeasured("make", "maker", "running", 1, 0),
             StepsMeasured("think", "thinker", "completed", 1, 7_200_000),
@@ -208,6 +239,30 @@ def test_two_runs_are_summed_by_hand() -> None:
             HourMeasured("2026-03-02 00", EntryKind.TOKEN_GENERATED, 1),
             HourMeasured("2026-03-02 00", EntryKind.WORKFLOW_STATE_TRANSITION, 1),
         )
+
+
+def test_a_window_may_begin_on_the_last_day_there_is() -> None:
+    with play() as stage:
+        stage.start("little")
+        late = datetime(9999, 12, 31, 23, 30, tzinfo=UTC)
+        found = stage.summaries
+        assert (found.days(late), found.kinds(late), found.errors(late)) == ((), (), ())
+
+
+def test_no_measure_reads_all_entries() -> None:
+    sql = queries("summaries.sql")
+    given = {"runs": (), "steps": (), "days": ("a", "b"), "kinds": ("a", "b"), "errors": ("a",)}
+    with play() as stage:
+        reader = stage.database.reader()
+        plans = [
+            row[3]
+            for name, values in given.items()
+            for row in reader.execute(f"EXPLAIN QUERY PLAN {sql[name]}", values)
+        ]
+    assert len(plans) > 30
+    assert [plan for plan in plans if plan.startswith(("SCAN e", "SCAN r"))] == [
+        "SCAN events USING INDEX events_errors"
+    ]
 
 
 def test_folding_goes_in_batches_and_tells_how_many() -> None:

@@ -94,7 +94,7 @@ class Followed:
         """The bytes of a regular file, or None if there is none."""
         place = self._folder / path
         try:
-            with os.fdopen(os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY), "rb") as file:
+            with open(place, "rb", opener=_unblocked) as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                     raise UnsafePath(f"`{place}` is no regular file", "remove it, or put a file in its place")
                 data = file.read(LARGEST + 1)
@@ -105,6 +105,11 @@ class Followed:
         if len(data) > LARGEST:
             raise Unreadable(f"`{place}` has more than {LARGEST} bytes", "make it smaller, or move it away")
         return data
+
+
+def _unblocked(path: str, flags: int) -> int:
+    """A file opened so that no pipe makes anybody wait."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,13 +115,22 @@ def _attempt(world: World, asked: Fork, render: Render) -> Reply | None:
     new_id, there = _place(world, old, state)
     if there is not None:
         return shown_again(world, there, render)
-    used = _used(world, old)
-    made = old.forked(new_id, state, asked.caller.by, used)
+    made, overrides = _decided(world, old, new_id, state, asked.caller.by)
     if isinstance(made, Refused):
         return refuse(world, call, render, Outcome(made, stored, workflow))
-    without = old.forked(new_id, state, Who.AGENT, used)
-    overrides = without.code if isinstance(without, Refused) else ""
     return _begin(world, call, render, _Made(old, made, asked.new, overrides))
+
+
+def _decided(world: World, old: _Old, new_id: str, state: str, by: Who) -> tuple[Run | Refused, str]:
+    """The new run, no attempt of which another fork has used; and the code of why no agent could have it.
+
+    A step that was left open is no further attempt, unless a fork has finished it since.
+    """
+    spent = _spent(world, old, state)
+    if state == old.stood and spent.finished >= old.stored.run.attempts.get(state, 0):
+        old = replace(old, stood="", finished=old.finished | {state})
+    made, without = (old.forked(new_id, state, one, spent.attempts) for one in (by, Who.AGENT))
+    return made, without.code if isinstance(without, Refused) else ""
 
 
 def _refused(asked: Fork, stored: Stored) -> Refused | None:
@@ -143,9 +152,19 @@ def _old(world: World, stored: Stored, workflow: Workflow) -> _Old:
 
 def _place(world: World, old: _Old, state: str) -> tuple[str, Stored | None]:
     """The id of the next fork in this state; and that fork, if it is there and nothing has come of it yet."""
-    ids = (fork_id(world.key, old.stored.run.id, state, number) for number in count())
-    found = ((new_id, world.runs.load(new_id)) for new_id in ids)
-    return next(one for one in found if one[1] is None or _untouched(one[1], old.workflow))
+    run, moved_on = old.stored.run.id, 0
+    for there in _forks(world, run, state):
+        if _untouched(there, old.workflow):
+            return there.run.id, there
+        moved_on += 1
+    return fork_id(world.key, run, state, moved_on), None
+
+
+def _forks(world: World, run: str, state: str) -> Iterator[Stored]:
+    """The forks of a run in a state, in the order they were made."""
+    ids = (fork_id(world.key, run, state, number) for number in count())
+    while (found := world.runs.load(next(ids))) is not None:
+        yield found
 
 
 def _untouched(stored: Stored, workflow: Workflow) -> bool:
@@ -153,28 +172,39 @@ def _untouched(stored: Stored, workflow: Workflow) -> bool:
     return stored.revision == 1 and run.lifecycle is Lifecycle.RUNNING and run.digest == workflow.digest
 
 
-def _used(world: World, old: _Old) -> dict[str, int]:
-    """The attempts that a run and all its forks have used: another fork does not give them back."""
-    top, seen = old.stored, {old.stored.run.id}
-    while top.origin.parent not in {"", *seen} and (above := world.runs.load(top.origin.parent)):
-        top = above
-        seen.add(top.run.id)
-    used = dict(old.stored.run.attempts)
-    for stored in _family(world, top, step_states(old.workflow)):
-        for state, number in stored.run.attempts.items():
-            used[state] = max(number, used.get(state, 0))
-    return used
+@dataclass(frozen=True, slots=True)
+class _Spent:
+    """How often a run and all its forks have opened each state, and the last of it that one has finished."""
+
+    attempts: Mapping[str, int]
+    finished: int
+
+
+def _spent(world: World, old: _Old, state: str) -> _Spent:
+    attempts: dict[str, int] = {}
+    finished = 0
+    for stored in _family(world, old.stored, step_states(old.workflow)):
+        for name, number in stored.run.attempts.items():
+            attempts[name] = max(number, attempts.get(name, 0))
+        stays = [step.status for step in world.runs.steps(stored.run.id) if step.state == state]
+        if stays[-1:] == [StepStatus.COMPLETED]:
+            finished = max(finished, stored.run.attempts.get(state, 0))
+    return _Spent(attempts, finished)
 
 
 def _family(world: World, stored: Stored, states: tuple[str, ...]) -> Iterator[Stored]:
-    """A run, its forks, their forks, and so on."""
-    yield stored
-    for state in states:
-        for number in count():
-            below = world.runs.load(fork_id(world.key, stored.run.id, state, number))
-            if below is None:
-                break
-            yield from _family(world, below, states)
+    """A run, those it comes from, and the forks of each, and theirs."""
+    found, known = [stored], set[str]()
+    while found:
+        one = found.pop()
+        if one.run.id in known:
+            continue
+        known.add(one.run.id)
+        yield one
+        above = world.runs.load(one.origin.parent) if one.origin.parent else None
+        found += [above] if above else []
+        for state in states:
+            found += _forks(world, one.run.id, state)
 
 
 @dataclass(frozen=True, slots=True)

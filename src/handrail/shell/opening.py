@@ -17,7 +17,7 @@ from handrail.shell.keeping import Keeper
 from handrail.shell.ports import Runs
 from handrail.shell.records import Stored
 from handrail.shell.sweep import Limits
-from handrail.shell.view import Records
+from handrail.shell.view import Measures, Records
 from handrail.shell.world import World
 
 Result = TypeVar("Result")
@@ -52,6 +52,7 @@ class Store:
     records: Records
     keeper: Keeper
     mirrors: Mirrors
+    measures: Measures
     pulse: Callable[[], int]
 
 

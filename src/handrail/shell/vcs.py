@@ -57,13 +57,13 @@ def scrubbed(env: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def look(runner: Runner, root: str) -> Vcs:
+def look(runner: Runner, root: str, seconds: float = SECONDS) -> Vcs:
     """Where the project in this folder stands, by a runner that sees a scrubbed environment."""
     kind = _kind(Path(root))
     if kind == NONE:
         return Vcs(NONE)
     try:
-        ended = runner.run(_ASKED[kind], root, SECONDS)
+        ended = runner.run(_ASKED[kind], root, seconds)
     except Fault as fault:
         return Vcs(kind, problem=f"{fault.message}: {fault.repair}")
     head, _, branch = ended.out.decode("utf-8", "replace").strip().partition("\n")

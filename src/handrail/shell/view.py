@@ -9,6 +9,13 @@ from typing import Final, Protocol, TypeAlias, TypeVar
 from handrail.engine.facts import Value
 from handrail.engine.model import Authority, Lifecycle
 from handrail.shell.records import StepStatus, Written
+from handrail.telemetry.measures import (
+    DayMeasured,
+    ErrorMeasured,
+    KindMeasured,
+    RunsMeasured,
+    StepsMeasured,
+)
 
 PAGE: Final = 100
 """How many rows a list gives at a time."""
@@ -218,6 +225,33 @@ class Records(Protocol):
 
     def refusals(self, run: str, most: int = 3) -> tuple[Written, ...]:
         """The last entries of a run that tell of a refusal or a failure, the newest first."""
+        ...
+
+
+class Measures(Protocol):
+    """What a store can be asked about all its runs at once, also about those that were moved out of it.
+
+    Only the codes of errors, and what was left of the first hour or day, are those of what is still there.
+    """
+
+    def runs(self) -> tuple[RunsMeasured, ...]:
+        """The runs by workflow and lifecycle."""
+        ...
+
+    def steps(self) -> tuple[StepsMeasured, ...]:
+        """The steps by state, persona and status."""
+        ...
+
+    def days(self, since: datetime) -> tuple[DayMeasured, ...]:
+        """The runs started since this time, by day and workflow, in this order."""
+        ...
+
+    def kinds(self, since: datetime | None = None) -> tuple[KindMeasured, ...]:
+        """The entries made since this time, or ever, by kind, the most frequent first."""
+        ...
+
+    def errors(self, since: datetime | None = None) -> tuple[ErrorMeasured, ...]:
+        """The errors entered since this time, or ever, by code, the most frequent first."""
         ...
 
 

@@ -1,10 +1,15 @@
 """Measures: sums over the journal, as dashboards show them, and what follows from them."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from handrail.engine.model import Lifecycle
 from handrail.telemetry.entries import EntryKind
+
+_COMPLETED: Final = "completed"
+_FAILED: Final = "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,25 @@ class HourMeasured:
 
 
 @dataclass(frozen=True, slots=True)
+class KindMeasured:
+    """How many entries of a kind were made."""
+
+    kind: EntryKind
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorMeasured:
+    """How many calls were refused, or failed, with this code."""
+
+    code: str
+    entries: int
+
+
+# what follows from them
+
+
+@dataclass(frozen=True, slots=True)
 class Endings:
     """How the runs of a workflow end: how many there were, and of each kind of end how many, and how long.
 
@@ -60,21 +84,126 @@ class Endings:
     mean_completed_ms: float | None
     mean_abandoned_ms: float | None
 
+    @property
+    def completion_rate(self) -> float:
+        """How many of a hundred runs were completed."""
+        return _rate(self.completed, self.runs)
+
+    @property
+    def abandonment_rate(self) -> float:
+        """How many of a hundred runs were abandoned."""
+        return _rate(self.abandoned, self.runs)
+
 
 def endings(measured: Iterable[RunsMeasured]) -> tuple[Endings, ...]:
-    """How the runs of each workflow end, by name."""
+    """How the runs of each workflow end, the most used first."""
     found: dict[str, dict[Lifecycle, RunsMeasured]] = {}
     for one in measured:
         found.setdefault(one.workflow, {})[one.lifecycle] = one
-    return tuple(_endings(workflow, found[workflow]) for workflow in sorted(found))
+    told = (_endings(workflow, by) for workflow, by in found.items())
+    return tuple(sorted(told, key=lambda one: (-one.runs, one.workflow)))
+
+
+def lifecycles(measured: Iterable[RunsMeasured]) -> dict[Lifecycle, int]:
+    """How many runs there are in each lifecycle that has any."""
+    found = Counter[Lifecycle]()
+    for one in measured:
+        found[one.lifecycle] += one.runs
+    return {lifecycle: found[lifecycle] for lifecycle in Lifecycle if lifecycle in found}
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """How many steps of a state and a persona were completed, and how long they took on average."""
+
+    step: str
+    agent: str
+    completed: int
+    mean_ms: float
+
+
+def timed(measured: Iterable[StepsMeasured]) -> tuple[Timed, ...]:
+    """How long steps take, the slowest first."""
+    told = (
+        Timed(one.step, one.agent, one.steps, one.duration_ms / one.steps)
+        for one in measured
+        if one.status == _COMPLETED
+    )
+    return tuple(sorted(told, key=lambda one: (-one.mean_ms, one.step, one.agent)))
+
+
+@dataclass(frozen=True, slots=True)
+class StepEndings:
+    """How the steps of a state end, whatever the persona; the mean is None where none was completed."""
+
+    step: str
+    steps: int
+    completed: int
+    failed: int
+    mean_completed_ms: float | None
+
+    @property
+    def failure_rate(self) -> float:
+        """How many of a hundred steps failed."""
+        return _rate(self.failed, self.steps)
+
+
+def step_endings(measured: Iterable[StepsMeasured]) -> tuple[StepEndings, ...]:
+    """How the steps of each state end, those that fail most often first."""
+    found: dict[str, list[StepsMeasured]] = {}
+    for one in measured:
+        found.setdefault(one.step, []).append(one)
+    told = (_step_endings(step, by) for step, by in found.items())
+    return tuple(sorted(told, key=lambda one: (-one.failure_rate, one.step)))
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What became of step tokens: how many were issued, found good, and presented too late."""
+
+    generated: int
+    validated: int
+    expired: int
+
+    @property
+    def expiry_rate(self) -> float | None:
+        """How many of a hundred of these entries tell of a token that came too late; None without any."""
+        every = self.generated + self.validated + self.expired
+        return _rate(self.expired, every) if every else None
+
+
+def tokens(measured: Iterable[KindMeasured]) -> Tokens:
+    """What became of step tokens, by the entries of each kind."""
+    found = {one.kind: one.entries for one in measured}
+    kinds = (EntryKind.TOKEN_GENERATED, EntryKind.TOKEN_VALIDATED, EntryKind.TOKEN_EXPIRED)
+    return Tokens(*(found.get(kind, 0) for kind in kinds))
+
+
+def by_day(measured: Iterable[DayMeasured]) -> dict[str, int]:
+    """How many runs were started on each day, whatever the workflow; days in order."""
+    found = Counter[str]()
+    for one in measured:
+        found[one.day] += one.runs
+    return dict(sorted(found.items()))
 
 
 def _endings(workflow: str, by: dict[Lifecycle, RunsMeasured]) -> Endings:
     none = RunsMeasured(workflow, Lifecycle.IDLE, 0, 0)
     completed, abandoned = by.get(Lifecycle.COMPLETED, none), by.get(Lifecycle.ABANDONED, none)
-    total = sum(one.runs for one in by.values())
-    return Endings(workflow, total, completed.runs, abandoned.runs, _mean(completed), _mean(abandoned))
+    means = (_mean(one.duration_ms, one.runs) for one in (completed, abandoned))
+    return Endings(workflow, sum(one.runs for one in by.values()), completed.runs, abandoned.runs, *means)
 
 
-def _mean(measured: RunsMeasured) -> float | None:
-    return measured.duration_ms / measured.runs if measured.runs else None
+def _step_endings(step: str, by: list[StepsMeasured]) -> StepEndings:
+    completed = [one for one in by if one.status == _COMPLETED]
+    done, failed = sum(o.steps for o in completed), sum(o.steps for o in by if o.status == _FAILED)
+    mean = _mean(sum(one.duration_ms for one in completed), done)
+    return StepEndings(step, sum(one.steps for one in by), done, failed, mean)
+
+
+def _mean(total: int, count: int) -> float | None:
+    return total / count if count else None
+
+
+def _rate(part: int, whole: int) -> float:
+    return part * 100 / whole

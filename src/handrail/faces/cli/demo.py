@@ -21,7 +21,7 @@ from handrail.workflows.render import render
 
 SCRIPT: Final = Path(__file__).with_name("demo.yaml")
 TOOL: Final = "workflow_next_step"
-_WIDTH: Final = 100
+_WIDTH: Final = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def demo() -> None:
 
     root = read(SCRIPT.read_text("utf-8"), str(SCRIPT)).root
     script = msgspec.convert(plain(root) if root else {}, Script)
-    click.echo(script.opening)
+    click.echo(script.opening, nl=False)
     with TemporaryDirectory() as folder:
         stage = Stage(Path(folder))
         for made in ("home", "project"):
@@ -80,7 +80,7 @@ def demo() -> None:
     told = reply["synthesis"]
     steps = told["model_output"]["steps_completed"]
     values = {"steps": steps, "refused": stage.refused, "summary": told["outcome_summary"]}
-    click.echo(render(script.closing, values), nl=False)
+    click.echo("\n" + render(script.closing, values), nl=False)
 
 
 async def _play(stage: Stage, script: Script) -> Mapping[str, Any]:
@@ -92,18 +92,18 @@ async def _play(stage: Stage, script: Script) -> Mapping[str, Any]:
     async with AsyncExitStack() as running:
         server = await running.enter_async_context(connected(words, stage.folder, stage.env))
         for number, scene in enumerate(script.scenes, start=1):
-            click.echo(f"{number}. {scene.tell}")
+            click.echo(f"\n{number}. {scene.tell}")
             if scene.person:
                 _typed(stage, scene)
                 continue
             call = _filled(stage, scene.call)
-            click.echo(f"   → {TOOL} {_short(json.dumps(call, ensure_ascii=False))}")
+            click.echo(f"   → {TOOL} {_sent(call)}")
             reply = await server.call(TOOL, call)
             if scene.kill:
                 server.kill()
                 await running.aclose()
                 click.echo(
-                    "   ✝ the server is killed (kill -9) and its answer lost; another server gets the same call"
+                    "   ✝ the server is killed (kill -9), its answer lost; another one gets the same call"
                 )
                 server = await running.enter_async_context(connected(words, stage.folder, stage.env))
                 _same(reply, await server.call(TOOL, call))
@@ -115,7 +115,7 @@ def _typed(stage: Stage, scene: Scene) -> None:
     """A command as a person types it."""
     words = [stage.held["run"] if word == "@run" else word for word in scene.person]
     click.echo(f"   $ handrail {' '.join(words)}")
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - this very program, with words from our own script
         [sys.executable, "-m", "handrail", *words], env=stage.env, capture_output=True, text=True, check=True
     )
     click.echo(indent(done.stdout, "   "), nl=False)
@@ -163,6 +163,16 @@ def _lines(reply: Mapping[str, Any]) -> Iterator[str]:
 def _task(message: str) -> str:
     """What the agent shall do, without who it is."""
     return message.partition("## Your task")[2].partition("You start from:")[0].partition("\n")[2].strip()
+
+
+def _sent(call: Mapping[str, Any]) -> str:
+    """A call in one line: of a token its beginning, of an output its summary."""
+    shown = dict(call)
+    if "step_token" in shown:
+        shown["step_token"] = f"{shown['step_token'][:6]}…{shown['step_token'][-4:]}"
+    if "model_output_so_far" in shown:
+        shown["model_output_so_far"] = {"summary": shown["model_output_so_far"]["summary"], "…": "…"}
+    return _short(json.dumps(shown, ensure_ascii=False).replace(', "…": "…"', ", …"))
 
 
 def _short(text: str) -> str:

@@ -17,6 +17,7 @@ COMMANDS = {
     "repair": "handrail.faces.cli.repair",
     "runs": "handrail.faces.cli.runs",
     "serve": "handrail.faces.cli.serve",
+    "stats": "handrail.faces.cli.stats",
     "store": "handrail.faces.cli.store",
     "trust": "handrail.faces.cli.trust",
     "workflows": "handrail.faces.cli.workflows",

@@ -9,6 +9,7 @@ from handrail.engine.problems import Problem
 from handrail.shell.records import project_id, rfc3339
 from handrail.shell.vcs import Vcs
 from handrail.shell.view import Excerpt, RunRow, StepRow
+from handrail.workflows.characters import safe
 
 ROOM: Final = 1024 * 1024
 """How many bytes of texts one resource has at most; what would go beyond is left out."""
@@ -130,7 +131,7 @@ def offered(workflow: Workflow) -> dict[str, object]:
 
 def problems(found: Iterable[Problem]) -> list[str]:
     """The first problems of a file, each in a line."""
-    lines = [f"{one.place.file}:{one.place.line}:{one.place.column}: {one.message}" for one in found]
+    lines = [safe(f"{one.place.file}:{one.place.line}:{one.place.column}: {one.message}") for one in found]
     more = len(lines) - _PROBLEMS
     return [*lines[:_PROBLEMS], *([f"and {more} more: handrail workflows check"] if more > 0 else [])]
 

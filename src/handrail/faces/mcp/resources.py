@@ -5,7 +5,7 @@ who reads the current step of a run looks after it.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -14,10 +14,12 @@ from handrail.engine.lifecycle import terminal
 from handrail.faces.mcp import addresses, contents
 from handrail.faces.mcp.addresses import FINAL, FINAL_OF, RECENT, TYPE, Address, shown, uri
 from handrail.faces.mcp.completion import Completion
-from handrail.faces.mcp.definitions import OWN, PersonaFile, Shelf
+from handrail.shell.catalog import PROJECT
 from handrail.shell.definitions import Pinned
+from handrail.shell.hiding import Untrusted
 from handrail.shell.ports import Clock
 from handrail.shell.records import project_id, project_name
+from handrail.shell.shelf import Persona, Shelf
 from handrail.shell.sweep import Limits
 from handrail.shell.vcs import Vcs
 from handrail.shell.view import (
@@ -33,6 +35,7 @@ from handrail.shell.view import (
     Records,
     RunRow,
 )
+from handrail.workflows.characters import safe
 
 MARKDOWN: Final = "text/markdown"
 JSON: Final = "application/json"
@@ -96,7 +99,7 @@ class Resources:
     """The resources of a server for these project roots; may be asked by many threads at once.
 
     `touch` notes that somebody looks after a run; `shelf_of` has the definitions and `vcs_of` the version
-    control as seen from a root.
+    control as seen from a root. Without any root, the definitions are those as seen from nowhere, `""`.
     """
 
     records: Records
@@ -106,6 +109,7 @@ class Resources:
     limits: Limits
     clock: Clock
     vcs_of: Callable[[str], Vcs]
+    _read_before: dict[str, tuple[str, list[dict[str, object]]]] = field(default_factory=dict, init=False)
 
     def listed(self, *, portable: bool) -> tuple[Listed, ...]:
         """The resources that are always there."""
@@ -180,11 +184,11 @@ class Resources:
     # --- definitions ----------------------------------------------------------------------------------------
 
     def _shelves(self) -> Iterator[tuple[str, Shelf]]:
-        return ((root, self.shelf_of(root)) for root in self.projects)
+        return ((root, self.shelf_of(root)) for root in self.projects or ("",))
 
-    def _personas(self) -> list[PersonaFile]:
+    def _personas(self) -> list[Persona]:
         """Every persona, by name; where projects differ, that of the first."""
-        found: dict[str, PersonaFile] = {}
+        found: dict[str, Persona] = {}
         for _, shelf in self._shelves():
             for persona in shelf.personas():
                 found.setdefault(persona.name, persona)
@@ -202,7 +206,7 @@ class Resources:
         sections: list[str] = []
         for root, shelf in self._shelves():
             for one in shelf.guardrails():
-                own = f" ({project_name(root)})" if one.origin == OWN and len(self.projects) > 1 else ""
+                own = f" ({project_name(root)})" if one.origin == PROJECT and len(self.projects) > 1 else ""
                 section = f"# {one.name}{own}\n\n{one.text}"
                 if section not in sections:
                     sections.append(section)
@@ -210,25 +214,24 @@ class Resources:
         return "\n\n".join(sections) or none
 
     def _workflows(self) -> dict[str, object]:
-        """Each name once for each project; what its file hides is named, not told."""
-        projects, workflows = [], []
+        """Each name once for each project."""
+        projects: list[dict[str, object]] = []
+        workflows: list[dict[str, object]] = []
         for root, shelf in self._shelves():
-            known = self.records.project(project_id(root))
-            name = known.name if known else project_name(root)
-            projects.append({"project_id": project_id(root), "name": name, "root": root})
-            files = shelf.workflows()
-            for used in (file for file in files if not file.hidden):
-                hides = [file.origin for file in files if file.hidden and file.name == used.name]
-                workflows.append(
-                    {
-                        "name": used.name,
-                        "origin": used.origin,
-                        "project_id": project_id(root),
-                        "hides": hides,
-                        **_offered(shelf, used.name),
-                    }
-                )
+            project = project_id(root) if root else None
+            if project:
+                known = self.records.project(project)
+                name = known.name if known else project_name(root)
+                projects.append({"project_id": project, "name": name, "root": root})
+            workflows += [{**one, "project_id": project} for one in self._offers(root, shelf)]
         return {"projects": projects, "workflows": workflows}
+
+    def _offers(self, root: str, shelf: Shelf) -> list[dict[str, object]]:
+        """What can be started in a project; read anew only once a file or the trust in one has changed."""
+        signature = shelf.signature()
+        if self._read_before.get(root, ("", []))[0] != signature:
+            self._read_before[root] = (signature, _offers(shelf))
+        return self._read_before[root][1]
 
     # --- runs -----------------------------------------------------------------------------------------------
 
@@ -293,7 +296,9 @@ class Resources:
     def _project(self, name: str) -> dict[str, object]:
         root = next((root for root in self.projects if project_id(root) == name), "")
         if not root:
-            known = ", ".join(f"{project_id(root)} ({project_name(root)})" for root in self.projects)
+            known = (
+                ", ".join(f"{project_id(root)} ({project_name(root)})" for root in self.projects) or "none"
+            )
             raise NotFound(f"no project of this server has the id `{shown(name)}`; there are {known}")
         shelf = self.shelf_of(root)
         with self.records.moment():
@@ -314,9 +319,24 @@ class Resources:
         }
 
 
-def _about(persona: PersonaFile) -> str:
+def _about(persona: Persona) -> str:
     """What a persona is for; what a project says of its own stands in no description."""
-    return "A persona that this project brought." if persona.origin == OWN else persona.about
+    return "A persona that this project brought." if persona.origin == PROJECT else persona.about
+
+
+def _offers(shelf: Shelf) -> list[dict[str, object]]:
+    """The workflows that are used; what a file hides is named, not told."""
+    files = shelf.workflows()
+    return [
+        {
+            "name": used.name,
+            "origin": used.origin,
+            "hides": [file.origin for file in files if file.hidden and file.name == used.name],
+            **_offered(shelf, used.name),
+        }
+        for used in files
+        if not used.hidden
+    ]
 
 
 def _offered(shelf: Shelf, name: str) -> dict[str, object]:
@@ -325,10 +345,8 @@ def _offered(shelf: Shelf, name: str) -> dict[str, object]:
     if isinstance(found, Pinned) and found.workflow:
         return {**contents.offered(found.workflow), "trusted": True, "problems": []}
     nothing: dict[str, object] = {"about": None, "version": None, "inputs": []}
-    if isinstance(found, Pinned):
-        return {**nothing, "trusted": True, "problems": contents.problems(found.problems)}
-    if found is None:
-        return {**nothing, "trusted": True, "problems": ["the file is gone: read this again"]}
-    how = f"a person must look at it and run `handrail trust {name}`"
-    problem = f"{found.path} hides {found.hides} and nobody has trusted it: {how}"
-    return {**nothing, "trusted": False, "problems": [problem]}
+    if isinstance(found, Untrusted):
+        how = f"a person must look at it and run `handrail trust {found.name}`"
+        problem = f"{found.path} hides {found.hides} and nobody has trusted it: {how}"
+        return {**nothing, "trusted": False, "problems": [safe(problem)]}
+    return {**nothing, "trusted": True, "problems": contents.problems(found.problems if found else ())}

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from handrail.engine.model import Authority, Refused, Seen, Workflow
 from handrail.shell.definitions import Pinned
+from handrail.shell.hiding import Untrusted
 from handrail.shell.records import Definition
-from handrail.shell.shelf import Shelf, Untrusted
+from handrail.shell.shelf import Shelf
 
 CODES: Mapping[str, str] = {
     "unknown_workflow": "there is no workflow of that name that this face can start",

@@ -27,7 +27,8 @@ def opened(path: Path) -> Iterator[Store]:
     database = Database(path)
     records = SqlRecords(database)
     try:
-        yield Store(path, records, SqlKeeper(database), Projection(database), records.pulse)
+        keeper, mirrors, measures = SqlKeeper(database), Projection(database), Summaries(database)
+        yield Store(path, records, keeper, mirrors, measures, records.pulse)
     finally:
         database.close()
 

@@ -105,10 +105,11 @@ WHERE
 ORDER BY r.k DESC LIMIT ?3
 
 -- name: completed
-SELECT execution_id FROM runs
-WHERE k IN (
-  SELECT run FROM artifacts WHERE is_final = 1 ORDER BY created_at DESC, run DESC, number DESC LIMIT ?)
-ORDER BY +k DESC
+SELECT DISTINCT r.execution_id
+FROM (
+  SELECT run FROM artifacts WHERE is_final = 1 ORDER BY created_at DESC, run DESC, number DESC LIMIT ?
+) AS f CROSS JOIN runs AS r ON r.k = f.run
+ORDER BY r.k DESC
 
 -- name: project
 SELECT project_id, name, root, coalesce(active_task_id, ''), created_at FROM projects WHERE project_id = ?

@@ -5,14 +5,21 @@ read adds what lies behind the mark, writes nothing, and is exact. Whoever delet
 leaves the last one: its number must not be given again.
 """
 
-from datetime import date, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from handrail.engine.model import Lifecycle
 from handrail.stores.sql.database import Database, Execute
 from handrail.stores.sql.text import queries, stamp
 from handrail.telemetry.entries import EntryKind
-from handrail.telemetry.measures import DayMeasured, HourMeasured, RunsMeasured, StepsMeasured
+from handrail.telemetry.measures import (
+    DayMeasured,
+    ErrorMeasured,
+    HourMeasured,
+    KindMeasured,
+    RunsMeasured,
+    StepsMeasured,
+)
 
 BATCH: Final = 5000
 """How many entries are folded in one transaction."""
@@ -20,6 +27,7 @@ BATCH: Final = 5000
 FOLD_AFTER: Final = 1000
 """How many entries may lie behind the mark before `rest` folds them."""
 
+_LATEST: Final = datetime(9999, 12, 30, tzinfo=UTC)
 _FOLDS: Final = ("fold_runs", "fold_days", "fold_steps", "fold_hours")
 
 
@@ -53,10 +61,11 @@ class Summaries:
             found = execute(self._sql["runs"], ()).fetchall()
         return tuple(RunsMeasured(name, Lifecycle(state), *sums) for name, state, *sums in found)
 
-    def days(self, since: date) -> tuple[DayMeasured, ...]:
-        """The runs started on each day, by workflow, from this day on."""
+    def days(self, since: datetime) -> tuple[DayMeasured, ...]:
+        """The runs started since this time, by day and workflow; those of the first day are counted anew."""
         with self.database.read() as execute:
-            found = execute(self._sql["days"], (since.isoformat(),)).fetchall()
+            given = (stamp(since), _next(since, timedelta(days=1))[:10])
+            found = execute(self._sql["days"], given).fetchall()
         return tuple(DayMeasured(*row) for row in found)
 
     def steps(self) -> tuple[StepsMeasured, ...]:
@@ -70,6 +79,19 @@ class Summaries:
         with self.database.read() as execute:
             found = execute(self._sql["hours"], (stamp(since)[:13],)).fetchall()
         return tuple(HourMeasured(hour, EntryKind(kind), entries) for hour, kind, entries in found)
+
+    def kinds(self, since: datetime | None = None) -> tuple[KindMeasured, ...]:
+        """The entries made since this time, or ever, by kind; those of the first hour are counted anew."""
+        with self.database.read() as execute:
+            given = (stamp(since), _next(since, timedelta(hours=1))[:13]) if since else ("", "")
+            found = execute(self._sql["kinds"], given).fetchall()
+        return tuple(KindMeasured(EntryKind(kind), entries) for kind, entries in found)
+
+    def errors(self, since: datetime | None = None) -> tuple[ErrorMeasured, ...]:
+        """The errors entered since this time, or ever, by code; they are not summed, but have an index."""
+        with self.database.read() as execute:
+            found = execute(self._sql["errors"], (stamp(since) if since else "",)).fetchall()
+        return tuple(ErrorMeasured(*row) for row in found)
 
     def _fold_batch(self) -> int:
         if not self.tail():
@@ -87,3 +109,9 @@ class Summaries:
         mark, _ = execute(self._sql["tail"], ()).fetchone()
         for name in _FOLDS:
             execute(self._sql[name], (0, mark, -1, key))
+
+
+def _next(at: datetime, unit: timedelta) -> str:
+    """When the first whole hour or day begins that is not before this time."""
+    early = min(at, _LATEST)
+    return stamp(early + (datetime.min.replace(tzinfo=UTC) - early) % unit)

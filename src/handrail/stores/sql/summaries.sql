@@ -51,9 +51,13 @@ ORDER BY workflow_name, state
 -- name: days
 SELECT day, workflow_name, sum(runs)
 FROM (
-  SELECT day, workflow_name, runs FROM summary_days WHERE day >= ?1
+  SELECT day, workflow_name, runs FROM summary_days WHERE day >= ?2
   UNION ALL
-  SELECT day, workflow_name, runs FROM measured_days WHERE id > (SELECT event FROM folded) AND day >= ?1)
+  SELECT day, workflow_name, runs FROM measured_days WHERE id > (SELECT event FROM folded) AND day >= ?2
+  UNION ALL
+  SELECT substr(e.created_at, 1, 10), r.workflow_name, 1
+  FROM events AS e JOIN runs AS r ON r.k = e.run
+  WHERE e.created_at >= ?1 AND e.created_at < ?2 AND e.event_type = 'workflow_created' AND e.revision = 1)
 GROUP BY day, workflow_name
 ORDER BY day, workflow_name
 
@@ -76,3 +80,22 @@ FROM (
   SELECT hour, event_type, events FROM measured_hours WHERE id > (SELECT event FROM folded) AND hour >= ?1)
 GROUP BY hour, event_type
 ORDER BY hour, event_type
+
+-- name: kinds
+SELECT event_type, sum(events) AS entries
+FROM (
+  SELECT event_type, events FROM summary_hours WHERE hour >= ?2
+  UNION ALL
+  SELECT event_type, events FROM measured_hours WHERE id > (SELECT event FROM folded) AND hour >= ?2
+  UNION ALL
+  SELECT event_type, 1 FROM events WHERE created_at >= ?1 AND created_at < ?2)
+GROUP BY event_type
+HAVING sum(events) <> 0
+ORDER BY entries DESC, event_type
+
+-- name: errors
+SELECT coalesce(json_extract(metadata, '$.error_type'), '') AS code, count(*) AS entries
+FROM events INDEXED BY events_errors
+WHERE event_type = 'error_occurred' AND created_at >= ?
+GROUP BY json_extract(metadata, '$.error_type')
+ORDER BY entries DESC, code

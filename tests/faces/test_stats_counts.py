@@ -1,0 +1,51 @@
+"""What `handrail stats` counts: runs that were moved out too, and a step that a fork has inherited once."""
+
+from pathlib import Path
+
+from handrail.workflows.load import Source
+from history import history, played
+from program import handrail
+from requirement import requirement
+
+LITTLE = """\
+workflow: {name}
+version: 1
+authority: sql
+steps: [{{name: think, agent: thinker, task: Think.}}]
+"""
+
+
+def test_runs_that_were_pruned_still_count(tmp_path: Path) -> None:
+    store = history(tmp_path / "store" / "handrail.db").path
+    words = ("stats", "--since", "2026-01-31", "--json", "--store", store)
+
+    before = handrail(*words).data
+    assert handrail("store", "prune", "--older-than", "0s", "--yes", "--store", store).status == 0
+
+    assert handrail(*words).data == before
+
+
+@requirement("steps:life.fork")
+def test_a_step_that_a_fork_inherits_was_done_once(tmp_path: Path) -> None:
+    past = history(tmp_path / "store" / "handrail.db")
+    words = ("stats", "--since", "2026-01-31", "--json", "--store", past.path)
+
+    before = handrail(*words).data
+    assert handrail("runs", "fork", past.runs["abandoned"], "--store", past.path).status == 0
+    assert handrail("runs", "fork", past.runs["failed"], "--store", past.path).status == 0
+    after = handrail(*words).data
+
+    assert after["times"] == before["times"]
+    assert (before["workflows"][0]["runs"], after["workflows"][0]["runs"]) == (6, 8)
+
+
+def test_people_are_shown_ten_rows_and_told_that_there_are_more(tmp_path: Path) -> None:
+    with played(tmp_path / "store" / "handrail.db") as play:
+        for number in range(12):
+            name = f"little-{number:02}"
+            play.start("", Source(f"{name}.yaml", LITTLE.format(name=name)))
+
+    lines = handrail("stats", "--store", tmp_path / "store" / "handrail.db").out.splitlines()
+
+    assert [line.split()[0] for line in lines[5:15]] == [f"little-{number:02}" for number in range(10)]
+    assert lines[15:17] == ["  and 2 more: --json has all", ""]

@@ -1,0 +1,26 @@
+"""A project, and the folder of the user's that stands behind it."""
+
+from pathlib import Path
+
+import pytest
+
+from handrail.shell.shelf import Shelf
+from handrail.shell.trust import Trusted
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def own(home: Path) -> Path:
+    """The user's folder with settings."""
+    return home / ".config" / "handrail"
+
+
+@pytest.fixture
+def shelf(project: Path) -> Shelf:
+    return Shelf(project, Trusted())

@@ -1,0 +1,153 @@
+"""What a project finds on its shelf: workflows, personas and guardrails, and what is wrong with them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from handrail.shell.catalog import Kind
+from handrail.shell.definitions import Pinned
+from handrail.shell.faults import Unreadable
+from handrail.shell.shelf import Guardrail, Persona, Shelf
+from handrail.shell.trust import Trusted
+from requirement import requirement
+from shell.shelves import SMALL, put, trust_all
+
+
+@requirement("steps:def.files")
+def test_a_new_workflow_needs_no_trust_and_is_pinned_with_its_text(shelf: Shelf, project: Path) -> None:
+    put(project, ".handrail/workflows/small.yaml", SMALL)
+
+    found = shelf.pinned("small")
+
+    assert isinstance(found, Pinned)
+    assert found.workflow is not None
+    assert found.definition is not None
+    assert (found.workflow.name, found.definition.digest) == ("small", found.workflow.digest)
+    assert shelf.untrusted() == ()
+    assert not Trusted().path.exists()
+
+
+@requirement("steps:def.files")
+def test_a_persona_is_the_text_behind_its_front_matter(shelf: Shelf, project: Path, own: Path) -> None:
+    path = put(project, ".handrail/agents/writer.md", "---\nabout: Writes\n---\n# Writer\r\n\nWrite.\n")
+    other = put(own, "agents/cook.md", "Cook.\n")
+
+    assert shelf.persona("writer") == Persona("writer", "Writes", "# Writer\r\n\nWrite.\n", "project", path)
+    assert shelf.persona("cook") == Persona("cook", "", "Cook.\n", "user", other)
+    assert shelf.persona("nobody") is None
+    assert {"cook", "supervisor", "writer"} <= {one.name for one in shelf.personas()}
+
+
+def test_default_means_the_supervisor(shelf: Shelf, own: Path) -> None:
+    built_in = shelf.persona("default")
+    put(own, "agents/supervisor.md", "My own.\n")
+    mine = shelf.persona("default")
+
+    assert built_in is not None
+    assert mine is not None
+    assert (built_in.name, built_in.origin) == ("supervisor", "built-in")
+    assert (mine.name, mine.origin, mine.text) == ("supervisor", "user", "My own.\n")
+
+
+@requirement("steps:def.files")
+def test_a_guardrail_says_where_it_is_told(shelf: Shelf, project: Path, own: Path) -> None:
+    head = "---\nworkflows: [release, bug-fix]\nsteps: review\n---\n"
+    first = put(project, ".handrail/guardrails/history.md", f"{head}Never force a push.\n")
+    second = put(own, "guardrails/words.md", "Plain words.\n")
+
+    history, words = shelf.guardrails()
+
+    assert history == Guardrail(
+        "history", "Never force a push.\n", "project", first, ("release", "bug-fix"), ("review",)
+    )
+    assert words == Guardrail("words", "Plain words.\n", "user", second)
+    told = [("release", "tag"), ("small", "review"), ("small", "proof/review"), ("small", "review/tag")]
+    assert [history.told_in(*where) for where in told] == [True, True, True, False]
+    assert [words.told_in(*where) for where in told] == [False] * 4
+
+
+def test_a_workflow_of_no_name_is_none_and_one_with_problems_says_them(shelf: Shelf, project: Path) -> None:
+    put(project, ".handrail/workflows/broken.yaml", SMALL.replace("small", "broken").replace("task:", "tsk:"))
+    (project / ".handrail/workflows/linked.yaml").symlink_to("broken.yaml")
+
+    broken, linked = shelf.pinned("broken"), shelf.pinned("linked")
+
+    assert shelf.pinned("nothing") is None
+    assert isinstance(broken, Pinned)
+    assert isinstance(linked, Pinned)
+    assert (broken.workflow, [problem.code for problem in broken.problems][:1]) == (None, ["unknown-key"])
+    assert (linked.workflow, [problem.code for problem in linked.problems]) == (None, ["unreadable"])
+
+
+def test_a_persona_that_cannot_be_read_says_so_in_words(shelf: Shelf, project: Path, own: Path) -> None:
+    path = put(project, ".handrail/agents/writer.md", "x" * 102_401)
+
+    found = shelf.persona("writer")
+
+    assert found is not None
+    assert found.text == (
+        f"The persona `writer` cannot be read: `{path}` has more than 102400 bytes.\n"
+        "A person can mend it: make it smaller, or move it away.\n"
+    )
+    assert found.problem == f"`{path}` has more than 102400 bytes"
+    assert "writer" not in {one.name for one in shelf.personas()}
+    put(own, "agents/writer.md", "The user's.\n")
+    assert shelf.persona("writer") == Persona("writer", "", "The user's.\n", "user", own / "agents/writer.md")
+
+
+def test_problems_name_the_files_that_are_passed_over_and_the_lines_that_are_wrong(
+    shelf: Shelf, project: Path
+) -> None:
+    put(project, ".handrail/agents/writer.md", "---\nabout: x\nname: writer\n---\n")
+    put(project, ".handrail/guardrails/open.md", "---\nsteps: [a]\n")
+    put(project, ".handrail/agents/1st.md", "")
+
+    told = {kind: [(p.code, p.place.line) for p in shelf.problems(kind)] for kind in Kind}
+
+    assert told == {
+        Kind.WORKFLOW: [],
+        Kind.PERSONA: [("bad-name", 1), ("front-unread", 3)],
+        Kind.GUARDRAIL: [("front-unclosed", 1)],
+    }
+
+
+# --- what a server asks often -------------------------------------------------------------------------------
+
+
+def test_the_signature_changes_with_every_definition_and_with_trust(
+    shelf: Shelf, project: Path, own: Path
+) -> None:
+    seen = [shelf.signature()]
+    assert shelf.signature() == seen[0]
+    small = put(project, ".handrail/workflows/small.yaml", SMALL)
+    seen.append(shelf.signature())
+    note = put(project, ".handrail/workflows/big/note.md", "one")
+    seen.append(shelf.signature())
+    os.utime(note, ns=(1, 1))
+    seen.append(shelf.signature())
+    put(own, "agents/writer.md", "old")
+    seen.append(shelf.signature())
+    put(project, ".handrail/agents/writer.md", "new")
+    seen.append(shelf.signature())
+    (project / ".handrail/guardrails").mkdir()
+    (project / ".handrail/guardrails/gone.md").symlink_to("nowhere")
+    seen.append(shelf.signature())
+    trust_all(shelf)
+    seen.append(shelf.signature())
+    small.rename(small.with_name("other.yaml"))
+    seen.append(shelf.signature())
+
+    assert len(set(seen)) == 9
+
+
+def test_damaged_trust_stops_only_those_who_need_it(shelf: Shelf, project: Path, own: Path) -> None:
+    put(own, "workflows/small.yaml", SMALL)
+    path = put(project, ".handrail/workflows/other.yaml", SMALL.replace("small", "other"))
+    put(Trusted().path.parent, "trusted.json", "{")
+    assert isinstance(shelf.pinned("other"), Pinned)
+
+    path.rename(path.with_name("small.yaml"))
+
+    with pytest.raises(Unreadable):
+        shelf.pinned("small")

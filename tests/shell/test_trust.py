@@ -1,0 +1,194 @@
+"""What a user trusts is kept by content, survives a crash at any point, and is never guessed."""
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from handrail.shell.faults import Fault, Newer, NotWritable, Unreadable, UnsafePath
+from handrail.shell.trust import Mark, Trusted, project_name
+from handrail.shell.workspace import Disk
+
+ONE = Mark("/work/shop", "workflow", "bug-fix", "11")
+TWO = Mark("/work/shop", "persona", "reviewer", "22")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "handrail"
+
+
+def test_nothing_is_trusted_at_first_and_asking_makes_no_file(folder: Path) -> None:
+    assert Trusted(folder).marks() == ()
+    assert not Trusted(folder).holds(ONE)
+    assert not folder.parent.exists()
+
+
+def test_what_is_trusted_is_known_to_everybody_and_only_as_it_was_said(folder: Path) -> None:
+    Trusted(folder).add([ONE])
+
+    known = Trusted(folder)
+    assert known.holds(ONE)
+    others = [
+        Mark("/work/shop2", "workflow", "bug-fix", "11"),
+        Mark("/work/shop", "persona", "bug-fix", "11"),
+        Mark("/work/shop", "workflow", "feature", "11"),
+        Mark("/work/shop", "workflow", "bug-fix", "12"),
+    ]
+    assert [known.holds(other) for other in others] == [False] * 4
+
+
+def test_it_is_kept_in_the_data_folder_as_json_that_a_person_can_read(home: Path) -> None:
+    Trusted().add([ONE, TWO])
+
+    path = home / ".local/share/handrail/trusted.json"
+    assert Trusted().path == path
+    assert json.loads(path.read_text("utf-8")) == {
+        "schema": 1,
+        "trusted": [
+            {"project": "/work/shop", "kind": "workflow", "name": "bug-fix", "digest": "11"},
+            {"project": "/work/shop", "kind": "persona", "name": "reviewer", "digest": "22"},
+        ],
+    }
+
+
+def test_nobody_else_may_read_it_whatever_the_umask(folder: Path) -> None:
+    before = os.umask(0)
+    try:
+        Trusted(folder).add([ONE])
+    finally:
+        os.umask(before)
+
+    assert stat.S_IMODE((folder / "trusted.json").stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_what_is_dropped_is_trusted_no_longer_and_the_rest_stays(folder: Path) -> None:
+    trusted = Trusted(folder)
+    trusted.add([ONE, TWO])
+    trusted.add([ONE])
+
+    trusted.drop([ONE])
+
+    assert trusted.marks() == (TWO,)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b"", "it is not JSON"),
+        (b"{", "it is not JSON"),
+        (b"[]", "it is JSON, but not an object"),
+        (b"\xff", "it is not UTF-8 text"),
+        (b"{}", "Object missing required field `schema`"),
+        (b'{"schema": 1, "trusted": {}}', "Expected `array`, got `object`"),
+        (b'{"schema": "1", "trusted": []}', "Expected `int`, got `str`"),
+        (b'{"schema": 1, "trusted": [{"project": "/"}]}', "Object missing required field `kind`"),
+        (b'{"schema": 1, "schema": 1, "trusted": []}', "a key stands twice in one object"),
+    ],
+)
+def test_a_damaged_file_is_named_with_its_repair_and_left_as_it_is(
+    text: bytes, why: str, folder: Path
+) -> None:
+    folder.mkdir(parents=True)
+    (folder / "trusted.json").write_bytes(text)
+    trusted = Trusted(folder)
+
+    for act in (lambda: trusted.holds(ONE), lambda: trusted.add([ONE]), lambda: trusted.drop([ONE])):
+        with pytest.raises(Unreadable) as raised:
+            act()
+        assert raised.value.message.startswith(f"`{folder / 'trusted.json'}` is damaged: {why}")
+        assert raised.value.repair == (
+            "move it away, and say `handrail trust` again in the projects whose files you trust"
+        )
+    assert (folder / "trusted.json").read_bytes() == text
+
+
+def test_a_newer_file_is_not_guessed_at(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    (folder / "trusted.json").write_text('{"schema": 2, "trusted": []}', "utf-8")
+
+    with pytest.raises(Newer):
+        Trusted(folder).marks()
+
+
+def test_a_link_is_neither_read_nor_written_through(folder: Path, tmp_path: Path) -> None:
+    folder.mkdir(parents=True)
+    planted = tmp_path / "planted.json"
+    planted.write_text('{"schema": 1, "trusted": []}', "utf-8")
+    (folder / "trusted.json").symlink_to(planted)
+
+    for act in (Trusted(folder).marks, lambda: Trusted(folder).add([ONE])):
+        with pytest.raises(UnsafePath):
+            act()
+    assert planted.read_text("utf-8") == '{"schema": 1, "trusted": []}'
+
+
+def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file", "utf-8")
+
+    with pytest.raises(Fault) as raised:
+        Trusted(tmp_path / "data" / "handrail").add([ONE])
+
+    assert isinstance(raised.value, (UnsafePath, NotWritable))
+    assert f"{tmp_path / 'data' / 'handrail'}" in raised.value.message
+
+
+class Stopped(Exception):  # noqa: N818 - the process ends here; it is no error
+    """Nothing happens after this."""
+
+
+def _stopping(at: int, seen: list[str]) -> Callable[[Path], Disk]:
+    def before(name: str) -> None:
+        seen.append(name)
+        if len(seen) == at:
+            raise Stopped(name)
+
+    return lambda folder: Disk(folder, before=before)
+
+
+def test_a_crash_at_any_point_leaves_the_old_or_the_new(
+    folder: Path, record_property: Callable[[str, object], None]
+) -> None:
+    Trusted(folder).add([ONE])
+    seen: list[str] = []
+    Trusted(folder, _stopping(0, seen)).add([TWO])
+    points = len(seen)
+    record_property("points", points)
+    assert points > 5
+
+    kept = []
+    for at in range(1, points + 1):
+        Trusted(folder).drop([TWO])
+        with pytest.raises(Stopped):
+            Trusted(folder, _stopping(at, [])).add([TWO])
+        kept.append(Trusted(folder).marks())
+
+    assert set(kept) == {(ONE,), (ONE, TWO)}
+    assert kept == sorted(kept, key=len)
+
+
+def test_two_who_trust_at_once_lose_nothing(folder: Path) -> None:
+    marks = [Mark("/work/shop", "persona", f"p{number}", "1") for number in range(20)]
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda mark: Trusted(folder).add([mark]), marks))
+
+    assert set(Trusted(folder).marks()) == set(marks)
+
+
+def test_a_project_is_known_by_where_it_really_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    odd = tmp_path / os.fsdecode(b"caf\xe9")
+    odd.mkdir()
+    monkeypatch.chdir(tmp_path / "real")
+
+    assert {project_name(path) for path in (Path(), tmp_path / "link", tmp_path / "real")} == {
+        f"{tmp_path}/real"
+    }
+    assert project_name(odd) == f"{tmp_path}/caf\\xe9"

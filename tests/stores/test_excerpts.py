@@ -1,0 +1,243 @@
+"""What a store answers about the artifacts of all runs, and what is under way: by index, of one moment."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from build import output
+from handrail.engine.model import Event
+from handrail.shell.view import (
+    EXCERPT,
+    AllFinal,
+    ArtifactRow,
+    Choice,
+    Excerpt,
+    FinalIn,
+    FinalOf,
+    OfRun,
+    OfStep,
+    OfType,
+    ProjectRow,
+    Recent,
+)
+from handrail.stores.sql.questions import SqlRecords
+from handrail.stores.sql.runs import SqlRuns
+from handrail.stores.sql.text import queries
+from requirement import requirement
+from turns import NOW, Desk, sqlite
+
+ONE, TWO, THREE = (f"00000000-0000-0000-0000-00000000000{number}" for number in (1, 4, 7))
+ROOT = "/home/ann/paper"
+PROJECT = "7ce99291f4478d52"
+
+
+def _made(*titles: str) -> Event:
+    artifacts = [{"type": title[0], "title": title, "content": f"{title}."} for title in titles]
+    return Event("continue", output(artifacts=artifacts))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """A run completed with a1 and its synthesis, one at its second step with b1 and a2, one just begun."""
+    desk = Desk(sqlite(tmp_path))
+    told = desk.start()
+    for titles in (("a1",), (), ()):
+        told = desk.send(ONE, _made(*titles), told["token"])
+        desk.clock.move(seconds=1)
+    told = desk.start()
+    desk.send(TWO, _made("b1", "a2"), told["token"])
+    desk.start()
+    return desk
+
+
+@pytest.fixture
+def records(desk: Desk) -> SqlRecords:
+    assert isinstance(desk.runs, SqlRuns)
+    return SqlRecords(desk.runs.database)
+
+
+@pytest.mark.parametrize(
+    ("choice", "titles"),
+    [
+        (OfRun(ONE), ["a1", "Done."]),
+        (OfRun(TWO), ["b1", "a2"]),
+        (OfRun("nobody"), []),
+        (OfStep(TWO, "draft"), ["a2", "b1"]),
+        (OfStep(TWO, "review"), []),
+        (OfType("a"), ["a2", "a1"]),
+        (OfType("A"), []),
+        (OfType("%"), []),
+        (Recent(), ["a2", "b1", "Done.", "a1"]),
+        (AllFinal(), ["Done.", "a1"]),
+        (FinalOf(ONE), ["Done.", "a1"]),
+        (FinalOf(TWO), []),
+        (FinalIn(PROJECT), ["Done.", "a1"]),
+        (FinalIn("another"), []),
+    ],
+)
+def test_a_choice_of_artifacts_comes_in_its_order_from_behind_those_skipped(
+    choice: Choice, titles: list[str], records: SqlRecords
+) -> None:
+    assert [one.artifact.title for one in records.excerpts(choice)] == titles
+    assert [one.artifact.title for one in records.excerpts(choice, 1)] == titles[:1]
+    assert [one.artifact.title for one in records.excerpts(choice, 9, 1)] == titles[1:]
+
+
+def test_an_excerpt_is_an_artifact_of_a_run_with_its_text(records: SqlRecords) -> None:
+    (found,) = records.excerpts(OfRun(TWO), 1)
+
+    id_ = "00000000-0000-0000-0000-000000000005"
+    at = datetime(2026, 3, 1, 12, 0, 3, tzinfo=UTC)
+    row = ArtifactRow(1, id_, "draft", "writer", "b", "b1", "", final=False, at=at, size=3)
+    assert found == Excerpt(TWO, row, "b1.")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("x" * 32_768, "x" * 32_768),
+        ("x" * 32_769, "x" * 32_768),
+        ("é" * 16_385, "é" * 16_384),
+        ("x" + "😀" * 9_000, "x" + "😀" * 8_191),
+    ],
+)
+def test_an_excerpt_ends_between_characters_and_its_size_is_that_of_the_whole(
+    text: str, shown: str, desk: Desk, records: SqlRecords
+) -> None:
+    desk.send(
+        THREE,
+        Event("continue", output(artifacts=[{"type": "t", "title": "T", "content": text}])),
+        desk.recover(THREE)["token"],
+    )
+
+    (found,) = records.excerpts(OfRun(THREE))
+
+    assert (found.text, found.artifact.size) == (shown, len(text.encode()))
+    assert len(found.text.encode()) <= EXCERPT
+
+
+def test_the_types_are_those_of_a_run_or_of_all_lately(records: SqlRecords) -> None:
+    assert records.types() == ("a", "b", "synthesis")
+    assert records.types(TWO) == ("a", "b")
+    assert records.types(THREE) == ()
+
+
+def test_open_steps_are_those_that_wait_for_an_output(desk: Desk, records: SqlRecords) -> None:
+    (step,) = records.open_steps(TWO)
+
+    assert (step.number, step.state, step.agent, step.opened) == (
+        2,
+        "review",
+        "reader",
+        NOW + timedelta(seconds=3),
+    )
+    assert records.open_steps(ONE) == records.open_steps("nobody") == ()
+    desk.send(TWO, Event("pause"))
+    assert records.open_steps(TWO) == (step,)
+
+
+def test_runs_under_way_in_these_projects_come_last_started_first(desk: Desk, records: SqlRecords) -> None:
+    assert records.live((ROOT,)) == (THREE, TWO)
+    assert records.live(("/elsewhere", ROOT), TWO[:36]) == (TWO,)
+    assert records.live((ROOT,), "x") == records.live(("/elsewhere",)) == records.live(()) == ()
+    desk.send(THREE, Event("abandon", note="enough"))
+    assert records.live((ROOT,)) == (TWO,)
+
+
+def test_completed_runs_are_those_with_the_last_final_artifacts(records: SqlRecords) -> None:
+    assert records.completed() == (ONE,)
+
+
+def test_a_project_is_known_with_its_active_run(desk: Desk, records: SqlRecords) -> None:
+    assert records.project(PROJECT) == ProjectRow(PROJECT, "paper", ROOT, THREE, NOW)
+    assert records.project("another") is None
+    desk.send(THREE, Event("abandon", note="enough"))
+    assert records.project(PROJECT) == ProjectRow(PROJECT, "paper", ROOT, "", NOW)
+
+
+def test_answers_inside_a_moment_are_of_that_moment_whatever_others_commit(
+    desk: Desk, records: SqlRecords
+) -> None:
+    with records.moment():
+        before = (records.run(THREE), records.open_steps(THREE), records.excerpts(Recent()))
+        desk.send(THREE, _made("c1"), desk.recover(THREE)["token"])
+        assert (records.run(THREE), records.open_steps(THREE), records.excerpts(Recent())) == before
+
+    assert records.excerpts(Recent())[0].artifact.title == "c1"
+    with pytest.raises(LookupError), records.moment():
+        raise LookupError
+    with records.moment():
+        assert records.open_steps(THREE)[0].state == "review"
+
+
+# --- plans --------------------------------------------------------------------------------------------------
+
+CHOICES = ("of_run", "of_step", "of_type", "recent", "all_final", "final_of", "final_in")
+OTHERS = ("open_steps", "types_of", "types", "live", "completed", "project")
+ALLOWED = (
+    r"SEARCH .*",
+    r"SCAN a USING INDEX artifacts_by_time",
+    r"SCAN artifacts USING COVERING INDEX artifacts_by_time",
+    r"SCAN (a|artifacts) USING INDEX artifacts_final",
+    r"SCAN r USING INDEX runs_live",
+    r"SCAN (\(subquery-1\)|f|p|json_each .*)",
+    r"(LIST|SCALAR) SUBQUERY .*|CO-ROUTINE .*",
+    r"USE TEMP B-TREE FOR (RIGHT PART|LAST 2 TERMS) OF ORDER BY",
+)
+"""Rows by key; what is newest or final from the end of an index, until there are enough; what is live."""
+
+SORTED = r"USE TEMP B-TREE FOR (ORDER BY|DISTINCT)"
+"""Only what was chosen before is sorted: artifacts of a type, types, runs under way or lately over."""
+
+
+def _plan(records: SqlRecords, name: str) -> list[str]:
+    sql = queries("questions.sql")
+    text = f"{sql['excerpt_columns']}\n{sql[name]}" if name in CHOICES else sql[name]
+    given = ("[1]", "x", 9) if name == "live" else (9,) * text.count("?")
+    return [row[3] for row in records.database.alone().execute(f"EXPLAIN QUERY PLAN {text}", given)]
+
+
+@requirement("steps:db.indexes")
+@pytest.mark.parametrize("analysed", [False, True])
+def test_no_question_reads_all_artifacts_or_all_runs(
+    desk: Desk, records: SqlRecords, *, analysed: bool
+) -> None:
+    records.database.alone().execute("PRAGMA synchronous = OFF")
+    for _ in range(60):
+        told = desk.start()
+        for titles in (("a1", "b1"), ("c1",), ()):
+            told = desk.send(told["run"], _made(*titles), told["token"])
+    if analysed:
+        records.database.alone().execute("ANALYZE")
+
+    plans = {name: _plan(records, name) for name in (*CHOICES, *OTHERS)}
+
+    sorting = {name for name, plan in plans.items() if any(re.fullmatch(SORTED, line) for line in plan)}
+    assert sorting <= {"of_type", "types", "types_of", "live", "completed"}
+    allowed = "|".join((*ALLOWED, SORTED))
+    assert {line for plan in plans.values() for line in plan if not re.fullmatch(allowed, line)} == set()
+
+
+def test_a_question_without_its_index_is_found(records: SqlRecords) -> None:
+    records.database.alone().execute("DROP INDEX artifacts_final")
+    records.database.alone().execute("DROP INDEX runs_completed")
+
+    assert "SCAN a USING INDEX artifacts_final" not in _plan(records, "all_final")
+    assert any("SCAN" in line for line in _plan(records, "final_in"))
+
+
+def test_a_turn_that_does_not_complete_its_run_writes_to_no_index_of_what_is_final(desk: Desk) -> None:
+    assert isinstance(desk.runs, SqlRuns)
+    writer = desk.runs.database.alone()
+    counted = (
+        "SELECT (SELECT count(*) FROM artifacts INDEXED BY artifacts_final WHERE is_final = 1),"
+        " (SELECT count(*) FROM runs INDEXED BY runs_completed WHERE state = 'completed')"
+    )
+    before = writer.execute(counted).fetchone()
+    desk.send(TWO, _made("c1"), desk.recover(TWO)["token"])
+
+    assert before == writer.execute(counted).fetchone() == (2, 1)
+    desk.send(TWO, _made(), desk.recover(TWO)["token"])
+    assert writer.execute(counted).fetchone() == (6, 2)
