@@ -17,9 +17,9 @@ from typing import Final, Literal, Self
 import anyio
 import mcp_types as types
 import msgspec
+import pydantic
 from mcp.server.stdio import stdio_server
 
-from handrail.engine.facts import sound
 from handrail.faces.mcp.server import Served
 
 LIMIT: Final = 1024 * 1024
@@ -30,8 +30,7 @@ _EDGE: Final = 4096
 _PIECE: Final = select.PIPE_BUF
 """What a pipe that can be written to takes without blocking."""
 
-_ID: Final = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")')
-_HALF: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+_ID: Final = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")\s*[,}]')
 
 
 class _Head(msgspec.Struct):
@@ -161,27 +160,25 @@ class Wire:
         """The line if the SDK can take it; otherwise the client is told why not."""
         if isinstance(line, _Long):
             message = f"the message has {line.size} bytes; the limit is {LIMIT}: send less at a time"
-            await self._fail(_guessed(line), types.INVALID_REQUEST, message)
+            await self._fail(_guessed_of(line.head, line.tail), types.INVALID_REQUEST, message)
             return None
         if not line.strip():
             return None
         try:
-            head, text = _heads.decode(line), line.decode()
+            text = line.decode()
+            _heads.decode(line)
+            types.jsonrpc_message_adapter.validate_json(text, by_name=False)
         except UnicodeDecodeError:
-            await self._fail(_guessed(_Long(line, b"", 0)), types.PARSE_ERROR, "the message is not UTF-8")
+            await self._fail(_guessed(line), types.PARSE_ERROR, "the message is not UTF-8")
         except msgspec.ValidationError as wrong:
-            await self._fail(
-                _guessed(_Long(line, b"", 0)), types.INVALID_REQUEST, f"no JSON-RPC 2.0: {wrong}"
-            )
+            await self._fail(_guessed(line), types.INVALID_REQUEST, f"no JSON-RPC 2.0: {wrong}")
         except (msgspec.DecodeError, RecursionError):
-            await self._fail(None, types.PARSE_ERROR, "the message is no JSON, or nests too deeply")
+            await self._fail(_guessed(line), types.PARSE_ERROR, "the message is no JSON, or nests too deeply")
+        except pydantic.ValidationError:
+            wrong_shape = "no request, notification or response of MCP, or it nests too deeply"
+            await self._fail(_guessed(line), types.INVALID_REQUEST, wrong_shape)
         else:
-            if _HALF.search(line) is None or sound(json.loads(text)):
-                return text
-            identity = None if head.id is msgspec.UNSET else head.id
-            await self._fail(
-                identity, types.INVALID_PARAMS, "the message holds half a character (a lone surrogate)"
-            )
+            return text
         return None
 
     async def _fail(self, identity: object, code: int, message: str) -> None:
@@ -197,8 +194,14 @@ class _Long(msgspec.Struct):
     size: int
 
 
-def _guessed(line: _Long) -> object:
-    """The id of a message that cannot be read as a whole: before its parameters, or at its end."""
-    before = line.head.split(b'"params"', 1)[0]
-    found = _ID.findall(before) or _ID.findall(line.tail)
-    return json.loads(found[-1]) if found else None
+def _guessed(line: bytes) -> object:
+    """The id of a message that cannot be read: before its parameters, or behind them."""
+    return _guessed_of(line, line[-_EDGE:])
+
+
+def _guessed_of(head: bytes, tail: bytes) -> object:
+    found = _ID.findall(head.split(b'"params"', 1)[0]) or _ID.findall(tail)
+    try:
+        return json.loads(found[-1]) if found else None
+    except ValueError:
+        return None
