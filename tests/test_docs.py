@@ -22,9 +22,9 @@ from handrail.engine.lifecycle import CONTINUE, RESERVED
 from handrail.engine.model import Authority, Lifecycle, Who
 from handrail.engine.refusals import CODES
 from handrail.faces.cli.main import cli
+from handrail.faces.mcp.codes import CODES as CALLS
 from handrail.shell.catalog import CODES as FILES
 from handrail.shell.faults import FAULTS
-from handrail.faces.mcp.codes import CODES as CALLS
 from handrail.shell.tokens import CODES as TOKENS
 from handrail.shell.turn import CODES as TURNS
 from handrail.telemetry.entries import ABOUT, EntryKind

@@ -18,10 +18,10 @@ from handrail.engine.known import EVENT_FACTS, RUN_FACTS
 from handrail.engine.lifecycle import NEEDS_REASON, TABLE, terminal
 from handrail.engine.model import Accepted, Brief, Event, Refused, Run, State, Workflow
 from handrail.engine.refusals import CODES
+from handrail.faces.mcp.codes import CODES as CALLS
 from handrail.shell.catalog import CODES as FILES
 from handrail.shell.catalog import Catalog, Found, catalog
 from handrail.shell.faults import FAULTS
-from handrail.faces.mcp.codes import CODES as CALLS
 from handrail.shell.tokens import CODES as TOKENS
 from handrail.shell.turn import CODES as TURNS
 from handrail.telemetry.entries import ABOUT, EntryKind

@@ -18,6 +18,11 @@ def crowd(what: str, file: Path, *rest: object) -> Any:  # noqa: ANN401 - whatev
     return _told("stores.crowd", (what, file, *map(str, rest)), {})
 
 
+def crowd_at_the_face(folder: Path, *rest: object) -> Any:  # noqa: ANN401 - the same
+    """What many processes tell that serve from one file; see faces/mcp/crowd.py."""
+    return _told("faces.mcp.crowd", (folder, *map(str, rest)), {})
+
+
 def broken(what: str, tmp_path: Path) -> dict[str, Any]:
     """What came of breaking a disk under a database; see broken_disk.py."""
     return _broken("stores.broken_disk", what, tmp_path, ".")

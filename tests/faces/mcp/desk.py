@@ -306,12 +306,17 @@ class Pipe(Desk):
         given = dict(params) if self._era == "legacy" else {**params, "_meta": META}
         return {"jsonrpc": "2.0", "id": self._asked, "method": method, "params": given}
 
+    def post(self, method: str, params: Mapping[str, Any]) -> int:
+        """Send a request and wait for nothing; its id."""
+        message = self.request(method, params)
+        self.send(json.dumps(message).encode())
+        return int(message["id"])
+
     def ask(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """What a request is answered with; the answer carries its id."""
-        message = self.request(method, params or {})
-        self.send(json.dumps(message).encode())
+        number = self.post(method, params or {})
         answer = self.answer()
-        assert answer["id"] == message["id"], answer
+        assert answer["id"] == number, answer
         return answer
 
     def call(self, arguments: Mapping[str, Any], tool: str = TOOL) -> Told:

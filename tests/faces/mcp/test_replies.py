@@ -11,6 +11,7 @@ from mcp import MCPError
 from faces.mcp.desk import ERAS, Agent, Desk, Told, agent, inside, note, place
 from faces.mcp.judged import unruled
 from faces.mcp.scenes import NOBODY
+from handrail import workflows
 from requirement import requirement
 
 GATED: Final = """
@@ -32,6 +33,7 @@ steps:
       no_blockers: true
       schema: {properties: {grams: {type: integer}}, required: [grams]}
 """
+PERSONAS: Final = Path(workflows.__file__).with_name("personas")
 FORMAT: Final = (
     "summary; artifacts[] {type, title, content, description?}, one of type `note`; references[]; "
     "confidence 0..1, at least 0.5; optional decisions[], findings[], blockers[]"
@@ -82,6 +84,21 @@ def test_a_contract_that_adds_to_the_common_form_tells_its_schema(desk: Agent) -
         ),
         "output_schema": {"properties": {"grams": {"type": "integer"}}, "required": ["grams"]},
     }
+
+
+@requirement("steps:reply.message")
+def test_a_message_holds_the_persona_in_full_and_the_task(desk: Agent) -> None:
+    agents = ["architect", "implementer", "tester", "reviewer", "writer", "supervisor"]
+    tasks = ["First.", "Second.", "Third.", "Fourth.", "Fifth.", "Sixth."]
+    told = desk.start(goal="See the end")
+    for name, task in zip(agents, tasks, strict=True):
+        persona = (PERSONAS / f"{name}.md").read_text("utf-8").split("---\n", 2)[2].strip()
+        message = told.reply["human_message"]
+        assert len(persona) > 500
+        assert message.startswith(persona)
+        assert task in message.removeprefix(persona)
+        assert "> See the end" in message
+        told = desk.go_on(told.token)
 
 
 @requirement("steps:tool.continue", "steps:reply.closed", "steps:life.complete")

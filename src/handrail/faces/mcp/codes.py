@@ -1,4 +1,4 @@
-"""Why a face can say no before the engine is asked: about the call, the project, and what is to be started."""
+"""Why a face can say no before the engine is asked: about the call, the project, what is to be started."""
 
 from collections.abc import Mapping
 

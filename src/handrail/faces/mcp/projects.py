@@ -49,6 +49,6 @@ class Projects:
         shelf = self.shelf(root)
 
         def guardrails(workflow: str, step: str) -> Sequence[Guide]:
-            return [g for g in shelf.guardrails() if workflow in g.workflows or step in g.steps]
+            return [one for one in shelf.guardrails() if one.told_in(workflow, step)]
 
         return Guides(texts, boundary, shelf.persona, guardrails)

@@ -17,6 +17,7 @@ from typing import Final, Literal, Self
 import anyio
 import mcp_types as types
 import msgspec
+import pydantic
 from mcp.server.stdio import stdio_server
 
 from handrail.faces.mcp.server import Served
@@ -165,8 +166,9 @@ class Wire:
         if not line.strip():
             return None
         try:
+            text = line.decode()
             _heads.decode(line)
-            return line.decode()
+            types.jsonrpc_message_adapter.validate_json(text, by_name=False)
         except UnicodeDecodeError:
             code, message = types.PARSE_ERROR, "the message is not UTF-8"
         except msgspec.ValidationError as wrong:
@@ -174,10 +176,12 @@ class Wire:
         except (msgspec.DecodeError, RecursionError):
             code, message = types.PARSE_ERROR, "the message is no JSON, or nests too deeply"
             if _half(line):
-                code, message = (
-                    types.INVALID_PARAMS,
-                    "the message holds half a character (a lone surrogate): leave it out",
-                )
+                code, message = types.INVALID_PARAMS, "the message holds half a character: leave it out"
+        except pydantic.ValidationError:
+            message = "no request, notification or response of MCP, or it nests too deeply"
+            code = types.INVALID_REQUEST
+        else:
+            return text
         await self._fail(_guessed(_Long(line[:_EDGE], line[-_EDGE:], len(line))), code, message)
         return None
 
@@ -201,7 +205,9 @@ def _guessed(line: _Long) -> object:
     """
     before = line.head.split(b'"params"', 1)[0]
     found = _ID.findall(before) or _LAST_ID.findall(line.tail)
-    return json.loads(found[-1]) if found else None
+    with suppress(ValueError):
+        return json.loads(found[-1]) if found else None
+    return None
 
 
 def _half(line: bytes) -> bool:
