@@ -207,8 +207,8 @@ def test_what_blocks_a_run_is_what_it_would_use(shelf: Shelf, project: Path, own
     small, outer = workflow_of(shelf, "small"), workflow_of(shelf, "outer")
 
     assert names(shelf.blocking(small)) == [
-        ("persona", "supervisor"),
         ("persona", "poet"),
+        ("persona", "supervisor"),
         ("guardrail", "by-name"),
         ("guardrail", "by-step"),
     ]
