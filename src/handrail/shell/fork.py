@@ -71,12 +71,14 @@ def overrides(world: World, asked: Fork) -> str:
     Nothing is entered: so a person can be told before they go where no agent could.
     """
     stored = world.runs.load(asked.run)
-    if stored is None or stored.trouble:
+    if stored is None or _refused(asked, stored):
         return ""
     old = _old(world, stored, asked.new.workflow if asked.new else world.workflow_of(stored))
-    used = _used(world, old)
-    found, without = (old.forked("", asked.state, by, used) for by in (asked.caller.by, Who.AGENT))
-    return without.code if isinstance(found, Run) and isinstance(without, Refused) else ""
+    found = old.forked("", asked.state, asked.caller.by, stored.run.attempts)
+    if isinstance(found, Refused):
+        return ""
+    made, code = _decided(world, old, "", found.open[0].state, asked.caller.by)
+    return code if isinstance(made, Run) else ""
 
 
 def fork_id(key: bytes, run: str, state: str, number: int) -> str:
