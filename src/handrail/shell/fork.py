@@ -71,14 +71,11 @@ def overrides(world: World, asked: Fork) -> str:
     Nothing is entered: so a person can be told before they go where no agent could.
     """
     stored = world.runs.load(asked.run)
-    if stored is None or _refused(asked, stored):
+    if stored is None or stored.trouble:
         return ""
     old = _old(world, stored, asked.new.workflow if asked.new else world.workflow_of(stored))
-    found = old.forked("", asked.state, asked.caller.by, stored.run.attempts)
-    if isinstance(found, Refused):
-        return ""
-    made, code = _decided(world, old, "", found.open[0].state, asked.caller.by)
-    return code if isinstance(made, Run) else ""
+    made, without = _decided(world, old, "", asked.state or old.stood, asked.caller.by)
+    return without if isinstance(made, Run) else ""
 
 
 def fork_id(key: bytes, run: str, state: str, number: int) -> str:
