@@ -28,6 +28,7 @@ ROUNDS: Final = 12
 TURNS: Final = 100
 
 NOW: Final = datetime.now(UTC)
+TODAY: Final = NOW.replace(hour=0, minute=0, second=0, microsecond=0)
 PLAIN: Final = {
     "runs": "SELECT workflow_name, state, count(*), sum(duration_ms) FROM runs GROUP BY 1, 2",
     "days": "SELECT date(started_at), workflow_name, count(*) FROM runs "
@@ -83,7 +84,7 @@ def numbers(summaries: Summaries) -> dict[str, Callable[[], object]]:
     """The numbers of the dashboard."""
     return {
         "runs": summaries.runs,
-        "days": lambda: summaries.days(NOW - timedelta(days=30)),
+        "days": lambda: summaries.days(TODAY - timedelta(days=30)),
         "steps": summaries.steps,
         "hours": lambda: summaries.hours(NOW - timedelta(hours=24)),
     }

@@ -22,6 +22,8 @@ from handrail.engine.lifecycle import CONTINUE, RESERVED
 from handrail.engine.model import Authority, Lifecycle, Who
 from handrail.engine.refusals import CODES
 from handrail.faces.cli.main import cli
+from handrail.faces.mcp.codes import CODES as CALLS
+from handrail.shell.catalog import CODES as FILES
 from handrail.shell.faults import FAULTS
 from handrail.shell.tokens import CODES as TOKENS
 from handrail.shell.turn import CODES as TURNS
@@ -238,7 +240,7 @@ def test_every_word_that_can_stand_in_a_workflow_is_documented(reference: str) -
 
 
 def test_every_code_of_a_refusal_is_documented(reference: str) -> None:
-    _documented([*CODES, *TOKENS, *TURNS], reference)
+    _documented([*CODES, *TOKENS, *TURNS, *CALLS], reference)
 
 
 def test_every_kind_of_entry_and_every_fault_is_documented(reference: str) -> None:
@@ -250,7 +252,7 @@ def test_every_code_of_a_problem_is_documented(reference: str) -> None:
     made = {code for path in SOURCE.rglob("*.py") for code in problem_codes(path.read_text("utf-8"))}
 
     assert len(made) > 40
-    _documented([*made, *LOADING, *FINDINGS, *FRONT], reference)
+    _documented([*made, *LOADING, *FINDINGS, *FILES, *FRONT], reference)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -24,10 +24,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from handrail.app import openings
 from handrail.engine.facts import Kind
 from handrail.faces.cli.main import cli
-from handrail.shell.catalog import LARGEST
+from handrail.shell.followed import LARGEST
 from handrail.shell.shelf import SUPERVISOR
 from handrail.workflows.nodes import STANDARD
-from tools import docs_pages
+from tools import docs_answers, docs_pages
 from tools.docs_pages import SAMPLE, SOURCE, page, table
 from tools.sample_store import OUTPUTS, sample_store
 
@@ -344,13 +344,13 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "drafts.md": docs_pages.drafts_page,
     "effects.md": docs_pages.effects_page,
     "facts.md": docs_pages.facts_page,
-    "faults.md": docs_pages.faults_page,
+    "faults.md": docs_answers.faults_page,
     "filters.md": docs_pages.filters_page,
     "format.md": format_page,
-    "journal.md": docs_pages.journal_page,
+    "journal.md": docs_answers.journal_page,
     "lifecycle.md": docs_pages.lifecycle_page,
     "problems.md": docs_pages.problems_page,
-    "refusals.md": docs_pages.refusals_page,
+    "refusals.md": docs_answers.refusals_page,
     "workflows.md": docs_pages.workflows_page,
 }
 

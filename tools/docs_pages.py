@@ -6,23 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 import handrail
 from handrail.documents.frontmatter import CODES as FRONT
 from handrail.engine.check import FINDINGS
 from handrail.engine.contract import COMMON_FACTS
-from handrail.engine.decide import decide
 from handrail.engine.facts import Fact, Kind, Provenance, Value
 from handrail.engine.known import EVENT_FACTS, RUN_FACTS
 from handrail.engine.lifecycle import NEEDS_REASON, TABLE, terminal
-from handrail.engine.model import Accepted, Brief, Event, Refused, Run, State, Workflow
-from handrail.engine.refusals import CODES
+from handrail.engine.model import Brief, State, Workflow
+from handrail.shell.catalog import CODES as FILES
 from handrail.shell.catalog import Catalog, Found, catalog
-from handrail.shell.faults import FAULTS
-from handrail.shell.tokens import CODES as TOKENS
-from handrail.shell.turn import CODES as TURNS
-from handrail.telemetry.entries import ABOUT, EntryKind
 from handrail.workflows.codes import LOADING
 from handrail.workflows.draw.folds import graph_of
 from handrail.workflows.draw.text import mermaid
@@ -214,9 +207,8 @@ def problems_page() -> str:
             ("code", "severity", "meaning"),
             [(f"`{code}`", severity[code], FINDINGS[code]) for code in sorted(FINDINGS)],
         ),
-        "\n## In a persona or a guardrail\n",
-        "A line of the front matter with one of these errors is passed over, and the text is used.\n",
-        table(("code", "meaning"), [(f"`{code}`", meaning) for code, meaning in FRONT.items()]),
+        "\n## In a file that is found by its name, and in front matter\n",
+        table(("code", "meaning"), [(f"`{code}`", told) for code, told in {**FILES, **FRONT}.items()]),
     )
 
 
@@ -233,62 +225,6 @@ def severities(sources: Iterable[str]) -> dict[str, str]:
                 case _:
                     pass
     return found
-
-
-def refusals_page() -> str:
-    """Every code of a refusal, and one refusal as it is."""
-    return page(
-        "Refusals",
-        "A refusal is an answer: nothing has moved, and it says why. `code` is one of those below, `rule`",
-        "the row, state or table that said no, `seen` the facts as they were read, `needed` what would",
-        "have to be true, `next` what may be called instead and by whom, and `say` the text of a row that",
-        "refuses.\n",
-        _codes(CODES),
-        "\n## About the step token\n",
-        "Looked for in this order: `malformed`, `forged`, then whether the token was spent, whether the run",
-        "is `running`, `superseded`, `expired`. A token that was spent on the same call gets the same answer",
-        "again. A paused run has no token that is good: so `resume` takes any that was issued for it.\n",
-        _codes(TOKENS),
-        "\n## About the run\n",
-        _codes(TURNS),
-        "\n## One as it is\n",
-        f"An agent says that it is done with the first step of `{SAMPLE}`, and hands nothing in:\n",
-        f"```json\n{json.dumps(_refusal(), indent=2, ensure_ascii=False)}\n```",
-    )
-
-
-def _codes(codes: Mapping[str, str]) -> str:
-    return table(("code", "meaning"), [(f"`{code}`", codes[code]) for code in sorted(codes)])
-
-
-def journal_page() -> str:
-    """Every kind of entry."""
-    return page(
-        "The journal",
-        "What happens to a run is entered, in the same commit that makes it happen. A refusal is entered",
-        "too, and changes nothing else. In SQL an entry is a row of `telemetry_events`, and its kind is the",
-        "`event_type`.\n",
-        table(("kind", "meaning"), [(f"`{kind}`", ABOUT[kind]) for kind in EntryKind]),
-    )
-
-
-def faults_page() -> str:
-    """Every fault, and how it differs from a refusal."""
-    return page(
-        "Faults",
-        "A fault is an accident outside of Handrail: nothing was decided, and what was acknowledged before",
-        "still stands. It has a code, a sentence and the repair.\n",
-        _codes({fault.code: fault.about for fault in FAULTS}),
-    )
-
-
-def _refusal() -> object:
-    workflow = _loaded(built_in(), sample())
-    begun = decide(workflow, Run("r1", workflow.name, workflow.digest), Event("start", {"report": "?"}), {})
-    run = begun.run if isinstance(begun, Accepted) else Run("", "", "")
-    output = {"summary": "Done.", "artifacts": [], "references": [], "confidence": 0.9}
-    refused = decide(workflow, run, Event("continue", output), {})
-    return msgspec.to_builtins(refused) if isinstance(refused, Refused) else None
 
 
 def lifecycle_page() -> str:
@@ -323,7 +259,7 @@ def lifecycle_page() -> str:
 def workflows_page() -> str:
     """Every workflow that comes with Handrail: its picture, its inputs and its states."""
     shelf = built_in()
-    parts = (_workflow(_loaded(shelf, found), found) for found in shelf.all())
+    parts = (_workflow(loaded(shelf, found), found) for found in shelf.all())
     return page(
         "Built-in workflows",
         "`handrail workflows show NAME` prints one with its rows. A workflow of the same name in your",
@@ -346,7 +282,8 @@ def sample() -> Found:
     return found
 
 
-def _loaded(shelf: Catalog, found: Found) -> Workflow:
+def loaded(shelf: Catalog, found: Found) -> Workflow:
+    """The workflow of a file that must load."""
     workflow = load(found.source, shelf.source).workflow
     if workflow is None:
         raise ValueError(f"{found.path} does not load")

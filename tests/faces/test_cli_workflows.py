@@ -339,7 +339,7 @@ def test_a_folder_named_like_a_workflow_is_named_and_passed_over(project: Path) 
     lines = handrail("workflows", "list", cwd=project).out.splitlines()
 
     assert handrail("workflows", "check", project).err == "1 checked, no problems\n"
-    assert lines[-2:] == [
+    assert [line for line in lines if "built-in" not in line] == [
         "folder\tproject\t`.handrail/workflows/folder.yaml` is no regular file",
         "small\tproject\tA small one",
     ]
@@ -351,9 +351,9 @@ def test_a_link_that_leads_nowhere_is_named_and_passed_over(project: Path) -> No
     said = handrail("workflows", "list", cwd=project)
 
     assert (said.status, said.err) == (0, "")
-    assert said.out.splitlines()[-1] == (
+    assert [line for line in said.out.splitlines() if "built-in" not in line] == [
         "gone\tproject\t`.handrail/workflows/gone.yaml` leads through a link, or is no plain file or folder"
-    )
+    ]
 
 
 ORDERS = r"\e[2J\u202Egnp.exe\u200B\x9b31m"

@@ -49,6 +49,9 @@ def unclean(text: str) -> list[str]:
         ("artifacts", "RUN", "--diff", "1", "2", "--json"),
         ("export", "RUN"),
         ("show", HOSTILE),
+        ("pause", HOSTILE),
+        ("complete-step", "RUN", "--output", HOSTILE),
+        ("fork", "RUN", "--workflow", HOSTILE),
         ("list", "--since", HOSTILE),
     ],
 )

@@ -280,7 +280,7 @@ Step performance
   reproduce  debugger             4     10 min
   diagnose   debugger             3      1 min
   mend       implementer          2      1 min
-  prove      reviewer             1      1 min
+  prove      tester               1      1 min
 
   step   times  failed    rate
   prove      2       1  50.0 %

@@ -49,3 +49,17 @@ def test_people_are_shown_ten_rows_and_told_that_there_are_more(tmp_path: Path) 
 
     assert [line.split()[0] for line in lines[5:15]] == [f"little-{number:02}" for number in range(10)]
     assert lines[15:17] == ["  and 2 more: --json has all", ""]
+
+
+def test_a_name_that_somebody_wrote_into_the_store_gives_no_orders_to_a_terminal(tmp_path: Path) -> None:
+    with played(tmp_path / "store" / "handrail.db") as play:
+        play.send(play.start(""), "nonsense")
+        with play.database.written() as execute:
+            execute("UPDATE runs SET workflow_name = ?", ("\x1b[2J\u202eflow",))
+            code = '{"error_type": "\\u001b[2J\\u202ecode"}'
+            execute("UPDATE events SET metadata = ? WHERE event_type = 'error_occurred'", (code,))
+
+    said = handrail("stats", "--store", tmp_path / "store" / "handrail.db")
+
+    assert said.out.count("\\u{1b}[2J\\u{202e}") == 2
+    assert [sign for sign in said.out if not sign.isprintable() and sign != "\n"] == []

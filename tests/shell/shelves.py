@@ -13,7 +13,7 @@ workflow: small
 version: 1
 authority: sql
 steps:
-  - {name: write, agent: writer, task: Write it.}
+  - {name: write, agent: poet, task: Write it.}
   - {name: review, agent: default, task: Read it.}
 """
 OUTER = """\
@@ -21,7 +21,7 @@ workflow: outer
 version: 1
 authority: sql
 steps:
-  - {name: before, agent: writer, task: Begin.}
+  - {name: before, agent: poet, task: Begin.}
   - {name: within, workflow: small}
 """
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.catalog import LARGEST, MOST, Catalog, Kind, Rack, catalog, definition_files
+from handrail.shell.catalog import MOST, Catalog, Kind, Rack, catalog, definition_files
 from handrail.shell.faults import Fault
+from handrail.shell.followed import LARGEST
 from requirement import requirement
 
 SMALL = "workflow: small\nversion: 1\nauthority: sql\nsteps: [{name: one, agent: writer, task: Write.}]\n"
@@ -287,6 +288,17 @@ def test_two_files_of_one_name_are_told_and_the_first_is_used(project: Path, hom
     assert found is not None
     assert found.hides is not None
     assert (found.path, found.hides.path) == (first, theirs)
+
+
+def test_a_file_does_not_hide_its_neighbour(home: Path) -> None:
+    own = home / ".config/handrail/workflows"
+    put(own, "small/workflow.yaml", SMALL)
+    put(own, "small.yaml", SMALL)
+
+    found = catalog(Path("/nowhere")).find("small")
+
+    assert found is not None
+    assert (found.path, found.hides) == (own / "small/workflow.yaml", None)
 
 
 def test_a_text_that_is_not_utf_8_is_told_by_line_and_column(project: Path) -> None:

@@ -30,13 +30,13 @@ def test_a_new_workflow_needs_no_trust_and_is_pinned_with_its_text(shelf: Shelf,
 
 @requirement("steps:def.files")
 def test_a_persona_is_the_text_behind_its_front_matter(shelf: Shelf, project: Path, own: Path) -> None:
-    path = put(project, ".handrail/agents/writer.md", "---\nabout: Writes\n---\n# Writer\r\n\nWrite.\n")
+    path = put(project, ".handrail/agents/poet.md", "---\nabout: Writes\n---\n# Writer\r\n\nWrite.\n")
     other = put(own, "agents/cook.md", "Cook.\n")
 
-    assert shelf.persona("writer") == Persona("writer", "Writes", "# Writer\r\n\nWrite.\n", "project", path)
+    assert shelf.persona("poet") == Persona("poet", "Writes", "# Writer\r\n\nWrite.\n", "project", path)
     assert shelf.persona("cook") == Persona("cook", "", "Cook.\n", "user", other)
     assert shelf.persona("nobody") is None
-    assert {"cook", "supervisor", "writer"} <= {one.name for one in shelf.personas()}
+    assert {"cook", "supervisor", "poet"} <= {one.name for one in shelf.personas()}
 
 
 def test_default_means_the_supervisor(shelf: Shelf, own: Path) -> None:
@@ -81,25 +81,25 @@ def test_a_workflow_of_no_name_is_none_and_one_with_problems_says_them(shelf: Sh
 
 
 def test_a_persona_that_cannot_be_read_says_so_in_words(shelf: Shelf, project: Path, own: Path) -> None:
-    path = put(project, ".handrail/agents/writer.md", "x" * 102_401)
+    path = put(project, ".handrail/agents/poet.md", "x" * 102_401)
 
-    found = shelf.persona("writer")
+    found = shelf.persona("poet")
 
     assert found is not None
     assert found.text == (
-        f"The persona `writer` cannot be read: `{path}` has more than 102400 bytes.\n"
+        f"The persona `poet` cannot be read: `{path}` has more than 102400 bytes.\n"
         "A person can mend it: make it smaller, or move it away.\n"
     )
     assert found.problem == f"`{path}` has more than 102400 bytes"
-    assert "writer" not in {one.name for one in shelf.personas()}
-    put(own, "agents/writer.md", "The user's.\n")
-    assert shelf.persona("writer") == Persona("writer", "", "The user's.\n", "user", own / "agents/writer.md")
+    assert "poet" not in {one.name for one in shelf.personas()}
+    put(own, "agents/poet.md", "The user's.\n")
+    assert shelf.persona("poet") == Persona("poet", "", "The user's.\n", "user", own / "agents/poet.md")
 
 
 def test_problems_name_the_files_that_are_passed_over_and_the_lines_that_are_wrong(
     shelf: Shelf, project: Path
 ) -> None:
-    put(project, ".handrail/agents/writer.md", "---\nabout: x\nname: writer\n---\n")
+    put(project, ".handrail/agents/poet.md", "---\nabout: x\nname: poet\n---\n")
     put(project, ".handrail/guardrails/open.md", "---\nsteps: [a]\n")
     put(project, ".handrail/agents/1st.md", "")
 
@@ -126,9 +126,9 @@ def test_the_signature_changes_with_every_definition_and_with_trust(
     seen.append(shelf.signature())
     os.utime(note, ns=(1, 1))
     seen.append(shelf.signature())
-    put(own, "agents/writer.md", "old")
+    put(own, "agents/poet.md", "old")
     seen.append(shelf.signature())
-    put(project, ".handrail/agents/writer.md", "new")
+    put(project, ".handrail/agents/poet.md", "new")
     seen.append(shelf.signature())
     (project / ".handrail/guardrails").mkdir()
     (project / ".handrail/guardrails/gone.md").symlink_to("nowhere")

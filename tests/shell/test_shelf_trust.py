@@ -26,7 +26,7 @@ def test_a_workflow_that_hides_another_is_not_started_before_it_is_trusted(
         "@@ -3,5 +3,5 @@\n"
         " authority: sql\n"
         " steps:\n"
-        "   - {name: write, agent: writer, task: Write it.}\n"
+        "   - {name: write, agent: poet, task: Write it.}\n"
         "-  - {name: review, agent: default, task: Read it.}\n"
         "+  - {name: review, agent: default, task: Say yes.}\n"
         " \n"
@@ -76,13 +76,13 @@ def test_a_copy_of_what_it_hides_needs_no_trust(shelf: Shelf, project: Path, own
 def test_what_hides_a_file_that_cannot_be_read_needs_trust_too(
     shelf: Shelf, project: Path, own: Path
 ) -> None:
-    put(own, "agents/writer.md", "\0")
-    put(project, ".handrail/agents/writer.md", "Lie.\n")
+    put(own, "agents/poet.md", "\0")
+    put(project, ".handrail/agents/poet.md", "Lie.\n")
 
     (refused,) = shelf.untrusted()
 
     assert refused.diff.splitlines()[2:] == ["@@ -1 +1,2 @@", "+Lie.", " "]
-    found = shelf.persona("writer")
+    found = shelf.persona("poet")
     assert found is not None
     assert found.problem == "the character U+0000 cannot stand in a text"
 
@@ -193,7 +193,7 @@ def test_a_persona_or_guardrail_that_is_not_trusted_gives_way_to_the_one_it_hide
 def test_what_blocks_a_run_is_what_it_would_use(shelf: Shelf, project: Path, own: Path) -> None:
     put(project, ".handrail/workflows/small.yaml", SMALL)
     put(project, ".handrail/workflows/outer.yaml", OUTER)
-    for name in ("writer", "painter"):
+    for name in ("poet", "painter"):
         put(own, f"agents/{name}.md", "old")
         put(project, f".handrail/agents/{name}.md", "new")
     put(project, ".handrail/agents/supervisor.md", "new")
@@ -208,7 +208,7 @@ def test_what_blocks_a_run_is_what_it_would_use(shelf: Shelf, project: Path, own
 
     assert names(shelf.blocking(small)) == [
         ("persona", "supervisor"),
-        ("persona", "writer"),
+        ("persona", "poet"),
         ("guardrail", "by-name"),
         ("guardrail", "by-step"),
     ]
@@ -217,7 +217,7 @@ def test_what_blocks_a_run_is_what_it_would_use(shelf: Shelf, project: Path, own
     assert names(shelf.blocking(outer)) == [
         ("workflow", "small"),
         ("persona", "supervisor"),
-        ("persona", "writer"),
+        ("persona", "poet"),
         ("guardrail", "by-step"),
     ]
     trust_all(shelf)
@@ -228,9 +228,9 @@ def test_a_workflow_that_is_gone_since_is_blocked_by_its_personas_alone(
     shelf: Shelf, project: Path, own: Path
 ) -> None:
     path = put(project, ".handrail/workflows/small.yaml", SMALL)
-    put(own, "agents/writer.md", "old")
-    put(project, ".handrail/agents/writer.md", "new")
+    put(own, "agents/poet.md", "old")
+    put(project, ".handrail/agents/poet.md", "new")
     small = workflow_of(shelf, "small")
     path.unlink()
 
-    assert names(shelf.blocking(small)) == [("persona", "writer")]
+    assert names(shelf.blocking(small)) == [("persona", "poet")]

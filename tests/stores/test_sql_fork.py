@@ -75,16 +75,15 @@ def test_artifacts_are_carried_over_and_final_only_when_the_fork_is_completed(de
         (1, "draft", "spec"),
         (2, "review", "spec"),
         (3, "publish", "spec"),
-        (4, "publish", "synthesis"),
     ]
-    assert ask(desk, ARTIFACTS, old) == [(*row, 1) for row in carried]
+    assert ask(desk, ARTIFACTS, old) == [(*row, 1) for row in (*carried, (4, "publish", "synthesis"))]
     assert ask(desk, ARTIFACTS, told["run"]) == [(*row, 0) for row in carried]
     same = "SELECT artifact_id, content, created_at FROM workflow_artifacts WHERE execution_id = ?"
-    assert ask(desk, same, old) == ask(desk, same, told["run"])
+    assert ask(desk, same, old)[:3] == ask(desk, same, told["run"])
 
     told = desk.go_on(told["run"], told["token"], artifacts=[SPEC])
     desk.go_on(told["run"], told["token"])
-    new = [*carried, (5, "review", "spec"), (6, "publish", "synthesis")]
+    new = [*carried, (4, "review", "spec"), (5, "publish", "synthesis")]
     assert ask(desk, ARTIFACTS, told["run"]) == [(*row, 1) for row in new]
 
 

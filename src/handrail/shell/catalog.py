@@ -4,19 +4,17 @@ Anybody may have written what a project holds, so no link in its folders is foll
 the user's own, and ours. A file that cannot be read is told of and passed over.
 """
 
-import os
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias
+from typing import Final
 
 import handrail
 from handrail.engine.problems import Place, Problem, error
-from handrail.shell import errnos
-from handrail.shell.faults import Fault, Missing, Unreadable, UnsafePath
+from handrail.shell.faults import Fault, Missing, Unreadable
+from handrail.shell.followed import LARGEST, Followed, Reads, Stamp, stamps
 from handrail.shell.homes import settings_folder
 from handrail.shell.workspace import Disk
 from handrail.workflows.characters import safe, split_lines, unfit_characters
@@ -26,9 +24,6 @@ from handrail.workflows.reader import NAME
 PROJECT: Final = "project"
 USER: Final = "user"
 BUILT_IN: Final = "built-in"
-LARGEST: Final = 100 * 1024
-"""How many bytes a definition file may have."""
-
 MOST: Final = 200
 """How many definitions a folder may hold, and how many texts may stand beside a workflow."""
 
@@ -37,6 +32,12 @@ DEFAULT: Final = "default"
 
 FOLDER_FILE: Final = "workflow.yaml"
 """The file of a workflow that has a folder to itself."""
+
+CODES: Final = {
+    "duplicate-file": "two files of one folder are found by the same name; the second is passed over",
+    "unreadable": "the file is passed over: a link in a project, no plain file, too large, or not allowed",
+}
+"""Every code of a problem of a file as such, besides `bad-name` and `too-large`."""
 
 _HOMES: Final = (".handrail", "handrail")
 _TOLD: Final = 20
@@ -58,58 +59,6 @@ class Kind(StrEnum):
     def suffix(self) -> str:
         """How the name of such a file ends."""
         return ".yaml" if self is Kind.WORKFLOW else ".md"
-
-
-class Reads(Protocol):
-    """A folder whose files are read by their paths below it; raises a `Fault` for what cannot be read."""
-
-    def names(self, folder: str) -> tuple[str, ...]:
-        """The sorted names in a folder; none if it is not there."""
-        ...
-
-    def read(self, path: str) -> bytes | None:
-        """The bytes of a file, or None if there is none."""
-        ...
-
-
-class Followed:
-    """A folder in which links are followed, and a file may have several names."""
-
-    __slots__ = ("_folder",)
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def names(self, folder: str) -> tuple[str, ...]:
-        """The sorted names in a folder; none if it is not there."""
-        place = self._folder / folder
-        try:
-            return tuple(sorted(path.name for path in place.iterdir()))
-        except FileNotFoundError:
-            return ()
-        except OSError as wrong:
-            raise errnos.unread(str(place), wrong) from wrong
-
-    def read(self, path: str) -> bytes | None:
-        """The bytes of a regular file, or None if there is none."""
-        place = self._folder / path
-        try:
-            with open(place, "rb", opener=_unblocked) as file:
-                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    raise UnsafePath(f"`{place}` is no regular file", "remove it, or put a file in its place")
-                data = file.read(LARGEST + 1)
-        except FileNotFoundError:
-            return None
-        except OSError as wrong:
-            raise errnos.unread(str(place), wrong) from wrong
-        if len(data) > LARGEST:
-            raise Unreadable(f"`{place}` has more than {LARGEST} bytes", "make it smaller, or move it away")
-        return data
-
-
-def _unblocked(path: str, flags: int) -> int:
-    """A file opened so that no pipe makes anybody wait."""
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +95,6 @@ class Lost:
     problems: tuple[Problem, ...]
 
 
-Stamp: TypeAlias = tuple[str, int, int, int]
-
-
 @dataclass(frozen=True, slots=True)
 class Catalog:
     """Folders with definitions of one kind, in the order in which they are looked in."""
@@ -158,18 +104,16 @@ class Catalog:
 
     def look(self) -> tuple[tuple[Found, ...], tuple[Lost, ...]]:
         """Every definition by name, a hidden one after the one that hides it; and what is passed over."""
-        entries = [entry for rack in self.racks for entry in self._entries(rack)]
         below: dict[str, Found] = {}
         found: list[Found] = []
-        for entry in reversed(entries):
-            hides = below.get(entry.name)
-            if isinstance(entry, Found):
-                found = [replace(entry, hides=hides), *found]
-            if entry.origin != PROJECT:
-                text = entry.source if isinstance(entry, Found) else Source(str(entry.path), "")
-                below[entry.name] = Found(entry.name, entry.origin, entry.path, text)
-        lost = tuple(entry for entry in entries if isinstance(entry, Lost))
-        return tuple(_marked(sorted(found, key=lambda one: one.name))), lost
+        lost: list[Lost] = []
+        for rack in reversed(self.racks):
+            here = list(self._entries(rack))
+            readable = [entry for entry in here if isinstance(entry, Found)]
+            found = [*(replace(entry, hides=below.get(entry.name)) for entry in readable), *found]
+            lost = [*(entry for entry in here if isinstance(entry, Lost)), *lost]
+            below |= {entry.name: _standing(entry) for entry in reversed(here)}
+        return tuple(_marked(sorted(found, key=lambda one: one.name))), tuple(lost)
 
     def all(self) -> tuple[Found, ...]:
         """Every definition there is, by name; a hidden one stands after the one that hides it."""
@@ -191,7 +135,7 @@ class Catalog:
     def stamps(self) -> Iterator[Stamp]:
         """What changes when a file is added, removed or changed: names, and what the system says of them."""
         for rack in self.racks:
-            yield from _stamps(rack.path, 1 if self.kind is Kind.WORKFLOW else 0)
+            yield from stamps(rack.path, 1 if self.kind is Kind.WORKFLOW else 0)
 
     def _entries(self, rack: Rack) -> Iterator[Found | Lost]:
         try:
@@ -293,8 +237,15 @@ def unfit_in(text: str, file: str) -> Iterator[Problem]:
 def _library(kind: Kind) -> list[Path]:
     ours = Path(handrail.__file__).parent / "workflows"
     if kind is Kind.WORKFLOW:
-        return sorted((ours / "library").iterdir())
+        return sorted(folder for folder in (ours / "library").iterdir() if folder.is_dir())
     return [ours / f"{kind}s"]
+
+
+def _standing(entry: Found | Lost) -> Found:
+    """What is hidden by one found earlier, also if it cannot be read."""
+    if isinstance(entry, Found):
+        return entry
+    return Found(entry.name, entry.origin, entry.path, Source(str(entry.path), ""))
 
 
 def _marked(found: list[Found]) -> Iterator[Found]:
@@ -358,26 +309,3 @@ def _unreadable(path: Path, fault: Fault) -> Problem:
 
 def _place(path: Path) -> Place:
     return Place(safe(str(path)), 1, 1)
-
-
-def _stamps(folder: Path, depth: int) -> Iterator[Stamp]:
-    try:
-        with os.scandir(folder) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in found:
-        if (now := seen(Path(entry.path))) is not None:
-            yield entry.path, now.st_ino, now.st_size, now.st_mtime_ns
-        if depth and entry.is_dir(follow_symlinks=False):
-            yield from _stamps(Path(entry.path), depth - 1)
-
-
-def seen(path: Path) -> os.stat_result | None:
-    """What the system says of what a path leads to, or of the link that leads nowhere."""
-    for follow in (True, False):
-        try:
-            return path.stat(follow_symlinks=follow)
-        except OSError:
-            continue
-    return None

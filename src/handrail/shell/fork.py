@@ -74,9 +74,8 @@ def overrides(world: World, asked: Fork) -> str:
     if stored is None or stored.trouble:
         return ""
     old = _old(world, stored, asked.new.workflow if asked.new else world.workflow_of(stored))
-    used = _used(world, old)
-    found, without = (old.forked("", asked.state, by, used) for by in (asked.caller.by, Who.AGENT))
-    return without.code if isinstance(found, Run) and isinstance(without, Refused) else ""
+    made, without = _decided(world, old, "", asked.state or old.stood, asked.caller.by)
+    return without if isinstance(made, Run) else ""
 
 
 def fork_id(key: bytes, run: str, state: str, number: int) -> str:

@@ -14,8 +14,9 @@ from typing import Final
 from handrail.documents.frontmatter import Front, parse, texts
 from handrail.engine.model import Workflow
 from handrail.engine.problems import Place, Problem, error
-from handrail.shell.catalog import DEFAULT, PROJECT, Catalog, Found, Kind, Lost, catalog, seen, unfit_in
+from handrail.shell.catalog import DEFAULT, PROJECT, Catalog, Found, Kind, Lost, catalog, unfit_in
 from handrail.shell.definitions import Pinned, pin
+from handrail.shell.followed import seen
 from handrail.shell.hiding import Untrusted, untrusted
 from handrail.shell.trust import Mark, Trusted, project_name
 from handrail.workflows.characters import safe

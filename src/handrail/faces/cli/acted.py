@@ -1,7 +1,7 @@
 """What a person is told who acted on a run: what happened and what to do next, or why it was refused."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import click
 import msgspec
@@ -58,6 +58,8 @@ def rendered(action: str, outcome: Outcome, happened: str, more: Mapping[str, ob
             stands, then = f"{_stands(run)} and waits for {', '.join(facts)}", _WAITS
         case Accepted(run):
             stands, then = _stands(run), _THEN[run.lifecycle]
+        case _:
+            assert_never(outcome.decision)
     return {
         "run": run.id,
         "workflow": run.workflow,

@@ -46,7 +46,7 @@ class Prompt:
     arguments: tuple[Argument, ...] = field(default=())
 
 
-class UnknownPrompt(Exception):  # noqa: N818 - a refusal, and no error of ours
+class UnknownPrompt(Exception):  # noqa: N818 - no error of ours: somebody asked for what there is not
     """There is no prompt of this name, or it was given what it does not take."""
 
 

@@ -1,6 +1,6 @@
 """The projects of a server: where runs are started, and whose personas and guardrails guide them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from handrail.engine.model import Refused, Seen
@@ -49,14 +49,6 @@ class Projects:
         shelf = self.shelf(root)
 
         def guardrails(workflow: str, step: str) -> Sequence[Guide]:
-            return [g for g in shelf.guardrails() if workflow in g.workflows or step in g.steps]
+            return [one for one in shelf.guardrails() if one.told_in(workflow, step)]
 
         return Guides(texts, boundary, shelf.persona, guardrails)
-
-
-CODES: Mapping[str, str] = {
-    "no_project": "the server was started where there is no project, and given none",
-    "which_project": "the server has several projects, and the call names none",
-    "unknown_project": "the server was not started with that project",
-}
-"""Every code of a refusal that is about a project."""

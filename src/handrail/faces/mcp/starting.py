@@ -1,6 +1,5 @@
 """Whether a workflow may be started: it is there, sound, of this face, trusted, and has its personas."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from handrail.engine.model import Authority, Refused, Seen, Workflow
@@ -8,14 +7,6 @@ from handrail.shell.definitions import Pinned
 from handrail.shell.hiding import Untrusted
 from handrail.shell.records import Definition
 from handrail.shell.shelf import Shelf
-
-CODES: Mapping[str, str] = {
-    "unknown_workflow": "there is no workflow of that name that this face can start",
-    "broken_workflow": "the file of the workflow has problems",
-    "untrusted": "a file of the project hides another one, and nobody has trusted it",
-    "persona_missing": "a step of the workflow names a persona that is not there",
-}
-"""Every code of a refusal that is about starting a workflow."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,8 @@ _EDGE: Final = 4096
 _PIECE: Final = select.PIPE_BUF
 """What a pipe that can be written to takes without blocking."""
 
-_ID: Final = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")\s*[,}]')
+_ID: Final = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")')
+_LAST_ID: Final = re.compile(_ID.pattern + rb'\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
 
 
 class _Head(msgspec.Struct):
@@ -163,7 +164,7 @@ class Wire:
         """The line if the SDK can take it; otherwise the client is told why not."""
         if isinstance(line, _Long):
             message = f"the message has {line.size} bytes; the limit is {LIMIT}: send less at a time"
-            await self._fail(_guessed_of(line.head, line.tail), types.INVALID_REQUEST, message)
+            await self._fail(_guessed(line), types.INVALID_REQUEST, message)
             return None
         if not line.strip():
             return None
@@ -172,16 +173,19 @@ class Wire:
             _heads.decode(line)
             types.jsonrpc_message_adapter.validate_json(text, by_name=False)
         except UnicodeDecodeError:
-            await self._fail(_guessed(line), types.PARSE_ERROR, "the message is not UTF-8")
+            code, message = types.PARSE_ERROR, "the message is not UTF-8"
         except msgspec.ValidationError as wrong:
-            await self._fail(_guessed(line), types.INVALID_REQUEST, f"no JSON-RPC 2.0: {wrong}")
+            code, message = types.INVALID_REQUEST, f"no JSON-RPC 2.0: {wrong}"
         except (msgspec.DecodeError, RecursionError):
-            await self._fail(_guessed(line), types.PARSE_ERROR, "the message is no JSON, or nests too deeply")
+            code, message = types.PARSE_ERROR, "the message is no JSON, or nests too deeply"
+            if _half(line):
+                code, message = types.INVALID_PARAMS, "the message holds half a character: leave it out"
         except pydantic.ValidationError:
-            wrong_shape = "no request, notification or response of MCP, or it nests too deeply"
-            await self._fail(_guessed(line), types.INVALID_REQUEST, wrong_shape)
+            message = "no request, notification or response of MCP, or it nests too deeply"
+            code = types.INVALID_REQUEST
         else:
             return text
+        await self._fail(_guessed(_Long(line[:_EDGE], line[-_EDGE:], len(line))), code, message)
         return None
 
     async def _fail(self, identity: object, code: int, message: str) -> None:
@@ -197,14 +201,24 @@ class _Long(msgspec.Struct):
     size: int
 
 
-def _guessed(line: bytes) -> object:
-    """The id of a message that cannot be read: before its parameters, or behind them."""
-    return _guessed_of(line, line[-_EDGE:])
+def _guessed(line: _Long) -> object:
+    """The id of a message that cannot be read as a whole: before its parameters, or the last thing in it.
 
-
-def _guessed_of(head: bytes, tail: bytes) -> object:
-    found = _ID.findall(head.split(b'"params"', 1)[0]) or _ID.findall(tail)
-    try:
+    Not any other: an answer with the id of another request would be taken for the answer to that one.
+    """
+    before = line.head.split(b'"params"', 1)[0]
+    found = _ID.findall(before) or _LAST_ID.findall(line.tail)
+    with suppress(ValueError):
         return json.loads(found[-1]) if found else None
-    except ValueError:
-        return None
+    return None
+
+
+def _half(line: bytes) -> bool:
+    """True if a message would be JSON if it were not for a surrogate without its other half."""
+    try:
+        json.dumps(json.loads(line), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    except (ValueError, RecursionError):
+        return False
+    return False

@@ -26,8 +26,8 @@ class Texts:
         return render(self.said[name], values).rstrip("\n")
 
     def error(self, code: str, rule: str) -> str:
-        """The sentence of a refusal."""
-        return render(self.errors.get(code, self.errors["other"]), {"rule": rule})
+        """The sentence of a refusal; where the store has a code of its own, the rule says which."""
+        return self.errors.get(code) or self.say("other", rule=rule)
 
 
 @cache

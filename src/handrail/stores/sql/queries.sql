@@ -56,8 +56,11 @@ WHERE run = (SELECT k FROM runs WHERE execution_id = ?2) AND status = 'completed
 INSERT INTO artifacts (
   run, number, artifact_id, step_name, agent_name, artifact_type, title, description, created_at, content)
 SELECT ?1, number, artifact_id, step_name, agent_name, artifact_type, title, description, created_at, content
-FROM artifacts
-WHERE run = (SELECT k FROM runs WHERE execution_id = ?2)
+FROM artifacts AS a
+WHERE
+  run = (SELECT k FROM runs WHERE execution_id = ?2)
+  AND NOT (
+    artifact_type = 'synthesis' AND is_final = 1 AND number = (SELECT max(number) FROM artifacts WHERE run = a.run))
 
 -- name: finalise
 UPDATE artifacts SET is_final = ? WHERE run = ?
