@@ -290,6 +290,14 @@ class Pipe(Desk):
         line, _, self._rest = self._rest.partition(b"\n")
         return line
 
+    def part(self, size: int) -> bytes:
+        """The next bytes that it writes: so many, and no more are read."""
+        assert self.process.stdout is not None
+        found = b""
+        while len(found) < size:
+            found += os.read(self.process.stdout.fileno(), size - len(found))
+        return found
+
     def answer(self) -> dict[str, Any]:
         """The next message that is an answer: what the server tells of its own accord is passed over."""
         while True:

@@ -116,13 +116,16 @@ class Wire:
                     yield good
 
     async def write(self, text: str) -> None:
-        """A line to the client, whole."""
+        """A line to the client, whole; with a client that reads no more, all ends."""
         data = memoryview(text.encode())
         async with self._lock:
-            while data:
-                if not self._room.poll(0):
-                    await anyio.wait_writable(self._out)
-                data = data[os.write(self._out, data[:_PIECE]) :]
+            try:
+                while data:
+                    if not self._room.poll(0):
+                        await anyio.wait_writable(self._out)
+                    data = data[os.write(self._out, data[:_PIECE]) :]
+            except BrokenPipeError:
+                self.stop()
         if self._last:
             self.stop()
 
