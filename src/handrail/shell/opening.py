@@ -68,7 +68,7 @@ class Work(Protocol):
 class Serving:
     """A store that a server serves from: turns are taken in the `writer`, questions asked anywhere.
 
-    `secret` is for what a server must recognise again; `sweep` gives up the runs gone quiet, and is due once in
+    `secret` is for what a server must recognise again; `sweep` gives up runs gone quiet, and is due once in
     `every` seconds.
     """
 
