@@ -14,6 +14,7 @@ from handrail.faces.mcp.stdio import LIMIT
 CALL: Final = {"name": "workflow_next_step", "arguments": {"template_name": "brief"}}
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
+INVALID_PARAMS: Final = -32602
 
 
 @pytest.fixture(scope="module")
@@ -109,9 +110,9 @@ REFUSED: Final[dict[str, tuple[bytes, int, object]]] = {
     "bytes that are no UTF-8": (call('{"goal": "X"}').replace(b"X", b"\xff\xfe"), PARSE_ERROR, 7),
     "an overlong slash": (call('{"goal": "X"}').replace(b"X", b"\xc0\xaf"), PARSE_ERROR, 7),
     "half a character in UTF-8": (call('{"goal": "\ud800"}'), PARSE_ERROR, 7),
-    "half a character in an escape": (call('{"goal": "\\ud800"}'), PARSE_ERROR, 7),
-    "the other half": (call('{"goal": "a\\udc00b"}', '"s"'), PARSE_ERROR, "s"),
-    "half a character as a key": (call('{"\\uDBFF": 1}'), PARSE_ERROR, 7),
+    "half a character in an escape": (call('{"goal": "\\ud800"}'), INVALID_PARAMS, 7),
+    "the other half": (call('{"goal": "a\\udc00b"}', '"s"'), INVALID_PARAMS, "s"),
+    "half a character as a key": (call('{"\\uDBFF": 1}'), INVALID_PARAMS, 7),
     "the character NUL": (call('{"goal": "\0"}'), PARSE_ERROR, 7),
     "not a number": (call('{"inputs": {"what": NaN}}'), PARSE_ERROR, 7),
     "infinity": (call('{"inputs": {"what": -Infinity}}'), PARSE_ERROR, 7),
