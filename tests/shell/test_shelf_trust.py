@@ -207,8 +207,8 @@ def test_what_blocks_a_run_is_what_it_would_use(shelf: Shelf, project: Path, own
     small, outer = workflow_of(shelf, "small"), workflow_of(shelf, "outer")
 
     assert names(shelf.blocking(small)) == [
-        ("persona", "supervisor"),
         ("persona", "poet"),
+        ("persona", "supervisor"),
         ("guardrail", "by-name"),
         ("guardrail", "by-step"),
     ]
@@ -216,8 +216,8 @@ def test_what_blocks_a_run_is_what_it_would_use(shelf: Shelf, project: Path, own
     put(project, ".handrail/workflows/small.yaml", SMALL + "# mine\n")
     assert names(shelf.blocking(outer)) == [
         ("workflow", "small"),
-        ("persona", "supervisor"),
         ("persona", "poet"),
+        ("persona", "supervisor"),
         ("guardrail", "by-step"),
     ]
     trust_all(shelf)

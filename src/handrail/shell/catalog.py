@@ -7,6 +7,7 @@ the user's own, and ours. A file that cannot be read is told of and passed over.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -108,7 +109,7 @@ class Catalog:
         found: list[Found] = []
         lost: list[Lost] = []
         for rack in reversed(self.racks):
-            here = list(self._entries(rack))
+            here = _shipped(self.kind, rack.path) if rack.origin == BUILT_IN else self.entries(rack)
             readable = [entry for entry in here if isinstance(entry, Found)]
             found = [*(replace(entry, hides=below.get(entry.name)) for entry in readable), *found]
             lost = [*(entry for entry in here if isinstance(entry, Lost)), *lost]
@@ -133,26 +134,31 @@ class Catalog:
         return found.source if found else None
 
     def stamps(self) -> Iterator[Stamp]:
-        """What changes when a file is added, removed or changed: names, and what the system says of them."""
-        for rack in self.racks:
+        """What changes when a file is added, removed or changed: names, and what the system says of them.
+
+        What came with the program does not change under it.
+        """
+        for rack in (rack for rack in self.racks if rack.origin != BUILT_IN):
             yield from stamps(rack.path, 1 if self.kind is Kind.WORKFLOW else 0)
 
-    def _entries(self, rack: Rack) -> Iterator[Found | Lost]:
+    def entries(self, rack: Rack) -> tuple[Found | Lost, ...]:
+        """What is in a folder, read now."""
         try:
             files = tuple(self._files(rack))
         except Missing:
-            return
+            return ()
         except Fault as fault:
-            yield Lost("", rack.origin, rack.path, (_unreadable(rack.path, fault),))
-            return
+            return (Lost("", rack.origin, rack.path, (_unreadable(rack.path, fault),)),)
         seen: set[str] = set()
+        found: list[Found | Lost] = []
         for name, file in files[:MOST]:
-            yield self._entry(rack, name, file, twice=name in seen)
+            found.append(self._entry(rack, name, file, twice=name in seen))
             seen.add(name)
         if len(files) > MOST:
             message = f"there are {len(files)} {self.kind}s in this folder, and {MOST} are read"
             problem = error("too-large", _place(rack.path), message, "move some of them away")
-            yield Lost("", rack.origin, rack.path, (problem,))
+            found.append(Lost("", rack.origin, rack.path, (problem,)))
+        return tuple(found)
 
     def _files(self, rack: Rack) -> Iterator[tuple[str, str]]:
         """What is called like a definition, and its file."""
@@ -188,6 +194,12 @@ def catalog(project: Path, kind: Kind = Kind.WORKFLOW) -> Catalog:
             *(Rack(BUILT_IN, folder, Followed(folder)) for folder in _library(kind)),
         ),
     )
+
+
+@cache
+def _shipped(kind: Kind, folder: Path) -> tuple[Found | Lost, ...]:
+    """What came with the program, read once."""
+    return Catalog(kind, ()).entries(Rack(BUILT_IN, folder, Followed(folder)))
 
 
 def beside(file: Path) -> Catalog:

@@ -68,18 +68,28 @@ class Hiding:
     trusted: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A workflow as it was read from these texts: those inside it, and what a run of it keeps."""
+
+    texts: tuple[Source, ...]
+    inside: tuple[Found, ...]
+    pinned: Pinned
+
+
 class Shelf:
-    """The definitions as a project sees them; looked up anew with every call, since files change.
+    """The definitions as a project sees them; files are looked at anew with every call, since they change.
 
     Asks what is trusted only if a file of the project hides another; then raises what `Trusted` raises.
     """
 
-    __slots__ = ("_catalogs", "_project", "_trusted")
+    __slots__ = ("_catalogs", "_known", "_project", "_trusted")
 
     def __init__(self, project: Path, trusted: Trusted) -> None:
         self._project = project
         self._trusted = trusted
         self._catalogs: Mapping[Kind, Catalog] = {kind: catalog(project, kind) for kind in Kind}
+        self._known: dict[str, _Known] = {}
 
     def workflows(self) -> tuple[Found, ...]:
         """Every workflow file that can be read, by name; a hidden one after the one that hides it."""
@@ -99,11 +109,12 @@ class Shelf:
         if name not in first:
             problems = tuple(chain.from_iterable(one.problems for one in lost if one.name == name))
             return Pinned(None, None, problems) if problems else None
-        for each in (first[name], *_inside(first[name], first)):
+        known = self._read(name, first)
+        for each in (first[name], *known.inside):
             hiding = self._hiding(Kind.WORKFLOW, each, first)
             if hiding and not hiding.trusted:
                 return hiding.file
-        return pin(first[name].source, lambda other: first[other].source if other in first else None)
+        return known.pinned
 
     def personas(self) -> tuple[Persona, ...]:
         """Every persona in use, by name."""
@@ -139,7 +150,7 @@ class Shelf:
         That is the workflow with those inside it, its personas, and the guardrails it would be told of.
         """
         first = _first(self.workflows())
-        inside = _inside(first[workflow.name], first) if workflow.name in first else ()
+        inside = self._read(workflow.name, first).inside if workflow.name in first else ()
         agents = {state.brief.agent for state in workflow.states.values() if state.brief}
         used = {
             Kind.WORKFLOW: {workflow.name, *(one.name for one in inside)},
@@ -168,6 +179,16 @@ class Shelf:
         stamp = (now.st_ino, now.st_size, now.st_mtime_ns) if now else ()
         stamps = [tuple(each.stamps()) for each in self._catalogs.values()]
         return hashlib.sha256(repr((stamps, stamp)).encode("utf-8", "surrogateescape")).hexdigest()
+
+    def _read(self, name: str, first: Mapping[str, Found]) -> "_Known":
+        """The workflow of this name, read anew only if a text has changed."""
+        texts = tuple(one.source for one in first.values())
+        known = self._known.get(name)
+        if known is None or known.texts != texts:
+            sources = {other: found.source for other, found in first.items()}
+            known = _Known(texts, _inside(first[name], first), pin(first[name].source, sources.get))
+            self._known[name] = known
+        return known
 
     def _in_use(self, kind: Kind) -> Iterator[Found]:
         """Of each name the first that needs no trust, or has it."""

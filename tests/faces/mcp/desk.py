@@ -219,7 +219,8 @@ class Pipe(Desk):
 
     def __init__(self, at: Place, *words: str, era: str = "auto", **env: str) -> None:
         self._errors = at.folder / f"stderr-{next(_COUNTED)}"
-        self._asked, self._rest, self._era = 0, b"", era
+        self._asked, self._rest, self.era = 0, b"", era
+        self.unasked: list[dict[str, Any]] = []
         with self._errors.open("wb") as errors:
             self.process = subprocess.Popen(
                 at.words(*words),
@@ -231,7 +232,7 @@ class Pipe(Desk):
                 bufsize=0,
             )
         if era == "legacy":
-            self.ask("initialize", HELLO)
+            self.hello: dict[str, Any] = self.ask("initialize", HELLO)["result"]
             self.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode())
 
     def __enter__(self) -> Self:
@@ -299,7 +300,7 @@ class Pipe(Desk):
         return found
 
     def answer(self) -> dict[str, Any]:
-        """The next message that is an answer: what the server tells of its own accord is passed over."""
+        """The next message that is an answer: what the server tells of its own accord is put aside."""
         while True:
             line = self.line()
             assert line, f"it has ended; {self.errors()}"
@@ -307,11 +308,12 @@ class Pipe(Desk):
             assert message["jsonrpc"] == "2.0"
             if "id" in message:
                 return message
+            self.unasked.append(message)
 
     def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """A request of this era, with the next id."""
         self._asked += 1
-        given = dict(params) if self._era == "legacy" else {**params, "_meta": META}
+        given = dict(params) if self.era == "legacy" else {**params, "_meta": META}
         return {"jsonrpc": "2.0", "id": self._asked, "method": method, "params": given}
 
     def post(self, method: str, params: Mapping[str, Any]) -> int:

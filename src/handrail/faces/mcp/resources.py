@@ -5,7 +5,7 @@ who reads the current step of a run looks after it.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -109,7 +109,6 @@ class Resources:
     limits: Limits
     clock: Clock
     vcs_of: Callable[[str], Vcs]
-    _read_before: dict[str, tuple[str, list[dict[str, object]]]] = field(default_factory=dict, init=False)
 
     def listed(self, *, portable: bool) -> tuple[Listed, ...]:
         """The resources that are always there."""
@@ -223,15 +222,8 @@ class Resources:
                 known = self.records.project(project)
                 name = known.name if known else project_name(root)
                 projects.append({"project_id": project, "name": name, "root": root})
-            workflows += [{**one, "project_id": project} for one in self._offers(root, shelf)]
+            workflows += [{**one, "project_id": project} for one in _offers(shelf)]
         return {"projects": projects, "workflows": workflows}
-
-    def _offers(self, root: str, shelf: Shelf) -> list[dict[str, object]]:
-        """What can be started in a project; read anew only once a file or the trust in one has changed."""
-        signature = shelf.signature()
-        if self._read_before.get(root, ("", []))[0] != signature:
-            self._read_before[root] = (signature, _offers(shelf))
-        return self._read_before[root][1]
 
     # --- runs -----------------------------------------------------------------------------------------------
 
