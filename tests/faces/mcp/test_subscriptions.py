@@ -70,9 +70,7 @@ def test_a_subscriber_hears_of_a_move_made_by_its_own_server(listener: Pipe) -> 
 
 @requirement("steps:res.subscribe")
 @pytest.mark.parametrize("spelled", ["workflow-status", "workflow_status"])
-def test_a_subscriber_hears_of_a_move_made_by_another_server(
-    listener: Pipe, at: Place, spelled: str
-) -> None:
+def test_a_subscriber_hears_of_a_move_made_by_another_server(listener: Pipe, at: Place, spelled: str) -> None:
     told = listener.start()
     uri = f"{spelled}://{told.run}"
     subscribe(listener, uri)
