@@ -68,7 +68,8 @@ class Work(Protocol):
 class Serving:
     """A store that a server serves from: turns are taken in the `writer`, questions asked anywhere.
 
-    `secret` is for what a server must recognise again; `sweep` gives up the runs gone quiet.
+    `secret` is for what a server must recognise again; `sweep` gives up the runs gone quiet, and is due once in
+    `every` seconds.
     """
 
     world: World
@@ -76,6 +77,7 @@ class Serving:
     writer: Work
     secret: bytes
     sweep: Callable[[], tuple[str, ...]]
+    every: float
 
 
 class FolderRuns(Runs, Protocol):

@@ -25,6 +25,11 @@ class Limits:
     running: timedelta = timedelta(minutes=30)
     paused: timedelta = timedelta(hours=24)
 
+    @property
+    def every(self) -> float:
+        """How many seconds may pass between two sweeps: a tenth of the shorter limit, a minute at most."""
+        return min(60.0, min(self.running, self.paused).total_seconds() / 10)
+
     def of(self, lifecycle: Lifecycle) -> timedelta | None:
         """The limit for a run with this lifecycle, if it has one."""
         return {Lifecycle.RUNNING: self.running, Lifecycle.PAUSED: self.paused}.get(lifecycle)

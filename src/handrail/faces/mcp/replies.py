@@ -7,7 +7,18 @@ from typing import Any, Final, assert_never
 
 from handrail.engine.facts import Value, writable
 from handrail.engine.lifecycle import CONTROLS, NEEDS_REASON, terminal
-from handrail.engine.model import Accepted, Contract, Lifecycle, Option, Refused, Run, Step, Waiting, Who
+from handrail.engine.model import (
+    Accepted,
+    Contract,
+    Lifecycle,
+    Option,
+    Refused,
+    Run,
+    Seen,
+    Step,
+    Waiting,
+    Who,
+)
 from handrail.engine.options import outside
 from handrail.faces.mcp.message import Guides, Stay, message, so_far
 from handrail.faces.mcp.texts import Texts
@@ -15,6 +26,7 @@ from handrail.shell.records import Stored, Written, rfc3339
 from handrail.shell.turn import Outcome, Reply
 from handrail.shell.view import StepRow
 
+DIFF: Final = "diff"
 FORK: Final = "fork"
 REASON: Final = "reason"
 _SEEN: Final = 400
@@ -58,7 +70,7 @@ class Teller:
             "code": refused.code,
             "why": {
                 "rule": refused.rule,
-                "seen": [f"{seen.fact} = {_short(seen.value)}" for seen in refused.seen],
+                "seen": [f"{seen.fact} = {_shown(seen)}" for seen in refused.seen],
                 "needed": list(refused.needed),
             },
         }
@@ -186,6 +198,11 @@ def _format(texts: Texts, asked: Contract) -> str:
         blockers=texts.say("format_blockers") if asked.no_blockers else "",
         schema=texts.say("format_schema") if asked.schema else "",
     )
+
+
+def _shown(seen: Seen) -> str:
+    """What was seen; of a difference every line, of anything else the beginning."""
+    return f"\n{seen.value}" if seen.fact == DIFF else _short(seen.value)
 
 
 def _short(value: Value) -> str:

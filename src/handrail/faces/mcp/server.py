@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
 import mcp_types as types
-from anyio import create_task_group, sleep
+from anyio import create_task_group, current_time, sleep
 from anyio.to_thread import run_sync
 from mcp.server import MCPServer, NotificationOptions
 from mcp.server.caching import CacheHint
@@ -49,7 +49,10 @@ log = logging.getLogger("handrail")
 
 
 class Served(MCPServer[None]):
-    """One face, served. `halted` is set once the disk has not confirmed a write: then nothing is done."""
+    """One face, served. `halted` is set once the disk has not confirmed a write: then nothing is done.
+
+    `answered` says whether somebody is still to be told of it.
+    """
 
     def __init__(
         self, face: Face, resources: Resources, serving: Serving, names: Names, signature: Callable[[], str]
@@ -58,6 +61,7 @@ class Served(MCPServer[None]):
         self._portable, self._signature = names is Names.PORTABLE, signature
         self._tools = {name: tool for tool in face.tools for name in tool.names}
         self.halted = asyncio.Event()
+        self.answered = False
         self.bus = Bus(self._heard)
         super().__init__(
             name="handrail",
@@ -105,8 +109,7 @@ class Served(MCPServer[None]):
         try:
             return await self._written(lambda: self._face.call(tool, arguments, caller))
         except Fault as fault:
-            if isinstance(fault, SyncFailed):
-                self.halted.set()
+            self._halt_on(fault, answered=True)
             return fault_answer(tool.names[0], arguments, fault)
         except Exception:
             incident = secrets.token_hex(4)
@@ -198,21 +201,39 @@ class Served(MCPServer[None]):
         return self._serving.world.feed.listen(changed)
 
     async def look_after(self) -> None:
-        """Give up what has gone quiet, and say so when workflows, personas or guardrails have changed."""
-        known, rounds = "", 0
+        """Give up what has gone quiet, and say so when workflows, personas or guardrails have changed.
+
+        What the world does to it is told in the log, and tried again.
+        """
+        known, due = "", 0.0
         while True:
-            if rounds % 30 == 0:
-                await self._written(self._serving.sweep)
-            seen = await run_sync(self._signature)
-            if known and seen != known:
-                await self.bus.publish(PromptsListChanged())
-                await self.bus.publish(ResourcesListChanged())
-            known, rounds = seen, rounds + 1
+            try:
+                if current_time() >= due:
+                    await self._written(self._serving.sweep)
+                    due = current_time() + self._serving.every
+                known = await self._told_if_changed(known)
+            except Fault as fault:
+                log.warning("%s; %s", fault.message, fault.repair)
+                self._halt_on(fault, answered=False)
             await sleep(_LOOK)
+
+    async def _told_if_changed(self, known: str) -> str:
+        """Tell clients to ask for their lists again, if what was known of the definitions is no longer so."""
+        seen = await run_sync(self._signature)
+        if known and seen != known:
+            await self.bus.publish(PromptsListChanged())
+            await self.bus.publish(ResourcesListChanged())
+        return seen
+
+    def _halt_on(self, fault: Fault, *, answered: bool) -> None:
+        if isinstance(fault, SyncFailed):
+            self.answered = answered
+            self.halted.set()
 
     def options(self) -> Any:  # noqa: ANN401 - the SDK's own type, given back to it
         """What the handshake tells a client of the 2025 era: that lists may change."""
-        return self.low.create_initialization_options(NotificationOptions(True, True, True))  # noqa: FBT003 - by place
+        changes = NotificationOptions(prompts_changed=True, resources_changed=True)
+        return self.low.create_initialization_options(changes)
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from handrail.engine.model import Authority, Refused, Seen, Workflow
+from handrail.faces.mcp.replies import DIFF
 from handrail.shell.definitions import Pinned
 from handrail.shell.hiding import Untrusted
 from handrail.shell.records import Definition
@@ -61,5 +62,5 @@ def _unknown(shelf: Shelf, name: str) -> Refused:
 
 
 def _untrusted(hiding: Untrusted) -> Refused:
-    seen = (Seen("file", str(hiding.path)), Seen("hides", str(hiding.hides)), Seen("diff", hiding.diff))
+    seen = (Seen("file", str(hiding.path)), Seen("hides", str(hiding.hides)), Seen(DIFF, hiding.diff))
     return Refused("untrusted", hiding.name, seen, (f"a person runs: handrail trust {hiding.name}",))

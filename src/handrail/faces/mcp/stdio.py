@@ -63,9 +63,12 @@ async def _stop_on_signal(wire: "Wire") -> None:
 
 
 async def _stop_when_halted(server: Served, wire: "Wire") -> None:
-    """The answer that tells of the failed disk is the last one."""
+    """The answer that tells of the failed disk, if there is one, is the last."""
     await server.halted.wait()
-    wire.stop_after_next()
+    if server.answered:
+        wire.stop_after_next()
+    else:
+        wire.stop()
 
 
 class Wire:

@@ -59,7 +59,9 @@ def serving(path: Path) -> Iterator[Serving]:
     writer = Writer(database, Summaries(database))
     secret = hmac.digest(key, b"request-state", hashlib.sha256)
     try:
-        yield Serving(world, SqlRecords(database), writer, secret, lambda: sweep(world, runs, given))
+        yield Serving(
+            world, SqlRecords(database), writer, secret, lambda: sweep(world, runs, given), given.every
+        )
     finally:
         writer.close()
         database.close()
