@@ -10,8 +10,9 @@ import os
 import select
 import signal
 import subprocess
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -332,6 +333,13 @@ class Pipe(Desk):
     def call(self, arguments: Mapping[str, Any], tool: str = TOOL) -> Told:
         """Call the tool."""
         return told(self.ask("tools/call", {"name": tool, "arguments": dict(arguments)}))
+
+
+def until(true: Callable[[], bool], what: str) -> None:
+    """Wait until something is true, within the bound."""
+    end = time.monotonic() + BOUND
+    while not true():
+        assert time.monotonic() < end, f"never came: {what}"
 
 
 def told(answer: Mapping[str, Any]) -> Told:

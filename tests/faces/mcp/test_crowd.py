@@ -40,15 +40,16 @@ def handed_in(token: str, summary: str) -> dict[str, Any]:
 
 
 @requirement("steps:token.once", "steps:token.retry")
-def test_two_agents_with_one_token_and_one_output_get_one_answer_and_take_one_step(
-    at: Place, servers: tuple[Pipe, Pipe]
+@pytest.mark.parametrize("other", [0, 1], ids=["at one server", "at two servers"])
+def test_two_calls_with_one_token_and_one_output_get_one_answer_and_take_one_step(
+    at: Place, servers: tuple[Pipe, Pipe], other: int
 ) -> None:
     for turn in range(ROUNDS):
         first = servers[turn % 2].start()
         calls = (handed_in(first.token, "Done."), handed_in(first.token, "Done."))
-        one, other = at_once(servers, calls)
-        assert one["structuredContent"] == other["structuredContent"]
-        assert one["content"] == other["content"]
+        one, two = at_once((servers[0], servers[other]), calls)
+        assert one["structuredContent"] == two["structuredContent"]
+        assert one["content"] == two["content"]
         assert one["structuredContent"]["next_step_contract"]["step_name"] == "two"
         assert whole(at.store).revision(first.run) == 2
 

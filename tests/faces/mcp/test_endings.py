@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 import faults
-from faces.mcp.desk import Pipe, Place, note, place, told
+from faces.mcp.desk import Pipe, Place, note, place, told, until
 from faces.mcp.judged import unruled
 from faces.mcp.whole import changed, whole
 from requirement import requirement
@@ -34,11 +34,10 @@ def nobody_writes(at: Place) -> Iterator[None]:
         yield
 
 
-def begun(pipe: Pipe, at: Place) -> None:
-    """Wait until the server waits for its turn to write."""
-    queue = Path(f"{at.store}.queue").stat().st_ino
-    while f":{queue} " not in Path("/proc/locks").read_text("ascii"):
-        assert pipe.process.poll() is None
+def begun(at: Place) -> None:
+    """Wait until somebody waits for a turn to write."""
+    queue = f":{Path(f'{at.store}.queue').stat().st_ino} "
+    until(lambda: queue in Path("/proc/locks").read_text("ascii"), "a call that waits")
 
 
 # --- in the middle of a call --------------------------------------------------------------------------------
@@ -55,7 +54,7 @@ def test_a_server_that_is_told_to_end_during_a_call_ends_well_and_nothing_is_hal
         with nobody_writes(at):
             arguments = {"step_token": first.token, "model_output_so_far": note()}
             pipe.post("tools/call", {"name": "workflow_next_step", "arguments": arguments})
-            begun(pipe, at)
+            begun(at)
             assert pipe.process.stdin is not None
             if how == "end of input":
                 pipe.process.stdin.close()
@@ -98,14 +97,16 @@ threading.Thread(target=noise, daemon=True).start()
 """
 
 
+NOISES: Final = ("noise of Python", "noise of a library", "noise of a child")
+
+
 def test_what_anything_else_prints_or_reads_is_not_on_the_wire(at: Place) -> None:
     noisy = at.folder / "noisy"
     noisy.mkdir()
     (noisy / "sitecustomize.py").write_text(NOISE, "utf-8")
     with Pipe(at, PYTHONPATH=os.pathsep.join([str(noisy), os.environ.get("PYTHONPATH", "")])) as pipe:
         first = pipe.start()
-        while not all(noise in pipe.errors() for noise in ("of Python", "of a library", "of a child")):
-            assert pipe.recover(first.run).code == "ok"
+        until(lambda: all(noise in pipe.errors() for noise in NOISES), "all the noise")
         for _ in range(20):
             assert pipe.recover(first.run).code == "ok"
         assert "it has read" not in pipe.errors()
@@ -161,8 +162,7 @@ def test_a_reply_that_is_lost_is_given_again_to_the_byte_by_another_server(at: P
         first = pipe.start()
         message = pipe.request("tools/call", _handed_in(first.token))
         pipe.send(json.dumps(message).encode())
-        while whole(at.store).revision(first.run) < 2:
-            assert pipe.process.poll() is None
+        until(lambda: whole(at.store).revision(first.run) == 2, "the second turn")
         part = pipe.part(heard)
         pipe.kill()
     before = whole(at.store)

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from handrail.engine.facts import writable
 from handrail.faces.mcp.face import Answer
+from handrail.faces.mcp.forms import OUTPUT
 from handrail.faces.mcp.replies import markdown
 from handrail.faces.mcp.texts import texts
 from handrail.shell.faults import Fault
@@ -12,8 +14,12 @@ TEXTS = texts("steps")
 
 
 def fault_answer(tool: str, arguments: Mapping[str, Any], fault: Fault) -> Answer:
-    """What the world did, and the repair; nothing has moved, so the same call may be sent again."""
-    again = {"tool": tool, "arguments": dict(arguments), "who": "agent"}
+    """What the world did, and the repair; nothing has moved, so the same call may be sent again.
+
+    The output of a step may be long and is known to whoever sent it: its place is told, not what it was.
+    """
+    short = {name: {} if name == OUTPUT else writable(value) for name, value in arguments.items()}
+    again = {"tool": tool, "arguments": short, "who": "agent"}
     return failure(fault.code, fault.message, [fault.repair], [again])
 
 

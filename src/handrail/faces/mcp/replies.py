@@ -91,14 +91,14 @@ class Teller:
             }
         if run.lifecycle is not Lifecycle.RUNNING:
             return {**self._head("ok", outcome), "human_message": self.standing(run)}
-        held = [step for step in run.open if step.held]
         step = run.open[0] if run.open else Step(0, "", 0)
         done = so_far(self.texts, self.steps(run.id), self.uri(run.id)) if self.steps else ""
-        facts = outcome.facts or {}
+        told = message(self.guides(stored), Stay(stored, workflow, step, outcome.facts or {}), done)
+        held = f"{self.texts.say('held', step=step.state)}\n\n" if step.held else ""
         return {
             **self._head("waiting" if held else "ok", outcome),
             "next_step_contract": contract(self.texts, outcome, step),
-            "human_message": message(self.guides(stored), Stay(stored, workflow, step, facts), done),
+            "human_message": held + told,
         }
 
     def why(self, outcome: Outcome, refusals: Sequence[Written]) -> Reply:
@@ -109,7 +109,8 @@ class Teller:
         reply, run = dict(self.reply(outcome)), stored.run
         if run.lifecycle is Lifecycle.RUNNING and run.open:
             step = run.open[0]
-            pieces = [self.texts.say("why_running", step=step.state, attempt=step.attempt)]
+            stands = "why_held" if step.held else "why_running"
+            pieces = [self.texts.say(stands, step=step.state, attempt=step.attempt)]
         else:
             pieces = [self.standing(run)]
         told = [self._refusal(one) for one in refusals]

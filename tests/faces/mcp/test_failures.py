@@ -1,0 +1,80 @@
+"""Calls that fail through no fault of the caller: a bug of ours, or what the world did."""
+
+import logging
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from mcp_types import CallToolResult, TextContent
+
+from faces.mcp.desk import ERAS, TOOL, Told, note, place
+from faces.mcp.judged import unruled
+from handrail.faces.mcp.names import Names
+from handrail.faces.mcp.server import Served
+from handrail.faces.mcp.serving import made
+from handrail.shell.faults import Busy
+from handrail.stores.sql.opening import serving
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenIds:
+    """Raises what it is told to: no call of an agent makes the real ones do so."""
+
+    raised: Exception
+
+    def run(self) -> str:
+        """No id."""
+        raise self.raised
+
+    def nonce(self) -> bytes:
+        """No nonce."""
+        raise self.raised
+
+
+def answered(folder: Path, era: str, raised: Exception, arguments: dict[str, Any]) -> Told:
+    """What a client is told when the face raises this."""
+
+    async def ask(server: Served) -> CallToolResult:
+        async with Client(server, mode=era) as client:
+            return await client.call_tool(TOOL, arguments)
+
+    at = place(folder)
+    with serving(at.store) as opened:
+        broken = replace(opened, world=replace(opened.world, ids=BrokenIds(raised)))
+        result = anyio.run(ask, made(broken, [at.project], Names.PORTABLE))
+    (text,) = result.content
+    assert isinstance(text, TextContent)
+    return Told(dict(result.structured_content or {}), text.text, bool(result.is_error))
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_bug_of_ours_is_told_by_its_number_and_the_rest_stands_in_the_log(
+    tmp_path: Path, era: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR, "handrail"):
+        told = answered(tmp_path / "place", era, ValueError("secret"), {"template_name": "walk"})
+
+    assert (told.code, unruled(told)) == ("internal", [])
+    assert "secret" not in told.text
+    (record,) = caplog.records
+    assert record.getMessage().removeprefix("incident ") in told.text
+    assert "secret" in caplog.text
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_fault_names_the_repair_and_the_call_to_send_again_without_its_long_part(
+    tmp_path: Path, era: str
+) -> None:
+    arguments = {"step_token": "T", "model_output_so_far": note(summary="long " * 1000)}
+    told = answered(
+        tmp_path / "place", era, Busy("the store was busy", "send the same call again"), arguments
+    )
+
+    assert (told.code, unruled(told)) == ("busy", [])
+    assert told.reply["why"] == {"rule": "store", "seen": [], "needed": ["send the same call again"]}
+    assert told.reply["next"] == [
+        {"tool": TOOL, "arguments": {"step_token": "T", "model_output_so_far": {}}, "who": "agent"}
+    ]

@@ -1,0 +1,68 @@
+"""An output that has to wait for something else than the agent; no built-in fact takes its time yet."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from build import GATED
+from faces.mcp.desk import Inside, inside, place
+from faces.mcp.judged import unruled
+from handrail.engine.facts import PENDING
+from handrail.engine.model import Authority, Event
+from handrail.faces.mcp.names import Names
+from handrail.faces.mcp.projects import Projects
+from handrail.faces.mcp.steps import Steps
+from handrail.shell.definitions import pinned_by
+from handrail.shell.facts import READERS
+from handrail.shell.records import Origin
+from handrail.shell.trust import Trusted
+from handrail.shell.turn import Call, New, take_turn
+from requirement import requirement
+from turns import pinned
+
+RUN: Final = "00000000-0000-4000-8000-000000000001"
+SLOW: Final = """
+workflow: slow
+version: 1
+authority: sql
+steps:
+  - {name: work, agent: writer, task: Work., next: [{when: [tests.pass]}]}
+"""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Inside]:
+    """An agent in a run that waits for its tests."""
+    at, flow = place(tmp_path / "place"), pinned(SLOW, registry=GATED)
+    assert flow.workflow
+    new = New(flow.workflow, Origin("steps", Authority.SQL, str(at.project)), flow.definition)
+    with inside(at) as opened:
+        slow = {**READERS, "engine": lambda _asked, _of: PENDING}
+        known = pinned_by(opened.serving.world.runs, GATED)
+        world = replace(opened.serving.world, workflow_of=known, readers=slow)
+        take_turn(world, Call(RUN, Event("start"), new=new), lambda _: {})
+        serving = replace(opened.serving, world=world)
+        yield replace(opened, face=Steps(serving, Projects([at.project], Trusted()), Names.PORTABLE))
+
+
+@requirement("steps:reply.status")
+def test_an_output_that_has_to_wait_is_held_and_whoever_comes_back_hears_so(desk: Inside) -> None:
+    waiting = desk.go_on(desk.recover(RUN).token)
+    again = desk.recover(RUN)
+    why = desk.control(RUN, "why")
+
+    for told in (waiting, again, why):
+        assert (told.reply["status"], unruled(told)) == ("waiting", [])
+    assert waiting.reply["human_message"] == (
+        "Your output is held. The run waits for tests.pass, not for you. "
+        "Tell the person, then ask again with execution_id."
+    )
+    assert again.reply["human_message"].startswith(
+        "An output for step `work` is held already: the run waits for something else than you.\n\n"
+    )
+    assert why.reply["human_message"].startswith(
+        "The run stands in step `work`, attempt 1; your output is held, and something else is waited for."
+    )
