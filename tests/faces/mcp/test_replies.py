@@ -250,7 +250,7 @@ def test_every_refusal_has_its_code_a_rule_what_is_needed_and_calls_that_can_be_
                 answer = desk.call(call["arguments"], call["tool"])
                 assert unruled(answer) == []
                 assert answer.code not in {"arguments", "form", "malformed", "forged", "unknown_run"}, call
-    assert followed == 9
+    assert followed == 13
 
 
 @requirement("steps:token.expiry")

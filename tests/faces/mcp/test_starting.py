@@ -228,3 +228,58 @@ def test_neither_the_root_nor_the_home_is_a_project(at: Place, root: str) -> Non
     assert said.status == 1
     assert "is no project" in said.err
     assert "--project" in said.err
+
+
+# --- what may be called next, after a call that was about no run --------------------------------------------
+
+
+def test_a_misspelt_workflow_is_answered_with_the_one_that_was_meant(desk: Inside) -> None:
+    following = {"tool": "workflow_next_step", "arguments": {"template_name": "brief"}, "who": "agent"}
+
+    assert desk.start("breif").reply["next"] == [following]
+    assert desk.start("something else").reply["next"] == []
+
+
+def test_a_token_that_names_no_run_is_answered_with_the_run_that_is_under_way(desk: Inside) -> None:
+    assert desk.go_on("x").reply["next"] == []
+    told = desk.start("brief")
+    back = {"tool": "workflow_next_step", "arguments": {"execution_id": told.run}, "who": "agent"}
+
+    assert desk.go_on("x").reply["next"] == [back]
+    assert desk.recover("00000000-0000-4000-8000-000000000000").reply["next"] == [back]
+
+
+def test_inputs_that_are_missing_are_named_in_the_call_that_may_be_made(desk: Inside) -> None:
+    arguments = {"template_name": "bug-fix", "inputs": {"report": ""}}
+
+    told = desk.start("bug-fix")
+
+    assert told.reply["next"] == [{"tool": "workflow_next_step", "arguments": arguments, "who": "agent"}]
+
+
+def test_a_file_to_be_trusted_is_a_persons_call(desk: Inside, at: Place) -> None:
+    put(at, "workflows/bug-fix.yaml", BRIEF.replace("brief", "bug-fix"))
+
+    told = desk.start("bug-fix")
+
+    assert told.reply["next"] == [
+        {"tool": "handrail trust", "arguments": {"NAME": "bug-fix"}, "who": "person"}
+    ]
+
+
+def test_what_a_row_says_is_told_before_the_step_it_leads_to(desk: Inside, at: Place) -> None:
+    text = """
+workflow: said
+version: 1
+authority: sql
+texts: {well: "Well done, {{run.state}} comes next."}
+steps:
+  - {name: one, agent: writer, task: First., next: [{say: well}]}
+  - {name: two, agent: writer, task: Second.}
+"""
+    put(at, "workflows/said.yaml", text)
+    told = desk.start("said")
+
+    message = desk.go_on(told.token).reply["human_message"]
+
+    assert message.startswith("Well done, two comes next.\n\n# Writer")

@@ -29,7 +29,7 @@ class Prompts:
             for name, workflow in sorted(self._startable().items())
         ]
         about = self._texts.say("prompt_resume_about")
-        run = Argument(_RUN, self._texts.say("prompt_resume_run"), required=False, choices=self._live())
+        run = Argument(_RUN, self._texts.say("prompt_resume_run"), required=False, choices=self.live())
         return (*found, Prompt(RESUME, about, (run,)))
 
     def said(self, name: str, arguments: Mapping[str, str]) -> str:
@@ -61,7 +61,7 @@ class Prompts:
         return self._texts.say("prompt_start", workflow=workflow.name, tool=self._tool, call=_json(call))
 
     def _resume(self, arguments: Mapping[str, str]) -> str:
-        run = arguments.get(_RUN) or next(iter(self._live()), "")
+        run = arguments.get(_RUN) or next(iter(self.live()), "")
         if not run:
             return self._texts.say("prompt_resume_none", tool=self._tool)
         found = self._records.run(run)
@@ -69,7 +69,11 @@ class Prompts:
         call: dict[str, Value] = {_RUN: run, "action": RESUME} if paused else {_RUN: run}
         return self._texts.say("prompt_resume", tool=self._tool, call=_json(call))
 
-    def _live(self) -> tuple[str, ...]:
+    def startable(self) -> tuple[str, ...]:
+        """The names of the workflows that can be started here."""
+        return tuple(workflow.name for workflow in self._startable().values())
+
+    def live(self) -> tuple[str, ...]:
         """The runs of these projects that can go on, the last started first."""
         live = (Lifecycle.RUNNING, Lifecycle.PAUSED)
         roots = [str(root) for root in self._projects.roots]

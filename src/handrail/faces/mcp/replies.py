@@ -1,7 +1,7 @@
 """From an outcome to the reply of the face `steps`, in both forms: data, and Markdown that says as much."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
@@ -37,15 +37,16 @@ _SEEN: Final = 400
 class Teller:
     """Puts outcomes into words, for one call.
 
-    `steps` gives what was done before, where that is to be told; `extra` is said besides.
+    `steps` gives what was done before, where that is to be told; `elsewhere` what may be called where a call
+    was about no run at all.
     """
 
     tool: str
     texts: Texts
     guides: Callable[[Stored], Guides]
     uri: Callable[[str], str]
+    elsewhere: Callable[[Refused], Iterable[Mapping[str, Value]]]
     steps: Callable[[str], Sequence[StepRow]] | None = None
-    following: tuple[Mapping[str, Value], ...] = ()
 
     def reply(self, outcome: Outcome) -> Reply:
         """The reply, as data."""
@@ -74,31 +75,31 @@ class Teller:
                 "needed": list(refused.needed),
             },
         }
-        reply["next"] = [*self.following] or list(self._next(outcome, refused))
+        reply["next"] = list(self._next(outcome, refused))
         return reply
 
     def _accepted(self, outcome: Outcome) -> Reply:
         stored, workflow = outcome.stored, outcome.workflow
         if stored is None or workflow is None:
             raise ValueError("an accepted call is about a run")
-        run = stored.run
+        run, rows = stored.run, [part for text in outcome.texts for part in text.values()]
         if outcome.synthesis is not None:
-            said = self.texts.say("closed", workflow=workflow.name, steps=run.steps)
+            closed = self.texts.say("closed", workflow=workflow.name, steps=run.steps)
             return {
                 **self._head("task_closed", outcome),
                 "synthesis": outcome.synthesis,
-                "human_message": said,
+                "human_message": "\n\n".join([*rows, closed]),
             }
         if run.lifecycle is not Lifecycle.RUNNING:
             return {**self._head("ok", outcome), "human_message": self.standing(run)}
         step = run.open[0] if run.open else Step(0, "", 0)
         done = so_far(self.texts, self.steps(run.id), self.uri(run.id)) if self.steps else ""
         told = message(self.guides(stored), Stay(stored, workflow, step, outcome.facts or {}), done)
-        held = f"{self.texts.say('held', step=step.state)}\n\n" if step.held else ""
+        held = [self.texts.say("held", step=step.state)] if step.held else []
         return {
             **self._head("waiting" if held else "ok", outcome),
             "next_step_contract": contract(self.texts, outcome, step),
-            "human_message": held + told,
+            "human_message": "\n\n".join([*held, *rows, told]),
         }
 
     def why(self, outcome: Outcome, refusals: Sequence[Written]) -> Reply:
@@ -147,6 +148,7 @@ class Teller:
         """What may be called instead, ready to be sent."""
         stored = outcome.stored if outcome.stored and outcome.stored.revision else None
         if stored is None:
+            yield from self.elsewhere(refused)
             return
         token = next(iter((outcome.tokens or {}).values()), "")
         if refused.code == REASON:
@@ -170,7 +172,12 @@ class Teller:
 
     def call(self, who: Who, **arguments: Value) -> Mapping[str, Value]:
         """One entry of `next`."""
-        return {"tool": self.tool, "arguments": arguments, "who": str(who)}
+        return following(self.tool, who, arguments)
+
+
+def following(tool: str, who: Who, arguments: Mapping[str, Value]) -> Mapping[str, Value]:
+    """One entry of `next`: what may be called, with what, and by whom."""
+    return {"tool": tool, "arguments": arguments, "who": str(who)}
 
 
 def contract(texts: Texts, outcome: Outcome, step: Step) -> Mapping[str, Value]:

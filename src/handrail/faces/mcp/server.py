@@ -16,13 +16,14 @@ from anyio import create_task_group, current_time, sleep
 from anyio.to_thread import run_sync
 from mcp.server import MCPServer, NotificationOptions
 from mcp.server.caching import CacheHint
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.request_state import RequestStateSecurity
 from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged
 from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
 
 import handrail
 from handrail.faces.mcp.bus import Bus
@@ -83,6 +84,7 @@ class Served(MCPServer[None]):
         self.low = self._lowlevel_server
         self.low.add_request_handler("completion/complete", types.CompleteRequestParams, self._complete)
         self.bus.install(self.low)
+        self.middleware.append(_guarded)
 
     # tools
 
@@ -111,10 +113,8 @@ class Served(MCPServer[None]):
         except Fault as fault:
             self._halt_on(fault, answered=True)
             return fault_answer(tool.names[0], arguments, fault)
-        except Exception:
-            incident = secrets.token_hex(4)
-            log.exception("incident %s", incident)
-            return internal_answer(incident)
+        except Exception as bug:  # noqa: BLE001 - the edge of the program: it is numbered, logged and answered
+            return internal_answer(_incident(bug))
 
     async def _written(self, work: Callable[[], Result]) -> Result:
         """The result of work that may write, done in the thread that writes."""
@@ -247,6 +247,26 @@ async def _lifespan(server: MCPServer[None]) -> AsyncIterator[None]:
             tasks.cancel_scope.cancel()
             if isinstance(server, Served):
                 await server.bus.close()
+
+
+async def _guarded(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """The edge of the program: of a bug a client hears a number, and the log the rest.
+
+    What is wrong with the parameters of a request the SDK tells by itself.
+    """
+    try:
+        return await call_next(ctx)
+    except (MCPError, ValidationError):
+        raise
+    except Exception as bug:  # noqa: BLE001 - no exception text goes to a client
+        raise MCPError(types.INTERNAL_ERROR, f"Handrail failed (incident {_incident(bug)})") from None
+
+
+def _incident(bug: Exception) -> str:
+    """The number under which the log tells of a bug."""
+    number = secrets.token_hex(4)
+    log.error("incident %s", number, exc_info=bug)
+    return number
 
 
 def _caller(context: Context[None, Any] | None) -> Caller:

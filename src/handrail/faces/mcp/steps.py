@@ -1,20 +1,22 @@
 """The face `steps`: one tool, four forms of a call. Which form it is follows from what is given."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
+from handrail.engine.facts import Value
 from handrail.engine.lifecycle import CONTINUE, START
-from handrail.engine.model import Authority, Event, Refused, Seen
+from handrail.engine.model import Authority, Event, Refused, Seen, Who
 from handrail.faces.mcp import forms
 from handrail.faces.mcp.face import Answer, Prompt, Tool
 from handrail.faces.mcp.message import Guides
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.prompts import Prompts
-from handrail.faces.mcp.replies import Teller, markdown
+from handrail.faces.mcp.replies import Teller, following, markdown
 from handrail.faces.mcp.starting import startable
 from handrail.faces.mcp.texts import texts
 from handrail.shell.fork import Fork, fork
@@ -70,19 +72,50 @@ class Steps:
     def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         """Answer a call."""
         del tool
-        reply = self._reply(_Asked(arguments, caller, self._teller()))
+        reply = self._reply(_Asked(arguments, caller, self._teller(arguments)))
         return Answer(reply, markdown(reply), failed=reply["status"] == "error")
 
-    def _teller(self) -> Teller:
+    def _teller(self, given: Mapping[str, Any]) -> Teller:
         boundary = self._serving.world.ids.nonce().hex()
 
         def guides(stored: Stored) -> Guides:
             return self._projects.guides(self._texts, boundary, stored.origin.project)
 
-        return Teller(self.tools[0].names[0], self._texts, guides, self._names.status)
+        return Teller(
+            self.tools[0].names[0],
+            self._texts,
+            guides,
+            self._names.status,
+            lambda refused: self._elsewhere(given, refused),
+        )
+
+    def _elsewhere(self, given: Mapping[str, Any], refused: Refused) -> Iterator[Mapping[str, Value]]:
+        """What may be called after a call that was about no run."""
+        tool, name = self.tools[0].names[0], given.get("template_name")
+        match refused.code:
+            case "malformed" | "forged" | "unknown_run":
+                for run in self._prompts.live()[:1]:
+                    yield following(tool, Who.AGENT, {"execution_id": run})
+            case "unknown_workflow":
+                near = get_close_matches(str(name), self._prompts.startable(), 1)
+                for one in near:
+                    yield following(tool, Who.AGENT, {"template_name": one})
+            case "which_project":
+                for root in self._projects.roots:
+                    yield following(tool, Who.AGENT, {"template_name": name, "project": str(root)})
+            case "untrusted":
+                yield following("handrail trust", Who.PERSON, {"NAME": refused.rule})
+            case "arguments" if refused.rule == START:
+                inputs = dict.fromkeys((seen.fact for seen in refused.seen), "")
+                yield following(tool, Who.AGENT, {"template_name": name, "inputs": inputs})
+            case _:
+                return
 
     def _reply(self, asked: _Asked) -> Reply:
         form = self._arguments.wrong(asked.given) or self._arguments.form(asked.given)
+        if not isinstance(form, Refused) and "project" in asked.given:
+            root = self._projects.named(asked.text("project"))
+            form = root if isinstance(root, Refused) else form
         if isinstance(form, Refused):
             return self._refused(asked, form)
         match form:
