@@ -51,7 +51,7 @@ def listed(words: Sequence[str], env: dict[str, str], folder: str) -> None:
         raise SystemExit(f"{words} lists no tools")
 
 
-def main() -> None:
+def main(rounds: int = 9) -> None:
     """Print the figure: the store is there already, as it is from the second start on."""
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder) / "project"
@@ -59,7 +59,7 @@ def main() -> None:
         env = {**os.environ, "HOME": folder, "HANDRAIL_STORE": f"{folder}/handrail.db"}
         ours = (sys.executable, "-m", "handrail", "serve", "--project", str(project))
         bare = (sys.executable, "-c", BARE)
-        figure = ratio(lambda: listed(ours, env, folder), lambda: listed(bare, env, folder))
+        figure = ratio(lambda: listed(ours, env, folder), lambda: listed(bare, env, folder), rounds)
     report("start_x_bare_mcpserver", figure, 1.1)
 
 
