@@ -10,6 +10,7 @@ from handrail.engine.model import Accepted, Event, Refused, Run
 from handrail.engine.refusals import CODES
 from handrail.faces.mcp.codes import CODES as CALLS
 from handrail.shell.faults import FAULTS
+from handrail.shell.starting import CODES as STARTS
 from handrail.shell.tokens import CODES as TOKENS
 from handrail.shell.turn import CODES as TURNS
 from handrail.telemetry.entries import ABOUT, EntryKind
@@ -35,6 +36,8 @@ def refusals_page() -> str:
         "\n## About the call\n",
         "Said by the server that agents talk to, before anything is decided.\n",
         _codes(CALLS),
+        "\n## About what is to be started\n",
+        _codes(STARTS),
         "\n## One as it is\n",
         f"An agent says that it is done with the first step of `{SAMPLE}`, and hands nothing in:\n",
         f"```json\n{json.dumps(_refusal(), indent=2, ensure_ascii=False)}\n```",

@@ -27,8 +27,8 @@ workflow: once
 version: 1
 authority: sql
 steps:
-  - {name: think, agent: thinker, task: Think., attempts: 1}
-  - {name: make, agent: maker, task: Make., attempts: 1}
+  - {name: think, agent: architect, task: Think., attempts: 1}
+  - {name: make, agent: writer, task: Make., attempts: 1}
 """
 PLAIN = {"summary": "Done.", "artifacts": [], "references": [], "confidence": 1}
 FURTHER = (
@@ -210,7 +210,7 @@ def mended(play: Played, tmp_path: Path) -> tuple[str, Path]:
     """A run of a project that has ended, and the file of its workflow, which has one step more by now."""
     file = tmp_path / "project" / ".handrail" / "workflows" / "once.yaml"
     file.parent.mkdir(parents=True)
-    file.write_text(f"{ONCE}  - {{name: show, agent: maker, task: Show.}}\n", "utf-8")
+    file.write_text(f"{ONCE}  - {{name: show, agent: writer, task: Show.}}\n", "utf-8")
     run = play.start("", Source("once.yaml", ONCE), project=str(tmp_path / "project"))
     play.send(run, "continue", PLAIN)
     play.send(run, "fail", note="not like this")
@@ -234,15 +234,16 @@ def test_a_fork_can_be_taken_on_to_the_workflow_as_it_is_now(play: Played, mende
 
 
 @pytest.mark.parametrize(
-    ("text", "status", "told"),
+    ("text", "why"),
     [
-        (None, 3, "handrail: no workflow is called `once`"),
-        ("workflow: once\n", 1, "handrail: `once` as it is now has problems"),
+        (None, "there is no workflow of that name that can be started here"),
+        ("workflow: once\n", "the file of the workflow has problems"),
+        (ONCE.replace("writer", "nobody"), "a step of the workflow names a persona that is not there"),
     ],
-    ids=["gone", "broken"],
+    ids=["gone", "broken", "nobody"],
 )
-def test_a_workflow_that_is_gone_or_broken_by_now_is_told(
-    text: str | None, status: int, told: str, mended: tuple[str, Path]
+def test_a_workflow_that_cannot_be_taken_by_now_is_told(
+    text: str | None, why: str, mended: tuple[str, Path]
 ) -> None:
     run, file = mended
     if text is None:
@@ -252,7 +253,24 @@ def test_a_workflow_that_is_gone_or_broken_by_now_is_told(
 
     said = handrail("runs", "fork", run, "--workflow", "current")
 
-    assert (said.status, said.err.splitlines()[0]) == (status, told)
+    told = f"handrail: `once` as it is now cannot be taken: {why}"
+    assert (said.status, said.err.splitlines()[0]) == (1, told)
+
+
+def test_a_workflow_that_hides_another_is_not_taken_before_it_is_trusted(
+    play: Played, tmp_path: Path
+) -> None:
+    file = tmp_path / "project" / ".handrail" / "workflows" / "docs.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(ONCE.replace("workflow: once", "workflow: docs"), "utf-8")
+    source = Source("docs.yaml", ONCE.replace("workflow: once", "workflow: docs"))
+    run = play.start("", source, project=str(tmp_path / "project"))
+    play.send(run, "fail", note="not like this")
+
+    said = handrail("runs", "fork", run, "--workflow", "current", "--json")
+
+    assert said.data["error"]["code"] == "untrusted"
+    assert said.data["error"]["repair"] == "a person runs: handrail trust docs"
 
 
 # --- what is asked before a person is -----------------------------------------------------------------------

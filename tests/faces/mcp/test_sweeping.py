@@ -1,11 +1,10 @@
 """A server gives up the runs that nobody looks after: when it starts, and while it serves."""
 
+import json
 import sqlite3
-import time
-from collections.abc import Callable
 from pathlib import Path
 
-from faces.mcp.desk import BOUND, Pipe, Place, inside, place
+from faces.mcp.desk import Pipe, Place, inside, place, until
 from requirement import requirement
 
 ABANDONED = "SELECT execution_id FROM telemetry_events WHERE event_type = 'workflow_abandoned'"
@@ -18,14 +17,6 @@ def asked(at: Place, query: str) -> list[tuple[object, ...]]:
     return rows
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    """Until it holds; a bound for liveness only."""
-    until = time.monotonic() + BOUND
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.05)
-
-
 @requirement("steps:life.startup", "steps:life.abandon-idle", "steps:life.abandon-paused")
 def test_runs_gone_quiet_are_given_up_when_a_server_starts_and_told_by_one_only(tmp_path: Path) -> None:
     at = place(tmp_path)
@@ -34,7 +25,7 @@ def test_runs_gone_quiet_are_given_up_when_a_server_starts_and_told_by_one_only(
         desk.control(paused, "pause")
 
     with Pipe(at) as one, Pipe(at) as other:
-        wait_for(lambda: len(asked(at, ABANDONED)) == 2)
+        until(lambda: len(asked(at, ABANDONED)) == 2, "both given up")
         assert one.recover(running).code == "not_running"
         assert other.recover(paused).code == "not_running"
 
@@ -46,9 +37,10 @@ def test_runs_gone_quiet_are_given_up_when_a_server_starts_and_told_by_one_only(
 @requirement("steps:life.sweep")
 def test_a_run_gone_quiet_is_given_up_while_a_server_serves(tmp_path: Path) -> None:
     at = place(tmp_path)
-    with Pipe(at, HANDRAIL_IDLE_RUNNING="1") as pipe:
+    with Pipe(at, era="legacy", HANDRAIL_IDLE_RUNNING="1") as pipe:
         told = pipe.start()
-        wait_for(lambda: asked(at, ABANDONED) == [(told.run,)])
+        pipe.ask("resources/subscribe", {"uri": f"workflow-status://{told.run}"})
+        assert json.loads(pipe.line())["method"] == "notifications/resources/updated"
         refused = pipe.recover(told.run)
 
     assert refused.code == "not_running"

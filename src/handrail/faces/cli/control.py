@@ -13,18 +13,19 @@ import click
 from handrail.documents.strict import LARGEST, Flaw, parse
 from handrail.engine.fork import FORK
 from handrail.engine.lifecycle import ABANDON, CONTINUE, DIVERGE, FAIL, NEEDS_REASON, PAUSE, RESUME
-from handrail.engine.model import Authority, Event, Who
+from handrail.engine.model import Authority, Event, Refused, Who
 from handrail.faces.cli.acted import rendered, say
 from handrail.faces.cli.output import Failure, NotFound, as_json, confirm, one_line
 from handrail.faces.cli.stored import Text, at_store, found_run, opened, openings, the_run
 from handrail.faces.cli.told import MEANINGS
-from handrail.shell.catalog import catalog
-from handrail.shell.definitions import pin
 from handrail.shell.folders import folders
 from handrail.shell.fork import Fork, overrides
 from handrail.shell.fork import fork as fork_run
 from handrail.shell.records import Caller, Origin
+from handrail.shell.shelf import Shelf
+from handrail.shell.starting import startable
 from handrail.shell.system import login
+from handrail.shell.trust import Trusted
 from handrail.shell.turn import Call, New, take_turn
 from handrail.shell.view import RunRow
 from handrail.shell.world import World
@@ -143,15 +144,11 @@ def _past(step: str, code: str, *, yes: bool) -> None:
 
 def _current(row: RunRow) -> New:
     """The workflow of a run as its project has it now."""
-    shelf = catalog(Path(row.project))
-    source = shelf.source(row.workflow)
-    if source is None:
-        raise NotFound("workflow", row.workflow, "handrail workflows list")
-    pinned = pin(source, shelf.source)
-    if pinned.workflow is None:
-        message = f"`{row.workflow}` as it is now has problems"
-        raise Failure("problems", message, f"handrail workflows check {source.file}")
-    return New(pinned.workflow, Origin(row.face, row.authority), pinned.definition)
+    found = startable(Shelf(Path(row.project), Trusted()), row.workflow)
+    if isinstance(found, Refused):
+        message = f"`{row.workflow}` as it is now cannot be taken: {MEANINGS[found.code]}"
+        raise Failure(found.code, message, "; ".join(found.needed))
+    return New(found.workflow, Origin(row.face, row.authority), found.definition)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from handrail.engine.model import Lifecycle
 from handrail.engine.refusals import CODES
 from handrail.faces.cli.output import one_line
 from handrail.faces.mcp import codes
-from handrail.shell import tokens, turn
+from handrail.shell import starting, tokens, turn
 from handrail.shell.records import StepStatus, Written, rfc3339
 from handrail.shell.sweep import Limits
 from handrail.shell.view import ArtifactRow, Records, RunRow, StepRow, every
@@ -22,7 +22,7 @@ from handrail.telemetry.entries import EntryKind
 REFUSALS = 5
 """How many of the last refusals are shown with a run."""
 
-MEANINGS: Mapping[str, str] = {**CODES, **tokens.CODES, **turn.CODES, **codes.CODES}
+MEANINGS: Mapping[str, str] = {**CODES, **tokens.CODES, **turn.CODES, **codes.CODES, **starting.CODES}
 """What each code of a refusal means."""
 
 _UNITS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))

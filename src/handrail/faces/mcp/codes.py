@@ -1,4 +1,4 @@
-"""Why a face can say no before the engine is asked: about the call, the project, what is to be started."""
+"""Why a face can say no before the engine is asked: about the call and the project."""
 
 from collections.abc import Mapping
 
@@ -7,10 +7,6 @@ CODES: Mapping[str, str] = {
     "no_project": "the server was started where there is no project, and given none",
     "which_project": "the server has several projects, and the call names none, or more than one",
     "unknown_project": "the server was not started with that project",
-    "unknown_workflow": "there is no workflow of that name that this face can start",
-    "broken_workflow": "the file of the workflow has problems",
-    "untrusted": "a file of the project hides another one, and nobody has trusted it",
-    "persona_missing": "a step of the workflow names a persona that is not there",
     "internal": "Handrail failed; its log tells more under the number of the incident",
 }
 """Every code of such a refusal; `arguments` is the engine's word too."""

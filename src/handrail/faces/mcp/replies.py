@@ -23,10 +23,10 @@ from handrail.engine.options import outside
 from handrail.faces.mcp.message import Guides, Stay, message, so_far
 from handrail.faces.mcp.texts import Texts
 from handrail.shell.records import Stored, Written, rfc3339
+from handrail.shell.starting import DIFF
 from handrail.shell.turn import Outcome, Reply
 from handrail.shell.view import StepRow
 
-DIFF: Final = "diff"
 FORK: Final = "fork"
 REASON: Final = "reason"
 _SEEN: Final = 400

@@ -17,13 +17,13 @@ from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.prompts import Prompts
 from handrail.faces.mcp.replies import Teller, following, markdown
-from handrail.faces.mcp.starting import startable
 from handrail.faces.mcp.texts import texts
 from handrail.shell.fork import Fork, fork
 from handrail.shell.gatekeeper import named
 from handrail.shell.opening import Serving
 from handrail.shell.records import Caller, Origin, Stored
 from handrail.shell.standing import ask, recover
+from handrail.shell.starting import startable
 from handrail.shell.turn import Call, New, Outcome, Reply, refuse, take_turn
 
 FACE: Final = "steps"

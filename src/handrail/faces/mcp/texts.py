@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import msgspec.yaml
 
 from handrail.engine.facts import Value
-from handrail.workflows.nodes import plain, read
 from handrail.workflows.render import render
 
 
@@ -34,8 +34,7 @@ class Texts:
 def texts(face: str) -> Texts:
     """The texts of a face."""
     path = Path(__file__).with_name(f"{face}.yaml")
-    root = read(path.read_text("utf-8"), str(path)).root
-    found: dict[str, Any] = msgspec.convert(plain(root), dict[str, Any]) if root else {}
+    found = msgspec.yaml.decode(path.read_bytes(), type=dict[str, Any])
     errors, needed = found.pop("errors"), found.pop("needed")
     return Texts(
         msgspec.convert(found, dict[str, str]),

@@ -1,13 +1,25 @@
-"""Whether a workflow may be started: it is there, sound, of this face, trusted, and has its personas."""
+"""Whether a workflow may be started: it is there, sound, kept in a store, trusted, and has its personas."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from handrail.engine.model import Authority, Refused, Seen, Workflow
-from handrail.faces.mcp.replies import DIFF
 from handrail.shell.definitions import Pinned
 from handrail.shell.hiding import Untrusted
 from handrail.shell.records import Definition
 from handrail.shell.shelf import Shelf
+
+DIFF: Final = "diff"
+"""What is seen of a file that hides another."""
+
+CODES: Final[Mapping[str, str]] = {
+    "unknown_workflow": "there is no workflow of that name that can be started here",
+    "broken_workflow": "the file of the workflow has problems",
+    "untrusted": "a file of the project hides another one, and nobody has trusted it",
+    "persona_missing": "a step of the workflow names a persona that is not there",
+}
+"""Every code of a refusal that is about starting a workflow."""
 
 
 @dataclass(frozen=True, slots=True)
