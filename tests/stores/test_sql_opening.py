@@ -14,6 +14,7 @@ import pytest
 from handrail.shell.faults import Fault, Newer, NotWritable, Unreadable
 from handrail.stores.sql.connection import APPLICATION
 from handrail.stores.sql.database import Database
+from handrail.stores.sql.opening import serving
 from handrail.stores.sql.text import migrations
 from requirement import requirement
 from stores.contract import RUN, begun, followed, walked
@@ -267,3 +268,15 @@ def test_what_is_acknowledged_is_there_for_a_process_that_opens_the_file_next(fi
 
     assert done.stdout == "(2,)\n"
     runs.database.close()
+
+
+def test_what_a_server_seals_is_opened_by_the_next_one_and_by_no_token_key(file: Path) -> None:
+    with serving(file) as first:
+        sealed, key = first.secret, first.world.key
+    with serving(file) as second:
+        assert second.secret == sealed
+
+    assert len(sealed) == 32
+    assert sealed != key
+    with serving(file.with_name("other.db")) as other:
+        assert other.secret != sealed

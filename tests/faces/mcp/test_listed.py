@@ -133,3 +133,14 @@ def test_the_longest_of_the_built_in_workflows_has_six_steps(tmp_path: Path) -> 
         steps = {workflow: len(list(walked(desk, workflow))) - 1 for workflow in HONEST}
 
     assert max(steps.values()) == 6, steps
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_an_agent_is_taught_the_face_before_its_first_call(tmp_path: Path, era: str) -> None:
+    with Pipe(place(tmp_path / "place"), era=era) as pipe:
+        told = pipe.hello if era == "legacy" else pipe.ask("server/discover")["result"]
+
+    said = told["instructions"]
+    assert len(said.encode()) < 1_500
+    for word in ("template_name", "step_token", "model_output_so_far", "execution_id", '"why"', "pause"):
+        assert word in said
