@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from handrail.faces.cli.output import Failure
+from handrail.engine.facts import sound
+from handrail.faces.cli.output import Failure, one_line
 from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
@@ -57,6 +58,10 @@ def _roots(given: tuple[Path, ...]) -> tuple[Path, ...]:
     """The projects: as given, or the folder the server runs in, unless that is none."""
     nowhere = {Path("/"), Path.home().resolve()}
     roots = tuple(dict.fromkeys(root.resolve() for root in given or (Path.cwd(),)))
+    odd = [root for root in roots if not sound(str(root))]
+    if odd:
+        message = f"the path {one_line(str(odd[0]))} is not UTF-8"
+        raise Failure("no_project", message, "give the folder another name, or name another with --project")
     if given and nowhere & set(roots):
         message = f"{next(iter(nowhere & set(roots)))} is no project"
         raise Failure("no_project", message, "name the folder of a project with --project")
