@@ -1,5 +1,6 @@
 """Facts are read once, from one look at the world, and only those that a row could ask for."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from build import GATED, started, workflow
@@ -7,6 +8,7 @@ from handrail.engine.facts import Value
 from handrail.engine.model import Event, Run
 from handrail.shell.facts import READERS, Asked, Sight, gather
 from handrail.shell.workspace import Disk
+from turns import NOW
 
 FLOW = """
 workflow: looks
@@ -61,20 +63,21 @@ def test_only_the_facts_that_rows_of_the_open_state_name_are_read(tmp_path: Path
         asked.append("engine")
         return False
 
-    run = Run("r", flow.name, flow.digest)
-    start = gather(flow, Asked(Sight(disk), run, Event("start")), {**READERS, "engine": engine}, {})
+    idle = Run("r", flow.name, flow.digest)
+    asks = Asked(flow, Sight(disk), idle, Event("start"), NOW, "b0b")
+    start = gather(asks, {**READERS, "engine": engine}, {})
     assert (start.facts, disk.reads) == ({}, [])
 
-    home = started(flow)
-    found = gather(flow, Asked(Sight(disk), home, Event("go")), {**READERS, "engine": engine}, {})
+    home = replace(asks, run=started(flow), event=Event("go"))
+    found = gather(home, {**READERS, "engine": engine}, {})
     assert found.facts == {"plan.exists": True, "tests.pass": False}
     assert (disk.reads, asked) == (["plan.md"], ["engine"])
 
 
 def test_a_fact_that_nobody_reads_is_left_out(tmp_path: Path) -> None:
-
     flow = workflow(FLOW, GATED)
-    found = gather(flow, Asked(Sight(Disk(tmp_path)), started(flow), Event("go")), READERS, {})
+    asked = Asked(flow, Sight(Disk(tmp_path)), started(flow), Event("go"), NOW, "b0b")
+    found = gather(asked, READERS, {})
 
     assert found.facts == {"plan.exists": False}
     assert found.values == {}

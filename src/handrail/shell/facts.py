@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TypeAlias
 
 from handrail.engine.explore import needs, needs_to_start
@@ -31,11 +32,18 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a reader or a drafter is asked about."""
+    """What a reader or a drafter is asked about, and when.
 
+    `at` is the time of the turn. Nobody can guess the `boundary`: it is made for this turn, and keeps apart
+    what is ours and what is quoted.
+    """
+
+    workflow: Workflow
     sight: Sight
     run: Run
     event: Event
+    at: datetime
+    boundary: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +66,19 @@ class Gathered:
     values: Mapping[str, str]
 
 
-def gather(
-    workflow: Workflow, asked: Asked, readers: Mapping[str, Reader], drafters: Mapping[str, Drafter]
-) -> Gathered:
+def gather(asked: Asked, readers: Mapping[str, Reader], drafters: Mapping[str, Drafter]) -> Gathered:
     """Everything that the rows of the open states name.
 
     A fact that no reader here reads is left out: a guard over it is then an error, never a pass.
     """
+    workflow = asked.workflow
     facts: dict[str, Value] = {}
     if workflow.derive:
-        facts[workflow.derive] = _read(workflow, workflow.derive, asked, readers)
-    wanted = _wanted(workflow, asked, facts)
+        facts[workflow.derive] = _read(asked, workflow.derive, readers)
+    wanted = _wanted(asked, facts)
     for name in sorted(wanted.facts - facts.keys()):
         if workflow.facts[name].reader in readers:
-            facts[name] = _read(workflow, name, asked, readers)
+            facts[name] = _read(asked, name, readers)
     values: dict[str, str] = {}
     for name, kind in sorted(wanted.drafts):
         drafted = drafters[kind](asked)
@@ -80,12 +87,13 @@ def gather(
     return Gathered(facts, values)
 
 
-def _read(workflow: Workflow, name: str, asked: Asked, readers: Mapping[str, Reader]) -> Value:
-    fact = workflow.facts[name]
+def _read(asked: Asked, name: str, readers: Mapping[str, Reader]) -> Value:
+    fact = asked.workflow.facts[name]
     return readers[fact.reader](asked, fact.of)
 
 
-def _wanted(workflow: Workflow, asked: Asked, facts: Mapping[str, Value]) -> Needs:
+def _wanted(asked: Asked, facts: Mapping[str, Value]) -> Needs:
+    workflow = asked.workflow
     if asked.event.trigger == START:
         return needs_to_start(workflow)
     states = [str(facts[workflow.derive])] if workflow.derive else [step.state for step in asked.run.open]

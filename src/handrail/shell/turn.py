@@ -6,7 +6,6 @@ that acts on files applies them as part of its commit, and finishes after a cras
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -185,17 +184,19 @@ class _Found:
 
 def _decide(world: World, call: Call, render: Render, found: _Found) -> Reply | None:
     stored, workflow, event = found.stored, found.workflow, found.event
-    sight = Sight(world.workspace)
-    run = _begun(world, found, sight)
-    gathered = gather(workflow, Asked(sight, run, event), world.readers, world.drafters)
+    at, boundary = world.clock.now(), world.ids.nonce().hex()
+    begins = Asked(workflow, Sight(world.workspace), stored.run, Event(START), at, boundary)
+    run = _begun(world, found, begins)
+    asked = replace(begins, run=run, event=event)
+    gathered = gather(asked, world.readers, world.drafters)
     decision = decide(workflow, run, event, gathered.facts)
     if isinstance(decision, Refused):
         tokens = _still_open(world, found, call.token)
         values = Values(workflow, run, event, gathered, run)
-        texts = tuple(said(workflow, text, values, world.clock.now()) for text in (decision.say,) if text)
+        texts = tuple(said(workflow, text, values, at) for text in (decision.say,) if text)
         outcome = Outcome(decision, stored, workflow, tokens, texts, gathered.facts)
         return refuse(world, call, render, outcome)
-    return _accept(world, call, render, _Taken(found, run, decision, gathered, sight))
+    return _accept(world, call, render, _Taken(found, asked, decision, gathered))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,31 +204,29 @@ class _Taken:
     """An accepted decision and what it was made on."""
 
     found: _Found
-    run: Run
+    asked: Asked
     decision: Accepted | Waiting
     gathered: Gathered
-    sight: Sight
 
 
-def _begun(world: World, found: _Found, sight: Sight) -> Run:
+def _begun(world: World, found: _Found, asked: Asked) -> Run:
     """The run; where the state lives in files or a commit, one that is new begins with its first event."""
-    run, workflow = found.stored.run, found.workflow
+    run = found.stored.run
     begins = run.lifecycle is Lifecycle.IDLE and found.stored.origin.authority is not Authority.SQL
     if not begins or found.event.trigger == START:
         return run
-    start = Event(START)
-    gathered = gather(workflow, Asked(sight, run, start), world.readers, world.drafters)
-    decision = decide(workflow, run, start, gathered.facts)
+    gathered = gather(asked, world.readers, world.drafters)
+    decision = decide(found.workflow, run, asked.event, gathered.facts)
     return decision.run if isinstance(decision, Accepted) else run
 
 
 def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | None:
     """Resolve, commit, tell; None if the revision has moved."""
-    at, decision, found = world.clock.now(), taken.decision, taken.found
+    at, decision, found = taken.asked.at, taken.decision, taken.found
     stored, workflow, event, run = found.stored, found.workflow, found.event, decision.run
-    resolved, texts = _resolved(taken, at)
+    resolved, texts = _resolved(taken)
     issued = issue(world, run, stored.revision + 1, at)
-    told = _left(world, call, taken, at)
+    told = _left(world, call, taken)
     marks = _marks(taken, call.marks)
     after = stored.moved(run, at, issued.hashes, told.opened, marks)
     facts = taken.gathered.facts
@@ -254,18 +253,18 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
     return reply
 
 
-def _left(world: World, call: Call, taken: _Taken, at: datetime) -> Left:
+def _left(world: World, call: Call, taken: _Taken) -> Left:
     """What the turn leaves behind besides the run; one that is kept here and completed is summed up."""
     found, event, after = taken.found, taken.found.event, taken.decision.run
     completed = after.lifecycle is Lifecycle.COMPLETED and found.stored.origin.authority is Authority.SQL
     told = Told(
         found.workflow,
         found.stored,
-        taken.run,
+        taken.asked.run,
         event,
         call.caller,
         taken.decision,
-        at,
+        taken.asked.at,
         tuple([world.ids.run() for _ in range(len(offered(event)) + completed)]),
         token=bool(call.token),
         external=call.external,
@@ -281,16 +280,16 @@ def tell(world: World, change: Change) -> None:
     world.feed.announce(change)
 
 
-def _resolved(taken: _Taken, at: datetime) -> tuple[Resolved, tuple[Mapping[str, str], ...]]:
+def _resolved(taken: _Taken) -> tuple[Resolved, tuple[Mapping[str, str], ...]]:
     """What the world will be, and what is said of it."""
-    decision, workflow, event = taken.decision, taken.found.workflow, taken.found.event
+    decision, workflow, asked = taken.decision, taken.found.workflow, taken.asked
     if isinstance(decision, Waiting) or not (decision.effects or decision.says):
         return Resolved(), ()
-    values = Values(workflow, decision.run, event, taken.gathered, taken.run)
+    values = Values(workflow, decision.run, asked.event, taken.gathered, asked.run)
     rows = {row.id: row for row in workflow.rows}
     scoped = [(rows[move.row].scope, effect) for move in decision.moves for effect in rows[move.row].do]
-    resolved = resolve(workflow, scoped, taken.sight, values, at)
-    texts = tuple(said(workflow, name, values, at) for name in decision.says)
+    resolved = resolve(workflow, scoped, asked.sight, values, asked.at)
+    texts = tuple(said(workflow, name, values, asked.at) for name in decision.says)
     return resolved, texts
 
 
@@ -304,7 +303,7 @@ def _passages(decision: Accepted | Waiting, event: Event) -> tuple[Passage, ...]
 def _marks(taken: _Taken, given: Mapping[str, Value] | None) -> Mapping[str, Value]:
     """What the metadata of the run is told: why its lifecycle changed, and what the caller adds."""
     after = taken.decision.run
-    changed = after.lifecycle is not taken.run.lifecycle and taken.found.event.trigger != START
+    changed = after.lifecycle is not taken.asked.run.lifecycle and taken.found.event.trigger != START
     reason = {REASON: after.reason or NO_REASON} if changed else {}
     return {**reason, **(given or {})}
 
