@@ -11,7 +11,7 @@ from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
 
-FACES = ("steps",)
+FACES = ("spells", "steps")
 
 
 @click.command()
@@ -20,8 +20,7 @@ FACES = ("steps",)
     type=click.Choice(FACES),
     default="steps",
     show_default=True,
-    expose_value=False,
-    help="Which way in is served; there is one today.",
+    help="Which way in is served.",
 )
 @click.option(
     "--project",
@@ -39,7 +38,7 @@ FACES = ("steps",)
     help="Which spelling of tools and resources is listed; both are accepted.",
 )
 @at_store
-def serve(projects: tuple[Path, ...], names: str, store: str | None) -> None:
+def serve(face: str, projects: tuple[Path, ...], names: str, store: str | None) -> None:
     """Serve an agent over stdin and stdout, as its client starts it. Messages go to stderr only."""
     gc.disable()
     from handrail.faces.mcp.names import Names
@@ -49,7 +48,7 @@ def serve(projects: tuple[Path, ...], names: str, store: str | None) -> None:
     gc.enable()
     roots = _roots(projects)
     with openings().serving(located(store or "")) as serving:
-        confirmed = run(serving, roots, Names(names))
+        confirmed = run(serving, openings().folder, roots, face, Names(names))
     if not confirmed:
         raise SystemExit(SYNC_FAILED_STATUS)
 
