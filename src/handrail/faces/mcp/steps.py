@@ -11,6 +11,7 @@ from handrail.engine.facts import Value, writable
 from handrail.engine.lifecycle import CONTINUE, START
 from handrail.engine.model import Authority, Event, Refused, Seen, Who
 from handrail.faces.mcp import forms
+from handrail.faces.mcp.addresses import WORKFLOWS
 from handrail.faces.mcp.face import Answer, Failed, Prompt, Tool
 from handrail.faces.mcp.message import Guides
 from handrail.faces.mcp.names import Names
@@ -59,7 +60,9 @@ class Steps:
     @property
     def instructions(self) -> str:
         """What an agent is told about the face before its first call."""
-        return self._texts.say("instructions", tool=self.tools[0].names[0])
+        return self._texts.say(
+            "instructions", tool=self.tools[0].names[0], workflows=self._names.uri(WORKFLOWS, "all")
+        )
 
     def prompts(self) -> Sequence[Prompt]:
         """One per workflow to start it, one to resume."""
