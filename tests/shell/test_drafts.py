@@ -21,6 +21,7 @@ vars: {count: int}
 texts:
   plan: "# Acceptance Criteria\\n- [ ] ...\\n"
   task: "# Do\\n"
+  whole: "{{m.text}}"
   done: "{{marked.checked|bullets}} {{marked.unmatched|bullets}}"
 states: {Home: {}, Over: {terminal: true}}
 transitions:
@@ -44,6 +45,7 @@ transitions:
      do: [{archive: task-results.md, to: "2"}, {write: plan.md, from: marked.text}]}
   - {id: vague, from: Home, trigger: vague, draft: {marked: criteria.check_off}, accept: [marked.ok],
      do: [{archive: task-results.md, to: "old-{run.vars.count}"}, {write: plan.md, from: marked.text}]}
+  - {id: show, from: Home, trigger: show, draft: {m: criteria.check_off}, accept: [m.ok], say: whole}
   - {id: new, from: Home, trigger: new, set: {count: 1}, do: [{write: plan.md, template: plan}]}
   - {id: end, from: Home, trigger: end, to: Over}
 """
@@ -96,6 +98,13 @@ def test_results_that_stay_are_linked_where_they_are(desk: Desk) -> None:
     assert after(desk, "kept")[1] == {
         "plan.md": PLAN.replace(b"[ ] One", b"[x] One ([results](task-results.md))")
     }
+
+
+def test_a_plan_that_is_no_text_can_be_told_all_the_same(desk: Desk) -> None:
+    told, files = after(desk, "show")
+
+    assert told["texts"][0]["text"].endswith("- [ ] caf?\r\n")
+    assert files == {}
 
 
 def test_what_is_listed_without_end_is_told_with_one(desk: Desk, tmp_path: Path) -> None:
