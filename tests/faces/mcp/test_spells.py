@@ -1,0 +1,133 @@
+"""The face `spells` over the wire: a person's word, passed on by the agent, moves the task in the files."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from faces.mcp.desk import ERAS, Pipe, Place, Told, place
+from program import handrail
+from requirement import requirement
+
+PLAN = """# Sort the list
+
+## Acceptance Criteria
+
+- [ ] The list is sorted
+- [ ] An empty list stays empty
+"""
+TASK = "---\ntask_name: sort\n---\n# Sort it\n\nUse the built-in.\n"
+RESULTS = "# Results\n\n## Acceptance Criteria\n\n- [x] The list is sorted\n"
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Place:
+    return place(tmp_path)
+
+
+def cast(pipe: Pipe, word: str, **more: object) -> Told:
+    return pipe.call(more, word)
+
+
+def files(at: Place) -> Path:
+    return at.project / ".ai" / "task"
+
+
+def standing(at: Place) -> str:
+    return str(json.loads((files(at) / "state.json").read_text("utf-8"))["current_state"])
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_whole_way_from_a_plan_to_its_end(at: Place, era: str) -> None:
+    with Pipe(at, "--face", "spells", era=era) as pipe:
+        begun = cast(pipe, "accio")
+        assert (begun.reply["state"], begun.reply["phase"]) == (
+            "GATHER_EDITING",
+            "Gather Acceptance Criteria",
+        )
+        (files(at) / "plan.md").write_text(PLAN, "utf-8")
+        drafting = cast(pipe, "accio", step_token=begun.reply["step_token"])
+        assert drafting.reply["state"] == "ACHIEVE_TASK_DRAFTING"
+        (files(at) / "task.md").write_text(TASK, "utf-8")
+        executed = cast(pipe, "accio", note="carefully")
+        assert executed.reply["state"] == "ACHIEVE_TASK_EXECUTED"
+        (files(at) / "task-results.md").write_text(RESULTS, "utf-8")
+        again = cast(pipe, "accio")
+        assert again.reply["state"] == "ACHIEVE_TASK_DRAFTING"
+        shown = cast(pipe, "lumos")
+
+    assert shown.reply["state"] == "ACHIEVE_TASK_DRAFTING"
+    assert standing(at) == "ACHIEVE_TASK_DRAFTING"
+    plan = (files(at) / "plan.md").read_text("utf-8")
+    assert "- [x] The list is sorted ([results](tasks/task-sort-" in plan
+    assert "- [ ] An empty list stays empty\n" in plan
+    (archived,) = (files(at) / "tasks").iterdir()
+    assert (archived / "task-results.md").read_text("utf-8") == RESULTS
+    listed = handrail("runs", "list", "--store", at.store, "--json", HOME=at.env["HOME"]).data["runs"]
+    assert [(run["face"], run["state"]) for run in listed] == [("spells", "ACHIEVE_TASK_DRAFTING")]
+
+
+def test_the_six_words_are_listed_as_the_workflow_declares_them(at: Place) -> None:
+    with Pipe(at, "--face", "spells", era="legacy") as pipe:
+        tools = {tool["name"]: tool for tool in pipe.ask("tools/list")["result"]["tools"]}
+        prompts = [prompt["name"] for prompt in pipe.ask("prompts/list")["result"]["prompts"]]
+
+    assert sorted(tools) == ["accio", "expecto", "finite", "lumos", "reparo", "reverto"]
+    assert sorted(prompts) == sorted(tools)
+    assert tools["lumos"]["annotations"]["readOnlyHint"] is True
+    assert tools["accio"]["annotations"]["readOnlyHint"] is False
+    assert sorted(tools["accio"]["inputSchema"]["properties"]) == ["note", "project", "step_token"]
+    assert tools["reparo"]["inputSchema"]["properties"]["resume"]["type"] == "boolean"
+    assert "Accio" in pipe.hello["instructions"]
+
+
+def test_a_word_that_is_sent_twice_with_its_token_counts_once(at: Place) -> None:
+    with Pipe(at, "--face", "spells") as pipe:
+        begun = cast(pipe, "accio")
+        (files(at) / "plan.md").write_text(PLAN, "utf-8")
+        token = begun.reply["step_token"]
+        first, second = (cast(pipe, "accio", step_token=token) for _ in range(2))
+        other = cast(pipe, "finite", step_token=token)
+
+    assert first.reply == second.reply
+    assert standing(at) == "ACHIEVE_TASK_DRAFTING"
+    assert other.code == "already_used"
+
+
+def test_a_refused_word_changes_no_byte_and_says_what_is_open(at: Place) -> None:
+    with Pipe(at, "--face", "spells") as pipe:
+        cast(pipe, "accio")
+        before = {path: path.read_bytes() for path in files(at).iterdir() if path.is_file()}
+        refused = cast(pipe, "reverto")
+        after = {path: path.read_bytes() for path in files(at).iterdir() if path.is_file()}
+
+    assert refused.failed
+    assert before == after
+    assert "Accio" in refused.reply["options"]
+    assert refused.reply["state"] == "GATHER_EDITING"
+    assert refused.reply["message_to_user"]
+
+
+def test_lumos_writes_nothing_even_where_nothing_has_begun(at: Place) -> None:
+    with Pipe(at, "--face", "spells") as pipe:
+        shown = cast(pipe, "lumos")
+
+    assert shown.reply["state"] == "GATHER_NEEDS_PLAN"
+    assert "Accio" in shown.reply["options"]
+    assert not (at.project / ".ai").exists()
+
+
+def test_arguments_are_taken_as_they_are_listed_and_no_other(at: Place) -> None:
+    with Pipe(at, "--face", "spells") as pipe:
+        unknown = cast(pipe, "accio", colour="red")
+        coerced = cast(pipe, "reparo", resume="yes")
+        elsewhere = cast(pipe, "accio", project="/nowhere")
+
+    assert (unknown.code, coerced.code, elsewhere.code) == ("arguments", "arguments", "unknown_project")
+    assert unknown.reply["why"]["rule"] == "arguments"
+
+
+@requirement("steps:tool.one")
+def test_a_server_offers_the_tools_of_the_face_it_was_started_with(at: Place) -> None:
+    with Pipe(at, era="legacy") as pipe:
+        assert [tool["name"] for tool in pipe.ask("tools/list")["result"]["tools"]] == ["workflow_next_step"]
