@@ -12,7 +12,8 @@ from handrail.engine.lifecycle import CONTINUE, START
 from handrail.engine.model import Accepted, Event, Who
 from handrail.shell.catalog import read_source
 from handrail.shell.definitions import pin, pinned_by
-from handrail.shell.facts import READERS, Reader
+from handrail.shell.facts import Reader
+from handrail.shell.readers import READERS
 from handrail.shell.records import Caller, Origin
 from handrail.shell.system import LocalFeed
 from handrail.shell.turn import Call, New, Outcome, Reply, take_turn

@@ -6,7 +6,8 @@ from pathlib import Path
 from build import GATED, started, workflow
 from handrail.engine.facts import Value
 from handrail.engine.model import Event, Run
-from handrail.shell.facts import READERS, Asked, Sight, gather
+from handrail.shell.facts import Asked, Sight, gather
+from handrail.shell.readers import READERS
 from handrail.shell.workspace import Disk
 from turns import NOW
 

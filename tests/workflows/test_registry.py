@@ -14,7 +14,7 @@ HEAD = "workflow: w\nversion: 1\nauthority: files\nstates:\n  A:\n  Z: {terminal
 
 def test_every_fact_says_who_reads_it_and_what_it_means() -> None:
     assert [fact.name for fact in FACTS if not fact.about or fact.reader == "engine"] == []
-    assert len(BUILT_IN.facts) == len(FACTS) == 14
+    assert len(BUILT_IN.facts) == len(FACTS) == 23
 
 
 def test_no_fact_of_the_world_is_only_claimed() -> None:
@@ -34,6 +34,12 @@ def test_a_yes_or_no_and_an_enumeration_are_closed_and_a_count_is_open() -> None
         "links.new",
         "task.name",
         "plan.stage",
+        "plan.quoted",
+        "task.quoted",
+        "results.quoted",
+        "comments.quoted",
+        "review_task.quoted",
+        "review_results.quoted",
     }
 
 

@@ -31,7 +31,7 @@ _PIECE: Final = re.compile(
 _ESCAPE: Final = re.compile(r"\\(.)")
 _TRAILING: Final = ".,:;!?'*_~&("
 _AROUND: Final = (("<", ">"), ("](", ")"), ('"', '"'))
-_DAMAGED: Final = "\ufffd"
+_DAMAGED: Final = re.compile(r"[\ufffd\ud800-\udfff]")
 _MARK: Final = "\ufeff"
 
 _HOST: Final = re.compile(r"((?:[\w-]{1,63}\.){0,20}[\w-]{1,63})(?::[0-9]{1,5})?")
@@ -126,7 +126,7 @@ def _end(text: str, start: int, limit: int) -> int:
     while piece := _PIECE.match(text, end, limit):
         sign = piece[0]
         depth += (sign == "(") - (sign == ")")
-        if depth < 0 or not (sign.isascii() or sign == _DAMAGED or category(sign)[0] in "LMN"):
+        if depth < 0 or not (sign.isascii() or _DAMAGED.match(sign) or category(sign)[0] in "LMN"):
             break
         end = piece.end()
     return end
@@ -139,7 +139,7 @@ def _is_enclosed(text: str, start: int, end: int) -> bool:
 
 
 def _is_wanted(link: str) -> bool:
-    if len(link) > LONGEST or _DAMAGED in link:
+    if len(link) > LONGEST or _DAMAGED.search(link):
         return False
     place, _, query = link.partition("://")[2].partition("#")[0].partition("?")
     authority, _, path = place.partition("/")

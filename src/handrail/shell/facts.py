@@ -1,7 +1,7 @@
 """Gather: the facts and drafts a decision needs, each read once, all from one look at the world."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeAlias
 
@@ -35,7 +35,7 @@ class Asked:
     """What a reader or a drafter is asked about, and when.
 
     `at` is the time of the turn. Nobody can guess the `boundary`: it is made for this turn, and keeps apart
-    what is ours and what is quoted.
+    what is ours and what is quoted. A drafter also has the `facts` that were read.
     """
 
     workflow: Workflow
@@ -44,6 +44,7 @@ class Asked:
     event: Event
     at: datetime
     boundary: str
+    facts: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,9 @@ def gather(asked: Asked, readers: Mapping[str, Reader], drafters: Mapping[str, D
         if workflow.facts[name].reader in readers:
             facts[name] = _read(asked, name, readers)
     values: dict[str, str] = {}
+    seen = replace(asked, facts=dict(facts))
     for name, kind in sorted(wanted.drafts):
-        drafted = drafters[kind](asked)
+        drafted = drafters[kind](seen)
         facts |= {f"{name}.{fact}": value for fact, value in drafted.facts.items()}
         values |= {f"{name}.{value}": text for value, text in drafted.values.items()}
     return Gathered(facts, values)
@@ -104,11 +106,3 @@ def _wanted(asked: Asked, facts: Mapping[str, Value]) -> Needs:
         frozenset().union(*(need.facts for need in found)),
         frozenset().union(*(need.drafts for need in found)),
     )
-
-
-def _exists(asked: Asked, of: tuple[str, ...]) -> Value:
-    return asked.sight.read(of[0]) is not None
-
-
-READERS: Mapping[str, Reader] = {"file.exists": _exists}
-"""How facts are read, by the name of their reader."""

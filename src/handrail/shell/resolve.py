@@ -9,9 +9,10 @@ from typing import assert_never
 
 from handrail.engine.facts import Value
 from handrail.engine.known import claimed, known
-from handrail.engine.model import Archive, Describe, Effect, Event, Run, Step, Workflow, Write
+from handrail.engine.model import Archive, Describe, Effect, Event, Run, Step, Transition, Workflow, Write
 from handrail.shell.apply import digest
-from handrail.shell.facts import Gathered, Sight
+from handrail.shell.facts import Asked, Gathered, Sight
+from handrail.shell.readers import as_file
 from handrail.shell.records import Final
 from handrail.workflows.render import render
 from handrail.workflows.texts import NOW
@@ -59,6 +60,7 @@ class _Paper:
     at: datetime
     files: dict[str, bytes | None] = field(default_factory=dict)
     made: set[str] = field(default_factory=set)
+    moved: dict[str, str] = field(default_factory=dict)
     describes: str | None = None
 
     def file(self, path: str) -> bytes | None:
@@ -77,6 +79,19 @@ def resolve(
         _decide(paper, effect, values.within(scope))
     finals = [Final(path, digest(sight.read(path)), after) for path, after in paper.files.items()]
     return Resolved(tuple(f for f in finals if f.before != digest(f.after)), paper.describes)
+
+
+def destination(asked: Asked, row: Transition, path: str) -> str:
+    """Where a file will be once what this row archives has been moved: where it is, if it is not moved.
+
+    Raises `KeyError` for a name in a path that is no fact: what else it may be is not known yet.
+    """
+    values = Values(asked.workflow, asked.run, asked.event, Gathered(asked.facts, {}), asked.run)
+    paper = _Paper(asked.workflow, asked.sight, values, asked.at)
+    for effect in row.do:
+        if isinstance(effect, Archive):
+            _archive(paper, effect, asked.facts)
+    return paper.moved.get(path, path)
 
 
 def said(workflow: Workflow, name: str, values: Values, at: datetime) -> Mapping[str, str]:
@@ -106,8 +121,8 @@ def _write(paper: _Paper, effect: Write, values: Mapping[str, Value]) -> None:
     if effect.source:
         text = str(values[effect.source])
     else:
-        text = "\n\n".join(said(paper.workflow, effect.template, paper.values, paper.at).values())
-    paper.files[path] = text.encode()
+        text = as_file(said(paper.workflow, effect.template, paper.values, paper.at))
+    paper.files[path] = text.encode("utf-8", "surrogateescape")
 
 
 def _archive(paper: _Paper, effect: Archive, values: Mapping[str, Value]) -> None:
@@ -118,7 +133,8 @@ def _archive(paper: _Paper, effect: Archive, values: Mapping[str, Value]) -> Non
         return
     folder = _new_folder(paper, _path(paper, effect.to, values))
     for path, data in there:
-        paper.files[_new_name(paper, folder, PurePosixPath(path).name)] = data
+        paper.moved[path] = _new_name(paper, folder, PurePosixPath(path).name)
+        paper.files[paper.moved[path]] = data
         paper.files[path] = None
 
 

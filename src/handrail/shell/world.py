@@ -6,9 +6,10 @@ from datetime import timedelta
 from typing import TypeAlias
 
 from handrail.engine.model import Workflow
-from handrail.shell import links
-from handrail.shell.facts import READERS, Drafter, Reader
+from handrail.shell.drafts import DRAFTERS
+from handrail.shell.facts import Drafter, Reader
 from handrail.shell.ports import Clock, Feed, Ids, Runs, Workspace
+from handrail.shell.readers import READERS
 from handrail.shell.records import Stored
 
 WorkflowOf: TypeAlias = Callable[[Stored], Workflow]
@@ -31,7 +32,7 @@ class World:
     key: bytes
     workflow_of: WorkflowOf
     workspace: Workspace | None = None
-    readers: Mapping[str, Reader] = field(default_factory=lambda: {**READERS, **links.READERS})
-    drafters: Mapping[str, Drafter] = field(default_factory=lambda: links.DRAFTERS)
+    readers: Mapping[str, Reader] = field(default_factory=lambda: READERS)
+    drafters: Mapping[str, Drafter] = field(default_factory=lambda: DRAFTERS)
     lifetime: timedelta | None = timedelta(minutes=10)
     mirror: Callable[[str], None] | None = None

@@ -12,6 +12,11 @@ from handrail.engine.model import Archive, Authority, Describe, Effect, Write
 
 OK = "ok"
 PROBLEMS = "problems"
+PLAN = ("plan.md", "plan")
+"""The file of a plan, and the text of a workflow it begins as."""
+
+LINKS = ("plan.md", "atlassian/refs")
+"""The file whose links are handed on, and the list of those that were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,15 @@ def _count(name: str, about: str, reader: str, *of: str) -> Fact:
     return Fact(name, Type(Kind.INT), Provenance.OBSERVED, about, (0, 1, 2), reader=reader, of=of)
 
 
+def _quoted(name: str, path: str) -> Fact:
+    about = f"the text of `{path}` between boundaries, as untrusted data, cut if long; empty without it"
+    return Fact(name, Type(Kind.STRING), Provenance.OBSERVED, about, reader="file.quoted", of=(path,))
+
+
+def _untouched(name: str, path: str, text: str) -> Fact:
+    return _yes_or_no(name, f"`{path}` is, byte for byte, the text `{text}`", "file.untouched", path, text)
+
+
 FACTS = (
     _exists("plan.exists", "plan.md"),
     _exists("task.exists", "task.md"),
@@ -84,14 +98,22 @@ FACTS = (
     _exists("comments.exists", "comments.md"),
     _exists("review_task.exists", "review-task.md"),
     _exists("review_results.exists", "review-task-results.md"),
-    _count("criteria.total", "acceptance criteria in `plan.md`", "criteria.total", "plan.md"),
-    _count("criteria.unchecked", "acceptance criteria not checked off yet", "criteria.unchecked", "plan.md"),
+    _untouched("task.untouched", "task.md", "task"),
+    _untouched("review_task.untouched", "review-task.md", "review-task"),
+    _yes_or_no("comments.empty", "`comments.md` holds nothing but white space", "file.blank", "comments.md"),
+    _quoted("plan.quoted", "plan.md"),
+    _quoted("task.quoted", "task.md"),
+    _quoted("results.quoted", "task-results.md"),
+    _quoted("comments.quoted", "comments.md"),
+    _quoted("review_task.quoted", "review-task.md"),
+    _quoted("review_results.quoted", "review-task-results.md"),
+    _count("criteria.total", "acceptance criteria in `plan.md`", "criteria.total", *PLAN),
+    _count("criteria.unchecked", "acceptance criteria not checked off yet", "criteria.unchecked", *PLAN),
     _count(
         "links.new",
         "links to Jira and Confluence in `plan.md` that are not in `atlassian/refs`",
         "links.new",
-        "plan.md",
-        "atlassian/refs",
+        *LINKS,
     ),
     Fact(
         "task.name",

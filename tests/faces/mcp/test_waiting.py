@@ -16,7 +16,7 @@ from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.steps import Steps
 from handrail.shell.definitions import pinned_by
-from handrail.shell.facts import READERS
+from handrail.shell.readers import READERS
 from handrail.shell.records import Origin
 from handrail.shell.trust import Trusted
 from handrail.shell.turn import Call, New, take_turn

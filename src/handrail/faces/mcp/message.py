@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
+from handrail.documents.quote import bounded, cut
 from handrail.engine.facts import Value
 from handrail.engine.known import known
 from handrail.engine.model import Brief, Event, State, Step, Workflow
@@ -58,17 +59,10 @@ class Guides:
 
     def told(self, guide: Guide) -> str:
         """What a file says, marked as such unless it came with Handrail or from the person's own folder."""
-        text = self._cut(guide)
+        text, path = guide.text.strip(), str(guide.path)
         if guide.origin != "project":
-            return text
-        return self.texts.say("bounded", boundary=self.boundary, path=str(guide.path), text=text)
-
-    def _cut(self, guide: Guide) -> str:
-        data = guide.text.strip().encode()
-        if len(data) <= LONGEST:
-            return data.decode()
-        whole = data[:LONGEST].decode("utf-8", "ignore")
-        return f"{whole}\n{self.texts.say('cut', path=str(guide.path))}"
+            return cut(text, path, LONGEST)
+        return bounded(text, path, self.boundary, LONGEST, self.texts.say("standing"))
 
 
 @dataclass(frozen=True, slots=True)

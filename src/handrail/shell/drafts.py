@@ -1,0 +1,66 @@
+"""How edits are tried on paper, for rows that want to know before they are taken."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from handrail.documents.criteria import check_off
+from handrail.documents.links import fresh, handed, merged, safe_id
+from handrail.engine.model import Transition
+from handrail.shell.facts import Asked, Drafted, Drafter
+from handrail.shell.readers import document, template
+from handrail.shell.resolve import destination
+from handrail.workflows.registry import LINKS, OK, PLAN, PROBLEMS
+
+_CHECK_OFF: Final = "criteria.check_off"
+_RESULTS: Final = "task-results.md"
+_MOST: Final = 100
+_LONGEST: Final = 300
+
+
+def _check_off(asked: Asked) -> Drafted:
+    """The plan with the criteria checked that the results list, linked to where this turn will put those."""
+    path, name = PLAN
+    places, problems = _places(asked)
+    if asked.sight.read(path) is None:
+        problems.append(f"{path} is not there")
+    plan, results = document(asked, path), document(asked, _RESULTS)
+    found = check_off(plan, results, places[0], template(asked.workflow, name))
+    facts = {"checked": _told(found.checked), "unmatched": _told(found.unmatched)}
+    return Drafted({OK: not problems, PROBLEMS: problems, **facts}, {"text": found.text})
+
+
+def _refs(asked: Asked) -> Drafted:
+    """The list of links with the new ones of the plan, and which these are; what is in it already stays."""
+    plan, refs = (document(asked, path) for path in LINKS)
+    links = handed(fresh(plan, refs))
+    listed = [f"{link} → {safe_id(link)}" for link in links]
+    return Drafted({OK: True, PROBLEMS: [], "listed": listed}, {"text": merged(refs, links)})
+
+
+def _places(asked: Asked) -> tuple[list[str], list[str]]:
+    """Where the results may be after this turn, and why it cannot be said, if it cannot."""
+    try:
+        places = sorted({destination(asked, row, _RESULTS) for row in _rows(asked, _CHECK_OFF)})
+    except KeyError as unknown:
+        return [_RESULTS], [f"where {_RESULTS} is kept depends on {unknown}, which is no fact"]
+    if len(places) > 1:
+        return places, [f"{_RESULTS} would be kept as {' or '.join(places)}; a link can name one"]
+    return places or [_RESULTS], []
+
+
+def _rows(asked: Asked, kind: str) -> Iterator[Transition]:
+    """The rows that may be taken now and try an edit of this kind."""
+    for step in asked.run.open:
+        for row in asked.workflow.index.get((step.state, asked.event.trigger), ()):
+            if any(tried == kind for _, tried in row.drafts):
+                yield row
+
+
+def _told(found: Sequence[str]) -> list[str]:
+    """As many as anybody reads, none longer than that, and how many more there are."""
+    shown = [text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…" for text in found[:_MOST]]
+    return [*shown, f"… and {len(found) - _MOST} more"] if len(found) > _MOST else shown
+
+
+DRAFTERS: Final[Mapping[str, Drafter]] = {_CHECK_OFF: _check_off, "links.refs": _refs}
+"""How edits are tried, by the name of their kind."""
