@@ -106,6 +106,13 @@ FACTS = (
     _quoted("review_results.quoted", "review-task-results.md"),
     _count("criteria.total", "acceptance criteria in `plan.md`", "criteria.total", *PLAN),
     _count("criteria.unchecked", "acceptance criteria not checked off yet", "criteria.unchecked", *PLAN),
+    _count(
+        "links.new",
+        "links to Jira and Confluence in `plan.md` that are not in `atlassian/refs`",
+        "links.new",
+        "plan.md",
+        "atlassian/refs",
+    ),
     Fact(
         "task.name",
         Type(Kind.STRING),
@@ -140,6 +147,11 @@ DRAFTS = (
         "criteria.check_off",
         "check off in `plan.md` the criteria that `task-results.md` lists as satisfied",
         facts={"checked": Type(Kind.STRINGS), "unmatched": Type(Kind.STRINGS)},
+    ),
+    DraftKind(
+        "links.refs",
+        "add to `atlassian/refs` the new links in `plan.md`, as many as are handed on at once",
+        facts={"listed": Type(Kind.STRINGS)},
     ),
     DraftKind("items.document", "set the current work item's status line to documented"),
     DraftKind("taskgraph.layers", "layer the task graph into batches", values=("batches",)),
