@@ -18,7 +18,7 @@ LONGEST: Final = 2_000
 """How many characters a link may have."""
 
 MOST: Final = 32_768
-"""How many characters the links that are handed on at once may have together."""
+"""How many bytes the lines may have together that links are handed on in at once."""
 
 _START: Final = re.compile(r"(?<![A-Za-z0-9+])https?://", re.IGNORECASE)
 _WITHIN: Final = frozenset("=/")
@@ -67,6 +67,11 @@ def safe_id(link: str) -> str:
     return hashlib.sha256(link.encode()).hexdigest()[:16]
 
 
+def line(link: str) -> str:
+    """The line in which a link is handed on: with the name of its file."""
+    return f"{link} → {safe_id(link)}"
+
+
 def fresh(text: str, refs: str) -> tuple[str, ...]:
     """The links in a text that are not in the list yet."""
     known = _known(refs)
@@ -77,7 +82,7 @@ def handed(links: Sequence[str]) -> tuple[str, ...]:
     """As many of the links, from the first on, as are handed on at once."""
     room, taken = MOST, 0
     for link in links:
-        room -= len(link)
+        room -= len(line(link).encode())
         if room < 0:
             break
         taken += 1

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from handrail.documents.criteria import check_off
-from handrail.documents.links import fresh, handed, merged, safe_id
+from handrail.documents.links import fresh, handed, line, merged
 from handrail.engine.model import Transition
 from handrail.shell.facts import Asked, Drafted, Drafter
 from handrail.shell.readers import document, template
@@ -33,8 +33,8 @@ def _refs(asked: Asked) -> Drafted:
     """The list of links with the new ones of the plan, and which these are; what is in it already stays."""
     plan, refs = (document(asked, path) for path in LINKS)
     links = handed(fresh(plan, refs))
-    listed = [f"{link} → {safe_id(link)}" for link in links]
-    return Drafted({OK: True, PROBLEMS: [], "listed": listed}, {"text": merged(refs, links)})
+    facts = {OK: True, PROBLEMS: [], "listed": list(map(line, links))}
+    return Drafted(facts, {"text": merged(refs, links)})
 
 
 def _places(asked: Asked) -> tuple[list[str], list[str]]:
