@@ -47,10 +47,10 @@ def read(flow: Workflow, folder: Path, name: str) -> Value:
 def test_without_files_nothing_is_there_and_nothing_fails(flow: Workflow, tmp_path: Path) -> None:
     expected: dict[str, Value] = dict.fromkeys(FILES, False)
     expected |= {name: "" for name in FILES if name.endswith(".quoted")}
-    expected |= {"criteria.total": 0, "criteria.unchecked": 0, "task.name": "untitled"}
+    expected |= {"criteria.total": 0, "criteria.unchecked": 0, "links.new": 0, "task.name": "untitled"}
 
     assert {name: read(flow, tmp_path, name) for name in FILES} == expected
-    assert len(FILES) == 18
+    assert len(FILES) == 19
 
 
 def test_criteria_are_counted_without_those_of_the_template(flow: Workflow, tmp_path: Path) -> None:

@@ -15,6 +15,9 @@ PROBLEMS = "problems"
 PLAN = ("plan.md", "plan")
 """The file of a plan, and the text of a workflow it begins as."""
 
+LINKS = ("plan.md", "atlassian/refs")
+"""The file whose links are handed on, and the list of those that were."""
+
 
 @dataclass(frozen=True, slots=True)
 class DraftKind:
@@ -106,6 +109,12 @@ FACTS = (
     _quoted("review_results.quoted", "review-task-results.md"),
     _count("criteria.total", "acceptance criteria in `plan.md`", "criteria.total", *PLAN),
     _count("criteria.unchecked", "acceptance criteria not checked off yet", "criteria.unchecked", *PLAN),
+    _count(
+        "links.new",
+        "links to Jira and Confluence in `plan.md` that are not in `atlassian/refs`",
+        "links.new",
+        *LINKS,
+    ),
     Fact(
         "task.name",
         Type(Kind.STRING),
@@ -140,6 +149,11 @@ DRAFTS = (
         "criteria.check_off",
         "check off in `plan.md` the criteria that `task-results.md` lists as satisfied",
         facts={"checked": Type(Kind.STRINGS), "unmatched": Type(Kind.STRINGS)},
+    ),
+    DraftKind(
+        "links.refs",
+        "add to `atlassian/refs` the new links in `plan.md`, as many as are handed on at once",
+        facts={"listed": Type(Kind.STRINGS)},
     ),
     DraftKind("items.document", "set the current work item's status line to documented"),
     DraftKind("taskgraph.layers", "layer the task graph into batches", values=("batches",)),
