@@ -102,11 +102,15 @@ def destination(asked: Asked, row: Transition, path: str) -> str:
 def said(
     workflow: Workflow, name: str, values: Values, at: datetime, archived: str = ""
 ) -> Mapping[str, str]:
-    """A text of the workflow, part by part, with its placeholders filled; `now` is the time of the turn."""
+    """A text of the workflow, part by part, with its placeholders filled; `now` is the time of the turn.
+
+    Bytes of a file that are no text are not told.
+    """
     scope = name[: name.rfind("/") + 1]
     now = at.isoformat(timespec="seconds").replace("+00:00", "Z")
     seen = {**values.within(scope), NOW: now, ARCHIVED: archived}
-    return {part: render(text, seen) for part, text in workflow.texts[name].parts.items()}
+    parts = workflow.texts[name].parts
+    return {part: render(text, seen).encode("utf-8", "replace").decode() for part, text in parts.items()}
 
 
 def _decide(paper: _Paper, effect: Effect, values: Mapping[str, Value]) -> None:
