@@ -65,7 +65,6 @@ PLACES = {
     "before a zero-width space": (f"{ONE}\u200bx", (ONE,)),
     "before a mark of direction": (f"\u202e{ONE}\u202cx", (ONE,)),
     "before a control character": (f"{ONE}\x00x {TWO}\x1b[0m", (ONE, TWO)),
-    "before half a character": (f"{ONE}\ud83dx", (ONE,)),
     "a byte order mark": (f"\ufeff{ONE}", (ONE,)),
 }
 
@@ -155,6 +154,7 @@ NO_LINKS = [
     "https://acme.com/go?to=https://acme.atlassian.net/browse/AB-1",
     "https://web.archive.org/web/2026/https://acme.atlassian.net/browse/AB-1",
     "https://acme.atlassian.net/wiki/caf\ufffd",
+    "https://acme.atlassian.net/wiki/caf\udce9/x",
     f"https://acme.atlassian.net/{'a' * LONGEST}",
 ]
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.documents.links import LONGEST, MOST, fresh, handed, merged, safe_id
+from handrail.documents.links import LONGEST, MOST, fresh, handed, line, merged, safe_id
 
 ONE = "https://acme.atlassian.net/browse/AB-1"
 TWO = "https://acme.atlassian.net/wiki/x/AbC"
@@ -52,6 +52,7 @@ def test_new_is_what_is_in_the_text_and_not_in_the_list() -> None:
 )
 def test_the_name_for_a_link_is_the_beginning_of_its_digest(link: str, name: str) -> None:
     assert safe_id(link) == name
+    assert line(link) == f"{link} → {name}"
 
 
 def test_what_is_handed_on_at_once_is_bounded_and_the_rest_comes_next() -> None:
@@ -59,7 +60,7 @@ def test_what_is_handed_on_at_once_is_bounded_and_the_rest_comes_next() -> None:
 
     first = handed(links)
 
-    assert sum(map(len, links[:16])) <= MOST < sum(map(len, links[:17]))
+    assert 16 * (LONGEST + 21) <= MOST < 17 * (LONGEST + 21)
     assert first == tuple(links[:16])
     assert handed(fresh(" ".join(links), merged("", first))) == tuple(links[16:])
     assert handed([]) == ()

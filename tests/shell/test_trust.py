@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from handrail.shell.faults import Fault, Newer, NotWritable, Unreadable, UnsafePath
-from handrail.shell.trust import Mark, Trusted, project_name
+from handrail.shell.trust import Mark, Trusted, root_text
 from handrail.shell.workspace import Disk
 
 ONE = Mark("/work/shop", "workflow", "bug-fix", "11")
@@ -188,7 +188,7 @@ def test_a_project_is_known_by_where_it_really_is(tmp_path: Path, monkeypatch: p
     odd.mkdir()
     monkeypatch.chdir(tmp_path / "real")
 
-    assert {project_name(path) for path in (Path(), tmp_path / "link", tmp_path / "real")} == {
+    assert {root_text(path) for path in (Path(), tmp_path / "link", tmp_path / "real")} == {
         f"{tmp_path}/real"
     }
-    assert project_name(odd) == f"{tmp_path}/caf\\xe9"
+    assert root_text(odd) == f"{tmp_path}/caf\\xe9"

@@ -18,7 +18,7 @@ LONGEST: Final = 2_000
 """How many characters a link may have."""
 
 MOST: Final = 32_768
-"""How many characters the links that are handed on at once may have together."""
+"""How many bytes the lines may have together that links are handed on in at once."""
 
 _START: Final = re.compile(r"(?<![A-Za-z0-9+])https?://", re.IGNORECASE)
 _WITHIN: Final = frozenset("=/")
@@ -31,7 +31,7 @@ _PIECE: Final = re.compile(
 _ESCAPE: Final = re.compile(r"\\(.)")
 _TRAILING: Final = ".,:;!?'*_~&("
 _AROUND: Final = (("<", ">"), ("](", ")"), ('"', '"'))
-_DAMAGED: Final = "\ufffd"
+_DAMAGED: Final = re.compile(r"[\ufffd\ud800-\udfff]")
 _MARK: Final = "\ufeff"
 
 _HOST: Final = re.compile(r"((?:[\w-]{1,63}\.){0,20}[\w-]{1,63})(?::[0-9]{1,5})?")
@@ -67,6 +67,11 @@ def safe_id(link: str) -> str:
     return hashlib.sha256(link.encode()).hexdigest()[:16]
 
 
+def line(link: str) -> str:
+    """The line in which a link is handed on: with the name of its file."""
+    return f"{link} → {safe_id(link)}"
+
+
 def fresh(text: str, refs: str) -> tuple[str, ...]:
     """The links in a text that are not in the list yet."""
     known = _known(refs)
@@ -77,7 +82,7 @@ def handed(links: Sequence[str]) -> tuple[str, ...]:
     """As many of the links, from the first on, as are handed on at once."""
     room, taken = MOST, 0
     for link in links:
-        room -= len(link)
+        room -= len(line(link).encode())
         if room < 0:
             break
         taken += 1
@@ -126,7 +131,7 @@ def _end(text: str, start: int, limit: int) -> int:
     while piece := _PIECE.match(text, end, limit):
         sign = piece[0]
         depth += (sign == "(") - (sign == ")")
-        if depth < 0 or not (sign.isascii() or sign == _DAMAGED or category(sign)[0] in "LMN"):
+        if depth < 0 or not (sign.isascii() or _DAMAGED.match(sign) or category(sign)[0] in "LMN"):
             break
         end = piece.end()
     return end
@@ -139,7 +144,7 @@ def _is_enclosed(text: str, start: int, end: int) -> bool:
 
 
 def _is_wanted(link: str) -> bool:
-    if len(link) > LONGEST or _DAMAGED in link:
+    if len(link) > LONGEST or _DAMAGED.search(link):
         return False
     place, _, query = link.partition("://")[2].partition("#")[0].partition("?")
     authority, _, path = place.partition("/")

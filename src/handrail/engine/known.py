@@ -88,7 +88,8 @@ def mismatches(
     for name, variable in declared.items():
         if (name in given or variable.required) and not suits(given.get(name), variable, states):
             wanted = " or ".join(str(choice) for choice in variable.choices)
-            yield name, given.get(name), wanted or f"a value of type {variable.type}"
+            about = f" ({variable.about})" if variable.about else ""
+            yield name, given.get(name), (wanted or f"a value of type {variable.type}") + about
 
 
 def suits(value: Value, variable: Variable, states: Mapping[str, State]) -> bool:

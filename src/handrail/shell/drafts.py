@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from handrail.documents.criteria import check_off
+from handrail.documents.links import fresh, handed, line, merged
 from handrail.engine.model import Transition
 from handrail.shell.facts import Asked, Drafted, Drafter
 from handrail.shell.readers import document, template
 from handrail.shell.resolve import destination
-from handrail.workflows.registry import OK, PLAN, PROBLEMS
+from handrail.workflows.registry import LINKS, OK, PLAN, PROBLEMS
 
 _CHECK_OFF: Final = "criteria.check_off"
 _RESULTS: Final = "task-results.md"
@@ -26,6 +27,14 @@ def _check_off(asked: Asked) -> Drafted:
     found = check_off(plan, results, places[0], template(asked.workflow, name))
     facts = {"checked": _told(found.checked), "unmatched": _told(found.unmatched)}
     return Drafted({OK: not problems, PROBLEMS: problems, **facts}, {"text": found.text})
+
+
+def _refs(asked: Asked) -> Drafted:
+    """The list of links with the new ones of the plan, and which these are; what is in it already stays."""
+    plan, refs = (document(asked, path) for path in LINKS)
+    links = handed(fresh(plan, refs))
+    facts = {OK: True, PROBLEMS: [], "listed": list(map(line, links))}
+    return Drafted(facts, {"text": merged(refs, links)})
 
 
 def _places(asked: Asked) -> tuple[list[str], list[str]]:
@@ -53,5 +62,5 @@ def _told(found: Sequence[str]) -> list[str]:
     return [*shown, f"… and {len(found) - _MOST} more"] if len(found) > _MOST else shown
 
 
-DRAFTERS: Final[Mapping[str, Drafter]] = {_CHECK_OFF: _check_off}
+DRAFTERS: Final[Mapping[str, Drafter]] = {_CHECK_OFF: _check_off, "links.refs": _refs}
 """How edits are tried, by the name of their kind."""

@@ -13,11 +13,14 @@ from handrail.shell.ports import Workspace
 
 
 class Sight:
-    """One look at the files: a file is read once, and is what it was, however often it is asked for."""
+    """One look at the files: a file is read once, and is what it was, however often it is asked for.
 
-    def __init__(self, workspace: Workspace | None) -> None:
+    `after` are files as they will be, in place of those that are there.
+    """
+
+    def __init__(self, workspace: Workspace | None, after: Mapping[str, bytes | None] | None = None) -> None:
         self._workspace = workspace
-        self._seen: dict[str, bytes | None] = {}
+        self._seen: dict[str, bytes | None] = dict(after or {})
 
     def read(self, path: str) -> bytes | None:
         """The bytes of a file, or None if there is none."""

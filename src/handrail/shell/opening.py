@@ -69,7 +69,7 @@ class Serving:
     """A store that a server serves from: turns are taken in the `writer`, questions asked anywhere.
 
     `secret` is for what a server must recognise again; `sweep` gives up runs gone quiet, and is due once in
-    `every` seconds.
+    `every` seconds. `mirror` shows the runs of another store here.
     """
 
     world: World
@@ -78,6 +78,7 @@ class Serving:
     secret: bytes
     sweep: Callable[[], tuple[str, ...]]
     every: float
+    mirror: Callable[[Runs], Callable[[str], None]]
 
 
 class FolderRuns(Runs, Protocol):

@@ -5,6 +5,7 @@ from typing import Final
 
 from handrail.documents.criteria import MOST, Criterion, criteria
 from handrail.documents.frontmatter import parse
+from handrail.documents.links import fresh
 from handrail.documents.quote import bounded
 from handrail.documents.slug import slug
 from handrail.engine.facts import Value
@@ -74,6 +75,11 @@ def _unchecked(asked: Asked, of: tuple[str, ...]) -> Value:
     return sum(not criterion.checked for criterion in _criteria(asked, of))
 
 
+def _new_links(asked: Asked, of: tuple[str, ...]) -> Value:
+    plan, refs = of
+    return len(fresh(document(asked, plan), document(asked, refs)))
+
+
 def _slug(asked: Asked, of: tuple[str, ...]) -> Value:
     path, key = of
     value = parse((asked.sight.read(path) or b"").decode("utf-8", "replace")).fields.get(key, "")
@@ -88,5 +94,6 @@ READERS: Final[Mapping[str, Reader]] = {
     "file.quoted": _quoted,
     "file.untouched": _untouched,
     "frontmatter.slug": _slug,
+    "links.new": _new_links,
 }
 """How facts are read, by the name of their reader."""

@@ -18,7 +18,7 @@ from handrail.shell.catalog import DEFAULT, PROJECT, Catalog, Found, Kind, Lost,
 from handrail.shell.definitions import Pinned, pin
 from handrail.shell.followed import seen
 from handrail.shell.hiding import Untrusted, untrusted
-from handrail.shell.trust import Mark, Trusted, project_name
+from handrail.shell.trust import Mark, Trusted, root_text
 from handrail.workflows.characters import safe
 from handrail.workflows.load import Source, load
 
@@ -161,7 +161,7 @@ class Shelf:
 
     def mark(self, file: Untrusted) -> Mark:
         """What is kept when a person trusts such a file."""
-        return Mark(project_name(self._project), file.kind, file.name, file.digest)
+        return Mark(root_text(self._project), file.kind, file.name, file.digest)
 
     def lost(self, kind: Kind) -> tuple[Lost, ...]:
         """The files of a kind that are passed over, and why."""

@@ -1,12 +1,27 @@
 """How a run stands: asked by somebody who comes back to it, or who cannot go on. Nothing moves."""
 
+from dataclasses import replace
 from typing import Final
 
+from handrail.engine.lifecycle import START
 from handrail.engine.model import Accepted, Event, Lifecycle
+from handrail.shell.facts import Asked, Sight
 from handrail.shell.gatekeeper import Held, Stale, check, issue, not_running
 from handrail.shell.journal import agent_of
 from handrail.shell.records import Caller, Stored
-from handrail.shell.turn import Call, Outcome, Render, Reply, refuse, tried, turned_away, unknown
+from handrail.shell.turn import (
+    Call,
+    Outcome,
+    Render,
+    Reply,
+    begun,
+    open_to,
+    refuse,
+    tried,
+    troubled,
+    turned_away,
+    unknown,
+)
 from handrail.shell.world import World
 from handrail.telemetry.entries import Entry, EntryKind
 
@@ -30,6 +45,22 @@ def ask(world: World, call: Call, render: Render) -> Reply:
     A good token stays good, one that does not pass is refused; without one a fresh one is given.
     """
     return tried(world, call.run, lambda: _asked(world, call, render))
+
+
+def look(world: World, stored: Stored, render: Render) -> Reply:
+    """How the run in files or a commit stands, and what may be called; nothing is written, no entry made.
+
+    The token that is given is good for the revision, as every one there.
+    """
+    workflow, at = world.workflow_of(stored), world.clock.now()
+    if stored.trouble:
+        return render(Outcome(troubled(stored.trouble), stored, workflow))
+    begins = Asked(workflow, Sight(world.workspace), stored.run, Event(START), at, world.ids.nonce().hex())
+    asked = replace(begins, run=begun(world, stored, begins), event=Event(""))
+    open_ = open_to(world, asked)
+    shown = replace(stored, run=asked.run)
+    tokens = issue(world, asked.run, stored.revision, at).tokens
+    return render(Outcome(Accepted(asked.run), shown, workflow, tokens, options=open_))
 
 
 def shown_again(world: World, stored: Stored, render: Render) -> Reply | None:

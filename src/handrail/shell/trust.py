@@ -111,6 +111,6 @@ class Trusted:
         return Unreadable(f"`{self.path}` is damaged: {why}", repair)
 
 
-def project_name(project: Path) -> str:
+def root_text(project: Path) -> str:
     """A project as marks have it: its whole path, with bytes that are not UTF-8 written out."""
     return os.fsencode(project.resolve()).decode("utf-8", "backslashreplace")

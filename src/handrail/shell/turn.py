@@ -20,12 +20,14 @@ from handrail.engine.model import (
     Decision,
     Event,
     Lifecycle,
+    Option,
     Refused,
     Run,
     Seen,
     Waiting,
     Workflow,
 )
+from handrail.engine.options import options
 from handrail.shell.facts import Asked, Gathered, Sight, gather
 from handrail.shell.faults import Busy
 from handrail.shell.gatekeeper import (
@@ -92,6 +94,7 @@ class Outcome:
 
     `texts` are those that rows say, in order, part by part, or that of the row that refuses; `facts` what was
     seen. `workflow` is None if the run is not there. `synthesis` sums up a run that this call completed.
+    `options` are the triggers open to a run in files or a commit once the turn is done.
     """
 
     decision: Decision
@@ -101,6 +104,7 @@ class Outcome:
     texts: tuple[Mapping[str, str], ...] = ()
     facts: Mapping[str, Value] | None = None
     synthesis: Mapping[str, Value] | None = None
+    options: tuple[Option, ...] = ()
 
 
 Render: TypeAlias = Callable[[Outcome], Reply]
@@ -186,7 +190,7 @@ def _decide(world: World, call: Call, render: Render, found: _Found) -> Reply | 
     stored, workflow, event = found.stored, found.workflow, found.event
     at, boundary = world.clock.now(), world.ids.nonce().hex()
     begins = Asked(workflow, Sight(world.workspace), stored.run, Event(START), at, boundary)
-    run = _begun(world, found, begins)
+    run = stored.run if event.trigger == START else begun(world, stored, begins)
     asked = replace(begins, run=run, event=event)
     gathered = gather(asked, world.readers, world.drafters)
     decision = decide(workflow, run, event, gathered.facts)
@@ -209,14 +213,13 @@ class _Taken:
     gathered: Gathered
 
 
-def _begun(world: World, found: _Found, asked: Asked) -> Run:
+def begun(world: World, stored: Stored, asked: Asked) -> Run:
     """The run; where the state lives in files or a commit, one that is new begins with its first event."""
-    run = found.stored.run
-    begins = run.lifecycle is Lifecycle.IDLE and found.stored.origin.authority is not Authority.SQL
-    if not begins or found.event.trigger == START:
+    run = stored.run
+    if run.lifecycle is not Lifecycle.IDLE or stored.origin.authority is Authority.SQL:
         return run
     gathered = gather(asked, world.readers, world.drafters)
-    decision = decide(found.workflow, run, asked.event, gathered.facts)
+    decision = decide(asked.workflow, run, asked.event, gathered.facts)
     return decision.run if isinstance(decision, Accepted) else run
 
 
@@ -230,7 +233,8 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
     marks = _marks(taken, call.marks)
     after = stored.moved(run, at, issued.hashes, told.opened, marks)
     facts = taken.gathered.facts
-    reply = render(Outcome(decision, after, workflow, issued.tokens, texts, facts, told.synthesis))
+    open_ = _open_after(world, taken, resolved)
+    reply = render(Outcome(decision, after, workflow, issued.tokens, texts, facts, told.synthesis, open_))
     turn = Turn(
         before=stored,
         run=run,
@@ -251,6 +255,20 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
         return None
     tell(world, Change(run.id, after.revision))
     return reply
+
+
+def _open_after(world: World, taken: _Taken, resolved: Resolved) -> tuple[Option, ...]:
+    """What may be called next, by the files as the turn leaves them."""
+    if taken.found.stored.origin.authority is Authority.SQL:
+        return ()
+    sight = Sight(world.workspace, {final.path: final.after for final in resolved.finals})
+    return open_to(world, replace(taken.asked, sight=sight, run=taken.decision.run))
+
+
+def open_to(world: World, asked: Asked) -> tuple[Option, ...]:
+    """What may be called now, by what is seen."""
+    facts = gather(asked, world.readers, world.drafters).facts
+    return options(asked.workflow, asked.run, facts)
 
 
 def _left(world: World, call: Call, taken: _Taken) -> Left:

@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import TypeAlias
 
 from handrail.engine.model import Workflow
-from handrail.shell import links
 from handrail.shell.drafts import DRAFTERS
 from handrail.shell.facts import Drafter, Reader
 from handrail.shell.ports import Clock, Feed, Ids, Runs, Workspace
@@ -33,7 +32,7 @@ class World:
     key: bytes
     workflow_of: WorkflowOf
     workspace: Workspace | None = None
-    readers: Mapping[str, Reader] = field(default_factory=lambda: {**READERS, **links.READERS})
-    drafters: Mapping[str, Drafter] = field(default_factory=lambda: {**DRAFTERS, **links.DRAFTERS})
+    readers: Mapping[str, Reader] = field(default_factory=lambda: READERS)
+    drafters: Mapping[str, Drafter] = field(default_factory=lambda: DRAFTERS)
     lifetime: timedelta | None = timedelta(minutes=10)
     mirror: Callable[[str], None] | None = None

@@ -15,6 +15,9 @@ PROBLEMS = "problems"
 PLAN = ("plan.md", "plan")
 """The file of a plan, and the text of a workflow it begins as."""
 
+LINKS = ("plan.md", "atlassian/refs")
+"""The file whose links are handed on, and the list of those that were."""
+
 
 @dataclass(frozen=True, slots=True)
 class DraftKind:
@@ -110,8 +113,7 @@ FACTS = (
         "links.new",
         "links to Jira and Confluence in `plan.md` that are not in `atlassian/refs`",
         "links.new",
-        "plan.md",
-        "atlassian/refs",
+        *LINKS,
     ),
     Fact(
         "task.name",

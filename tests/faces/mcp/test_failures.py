@@ -3,19 +3,22 @@
 import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import anyio
 import pytest
 from mcp import Client
+from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
 from faces.mcp.desk import ERAS, TOOL, Told, note, place
 from faces.mcp.judged import unruled
+from handrail.app import openings
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.server import Served
 from handrail.faces.mcp.serving import made
 from handrail.shell.faults import Busy
+from handrail.shell.shelf import Shelf
 from handrail.stores.sql.opening import serving
 
 
@@ -44,7 +47,7 @@ def answered(folder: Path, era: str, raised: Exception, arguments: dict[str, Any
     at = place(folder)
     with serving(at.store) as opened:
         broken = replace(opened, world=replace(opened.world, ids=BrokenIds(raised)))
-        result = anyio.run(ask, made(broken, [at.project], Names.PORTABLE))
+        result = anyio.run(ask, made(broken, openings().folder, [at.project], "steps", Names.PORTABLE))
     (text,) = result.content
     assert isinstance(text, TextContent)
     return Told(dict(result.structured_content or {}), text.text, bool(result.is_error))
@@ -78,3 +81,30 @@ def test_a_fault_names_the_repair_and_the_call_to_send_again_without_its_long_pa
     assert told.reply["next"] == [
         {"tool": TOOL, "arguments": {"step_token": "T", "model_output_so_far": {}}, "who": "agent"}
     ]
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("method", ["prompts/list", "resources/list"])
+def test_no_request_is_answered_with_the_text_of_an_exception_not_even_one_that_no_tool_makes(
+    tmp_path: Path, era: str, method: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> NoReturn:
+        raise ValueError("secret")
+
+    monkeypatch.setattr(Shelf, "found", broken)
+
+    async def ask(server: Served) -> str:
+        async with Client(server, mode=era) as client:
+            asked = client.list_prompts if method == "prompts/list" else client.list_resources
+            with pytest.raises(MCPError) as failed:
+                await asked()
+            return str(failed.value)
+
+    at = place(tmp_path / "place")
+    with serving(at.store) as opened, caplog.at_level(logging.ERROR, "handrail"):
+        server = made(opened, openings().folder, [at.project], "steps", Names.PORTABLE)
+        told = anyio.run(ask, server)
+
+    assert told.startswith("Handrail failed (incident ")
+    assert "secret" not in told
+    assert "secret" in caplog.text

@@ -1,5 +1,6 @@
 """What may be started, in which project, and what guides an agent then."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -218,6 +219,16 @@ def test_one_of_several_projects_must_be_named(desk: Inside, at: Place) -> None:
     assert started(face, desk, project="project").code == "ok"
     assert started(face, desk, project=str(at.project)).code == "ok"
     assert started(face, desk, project="other").code == "unknown_workflow"
+
+
+def test_a_project_whose_path_is_not_utf_8_is_refused_at_once(at: Place) -> None:
+    odd = os.fsdecode(os.fsencode(at.folder) + b"/proj\xff")
+    Path(odd).mkdir()
+
+    said = handrail("serve", "--project", odd, "--store", at.store, HOME=at.env["HOME"])
+
+    assert said.status == 1
+    assert "is not UTF-8" in said.err
 
 
 @pytest.mark.parametrize("root", ["/", "home"])

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import click
 
-from handrail.faces.cli.output import Failure
+from handrail.engine.facts import sound
+from handrail.faces.cli.output import Failure, one_line
 from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
 
-FACES = ("steps",)
+FACES = ("spells", "steps")
 
 
 @click.command()
@@ -19,8 +20,7 @@ FACES = ("steps",)
     type=click.Choice(FACES),
     default="steps",
     show_default=True,
-    expose_value=False,
-    help="Which way in is served; there is one today.",
+    help="Which way in is served.",
 )
 @click.option(
     "--project",
@@ -38,7 +38,7 @@ FACES = ("steps",)
     help="Which spelling of tools and resources is listed; both are accepted.",
 )
 @at_store
-def serve(projects: tuple[Path, ...], names: str, store: str | None) -> None:
+def serve(face: str, projects: tuple[Path, ...], names: str, store: str | None) -> None:
     """Serve an agent over stdin and stdout, as its client starts it. Messages go to stderr only."""
     gc.disable()
     from handrail.faces.mcp.names import Names
@@ -48,7 +48,7 @@ def serve(projects: tuple[Path, ...], names: str, store: str | None) -> None:
     gc.enable()
     roots = _roots(projects)
     with openings().serving(located(store or "")) as serving:
-        confirmed = run(serving, roots, Names(names))
+        confirmed = run(serving, openings().folder, roots, face, Names(names))
     if not confirmed:
         raise SystemExit(SYNC_FAILED_STATUS)
 
@@ -57,6 +57,10 @@ def _roots(given: tuple[Path, ...]) -> tuple[Path, ...]:
     """The projects: as given, or the folder the server runs in, unless that is none."""
     nowhere = {Path("/"), Path.home().resolve()}
     roots = tuple(dict.fromkeys(root.resolve() for root in given or (Path.cwd(),)))
+    odd = [root for root in roots if not sound(str(root))]
+    if odd:
+        message = f"the path {one_line(str(odd[0]))} is not UTF-8"
+        raise Failure("no_project", message, "give the folder another name, or name another with --project")
     if given and nowhere & set(roots):
         message = f"{next(iter(nowhere & set(roots)))} is no project"
         raise Failure("no_project", message, "name the folder of a project with --project")

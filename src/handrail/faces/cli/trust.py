@@ -11,7 +11,7 @@ from handrail.faces.cli.placed import in_project, typed
 from handrail.shell.catalog import Kind
 from handrail.shell.hiding import Untrusted
 from handrail.shell.shelf import Hiding, Shelf
-from handrail.shell.trust import Mark, Trusted, project_name
+from handrail.shell.trust import Mark, Trusted, root_text
 
 
 @click.command()
@@ -46,7 +46,7 @@ def trust(words: tuple[str, ...], way: str | None, project: Path, *, as_json: bo
             trusted.add(map(shelf.mark, agreed))
             chosen = tuple(Hiding(one.file, one.trusted or one.file in agreed) for one in chosen)
     if as_json:
-        print_json({"project": project_name(project), "files": list(map(_as_data, chosen))})
+        print_json({"project": root_text(project), "files": list(map(_as_data, chosen))})
     elif way == "list":
         print_table(list(map(_row, chosen)), ("kind", "name", "", "file", "hides"))
     else:
@@ -92,7 +92,7 @@ def _agreed(files: list[Untrusted], command: str, *, yes: bool, quiet: bool) -> 
 
 
 def _revoke(shelf: Shelf, trusted: Trusted, project: Path, words: tuple[str, ...]) -> None:
-    here = [mark for mark in trusted.marks() if mark.project == project_name(project)]
+    here = [mark for mark in trusted.marks() if mark.project == root_text(project)]
     files = [one.file for one in shelf.hiding()]
     gone: list[Mark] = []
     for word in words:

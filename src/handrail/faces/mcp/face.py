@@ -28,6 +28,17 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Failed:
+    """A call that failed through no fault of the caller; `again` if the same call may be sent again."""
+
+    code: str
+    rule: str
+    message: str
+    needed: str
+    again: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Argument:
     """An argument of a prompt; `choices` are what it may be, if that is known."""
 
@@ -70,6 +81,10 @@ class Face(Protocol):
 
     def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         """Answer a call: what is wrong with it is an answer too. Raises `Fault` for what the world did."""
+        ...
+
+    def failed(self, tool: Tool, arguments: Mapping[str, Any], failed: Failed) -> Answer:
+        """Put a failure into the shape of a refusal."""
         ...
 
     def prompts(self) -> Sequence[Prompt]:

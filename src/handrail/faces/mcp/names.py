@@ -19,4 +19,8 @@ class Names(StrEnum):
 
     def status(self, run: str) -> str:
         """Where everything about a run can be read."""
-        return uri(STATUS, run, portable=self is Names.PORTABLE)
+        return self.uri(STATUS, run)
+
+    def uri(self, scheme: str, name: str) -> str:
+        """The address of a resource as it is listed."""
+        return uri(scheme, name, portable=self is Names.PORTABLE)

@@ -69,11 +69,7 @@ class Teller:
             **head,
             "error": " ".join(texts) or self.texts.error(refused.code, refused.rule),
             "code": refused.code,
-            "why": {
-                "rule": refused.rule,
-                "seen": [f"{seen.fact} = {_shown(seen)}" for seen in refused.seen],
-                "needed": list(refused.needed),
-            },
+            "why": reasons(refused),
         }
         reply["next"] = list(self._next(outcome, refused))
         return reply
@@ -175,6 +171,12 @@ class Teller:
         return following(self.tool, who, arguments)
 
 
+def reasons(refused: Refused) -> Mapping[str, Value]:
+    """The `why` of a refusal: which rule, what was seen, what is needed."""
+    seen = [f"{seen.fact} = {_shown(seen)}" for seen in refused.seen]
+    return {"rule": refused.rule, "seen": seen, "needed": list(refused.needed)}
+
+
 def following(tool: str, who: Who, arguments: Mapping[str, Value]) -> Mapping[str, Value]:
     """One entry of `next`: what may be called, with what, and by whom."""
     return {"tool": tool, "arguments": arguments, "who": str(who)}
@@ -228,10 +230,7 @@ def _sections(reply: Mapping[str, Any]) -> Iterator[str]:
     if "error" in reply:
         yield f"{reply['error']} (code `{reply['code']}`)"
     if "why" in reply:
-        why = reply["why"]
-        lines = [f"- rule: {why['rule']}"]
-        lines += [f"- seen: {line}" for line in why["seen"]] + [f"- needed: {line}" for line in why["needed"]]
-        yield "\n".join(lines)
+        yield told_why(reply["why"])
     if "human_message" in reply:
         yield str(reply["human_message"])
     if "next_step_contract" in reply:
@@ -241,8 +240,19 @@ def _sections(reply: Mapping[str, Any]) -> Iterator[str]:
     if "new_step_token" in reply:
         yield f"new_step_token: `{reply['new_step_token']}`"
     if reply.get("next"):
-        calls = [f"- {one['who']}: {one['tool']} `{_json(one['arguments'])}`" for one in reply["next"]]
-        yield "Next:\n" + "\n".join(calls)
+        yield told_next(reply["next"])
+
+
+def told_why(why: Mapping[str, Any]) -> str:
+    """Why something was refused, as text."""
+    seen = [f"- seen: {line}" for line in why["seen"]]
+    return "\n".join([f"- rule: {why['rule']}", *seen, *(f"- needed: {line}" for line in why["needed"])])
+
+
+def told_next(calls: Sequence[Mapping[str, Any]]) -> str:
+    """What may be called, as text."""
+    lines = [f"- {one['who']}: {one['tool']} `{_json(one['arguments'])}`" for one in calls]
+    return "Next:\n" + "\n".join(lines)
 
 
 def _contract(asked: Mapping[str, Any]) -> str:

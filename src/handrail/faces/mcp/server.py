@@ -27,8 +27,7 @@ from pydantic import ValidationError
 
 import handrail
 from handrail.faces.mcp.bus import Bus
-from handrail.faces.mcp.face import Answer, Face, Prompt, Tool, UnknownPrompt
-from handrail.faces.mcp.failures import fault_answer, internal_answer
+from handrail.faces.mcp.face import Answer, Face, Failed, Prompt, Tool, UnknownPrompt
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.resources import NotFound, Resources
 from handrail.shell.faults import Fault, SyncFailed
@@ -112,9 +111,12 @@ class Served(MCPServer[None]):
             return await self._written(lambda: self._face.call(tool, arguments, caller))
         except Fault as fault:
             self._halt_on(fault, answered=True)
-            return fault_answer(tool.names[0], arguments, fault)
-        except Exception as bug:  # noqa: BLE001 - the edge of the program: it is numbered, logged and answered
-            return internal_answer(_incident(bug))
+            failed = Failed(fault.code, "store", fault.message, fault.repair, again=True)
+        except Exception as bug:  # noqa: BLE001 - the edge: it is numbered, logged and answered
+            needed = f"the server's log tells more under incident {_incident(bug)}"
+            message = "Handrail failed; nothing is known to have moved"
+            failed = Failed("internal", "internal", message, needed, again=False)
+        return self._face.failed(tool, arguments, failed)
 
     async def _written(self, work: Callable[[], Result]) -> Result:
         """The result of work that may write, done in the thread that writes."""

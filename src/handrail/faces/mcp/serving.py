@@ -1,8 +1,9 @@
 """Everything a served face is made of, put together; and run until its client is gone."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import anyio
 
@@ -10,23 +11,31 @@ from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.resources import Resources
 from handrail.faces.mcp.server import Served
+from handrail.faces.mcp.spells import FACE as SPELLS
+from handrail.faces.mcp.spells import Spells
 from handrail.faces.mcp.stdio import serve
+from handrail.faces.mcp.steps import FACE as STEPS
 from handrail.faces.mcp.steps import Steps
-from handrail.shell.opening import Serving, limits
+from handrail.shell.definitions import Pinned
+from handrail.shell.faults import Unreadable
+from handrail.shell.folders import Folder
+from handrail.shell.opening import FolderRuns, Serving, limits
 from handrail.shell.runner import Programs
 from handrail.shell.trust import Trusted
 from handrail.shell.vcs import MOST, look, scrubbed
 
+Opened: TypeAlias = Callable[[Folder], FolderRuns]
 
-def run(serving: Serving, roots: Sequence[Path], names: Names) -> bool:
+
+def run(serving: Serving, opened: Opened, roots: Sequence[Path], face: str, names: Names) -> bool:
     """Serve one client over stdin and stdout; False if the disk has not confirmed a write."""
-    server = made(serving, roots, names)
+    server = made(serving, opened, roots, face, names)
     anyio.run(serve, server)
     return not server.halted.is_set()
 
 
-def made(serving: Serving, roots: Sequence[Path], names: Names) -> Served:
-    """The server of the face `steps` over these projects."""
+def made(serving: Serving, opened: Opened, roots: Sequence[Path], face: str, names: Names) -> Served:
+    """The server of a face over these projects; `opened` opens the runs that live in their files."""
     projects = Projects(roots, Trusted())
     programs = Programs(scrubbed(os.environ), MOST)
     world = serving.world
@@ -43,4 +52,13 @@ def made(serving: Serving, roots: Sequence[Path], names: Names) -> Served:
         world.clock,
         lambda root: look(programs, root),
     )
-    return Served(Steps(serving, projects, names), resources, serving, names, projects.signature)
+    served = Steps(serving, projects, names) if face == STEPS else _spells(serving, opened, projects)
+    return Served(served, resources, serving, names, projects.signature)
+
+
+def _spells(serving: Serving, opened: Opened, projects: Projects) -> Spells:
+    """The face over files, by the workflow that is installed: a project cannot put another in its place."""
+    pinned = projects.shelf("").pinned(SPELLS)
+    if not isinstance(pinned, Pinned) or pinned.workflow is None:
+        raise Unreadable(f"the workflow `{SPELLS}` cannot be read", f"handrail workflows check {SPELLS}")
+    return Spells(serving, projects, pinned.workflow, opened)

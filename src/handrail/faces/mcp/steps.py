@@ -7,11 +7,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from handrail.engine.facts import Value
+from handrail.engine.facts import Value, writable
 from handrail.engine.lifecycle import CONTINUE, START
 from handrail.engine.model import Authority, Event, Refused, Seen, Who
 from handrail.faces.mcp import forms
-from handrail.faces.mcp.face import Answer, Prompt, Tool
+from handrail.faces.mcp.addresses import WORKFLOWS
+from handrail.faces.mcp.face import Answer, Failed, Prompt, Tool
 from handrail.faces.mcp.message import Guides
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
@@ -59,7 +60,9 @@ class Steps:
     @property
     def instructions(self) -> str:
         """What an agent is told about the face before its first call."""
-        return self._texts.say("instructions", tool=self.tools[0].names[0])
+        return self._texts.say(
+            "instructions", tool=self.tools[0].names[0], workflows=self._names.uri(WORKFLOWS, "all")
+        )
 
     def prompts(self) -> Sequence[Prompt]:
         """One per workflow to start it, one to resume."""
@@ -74,6 +77,21 @@ class Steps:
         del tool
         reply = self._reply(_Asked(arguments, caller, self._teller(arguments)))
         return Answer(reply, markdown(reply), failed=reply["status"] == "error")
+
+    def failed(self, tool: Tool, arguments: Mapping[str, Any], failed: Failed) -> Answer:
+        """Put a failure into the shape of a refusal.
+
+        The output of a step may be long and is known to whoever sent it: its place is told, not what it was.
+        """
+        short = {name: {} if name == forms.OUTPUT else writable(value) for name, value in arguments.items()}
+        reply = {
+            "status": "error",
+            "error": failed.message,
+            "code": failed.code,
+            "why": {"rule": failed.rule, "seen": [], "needed": [failed.needed]},
+            "next": [following(tool.names[0], Who.AGENT, short)] if failed.again else [],
+        }
+        return Answer(reply, markdown(reply), failed=True)
 
     def _teller(self, given: Mapping[str, Any]) -> Teller:
         boundary = self._serving.world.ids.nonce().hex()

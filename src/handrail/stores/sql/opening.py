@@ -60,7 +60,13 @@ def serving(path: Path) -> Iterator[Serving]:
     secret = hmac.digest(key, b"request-state", hashlib.sha256)
     try:
         yield Serving(
-            world, SqlRecords(database), writer, secret, lambda: sweep(world, runs, given), given.every
+            world,
+            SqlRecords(database),
+            writer,
+            secret,
+            lambda: sweep(world, runs, given),
+            given.every,
+            Projection(database).mirror,
         )
     finally:
         writer.close()

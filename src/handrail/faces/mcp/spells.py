@@ -1,0 +1,260 @@
+"""The face `spells`: a person says a word, the agent passes it on, and the task in the project's files moves.
+
+Which words there are, and what each does, stands in the workflow: its tools are listed as they are declared.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, assert_never
+
+from handrail.engine.facts import Kind
+from handrail.engine.model import Accepted, Event, Option, Refused, Variable, Waiting, Who, Workflow
+from handrail.engine.model import Tool as Declared
+from handrail.faces.mcp.face import Answer, Argument, Failed, Prompt, Tool, UnknownPrompt
+from handrail.faces.mcp.forms import Arguments
+from handrail.faces.mcp.projects import Projects
+from handrail.faces.mcp.replies import following, reasons, told_next, told_why
+from handrail.faces.mcp.texts import Texts, texts
+from handrail.shell.folders import Folder
+from handrail.shell.opening import FolderRuns, Serving
+from handrail.shell.records import Caller
+from handrail.shell.standing import look
+from handrail.shell.turn import Call, Outcome, Reply, refuse, take_turn
+from handrail.shell.workspace import Disk
+from handrail.shell.world import World
+
+FACE: Final = "spells"
+MESSAGE: Final = "message_to_user"
+INSTRUCTIONS: Final = "instructions_to_coding_agent"
+_TYPES: Final = {Kind.BOOL: "boolean", Kind.INT: "integer", Kind.FLOAT: "number", Kind.STRING: "string"}
+_TEXT: Final = {"type": "string"}
+_ANSWERS: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {
+        MESSAGE: _TEXT,
+        INSTRUCTIONS: _TEXT,
+        "options": {"type": "array", "items": _TEXT},
+        "state": _TEXT,
+        "phase": _TEXT,
+        "step_token": _TEXT,
+        "code": _TEXT,
+        "why": {"type": "object", "required": ["rule", "seen", "needed"]},
+        "next": {"type": "array", "items": {"type": "object", "required": ["tool", "arguments", "who"]}},
+    },
+    "required": [MESSAGE, INSTRUCTIONS, "options"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A project, the folder of its task, and the world of its turns."""
+
+    runs: FolderRuns
+    world: World
+
+
+class Spells:
+    """The face over the folders of a server's projects, shown in the common store."""
+
+    name = FACE
+
+    def __init__(
+        self, serving: Serving, projects: Projects, workflow: Workflow, opened: Callable[[Folder], FolderRuns]
+    ) -> None:
+        self._serving, self._projects, self._workflow, self._opened = serving, projects, workflow, opened
+        self._texts = texts(FACE)
+        self._places: dict[str, _Place] = {}
+        self.tools: Sequence[Tool] = tuple(self._listed(tool) for tool in workflow.tools.values())
+        self._arguments = {tool.names[0]: Arguments(tool.listed["inputSchema"], ()) for tool in self.tools}
+
+    @property
+    def instructions(self) -> str:
+        """What an agent is told about the face before its first call."""
+        return self._texts.say("instructions", words=[word(tool) for tool in self._workflow.tools])
+
+    def prompts(self) -> Sequence[Prompt]:
+        """One for each word."""
+        note = Argument("note", self._texts.say("note"), required=False)
+        return [Prompt(tool.name, tool.about, (note,)) for tool in self._workflow.tools.values()]
+
+    def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        """What a prompt says."""
+        if name not in self._workflow.tools or arguments.keys() - {"note"}:
+            raise UnknownPrompt(f"there are {', '.join(self._workflow.tools)}, each with an optional note")
+        note = self._texts.say("prompt_note", note=arguments["note"]) if arguments.get("note") else ""
+        return self._texts.say("prompt", tool=name, note=note)
+
+    def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+        """Answer a call: the word is the person's, whoever passes it on."""
+        declared = self._workflow.tools[tool.names[0]]
+        reply = self._reply(declared, arguments, replace(caller, by=declared.who))
+        return Answer(reply, markdown(reply), failed="code" in reply)
+
+    def failed(self, tool: Tool, arguments: Mapping[str, Any], failed: Failed) -> Answer:
+        """Put a failure into the shape of a refusal."""
+        again = [following(tool.names[0], Who.AGENT, dict(arguments))] if failed.again else []
+        reply = {
+            MESSAGE: f"{failed.message}: {failed.needed}",
+            INSTRUCTIONS: self._texts.say("nothing"),
+            "options": [],
+            "code": failed.code,
+            "why": {"rule": failed.rule, "seen": [], "needed": [failed.needed]},
+            "next": again,
+        }
+        return Answer(reply, markdown(reply), failed=True)
+
+    def _reply(self, tool: Declared, given: Mapping[str, Any], caller: Caller) -> Reply:
+        wrong = self._arguments[tool.name].wrong(given)
+        root = wrong or self._projects.named(str(given.get("project", "")))
+        teller = _Teller(self._texts, self._workflow, tool)
+        if isinstance(root, Refused):
+            call = Call("", Event(tool.name), caller)
+            return refuse(self._serving.world, call, teller.reply, Outcome(root, None))
+        place = self._place(str(root))
+        if tool.reads:
+            return look(place.world, place.runs.standing(), teller.reply)
+        payload = {name: given[name] for name in tool.params if name in given}
+        event = Event(tool.name, payload, tool.who, str(given.get("note", "")))
+        return take_turn(place.world, Call("", event, caller, str(given.get("step_token", ""))), teller.reply)
+
+    def _place(self, root: str) -> _Place:
+        if root not in self._places:
+            folder = Folder(next(one for one in self._projects.roots if str(one) == root), self._workflow)
+            runs = self._opened(folder)
+            world = replace(
+                self._serving.world,
+                runs=runs,
+                workflow_of=lambda _: self._workflow,
+                workspace=Disk(folder.project, self._workflow.folder),
+                lifetime=None,
+                mirror=self._serving.mirror(runs),
+            )
+            self._places[root] = _Place(runs, world)
+        return self._places[root]
+
+    def _listed(self, tool: Declared) -> Tool:
+        say = self._texts.say
+        described = {
+            "note": {**_TEXT, "description": say("note")},
+            "step_token": {**_TEXT, "description": say("step_token")},
+            "project": {**_TEXT, "description": say("project")},
+        }
+        params = {name: _schema(one) for name, one in tool.params.items()}
+        listed = {
+            "name": tool.name,
+            "description": say("said", word=word(tool.name), about=f"{tool.about}."),
+            "inputSchema": {
+                "type": "object",
+                "properties": {**params, **described},
+                "additionalProperties": False,
+            },
+            "outputSchema": _ANSWERS,
+            "annotations": {
+                "title": word(tool.name),
+                "readOnlyHint": tool.reads,
+                "destructiveHint": False,
+                "idempotentHint": tool.reads,
+                "openWorldHint": False,
+            },
+        }
+        return Tool((tool.name,), listed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Teller:
+    """Puts the outcome of one word into words."""
+
+    texts: Texts
+    workflow: Workflow
+    tool: Declared
+
+    def reply(self, outcome: Outcome) -> Reply:
+        """The reply, as data."""
+        match outcome.decision:
+            case Refused() as refused:
+                return self._refused(outcome, refused)
+            case Accepted() | Waiting():
+                return self._accepted(outcome)
+            case _:
+                assert_never(outcome.decision)
+
+    def _accepted(self, outcome: Outcome) -> Reply:
+        names, where = self._words(outcome.options), self._where(outcome)
+        said = _said(outcome)
+        if not any(said.values()):
+            said = {
+                MESSAGE: self.texts.say(
+                    "standing", options=names, about=self._about(where["state"]), **where
+                ),
+                INSTRUCTIONS: self.texts.say("standing_instructions"),
+            }
+        return {**said, "options": names, **where, **_token(outcome)}
+
+    def _refused(self, outcome: Outcome, refused: Refused) -> Reply:
+        names, said = self._words(refused.next), _said(outcome)
+        error = self.texts.error(refused.code, refused.rule)
+        none = [self.texts.say("none")]
+        told = self.texts.say("refused", word=word(self.tool.name), error=error, options=names or none)
+        return {
+            MESSAGE: said[MESSAGE] or told,
+            INSTRUCTIONS: said[INSTRUCTIONS] or self.texts.say("nothing"),
+            "options": names,
+            **self._where(outcome),
+            **_token(outcome),
+            "code": refused.code,
+            "why": reasons(refused),
+            "next": [following(option.trigger, option.who, {}) for option in self._castable(refused.next)],
+        }
+
+    def _words(self, options: Sequence[Option]) -> list[str]:
+        return [word(option.trigger) for option in self._castable(options)]
+
+    def _castable(self, options: Sequence[Option]) -> list[Option]:
+        return [option for option in options if option.trigger in self.workflow.tools]
+
+    def _where(self, outcome: Outcome) -> dict[str, str]:
+        """The state and its phase, as far as there is a run."""
+        open_ = outcome.stored.run.open if outcome.stored else ()
+        state = open_[0].state if open_ else ""
+        return {"state": state, "phase": self.workflow.states[state].phase} if state else {}
+
+    def _about(self, state: str) -> str:
+        return self.workflow.states[state].about
+
+
+def word(tool: str) -> str:
+    """A tool's name as a person says it."""
+    return tool.capitalize()
+
+
+def _said(outcome: Outcome) -> dict[str, str]:
+    """What the rows say, to the person and to the agent."""
+    parts = (MESSAGE, INSTRUCTIONS)
+    return {part: "\n\n".join(text[part] for text in outcome.texts if part in text) for part in parts}
+
+
+def _token(outcome: Outcome) -> dict[str, str]:
+    token = next(iter((outcome.tokens or {}).values()), "")
+    return {"step_token": token} if token else {}
+
+
+def _schema(variable: Variable) -> dict[str, Any]:
+    if variable.choices:
+        return {"enum": list(variable.choices)}
+    return {"type": _TYPES[variable.type.kind], **({"description": variable.about} if variable.about else {})}
+
+
+def markdown(reply: Mapping[str, Any]) -> str:
+    """The same reply as text: nothing that the data says is missing from it."""
+    return "\n\n".join(_sections(reply))
+
+
+def _sections(reply: Mapping[str, Any]) -> Iterator[str]:
+    yield f"## {MESSAGE}\n\n{reply[MESSAGE]}"
+    yield f"## {INSTRUCTIONS}\n\n{reply[INSTRUCTIONS]}"
+    named = [f"{name}: {reply[name]}" for name in ("state", "phase", "step_token", "code") if name in reply]
+    yield "\n".join([f"options: {', '.join(reply['options'])}", *named])
+    if "why" in reply:
+        yield told_why(reply["why"])
+    if reply.get("next"):
+        yield told_next(reply["next"])
