@@ -143,3 +143,11 @@ def test_a_disk_that_does_not_confirm_ends_the_program_with_75_and_the_next_star
 
     assert points > 0
     record_property("points", points)
+
+
+def test_a_folder_of_which_the_project_says_nothing_is_that_of_the_built_in_workflow(tmp_path: Path) -> None:
+    (tmp_path / ".ai/task").mkdir(parents=True)
+
+    said = handrail("repair", cwd=tmp_path)
+
+    assert said.out.splitlines()[0] == f"spells in {tmp_path}/.ai/task"

@@ -103,3 +103,11 @@ def test_a_problem_in_a_text_beside_is_shown_in_its_own_file() -> None:
 
 def test_a_text_that_no_row_says_is_read_all_the_same() -> None:
     assert said(HEAD + "texts: {T: Hello, U: 'bad {{x'}\n") == [("bad-placeholder", 9, 27)]
+
+
+def test_where_files_were_archived_is_told_by_a_row_that_archives_and_by_no_other() -> None:
+    archives = HEAD.replace("to: Z,", 'to: Z, do: [{archive: task.md, to: "old-{now}"}],')
+    text = "texts:\n  T: Moved to {{archived|path}}.\n"
+
+    assert of(archives + text).texts["T"].names == ("archived",)
+    assert said(HEAD + text) == [("unknown-placeholder", 10, 15)]

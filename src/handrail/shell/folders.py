@@ -7,7 +7,7 @@ from typing import Final
 from uuid import NAMESPACE_URL, uuid5
 
 from handrail.engine.model import Authority, Run, Workflow
-from handrail.shell.catalog import catalog
+from handrail.shell.catalog import BUILT_IN, catalog
 from handrail.shell.records import Origin
 from handrail.workflows.load import load
 
@@ -47,11 +47,13 @@ class Folder:
 def folders(project: Path) -> Iterator[Folder]:
     """Every folder of a project in which a workflow would keep its run, by name of the workflow.
 
-    A workflow that cannot be loaded keeps none: `handrail workflows check` says why.
+    A workflow that cannot be loaded keeps none: `handrail workflows check` says why. A folder that a workflow
+    of the project or the user has is not that of a built-in one.
     """
     shelf, root = catalog(project), project.resolve()
-    for found in shelf.all():
-        if not found.hidden:
-            workflow = load(found.source, shelf.source).workflow
-            if workflow is not None and workflow.folder:
-                yield Folder(root, workflow)
+    loaded = [(found, load(found.source, shelf.source).workflow) for found in shelf.all() if not found.hidden]
+    kept = [(found.origin, workflow) for found, workflow in loaded if workflow and workflow.folder]
+    own = {workflow.folder for origin, workflow in kept if origin != BUILT_IN}
+    for origin, workflow in kept:
+        if origin != BUILT_IN or workflow.folder not in own:
+            yield Folder(root, workflow)

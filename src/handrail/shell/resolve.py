@@ -15,17 +15,21 @@ from handrail.shell.facts import Asked, Gathered, Sight
 from handrail.shell.readers import as_file
 from handrail.shell.records import Final
 from handrail.workflows.render import render
-from handrail.workflows.texts import NOW
+from handrail.workflows.texts import ARCHIVED, NOW
 
 _IN_PATH = re.compile(r"\{([^{}]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What the world will be: files in the order they were decided on, and the text of a description."""
+    """What the world will be: files in the order they were decided on, and the text of a description.
+
+    `archived` is the folder that files were moved to, or the last of them.
+    """
 
     finals: tuple[Final, ...] = ()
     describes: str | None = None
+    archived: str = ""
 
 
 class Values:
@@ -59,7 +63,7 @@ class _Paper:
     values: Values
     at: datetime
     files: dict[str, bytes | None] = field(default_factory=dict)
-    made: set[str] = field(default_factory=set)
+    made: list[str] = field(default_factory=list)
     moved: dict[str, str] = field(default_factory=dict)
     describes: str | None = None
 
@@ -78,7 +82,8 @@ def resolve(
     for scope, effect in effects:
         _decide(paper, effect, values.within(scope))
     finals = [Final(path, digest(sight.read(path)), after) for path, after in paper.files.items()]
-    return Resolved(tuple(f for f in finals if f.before != digest(f.after)), paper.describes)
+    changed = tuple(f for f in finals if f.before != digest(f.after))
+    return Resolved(changed, paper.describes, paper.made[-1] if paper.made else "")
 
 
 def destination(asked: Asked, row: Transition, path: str) -> str:
@@ -94,14 +99,16 @@ def destination(asked: Asked, row: Transition, path: str) -> str:
     return paper.moved.get(path, path)
 
 
-def said(workflow: Workflow, name: str, values: Values, at: datetime) -> Mapping[str, str]:
+def said(
+    workflow: Workflow, name: str, values: Values, at: datetime, archived: str = ""
+) -> Mapping[str, str]:
     """A text of the workflow, part by part, with its placeholders filled; `now` is the time of the turn.
 
     Bytes of a file that are no text are not told.
     """
     scope = name[: name.rfind("/") + 1]
     now = at.isoformat(timespec="seconds").replace("+00:00", "Z")
-    seen = {**values.within(scope), NOW: now}
+    seen = {**values.within(scope), NOW: now, ARCHIVED: archived}
     parts = workflow.texts[name].parts
     return {part: render(text, seen).encode("utf-8", "replace").decode() for part, text in parts.items()}
 
@@ -145,9 +152,9 @@ def _archive(paper: _Paper, effect: Archive, values: Mapping[str, Value]) -> Non
 def _new_folder(paper: _Paper, wanted: str) -> str:
     parent = str(PurePosixPath(wanted).parent)
     taken = {f"{parent}/{name}" for name in paper.sight.names("" if parent == "." else parent)}
-    taken = {name.removeprefix("./") for name in taken} | paper.made
+    taken = {name.removeprefix("./") for name in taken}.union(paper.made)
     folder = _first_free(wanted, "", taken)
-    paper.made.add(folder)
+    paper.made.append(folder)
     return folder
 
 

@@ -307,7 +307,7 @@ def _resolved(taken: _Taken) -> tuple[Resolved, tuple[Mapping[str, str], ...]]:
     rows = {row.id: row for row in workflow.rows}
     scoped = [(rows[move.row].scope, effect) for move in decision.moves for effect in rows[move.row].do]
     resolved = resolve(workflow, scoped, asked.sight, values, asked.at)
-    texts = tuple(said(workflow, name, values, asked.at) for name in decision.says)
+    texts = tuple(said(workflow, name, values, asked.at, resolved.archived) for name in decision.says)
     return resolved, texts
 
 

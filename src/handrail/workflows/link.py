@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from handrail.engine.facts import Kind
 from handrail.engine.lifecycle import CONTINUE, RESERVED
 from handrail.engine.model import (
+    Archive,
     Authority,
     Index,
     State,
@@ -25,7 +26,7 @@ from handrail.workflows.names import Names
 from handrail.workflows.nodes import Scalar
 from handrail.workflows.reader import Reader
 from handrail.workflows.registry import Registry
-from handrail.workflows.texts import Texts
+from handrail.workflows.texts import ARCHIVED, Texts
 
 DERIVED = "@derived"
 
@@ -149,6 +150,8 @@ def _row(linker: Linker, row: DeclaredRow) -> Transition:
     _check_shape(linker, row, sources)
     scope = Scope(what, facts, values, linker.texts, linker.declared.authority)
     with reader.doubting(_doubtful(linker, row, sources)):
+        do = read_effects(reader, linker.registry, row.do, scope)
+        archived = [ARCHIVED] if any(isinstance(effect, Archive) for effect in do) else []
         return Transition(
             id=row.id,
             sources=sources,
@@ -159,8 +162,8 @@ def _row(linker: Linker, row: DeclaredRow) -> Transition:
             drafts=drafts,
             to=_target(linker, row),
             set=tuple(read_assigned(reader, row, linker.declared.vars, linker.states, facts)),
-            do=read_effects(reader, linker.registry, row.do, scope),
-            say=linker.texts.named(row.say, known, what),
+            do=do,
+            say=linker.texts.named(row.say, [*known, *archived], what),
             refuse=linker.texts.named(row.refuse, known, what),
         )
 

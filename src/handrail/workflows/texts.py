@@ -13,6 +13,9 @@ from handrail.workflows.render import FILTERS, Misplaced, Placeholder, placehold
 NOW = "now"
 """The one name in templates and paths that is no fact: the time of the turn."""
 
+ARCHIVED = "archived"
+"""What a row that archives may name in what it says: the folder that it made, empty if there was no file."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Found:
