@@ -1,6 +1,7 @@
 """The face `spells`: a person says a word, the agent passes it on, and the task in the project's files moves.
 
-Which words there are, and what each does, stands in the workflow: its tools are listed as they are declared.
+Which words there are, and what each does, stands in the workflow: its tools are listed as they are declared,
+in small letters.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -70,23 +71,24 @@ class Spells:
     @property
     def instructions(self) -> str:
         """What an agent is told about the face before its first call."""
-        return self._texts.say("instructions", words=[word(tool) for tool in self._workflow.tools])
+        return self._texts.say("instructions", words=list(self._workflow.tools))
 
     def prompts(self) -> Sequence[Prompt]:
         """One for each word."""
         note = Argument("note", self._texts.say("note"), required=False)
-        return [Prompt(tool.name, tool.about, (note,)) for tool in self._workflow.tools.values()]
+        return [Prompt(called(tool.name), tool.about, (note,)) for tool in self._workflow.tools.values()]
 
     def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
         """What a prompt says."""
-        if name not in self._workflow.tools or arguments.keys() - {"note"}:
-            raise UnknownPrompt(f"there are {', '.join(self._workflow.tools)}, each with an optional note")
+        known = [called(tool) for tool in self._workflow.tools]
+        if name not in known or arguments.keys() - {"note"}:
+            raise UnknownPrompt(f"there are {', '.join(known)}, each with an optional note")
         note = self._texts.say("prompt_note", note=arguments["note"]) if arguments.get("note") else ""
         return self._texts.say("prompt", tool=name, note=note)
 
     def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         """Answer a call: the word is the person's, whoever passes it on."""
-        declared = self._workflow.tools[tool.names[0]]
+        declared = next(one for one in self._workflow.tools.values() if called(one.name) in tool.names)
         reply = self._reply(declared, arguments, replace(caller, by=declared.who))
         return Answer(reply, markdown(reply), failed="code" in reply)
 
@@ -104,7 +106,7 @@ class Spells:
         return Answer(reply, markdown(reply), failed=True)
 
     def _reply(self, tool: Declared, given: Mapping[str, Any], caller: Caller) -> Reply:
-        wrong = self._arguments[tool.name].wrong(given)
+        wrong = self._arguments[called(tool.name)].wrong(given)
         root = wrong or self._projects.named(str(given.get("project", "")))
         teller = _Teller(self._texts, self._workflow, tool)
         if isinstance(root, Refused):
@@ -141,8 +143,8 @@ class Spells:
         }
         params = {name: _schema(one) for name, one in tool.params.items()}
         listed = {
-            "name": tool.name,
-            "description": say("said", word=word(tool.name), about=f"{tool.about}."),
+            "name": called(tool.name),
+            "description": say("said", word=tool.name, about=f"{tool.about}."),
             "inputSchema": {
                 "type": "object",
                 "properties": {**params, **described},
@@ -150,14 +152,14 @@ class Spells:
             },
             "outputSchema": _ANSWERS,
             "annotations": {
-                "title": word(tool.name),
+                "title": tool.name,
                 "readOnlyHint": tool.reads,
                 "destructiveHint": False,
                 "idempotentHint": tool.reads,
                 "openWorldHint": False,
             },
         }
-        return Tool((tool.name,), listed)
+        return Tool((called(tool.name),), listed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,7 @@ class _Teller:
         names, said = self._words(refused.next), _said(outcome)
         error = self.texts.error(refused.code, refused.rule)
         none = [self.texts.say("none")]
-        told = self.texts.say("refused", word=word(self.tool.name), error=error, options=names or none)
+        told = self.texts.say("refused", word=self.tool.name, error=error, options=names or none)
         return {
             MESSAGE: said[MESSAGE] or told,
             INSTRUCTIONS: said[INSTRUCTIONS] or self.texts.say("nothing"),
@@ -203,11 +205,13 @@ class _Teller:
             **_token(outcome),
             "code": refused.code,
             "why": reasons(refused),
-            "next": [following(option.trigger, option.who, {}) for option in self._castable(refused.next)],
+            "next": [
+                following(called(option.trigger), option.who, {}) for option in self._castable(refused.next)
+            ],
         }
 
     def _words(self, options: Sequence[Option]) -> list[str]:
-        return [word(option.trigger) for option in self._castable(options)]
+        return [option.trigger for option in self._castable(options)]
 
     def _castable(self, options: Sequence[Option]) -> list[Option]:
         return [option for option in options if option.trigger in self.workflow.tools]
@@ -222,9 +226,9 @@ class _Teller:
         return self.workflow.states[state].about
 
 
-def word(tool: str) -> str:
-    """A tool's name as a person says it."""
-    return tool.capitalize()
+def called(word: str) -> str:
+    """What the tool of a word is called."""
+    return word.lower()
 
 
 def _said(outcome: Outcome) -> dict[str, str]:
