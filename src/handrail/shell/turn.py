@@ -40,7 +40,8 @@ from handrail.shell.gatekeeper import (
     request_of,
 )
 from handrail.shell.journal import Left, Told, left, offered, refusal_entry, who
-from handrail.shell.records import Caller, Change, Definition, Origin, Spent, Stored, Trouble, Turn
+from handrail.shell.papers import papers
+from handrail.shell.records import Artifact, Caller, Change, Definition, Origin, Spent, Stored, Trouble, Turn
 from handrail.shell.resolve import Resolved, Values, resolve, said
 from handrail.shell.tokens import hashed
 from handrail.shell.world import World
@@ -253,8 +254,13 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
     )
     if not world.runs.commit(turn):
         return None
-    tell(world, Change(run.id, after.revision))
+    tell(world, Change(run.id, after.revision), _papers(taken))
     return reply
+
+
+def _papers(taken: _Taken) -> tuple[Artifact, ...]:
+    """The files of the run as the decision was made on them."""
+    return papers(taken.found.workflow, taken.asked.run, taken.asked.sight.seen)
 
 
 def _open_after(world: World, taken: _Taken, resolved: Resolved) -> tuple[Option, ...]:
@@ -291,10 +297,10 @@ def _left(world: World, call: Call, taken: _Taken) -> Left:
     return left(told)
 
 
-def tell(world: World, change: Change) -> None:
-    """Let everybody know who wants to: the common store, and those who listen."""
+def tell(world: World, change: Change, seen: tuple[Artifact, ...] = ()) -> None:
+    """Let everybody know who wants to: the common store, with the files that were seen, and who listens."""
     if world.mirror:
-        world.mirror(change.run)
+        world.mirror(change.run, seen)
     world.feed.announce(change)
 
 
