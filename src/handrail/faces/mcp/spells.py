@@ -144,7 +144,7 @@ class Spells:
         params = {name: _schema(one) for name, one in tool.params.items()}
         listed = {
             "name": called(tool.name),
-            "description": say("said", word=tool.name, about=f"{tool.about}."),
+            "description": say("said", word=tool.name, about=tool.about),
             "inputSchema": {
                 "type": "object",
                 "properties": {**params, **described},
@@ -234,7 +234,9 @@ def called(word: str) -> str:
 def _said(outcome: Outcome) -> dict[str, str]:
     """What the rows say, to the person and to the agent."""
     parts = (MESSAGE, INSTRUCTIONS)
-    return {part: "\n\n".join(text[part] for text in outcome.texts if part in text) for part in parts}
+    return {
+        part: "\n\n".join(text[part].rstrip("\n") for text in outcome.texts if part in text) for part in parts
+    }
 
 
 def _token(outcome: Outcome) -> dict[str, str]:
