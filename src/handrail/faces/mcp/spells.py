@@ -205,7 +205,8 @@ class _Teller:
         """What is told of a state to whoever asks; and which part of it the run is in, where it has parts."""
         extra = self.workflow.states[state].extra
         part = msgspec.convert(extra["sub_state"], _Part) if "sub_state" in extra else None
-        if part and int(facts.get(part.fact) or 0) >= part.at_least:
+        seen = facts.get(part.fact) if part else None
+        if part and isinstance(seen, int) and seen >= part.at_least:
             return {
                 MESSAGE: part.message_to_user,
                 INSTRUCTIONS: part.instructions_to_coding_agent,
