@@ -5,7 +5,8 @@ from typing import Final
 
 from handrail.engine.lifecycle import START
 from handrail.engine.model import Accepted, Event, Lifecycle
-from handrail.shell.facts import Asked, Sight
+from handrail.engine.options import options
+from handrail.shell.facts import Asked, Sight, gather
 from handrail.shell.gatekeeper import Held, Stale, check, issue, not_running
 from handrail.shell.journal import agent_of
 from handrail.shell.records import Caller, Stored
@@ -15,7 +16,6 @@ from handrail.shell.turn import (
     Render,
     Reply,
     begun,
-    open_to,
     refuse,
     tried,
     troubled,
@@ -57,10 +57,11 @@ def look(world: World, stored: Stored, render: Render) -> Reply:
         return render(Outcome(troubled(stored.trouble), stored, workflow))
     begins = Asked(workflow, Sight(world.workspace), stored.run, Event(START), at, world.ids.nonce().hex())
     asked = replace(begins, run=begun(world, stored, begins), event=Event(""))
-    open_ = open_to(world, asked)
+    facts = gather(asked, world.readers, world.drafters).facts
+    open_ = options(workflow, asked.run, facts)
     shown = replace(stored, run=asked.run)
     tokens = issue(world, asked.run, stored.revision, at).tokens
-    return render(Outcome(Accepted(asked.run), shown, workflow, tokens, options=open_))
+    return render(Outcome(Accepted(asked.run), shown, workflow, tokens, facts=facts, options=open_))
 
 
 def shown_again(world: World, stored: Stored, render: Render) -> Reply | None:

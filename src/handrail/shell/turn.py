@@ -268,11 +268,7 @@ def _open_after(world: World, taken: _Taken, resolved: Resolved) -> tuple[Option
     if taken.found.stored.origin.authority is Authority.SQL:
         return ()
     sight = Sight(world.workspace, {final.path: final.after for final in resolved.finals})
-    return open_to(world, replace(taken.asked, sight=sight, run=taken.decision.run))
-
-
-def open_to(world: World, asked: Asked) -> tuple[Option, ...]:
-    """What may be called now, by what is seen."""
+    asked = replace(taken.asked, sight=sight, run=taken.decision.run)
     facts = gather(asked, world.readers, world.drafters).facts
     return options(asked.workflow, asked.run, facts)
 

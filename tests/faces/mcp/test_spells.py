@@ -117,6 +117,18 @@ def test_lumos_writes_nothing_even_where_nothing_has_begun(at: Place) -> None:
     assert not (at.project / ".ai").exists()
 
 
+def test_lumos_tells_which_part_of_a_state_the_task_is_in(at: Place) -> None:
+    with Pipe(at, "--face", "spells") as pipe:
+        cast(pipe, "accio")
+        editing = cast(pipe, "lumos")
+        (files(at) / "plan.md").write_text(PLAN, "utf-8")
+        ready = cast(pipe, "lumos")
+
+    assert "sub_state" not in editing.reply
+    assert (ready.reply["state"], ready.reply["sub_state"]) == ("GATHER_EDITING", "GATHER_READY")
+    assert ready.reply["message_to_user"] != editing.reply["message_to_user"]
+
+
 def test_arguments_are_taken_as_they_are_listed_and_no_other(at: Place) -> None:
     with Pipe(at, "--face", "spells") as pipe:
         unknown = cast(pipe, "accio", colour="red")

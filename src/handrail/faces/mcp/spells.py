@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
-from handrail.engine.facts import Kind
+import msgspec
+
+from handrail.engine.facts import Kind, Value
 from handrail.engine.model import Accepted, Event, Option, Refused, Variable, Waiting, Who, Workflow
 from handrail.engine.model import Tool as Declared
 from handrail.faces.mcp.face import Answer, Argument, Failed, Prompt, Tool, UnknownPrompt
@@ -37,6 +39,7 @@ _ANSWERS: Final[Mapping[str, Any]] = {
         "options": {"type": "array", "items": _TEXT},
         "state": _TEXT,
         "phase": _TEXT,
+        "sub_state": _TEXT,
         "step_token": _TEXT,
         "code": _TEXT,
         "why": {"type": "object", "required": ["rule", "seen", "needed"]},
@@ -44,6 +47,17 @@ _ANSWERS: Final[Mapping[str, Any]] = {
     },
     "required": [MESSAGE, INSTRUCTIONS, "options"],
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a state: the run is in it while a fact is at least so much."""
+
+    name: str
+    fact: str
+    at_least: int
+    message_to_user: str
+    instructions_to_coding_agent: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +158,7 @@ class Spells:
         params = {name: _schema(one) for name, one in tool.params.items()}
         listed = {
             "name": called(tool.name),
-            "description": say("said", word=tool.name, about=f"{tool.about}."),
+            "description": say("said", word=tool.name, about=tool.about),
             "inputSchema": {
                 "type": "object",
                 "properties": {**params, **described},
@@ -184,13 +198,21 @@ class _Teller:
         names, where = self._words(outcome.options), self._where(outcome)
         said = _said(outcome)
         if not any(said.values()):
-            said = {
-                MESSAGE: self.texts.say(
-                    "standing", options=names, about=self._about(where["state"]), **where
-                ),
-                INSTRUCTIONS: self.texts.say("standing_instructions"),
-            }
+            said = self._standing(where["state"], outcome.facts or {})
         return {**said, "options": names, **where, **_token(outcome)}
+
+    def _standing(self, state: str, facts: Mapping[str, Value]) -> dict[str, str]:
+        """What is told of a state to whoever asks; and which part of it the run is in, where it has parts."""
+        extra = self.workflow.states[state].extra
+        part = msgspec.convert(extra["sub_state"], _Part) if "sub_state" in extra else None
+        seen = facts.get(part.fact) if part else None
+        if part and isinstance(seen, int) and seen >= part.at_least:
+            return {
+                MESSAGE: part.message_to_user,
+                INSTRUCTIONS: part.instructions_to_coding_agent,
+                "sub_state": part.name,
+            }
+        return {MESSAGE: str(extra[MESSAGE]), INSTRUCTIONS: str(extra[INSTRUCTIONS])}
 
     def _refused(self, outcome: Outcome, refused: Refused) -> Reply:
         names, said = self._words(refused.next), _said(outcome)
@@ -222,9 +244,6 @@ class _Teller:
         state = open_[0].state if open_ else ""
         return {"state": state, "phase": self.workflow.states[state].phase} if state else {}
 
-    def _about(self, state: str) -> str:
-        return self.workflow.states[state].about
-
 
 def called(word: str) -> str:
     """What the tool of a word is called."""
@@ -234,7 +253,9 @@ def called(word: str) -> str:
 def _said(outcome: Outcome) -> dict[str, str]:
     """What the rows say, to the person and to the agent."""
     parts = (MESSAGE, INSTRUCTIONS)
-    return {part: "\n\n".join(text[part] for text in outcome.texts if part in text) for part in parts}
+    return {
+        part: "\n\n".join(text[part].rstrip("\n") for text in outcome.texts if part in text) for part in parts
+    }
 
 
 def _token(outcome: Outcome) -> dict[str, str]:
@@ -256,7 +277,11 @@ def markdown(reply: Mapping[str, Any]) -> str:
 def _sections(reply: Mapping[str, Any]) -> Iterator[str]:
     yield f"## {MESSAGE}\n\n{reply[MESSAGE]}"
     yield f"## {INSTRUCTIONS}\n\n{reply[INSTRUCTIONS]}"
-    named = [f"{name}: {reply[name]}" for name in ("state", "phase", "step_token", "code") if name in reply]
+    named = [
+        f"{name}: {reply[name]}"
+        for name in ("state", "sub_state", "phase", "step_token", "code")
+        if name in reply
+    ]
     yield "\n".join([f"options: {', '.join(reply['options'])}", *named])
     if "why" in reply:
         yield told_why(reply["why"])
