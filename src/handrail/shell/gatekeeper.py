@@ -131,7 +131,8 @@ def _answered(world: World, stored: Stored, claims: Claims, token: str, event: E
 
 
 def _passing(world: World, stored: Stored, claims: Claims, token: str) -> Checked:
-    if stored.run.lifecycle is not Lifecycle.RUNNING:
+    begins = world.lifetime is None and stored.run.lifecycle is Lifecycle.IDLE
+    if stored.run.lifecycle is not Lifecycle.RUNNING and not begins:
         return Stale(not_running(stored.run))
     if not _current(world, stored, claims, token):
         return _stale("superseded")
