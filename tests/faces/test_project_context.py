@@ -11,7 +11,7 @@ from handrail.shell.vcs import Vcs
 from requirement import requirement
 from turns import ORIGIN
 
-WORKFLOWS = ["bug-fix", "code-review", "docs", "feature", "refactor", "release", "spells"]
+WORKFLOWS = ["bug-fix", "code-review", "docs", "feature", "refactor", "release"]
 OTHER = "/srv/other"
 OTHER_ID = "1c8a91610064906e"
 
