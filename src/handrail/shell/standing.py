@@ -47,21 +47,21 @@ def ask(world: World, call: Call, render: Render) -> Reply:
     return tried(world, call.run, lambda: _asked(world, call, render))
 
 
-def look(world: World, stored: Stored, render: Render) -> Reply:
+def look(world: World, stored: Stored) -> Outcome:
     """How the run in files or a commit stands, and what may be called; nothing is written, no entry made.
 
     The token that is given is good for the revision, as every one there.
     """
     workflow, at = world.workflow_of(stored), world.clock.now()
     if stored.trouble:
-        return render(Outcome(troubled(stored.trouble), stored, workflow))
+        return Outcome(troubled(stored.trouble), stored, workflow)
     begins = Asked(workflow, Sight(world.workspace), stored.run, Event(START), at, world.ids.nonce().hex())
     asked = replace(begins, run=begun(world, stored, begins), event=Event(""))
     facts = gather(asked, world.readers, world.drafters).facts
     open_ = options(workflow, asked.run, facts)
     shown = replace(stored, run=asked.run)
     tokens = issue(world, asked.run, stored.revision, at).tokens
-    return render(Outcome(Accepted(asked.run), shown, workflow, tokens, facts=facts, options=open_))
+    return Outcome(Accepted(asked.run), shown, workflow, tokens, facts=facts, options=open_)
 
 
 def shown_again(world: World, stored: Stored, render: Render) -> Reply | None:
