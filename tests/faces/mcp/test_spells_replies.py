@@ -208,3 +208,10 @@ def _bare(line: str) -> str:
     """A line without the marks of a list, a heading or a quote; empty if it may stand in our texts."""
     bare = line.strip().lstrip("#->[x] ").strip()
     return "" if bare in OURS else bare
+
+
+def test_the_guide_lists_the_words_that_are_open_in_each_state() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "guides" / "spells.md").read_text("utf-8")
+    rows = re.findall(r"^\| `([A-Z_]+)` \| (.*) \|$", page.replace(" (with a `plan.md`)", ""), re.MULTILINE)
+
+    assert {state: tuple(words.split(", ")) for state, words in rows} == OPEN
