@@ -3,6 +3,7 @@
 import pytest
 
 from handrail.documents.criteria import MOST, Criterion, criteria, listed
+from requirement import requirement
 
 HEAD = "# Plan\n\n## Acceptance Criteria\n\n"
 
@@ -49,6 +50,7 @@ FOUND: dict[str, tuple[str, list[str]]] = {
 }
 
 
+@requirement("spells:gather.count")
 @pytest.mark.parametrize("name", FOUND)
 def test_the_criteria_of_a_plan(name: str) -> None:
     plan, expected = FOUND[name]
@@ -56,6 +58,7 @@ def test_the_criteria_of_a_plan(name: str) -> None:
     assert ["+" * found.checked + found.text for found in criteria(plan)] == expected
 
 
+@requirement("spells:gather.count")
 def test_items_of_the_template_are_no_criteria_checked_or_not() -> None:
     template = HEAD + "- [ ] <what can be seen, one per line>\n- [ ] ...\n"
     plan = HEAD + "- [x] <What can be seen,  one per line>\n- [ ] ...\n- [ ] The door opens\n"

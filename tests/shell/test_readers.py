@@ -12,6 +12,7 @@ from handrail.shell.faults import Unreadable
 from handrail.shell.readers import READERS
 from handrail.shell.workspace import Disk
 from handrail.workflows.registry import FACTS
+from requirement import requirement
 from turns import NOW
 
 FLOW = """
@@ -110,6 +111,7 @@ def test_white_space_is_no_comment(flow: Workflow, tmp_path: Path, data: bytes, 
     assert read(flow, tmp_path, "comments.empty") is empty
 
 
+@requirement("spells:task.name")
 @pytest.mark.parametrize(
     ("data", "name"),
     [

@@ -40,6 +40,7 @@ def test_every_answer_speaks_to_the_user_in_a_few_sentences_and_to_the_agent(nam
     assert parts[AGENT].strip()
 
 
+@requirement("spells:task.name")
 @pytest.mark.parametrize(
     ("row", "files", "folder"),
     [

@@ -1,13 +1,15 @@
 """How edits are tried on paper, for rows that want to know before they are taken."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from handrail.documents.criteria import check_off
 from handrail.documents.links import fresh, handed, line, merged
+from handrail.documents.quote import bounded
 from handrail.engine.model import Transition
 from handrail.shell.facts import Asked, Drafted, Drafter
-from handrail.shell.readers import document, template
+from handrail.shell.readers import QUOTED, document, template
 from handrail.shell.resolve import destination
 from handrail.workflows.registry import LINKS, OK, PLAN, PROBLEMS
 
@@ -25,7 +27,9 @@ def _check_off(asked: Asked) -> Drafted:
         problems.append(f"{path} is not there")
     plan, results = document(asked, path), document(asked, _RESULTS)
     found = check_off(plan, results, places[0], template(asked.workflow, name))
-    facts = {"checked": _told(found.checked), "unmatched": _told(found.unmatched)}
+    checked, unmatched = _told(found.checked), _told(found.unmatched)
+    quoted = _quoted(asked, {"checked off in": checked, "found nowhere in": unmatched})
+    facts = {"checked": checked, "unmatched": unmatched, "quoted": quoted}
     return Drafted({OK: not problems, PROBLEMS: problems, **facts}, {"text": found.text})
 
 
@@ -54,6 +58,13 @@ def _rows(asked: Asked, kind: str) -> Iterator[Transition]:
         for row in asked.workflow.index.get((step.state, asked.event.trigger), ()):
             if any(tried == kind for _, tried in row.drafts):
                 yield row
+
+
+def _quoted(asked: Asked, lists: Mapping[str, Sequence[str]]) -> str:
+    """Texts of the results, and what became of them in the plan, for somebody who must not obey them."""
+    path, folder = PLAN[0], asked.workflow.folder
+    lines = [f"{what} `{path}`: {json.dumps(texts, ensure_ascii=False)}" for what, texts in lists.items()]
+    return bounded("\n".join(lines), f"{folder}/{_RESULTS}".removeprefix("/"), asked.boundary, QUOTED)
 
 
 def _told(found: Sequence[str]) -> list[str]:
