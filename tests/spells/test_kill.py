@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -56,12 +56,13 @@ def test_a_cast_killed_anywhere_has_happened_or_not_and_its_token_gets_the_one_r
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A workspace with all that a cast finds, the token for it, and the reply that it gets."""
+    """A workspace with all that a cast finds, its token, the reply that it gets, and what was judged."""
 
     cast: Cast
     workspace: Simulated
     token: str
     reply: Mapping[str, Any]
+    judged: set[tuple[object, ...]] = field(default_factory=set)
 
     def cut(self, at: int, careless: str = "") -> tuple[Simulated, bool]:
         """The workspace when the power went before the k-th change, and whether the cast was answered."""
@@ -79,6 +80,11 @@ def _started(cast: Cast) -> Start:
     return Start(cast, workspace, token, cast.take(workspace.copy(), token))
 
 
+def _alike(image: Simulated) -> tuple[object, ...]:
+    """The same for workspaces that are."""
+    return (*sorted(image.everything().items()), *sorted(image.names_now))
+
+
 def _judged(cast: Cast, image: Simulated) -> str:
     with runs_in(image).held("", 0):
         lying = list(unfinished(image.everything()))
@@ -86,9 +92,17 @@ def _judged(cast: Cast, image: Simulated) -> str:
 
 
 def _wrong(start: Start, image: Simulated, *, acknowledged: bool) -> list[str]:
-    """What is wrong once the power is back, and the same call is made again, and again."""
+    """What is wrong once the power is back, and the same call is made again, and again.
+
+    Of workspaces that are alike once they are recovered, one is looked at.
+    """
     cast = start.cast
     lost = [f"{path} is lost" for path in cast.lost(image.everything())]
+    with runs_in(image).held("", 0):
+        key = (_alike(image), acknowledged)
+    if key in start.judged:
+        return lost
+    start.judged.add(key)
     found = _judged(cast, image)
     if found != "after" and (acknowledged or found != "before"):
         return [*lost, f"acknowledged {acknowledged}: {found}"]
@@ -111,8 +125,7 @@ def _without_power(cast: Cast, careless: str = "") -> tuple[list[str], int, int]
         at += 1
         workspace, acknowledged = start.cut(at, careless)
         for image in workspace.images():
-            key = (*sorted(image.everything().items()), *sorted(image.names_now), acknowledged)
-            if key not in seen:
+            if (key := (_alike(image), acknowledged)) not in seen:
                 seen.add(key)
                 found = _wrong(start, image, acknowledged=acknowledged)
                 wrong += [f"{cast.row}, power lost before change {at}: {what}" for what in found]
@@ -150,9 +163,8 @@ def test_a_first_cast_without_power_has_happened_or_not_whatever_kind_of_effects
 
 @pytest.mark.parametrize("careless", ["file", "folder"])
 def test_a_workspace_that_confirms_nothing_is_caught(careless: str) -> None:
-    cast = casts(under_way=True)[0]
+    cast = next(cast for cast in casts(under_way=True) if cast.row == "E3")
 
-    assert cast.row == "A2"
     assert _without_power(cast, careless)[0] != []
 
 
