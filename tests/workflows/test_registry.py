@@ -85,7 +85,7 @@ def test_a_workflow_may_name_what_its_registry_holds_and_nothing_else() -> None:
 
 def test_a_draft_is_asked_for_by_its_kind() -> None:
     assert {kind.name: (sorted(kind.facts), kind.values) for kind in DRAFTS} == {
-        "criteria.check_off": (["checked", "unmatched"], ("text",)),
+        "criteria.check_off": (["checked", "quoted", "unmatched"], ("text",)),
         "links.refs": (["listed"], ("text",)),
         "items.document": ([], ("text",)),
         "taskgraph.layers": ([], ("batches",)),

@@ -5,9 +5,10 @@ from typing import Final
 
 from handrail.documents.criteria import check_off
 from handrail.documents.links import fresh, handed, line, merged
+from handrail.documents.quote import bounded
 from handrail.engine.model import Transition
 from handrail.shell.facts import Asked, Drafted, Drafter
-from handrail.shell.readers import document, template
+from handrail.shell.readers import QUOTED, document, template
 from handrail.shell.resolve import destination
 from handrail.workflows.registry import LINKS, OK, PLAN, PROBLEMS
 
@@ -25,8 +26,17 @@ def _check_off(asked: Asked) -> Drafted:
         problems.append(f"{path} is not there")
     plan, results = document(asked, path), document(asked, _RESULTS)
     found = check_off(plan, results, places[0], template(asked.workflow, name))
-    facts = {"checked": _told(found.checked), "unmatched": _told(found.unmatched)}
+    checked, unmatched = _told(found.checked), _told(found.unmatched)
+    facts = {"checked": checked, "unmatched": unmatched, "quoted": _quoted(asked, checked, unmatched)}
     return Drafted({OK: not problems, PROBLEMS: problems, **facts}, {"text": found.text})
+
+
+def _quoted(asked: Asked, checked: Sequence[str], unmatched: Sequence[str]) -> str:
+    """What was checked off and what matched nothing, as the files word it: between boundaries, as data."""
+    lines = [f"checked off in {PLAN[0]}:", *(f"- {one}" for one in checked)]
+    lines += ["listed, and found nowhere there:", *(f"- {one}" for one in unmatched)]
+    text = "\n".join(lines)
+    return bounded(text, f"{asked.workflow.folder}/{_RESULTS}".removeprefix("/"), asked.boundary, QUOTED)
 
 
 def _refs(asked: Asked) -> Drafted:

@@ -148,7 +148,11 @@ DRAFTS = (
     DraftKind(
         "criteria.check_off",
         "check off in `plan.md` the criteria that `task-results.md` lists as satisfied",
-        facts={"checked": Type(Kind.STRINGS), "unmatched": Type(Kind.STRINGS)},
+        facts={
+            "checked": Type(Kind.STRINGS),
+            "unmatched": Type(Kind.STRINGS),
+            "quoted": Type(Kind.STRING),
+        },
     ),
     DraftKind(
         "links.refs",
