@@ -153,7 +153,7 @@ def differences(page: str, folder: Path) -> list[str]:
         named = re.match(r"(?:workflow: |# )([\w-]+)", body)
         if language == "yaml" and named:
             (folder / f"{named[1]}.yaml").write_text(body, "utf-8")
-        if language == "text" and printed is not None and printed != body:
+        if language in {"text", "mermaid"} and printed is not None and printed != body:
             found.append(f"printed, and not shown:\n{printed}")
         printed = None
         for line in body.splitlines() if language == "sh" else ():

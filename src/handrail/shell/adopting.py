@@ -54,8 +54,10 @@ def adoptable(workflow: Workflow, stored: Stored, sight: Sight) -> tuple[Stored,
 
     Without a file that is a sign of anything there is nothing to be in doubt about: the run may begin.
     """
+    if stored.trouble is None or stored.trouble.code != ORPHANED:
+        return stored, None
     signs = {name: str(state.extra[_SIGN]) for name, state in workflow.states.items() if _SIGN in state.extra}
-    if stored.trouble is None or stored.trouble.code != ORPHANED or not signs:
+    if not signs:
         return stored, None
     found = [name for name, sign in signs.items() if sight.read(sign) is not None]
     if not found:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from handrail.engine.lifecycle import RESUME
-from handrail.engine.model import Event, Lifecycle, Refused, Run, Seen
+from handrail.engine.model import Authority, Event, Lifecycle, Refused, Run, Seen
 from handrail.engine.options import outside
 from handrail.shell.records import Stored
 from handrail.shell.tokens import Claims, hashed, read, sign
@@ -131,8 +131,7 @@ def _answered(world: World, stored: Stored, claims: Claims, token: str, event: E
 
 
 def _passing(world: World, stored: Stored, claims: Claims, token: str) -> Checked:
-    begins = world.lifetime is None and stored.run.lifecycle is Lifecycle.IDLE
-    if stored.run.lifecycle is not Lifecycle.RUNNING and not begins:
+    if stored.run.lifecycle is not Lifecycle.RUNNING and not _begins(stored):
         return Stale(not_running(stored.run))
     if not _current(world, stored, claims, token):
         return _stale("superseded")
@@ -140,6 +139,11 @@ def _passing(world: World, stored: Stored, claims: Claims, token: str) -> Checke
     if world.lifetime is not None and at - claims.issued > world.lifetime:
         return _expired(world, stored, claims, at)
     return Held(claims.step)
+
+
+def _begins(stored: Stored) -> bool:
+    """True of a run that begins with its first event: whoever looked at it before has a token for that."""
+    return stored.run.lifecycle is Lifecycle.IDLE and stored.origin.authority is not Authority.SQL
 
 
 def _current(world: World, stored: Stored, claims: Claims, token: str) -> bool:

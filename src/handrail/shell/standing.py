@@ -48,7 +48,7 @@ def ask(world: World, call: Call, render: Render) -> Reply:
     return tried(world, call.run, lambda: _asked(world, call, render))
 
 
-def look(world: World, stored: Stored, render: Render) -> Reply:
+def look(world: World, stored: Stored) -> Outcome:
     """How the run in files or a commit stands, and what may be called; nothing is written, no entry made.
 
     The token that is given is good for the revision, as every one there. A run whose trouble is told and
@@ -57,7 +57,7 @@ def look(world: World, stored: Stored, render: Render) -> Reply:
     workflow, at, sight = world.workflow_of(stored), world.clock.now(), Sight(world.workspace)
     stored, proposal = adoptable(workflow, stored, sight)
     if stored.trouble and not proposal:
-        return render(Outcome(troubled(stored.trouble), stored, workflow))
+        return Outcome(troubled(stored.trouble), stored, workflow)
     begins = Asked(workflow, sight, stored.run, Event(START), at, world.ids.nonce().hex())
     run = begun(world, stored, begins)
     asked = replace(begins, run=proposal.standing(run) if proposal else run, event=Event(""))
@@ -65,7 +65,7 @@ def look(world: World, stored: Stored, render: Render) -> Reply:
     open_ = proposal.options(workflow) if proposal else options(workflow, asked.run, facts)
     shown = replace(stored, run=asked.run)
     tokens = issue(world, asked.run, stored.revision, at).tokens
-    return render(Outcome(Accepted(asked.run), shown, workflow, tokens, facts=facts, options=open_))
+    return Outcome(Accepted(asked.run), shown, workflow, tokens, facts=facts, options=open_)
 
 
 def shown_again(world: World, stored: Stored, render: Render) -> Reply | None:

@@ -122,17 +122,24 @@ class Spells:
 
     def _reply(self, tool: Declared, given: Mapping[str, Any], caller: Caller) -> Reply:
         wrong = self._arguments[called(tool.name)].wrong(given)
-        root = wrong or self._projects.named(str(given.get("project", "")))
-        teller = _Teller(self._texts, self._workflow, tool)
+        root = self._projects.named(str(given.get("project", "")))
         if isinstance(root, Refused):
-            call = Call("", Event(tool.name), caller)
-            return refuse(self._serving.world, call, teller.reply, Outcome(root, None))
+            return self._turned_away(tool, caller, wrong or root, None)
         place = self._place(str(root))
+        if wrong:
+            return self._turned_away(tool, caller, wrong, place)
+        teller = _Teller(self._texts, self._workflow, tool, place)
         if tool.reads:
-            return look(place.world, place.runs.standing(), teller.reply)
+            return teller.reply(look(place.world, place.runs.standing()))
         payload = {name: given[name] for name in tool.params if name in given}
         event = Event(tool.name, payload, tool.who, str(given.get("note", "")))
         return take_turn(place.world, Call("", event, caller, str(given.get("step_token", ""))), teller.reply)
+
+    def _turned_away(self, tool: Declared, caller: Caller, refused: Refused, place: _Place | None) -> Reply:
+        """Say no before any row was tried; the files of the project do not hear of it."""
+        teller = _Teller(self._texts, self._workflow, tool, place)
+        call = Call("", Event(tool.name), caller)
+        return refuse(self._serving.world, call, teller.reply, Outcome(refused, None))
 
     def _place(self, root: str) -> _Place:
         if root not in self._places:
@@ -179,11 +186,12 @@ class Spells:
 
 @dataclass(frozen=True, slots=True)
 class _Teller:
-    """Puts the outcome of one word into words."""
+    """Puts the outcome of one word into words; without a `place` it was said in no project."""
 
     texts: Texts
     workflow: Workflow
     tool: Declared
+    place: _Place | None
 
     def reply(self, outcome: Outcome) -> Reply:
         """The reply, as data."""
@@ -196,7 +204,7 @@ class _Teller:
                 assert_never(outcome.decision)
 
     def _accepted(self, outcome: Outcome) -> Reply:
-        names, where = self._words(outcome.options), self._where(outcome)
+        names, where = [option.trigger for option in self._open(outcome)], self._where(outcome)
         said = _said(outcome)
         if not any(said.values()):
             said = self._told(outcome, where["state"])
@@ -232,7 +240,10 @@ class _Teller:
         return {MESSAGE: str(extra[MESSAGE]), INSTRUCTIONS: str(extra[INSTRUCTIONS])}
 
     def _refused(self, outcome: Outcome, refused: Refused) -> Reply:
-        names, said = self._words(refused.next), _said(outcome)
+        """Why not, and what is open instead by the files as they are, whatever the call was refused for."""
+        shown = look(self.place.world, self.place.runs.standing()) if self.place else outcome
+        open_, said = self._open(shown), _said(outcome)
+        names = [option.trigger for option in open_]
         error = self.texts.error(refused.code, refused.rule)
         none = [self.texts.say("none")]
         told = self.texts.say("refused", word=self.tool.name, error=error, options=names or none)
@@ -245,20 +256,20 @@ class _Teller:
             MESSAGE: said[MESSAGE] or told,
             INSTRUCTIONS: said[INSTRUCTIONS] or self.texts.say("nothing"),
             "options": names,
-            **self._where(outcome),
-            **_token(outcome),
+            **self._where(shown),
+            **(_token(outcome) or _token(shown)),
             "code": refused.code,
             "why": reasons(refused),
-            "next": [
-                following(called(option.trigger), option.who, {}) for option in self._castable(refused.next)
-            ],
+            "next": [following(called(option.trigger), option.who, {}) for option in open_],
         }
 
-    def _words(self, options: Sequence[Option]) -> list[str]:
-        return [option.trigger for option in self._castable(options)]
-
-    def _castable(self, options: Sequence[Option]) -> list[Option]:
-        return [option for option in options if option.trigger in self.workflow.tools]
+    def _open(self, outcome: Outcome) -> list[Option]:
+        """The words that would not be refused: those of the rows, and those that only read."""
+        if isinstance(outcome.decision, Refused):
+            return []
+        tools = self.workflow.tools
+        reading = [Option(tool.name, tool.who) for tool in tools.values() if tool.reads]
+        return [*(option for option in outcome.options if option.trigger in tools), *reading]
 
     def _where(self, outcome: Outcome) -> dict[str, str]:
         """The state and its phase, as far as there is a run."""

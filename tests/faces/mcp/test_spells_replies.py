@@ -1,0 +1,217 @@
+"""What the face `spells` answers in every state to every word: both forms hold, and what is open is."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from faces.mcp.casting import OPEN, unruled
+from faces.mcp.desk import Told
+from handrail.app import openings
+from handrail.faces.mcp.projects import Projects
+from handrail.faces.mcp.spells import Spells
+from handrail.shell.opening import Serving
+from handrail.shell.records import Caller
+from handrail.shell.trust import Trusted
+from handrail.stores.sql.opening import serving
+from requirement import requirement
+from spells.scene import CRITERIA, FILES, LINK, Line, Scene, lines, spells
+
+FLOW: Final = spells()
+WORDS: Final = ("Accio", "Expecto", "Reparo", "Reverto", "Finite")
+SCENES: Final = 113
+QUOTING: Final = 10
+"""How many situations there are, and how many of them quote a file."""
+
+OURS: Final = {*CRITERIA, LINK, "References", "Acceptance Criteria", "Acceptance Criteria satisfied"}
+"""Criteria and links, which are told in lists of their own, and headings, which our texts name too."""
+
+LATER: Final = {
+    "GATHER_NEEDS_PLAN": ("`task", "task-results", "review-task"),
+    "GATHER_EDITING": ("task-results", "review-task"),
+    "ACHIEVE_TASK_DRAFTING": ("review-task", "comments.md"),
+    "PR_GATHERING_COMMENTS": ("review-task-results", "pr-reviews/"),
+    "PR_REVIEW_TASK_DRAFT": ("review-task-results", "pr-reviews/"),
+}
+"""What belongs to steps that come after the next one."""
+
+QUOTED: Final = re.compile(r"\[([0-9a-f]{12,}) begins: [^\n]*untrusted[^\n]*\]\n.*?\[\1 ends\]", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who says words in a project; each answer is as ruled."""
+
+    scene: Scene
+    face: Spells
+
+    def says(self, word: str, **arguments: object) -> Told:
+        """Say one."""
+        (tool,) = [tool for tool in self.face.tools if tool.names == (word.lower(),)]
+        answer = self.face.call(tool, arguments, Caller(client="bench 1"))
+        told = Told(dict(answer.reply), answer.text, answer.failed)
+        assert unruled(told, tool.listed["outputSchema"]) == [], str(self.scene.line)
+        return told
+
+    def everything(self) -> dict[str, bytes]:
+        """Every file in the project, by path."""
+        found = (path for path in self.scene.root.rglob("*") if path.is_file())
+        return {str(path): path.read_bytes() for path in found}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    with serving(tmp_path_factory.mktemp("store") / "handrail.db") as opened:
+        yield opened
+
+
+def person(served: Serving, root: Path, line: Line) -> Person:
+    """Somebody in the situation of a line."""
+    scene = Scene(root, FLOW, line)
+    return Person(scene, Spells(served, Projects([root], Trusted()), FLOW, openings().folder))
+
+
+def situations() -> list[Line]:
+    """One line for each row that is taken or refuses in a state, without what comes with the word."""
+    found = {(line.state, line.row): line for line in lines() if " " not in line.spell}
+    return list(found.values())
+
+
+def plain(state: str) -> Line:
+    """A line with a plan and a task in this state, whatever is said."""
+    return next(line for line in lines() if line.state == state)
+
+
+@requirement("spells:options.computed", "spells:reply.dual")
+def test_a_word_is_listed_if_and_only_if_it_would_not_be_refused(
+    served: Serving, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = situations()
+    for number, line in enumerate(found):
+        shown = person(served, tmp_path / f"{number}", line).says("Lumos").reply["options"]
+        for word in WORDS:
+            somebody = person(served, tmp_path / f"{number}-{word}", line)
+            told = somebody.says(word)
+            assert told.failed is (word not in shown), f"{line}: {word}, open are {shown}"
+            after = shown if told.failed else somebody.says("Lumos").reply["options"]
+            assert told.reply["options"] == after, f"{line}: {word}"
+        assert "Lumos" in shown
+
+    with capsys.disabled():
+        print(f" [{len(found)} situations]", end="")  # noqa: T201 - the count
+    assert len(found) == SCENES
+
+
+@requirement("spells:lumos.map", "spells:lumos.readonly")
+@pytest.mark.parametrize("state", OPEN)
+def test_lumos_explains_a_state_and_its_next_action_and_writes_nothing(
+    served: Serving, tmp_path: Path, state: str
+) -> None:
+    files = "plan=none task=own" if state == "GATHER_EDITING" else "-"
+    somebody = person(served, tmp_path / "p", plain(state)._replace(files=files, context="-"))
+    before = somebody.everything()
+
+    told = somebody.says("Lumos")
+
+    assert somebody.everything() == before
+    assert (told.reply["state"], tuple(sorted(told.reply["options"]))) == (state, OPEN[state])
+    assert "sub_state" not in told.reply
+    named = re.findall(r"\*\*(\w+)\*\*", told.reply["message_to_user"])
+    assert named
+    assert set(named) <= set(OPEN[state])
+
+
+@requirement("spells:lumos.map")
+def test_a_plan_with_a_criterion_is_ready(served: Serving, tmp_path: Path) -> None:
+    line = plain("GATHER_EDITING")._replace(files="plan=open")
+
+    told = person(served, tmp_path / "p", line).says("Lumos")
+
+    assert (told.reply["state"], told.reply["sub_state"]) == ("GATHER_EDITING", "GATHER_READY")
+
+
+@requirement("spells:guard.reparo")
+@pytest.mark.parametrize("state", OPEN)
+@pytest.mark.parametrize("word", WORDS)
+def test_a_refusal_names_what_is_open_and_why_and_changes_no_file_of_the_person(
+    served: Serving, tmp_path: Path, state: str, word: str
+) -> None:
+    if word in OPEN[state]:
+        return
+    files = "plan=open task=own results=one comments=own review=own applied=own"
+    somebody = person(served, tmp_path / "p", plain(state)._replace(files=files, context="-"))
+    before = somebody.everything()
+
+    told = somebody.says(word)
+
+    after = {path: data for path, data in somebody.everything().items() if "/.handrail/" not in path}
+    assert (told.failed, after) == (True, before)
+    assert tuple(sorted(told.reply["options"])) == OPEN[state]
+    assert told.reply["why"]["rule"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [({"colour": "red"}, "arguments"), ({"step_token": "A" * 72}, "forged"), ({}, "superseded")],
+)
+def test_a_refusal_for_an_argument_or_a_token_says_what_is_open_and_has_the_token_for_it(
+    served: Serving, tmp_path: Path, arguments: dict[str, str], code: str
+) -> None:
+    somebody = person(served, tmp_path / "p", plain("GATHER_EDITING")._replace(files="plan=none"))
+    old = somebody.says("Accio").reply["step_token"]
+    somebody.says("Accio")
+
+    told = somebody.says("Accio", **(arguments or {"step_token": old}))
+
+    assert (told.reply["code"], tuple(sorted(told.reply["options"]))) == (code, OPEN["GATHER_EDITING"])
+    assert "Open are: Accio" in told.reply["message_to_user"]
+    assert not somebody.says("Accio", step_token=told.reply["step_token"]).failed
+
+
+def test_who_looked_before_anything_began_has_a_token_for_the_first_word(
+    served: Serving, tmp_path: Path
+) -> None:
+    somebody = person(served, tmp_path / "p", plain("GATHER_NEEDS_PLAN")._replace(files="-", context="-"))
+    (somebody.scene.task / "state.json").unlink()
+    token = somebody.says("Lumos").reply["step_token"]
+
+    first, again = (somebody.says("Accio", step_token=token).reply for _ in range(2))
+
+    assert first["state"] == "GATHER_EDITING"
+    assert again == first
+
+
+@requirement("spells:reply.one")
+def test_text_of_a_file_stands_only_between_boundaries_and_only_the_next_action_is_told(
+    served: Serving, tmp_path: Path
+) -> None:
+    quoted = 0
+    for number, line in enumerate(situations()):
+        told = person(served, tmp_path / f"{number}", line).says(line.trigger)
+        said = told.reply["instructions_to_coding_agent"]
+        pieces = QUOTED.split(said)
+        ours = "\n".join([told.reply["message_to_user"], *pieces[::2]])
+        texts = [FILES[name][1] or "" for name in line.files.split(" ") if name in FILES]
+        theirs = [_bare(one) for text in texts for one in text.splitlines()]
+        later = () if told.failed else LATER.get(told.reply["state"], ())
+        assert [one for one in theirs if len(one) > len("# Results") and one in ours] == [], line
+        assert [one for one in later if one in ours] == [], line
+        quoted += len(pieces) > 1
+
+    assert quoted == QUOTING
+
+
+def _bare(line: str) -> str:
+    """A line without the marks of a list, a heading or a quote; empty if it may stand in our texts."""
+    bare = line.strip().lstrip("#->[x] ").strip()
+    return "" if bare in OURS else bare
+
+
+def test_the_guide_lists_the_words_that_are_open_in_each_state() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "guides" / "spells.md").read_text("utf-8")
+    rows = re.findall(r"^\| `([A-Z_]+)` \| (.*) \|$", page.replace(" (with a `plan.md`)", ""), re.MULTILINE)
+
+    assert {state: tuple(words.split(", ")) for state, words in rows} == OPEN
