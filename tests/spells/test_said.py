@@ -67,9 +67,11 @@ def test_what_was_checked_off_and_what_matched_nothing_is_told(tmp_path: Path) -
     unknown = _said(tmp_path / "other", "A2", "plan=open task=own results=unknown")
 
     assert "1 acceptance criteria were checked off" in done[USER]
-    assert '["Sums two numbers"]' in done[AGENT]
+    assert "checked off in plan.md:\n- Sums two numbers\nlisted, and found nowhere there:\n[" in done[AGENT]
     assert "0 acceptance criteria were checked off" in unknown[USER]
-    assert 'found nowhere in `plan.md`: ["Sums three numbers"]' in unknown[AGENT]
+    assert (
+        "checked off in plan.md:\nlisted, and found nowhere there:\n- Sums three numbers\n[" in unknown[AGENT]
+    )
 
 
 def test_new_links_are_listed_with_the_names_of_their_files(tmp_path: Path) -> None:
