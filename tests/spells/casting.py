@@ -161,9 +161,9 @@ def with_effects() -> list[str]:
 
 def token(workspace: Workspace) -> str:
     """A token for the run as it stands; nothing is written."""
-    told: Mapping[str, Any] = look(world(workspace, 2 * LATER), runs_in(workspace).standing(), plain)
-    (one,) = told["tokens"]
-    return str(one)
+    outcome = look(world(workspace, 2 * LATER), runs_in(workspace).standing())
+    (one,) = (outcome.tokens or {}).values()
+    return one
 
 
 def unfinished(files: Mapping[str, bytes]) -> Iterator[str]:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shutil
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -302,3 +303,19 @@ def test_what_is_no_file_in_the_place_of_the_state_is_told_and_let_be(
         assert "state.json" in one.reply["message_to_user"]
         assert one.reply["why"]["needed"]
     assert (on.failed, on.reply["state"]) == (False, "ACHIEVE_TASK_EXECUTED")
+
+
+def test_the_files_that_words_were_said_over_are_artifacts_of_the_run(at: Place, task: Path) -> None:
+    laid(task, "task.md", "task-results.md")
+    stated(task, "ACHIEVE_TASK_EXECUTED")
+    with serving(at) as pipe:
+        assert cast(pipe, "accio").reply["state"] == "ACHIEVE_TASK_DRAFTING"
+
+    found = sqlite3.connect(at.store)
+    rows = found.execute("SELECT artifact_type, title, content FROM workflow_artifacts").fetchall()
+    found.close()
+    assert sorted(rows) == [
+        ("plan", "plan.md", PLAN),
+        ("results", "task-results.md", "# task-results.md, mine\n"),
+        ("task", "task.md", "# task.md, mine\n"),
+    ]
