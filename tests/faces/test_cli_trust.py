@@ -56,7 +56,7 @@ def test_the_list_says_what_hides_what_and_whether_it_is_trusted(project: Path) 
         "persona writer: project, hides user, not trusted\n"
         "some files hide others and are not trusted; to look at them: handrail trust\n"
     )
-    assert after.out.splitlines()[-2] == "small\tproject, hides user, trusted\t"
+    assert "small\tproject, hides user, trusted\t" in after.out.splitlines()
 
 
 def test_the_list_says_so_in_json(project: Path, home: Path) -> None:

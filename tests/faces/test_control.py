@@ -264,10 +264,10 @@ def test_a_run_in_files_is_not_turned_from_here_and_its_folder_is_named(
     tmp_path: Path, *, known: bool
 ) -> None:
     project = Project(tmp_path)
-    if known:
-        workflows = project.project / ".handrail" / "workflows"
-        workflows.mkdir(parents=True)
-        (workflows / "tasks.yaml").write_text(TASKS, "utf-8")
+    workflows = project.project / ".handrail" / "workflows"
+    workflows.mkdir(parents=True)
+    (workflows / "tasks.yaml").write_text(TASKS if known else "", "utf-8")
+    (workflows / "spells.yaml").write_text("", "utf-8")
     project.say("go")
     where = project.project / ".ai" / "task" if known else project.project
 

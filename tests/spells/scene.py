@@ -239,15 +239,16 @@ class Scene:
         asked, facts = self._seen()
         return _row(decide(self.workflow, asked.run, asked.event, facts))
 
-    def cast(self) -> Outcome:
-        """Cast the spell of the line."""
+    def cast(self, spell: str = "") -> Outcome:
+        """Cast the spell of the line, or another."""
         outcomes: list[Outcome] = []
 
         def heard(outcome: Outcome) -> Mapping[str, Any]:
             outcomes.append(outcome)
             return {}
 
-        take_turn(self.world(), Call("", self._event()), heard)
+        event = Event(spell, by=Who.PERSON) if spell else self._event()
+        take_turn(self.world(), Call("", event), heard)
         return outcomes[-1]
 
     def _event(self) -> Event:

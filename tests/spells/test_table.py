@@ -43,7 +43,16 @@ ROWS = [
     pytest.param("A1b", 3, marks=requirement("spells:A1b")),
     pytest.param("A1c/A3b", 4, marks=[requirement("spells:A1c"), requirement("spells:A3b")]),
     pytest.param("A1d", 2, marks=requirement("spells:A1d")),
-    pytest.param("A2", 18, marks=requirement("spells:A2")),
+    pytest.param(
+        "A2",
+        18,
+        marks=[
+            requirement("spells:A2"),
+            requirement("spells:A2.archive"),
+            requirement("spells:A2.mark"),
+            requirement("spells:task.name"),
+        ],
+    ),
     pytest.param("A2b", 7, marks=requirement("spells:A2b")),
     pytest.param("A2c", 4, marks=requirement("spells:A2c")),
     pytest.param("A3", 9, marks=requirement("spells:A3")),
@@ -55,13 +64,13 @@ ROWS = [
     pytest.param("P2", 7, marks=requirement("spells:P2")),
     pytest.param("P2b", 6, marks=requirement("spells:P2b")),
     pytest.param("P2d", 2, marks=requirement("spells:P2d")),
-    pytest.param("P3", 15, marks=requirement("spells:P3")),
+    pytest.param("P3", 15, marks=[requirement("spells:P3"), requirement("spells:P.archive")]),
     pytest.param("P3b", 5),
     pytest.param("P4", 18, marks=requirement("spells:P4")),
     pytest.param("R1", 75, marks=requirement("spells:R1")),
     pytest.param("R2", 33, marks=requirement("spells:R2")),
     pytest.param("R3", 60, marks=requirement("spells:R3")),
-    pytest.param("R4", 6, marks=requirement("spells:R4")),
+    pytest.param("R4", 6, marks=[requirement("spells:R4"), requirement("spells:guard.reparo")]),
     pytest.param("C1", 12, marks=requirement("spells:C1")),
     pytest.param("C2", 24, marks=requirement("spells:C2")),
     pytest.param("C3", 12, marks=requirement("spells:C3")),
@@ -96,6 +105,9 @@ def _wrong(folder: Path, line: Line) -> list[str]:
     return [f"{line}: {what}" for what in Scene(folder, FLOW, line).wrong()]
 
 
+@requirement("spells:options.computed")
+@requirement("spells:persist.shape")
+@requirement("spells:note")
 @pytest.mark.parametrize(("row", "count"), ROWS)
 def test_whatever_a_row_is_about_comes_out_as_the_table_says(tmp_path: Path, row: str, count: int) -> None:
     those = [line for line in lines() if line.row == row]

@@ -28,6 +28,11 @@ class Sight:
             self._seen[path] = self._workspace.read(path) if self._workspace else None
         return self._seen[path]
 
+    @property
+    def seen(self) -> Mapping[str, bytes | None]:
+        """What was read, by path; None where there was no file."""
+        return self._seen
+
     def names(self, folder: str) -> tuple[str, ...]:
         """The names in a folder."""
         return self._workspace.names(folder) if self._workspace else ()

@@ -14,10 +14,12 @@ from handrail.shell.faults import Unreadable
 from handrail.shell.folders import Folder, folders
 from handrail.shell.homes import data_folder
 from handrail.shell.keeping import Keeper
-from handrail.shell.ports import Runs
-from handrail.shell.records import Stored
+from handrail.shell.papers import lying
+from handrail.shell.ports import Mirror, Runs
+from handrail.shell.records import Artifact, Stored
 from handrail.shell.sweep import Limits
 from handrail.shell.view import Measures, Records
+from handrail.shell.workspace import Disk
 from handrail.shell.world import World
 
 Result = TypeVar("Result")
@@ -36,9 +38,10 @@ class Mirrors(Protocol):
         """The roots of the projects that the store knows."""
         ...
 
-    def rebuild(self, source: Runs, run: str) -> int:
+    def rebuild(self, source: Runs, run: str, papers: tuple[Artifact, ...] = ()) -> int:
         """Make the mirror of a run anew if it is not what its journal says, else bring it up to date.
 
+        `papers` are the files that it is about, as they lie there now.
         How many entries were brought over.
         """
         ...
@@ -78,7 +81,7 @@ class Serving:
     secret: bytes
     sweep: Callable[[], tuple[str, ...]]
     every: float
-    mirror: Callable[[Runs], Callable[[str], None]]
+    mirror: Callable[[Runs], Mirror]
 
 
 class FolderRuns(Runs, Protocol):
@@ -127,8 +130,9 @@ def rebuilt(
         runs = opened(folder)
         stored = runs.standing()
         if stored.revision:
-            run = stored.run.id
-            yield Rebuilt(run, str(folder.path), mirrors.rebuild(runs, run))
+            run, workspace = stored.run, Disk(folder.project, folder.workflow.folder)
+            papers = lying(folder.workflow, run, workspace)
+            yield Rebuilt(run.id, str(folder.path), mirrors.rebuild(runs, run.id, papers))
 
 
 def located(address: str) -> Path:

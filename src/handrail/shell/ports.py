@@ -8,7 +8,7 @@ from typing import Protocol
 
 from handrail.documents.statefile import Passage, Standing
 from handrail.documents.strict import Flaw
-from handrail.shell.records import Change, Definition, Spent, Stored, Turn, Written
+from handrail.shell.records import Artifact, Change, Definition, Spent, Stored, Turn, Written
 from handrail.shell.view import StepRow
 from handrail.telemetry.entries import Entry
 
@@ -196,6 +196,14 @@ class Ids(Protocol):
 
     def nonce(self) -> bytes:
         """Six random bytes."""
+        ...
+
+
+class Mirror(Protocol):
+    """Shows a run that is kept elsewhere in the common store."""
+
+    def __call__(self, run: str, papers: tuple[Artifact, ...] = ()) -> None:
+        """Bring the run up to date there, with these files that it is about, each kept once."""
         ...
 
 

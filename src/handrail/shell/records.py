@@ -41,6 +41,10 @@ class Origin:
         return replace(self, metadata={**self.metadata, **marks}) if marks else self
 
 
+ORPHANED: Constant = "orphaned"
+"""The code of a trouble: what says where the run is, is gone, and what the run is about is not."""
+
+
 @dataclass(frozen=True, slots=True)
 class Trouble:
     """Why a run cannot go on until a person has looked: a code, what was found, and the repair."""

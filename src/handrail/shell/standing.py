@@ -6,6 +6,7 @@ from typing import Final
 from handrail.engine.lifecycle import START
 from handrail.engine.model import Accepted, Event, Lifecycle
 from handrail.engine.options import options
+from handrail.shell.adopting import adoptable
 from handrail.shell.facts import Asked, Sight, gather
 from handrail.shell.gatekeeper import Held, Stale, check, issue, not_running
 from handrail.shell.journal import agent_of
@@ -50,15 +51,18 @@ def ask(world: World, call: Call, render: Render) -> Reply:
 def look(world: World, stored: Stored) -> Outcome:
     """How the run in files or a commit stands, and what may be called; nothing is written, no entry made.
 
-    The token that is given is good for the revision, as every one there.
+    The token that is given is good for the revision, as every one there. A run whose trouble is told and
+    that stands all the same is only proposed to stand so.
     """
-    workflow, at = world.workflow_of(stored), world.clock.now()
-    if stored.trouble:
+    workflow, at, sight = world.workflow_of(stored), world.clock.now(), Sight(world.workspace)
+    stored, proposal = adoptable(workflow, stored, sight)
+    if stored.trouble and not proposal:
         return Outcome(troubled(stored.trouble), stored, workflow)
-    begins = Asked(workflow, Sight(world.workspace), stored.run, Event(START), at, world.ids.nonce().hex())
-    asked = replace(begins, run=begun(world, stored, begins), event=Event(""))
+    begins = Asked(workflow, sight, stored.run, Event(START), at, world.ids.nonce().hex())
+    run = begun(world, stored, begins)
+    asked = replace(begins, run=proposal.standing(run) if proposal else run, event=Event(""))
     facts = gather(asked, world.readers, world.drafters).facts
-    open_ = options(workflow, asked.run, facts)
+    open_ = proposal.options(workflow) if proposal else options(workflow, asked.run, facts)
     shown = replace(stored, run=asked.run)
     tokens = issue(world, asked.run, stored.revision, at).tokens
     return Outcome(Accepted(asked.run), shown, workflow, tokens, facts=facts, options=open_)

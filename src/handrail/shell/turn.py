@@ -28,6 +28,7 @@ from handrail.engine.model import (
     Workflow,
 )
 from handrail.engine.options import options
+from handrail.shell.adopting import Proposal, adoptable
 from handrail.shell.facts import Asked, Gathered, Sight, gather
 from handrail.shell.faults import Busy
 from handrail.shell.gatekeeper import (
@@ -40,7 +41,8 @@ from handrail.shell.gatekeeper import (
     request_of,
 )
 from handrail.shell.journal import Left, Told, left, offered, refusal_entry, who
-from handrail.shell.records import Caller, Change, Definition, Origin, Spent, Stored, Trouble, Turn
+from handrail.shell.papers import papers
+from handrail.shell.records import Artifact, Caller, Change, Definition, Origin, Spent, Stored, Trouble, Turn
 from handrail.shell.resolve import Resolved, Values, resolve, said
 from handrail.shell.tokens import hashed
 from handrail.shell.world import World
@@ -141,13 +143,15 @@ def _attempt(world: World, call: Call, render: Render) -> Reply | None:
     workflow = begins.workflow if begins else world.workflow_of(stored)
     if call.only_if and stored.revision and not call.only_if(stored):
         return render(Outcome(_moved_on(stored), stored, workflow))
-    if stored.trouble:
+    stored, proposal = adoptable(workflow, stored, Sight(world.workspace))
+    if stored.trouble and not (proposal and call.event.trigger in proposal.ways):
         return refuse(world, call, render, Outcome(troubled(stored.trouble), stored, workflow))
-    return _admitted(world, call, render, stored, workflow)
+    return _admitted(world, call, render, _Found(stored, workflow, call.event, proposal))
 
 
-def _admitted(world: World, call: Call, render: Render, stored: Stored, workflow: Workflow) -> Reply | None:
+def _admitted(world: World, call: Call, render: Render, found: "_Found") -> Reply | None:
     """What becomes of a call, by the token it was made with."""
+    stored, workflow = found.stored, found.workflow
     held = check(world, stored, call.token, call.event) if call.token else Held(0)
     match held:
         case Repeated(reply):
@@ -155,7 +159,7 @@ def _admitted(world: World, call: Call, render: Render, stored: Stored, workflow
         case Stale():
             return turned_away(world, call, render, Outcome(held.refused, stored, workflow), held)
         case Held(step):
-            return _decide(world, call, render, _Found(stored, workflow, at_step(call.event, step)))
+            return _decide(world, call, render, replace(found, event=at_step(call.event, step)))
 
 
 def turned_away(world: World, call: Call, render: Render, outcome: Outcome, stale: Stale) -> Reply | None:
@@ -179,11 +183,15 @@ def _stored(world: World, call: Call) -> Stored | None:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a call is about: the run, its workflow, and the event for the step that the token is for."""
+    """What a call is about: the run, its workflow, and the event for the step that the token is for.
+
+    `proposal` is where the files say that the run is, if nothing else does.
+    """
 
     stored: Stored
     workflow: Workflow
     event: Event
+    proposal: Proposal | None = None
 
 
 def _decide(world: World, call: Call, render: Render, found: _Found) -> Reply | None:
@@ -192,6 +200,9 @@ def _decide(world: World, call: Call, render: Render, found: _Found) -> Reply | 
     begins = Asked(workflow, Sight(world.workspace), stored.run, Event(START), at, boundary)
     run = stored.run if event.trigger == START else begun(world, stored, begins)
     asked = replace(begins, run=run, event=event)
+    if found.proposal:
+        call = replace(call, entries=(*call.entries, found.proposal.entry(stored)))
+        return _accept(world, call, render, _adopted(world, found, found.proposal, asked))
     gathered = gather(asked, world.readers, world.drafters)
     decision = decide(workflow, run, event, gathered.facts)
     if isinstance(decision, Refused):
@@ -213,6 +224,14 @@ class _Taken:
     gathered: Gathered
 
 
+def _adopted(world: World, found: _Found, proposal: Proposal, asked: Asked) -> _Taken:
+    """The run taken as its files say, or as the word says instead; no row is tried."""
+    before = proposal.standing(asked.run)
+    decision = proposal.taken(before, asked.event.trigger)
+    gathered = gather(replace(asked, run=decision.run), world.readers, world.drafters)
+    return _Taken(found, replace(asked, run=before), decision, gathered)
+
+
 def begun(world: World, stored: Stored, asked: Asked) -> Run:
     """The run; where the state lives in files or a commit, one that is new begins with its first event."""
     run = stored.run
@@ -231,7 +250,7 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
     issued = issue(world, run, stored.revision + 1, at)
     told = _left(world, call, taken)
     marks = _marks(taken, call.marks)
-    after = stored.moved(run, at, issued.hashes, told.opened, marks)
+    after = replace(stored.moved(run, at, issued.hashes, told.opened, marks), adopted=stored.adopted)
     facts = taken.gathered.facts
     open_ = _open_after(world, taken, resolved)
     reply = render(Outcome(decision, after, workflow, issued.tokens, texts, facts, told.synthesis, open_))
@@ -253,8 +272,13 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
     )
     if not world.runs.commit(turn):
         return None
-    tell(world, Change(run.id, after.revision))
+    tell(world, Change(run.id, after.revision), _papers(taken))
     return reply
+
+
+def _papers(taken: _Taken) -> tuple[Artifact, ...]:
+    """The files of the run as the decision was made on them."""
+    return papers(taken.found.workflow, taken.asked.run, taken.asked.sight.seen)
 
 
 def _open_after(world: World, taken: _Taken, resolved: Resolved) -> tuple[Option, ...]:
@@ -287,10 +311,10 @@ def _left(world: World, call: Call, taken: _Taken) -> Left:
     return left(told)
 
 
-def tell(world: World, change: Change) -> None:
-    """Let everybody know who wants to: the common store, and those who listen."""
+def tell(world: World, change: Change, seen: tuple[Artifact, ...] = ()) -> None:
+    """Let everybody know who wants to: the common store, with the files that were seen, and who listens."""
     if world.mirror:
-        world.mirror(change.run)
+        world.mirror(change.run, seen)
     world.feed.announce(change)
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from handrail.engine.model import Workflow
 from handrail.shell.drafts import DRAFTERS
 from handrail.shell.facts import Drafter, Reader
-from handrail.shell.ports import Clock, Feed, Ids, Runs, Workspace
+from handrail.shell.ports import Clock, Feed, Ids, Mirror, Runs, Workspace
 from handrail.shell.readers import READERS
 from handrail.shell.records import Stored
 
@@ -35,4 +35,4 @@ class World:
     readers: Mapping[str, Reader] = field(default_factory=lambda: READERS)
     drafters: Mapping[str, Drafter] = field(default_factory=lambda: DRAFTERS)
     lifetime: timedelta | None = timedelta(minutes=10)
-    mirror: Callable[[str], None] | None = None
+    mirror: Mirror | None = None

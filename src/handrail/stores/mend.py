@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from handrail.documents.strict import Flaw
 from handrail.shell.faults import Newer, UnsafePath
 from handrail.shell.ports import StateShape, Workspace
-from handrail.shell.records import Trouble
+from handrail.shell.records import ORPHANED, Trouble
 from handrail.stores import history
 from handrail.stores.intent import carry_out, finish, forget
 from handrail.stores.layout import (
@@ -155,7 +155,7 @@ _SAID = {
     ),
     "malformed": ("damaged", f"`{{name}}` was damaged ({{why}}); it lies in `{QUARANTINE}`"),
     "unknown": ("diverged", f"`{{name}}` {{why}}; it lies in `{QUARANTINE}`"),
-    "orphaned": ("orphaned", "`{name}` is gone, but files or a history of a run are there"),
+    "orphaned": (ORPHANED, "`{name}` is gone, but files or a history of a run are there"),
 }
 
 

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from handrail.engine.lifecycle import terminal
+from handrail.engine.model import Authority
 from handrail.faces.mcp import addresses, contents
 from handrail.faces.mcp.addresses import FINAL, FINAL_OF, RECENT, TYPE, Address, shown, uri
 from handrail.faces.mcp.completion import Completion
@@ -305,7 +306,7 @@ class Resources:
             "root": root,
             "vcs": contents.vcs(self.vcs_of(root)),
             "active_run": contents.active(run, steps) if run else None,
-            "workflows": [file.name for file in shelf.workflows() if not file.hidden],
+            "workflows": [offer["name"] for offer in _offers(shelf)],
             "guardrails": [one.name for one in shelf.guardrails()],
             "artifacts": [contents.artifact(one) for one in last],
         }
@@ -317,7 +318,7 @@ def _about(persona: Persona) -> str:
 
 
 def _offers(shelf: Shelf) -> list[dict[str, object]]:
-    """The workflows that are used; what a file hides is named, not told."""
+    """The workflows that can be started; what a file hides is named, not told."""
     files = shelf.workflows()
     return [
         {
@@ -327,8 +328,15 @@ def _offers(shelf: Shelf) -> list[dict[str, object]]:
             **_offered(shelf, used.name),
         }
         for used in files
-        if not used.hidden
+        if not used.hidden and not _lives_elsewhere(shelf, used.name)
     ]
+
+
+def _lives_elsewhere(shelf: Shelf, name: str) -> bool:
+    """True of a workflow whose run is in files or a commit: it begins by itself."""
+    found = shelf.pinned(name)
+    workflow = found.workflow if isinstance(found, Pinned) else None
+    return workflow is not None and workflow.authority is not Authority.SQL
 
 
 def _offered(shelf: Shelf, name: str) -> dict[str, object]:

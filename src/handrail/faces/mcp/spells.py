@@ -18,6 +18,7 @@ from handrail.faces.mcp.forms import Arguments
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.replies import following, reasons, told_next, told_why
 from handrail.faces.mcp.texts import Texts, texts
+from handrail.shell.adopting import ADOPTED
 from handrail.shell.folders import Folder
 from handrail.shell.opening import FolderRuns, Serving
 from handrail.shell.records import Caller
@@ -206,8 +207,24 @@ class _Teller:
         names, where = [option.trigger for option in self._open(outcome)], self._where(outcome)
         said = _said(outcome)
         if not any(said.values()):
-            said = self._standing(where["state"], outcome.facts or {})
+            said = self._told(outcome, where["state"])
+        if outcome.stored and outcome.stored.adopted:
+            said[MESSAGE] += "\n\n" + self.texts.say("taken", why=outcome.stored.adopted)
         return {**said, "options": names, **where, **_token(outcome)}
+
+    def _told(self, outcome: Outcome, state: str) -> dict[str, str]:
+        """What is told of the state; that it is only proposed to be that, or was only taken to be."""
+        standing = self._standing(state, outcome.facts or {})
+        trouble = outcome.stored.trouble if outcome.stored else None
+        if trouble:
+            told = self.texts.say("proposed", found=trouble.message, needed=trouble.repair, state=state)
+            return {**standing, MESSAGE: told, INSTRUCTIONS: self.texts.say("ask")}
+        if isinstance(outcome.decision, Accepted) and [move.row for move in outcome.decision.moves] == [
+            ADOPTED
+        ]:
+            told = self.texts.say("adopted", state=state)
+            return {**standing, MESSAGE: f"{told} {standing[MESSAGE]}"}
+        return standing
 
     def _standing(self, state: str, facts: Mapping[str, Value]) -> dict[str, str]:
         """What is told of a state to whoever asks; and which part of it the run is in, where it has parts."""
@@ -230,6 +247,11 @@ class _Teller:
         error = self.texts.error(refused.code, refused.rule)
         none = [self.texts.say("none")]
         told = self.texts.say("refused", word=self.tool.name, error=error, options=names or none)
+        trouble = outcome.stored.trouble if outcome.stored else None
+        if trouble:
+            told = self.texts.say(
+                "trouble", word=self.tool.name, found=trouble.message, needed=trouble.repair
+            )
         return {
             MESSAGE: said[MESSAGE] or told,
             INSTRUCTIONS: said[INSTRUCTIONS] or self.texts.say("nothing"),

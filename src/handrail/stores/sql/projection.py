@@ -4,14 +4,14 @@ The file or the commit is the run; what stands here can be thrown away and made 
 over by their number, each once, however often this is asked and by however many processes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
 from handrail.shell.faults import Fault, SyncFailed
-from handrail.shell.ports import Runs
-from handrail.shell.records import Spent, Stored, Turn, Written, project_id, project_name
+from handrail.shell.ports import Mirror, Runs
+from handrail.shell.records import Artifact, Spent, Stored, Turn, Written, project_id, project_name
 from handrail.shell.view import every
 from handrail.stores.sql import rows
 from handrail.stores.sql.database import Database, Execute
@@ -30,12 +30,12 @@ class Projection:
         self._database = database
         self._sql = queries("projection.sql")
 
-    def mirror(self, source: Runs) -> Callable[[str], None]:
+    def mirror(self, source: Runs) -> Mirror:
         """Bring a run of this store up to date here; what a fault keeps out now is brought the next time."""
 
-        def caught_up(run: str) -> None:
+        def caught_up(run: str, papers: tuple[Artifact, ...] = ()) -> None:
             try:
-                self.catch_up(source, run)
+                self.catch_up(source, run, papers)
             except SyncFailed:
                 raise
             except Fault:
@@ -48,8 +48,8 @@ class Projection:
         with self._database.read() as execute:
             return tuple(root for (root,) in execute(self._sql["projects"], ()))
 
-    def catch_up(self, source: Runs, run: str) -> int:
-        """Bring over what is not here yet; how many entries that were."""
+    def catch_up(self, source: Runs, run: str, papers: tuple[Artifact, ...] = ()) -> int:
+        """Bring over what is not here yet; how many entries that were. Of `papers` each text is kept once."""
         stored = source.load(run)
         if stored is None or not stored.revision:
             return 0
@@ -59,12 +59,17 @@ class Projection:
         new = tuple(every(partial(source.entries, run), after))
         with self._database.written() as execute:
             found = execute(self._sql["projected"], (run,)).fetchone()
-            if (found[1] if found else 0) != after:
+            if (found[1] if found else 0) == after:
+                key = self._bring(execute, stored, found, new)
+            elif found:
+                key, new = int(found[0]), ()
+            else:
                 return 0
-            self._bring(execute, stored, found, new)
+            for paper in papers:
+                execute(self._sql["keep_paper"], (key, *_columns(paper)))
         return len(new)
 
-    def rebuild(self, source: Runs, run: str) -> int:
+    def rebuild(self, source: Runs, run: str, papers: tuple[Artifact, ...] = ()) -> int:
         """Make the mirror of a run anew if it is not what its journal says, else bring it up to date."""
         with self._database.read() as execute:
             known = execute(self._sql["projected"], (run,)).fetchone()
@@ -73,7 +78,7 @@ class Projection:
                 Summaries(self._database).unfold(execute, known[0])
                 execute(self._sql["forget_mark"], (known[0],))
                 forget(execute, known[0])
-        return self.catch_up(source, run)
+        return self.catch_up(source, run, papers)
 
     def _sound(self, source: Runs, run: str, known: Sequence[Any]) -> bool:
         """True if what was brought over is what the journal of the run says up to there."""
@@ -84,7 +89,10 @@ class Projection:
 
     def _bring(
         self, execute: Execute, stored: Stored, found: Sequence[Any] | None, new: Sequence[Written]
-    ) -> None:
+    ) -> int:
+        """Bring these entries over, and the run as it stands; its key."""
+        if found and not new and stored.updated is None:
+            return int(found[0])
         chain = _chain(found[2] if found else b"", new)
         number = new[-1].number if new else found[1] if found else 0
         before = Stored(stored.run, stored.origin, stored.revision - 1, stored.started)
@@ -102,6 +110,7 @@ class Projection:
             execute(queries()["insert_event"], (key, *_row(line)))
         for step in stored.run.open:
             execute(self._sql["adopt_step"], (key, step.number, step.state, stamp(at)))
+        return key
 
     def _insert(self, execute: Execute, turn: Turn, chain: bytes) -> int:
         root = turn.before.origin.project
@@ -124,6 +133,10 @@ class Projection:
 
 def _row(line: Written) -> tuple[Any, ...]:
     return rows.told(line.revision, stamp(line.at), (line.entry,))[0]
+
+
+def _columns(paper: Artifact) -> tuple[str, ...]:
+    return (paper.id, paper.step, paper.agent, paper.type, paper.title, paper.description, paper.content)
 
 
 def _chain(chain: bytes, lines: Sequence[Written]) -> bytes:

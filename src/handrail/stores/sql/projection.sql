@@ -18,6 +18,14 @@ ON CONFLICT DO NOTHING
 -- name: close_step
 UPDATE steps SET status = ?, completed_at = ?, duration_ms = ? WHERE run = ? AND number = ?
 
+-- name: keep_paper
+INSERT INTO artifacts (
+  run, number, artifact_id, step_name, agent_name, artifact_type, title, description, created_at, content)
+SELECT
+  ?1, (SELECT coalesce(max(number), 0) + 1 FROM artifacts WHERE run = ?1), ?2, ?3, ?4, ?5, ?6, ?7,
+  (SELECT updated_at FROM runs WHERE k = ?1), ?8
+WHERE NOT EXISTS (SELECT 1 FROM artifacts WHERE run = ?1 AND artifact_id = ?2)
+
 -- name: mirrored
 SELECT event_type, revision, step_name, agent_name, metadata, created_at
 FROM events WHERE run = ? ORDER BY id
