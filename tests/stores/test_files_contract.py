@@ -210,3 +210,19 @@ def test_a_turn_that_changes_a_description_is_not_acknowledged() -> None:
         runs.commit(replace(turn_to(stored, "DRAFTING"), describes="a text"))
 
     assert (loaded(runs), workspace.everything()) == (stored, before)
+
+
+def test_whoever_comes_while_another_makes_the_folder_waits_for_it(tmp_path: Path) -> None:
+    other = folder_runs(Disk(tmp_path, ".ai/task"), seconds=0)
+    came: list[str] = []
+
+    def meanwhile(name: str) -> None:
+        if name == "open .handrail/.gitignore":
+            came.append(name)
+            with pytest.raises(Busy):
+                take(other, "EDITING")
+
+    assert take(folder_runs(Disk(tmp_path, ".ai/task", meanwhile)), "EXECUTED")
+    assert take(other, "EDITING")
+    assert len(came) == 1
+    assert loaded(other).revision == 2

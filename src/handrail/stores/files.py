@@ -21,7 +21,19 @@ from handrail.shell.view import StepRow
 from handrail.stores import adopt, history
 from handrail.stores.adopt import Idle, stored_of
 from handrail.stores.intent import Saving, carry_out, intend
-from handrail.stores.layout import HISTORY, LOCK, MARK, QUARANTINE, About, Head, Line, Mark, place, prepare
+from handrail.stores.layout import (
+    HISTORY,
+    LOCK,
+    MARK,
+    QUARANTINE,
+    About,
+    Head,
+    Line,
+    Mark,
+    complete,
+    place,
+    prepare,
+)
 from handrail.stores.mend import Settled, recover, set_intent_aside, settle
 from handrail.stores.recovery import Action
 from handrail.stores.saving import Change, check, repaired, saving, standing_state
@@ -221,6 +233,7 @@ class FileRuns:
         with self._workspace.lock(LOCK, self._seconds):
             self._mine.locked = True
             try:
+                complete(self._workspace)
                 yield
             finally:
                 self._mine.locked = False

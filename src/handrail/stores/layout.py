@@ -131,12 +131,17 @@ def free(workspace: Workspace, path: str) -> str:
 
 
 def prepare(workspace: Workspace) -> None:
-    """Make the folder, if it is not whole, confirmed by the disk; its last part is that git ignores it."""
+    """Make the folder, if it is not whole, as far as the lock needs it: others may be making it too."""
     if not {name_of(STAGE), name_of(IGNORED)} <= set(workspace.names(HOME)):
         workspace.mkdir("")
         workspace.mkdir(HOME)
         workspace.sync("")
         workspace.mkdir(STAGE)
+
+
+def complete(workspace: Workspace) -> None:
+    """Make the last part of the folder, under the lock: that git ignores it; all is confirmed by the disk."""
+    if name_of(IGNORED) not in workspace.names(HOME):
         workspace.write(IGNORED, b"*\n")
         workspace.sync(HOME)
 
