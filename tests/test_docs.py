@@ -370,7 +370,8 @@ handrail workflows check tea.yaml
 """
 
     assert differences(page.replace("  # exit 1", "").replace("3", "no"), tmp_path) == []
-    assert differences(page, tmp_path) == [
-        "exit 0: handrail workflows check tea.yaml  # exit 1",
-        "printed, and not shown:\n1 checked, no problems\n",
-    ]
+    for shown in (page, page.replace("```text", "```mermaid")):
+        assert differences(shown, tmp_path) == [
+            "exit 0: handrail workflows check tea.yaml  # exit 1",
+            "printed, and not shown:\n1 checked, no problems\n",
+        ]
