@@ -53,7 +53,7 @@ def test_a_few_small_files_cannot_become_a_huge_workflow() -> None:
     problems = read(shelf["w0"], **shelf).problems
 
     assert {problem.code for problem in problems} == {"broken-workflow"}
-    assert time.perf_counter() - started < 120
+    assert time.perf_counter() - started < 30
 
 
 @pytest.mark.parametrize(
@@ -101,10 +101,10 @@ def test_a_few_small_files_cannot_become_a_huge_workflow() -> None:
         "problems everywhere",
     ],
 )
-def test_a_large_workflow_is_loaded_and_checked_in_the_end(text: str) -> None:
+def test_a_large_workflow_is_loaded_and_checked_in_seconds(text: str) -> None:
     started = time.perf_counter()
     found = load(Source("f.yaml", text))
     if found.workflow is not None:
         check(found.workflow)
 
-    assert time.perf_counter() - started < 120
+    assert time.perf_counter() - started < 30
