@@ -1,47 +1,22 @@
 """Nothing is lost while casting: every row that changes files, killed and without power at every change."""
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from killing import said_by
 from requirement import requirement
 from spells.casting import LATER, Cast, casts, kinds, runs_in, unfinished, with_effects
 from stores.simulated import PowerLoss, Simulated, Stop
 
-TESTS = Path(__file__).resolve().parent.parent
-MEMORY = Path("/dev/shm")  # noqa: S108 - only because it is fast, and a folder of its own is made there
-
-
-@pytest.fixture
-def fast() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
-        yield Path(folder)
-
 
 @requirement("spells:persist.recover")
 def test_a_cast_killed_anywhere_has_happened_or_not_and_its_token_gets_the_one_reply(
-    fast: Path, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    path = os.pathsep.join([str(TESTS), str(TESTS.parent / "src"), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, str(TESTS / "spells" / "killed.py"), str(fast)],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=400,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
+    said = said_by("spells/killed.py")
     counts = f"{len(said['rows'])} rows, {sum(said['points'])} kill points, {said['again']} of recoveries"
     with capsys.disabled():
         print(f" [{counts}, {said['kills']} kills, {said['folders']} folders]", end="")  # noqa: T201 - the count
