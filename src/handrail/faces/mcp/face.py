@@ -65,11 +65,6 @@ class Face(Protocol):
     """A way in for agents. Its methods block: the server calls them in threads."""
 
     @property
-    def name(self) -> str:
-        """What the face is called."""
-        ...
-
-    @property
     def instructions(self) -> str:
         """What an agent is told about the face before its first call."""
         ...

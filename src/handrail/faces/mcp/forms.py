@@ -23,20 +23,17 @@ WHY: Final = "why"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form: what must be given, what may be, and what else is open for which action."""
+    """A form: what must be given, and what may be."""
 
-    name: str
     needs: frozenset[str]
     takes: frozenset[str] = frozenset()
 
 
-START: Final = Form(
-    "start", frozenset({"template_name"}), frozenset({"goal", "inputs", "metadata", "project"})
-)
-CONTINUE: Final = Form("continue", frozenset({"step_token", OUTPUT}), frozenset({"project"}))
-RECOVER: Final = Form("recover", frozenset({"execution_id"}), frozenset({"project"}))
-BY_RUN: Final = Form("control", frozenset({"execution_id", "action"}), frozenset({"reason", "project"}))
-BY_TOKEN: Final = Form("control", frozenset({"step_token", "action"}), frozenset({"reason", "project"}))
+START: Final = Form(frozenset({"template_name"}), frozenset({"goal", "inputs", "metadata", "project"}))
+CONTINUE: Final = Form(frozenset({"step_token", OUTPUT}), frozenset({"project"}))
+RECOVER: Final = Form(frozenset({"execution_id"}), frozenset({"project"}))
+BY_RUN: Final = Form(frozenset({"execution_id", "action"}), frozenset({"reason", "project"}))
+BY_TOKEN: Final = Form(frozenset({"step_token", "action"}), frozenset({"reason", "project"}))
 FORMS: Final = (START, CONTINUE, RECOVER, BY_RUN, BY_TOKEN)
 
 _MORE: Final[Mapping[str, frozenset[str]]] = {

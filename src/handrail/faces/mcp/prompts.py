@@ -25,7 +25,7 @@ class Prompts:
     def all(self) -> tuple[Prompt, ...]:
         """One per workflow that can be started here, by name, and the one to resume at the end."""
         found = [
-            Prompt(name, workflow.about, _arguments(workflow))
+            Prompt(name, workflow.about, _arguments(workflow, self._texts.say("prompt_goal")))
             for name, workflow in sorted(self._startable().items())
         ]
         about = self._texts.say("prompt_resume_about")
@@ -43,7 +43,7 @@ class Prompts:
         return self._start(name, workflow, arguments)
 
     def _start(self, name: str, workflow: Workflow, arguments: Mapping[str, str]) -> str:
-        known = {one.name for one in _arguments(workflow)}
+        known = {one.name for one in _arguments(workflow, "")}
         if unknown := sorted(arguments.keys() - known):
             raise UnknownPrompt(
                 f"`{name}` takes no {', '.join(unknown)}; it takes {', '.join(sorted(known))}"
@@ -92,13 +92,14 @@ class Prompts:
         return found
 
 
-def _arguments(workflow: Workflow) -> tuple[Argument, ...]:
+def _arguments(workflow: Workflow, goal: str) -> tuple[Argument, ...]:
+    """What the prompt of a workflow takes; `goal` is what is told of the goal."""
     inputs = [
         Argument(name, one.about, one.required, tuple(map(str, one.choices)))
         for name, one in workflow.inputs.items()
     ]
-    goal = () if _GOAL in workflow.inputs else (Argument(_GOAL, "What the run is for", required=False),)
-    return (*inputs, *goal)
+    own = () if _GOAL in workflow.inputs else (Argument(_GOAL, goal, required=False),)
+    return (*inputs, *own)
 
 
 def _typed(variable: Variable, text: str) -> Value:

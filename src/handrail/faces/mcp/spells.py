@@ -72,8 +72,6 @@ class _Place:
 class Spells:
     """The face over the folders of a server's projects, shown in the common store."""
 
-    name = FACE
-
     def __init__(
         self, serving: Serving, projects: Projects, workflow: Workflow, opened: Callable[[Folder], FolderRuns]
     ) -> None:

@@ -46,8 +46,6 @@ class _Asked:
 class Steps:
     """The face over a store and the projects of a server."""
 
-    name = FACE
-
     def __init__(self, serving: Serving, projects: Projects, names: Names) -> None:
         self._serving, self._projects, self._names = serving, projects, names
         self._texts = texts(FACE)
