@@ -56,7 +56,11 @@ def test_the_list_says_what_hides_what_and_whether_it_is_trusted(project: Path) 
         "persona writer: project, hides user, not trusted\n"
         "some files hide others and are not trusted; to look at them: handrail trust\n"
     )
-    assert "small\tproject, hides user, trusted\t" in after.out.splitlines()
+    assert [line for line in after.out.splitlines() if "built-in" not in line] == [
+        "new\tproject\t",
+        "small\tproject, hides user, trusted\t",
+        "small\tuser, hidden\t",
+    ]
 
 
 def test_the_list_says_so_in_json(project: Path, home: Path) -> None:
