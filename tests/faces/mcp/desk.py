@@ -244,7 +244,7 @@ class Pipe(Desk):
         """Close the pipes; a server that is still there must end with 0."""
         ended = self.process.poll() is not None
         status = self.close()
-        assert kind is not None or ended or status == 0, self.errors()
+        assert kind is not None or ended or status == 0, f"it ended with {status}: {self.errors()}"
 
     def close(self) -> int:
         """Close its stdin; the status it ends with, within the bound."""

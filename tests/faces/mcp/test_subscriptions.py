@@ -1,15 +1,22 @@
 """Who subscribes hears of a move, whoever made it, and of lists that have changed; in both eras."""
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp.server import MCPServer
 from mcp.server.session import ServerSession
 
 from faces.mcp.desk import ERAS, Pipe, Place, place
+from handrail.app import openings
+from handrail.faces.mcp.names import Names
+from handrail.faces.mcp.server import Served
+from handrail.faces.mcp.serving import made
+from handrail.stores.sql.opening import serving
 from program import handrail
 from requirement import requirement
 
@@ -128,6 +135,20 @@ def test_a_workflow_that_is_added_changes_the_lists(listener: Pipe, at: Place) -
     assert told == {"notifications/prompts/list_changed", "notifications/resources/list_changed"}
     after = [prompt["name"] for prompt in listener.ask("prompts/list")["result"]["prompts"]]
     assert sorted(set(after) - set(before)) == ["mine"]
+
+
+def test_once_a_server_has_ended_nothing_of_it_reads_the_store(at: Place) -> None:
+    async def subscribed(server: Served) -> bool:
+        async with server.alive():
+            server.bus.subscribe(lambda _: None)
+            return listening()
+
+    def listening() -> bool:
+        return any(thread.name == "handrail-feed" for thread in threading.enumerate())
+
+    with serving(at.store) as opened:
+        assert anyio.run(subscribed, made(opened, openings().folder, [at.project], "steps", Names.PORTABLE))
+        assert not listening()
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
 import mcp_types as types
-from anyio import create_task_group, current_time, sleep
+from anyio import CancelScope, create_task_group, current_time, sleep
 from anyio.to_thread import run_sync
 from mcp.server import MCPServer, NotificationOptions
 from mcp.server.caching import CacheHint
@@ -69,7 +69,7 @@ class Served(MCPServer[None]):
             version=handrail.__version__,
             instructions=face.instructions,
             log_level="WARNING",
-            lifespan=_lifespan,
+            lifespan=lambda _: self.alive(),
             subscriptions=self.bus,
             request_state_security=RequestStateSecurity(keys=[serving.secret], ttl=_STATE_TTL),
             cache_hints={
@@ -202,6 +202,20 @@ class Served(MCPServer[None]):
 
         return self._serving.world.feed.listen(changed)
 
+    @asynccontextmanager
+    async def alive(self) -> AsyncIterator[None]:
+        """Look after the store while this lasts; afterwards nothing of it reads the store."""
+        try:
+            async with create_task_group() as tasks:
+                tasks.start_soon(self.look_after)
+                try:
+                    yield
+                finally:
+                    tasks.cancel_scope.cancel()
+        finally:
+            with CancelScope(shield=True):
+                await self.bus.close()
+
     async def look_after(self) -> None:
         """Give up what has gone quiet, and say so when workflows, personas or guardrails have changed.
 
@@ -236,19 +250,6 @@ class Served(MCPServer[None]):
         """What the handshake tells a client of the 2025 era: that lists may change."""
         changes = NotificationOptions(prompts_changed=True, resources_changed=True)
         return self.low.create_initialization_options(changes)
-
-
-@asynccontextmanager
-async def _lifespan(server: MCPServer[None]) -> AsyncIterator[None]:
-    async with create_task_group() as tasks:
-        if isinstance(server, Served):
-            tasks.start_soon(server.look_after)
-        try:
-            yield
-        finally:
-            tasks.cancel_scope.cancel()
-            if isinstance(server, Served):
-                await server.bus.close()
 
 
 async def _guarded(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
