@@ -255,7 +255,9 @@ def _sample_persona(folder: Path) -> None:
 def _leaves(value: object, path: str) -> Iterator[str]:
     """Where in a JSON value something stands; names of an author's choosing are called NAME."""
     match value:
-        case dict() if path in {f"workflow.{name}" for name in ("inputs", "vars", "tools", "texts")}:
+        case dict() if path in {
+            f"workflow.{name}" for name in ("inputs", "vars", "tools", "prompts", "texts")
+        }:
             for below in value.values() or [""]:
                 yield from _leaves(below, f"{path}.NAME")
         case dict() if value:

@@ -109,9 +109,3 @@ def test_a_plan_with_criteria_has_a_name_and_words_of_its_own() -> None:
     assert isinstance(ready, dict)
     assert (ready["name"], ready["fact"], ready["at_least"]) == ("GATHER_READY", "criteria.total", 1)
     assert all(ready[part] for part in PARTS)
-
-
-@requirement("spells:appendix")
-def test_the_checks_of_the_appendix_are_told_where_they_are_needed() -> None:
-    assert "mcp__atlassian__atlassianUserInfo" in str(FLOW.states["GATHER_EDITING"].extra["check"])
-    assert "GitHub MCP server" in str(FLOW.states["PR_GATHERING_COMMENTS"].extra["check"])

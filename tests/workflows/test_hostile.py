@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from handrail.engine.check import check
 from handrail.workflows.briefs import CONTRACT_KEYS
 from handrail.workflows.carets import show_all
-from handrail.workflows.declare import ROW_KEYS, STATE_KEYS, TOOL_KEYS, TOP_KEYS
+from handrail.workflows.declare import PROMPT_KEYS, ROW_KEYS, STATE_KEYS, TOOL_KEYS, TOP_KEYS
 from handrail.workflows.load import Source, load
 from handrail.workflows.nodes import plain, read
 from handrail.workflows.steps import NEXT_KEYS, STEP_KEYS
@@ -25,6 +25,7 @@ KEYS = [
             *STEP_KEYS,
             *NEXT_KEYS,
             *TOOL_KEYS,
+            *PROMPT_KEYS,
             *VARIABLE_KEYS,
             *CONTRACT_KEYS,
         ]

@@ -177,6 +177,13 @@ def test_a_variable_with_choices_starts_with_the_first() -> None:
     assert found.vars["mood"].default == "calm"
 
 
+def test_a_prompt_is_a_text_by_a_name_of_its_own() -> None:
+    (prompt,) = workflow("everything.yaml").prompts.values()
+
+    assert (prompt.name, prompt.about, prompt.text) == ("remind", "What writing is about", "reminder")
+    assert prompt.place == Place("everything.yaml", 95, 3, 6)
+
+
 def test_tools_say_whose_word_they_are_and_what_they_take() -> None:
     tools = workflow("everything.yaml").tools
 

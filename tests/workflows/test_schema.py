@@ -10,7 +10,7 @@ import pytest
 
 import handrail
 from handrail.workflows.briefs import CONTRACT_KEYS
-from handrail.workflows.declare import ROW_KEYS, STATE_KEYS, TOOL_KEYS, TOP_KEYS
+from handrail.workflows.declare import PROMPT_KEYS, ROW_KEYS, STATE_KEYS, TOOL_KEYS, TOP_KEYS
 from handrail.workflows.nodes import plain, read
 from handrail.workflows.steps import NEXT_KEYS, STEP_KEYS
 from handrail.workflows.variables import VARIABLE_KEYS
@@ -65,6 +65,7 @@ def test_the_schema_knows_exactly_the_keys_that_the_loader_knows() -> None:
     assert set(defined("step")["properties"]) == set(STEP_KEYS)
     assert set(defined("next")["properties"]) == set(NEXT_KEYS)
     assert set(defined("tool")["properties"]) == set(TOOL_KEYS)
+    assert set(defined("prompt")["properties"]) == set(PROMPT_KEYS)
     assert set(defined("variable")["oneOf"][2]["properties"]) == set(VARIABLE_KEYS)
     assert set(defined("contract")["properties"]) == set(CONTRACT_KEYS)
 

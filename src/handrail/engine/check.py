@@ -32,7 +32,7 @@ FINDINGS = {
     "unhandled-trigger": "no row waits for a trigger that can be sent",
     "unreachable-state": "no row leads to a state",
     "unset-variable": "a row goes to the state in a variable that nothing sets",
-    "unused-text": "no row says a text",
+    "unused-text": "no row or prompt says a text",
     "unused-variable": "nothing reads a variable",
 }
 """Every code `check` can give, and what it means."""
@@ -158,9 +158,11 @@ def _bounded(workflow: Workflow, row: Transition) -> bool:
 def _unused(workflow: Workflow) -> Iterator[Problem]:
     said = {text for row in workflow.rows for text in (row.say, row.refuse)}
     said |= {e.template for row in workflow.rows for e in row.do if isinstance(e, Write)}
+    said |= {prompt.text for prompt in workflow.prompts.values()}
     for name, text in workflow.texts.items():
         if name not in said:
-            yield warning("unused-text", text.place, f"no row says the text `{name}`", "say it, or drop it")
+            message = f"no row or prompt says the text `{name}`"
+            yield warning("unused-text", text.place, message, "say it, or drop it")
     read = set(_read(workflow))
     gone_to = {row.to.name for row in workflow.rows if isinstance(row.to, ToVariable)}
     set_ = {name for row in workflow.rows for name, _ in row.set}

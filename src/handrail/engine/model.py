@@ -203,6 +203,16 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
+class Prompt:
+    """A text that a person may put into the chat as it stands, by the name of the prompt."""
+
+    name: str
+    place: Place
+    about: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """A named text of a workflow, in one or more parts, with the names its placeholders use."""
 
@@ -247,6 +257,7 @@ class Workflow:
     inputs: Mapping[str, Variable] = field(default_factory=dict)
     vars: Mapping[str, Variable] = field(default_factory=dict)
     tools: Mapping[str, Tool] = field(default_factory=dict)
+    prompts: Mapping[str, Prompt] = field(default_factory=dict)
     texts: Mapping[str, Text] = field(default_factory=dict)
     memo: dict[tuple[object, ...], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 

@@ -7,7 +7,7 @@ from handrail.engine.lifecycle import CONTINUE, RESERVED
 from handrail.engine.model import Authority, State, Tool, Variable, Who
 from handrail.engine.problems import Place
 from handrail.workflows.briefs import BRIEF_KEYS, check_stand_in, read_brief
-from handrail.workflows.declared import Declared, DeclaredRow, DeclaredText, Ways
+from handrail.workflows.declared import Declared, DeclaredPrompt, DeclaredRow, DeclaredText, Ways
 from handrail.workflows.nodes import Items, Node, Scalar, Table, plain
 from handrail.workflows.reader import FIELD, ROOT, Reader, as_text, quoted, unsafe
 from handrail.workflows.steps import expand
@@ -26,6 +26,7 @@ TOP_KEYS = (
     "states",
     "transitions",
     "steps",
+    "prompts",
     "texts",
 )
 STATE_KEYS = ("about", "phase", "router", "terminal", "attempts", "workflow", "face", *BRIEF_KEYS)
@@ -44,6 +45,7 @@ ROW_KEYS = (
     "refuse",
 )
 TOOL_KEYS = ("about", "who", "reads", "params")
+PROMPT_KEYS = ("about", "say")
 EVERYWHERE = "*"
 
 
@@ -72,6 +74,7 @@ def declare(reader: Reader, root: Node, beside: Mapping[str, tuple[str, str]]) -
         tasks=ways.tasks,
         rows=ways.rows,
         tools=_tools(reader, fields.get("tools"), ways.states),
+        prompts=_prompts(reader, fields.get("prompts")),
         texts=_texts(reader, fields.get("texts"), beside),
     )
 
@@ -251,6 +254,18 @@ def _tool(reader: Reader, key: Scalar, node: Node, states: Mapping[str, State]) 
         reads=reader.flag(fields.get("reads"), f"`reads` of {what}"),
         params=params,
     )
+
+
+def _prompts(reader: Reader, node: Node | None) -> tuple[DeclaredPrompt, ...]:
+    return tuple(_prompt(reader, *entry) for entry in reader.named(node, "`prompts`").values())
+
+
+def _prompt(reader: Reader, key: Scalar, node: Node) -> DeclaredPrompt:
+    what = f"prompt `{key.text}`"
+    with reader.reading(key.place):
+        fields = reader.fields(node, PROMPT_KEYS, what, PROMPT_KEYS)
+    about = reader.text(fields.get("about"), f"`about` of {what}")
+    return DeclaredPrompt(key, what, about, reader.single(fields.get("say"), f"`say` of {what}"))
 
 
 def _texts(

@@ -32,6 +32,16 @@ class DeclaredRow:
 
 
 @dataclass(frozen=True, slots=True)
+class DeclaredPrompt:
+    """A prompt before its text is looked up."""
+
+    key: Scalar
+    what: str
+    about: str
+    say: Scalar | None
+
+
+@dataclass(frozen=True, slots=True)
 class DeclaredText:
     """A named text: each part with the scalar it was written in, or None for a file of its own."""
 
@@ -72,4 +82,5 @@ class Declared:
     tasks: tuple[tuple[str, Scalar], ...]
     rows: tuple[DeclaredRow, ...]
     tools: Mapping[str, Tool]
+    prompts: tuple[DeclaredPrompt, ...]
     texts: Mapping[str, DeclaredText]

@@ -9,6 +9,7 @@ from handrail.engine.model import (
     Archive,
     Authority,
     Index,
+    Prompt,
     State,
     Stay,
     Target,
@@ -19,7 +20,7 @@ from handrail.engine.model import (
     Workflow,
 )
 from handrail.workflows.assigned import read_assigned
-from handrail.workflows.declared import Declared, DeclaredRow
+from handrail.workflows.declared import Declared, DeclaredPrompt, DeclaredRow
 from handrail.workflows.effects import Scope, read_effects
 from handrail.workflows.inline import Inlined
 from handrail.workflows.names import Names
@@ -72,6 +73,7 @@ def link(
         inputs=declared.inputs,
         vars={**declared.vars, **{name: v for sub in subs.values() for name, v in sub.vars.items()}},
         tools=declared.tools,
+        prompts={prompt.key.text: _prompt(linker, prompt) for prompt in declared.prompts},
         texts={**linker.texts.texts, **{n: t for sub in subs.values() for n, t in sub.texts.items()}},
     )
 
@@ -166,6 +168,11 @@ def _row(linker: Linker, row: DeclaredRow) -> Transition:
             say=linker.texts.named(row.say, [*known, *archived], what),
             refuse=linker.texts.named(row.refuse, known, what),
         )
+
+
+def _prompt(linker: Linker, prompt: DeclaredPrompt) -> Prompt:
+    text = linker.texts.alone(prompt.say, prompt.what)
+    return Prompt(prompt.key.text, prompt.key.place, prompt.about, text)
 
 
 def _doubtful(linker: Linker, row: DeclaredRow, sources: Collection[str]) -> Iterator[str]:

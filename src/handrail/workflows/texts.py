@@ -34,6 +34,20 @@ class Texts:
 
     def named(self, node: Scalar | None, known: Collection[str], what: str) -> str:
         """The name of a text that is there and whose placeholders are all among the names known here."""
+        return self._checked(node, [*known, NOW], what)
+
+    def alone(self, node: Scalar | None, what: str) -> str:
+        """The name of a text that is there and has no placeholder: it is said outside of any run."""
+        return self._checked(node, (), what)
+
+    def task(self, state: str, scalar: Scalar, known: Collection[str]) -> None:
+        """Check the placeholders of what a step tells the agent."""
+        what = f"`task` of `{state}`"
+        declared = DeclaredText(what, what, scalar.place, {"text": (scalar.text, scalar)})
+        self._found[what] = tuple(self._placeholders(declared))
+        self._fill(what, [*known, NOW], what)
+
+    def _checked(self, node: Scalar | None, known: Collection[str], what: str) -> str:
         if node is None:
             return ""
         if node.text not in self.texts:
@@ -42,17 +56,10 @@ class Texts:
         self._fill(node.text, known, what)
         return node.text
 
-    def task(self, state: str, scalar: Scalar, known: Collection[str]) -> None:
-        """Check the placeholders of what a step tells the agent."""
-        what = f"`task` of `{state}`"
-        declared = DeclaredText(what, what, scalar.place, {"text": (scalar.text, scalar)})
-        self._found[what] = tuple(self._placeholders(declared))
-        self._fill(what, known, what)
-
     def _fill(self, text: str, known: Collection[str], what: str) -> None:
         for found in self._found[text]:
             name = found.placeholder.name
-            if name != NOW and name not in known and (text, name) not in self._reported:
+            if name not in known and (text, name) not in self._reported:
                 self._reported.add((text, name))
                 where = what if text == what else f"text `{text}`, used by {what}"
                 message = f"{where}: there is nothing to put in for"

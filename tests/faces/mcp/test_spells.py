@@ -70,10 +70,8 @@ def test_the_whole_way_from_a_plan_to_its_end(at: Place, era: str) -> None:
 def test_the_six_words_are_listed_as_the_workflow_declares_them(at: Place) -> None:
     with Pipe(at, "--face", "spells", era="legacy") as pipe:
         tools = {tool["name"]: tool for tool in pipe.ask("tools/list")["result"]["tools"]}
-        prompts = [prompt["name"] for prompt in pipe.ask("prompts/list")["result"]["prompts"]]
 
     assert sorted(tools) == ["accio", "expecto", "finite", "lumos", "reparo", "reverto"]
-    assert sorted(prompts) == sorted(tools)
     assert tools["lumos"]["annotations"]["readOnlyHint"] is True
     assert tools["accio"]["annotations"]["readOnlyHint"] is False
     assert sorted(tools["accio"]["inputSchema"]["properties"]) == ["note", "project", "step_token"]
@@ -144,3 +142,44 @@ def test_arguments_are_taken_as_they_are_listed_and_no_other(at: Place) -> None:
 def test_a_server_offers_the_tools_of_the_face_it_was_started_with(at: Place) -> None:
     with Pipe(at, era="legacy") as pipe:
         assert [tool["name"] for tool in pipe.ask("tools/list")["result"]["tools"]] == ["workflow_next_step"]
+
+
+@requirement("spells:appendix")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("check_atlassian", ("mcp__atlassian__atlassianUserInfo", "sign in", "Expecto", "setup_atlassian")),
+        ("check_github", ("`github` or `gh`", "repositories", "sign in", "Reparo", "setup_github")),
+        ("setup_atlassian", ("claude mcp add", "https://mcp.atlassian.com/v1/mcp", "Restart", "Expecto")),
+        ("setup_github", ("claude mcp add", "https://api.githubcopilot.com/mcp/", "Restart", "Reparo")),
+    ],
+)
+def test_the_checks_and_the_set_up_of_the_appendix_are_prompts(
+    at: Place, name: str, said: tuple[str, ...]
+) -> None:
+    with Pipe(at, "--face", "spells") as pipe:
+        listed = {prompt["name"]: prompt for prompt in pipe.ask("prompts/list")["result"]["prompts"]}
+        (message,) = pipe.ask("prompts/get", {"name": name})["result"]["messages"]
+
+    assert list(listed) == [
+        *("accio", "expecto", "reparo", "reverto", "finite", "lumos"),
+        *("check_atlassian", "check_github", "setup_atlassian", "setup_github"),
+    ]
+    assert listed[name]["arguments"] == []
+    assert listed[name]["description"]
+    assert [part for part in said if part not in message["content"]["text"]] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("avada", {}), ("accio", {"word": "x"}), ("check_github", {"note": "x"})]
+)
+def test_a_prompt_that_is_none_is_answered_with_those_there_are(
+    at: Place, name: str, arguments: dict[str, str]
+) -> None:
+    with Pipe(at, "--face", "spells") as pipe:
+        error = pipe.ask("prompts/get", {"name": name, "arguments": arguments})["error"]
+
+    assert error["message"] == (
+        "there are accio, expecto, reparo, reverto, finite, lumos, each with an optional note, and"
+        " check_atlassian, check_github, setup_atlassian, setup_github"
+    )

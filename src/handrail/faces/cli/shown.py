@@ -80,6 +80,9 @@ def as_data(workflow: Workflow) -> dict[str, object]:
         "inputs": {name: _variable_data(variable) for name, variable in workflow.inputs.items()},
         "vars": {name: _variable_data(variable) for name, variable in workflow.vars.items()},
         "tools": {name: _tool_data(tool) for name, tool in workflow.tools.items()},
+        "prompts": {
+            name: {"about": prompt.about, "say": prompt.text} for name, prompt in workflow.prompts.items()
+        },
         "states": [_state_data(state) for state in workflow.states.values()],
         "transitions": [_row_data(row) for row in workflow.rows],
         "texts": {name: dict(text.parts) for name, text in workflow.texts.items()},

@@ -21,6 +21,7 @@ from handrail.faces.mcp.texts import Texts, texts
 from handrail.shell.adopting import ADOPTED
 from handrail.shell.folders import Folder
 from handrail.shell.opening import FolderRuns, Serving
+from handrail.shell.readers import template
 from handrail.shell.records import Caller
 from handrail.shell.standing import look
 from handrail.shell.turn import Call, Outcome, Reply, refuse, take_turn
@@ -87,15 +88,19 @@ class Spells:
         return self._texts.say("instructions", words=list(self._workflow.tools))
 
     def prompts(self) -> Sequence[Prompt]:
-        """One for each word."""
+        """One for each word, and those that the workflow has besides."""
         note = Argument("note", self._texts.say("note"), required=False)
-        return [Prompt(called(tool.name), tool.about, (note,)) for tool in self._workflow.tools.values()]
+        words = [Prompt(called(tool.name), tool.about, (note,)) for tool in self._workflow.tools.values()]
+        return [*words, *(Prompt(one.name, one.about, ()) for one in self._workflow.prompts.values())]
 
     def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
         """What a prompt says."""
+        if name in self._workflow.prompts and not arguments:
+            return template(self._workflow, self._workflow.prompts[name].text)
         known = [called(tool) for tool in self._workflow.tools]
         if name not in known or arguments.keys() - {"note"}:
-            raise UnknownPrompt(f"there are {', '.join(known)}, each with an optional note")
+            others = ", ".join(self._workflow.prompts)
+            raise UnknownPrompt(f"there are {', '.join(known)}, each with an optional note, and {others}")
         note = self._texts.say("prompt_note", note=arguments["note"]) if arguments.get("note") else ""
         return self._texts.say("prompt", tool=name, note=note)
 
