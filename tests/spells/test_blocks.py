@@ -36,7 +36,7 @@ BLOCKS = [
             "`- [ ] … (source: <SAFE_ID>)`",
             "how many links were fetched",
             "Remain in *Gather Acceptance Criteria*",
-            "- https://acme.atlassian.net/browse/SUM-1 → ",
+            "https://acme.atlassian.net/browse/SUM-1 → ",
         ],
         marks=requirement("spells:expecto.block"),
     ),

@@ -77,7 +77,7 @@ def test_new_links_are_listed_with_the_names_of_their_files(tmp_path: Path) -> N
     said = _said(tmp_path, "expecto.block", "plan=link")
 
     assert said[USER].startswith("Found 1 new Jira or Confluence links")
-    assert "- https://acme.atlassian.net/browse/SUM-1 → " in said[AGENT]
+    assert "https://acme.atlassian.net/browse/SUM-1 → " in said[AGENT]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ HEAD = "workflow: w\nversion: 1\nauthority: files\nstates:\n  A:\n  Z: {terminal
 
 def test_every_fact_says_who_reads_it_and_what_it_means() -> None:
     assert [fact.name for fact in FACTS if not fact.about or fact.reader == "engine"] == []
-    assert len(BUILT_IN.facts) == len(FACTS) == 23
+    assert len(BUILT_IN.facts) == len(FACTS) == 24
 
 
 def test_no_fact_of_the_world_is_only_claimed() -> None:
@@ -40,13 +40,13 @@ def test_a_yes_or_no_and_an_enumeration_are_closed_and_a_count_is_open() -> None
         "comments.quoted",
         "review_task.quoted",
         "review_results.quoted",
+        "links.quoted",
     }
 
 
 def test_drafts_and_effects_are_found_by_name() -> None:
     assert list(BUILT_IN.drafts) == [
         "criteria.check_off",
-        "links.refs",
         "items.document",
         "taskgraph.layers",
         "plan.with_tasks",
@@ -86,7 +86,6 @@ def test_a_workflow_may_name_what_its_registry_holds_and_nothing_else() -> None:
 def test_a_draft_is_asked_for_by_its_kind() -> None:
     assert {kind.name: (sorted(kind.facts), kind.values) for kind in DRAFTS} == {
         "criteria.check_off": (["checked", "quoted", "unmatched"], ("text",)),
-        "links.refs": (["listed"], ("text",)),
         "items.document": ([], ("text",)),
         "taskgraph.layers": ([], ("batches",)),
         "plan.with_tasks": (["stage"], ("text",)),

@@ -10,7 +10,7 @@ is none, and neither is one that is too long or damaged.
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 from unicodedata import category
 
@@ -18,7 +18,7 @@ LONGEST: Final = 2_000
 """How many characters a link may have."""
 
 MOST: Final = 32_768
-"""How many bytes the lines may have together that links are handed on in at once."""
+"""How many bytes the lines may have together that links are handed on in at once, with their ends."""
 
 _START: Final = re.compile(r"(?<![A-Za-z0-9+])https?://", re.IGNORECASE)
 _WITHIN: Final = frozenset("=/")
@@ -82,22 +82,11 @@ def handed(links: Sequence[str]) -> tuple[str, ...]:
     """As many of the links, from the first on, as are handed on at once."""
     room, taken = MOST, 0
     for link in links:
-        room -= len(line(link).encode())
+        room -= len(f"{line(link)}\n".encode())
         if room < 0:
             break
         taken += 1
     return tuple(links[:taken])
-
-
-def merged(refs: str, links: Iterable[str]) -> str:
-    """The list with these links added, one a line; what stands in it stays as it is, understood or not."""
-    known = _known(refs)
-    added = [link for link in dict.fromkeys(links) if link not in known]
-    if not added:
-        return refs
-    end = "\r\n" if "\r\n" in refs else "\n"
-    last = end if refs.removeprefix(_MARK) and not refs.endswith("\n") else ""
-    return refs + last + "".join(link + end for link in added)
 
 
 def _known(refs: str) -> frozenset[str]:

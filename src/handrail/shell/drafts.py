@@ -5,13 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from handrail.documents.criteria import check_off
-from handrail.documents.links import fresh, handed, line, merged
 from handrail.documents.quote import bounded
 from handrail.engine.model import Transition
 from handrail.shell.facts import Asked, Drafted, Drafter
 from handrail.shell.readers import QUOTED, document, template
 from handrail.shell.resolve import destination
-from handrail.workflows.registry import LINKS, OK, PLAN, PROBLEMS
+from handrail.workflows.registry import OK, PLAN, PROBLEMS
 
 _CHECK_OFF: Final = "criteria.check_off"
 _RESULTS: Final = "task-results.md"
@@ -31,14 +30,6 @@ def _check_off(asked: Asked) -> Drafted:
     quoted = _quoted(asked, {"checked off in": checked, "found nowhere in": unmatched})
     facts = {"checked": checked, "unmatched": unmatched, "quoted": quoted}
     return Drafted({OK: not problems, PROBLEMS: problems, **facts}, {"text": found.text})
-
-
-def _refs(asked: Asked) -> Drafted:
-    """The list of links with the new ones of the plan, and which these are; what is in it already stays."""
-    plan, refs = (document(asked, path) for path in LINKS)
-    links = handed(fresh(plan, refs))
-    facts = {OK: True, PROBLEMS: [], "listed": list(map(line, links))}
-    return Drafted(facts, {"text": merged(refs, links)})
 
 
 def _places(asked: Asked) -> tuple[list[str], list[str]]:
@@ -73,5 +64,5 @@ def _told(found: Sequence[str]) -> list[str]:
     return [*shown, f"… and {len(found) - _MOST} more"] if len(found) > _MOST else shown
 
 
-DRAFTERS: Final[Mapping[str, Drafter]] = {_CHECK_OFF: _check_off, "links.refs": _refs}
+DRAFTERS: Final[Mapping[str, Drafter]] = {_CHECK_OFF: _check_off}
 """How edits are tried, by the name of their kind."""

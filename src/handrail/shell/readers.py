@@ -5,7 +5,7 @@ from typing import Final
 
 from handrail.documents.criteria import MOST, Criterion, criteria
 from handrail.documents.frontmatter import parse
-from handrail.documents.links import fresh
+from handrail.documents.links import fresh, handed, line
 from handrail.documents.quote import bounded
 from handrail.documents.slug import slug
 from handrail.engine.facts import Value
@@ -56,10 +56,12 @@ def _untouched(asked: Asked, of: tuple[str, ...]) -> Value:
 
 def _quoted(asked: Asked, of: tuple[str, ...]) -> Value:
     data = asked.sight.read(of[0])
-    if data is None:
-        return ""
-    path = f"{asked.workflow.folder}/{of[0]}".removeprefix("/")
-    return bounded(data.decode("utf-8", "replace"), path, asked.boundary, QUOTED)
+    return "" if data is None else _bounded(asked, of[0], data.decode("utf-8", "replace"))
+
+
+def _bounded(asked: Asked, path: str, text: str) -> str:
+    """A text from a file of the run, for somebody who must not obey it."""
+    return bounded(text, f"{asked.workflow.folder}/{path}".removeprefix("/"), asked.boundary, QUOTED)
 
 
 def _criteria(asked: Asked, of: tuple[str, ...]) -> tuple[Criterion, ...]:
@@ -75,9 +77,17 @@ def _unchecked(asked: Asked, of: tuple[str, ...]) -> Value:
     return sum(not criterion.checked for criterion in _criteria(asked, of))
 
 
-def _new_links(asked: Asked, of: tuple[str, ...]) -> Value:
+def _links(asked: Asked, of: tuple[str, ...]) -> tuple[str, ...]:
     plan, refs = of
-    return len(fresh(document(asked, plan), document(asked, refs)))
+    return fresh(document(asked, plan), document(asked, refs))
+
+
+def _new_links(asked: Asked, of: tuple[str, ...]) -> Value:
+    return len(_links(asked, of))
+
+
+def _quoted_links(asked: Asked, of: tuple[str, ...]) -> Value:
+    return _bounded(asked, of[0], "\n".join(map(line, handed(_links(asked, of)))))
 
 
 def _slug(asked: Asked, of: tuple[str, ...]) -> Value:
@@ -95,5 +105,6 @@ READERS: Final[Mapping[str, Reader]] = {
     "file.untouched": _untouched,
     "frontmatter.slug": _slug,
     "links.new": _new_links,
+    "links.quoted": _quoted_links,
 }
 """How facts are read, by the name of their reader."""

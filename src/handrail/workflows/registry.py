@@ -116,6 +116,14 @@ FACTS = (
         *LINKS,
     ),
     Fact(
+        "links.quoted",
+        Type(Kind.STRING),
+        Provenance.OBSERVED,
+        "these links, each with the name for its file, between boundaries, as many as are handed on at once",
+        reader="links.quoted",
+        of=LINKS,
+    ),
+    Fact(
         "task.name",
         Type(Kind.STRING),
         Provenance.OBSERVED,
@@ -153,11 +161,6 @@ DRAFTS = (
             "unmatched": Type(Kind.STRINGS),
             "quoted": Type(Kind.STRING),
         },
-    ),
-    DraftKind(
-        "links.refs",
-        "add to `atlassian/refs` the new links in `plan.md`, as many as are handed on at once",
-        facts={"listed": Type(Kind.STRINGS)},
     ),
     DraftKind("items.document", "set the current work item's status line to documented"),
     DraftKind("taskgraph.layers", "layer the task graph into batches", values=("batches",)),
