@@ -63,8 +63,10 @@ def test_the_whole_way_from_a_plan_to_its_end(at: Place, era: str) -> None:
     assert "- [ ] An empty list stays empty\n" in plan
     (archived,) = (files(at) / "tasks").iterdir()
     assert (archived / "task-results.md").read_text("utf-8") == RESULTS
-    listed = handrail("runs", "list", "--store", at.store, "--json", HOME=at.env["HOME"]).data["runs"]
-    assert [(run["face"], run["state"]) for run in listed] == [("spells", "ACHIEVE_TASK_DRAFTING")]
+    (listed,) = handrail("runs", "list", "--store", at.store, "--json", HOME=at.env["HOME"]).data["runs"]
+    assert (listed["face"], listed["state"]) == ("spells", "ACHIEVE_TASK_DRAFTING")
+    told = handrail("runs", "show", listed["id"], "--store", at.store, HOME=at.env["HOME"]).out
+    assert "\n  waits for the next call in ACHIEVE_TASK_DRAFTING\n" in told
 
 
 def test_the_six_words_are_listed_as_the_workflow_declares_them(at: Place) -> None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import msgspec
 
 from handrail.engine.lifecycle import terminal
-from handrail.engine.model import Lifecycle
+from handrail.engine.model import Authority, Lifecycle
 from handrail.engine.refusals import CODES
 from handrail.faces.cli.output import one_line
 from handrail.faces.mcp import codes
@@ -30,7 +30,11 @@ _UNITS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """What a run waits for in a state: `output` of an agent, `facts`, or a `person` who lets it go on."""
+    """What a run waits for in a state.
+
+    `output` of an agent; the next `call` of a tool, for a run in files or a description; `facts`; or a
+    `person` who lets it go on.
+    """
 
     what: str
     state: str
@@ -79,7 +83,7 @@ def _waits(run: RunRow, steps: tuple[StepRow, ...], facts: Mapping[str, object])
         if run.waiting and isinstance(named, list):
             yield Wait("facts", step.state, step.agent, tuple(map(str, named)))
         else:
-            yield Wait("output", step.state, step.agent)
+            yield Wait("output" if run.authority is Authority.SQL else "call", step.state, step.agent)
 
 
 def described(told: Whole) -> str:
@@ -119,6 +123,8 @@ def _awaited(wait: Wait) -> str:
             return "a person to resume it"
         case "facts":
             return f"{', '.join(wait.facts)} in {wait.state}"
+        case "call":
+            return f"the next call in {wait.state}"
         case _:
             return f"the output of {wait.state}" + (f", from the {wait.agent}" if wait.agent else "")
 
