@@ -27,9 +27,8 @@ from handrail.shell.vcs import MOST, look, scrubbed
 Opened: TypeAlias = Callable[[Folder], FolderRuns]
 
 
-def run(serving: Serving, opened: Opened, roots: Sequence[Path], face: str, names: Names) -> bool:
+def run(server: Served) -> bool:
     """Serve one client over stdin and stdout; False if the disk has not confirmed a write."""
-    server = made(serving, opened, roots, face, names)
     anyio.run(serve, server)
     return not server.halted.is_set()
 

@@ -1,0 +1,41 @@
+"""All faces in one application: each at `/mcp/<face>`, for clients of both protocol eras."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from handrail.faces.mcp.server import Served
+from handrail.faces.mcp.stdio import LIMIT
+
+
+def application(faces: Mapping[str, Served]) -> Starlette:
+    """The routes of a server; who may use them is the guard's affair."""
+    managers = {
+        name: StreamableHTTPSessionManager(served.low, max_request_body_size=LIMIT)
+        for name, served in faces.items()
+    }
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for manager in managers.values():
+                await stack.enter_async_context(manager.run())
+            yield
+
+    return Starlette(
+        routes=[
+            Route("/healthz", _well, methods=["GET"]),
+            Route("/readyz", _well, methods=["GET"]),
+            *(Route(f"/mcp/{name}", StreamableHTTPASGIApp(one)) for name, one in managers.items()),
+        ],
+        lifespan=lifespan,
+    )
+
+
+async def _well(_: Request) -> PlainTextResponse:
+    return PlainTextResponse("ok\n")

@@ -1,0 +1,131 @@
+"""A server over HTTP from its first request to its last."""
+
+import signal
+import socket
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+import uvicorn
+from anyio.abc import TaskStatus
+
+from handrail.faces.mcp.server import Served
+from handrail.faces.web.app import application
+from handrail.faces.web.guard import LOOPBACK, Guard, known_by
+from handrail.shell.faults import Fault
+
+_GRACE: Final = 10
+"""How many seconds a call that is under way has when the server is told to end."""
+
+_BACKLOG: Final = 2048
+
+
+class NoAddress(Fault):
+    """A server cannot listen there."""
+
+    code = "no_address"
+    about = "a server cannot listen at that address"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server listens; port 0 is any that is free."""
+
+    host: str
+    port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only programs of this machine reach it."""
+        return self._host in LOOPBACK
+
+    def __str__(self) -> str:
+        """As it stands in an URL."""
+        return f"{self._host}:{self.port}"
+
+    @property
+    def _host(self) -> str:
+        return f"[{self.host}]" if ":" in self.host else self.host
+
+
+def address(given: str) -> Address:
+    """What `HOST:PORT` names. Raises `NoAddress` if it names nothing."""
+    host, found, port = given.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not (found and host and port.isascii() and port.isdigit() and int(port) < 65536):
+        raise NoAddress(f"`{given}` is no address", "write HOST:PORT, such as 127.0.0.1:8765")
+    return Address(host, int(port))
+
+
+def run(where: Address, faces: Mapping[str, Served]) -> bool:
+    """Serve until told to end; False if the disk has not confirmed a write."""
+    with _listening(where) as listener:
+        anyio.run(_served, faces, listener, Address(where.host, int(listener.getsockname()[1])))
+    return not any(served.halted.is_set() for served in faces.values())
+
+
+async def _served(faces: Mapping[str, Served], listener: socket.socket, where: Address) -> None:
+    guard = Guard(application(faces), known_by(str(where)), lambda: server.should_exit)
+    config = uvicorn.Config(
+        guard,
+        lifespan="on",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=_GRACE,
+    )
+    server = _Server(config)
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(_end_on_signal, server)
+        for served in faces.values():
+            tasks.start_soon(_end_when_halted, served, server)
+        for name in faces:
+            print(f"handrail: {name} at http://{where}/mcp/{name}", file=sys.stderr, flush=True)  # noqa: T201 - whoever starts it needs to know
+        await server.serve([listener])
+        tasks.cancel_scope.cancel()
+
+
+class _Server(uvicorn.Server):
+    """Ends well when it is told to end: the signal is not raised again afterwards."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to others."""
+        yield
+
+
+async def _end_on_signal(
+    server: uvicorn.Server, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        task_status.started()
+        async for _ in signals:
+            server.should_exit = True
+
+
+async def _end_when_halted(served: Served, server: uvicorn.Server) -> None:
+    await served.halted.wait()
+    server.should_exit = True
+
+
+def _listening(where: Address) -> socket.socket:
+    """A socket that takes connections. Raises `NoAddress` if there can be none."""
+    try:
+        family, *_, place = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        repair = "write an address of this machine, such as 127.0.0.1:8765"
+        raise NoAddress(f"there is no host `{where.host}`: {error.strerror}", repair) from error
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(place)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        message = f"{where.host}:{where.port} cannot be listened at: {error.strerror}"
+        raise NoAddress(message, "choose another port, or 0 for any that is free") from error
+    return listener

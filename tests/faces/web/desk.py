@@ -1,0 +1,76 @@
+"""The bench of the way in over HTTP: a server of its own, its address, and raw requests to it."""
+
+import http.client
+import re
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from faces.mcp.desk import BOUND, Place
+
+FACES = ("spells", "steps")
+_SAID = re.compile(r"handrail: (\w+) at http://(\S+?):(\d+)(/mcp/\w+)\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a request was answered with."""
+
+    status: int
+    text: str
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A server that listens; `paths` are those of its faces."""
+
+    process: "subprocess.Popen[str]"
+    host: str
+    port: int
+    paths: Mapping[str, str]
+
+    def url(self, face: str) -> str:
+        """Where a face is."""
+        return f"http://{self.host}:{self.port}{self.paths[face]}"
+
+    def ask(self, method: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> Answered:
+        """Send exactly these headers, and `Host` only if it is among them."""
+        connection = http.client.HTTPConnection(self.host.strip("[]"), self.port, timeout=BOUND)
+        try:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in headers.items():
+                connection.putheader(name, value)
+            connection.endheaders(body or None)
+            response = connection.getresponse()
+            said = {name.lower(): value for name, value in response.getheaders()}
+            return Answered(response.status, response.read().decode(), said)
+        finally:
+            connection.close()
+
+    def end(self, by: signal.Signals = signal.SIGTERM) -> int:
+        """Tell it to end; the status it ends with."""
+        self.process.send_signal(by)
+        return self.process.wait(BOUND)
+
+
+@contextmanager
+def site(at: Place, address: str = "127.0.0.1:0", *words: str) -> Iterator[Site]:
+    """A server over HTTP in this place; it must end well when it is told to."""
+    process = subprocess.Popen(
+        at.words("--http", address, *words), env=at.env, cwd=at.folder, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    with process, process.stderr:
+        try:
+            told = [(line := process.stderr.readline(), _SAID.fullmatch(line))[1] for _ in FACES]
+            said = [one for one in told if one]
+            assert len(said) == len(FACES), process.stderr.read()
+            made = Site(process, said[0][2], int(said[0][3]), {one[1]: one[4] for one in said})
+            yield made
+            if process.poll() is None:
+                assert made.end() == 0
+        finally:
+            process.kill()

@@ -1,0 +1,96 @@
+"""All faces over HTTP: the same answers as over stdio, for clients of both eras, and a good end."""
+
+import signal
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client
+
+from faces.mcp.desk import ERAS, Place, note, place
+from faces.web.desk import FACES, Site, site
+from program import handrail
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Place:
+    return place(tmp_path)
+
+
+async def _walked(served: Site, era: str) -> list[str]:
+    said = []
+    async with Client(served.url("steps"), mode=era) as client:
+        begun = await client.call_tool("workflow_next_step", {"template_name": "brief"})
+        assert begun.structured_content is not None
+        said.append(begun.structured_content["status"])
+        token = begun.structured_content["new_step_token"]
+        ended = await client.call_tool(
+            "workflow_next_step", {"step_token": token, "model_output_so_far": note()}
+        )
+        assert ended.structured_content is not None
+        said.append(ended.structured_content["status"])
+    async with Client(served.url("spells"), mode=era) as client:
+        shown = await client.call_tool("lumos", {})
+        assert shown.structured_content is not None
+        said.append(shown.structured_content["state"])
+    return said
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_every_face_is_served_to_clients_of_both_eras(at: Place, era: str) -> None:
+    with site(at) as served:
+        assert sorted(served.paths.items()) == [(face, f"/mcp/{face}") for face in FACES]
+        assert anyio.run(_walked, served, era) == ["ok", "task_closed", "GATHER_NEEDS_PLAN"]
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_a_server_that_is_well_says_one_word(at: Place, path: str) -> None:
+    with site(at) as served:
+        answered = served.ask("GET", path, {"Host": f"127.0.0.1:{served.port}"})
+
+    assert (answered.status, answered.text) == (200, "ok\n")
+
+
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_told_to_end_ends_well(at: Place, by: signal.Signals) -> None:
+    with site(at) as served:
+        assert served.end(by) == 0
+
+
+def test_a_server_on_the_loopback_of_ipv6_is_known_by_it(at: Place) -> None:
+    with site(at, "[::1]:0") as served:
+        answered = served.ask("GET", "/healthz", {"Host": f"[::1]:{served.port}"})
+
+    assert (served.host, answered.status) == ("[::1]", 200)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("0.0.0.0:0", "0.0.0.0 is reached from other machines"),
+        ("[::]:0", ":: is reached from other machines"),
+        ("127.0.0.1", "`127.0.0.1` is no address"),
+        ("127.0.0.1:http", "`127.0.0.1:http` is no address"),
+        ("127.0.0.1:65536", "`127.0.0.1:65536` is no address"),
+        (":8000", "`:8000` is no address"),
+    ],
+)
+def test_where_nobody_may_listen_nothing_is_begun_and_the_repair_is_named(
+    at: Place, given: str, said: str
+) -> None:
+    told = handrail("serve", "--http", given, "--store", at.store, HOME=at.env["HOME"], cwd=at.project)
+
+    assert told.status != 0
+    assert said in told.err
+    assert "127.0.0.1" in told.err
+    assert not at.store.exists()
+
+
+def test_a_port_that_is_taken_is_told(at: Place) -> None:
+    with site(at) as served:
+        address = f"127.0.0.1:{served.port}"
+        told = handrail("serve", "--http", address, "--store", at.store, HOME=at.env["HOME"], cwd=at.project)
+
+    assert told.status != 0
+    assert f"{address} cannot be listened at: Address already in use" in told.err
+    assert "choose another port, or 0 for any that is free" in told.err
