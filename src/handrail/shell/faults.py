@@ -38,6 +38,13 @@ class NotWritable(Fault):
     about = "the file or folder may not be written; nothing was changed"
 
 
+class NoAddress(Fault):
+    """A server cannot listen where it was told to."""
+
+    code = "no_address"
+    about = "a server cannot listen at that address; nothing was begun"
+
+
 class UnsafePath(Fault):
     """A path leads through a link, out of its folder, or to something that is no plain file."""
 

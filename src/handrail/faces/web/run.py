@@ -15,19 +15,12 @@ from anyio.abc import TaskStatus
 from handrail.faces.mcp.server import Served
 from handrail.faces.web.app import application
 from handrail.faces.web.guard import LOOPBACK, Guard, known_by
-from handrail.shell.faults import Fault
+from handrail.shell.faults import NoAddress
 
 _GRACE: Final = 10
 """How many seconds a call that is under way has when the server is told to end."""
 
 _BACKLOG: Final = 2048
-
-
-class NoAddress(Fault):
-    """A server cannot listen there."""
-
-    code = "no_address"
-    about = "a server cannot listen at that address"
 
 
 @dataclass(frozen=True, slots=True)
