@@ -4,17 +4,13 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
-from faces.mcp.desk import META, Pipe, note, place, told
-from handrail.faces.mcp.stdio import LIMIT
-
-CALL: Final = {"name": "workflow_next_step", "arguments": {"template_name": "brief"}}
-PARSE_ERROR: Final = -32700
-INVALID_REQUEST: Final = -32600
-INVALID_PARAMS: Final = -32602
+from faces.mcp.desk import META, Pipe, place, told
+from faces.mcp.framing import CALL, INVALID_REQUEST, REFUSED, call, frames, mutated
+from handrail.faces.mcp.frames import LIMIT
 
 
 @pytest.fixture(scope="module")
@@ -91,55 +87,6 @@ def test_a_line_of_any_length_costs_no_memory(pipe: Pipe, megabytes: int) -> Non
 # --- bytes that are no message ------------------------------------------------------------------------------
 
 
-def call(arguments: str, identity: str = "7") -> bytes:
-    """A call whose arguments are this text."""
-    meta = json.dumps(META)
-    text = (
-        f'{{"jsonrpc": "2.0", "id": {identity}, "method": "tools/call", "params": {{"name": '
-        f'"workflow_next_step", "arguments": {arguments}, "_meta": {meta}}}}}'
-    )
-    return text.encode("utf-8", "surrogatepass")
-
-
-REFUSED: Final[dict[str, tuple[bytes, int, object]]] = {
-    "bytes that are no UTF-8": (call('{"goal": "X"}').replace(b"X", b"\xff\xfe"), PARSE_ERROR, 7),
-    "an overlong slash": (call('{"goal": "X"}').replace(b"X", b"\xc0\xaf"), PARSE_ERROR, 7),
-    "half a character in UTF-8": (call('{"goal": "\ud800"}'), PARSE_ERROR, 7),
-    "half a character in an escape": (call('{"goal": "\\ud800"}'), INVALID_PARAMS, 7),
-    "the other half": (call('{"goal": "a\\udc00b"}', '"s"'), INVALID_PARAMS, "s"),
-    "half a character as a key": (call('{"\\uDBFF": 1}'), INVALID_PARAMS, 7),
-    "the character NUL": (call('{"goal": "\0"}'), PARSE_ERROR, 7),
-    "not a number": (call('{"inputs": {"what": NaN}}'), PARSE_ERROR, 7),
-    "infinity": (call('{"inputs": {"what": -Infinity}}'), PARSE_ERROR, 7),
-    "a depth bomb of lists": (call("[" * 100_000 + "]" * 100_000), PARSE_ERROR, 7),
-    "a depth bomb of objects": (call('{"a":' * 100_000 + "1" + "}" * 100_000), PARSE_ERROR, 7),
-    "a bomb that is never closed": (b"[" * 500_000, INVALID_REQUEST, None),
-    "no JSON": (b"hello", PARSE_ERROR, None),
-    "half a message": (call("{}")[:60], PARSE_ERROR, 7),
-    "two messages on a line": (call("{}") + b" " + call("{}"), PARSE_ERROR, 7),
-    "a comma too many": (call("{,}"), PARSE_ERROR, 7),
-    "single quotes": (b"{'jsonrpc': '2.0', 'id': 7, 'method': 'ping'}", PARSE_ERROR, None),
-    "a number": (b"7", INVALID_REQUEST, None),
-    "nothing": (b"null", INVALID_REQUEST, None),
-    "a text": (b'"hello"', INVALID_REQUEST, None),
-    "a batch": (b"[" + call("{}") + b"]", INVALID_REQUEST, 7),
-    "an empty batch": (b"[]", INVALID_REQUEST, None),
-    "an empty object": (b"{}", INVALID_REQUEST, None),
-    "no version": (b'{"id": 7, "method": "ping"}', INVALID_REQUEST, 7),
-    "another version": (b'{"jsonrpc": "1.0", "id": 7, "method": "ping"}', INVALID_REQUEST, 7),
-    "an id that is none": (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', INVALID_REQUEST, None),
-    "an id that is an object": (b'{"jsonrpc": "2.0", "id": {}, "method": "ping"}', INVALID_REQUEST, None),
-    "a method that is none": (b'{"jsonrpc": "2.0", "id": 7, "method": 7}', INVALID_REQUEST, 7),
-    "an id and nothing else": (b'{"jsonrpc": "2.0", "id": 7}', INVALID_REQUEST, 7),
-    "a depth that the SDK drops": (call("[" * 300 + "]" * 300), INVALID_REQUEST, 7),
-    "parameters that are none": (
-        b'{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": 7}',
-        INVALID_REQUEST,
-        7,
-    ),
-}
-
-
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_message_is_answered_with_an_error_and_the_next_call_works(pipe: Pipe, name: str) -> None:
     line, code, identity = REFUSED[name]
@@ -194,44 +141,6 @@ def test_a_line_may_end_like_those_of_windows(pipe: Pipe) -> None:
 # --- mutated frames -----------------------------------------------------------------------------------------
 
 
-def mutated(frame: bytes, chance: random.Random) -> bytes:
-    """The frame with some of its bytes changed, removed, doubled or moved."""
-    data = bytearray(frame)
-    for _ in range(chance.randint(1, 6)):
-        at, to = sorted(chance.randrange(len(data)) for _ in range(2))
-        match chance.randrange(6):
-            case 0:
-                data[at] = chance.randrange(256)
-            case 1:
-                data[at] ^= 1 << chance.randrange(8)
-            case 2:
-                del data[at : min(to, at + 20)]
-            case 3:
-                data[at:at] = data[at : min(to, at + 40)]
-            case 4:
-                data[at:at] = chance.choice(
-                    [b'"', b"{", b"}", b"[", b"]", b"\\", b"\0", b"\xf0\x9f", b"NaN", b"-1"]
-                )
-            case _:
-                data[at:to] = data[at:to][::-1]
-    return bytes(data)
-
-
-def frames(pipe: Pipe, token: str, run: str) -> list[bytes]:
-    """Good messages of many kinds."""
-    params: list[tuple[str, dict[str, Any]]] = [
-        ("tools/call", CALL),
-        ("tools/call", {**CALL, "arguments": {"step_token": token, "model_output_so_far": note()}}),
-        ("tools/call", {**CALL, "arguments": {"execution_id": run, "action": "why"}}),
-        ("tools/list", {}),
-        ("resources/read", {"uri": f"workflow-status://{run}"}),
-        ("resources/list", {}),
-        ("prompts/get", {"name": "resume", "arguments": {}}),
-        ("server/discover", {}),
-    ]
-    return [json.dumps(pipe.request(method, more)).encode() for method, more in params]
-
-
 def awaits_an_answer(line: bytes) -> bool:
     """Whether a line that came is to be answered: all are, but blanks, notifications and answers."""
     try:
@@ -251,7 +160,7 @@ def test_of_a_thousand_mutated_frames_each_is_answered_and_the_server_stays_aliv
     chance, answered = random.Random(f"frames for {era}"), 0  # noqa: S311 - the same ones each time
     with Pipe(place(tmp_path / "place"), era=era) as pipe:
         first = pipe.start("walk")
-        good = frames(pipe, first.token, first.run)
+        good = frames(pipe.request, first.token, first.run)
         for _ in range(50):
             lines = [mutated(chance.choice(good), chance) for _ in range(20)]
             pipe.send(*lines)

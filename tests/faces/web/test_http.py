@@ -2,6 +2,7 @@
 
 import signal
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -41,6 +42,22 @@ def test_every_face_is_served_to_clients_of_both_eras(at: Place, era: str) -> No
     with site(at) as served:
         assert sorted(served.paths.items()) == [(face, f"/mcp/{face}") for face in FACES]
         assert anyio.run(_walked, served, era) == ["ok", "task_closed", "GATHER_NEEDS_PLAN"]
+
+
+async def _told(served: Site, face: str) -> dict[str, Any]:
+    async with Client(served.url(face), mode="legacy") as client:
+        return client.server_capabilities.model_dump(exclude_none=True)
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_client_of_2025_is_told_over_http_too_that_lists_and_resources_can_change(
+    at: Place, face: str
+) -> None:
+    with site(at) as served:
+        told = anyio.run(_told, served, face)
+
+    assert told["resources"] == {"subscribe": True, "list_changed": True}
+    assert told["prompts"] == {"list_changed": True}
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])

@@ -9,6 +9,7 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import mcp_types as types
@@ -81,6 +82,9 @@ class Served(MCPServer[None]):
             },
         )
         self.low = self._lowlevel_server
+        changes = NotificationOptions(prompts_changed=True, resources_changed=True)
+        told = partial(self.low.create_initialization_options, changes)
+        self.low.create_initialization_options = told  # type: ignore[method-assign]  # no transport passes them
         self.low.add_request_handler("completion/complete", types.CompleteRequestParams, self._complete)
         self.bus.install(self.low)
         self.middleware.append(_guarded)
@@ -245,11 +249,6 @@ class Served(MCPServer[None]):
         if isinstance(fault, SyncFailed):
             self.answered = answered
             self.halted.set()
-
-    def options(self) -> Any:  # noqa: ANN401 - the SDK's own type, given back to it
-        """What the handshake tells a client of the 2025 era: that lists may change."""
-        changes = NotificationOptions(prompts_changed=True, resources_changed=True)
-        return self.low.create_initialization_options(changes)
 
 
 async def _guarded(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

@@ -4,45 +4,24 @@ The SDK reads lines of any length, and drops without a word what it cannot decod
 answered with an error, and the next one is read as if nothing had happened.
 """
 
-import json
 import os
-import re
 import select
 import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Final, Literal, Self
+from typing import Final, Self
 
 import anyio
-import mcp_types as types
 import msgspec
-import pydantic
 from mcp.server.stdio import stdio_server
 
+from handrail.faces.mcp.frames import EDGE, LIMIT, flaw, too_long
 from handrail.faces.mcp.server import Served
 
-LIMIT: Final = 1024 * 1024
-"""How many bytes a message may have."""
-
 _CHUNK: Final = 64 * 1024
-_EDGE: Final = 4096
 _PIECE: Final = select.PIPE_BUF
 """What a pipe that can be written to takes without blocking."""
-
-_ID: Final = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")(?=\s*[,}])')
-_LAST_ID: Final = re.compile(_ID.pattern + rb'\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
-
-
-class _Head(msgspec.Struct):
-    """What every message has."""
-
-    jsonrpc: Literal["2.0"]
-    id: int | str | msgspec.UnsetType = msgspec.UNSET
-    method: str | msgspec.UnsetType = msgspec.UNSET
-
-
-_heads: Final = msgspec.json.Decoder(_Head)
 
 
 async def serve(server: Served) -> None:
@@ -52,7 +31,7 @@ async def serve(server: Served) -> None:
             tasks.start_soon(_stop_on_signal, wire)
             tasks.start_soon(_stop_when_halted, server, wire)
             async with stdio_server(wire, wire) as (incoming, outgoing):  # type: ignore[arg-type]  # what it uses of a file
-                await server.low.run(incoming, outgoing, server.options())
+                await server.low.run(incoming, outgoing, server.low.create_initialization_options())
             tasks.cancel_scope.cancel()
 
 
@@ -147,16 +126,16 @@ class Wire:
             found += more
         self._rest = found[end + 1 :]
         line = found[:end]
-        return line if end <= LIMIT else _Long(line[:_EDGE], line[-_EDGE:], end)
+        return line if end <= LIMIT else _Long(line[:EDGE], line[-EDGE:], end)
 
     async def _skipped(self, found: bytes) -> "_Long":
         """Pass over the rest of a line; only its edges are kept."""
-        head, tail, size = found[:_EDGE], found[-_EDGE:], len(found)
+        head, tail, size = found[:EDGE], found[-EDGE:], len(found)
         while (more := await self._read()) and (end := more.find(b"\n")) < 0:
-            tail, size = (tail + more)[-_EDGE:], size + len(more)
+            tail, size = (tail + more)[-EDGE:], size + len(more)
         self._rest = more[end + 1 :] if more else b""
         last = more[:end] if more else b""
-        return _Long(head, (tail + last)[-_EDGE:], size + len(last))
+        return _Long(head, (tail + last)[-EDGE:], size + len(last))
 
     async def _read(self) -> bytes:
         with suppress(PermissionError):
@@ -166,34 +145,15 @@ class Wire:
     async def _checked(self, line: "bytes | _Long") -> str | None:
         """The line if the SDK can take it; otherwise the client is told why not."""
         if isinstance(line, _Long):
-            message = f"the message has {line.size} bytes; the limit is {LIMIT}: send less at a time"
-            await self._fail(_guessed(line), types.INVALID_REQUEST, message)
+            await self.write(too_long(line.size).answer(line.head, line.tail) + "\n")
             return None
         if not line.strip():
             return None
-        try:
-            text = line.decode()
-            _heads.decode(line)
-            types.jsonrpc_message_adapter.validate_json(text, by_name=False)
-        except UnicodeDecodeError:
-            code, message = types.PARSE_ERROR, "the message is not UTF-8"
-        except msgspec.ValidationError as wrong:
-            code, message = types.INVALID_REQUEST, f"no JSON-RPC 2.0: {wrong}"
-        except (msgspec.DecodeError, RecursionError):
-            code, message = types.PARSE_ERROR, "the message is no JSON, or nests too deeply"
-            if _half(line):
-                code, message = types.INVALID_PARAMS, "the message holds half a character: leave it out"
-        except pydantic.ValidationError:
-            message = "no request, notification or response of MCP, or it nests too deeply"
-            code = types.INVALID_REQUEST
-        else:
-            return text
-        await self._fail(_guessed(_Long(line[:_EDGE], line[-_EDGE:], len(line))), code, message)
-        return None
-
-    async def _fail(self, identity: object, code: int, message: str) -> None:
-        error = {"jsonrpc": "2.0", "id": identity, "error": {"code": code, "message": message}}
-        await self.write(json.dumps(error) + "\n")
+        wrong = flaw(line)
+        if wrong:
+            await self.write(wrong.answer(line[:EDGE], line[-EDGE:]) + "\n")
+            return None
+        return line.decode()
 
 
 class _Long(msgspec.Struct):
@@ -202,26 +162,3 @@ class _Long(msgspec.Struct):
     head: bytes
     tail: bytes
     size: int
-
-
-def _guessed(line: _Long) -> object:
-    """The id of a message that cannot be read as a whole: before its parameters, or the last thing in it.
-
-    Not any other: an answer with the id of another request would be taken for the answer to that one.
-    """
-    before = line.head.split(b'"params"', 1)[0]
-    found = _ID.findall(before) or _LAST_ID.findall(line.tail)
-    with suppress(ValueError):
-        return json.loads(found[-1]) if found else None
-    return None
-
-
-def _half(line: bytes) -> bool:
-    """True if a message would be JSON if it were not for a surrogate without its other half."""
-    try:
-        json.dumps(json.loads(line), ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return True
-    except (ValueError, RecursionError):
-        return False
-    return False

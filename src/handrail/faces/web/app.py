@@ -9,8 +9,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from handrail.faces.mcp.frames import LIMIT
 from handrail.faces.mcp.server import Served
-from handrail.faces.mcp.stdio import LIMIT
+from handrail.faces.web.bodies import Checked
 
 
 def application(faces: Mapping[str, Served]) -> Starlette:
@@ -31,7 +32,7 @@ def application(faces: Mapping[str, Served]) -> Starlette:
         routes=[
             Route("/healthz", _well, methods=["GET"]),
             Route("/readyz", _well, methods=["GET"]),
-            *(Route(f"/mcp/{name}", StreamableHTTPASGIApp(one)) for name, one in managers.items()),
+            *(Route(f"/mcp/{name}", Checked(StreamableHTTPASGIApp(one))) for name, one in managers.items()),
         ],
         lifespan=lifespan,
     )

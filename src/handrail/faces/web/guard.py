@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from handrail.faces.mcp.stdio import LIMIT
+from handrail.faces.mcp.frames import LIMIT
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 _RETRY: Final = {"retry-after": "1"}
