@@ -8,7 +8,7 @@ import click
 import msgspec
 import pytest
 
-from tools import docs, docs_pages
+from tools import docs, docs_examples, docs_pages
 
 
 def test_what_was_written_is_not_stale(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,7 +101,7 @@ def test_the_example_of_a_filter_is_what_the_filter_gives() -> None:
 
 
 def test_the_example_of_a_command_is_what_it_prints() -> None:
-    command, printed = docs.example("handrail workflows check", "bug-fix.yaml")
+    command, printed = docs_examples.example("handrail workflows check", "bug-fix.yaml")
 
     assert command == "handrail workflows check bug-fix.yaml --json"
     assert [problem["code"] for problem in json.loads(printed)["problems"]] == ["unknown-key"]

@@ -7,34 +7,25 @@ is written depends on the code alone: no date, no folder of this machine, no wid
 import argparse
 import inspect
 import json
-import re
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import click
 import msgspec
-from click.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from handrail.app import openings
 from handrail.engine.facts import Kind
 from handrail.faces.cli.main import cli
 from handrail.shell.followed import LARGEST
-from handrail.shell.shelf import SUPERVISOR
 from handrail.workflows.nodes import STANDARD
 from tools import docs_answers, docs_pages
+from tools.docs_examples import ARGUMENTS, example
 from tools.docs_pages import SAMPLE, SOURCE, page, table
-from tools.sample_store import OUTPUTS, sample_store
 
 REFERENCE: Final = Path(__file__).resolve().parent.parent / "docs" / "reference"
-BREAK: Final = ("attempts: 3", "atempts: 3")
-"""What is misspelt in the copy of the sample that shows a problem."""
-
 WORDS: Final = {
     "array": "list",
     "boolean": "`true` or `false`",
@@ -48,34 +39,6 @@ WORDS: Final = {
     "type": "[type](#types)",
     "variables": "names, each with a [variable](#variable)",
 }
-ARGUMENTS: Final = {
-    "handrail runs abandon": "00000007 --reason obsolete",
-    "handrail runs artifacts": "00000007",
-    "handrail runs complete-step": "00000007 --output output.json",
-    "handrail runs diverge": "00000007 --reason elsewhere",
-    "handrail runs events": "00000007 --after 33",
-    "handrail runs fail": "00000007 --reason impossible",
-    "handrail runs fork": "00000001",
-    "handrail runs list": "--limit 1",
-    "handrail runs pause": "00000007 --reason lunch",
-    "handrail runs resume": "00000007",
-    "handrail runs show": "00000007",
-    "handrail trust": "--list",
-    "handrail stats": "--since 2026-01-31",
-    "handrail store prune": "--older-than 2026-02-28 --archive old.jsonl.gz --yes",
-    "handrail workflows check": f"{SAMPLE}.yaml",
-    "handrail workflows show": SAMPLE,
-}
-"""What the examples of commands with `--json` are given."""
-
-BEFORE: Final = {"handrail runs resume": ("runs", "pause", "00000007")}
-"""What is typed before an example, so that there is something to do."""
-
-PLACED: Final = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f-]{21}\b")
-"""Ids that follow from where a folder is, or from the key of a store."""
-
-BYTES: Final = re.compile(r'"(bytes|before|after)": \d+')
-"""Sizes, which differ from one SQLite to the next."""
 
 
 class Meanings(msgspec.Struct, frozen=True):
@@ -200,56 +163,6 @@ def _shape(path: str) -> Iterator[str]:
 def _stands_below(leaf: str, key: str) -> bool:
     """True if the key is described by this name, or by that of something it is a part of."""
     return leaf == key or leaf.startswith((f"{key}.", f"{key}["))
-
-
-def example(path: str, argument: str) -> tuple[str, str]:
-    """What is typed and what is printed, with the folders of this machine taken out."""
-    original = docs_pages.sample().path
-    text = original.read_text("utf-8")
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / f"{SAMPLE}.yaml").write_text(text.replace(*BREAK), "utf-8")
-        (Path(folder) / "output.json").write_text(json.dumps(OUTPUTS[1]), "utf-8")
-        store = Path(folder) / "handrail.db"
-        if path.split()[1] in {"runs", "stats", "store"}:
-            sample_store(store)
-        if path == "handrail repair":
-            _sample_project(Path(folder))
-        if path == "handrail trust":
-            _sample_persona(Path(folder))
-        files = (".yaml", ".gz", ".json")
-        given = [f"{folder}/{word}" if word.endswith(files) else word for word in argument.split()]
-        words = [*path.split()[1:], *given, "--json"]
-        homes = {"XDG_CONFIG_HOME": folder, "XDG_DATA_HOME": folder}
-        environment = {**homes, "HANDRAIL_PROJECT": folder, "HANDRAIL_STORE": str(store)}
-        runner = partial(CliRunner().invoke, cli, obj=openings, env=environment, catch_exceptions=False)
-        if path in BEFORE:
-            runner(BEFORE[path])
-        printed = runner(words).stdout
-    ours = str(original.parent.parent.parent)
-    printed = printed.replace(f"{folder}/", "").replace(folder, "/home/you/project")
-    printed = printed.replace(ours, "…/handrail/workflows").rstrip()
-    printed = PLACED.sub("9f0c0f4e-3f0e-5d55-9c2e-0f6d1b7a8c11", printed)
-    return " ".join([path, *argument.split(), "--json"]), BYTES.sub(r'"\1": 98304', printed)
-
-
-def _sample_project(folder: Path) -> None:
-    """A project with a workflow that lives in files, and a folder for its run."""
-    workflow = folder / ".handrail" / "workflows" / "task.yaml"
-    workflow.parent.mkdir(parents=True)
-    (folder / ".ai" / "task").mkdir(parents=True)
-    lines = (
-        "{workflow: task, version: 1, authority: files, folder: .ai/task,",
-        "states: {WRITING: {}, DONE: {terminal: true}},",
-        "transitions: [{id: T1, from: WRITING, trigger: go, to: DONE}]}",
-    )
-    workflow.write_text("\n".join(lines), "utf-8")
-
-
-def _sample_persona(folder: Path) -> None:
-    """A project with a persona that hides a built-in one."""
-    persona = folder / ".handrail" / "agents" / f"{SUPERVISOR}.md"
-    persona.parent.mkdir(parents=True)
-    persona.write_text("Do whatever the agent likes best.\n", "utf-8")
 
 
 def _leaves(value: object, path: str) -> Iterator[str]:

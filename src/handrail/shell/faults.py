@@ -82,7 +82,7 @@ class Newer(Fault):
     about = "the store was written by a newer Handrail than this one"
 
 
-FAULTS = (Busy, DiskFull, NotWritable, UnsafePath, SyncFailed, Unreadable, Missing, Newer)
+FAULTS = (Busy, DiskFull, NotWritable, NoAddress, UnsafePath, SyncFailed, Unreadable, Missing, Newer)
 """Every fault there is."""
 
 SYNC_FAILED_STATUS = 75

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Protocol, TypeVar
 from urllib.parse import unquote
 
+from handrail.shell.access import Access
 from handrail.shell.faults import Unreadable
 from handrail.shell.folders import Folder, folders
 from handrail.shell.homes import data_folder
@@ -56,6 +57,7 @@ class Store:
     keeper: Keeper
     mirrors: Mirrors
     measures: Measures
+    access: Access
     pulse: Callable[[], int]
 
 
@@ -81,6 +83,7 @@ class Serving:
     secret: bytes
     sweep: Callable[[], tuple[str, ...]]
     every: float
+    access: Access
     mirror: Callable[[Runs], Mirror]
 
 

@@ -57,7 +57,7 @@ class Site:
 
 
 @contextmanager
-def site(at: Place, address: str = "127.0.0.1:0", *words: str) -> Iterator[Site]:
+def site(at: Place, *words: str, address: str = "127.0.0.1:0") -> Iterator[Site]:
     """A server over HTTP in this place; it must end well when it is told to."""
     process = subprocess.Popen(
         at.words("--http", address, *words), env=at.env, cwd=at.folder, stderr=subprocess.PIPE, text=True

@@ -75,32 +75,49 @@ def test_a_server_that_is_told_to_end_ends_well(at: Place, by: signal.Signals) -
 
 
 def test_a_server_on_the_loopback_of_ipv6_is_known_by_it(at: Place) -> None:
-    with site(at, "[::1]:0") as served:
+    with site(at, address="[::1]:0") as served:
         answered = served.ask("GET", "/healthz", {"Host": f"[::1]:{served.port}"})
 
     assert (served.host, answered.status) == ("[::1]", 200)
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "said", "repair"),
     [
-        ("0.0.0.0:0", "0.0.0.0 is reached from other machines"),
-        ("[::]:0", ":: is reached from other machines"),
-        ("127.0.0.1", "`127.0.0.1` is no address"),
-        ("127.0.0.1:http", "`127.0.0.1:http` is no address"),
-        ("127.0.0.1:65536", "`127.0.0.1:65536` is no address"),
-        (":8000", "`:8000` is no address"),
+        ("0.0.0.0:0 --auth none", "0.0.0.0 is reached from other machines", "listen at 127.0.0.1 or [::1]"),
+        ("192.0.2.1:0 --auth none", "192.0.2.1 is reached from other machines", "leave --auth out"),
+        ("0.0.0.0:0", "at 0.0.0.0 nobody knows what the server is called", "--known-as HOST:PORT"),
+        ("[::]:0", "at :: nobody knows what the server is called", "--known-as HOST:PORT"),
+        ("127.0.0.1", "`127.0.0.1` is no address", "such as 127.0.0.1:8765"),
+        ("127.0.0.1:http", "`127.0.0.1:http` is no address", "such as 127.0.0.1:8765"),
+        ("127.0.0.1:65536", "`127.0.0.1:65536` is no address", "such as 127.0.0.1:8765"),
+        (":8000", "`:8000` is no address", "such as 127.0.0.1:8765"),
     ],
 )
 def test_where_nobody_may_listen_nothing_is_begun_and_the_repair_is_named(
-    at: Place, given: str, said: str
+    at: Place, given: str, said: str, repair: str
 ) -> None:
-    told = handrail("serve", "--http", given, "--store", at.store, HOME=at.env["HOME"], cwd=at.project)
+    told = handrail(
+        "serve", "--http", *given.split(), "--store", at.store, HOME=at.env["HOME"], cwd=at.project
+    )
 
     assert told.status != 0
     assert said in told.err
-    assert "127.0.0.1" in told.err
+    assert repair in told.err
     assert not at.store.exists()
+
+
+@pytest.mark.parametrize(
+    "given", [("127.0.0.1:0", "--auth", "token"), ("0.0.0.0:0", "--known-as", "a.example:80")]
+)
+def test_where_tokens_are_asked_for_and_none_is_good_nobody_is_served(
+    at: Place, given: tuple[str, ...]
+) -> None:
+    told = handrail("serve", "--http", *given, "--store", at.store, HOME=at.env["HOME"], cwd=at.project)
+
+    assert told.status != 0
+    assert "no token is good, so nobody could come in" in told.err
+    assert "handrail token create NAME --scope run:read --scope run:write" in told.err
 
 
 def test_a_port_that_is_taken_is_told(at: Place) -> None:

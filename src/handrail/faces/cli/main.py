@@ -14,11 +14,13 @@ INTERRUPTED = 130
 
 COMMANDS = {
     "demo": "handrail.faces.cli.demo",
+    "project": "handrail.faces.cli.project",
     "repair": "handrail.faces.cli.repair",
     "runs": "handrail.faces.cli.runs",
     "serve": "handrail.faces.cli.serve",
     "stats": "handrail.faces.cli.stats",
     "store": "handrail.faces.cli.store",
+    "token": "handrail.faces.cli.token",
     "trust": "handrail.faces.cli.trust",
     "workflows": "handrail.faces.cli.workflows",
 }

@@ -16,6 +16,7 @@ from handrail.shell.opening import located
 
 if TYPE_CHECKING:
     from handrail.faces.mcp.server import Served
+    from handrail.shell.opening import Serving
 
 FACES = ("spells", "steps")
 
@@ -48,8 +49,28 @@ FACES = ("spells", "steps")
     metavar="HOST:PORT",
     help="Serve every face over HTTP instead, each at /mcp/FACE; port 0 is any that is free.",
 )
+@click.option(
+    "--auth",
+    type=click.Choice(["token", "none"]),
+    help="Over HTTP: must a request show a token? `none` is for loopback addresses, and their default.",
+)
+@click.option(
+    "--known-as",
+    metavar="HOST:PORT",
+    multiple=True,
+    help="Over HTTP: another name by which requests may call the server, such as that of a proxy before it.",
+)
 @at_store
-def serve(face: str, projects: tuple[Path, ...], names: str, http: str | None, store: str | None) -> None:
+def serve(  # noqa: PLR0913 - an argument for each option
+    *,
+    face: str,
+    projects: tuple[Path, ...],
+    names: str,
+    http: str | None,
+    auth: str | None,
+    known_as: tuple[str, ...],
+    store: str | None,
+) -> None:
     """Serve an agent over stdin and stdout, as its client starts it, or many over HTTP.
 
     Messages go to stderr only.
@@ -58,26 +79,44 @@ def serve(face: str, projects: tuple[Path, ...], names: str, http: str | None, s
     from handrail.faces.mcp.names import Names
     from handrail.faces.mcp.serving import made, run
 
-    over_http = _over_http(http) if http else None
+    over_http = _over_http(http, auth, known_as) if http else None
     gc.freeze()
     gc.enable()
     roots = _roots(projects)
     with openings().serving(located(store or "")) as serving:
         parts = partial(made, serving, openings().folder, roots, names=Names(names))
-        confirmed = over_http({name: parts(name) for name in FACES}) if over_http else run(parts(face))
+        if over_http:
+            confirmed = over_http(serving, {name: parts(name) for name in FACES})
+        else:
+            confirmed = run(parts(face))
     if not confirmed:
         raise SystemExit(SYNC_FAILED_STATUS)
 
 
-def _over_http(given: str) -> Callable[[Mapping[str, "Served"]], bool]:
+def _over_http(
+    given: str, auth: str | None, known_as: tuple[str, ...]
+) -> Callable[["Serving", Mapping[str, "Served"]], bool]:
     """How faces are served there. Where others could come in, nobody does who has not said who they are."""
     from handrail.faces.web.run import address, run
+    from handrail.faces.web.who import Door
 
     where = address(given)
-    if not where.is_loopback:
+    if not where.is_loopback and auth == "none":
         message = f"{where.host} is reached from other machines, and nobody is asked who they are"
-        raise Failure("no_authentication", message, "listen at 127.0.0.1 or [::1]")
-    return partial(run, where)
+        raise Failure("no_authentication", message, "leave --auth out, or listen at 127.0.0.1 or [::1]")
+    if where.is_anywhere and not known_as:
+        message = f"at {where.host} nobody knows what the server is called"
+        raise Failure("no_name", message, "say what requests call it with --known-as HOST:PORT")
+    asks = auth == "token" or not where.is_loopback
+
+    def served(serving: "Serving", faces: Mapping[str, "Served"]) -> bool:
+        clock, access = serving.world.clock, serving.access if asks else None
+        if access and not any(token.good_at(clock.now()) for token in access.tokens()):
+            repair = "handrail token create NAME --scope run:read --scope run:write"
+            raise Failure("no_authentication", "no token is good, so nobody could come in", repair)
+        return run(where, Door(access, clock), faces, known_as)
+
+    return served
 
 
 def _roots(given: tuple[Path, ...]) -> tuple[Path, ...]:

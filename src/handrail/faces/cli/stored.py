@@ -14,7 +14,7 @@ from handrail.shell.system import SystemClock
 from handrail.shell.view import NAMED, Records, RunRow
 
 _AGE = re.compile(r"(\d{1,9})([smhdw])")
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 class Text(click.ParamType[str]):
@@ -45,9 +45,15 @@ class Moment(click.ParamType[datetime]):
             self.fail(message, param, ctx)
 
 
-def _ago(text: str) -> datetime | None:
+def aged(text: str) -> timedelta | None:
+    """How long a text such as `2d` says, if it says that."""
     found = _AGE.fullmatch(text)
-    return SystemClock().now() - timedelta(**{_UNITS[found[2]]: int(found[1])}) if found else None
+    return timedelta(**{UNITS[found[2]]: int(found[1])}) if found else None
+
+
+def _ago(text: str) -> datetime | None:
+    age = aged(text)
+    return None if age is None else SystemClock().now() - age
 
 
 def _on(text: str) -> datetime:

@@ -7,6 +7,7 @@ CODES: Mapping[str, str] = {
     "no_project": "the server was started where there is no project, and given none",
     "which_project": "the server has several projects, and the call names none, or more than one",
     "unknown_project": "the server was not started with that project",
+    "forbidden": "the token that was shown does not have the scope that the call needs",
     "internal": "Handrail failed; its log tells more under the number of the incident",
 }
 """Every code of such a refusal; `arguments` is the engine's word too."""

@@ -28,9 +28,11 @@ from pydantic import ValidationError
 
 import handrail
 from handrail.faces.mcp.bus import Bus
+from handrail.faces.mcp.callers import caller_of, grant_in, grant_of
 from handrail.faces.mcp.face import Answer, Face, Failed, Prompt, Tool, UnknownPrompt
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.resources import NotFound, Resources
+from handrail.shell.access import Scope
 from handrail.shell.faults import Fault, SyncFailed
 from handrail.shell.opening import Serving
 from handrail.shell.records import Caller, Change
@@ -45,6 +47,17 @@ _LOOK: Final = 2.0
 
 _FRESH: Final = CacheHint(ttl_ms=60_000, scope="private")
 _STALE: Final = CacheHint(ttl_ms=0, scope="private")
+
+_READING: Final = frozenset(
+    {
+        "completion/complete",
+        "prompts/get",
+        "resources/list",
+        "resources/read",
+        "resources/subscribe",
+        "subscriptions/listen",
+    }
+)
 
 log = logging.getLogger("handrail")
 
@@ -87,7 +100,7 @@ class Served(MCPServer[None]):
         self.low.create_initialization_options = told  # type: ignore[method-assign]  # no transport passes them
         self.low.add_request_handler("completion/complete", types.CompleteRequestParams, self._complete)
         self.bus.install(self.low)
-        self.middleware.append(_guarded)
+        self.middleware.extend((_guarded, _permitted))
 
     # tools
 
@@ -103,7 +116,15 @@ class Served(MCPServer[None]):
         if tool is None:
             known = ", ".join(listed.names[0] for listed in self._face.tools)
             raise MCPError(types.INVALID_PARAMS, f"there is no such tool; this face has {known}")
-        answer = await self._answered(tool, arguments, _caller(context))
+        needed = Scope.READ if tool.listed["annotations"]["readOnlyHint"] else Scope.WRITE
+        if needed in grant_of(context).scopes:
+            answer = await self._answered(tool, arguments, caller_of(context))
+        else:
+            message = "your token does not let you do this; nothing was done"
+            wanted = f"a token with the scope {needed}: ask whoever runs the server"
+            answer = self._face.failed(
+                tool, arguments, Failed("forbidden", "scope", message, wanted, again=False)
+            )
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=answer.text)],
             structured_content=dict(answer.reply),
@@ -264,18 +285,19 @@ async def _guarded(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> 
         raise MCPError(types.INTERNAL_ERROR, f"Handrail failed (incident {_incident(bug)})") from None
 
 
+async def _permitted(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """What tells of runs is for those who may read them; what a tool needs is said by its answer."""
+    if ctx.method in _READING and Scope.READ not in grant_in(ctx.request).scopes:
+        message = f"this needs a token with the scope {Scope.READ}: ask whoever runs the server"
+        raise MCPError(types.INVALID_REQUEST, message)
+    return await call_next(ctx)
+
+
 def _incident(bug: Exception) -> str:
     """The number under which the log tells of a bug."""
     number = secrets.token_hex(4)
     log.error("incident %s", number, exc_info=bug)
     return number
-
-
-def _caller(context: Context[None, Any] | None) -> Caller:
-    """Who calls, as far as the client says so."""
-    session = context.request_context.session if context else None
-    info = session.client_params.client_info if session and session.client_params else None
-    return Caller(client=f"{info.name} {info.version}"[:100] if info else "")
 
 
 def _listed(prompt: Prompt) -> types.Prompt:

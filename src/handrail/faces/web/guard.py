@@ -13,8 +13,12 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handrail.faces.mcp.frames import LIMIT
+from handrail.faces.web.who import Door, enter
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+OPEN: Final = frozenset({"/healthz", "/readyz"})
+"""What anybody may ask: they say one word."""
+
 _RETRY: Final = {"retry-after": "1"}
 
 
@@ -27,12 +31,20 @@ class Refusal:
     headers: dict[str, str] | None = None
 
 
+_UNKNOWN: Final = Refusal(
+    401,
+    "say who you are: Authorization: Bearer and a token that `handrail token create` made for this server",
+    {"www-authenticate": "Bearer"},
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Guard:
     """An application behind its guard. `closing` is true from the moment on when nothing new is begun."""
 
     app: ASGIApp
     hosts: frozenset[str]
+    door: Door
     closing: Callable[[], bool]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -40,7 +52,13 @@ class Guard:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
-        refusal = self.refusal(Headers(scope=scope))
+        headers = Headers(scope=scope)
+        refusal = self.refusal(headers)
+        if refusal is None and scope["path"] not in OPEN:
+            grant = await self.door.grant(headers)
+            refusal = None if grant else _UNKNOWN
+            if grant:
+                enter(scope, grant)
         if refusal is None:
             await self.app(scope, receive, send)
             return

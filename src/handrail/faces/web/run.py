@@ -3,9 +3,10 @@
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import anyio
@@ -15,6 +16,7 @@ from anyio.abc import TaskStatus
 from handrail.faces.mcp.server import Served
 from handrail.faces.web.app import application
 from handrail.faces.web.guard import LOOPBACK, Guard, known_by
+from handrail.faces.web.who import Door
 from handrail.shell.faults import NoAddress
 
 _GRACE: Final = 10
@@ -35,6 +37,11 @@ class Address:
         """Whether only programs of this machine reach it."""
         return self._host in LOOPBACK
 
+    @property
+    def is_anywhere(self) -> bool:
+        """Whether it is every address of this machine."""
+        return self.host in {"0.0.0.0", "::"}  # noqa: S104 - only compared with
+
     def __str__(self) -> str:
         """As it stands in an URL."""
         return f"{self._host}:{self.port}"
@@ -53,15 +60,25 @@ def address(given: str) -> Address:
     return Address(host, int(port))
 
 
-def run(where: Address, faces: Mapping[str, Served]) -> bool:
-    """Serve until told to end; False if the disk has not confirmed a write."""
+def run(where: Address, door: Door, faces: Mapping[str, Served], known_as: Iterable[str] = ()) -> bool:
+    """Serve until told to end; False if the disk has not confirmed a write.
+
+    `known_as` are more names, with their ports, by which requests may call the server.
+    """
     with _listening(where) as listener:
-        anyio.run(_served, faces, listener, Address(where.host, int(listener.getsockname()[1])))
+        bound = Address(where.host, int(listener.getsockname()[1]))
+        hosts = known_by(str(bound)) | {name.lower() for name in known_as}
+        anyio.run(_served, faces, listener, bound, partial(Guard, application(faces), hosts, door))
     return not any(served.halted.is_set() for served in faces.values())
 
 
-async def _served(faces: Mapping[str, Served], listener: socket.socket, where: Address) -> None:
-    guard = Guard(application(faces), known_by(str(where)), lambda: server.should_exit)
+async def _served(
+    faces: Mapping[str, Served],
+    listener: socket.socket,
+    where: Address,
+    guarded: Callable[[Callable[[], bool]], Guard],
+) -> None:
+    guard = guarded(lambda: server.should_exit)
     config = uvicorn.Config(
         guard,
         lifespan="on",

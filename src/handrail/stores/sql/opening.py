@@ -11,6 +11,7 @@ from handrail.shell.opening import Serving, Store, lifetime, limits
 from handrail.shell.sweep import sweep
 from handrail.shell.system import RandomIds, SystemClock
 from handrail.shell.world import World
+from handrail.stores.sql.access import SqlAccess
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.feed import SqlFeed
 from handrail.stores.sql.keeper import SqlKeeper
@@ -28,7 +29,7 @@ def opened(path: Path) -> Iterator[Store]:
     records = SqlRecords(database)
     try:
         keeper, mirrors, measures = SqlKeeper(database), Projection(database), Summaries(database)
-        yield Store(path, records, keeper, mirrors, measures, records.pulse)
+        yield Store(path, records, keeper, mirrors, measures, SqlAccess(database), records.pulse)
     finally:
         database.close()
 
@@ -66,6 +67,7 @@ def serving(path: Path) -> Iterator[Serving]:
             secret,
             lambda: sweep(world, runs, given),
             given.every,
+            SqlAccess(database),
             Projection(database).mirror,
         )
     finally:

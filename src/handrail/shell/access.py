@@ -1,0 +1,111 @@
+"""Who may do what over HTTP: the secret somebody shows, what it was given for, and where it is good."""
+
+import hashlib
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, Protocol
+
+PREFIX: Final = "hr_"
+"""How secrets begin, so that they are found where they were left lying about."""
+
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+"""What principals and projects are called."""
+
+_BYTES: Final = 32
+_SHOWN: Final = 12
+
+
+class Scope(StrEnum):
+    """What somebody may do; none holds another."""
+
+    READ = "run:read"
+    WRITE = "run:write"
+    APPROVE = "gate:approve"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a principal may do, and in which projects, by name; `projects` None means in all there are."""
+
+    principal: str
+    scopes: frozenset[Scope]
+    projects: frozenset[str] | None = None
+
+    def sees(self, project: str) -> bool:
+        """Whether a project of this name is theirs."""
+        return self.projects is None or project in self.projects
+
+
+@dataclass(frozen=True, slots=True)
+class AccessToken:
+    """A secret that was given away, without the secret. `id` is what people call it."""
+
+    id: str
+    grant: Grant
+    created: datetime
+    expires: datetime | None = None
+    revoked: datetime | None = None
+    used: datetime | None = None
+
+    def good_at(self, at: datetime) -> bool:
+        """Whether it opens anything at this time."""
+        return self.revoked is None and (self.expires is None or at < self.expires)
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A new secret: the text, which is shown once, and what is kept of it."""
+
+    text: str = field(repr=False)
+    digest: bytes
+    id: str
+
+
+class Access(Protocol):
+    """The part of a store that knows who may do what, and what the projects of a server are called."""
+
+    def give(self, digest: bytes, token: AccessToken) -> None:
+        """Keep what was given away."""
+        ...
+
+    def tokens(self) -> tuple[AccessToken, ...]:
+        """All that were ever given away, the oldest first."""
+        ...
+
+    def revoke(self, token: str, at: datetime) -> bool:
+        """Let it open nothing any more; False if there is none of this id, or it is revoked already."""
+        ...
+
+    def shown(self, digest: bytes, at: datetime) -> AccessToken | None:
+        """The one that somebody shows, if it is good; that it was used is kept, to the minute."""
+        ...
+
+    def projects(self) -> Mapping[str, Path]:
+        """The registered projects by name, in the order of their names."""
+        ...
+
+    def register(self, name: str, root: Path, at: datetime) -> bool:
+        """Let a project be called so; False if the name or the root is taken by another."""
+        ...
+
+    def forget(self, name: str) -> bool:
+        """Let no project be called so; its runs stay. False if none is."""
+        ...
+
+
+def new_secret() -> Secret:
+    """A secret that nobody guesses."""
+    text = PREFIX + secrets.token_urlsafe(_BYTES)
+    digest = digest_of(text)
+    return Secret(text, digest, digest.hex()[:_SHOWN])
+
+
+def digest_of(text: str) -> bytes:
+    """What is kept of a secret. It has so much chance in it that nothing slower is needed."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).digest()

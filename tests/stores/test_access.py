@@ -1,0 +1,107 @@
+"""Who may do what, as the store keeps it: a secret opens what it was given for, as long as it is good."""
+
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from handrail.shell.access import PREFIX, AccessToken, Grant, Scope, digest_of, new_secret
+from handrail.stores.sql.access import SqlAccess
+from handrail.stores.sql.database import Database
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+READER = Grant("ada", frozenset({Scope.READ}), frozenset({"web", "api"}))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def access(file: Path) -> Iterator[SqlAccess]:
+    database = Database(file)
+    yield SqlAccess(database)
+    database.close()
+
+
+def given(access: SqlAccess, grant: Grant = READER, expires: datetime | None = None) -> tuple[str, str]:
+    """The secret of a new token, and its id."""
+    secret = new_secret()
+    access.give(secret.digest, AccessToken(secret.id, grant, NOW, expires))
+    return secret.text, secret.id
+
+
+def test_a_secret_opens_what_it_was_given_for(access: SqlAccess) -> None:
+    secret, name = given(access)
+
+    shown = access.shown(digest_of(secret), NOW)
+
+    assert shown is not None
+    assert (shown.id, shown.grant) == (name, READER)
+    assert (shown.grant.sees("web"), shown.grant.sees("other")) == (True, False)
+    assert Grant("x", frozenset()).sees("anything")
+
+
+@pytest.mark.parametrize("changed", ["", "x", "SECRETx", "secret", "SECRE"])
+def test_no_other_secret_opens_anything(access: SqlAccess, changed: str) -> None:
+    secret, _ = given(access)
+    other = (
+        changed.replace("SECRET", secret).replace("SECRE", secret[:-1]).replace("secret", secret.swapcase())
+    )
+
+    assert access.shown(digest_of(other), NOW) is None
+
+
+def test_a_secret_is_good_until_it_expires(access: SqlAccess) -> None:
+    secret, _ = given(access, expires=NOW + timedelta(days=1))
+
+    assert access.shown(digest_of(secret), NOW + timedelta(days=1, milliseconds=-1)) is not None
+    assert access.shown(digest_of(secret), NOW + timedelta(days=1)) is None
+
+
+def test_a_secret_is_good_until_it_is_revoked(access: SqlAccess) -> None:
+    secret, name = given(access)
+
+    assert access.revoke(name, NOW)
+    assert not access.revoke(name, NOW)
+    assert not access.revoke("nobody's", NOW)
+    assert access.shown(digest_of(secret), NOW) is None
+    assert access.tokens()[0].revoked == NOW
+
+
+def test_its_use_is_kept_to_the_minute(access: SqlAccess) -> None:
+    secret, _ = given(access)
+
+    for seconds, kept in [(0, 0), (59, 0), (60, 60), (61, 60), (119, 60), (120, 120)]:
+        assert access.shown(digest_of(secret), NOW + timedelta(seconds=seconds)) is not None
+        assert access.tokens()[0].used == NOW + timedelta(seconds=kept)
+
+
+def test_the_secret_itself_stands_nowhere_in_the_store(access: SqlAccess, file: Path) -> None:
+    secret, _ = given(access)
+    access.shown(digest_of(secret), NOW)
+
+    assert secret.startswith(PREFIX)
+    for path in file.parent.iterdir():
+        assert secret.removeprefix(PREFIX).encode() not in path.read_bytes(), path
+
+
+def test_a_project_has_one_name_and_a_name_one_project(access: SqlAccess, tmp_path: Path) -> None:
+    assert access.register("web", tmp_path / "a", NOW)
+    assert access.register("web", tmp_path / "a", NOW)
+    assert not access.register("web", tmp_path / "b", NOW)
+    assert not access.register("other", tmp_path / "a", NOW)
+    assert access.register("api", tmp_path / "b", NOW)
+    assert list(access.projects().items()) == [("api", tmp_path / "b"), ("web", tmp_path / "a")]
+
+    assert access.forget("web")
+    assert not access.forget("web")
+    assert access.register("other", tmp_path / "a", NOW)
+
+
+def test_a_digest_that_is_none_is_not_taken(access: SqlAccess) -> None:
+    with pytest.raises(sqlite3.IntegrityError):
+        access.give(b"short", AccessToken("x", READER, NOW))
