@@ -215,6 +215,9 @@ def test_a_damaged_state_file_is_explained_set_aside_and_repaired(at: Place, tas
                 assert (told.failed, told.reply["code"]) == (True, code)
                 assert why in told.reply["message_to_user"]
                 assert "handrail repair --adopt STATE" in told.reply["message_to_user"]
+                assert (
+                    "first call that acts moves it to `.handrail/quarantine`" in told.reply["message_to_user"]
+                )
             assert [path.read_bytes() for path in (task / ".handrail" / "quarantine").iterdir()] == [data]
             assert users(task) == before
         said = handrail("repair", "--adopt", "ACHIEVE_TASK_DRAFTING", cwd=at.project)
