@@ -247,6 +247,23 @@ def test_a_clone_without_our_folder_is_taken_as_it_stands_and_that_is_said(at: P
 
 
 @requirement("spells:persist.authority")
+def test_a_state_file_from_elsewhere_counts_whatever_the_common_store_has(at: Place, task: Path) -> None:
+    with serving(at) as pipe:
+        cast(pipe, "accio")
+        laid(task, "task.md")
+        cast(pipe, "accio")
+        shutil.rmtree(task / ".handrail")
+        stated(task, "PR_REVIEW_TASK_DRAFT", context={"pr_return_state": "ACHIEVE_COMPLETE"})
+        looked, left = shown(at, pipe), cast(pipe, "reverto")
+
+    assert looked.reply["state"] == "PR_REVIEW_TASK_DRAFT"
+    assert (left.failed, left.reply["state"]) == (False, "ACHIEVE_COMPLETE")
+    assert [entry["transition"] for entry in kept(task)["history"]] == [
+        "PR_REVIEW_TASK_DRAFT → ACHIEVE_COMPLETE"
+    ]
+
+
+@requirement("spells:persist.authority")
 def test_an_edit_by_hand_is_taken_and_said(at: Place, task: Path) -> None:
     with serving(at) as pipe:
         cast(pipe, "accio")
