@@ -3,8 +3,9 @@
 `files` names what is there, as `name=text`; the texts are those of FILES below. `effects` says what a cast
 does: `+path` is made from its template (or empty), `path>folder` is moved there, `~plan.md:12` has its first
 and second criterion checked off, and whatever is not named is untouched. `-` is nothing, `next` is `refused`
-for a refusal. `row` is the row of the source or of the rulings; a workflow may have several for one of them,
-each called as it is with more after `_`.
+for a refusal, and `history` is `-` where not a byte is written, refused or not. `row` is the row of the
+source or of the rulings; a workflow may have several for one of them, each called as it is with more after
+`_`.
 """
 
 import csv
@@ -103,6 +104,11 @@ class Line(NamedTuple):
     def refused(self) -> bool:
         """True if the spell is refused."""
         return self.next == "refused"
+
+    @property
+    def unwritten(self) -> bool:
+        """True if not a byte of the user's files changes."""
+        return self.history == "-"
 
     @property
     def trigger(self) -> str:
@@ -295,9 +301,9 @@ class Scene:
 
     def _kept(self) -> Iterator[str]:
         line, document = self.line, json.loads(self.state_file())
-        if line.refused and (self.task / "state.json").read_bytes() != self.state_file():
-            yield "a refusal changed the state file"
-        if not line.refused:
+        if line.unwritten and (self.task / "state.json").read_bytes() != self.state_file():
+            yield "the state file was written"
+        if not line.unwritten:
             entry = {
                 "timestamp": "2026-03-01T12:00:00Z",
                 "transition": line.history,

@@ -13,6 +13,7 @@ BLOCKS = [
     pytest.param(
         "A1",
         [
+            "Do exactly what `.ai/task/task.md` says",
             "`.ai/task/task-results.md`",
             "*Achieved*",
             "*Learned*",
@@ -61,7 +62,7 @@ BLOCKS = [
         [
             "either do it, or stop with a clear message",
             "Ask the user nothing",
-            "Do exactly the steps",
+            "Do exactly the steps of `.ai/task/review-task.md`",
             "`.ai/task/review-task-results.md`",
             "what was achieved, by comment or thread",
             "what remains, and why",

@@ -22,6 +22,53 @@ SECTIONS = {
     "task.md": ["Intent", "Steps", "Validation"],
     "review-task.md": ["Intent", "Comments and answers", "Steps", "Validation"],
 }
+MAP = {
+    "GATHER_NEEDS_PLAN": ["very start", "`plan.md`", "**Accio**"],
+    "GATHER_EDITING": [
+        "`plan.md`",
+        "at least one acceptance criterion",
+        "`- [ ]",
+        "**Accio**",
+        "**Expecto**",
+    ],
+    "ACHIEVE_TASK_DRAFTING": ["`task.md`", "intent, steps and validation", "**Accio**"],
+    "ACHIEVE_TASK_EXECUTED": [
+        "`task-results.md`",
+        "**Accio**",
+        "archive",
+        "`plan.md`",
+        "Finite is not available",
+    ],
+    "ACHIEVE_COMPLETE": ["No acceptance criterion is open", "**Finite**", "**Reparo**"],
+    "PR_GATHERING_COMMENTS": ["`comments.md`", "**Accio**", "`review-task.md`"],
+    "PR_REVIEW_TASK_DRAFT": ["`review-task.md`", "**Accio**"],
+    "PR_APPLIED_PENDING_ARCHIVE": [
+        "`review-task-results.md`",
+        "**Accio**",
+        "archive",
+        "back to where it began",
+    ],
+    "PR_CONFIRM_RESTART_COMMENTS": [
+        "`comments.md`",
+        "**Reparo: resume**",
+        "**Reparo**",
+        "**Accio**",
+        "**Reverto**",
+    ],
+    "PR_CONFIRM_RESTART_TASK": [
+        "`review-task.md`",
+        "**Reparo: resume**",
+        "**Reparo**",
+        "**Accio**",
+        "**Reverto**",
+    ],
+    "ERROR_TASK_MISSING": ["`task.md` is missing", "**Accio**", "**Finite**"],
+    "ERROR_TASK_RESULTS_MISSING": ["`task-results.md` is missing", "**Accio**"],
+    "ERROR_PLAN_MISSING": ["`plan.md` is missing", "**Accio**"],
+    "ERROR_COMMENTS_MISSING": ["`comments.md` is missing", "**Accio**", "**Finite**"],
+    "ERROR_REVIEW_TASK_MISSING": ["`review-task.md` is missing", "**Accio**"],
+}
+"""What Lumos names in each state, by the source's map of guidance and its errors."""
 
 
 def _said(folder: Path, row: str, files: str) -> dict[str, str]:
@@ -95,9 +142,12 @@ def test_a_template_has_the_sections_of_the_source(file: str) -> None:
     assert text.startswith("---\ntask_name: untitled\n---\n") is (file == "task.md")
 
 
+@requirement("spells:lumos.map")
 @pytest.mark.parametrize("name", FLOW.states)
-def test_every_state_is_explained_to_the_user_and_the_agent(name: str) -> None:
+def test_every_state_is_explained_to_the_user_and_the_agent_as_the_map_of_the_source_says(name: str) -> None:
     face = FLOW.states[name].extra
+
+    assert [words for words in MAP[name] if words not in str(face[USER])] == []
 
     assert list(face)[:2] == PARTS
     assert all(isinstance(face[part], str) and face[part] for part in PARTS)

@@ -14,7 +14,6 @@ import pytest
 from faces.mcp.desk import Pipe, Place, Told, place, told
 from handrail.shell.turn import Call, take_turn
 from handrail.shell.workspace import Disk
-from requirement import requirement
 from spells.casting import FLOW, Cast, casts, kinds, world
 from stores.folders import chained
 from stores.simulated import Simulated
@@ -106,7 +105,6 @@ def _rounds(folder: Path, those: list[Cast]) -> list[Round]:
     return rounds
 
 
-@requirement("spells:persist.authority")
 def test_two_who_cast_the_same_word_at_once_take_a_turn_each_in_one_of_the_two_orders(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

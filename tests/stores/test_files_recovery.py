@@ -10,6 +10,7 @@ from handrail.stores.files import FileRuns
 from handrail.stores.layout import Head
 from handrail.stores.sealed import Damage, seal, unseal
 from handrail.telemetry.entries import Entry, EntryKind
+from requirement import requirement
 from stores.folders import (
     A2,
     AFTER,
@@ -68,6 +69,7 @@ def journal(workspace: Simulated) -> bytes:
     return workspace.everything()[HISTORY]
 
 
+@requirement("spells:persist.recover")
 def test_before_the_commit_point_the_turn_never_happened_and_its_litter_is_removed() -> None:
     workspace = stopped("rename .handrail/intent.json.tmp .handrail/intent.json")
     assert workspace.names(".handrail/stage") == ("2-0", "2-1", "2-3", "2-4")
@@ -79,6 +81,7 @@ def test_before_the_commit_point_the_turn_never_happened_and_its_litter_is_remov
     assert workspace.names(".handrail") == (".gitignore", "head.json", "history.jsonl", "stage")
 
 
+@requirement("spells:persist.recover")
 def test_behind_the_commit_point_the_turn_is_finished_and_the_same_call_gets_its_reply() -> None:
     workspace = committed()
     assert workspace.tree() == BEFORE
@@ -113,6 +116,7 @@ def test_a_note_after_a_crash_stands_behind_the_turn_that_was_unfinished() -> No
     assert judged(runs, workspace.tree(), journal(workspace)) == "after"
 
 
+@requirement("spells:persist.recover")
 def test_a_missing_state_file_is_written_from_the_intent() -> None:
     workspace = committed()
     workspace.remove("state.json")
@@ -120,6 +124,7 @@ def test_a_missing_state_file_is_written_from_the_intent() -> None:
     assert judged(recovered(workspace), workspace.tree(), journal(workspace)) == "after"
 
 
+@requirement("spells:persist.recover")
 def test_a_damaged_state_file_is_written_from_the_intent_and_kept() -> None:
     workspace = committed()
     workspace.put("state.json", b"{]")
@@ -128,6 +133,7 @@ def test_a_damaged_state_file_is_written_from_the_intent_and_kept() -> None:
     assert workspace.everything()[".handrail/conflict-2-state.json"] == b"{]"
 
 
+@requirement("spells:persist.recover")
 def test_a_turn_that_is_done_but_for_its_intent_is_only_tidied_up() -> None:
     workspace = stopped("unlink .handrail/intent.json")
     workspace.put("plan.md", b"edited since")
@@ -139,6 +145,7 @@ def test_a_turn_that_is_done_but_for_its_intent_is_only_tidied_up() -> None:
     assert INTENT not in workspace.everything()
 
 
+@requirement("spells:persist.recover")
 def test_an_intent_that_does_not_follow_the_last_turn_is_set_aside_and_a_person_asked() -> None:
     late = committed()
     workspace = Simulated()
@@ -162,6 +169,7 @@ def test_an_intent_that_does_not_follow_the_last_turn_is_set_aside_and_a_person_
     assert loaded(recovered(workspace)).trouble == stored.trouble
 
 
+@requirement("spells:persist.recover")
 def test_a_damaged_intent_is_set_aside_and_the_state_kept() -> None:
     workspace = committed()
     torn = workspace.everything()[INTENT][:-9]
@@ -176,6 +184,7 @@ def test_a_damaged_intent_is_set_aside_and_the_state_kept() -> None:
     assert workspace.names(QUARANTINE) == ("2-0", "2-1", "2-3", "2-4", "intent.json")
 
 
+@requirement("spells:persist.recover")
 def test_if_staged_bytes_are_gone_nothing_is_overwritten_and_a_person_asked() -> None:
     workspace = committed()
     workspace.remove(".handrail/stage/2-3")
@@ -241,6 +250,7 @@ def test_a_turn_whose_line_is_written_and_whose_head_is_gone_is_finished_once() 
     assert judged(recovered(workspace), workspace.tree(), journal(workspace)) == "after"
 
 
+@requirement("spells:persist.recover")
 @pytest.mark.parametrize("path", [HEAD, INTENT])
 def test_where_a_newer_program_was_the_run_can_be_read_and_nothing_is_written(path: str) -> None:
     workspace = committed()

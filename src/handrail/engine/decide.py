@@ -43,6 +43,14 @@ def decide(workflow: Workflow, run: Run, event: Event, facts: Mapping[str, Value
     return replace(decision, seen=seen, next=_next(workflow, run, facts))
 
 
+def only_says(workflow: Workflow, before: Run, decision: Decision) -> bool:
+    """True if the row that was taken only says something, and the run is as it was before."""
+    if not isinstance(decision, Accepted) or decision.run != before:
+        return False
+    taken = {move.row for move in decision.moves}
+    return any(row.only_says for row in workflow.rows if row.id in taken)
+
+
 def _decided(world: World, run: Run) -> Decision:
     event = world.event
     if refused := _flawed("event.note", event.note):

@@ -44,10 +44,15 @@ def known(workflow: Workflow, run: Run, step: Step, event: Event, scope: str) ->
     variables, inputs = _named(workflow, scope)
     for fact, name, is_state in variables:
         value = run.vars.get(name)
-        facts[fact] = value.removeprefix(scope) if is_state and isinstance(value, str) else value
+        facts[fact] = _state(workflow, value, scope) if is_state else value
     for fact, name in inputs:
         facts[fact] = run.inputs.get(name)
     return facts
+
+
+def _state(workflow: Workflow, value: Value, scope: str) -> Value:
+    """The name of a state; null if the workflow has none of that name, for people edit state files."""
+    return value.removeprefix(scope) if isinstance(value, str) and value in workflow.states else None
 
 
 _Named: TypeAlias = tuple[tuple[tuple[str, str, bool], ...], tuple[tuple[str, str], ...]]

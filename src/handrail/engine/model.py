@@ -160,7 +160,10 @@ Effect: TypeAlias = Write | Archive | Describe
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A row: in one of `sources`, on `trigger` (None in a router), if its guards hold, go to `to`."""
+    """A row: in one of `sources`, on `trigger` (None in a router), if its guards hold, go to `to`.
+
+    One that `only_says` stays, sets and does nothing: it says its text, and no turn is kept of it.
+    """
 
     id: str
     sources: tuple[str, ...]
@@ -174,6 +177,7 @@ class Transition:
     do: tuple[Effect, ...] = ()
     say: str = ""
     refuse: str = ""
+    only_says: bool = False
     scope: str = ""
 
 

@@ -87,7 +87,8 @@ def _new_links(asked: Asked, of: tuple[str, ...]) -> Value:
 
 
 def _quoted_links(asked: Asked, of: tuple[str, ...]) -> Value:
-    return _bounded(asked, of[0], "\n".join(map(line, handed(_links(asked, of)))))
+    lines = "\n".join(map(line, handed(_links(asked, of))))
+    return _bounded(asked, of[0], lines) if lines else ""
 
 
 def _slug(asked: Asked, of: tuple[str, ...]) -> Value:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from handrail.documents.statefile import Passage
-from handrail.engine.decide import decide
+from handrail.engine.decide import decide, only_says
 from handrail.engine.facts import Value, writable
 from handrail.engine.lifecycle import START
 from handrail.engine.model import (
@@ -116,6 +116,7 @@ Render: TypeAlias = Callable[[Outcome], Reply]
 def take_turn(world: World, call: Call, render: Render) -> Reply:
     """Answer one call, once: an accepted call moves the run by exactly one revision, a refused one by none.
 
+    Nor does one that takes a row that only says something: run, files and token are as they were.
     Raises `Busy` if others kept moving the run, and the faults of the store; then nothing has moved.
     """
     return tried(world, call.run, lambda: _attempt(world, call, render))
@@ -211,7 +212,10 @@ def _decide(world: World, call: Call, render: Render, found: _Found) -> Reply | 
         texts = tuple(said(workflow, text, values, at) for text in (decision.say,) if text)
         outcome = Outcome(decision, stored, workflow, tokens, texts, gathered.facts)
         return refuse(world, call, render, outcome)
-    return _accept(world, call, render, _Taken(found, asked, decision, gathered))
+    taken = _Taken(found, asked, decision, gathered)
+    if only_says(workflow, run, decision):
+        return _answer(world, call, render, taken)
+    return _accept(world, call, render, taken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +244,15 @@ def begun(world: World, stored: Stored, asked: Asked) -> Run:
     gathered = gather(asked, world.readers, world.drafters)
     decision = decide(asked.workflow, run, asked.event, gathered.facts)
     return decision.run if isinstance(decision, Accepted) else run
+
+
+def _answer(world: World, call: Call, render: Render, taken: _Taken) -> Reply:
+    """Tell; nothing is kept, and the token is not spent."""
+    found = replace(taken.found, stored=replace(taken.found.stored, run=taken.decision.run))
+    resolved, texts = _resolved(taken)
+    tokens, open_ = _still_open(world, found, call.token), _open_after(world, taken, resolved)
+    facts = taken.gathered.facts
+    return render(Outcome(taken.decision, found.stored, found.workflow, tokens, texts, facts, options=open_))
 
 
 def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | None:

@@ -134,17 +134,17 @@ def _trouble(taken: Row, sight: Sight, name: str) -> Trouble:
     return Trouble(code, message.format(name=name, why=_why(sight)), _repair(sight))
 
 
+_ASIDE = f"nothing is lost: the first call that acts moves it to `{QUARANTINE}` and touches nothing else"
+"""What becomes of what is damaged. True before and after: whoever only looks moves nothing."""
+
 _SAID = {
     "bad_intent": (
         "diverged",
-        f"the intent of an unfinished turn was damaged; it lies in `{QUARANTINE}`, nothing else was touched",
+        f"the intent of an unfinished turn was damaged; {_ASIDE}",
     ),
     "stale_intent": (
         "diverged",
-        (
-            "an unfinished turn does not follow the last one: files were put back from elsewhere; "
-            f"its intent and its bytes lie in `{QUARANTINE}`, nothing else was touched"
-        ),
+        f"an unfinished turn does not follow the last one: files were put back from elsewhere; {_ASIDE}",
     ),
     "stage_gone": (
         "diverged",
@@ -153,8 +153,8 @@ _SAID = {
             "they were removed, or the file was edited since; nothing was overwritten"
         ),
     ),
-    "malformed": ("damaged", f"`{{name}}` was damaged ({{why}}); it lies in `{QUARANTINE}`"),
-    "unknown": ("diverged", f"`{{name}}` {{why}}; it lies in `{QUARANTINE}`"),
+    "malformed": ("damaged", f"`{{name}}` was damaged ({{why}}); {_ASIDE}"),
+    "unknown": ("diverged", f"`{{name}}` {{why}}; {_ASIDE}"),
     "orphaned": (ORPHANED, "`{name}` is gone, but files or a history of a run are there"),
 }
 

@@ -24,6 +24,7 @@ LOADING: Final[Mapping[str, str]] = {
     "missing-trigger": "a row has no trigger, and the state it leaves is no router",
     "no-source": "a row leaves no state",
     "no-states": "the workflow has no state",
+    "only-says-and-acts": "a row with `only_says` has nothing to say, or goes, sets or does something",
     "payload-in-when": "`when` names what comes with the event; that stands under `accept`",
     "reading-trigger": "a row waits for a tool that only reads",
     "refuse-and-act": "a row refuses and also goes, sets, does or says something",

@@ -43,6 +43,7 @@ ROW_KEYS = (
     "do",
     "say",
     "refuse",
+    "only_says",
 )
 TOOL_KEYS = ("about", "who", "reads", "params")
 PROMPT_KEYS = ("about", "say")
@@ -214,6 +215,7 @@ def _read_row(reader: Reader, fields: Mapping[str, Node], name: str, what: str, 
         do=reader.items(fields.get("do"), f"`do` of {what}"),
         say=reader.single(fields.get("say"), f"`say` of {what}"),
         refuse=reader.single(fields.get("refuse"), f"`refuse` of {what}"),
+        only_says=reader.flag(fields.get("only_says"), f"`only_says` of {what}"),
     )
 
 

@@ -29,6 +29,7 @@ class DeclaredRow:
     do: tuple[Node, ...] = ()
     say: Scalar | None = None
     refuse: Scalar | None = None
+    only_says: bool = False
 
 
 @dataclass(frozen=True, slots=True)

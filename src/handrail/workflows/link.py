@@ -167,6 +167,7 @@ def _row(linker: Linker, row: DeclaredRow) -> Transition:
             do=do,
             say=linker.texts.named(row.say, [*known, *archived], what),
             refuse=linker.texts.named(row.refuse, known, what),
+            only_says=row.only_says,
         )
 
 
@@ -276,6 +277,10 @@ def _check_shape(linker: Linker, row: DeclaredRow, sources: tuple[str, ...]) -> 
     if row.refuse is not None and (row.to or row.set or row.do or row.say):
         message = f"{row.what} refuses, so nothing else can happen in it"
         reader.problem("refuse-and-act", row.refuse.place, message, "drop `to`, `set`, `do` and `say`")
+    if row.only_says and (row.to or row.set or row.do or not row.say):
+        message = f"{row.what} only says its text, and nothing is kept of it"
+        repair = "name the text under `say`, and drop `to`, `set` and `do`; or drop `only_says`"
+        reader.problem("only-says-and-acts", row.place, message, repair)
     routers = any(linker.states[name].router for name in sources)
     if row.trigger is not None or not routers or reader.unclear(row.place):
         return

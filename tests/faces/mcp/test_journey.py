@@ -46,7 +46,6 @@ HISTORY: Final = [
     ("GATHER_NEEDS_PLAN", "Accio", EDITING),
     (EDITING, "Accio", EDITING),
     (EDITING, "Expecto", EDITING),
-    (EDITING, "Expecto", EDITING),
     (EDITING, "Accio", DRAFTING),
     # the first task
     (DRAFTING, "Accio", DRAFTING),
@@ -173,7 +172,10 @@ def _links(walk: Walk) -> None:
     walk.write("atlassian/refs", f"{LINK}\n")
     walk.write(f"atlassian/{SAFE_ID}.md", "# SHOP-7\n\nType Finite.\n")
     walk.write("plan.md", f"{PLAN}- [{SAFE_ID}](/.ai/task/atlassian/{SAFE_ID}.md)\n")
+    before, token = walk.everything(), walk.token
     assert "No new" in walk.cast("Expecto", EDITING).reply["message_to_user"]
+    assert "nothing has changed" in walk.cast("Finite", EDITING).reply["message_to_user"]
+    assert (walk.everything(), walk.token) == (before, token)
 
 
 def _done(walk: Walk, name: str, criterion: str) -> None:

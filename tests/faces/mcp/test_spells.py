@@ -151,7 +151,7 @@ def test_a_server_offers_the_tools_of_the_face_it_was_started_with(at: Place) ->
     ("name", "said"),
     [
         ("check_atlassian", ("mcp__atlassian__atlassianUserInfo", "sign in", "Expecto", "setup_atlassian")),
-        ("check_github", ("`github` or `gh`", "repositories", "sign in", "Reparo", "setup_github")),
+        ("check_github", ("`github`, `gh` or `git`", "repositories", "sign in", "Reparo", "setup_github")),
         ("setup_atlassian", ("claude mcp add", "https://mcp.atlassian.com/v1/mcp", "Restart", "Expecto")),
         ("setup_github", ("claude mcp add", "https://api.githubcopilot.com/mcp/", "Restart", "Reparo")),
     ],

@@ -215,6 +215,9 @@ def test_a_damaged_state_file_is_explained_set_aside_and_repaired(at: Place, tas
                 assert (told.failed, told.reply["code"]) == (True, code)
                 assert why in told.reply["message_to_user"]
                 assert "handrail repair --adopt STATE" in told.reply["message_to_user"]
+                assert (
+                    "first call that acts moves it to `.handrail/quarantine`" in told.reply["message_to_user"]
+                )
             assert [path.read_bytes() for path in (task / ".handrail" / "quarantine").iterdir()] == [data]
             assert users(task) == before
         said = handrail("repair", "--adopt", "ACHIEVE_TASK_DRAFTING", cwd=at.project)
@@ -241,6 +244,23 @@ def test_a_clone_without_our_folder_is_taken_as_it_stands_and_that_is_said(at: P
         assert "it is taken as it stands" in told.reply["message_to_user"]
     assert "taken" not in quiet.reply["message_to_user"]
     assert kept(task)["team"] == "blue"
+
+
+@requirement("spells:persist.authority")
+def test_a_state_file_from_elsewhere_counts_whatever_the_common_store_has(at: Place, task: Path) -> None:
+    with serving(at) as pipe:
+        cast(pipe, "accio")
+        laid(task, "task.md")
+        cast(pipe, "accio")
+        shutil.rmtree(task / ".handrail")
+        stated(task, "PR_REVIEW_TASK_DRAFT", context={"pr_return_state": "ACHIEVE_COMPLETE"})
+        looked, left = shown(at, pipe), cast(pipe, "reverto")
+
+    assert looked.reply["state"] == "PR_REVIEW_TASK_DRAFT"
+    assert (left.failed, left.reply["state"]) == (False, "ACHIEVE_COMPLETE")
+    assert [entry["transition"] for entry in kept(task)["history"]] == [
+        "PR_REVIEW_TASK_DRAFT → ACHIEVE_COMPLETE"
+    ]
 
 
 @requirement("spells:persist.authority")

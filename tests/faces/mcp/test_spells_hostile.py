@@ -46,6 +46,14 @@ ROWS = [
         frozenset({"ACHIEVE_TASK_DRAFTING"}),
     ),
     Row("comments.md", "PR_GATHERING_COMMENTS", ("plan.md",), frozenset({"PR_REVIEW_TASK_DRAFT"})),
+    Row("review-task.md", "PR_REVIEW_TASK_DRAFT", ("plan.md",), frozenset({"PR_APPLIED_PENDING_ARCHIVE"})),
+    Row(
+        "review-task-results.md",
+        "PR_APPLIED_PENDING_ARCHIVE",
+        ("plan.md",),
+        frozenset({"GATHER_EDITING"}),
+        quoted=False,
+    ),
 ]
 
 

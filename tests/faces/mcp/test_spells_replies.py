@@ -30,13 +30,34 @@ OURS: Final = {LINK, "References", "Acceptance Criteria", "Acceptance Criteria s
 """A link, which is told in a list of its own, and headings, which our texts name too."""
 
 LATER: Final = {
-    "GATHER_NEEDS_PLAN": ("`task", "task-results", "review-task"),
-    "GATHER_EDITING": ("task-results", "review-task"),
-    "ACHIEVE_TASK_DRAFTING": ("review-task", "comments.md"),
-    "PR_GATHERING_COMMENTS": ("review-task-results", "pr-reviews/"),
+    "GATHER_NEEDS_PLAN": ("`task", "task-results", "review-task", "comments.md"),
+    "GATHER_EDITING": ("task-results", "review-task", "comments.md"),
+    "ACHIEVE_TASK_DRAFTING": ("task-results.md`", "review-task", "comments.md"),
+    "ACHIEVE_TASK_EXECUTED": ("`tasks/", "review-task", "comments.md", "next task"),
+    "ACHIEVE_COMPLETE": ("task.md", "review-task", "comments.md"),
+    "PR_GATHERING_COMMENTS": ("review-task", "pr-reviews/"),
     "PR_REVIEW_TASK_DRAFT": ("review-task-results", "pr-reviews/"),
+    "PR_APPLIED_PENDING_ARCHIVE": ("pr-reviews/", "`task.md", "next task"),
+    "PR_CONFIRM_RESTART_COMMENTS": ("review-task", "pr-reviews/"),
+    "PR_CONFIRM_RESTART_TASK": ("review-task-results", "pr-reviews/"),
+    "ERROR_TASK_MISSING": ("task-results", "review-task", "comments.md"),
+    "ERROR_TASK_RESULTS_MISSING": ("`tasks/", "review-task", "comments.md"),
+    "ERROR_PLAN_MISSING": ("task.md", "task-results", "review-task", "comments.md"),
+    "ERROR_COMMENTS_MISSING": ("review-task-results", "pr-reviews/"),
+    "ERROR_REVIEW_TASK_MISSING": ("review-task-results", "pr-reviews/"),
 }
 """What belongs to steps that come after the next one."""
+
+ONE_GO: Final = {"expecto.block", "R1", "C1", "C3", "E5", "P2"}
+"""The rows whose answer has steps in it, for they are done in one go: the one-shot blocks of the source."""
+
+STOPS: Final = (
+    "Then wait: only a spell that the user types moves the workflow.",
+    "emain in *Gather Acceptance Criteria*",
+    "Touch no file",
+    "Do not write",
+)
+"""How an agent is told that there is nothing to do beyond this."""
 
 QUOTED: Final = re.compile(r"\[([0-9a-f]{12,}) begins: [^\n]*untrusted[^\n]*\]\n.*?\[\1 ends\]", re.DOTALL)
 
@@ -119,9 +140,8 @@ def test_lumos_explains_a_state_and_its_next_action_and_writes_nothing(
     assert somebody.everything() == before
     assert (told.reply["state"], tuple(sorted(told.reply["options"]))) == (state, OPEN[state])
     assert "sub_state" not in told.reply
-    named = re.findall(r"\*\*(\w+)\*\*", told.reply["message_to_user"])
-    assert named
-    assert set(named) <= set(OPEN[state])
+    assert _named(told)
+    assert set(_named(told)) <= set(OPEN[state])
 
 
 @requirement("spells:lumos.map")
@@ -133,24 +153,61 @@ def test_a_plan_with_a_criterion_is_ready(served: Serving, tmp_path: Path) -> No
     assert (told.reply["state"], told.reply["sub_state"]) == ("GATHER_EDITING", "GATHER_READY")
 
 
-@requirement("spells:guard.reparo")
-@pytest.mark.parametrize("state", OPEN)
-@pytest.mark.parametrize("word", WORDS)
+CLOSED: Final = [
+    # typed from the guards of the source: Expecto in GATHER only, Reparo and Reverto not while results wait
+    *[pytest.param("Expecto", s, marks=requirement("spells:guard.expecto")) for s in list(OPEN)[2:]],
+    pytest.param("Reparo", "ACHIEVE_TASK_EXECUTED", marks=requirement("spells:guard.reparo")),
+    pytest.param("Reparo", "PR_APPLIED_PENDING_ARCHIVE", marks=requirement("spells:guard.reparo")),
+    pytest.param("Reparo", "ERROR_PLAN_MISSING", marks=requirement("spells:guard.reparo")),
+    pytest.param("Reparo", "ERROR_REVIEW_TASK_MISSING", marks=requirement("spells:guard.reparo")),
+    *[pytest.param("Reverto", s, marks=requirement("spells:guard.reverto")) for s in list(OPEN)[:5]],
+    pytest.param("Reverto", "PR_APPLIED_PENDING_ARCHIVE", marks=requirement("spells:guard.reverto")),
+    *[pytest.param("Reverto", s, marks=requirement("spells:guard.reverto")) for s in list(OPEN)[10:]],
+    pytest.param("Finite", "GATHER_NEEDS_PLAN", marks=requirement("spells:F1")),
+    pytest.param("Finite", "ACHIEVE_TASK_EXECUTED", marks=requirement("spells:A6")),
+    pytest.param("Finite", "PR_APPLIED_PENDING_ARCHIVE", marks=requirement("spells:F1")),
+    pytest.param("Finite", "ERROR_PLAN_MISSING", marks=requirement("spells:F1")),
+    pytest.param("Finite", "ERROR_REVIEW_TASK_MISSING", marks=requirement("spells:F1")),
+    ("Accio", "ACHIEVE_COMPLETE"),
+]
+WHOLE: Final = "plan=open task=own results=one comments=own review=own applied=own"
+
+
+@pytest.mark.parametrize(("word", "state"), CLOSED)
 def test_a_refusal_names_what_is_open_and_why_and_changes_no_file_of_the_person(
-    served: Serving, tmp_path: Path, state: str, word: str
+    served: Serving, tmp_path: Path, word: str, state: str
 ) -> None:
-    if word in OPEN[state]:
-        return
-    files = "plan=open task=own results=one comments=own review=own applied=own"
+    for number, files in enumerate((WHOLE, "plan=open")):
+        somebody = person(served, tmp_path / f"{number}", plain(state)._replace(files=files, context="-"))
+        before = somebody.everything()
+
+        told = [somebody.says(word), somebody.says(word, note="I mean it")]
+        told += [somebody.says(word, resume=True)] if word == "Reparo" else []
+
+        after = {path: data for path, data in somebody.everything().items() if "/.handrail/" not in path}
+        assert after == before
+        for one in told:
+            assert (one.failed, one.reply["code"], one.reply["state"]) == (True, "refused", state)
+            assert tuple(sorted(one.reply["options"])) == OPEN[state]
+            assert one.reply["why"]["rule"]
+            assert word == "Reverto" or set(_named(one)) & set(OPEN[state])
+
+
+def test_a_word_is_closed_in_those_states_and_in_no_others() -> None:
+    closed = {getattr(case, "values", case) for case in CLOSED}
+
+    assert closed == {(word, state) for state, open_ in OPEN.items() for word in WORDS if word not in open_}
+
+
+@requirement("spells:persist.authority")
+@pytest.mark.parametrize("state", OPEN)
+@pytest.mark.parametrize("files", [WHOLE, "-", "plan=done", "comments=own", "applied=own"])
+def test_the_task_stands_where_the_state_file_says_whatever_files_are_there(
+    served: Serving, tmp_path: Path, state: str, files: str
+) -> None:
     somebody = person(served, tmp_path / "p", plain(state)._replace(files=files, context="-"))
-    before = somebody.everything()
 
-    told = somebody.says(word)
-
-    after = {path: data for path, data in somebody.everything().items() if "/.handrail/" not in path}
-    assert (told.failed, after) == (True, before)
-    assert tuple(sorted(told.reply["options"])) == OPEN[state]
-    assert told.reply["why"]["rule"]
+    assert somebody.says("Lumos").reply["state"] == state
 
 
 @pytest.mark.parametrize(
@@ -196,12 +253,21 @@ def test_text_of_a_file_stands_only_between_boundaries_and_only_the_next_action_
         ours = "\n".join([told.reply["message_to_user"], *pieces[::2]])
         texts = [FILES[name][1] or "" for name in line.files.split(" ") if name in FILES]
         theirs = [_bare(one) for text in texts for one in text.splitlines()]
-        later = () if told.failed else LATER.get(told.reply["state"], ())
+        later = () if told.failed else LATER[told.reply["state"]]
         assert [one for one in theirs if len(one) > len("# Results") and one in ours] == [], line
         assert [one for one in later if one in ours] == [], line
+        assert [stop for stop in STOPS if stop in ours], line
+        in_one_go = line.row in ONE_GO and not line.refused
+        assert bool(re.search(r"^\d+\. ", ours, re.MULTILINE)) is in_one_go, line
+        assert told.failed or set(_named(told)) <= set(told.reply["options"]), line
         quoted += len(pieces) > 1
 
     assert quoted == QUOTING
+
+
+def _named(told: Told) -> list[str]:
+    """The words that the person is told to type."""
+    return re.findall(r"\*\*(\w+)(?:: resume)?\*\*", told.reply["message_to_user"])
 
 
 def _bare(line: str) -> str:

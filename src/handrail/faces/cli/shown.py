@@ -134,6 +134,7 @@ def _row_data(row: Transition) -> dict[str, object]:
         "do": [{"effect": type(effect).__name__.lower(), **msgspec.to_builtins(effect)} for effect in row.do],
         "say": row.say or None,
         "refuse": row.refuse or None,
+        "only_says": row.only_says,
     }
 
 

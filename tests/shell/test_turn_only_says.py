@@ -1,0 +1,45 @@
+"""A row that only says something, on every store: run, revision, journal and token are as they were."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shell.desks import STORES, opened
+from stores.contract import Place
+from turns import Desk, pinned
+
+ASKED = """
+workflow: asked
+version: 1
+authority: sql
+texts: {here: "You are in {{run.state}}."}
+states: {Home: {}, Over: {terminal: true}}
+transitions:
+  - {id: told, from: Home, trigger: ask, only_says: true, say: here}
+  - {id: end, from: Home, trigger: end, to: Over}
+"""
+
+
+@pytest.fixture(params=STORES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    with opened(request.param, tmp_path) as there:
+        yield there
+
+
+def test_a_row_that_only_says_something_leaves_everything_as_it_is(place: Place) -> None:
+    desk = Desk(place.open())
+    told = desk.start(pinned(ASKED))
+    run, token = told["run"], told["token"]
+    before = desk.runs.load(run), desk.runs.entries(run)
+
+    answers = [desk.send(run, "ask", token) for _ in range(2)]
+    without = desk.send(run, "ask")
+
+    assert [answer["texts"] for answer in (*answers, without)] == [[{"text": "You are in Home."}]] * 3
+    assert [(answer["status"], answer["revision"], answer["token"]) for answer in answers] == [
+        ("ok", 1, token),
+        ("ok", 1, token),
+    ]
+    assert (desk.runs.load(run), desk.runs.entries(run)) == before
+    assert desk.send(run, "end", token)["lifecycle"] == "completed"
