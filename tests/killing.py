@@ -8,8 +8,9 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
+from memory import in_memory
+
 TESTS: Final = Path(__file__).parent
-_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - only because it is fast, and a folder of its own is made there
 
 
 def unmeasured() -> dict[str, str]:
@@ -24,7 +25,7 @@ def said_by(program: str, *words: str) -> dict[str, Any]:
     measurement, and whoever is killed tells nothing.
     """
     path = os.pathsep.join([str(TESTS), str(TESTS.parent / "src"), os.environ.get("PYTHONPATH", "")])
-    with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as folder:
+    with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
         done = subprocess.run(
             [sys.executable, str(TESTS / program), folder, *words],
             env={**unmeasured(), "PYTHONPATH": path},

@@ -113,7 +113,7 @@ def test_two_who_cast_the_same_word_at_once_take_a_turn_each_in_one_of_the_two_o
     rounds = _rounds(tmp_path / "rounds", changing(casts(Past.BROUGHT)))
     first = dict.fromkeys(AGENTS, 0)
 
-    with _two(place(tmp_path), *rounds) as pipes:
+    with _two(place(tmp_path, measured=False), *rounds) as pipes:
         for one in rounds:
             said = one.said(pipes)
             state = one.state()
@@ -135,7 +135,7 @@ def test_two_who_cast_with_the_same_token_take_one_turn_and_the_other_is_told(
     some = kinds(changing(casts(Past.BROUGHT)))
     rounds, same = (_rounds(tmp_path / name, some) for name in ("rounds", "same"))
 
-    with _two(place(tmp_path), *rounds, *same) as pipes:
+    with _two(place(tmp_path, measured=False), *rounds, *same) as pipes:
         for one in rounds:
             said = one.said(pipes, step_token=_token(pipes["ann"], one))
             winner, loser = sorted(AGENTS, key=lambda name: said[name].failed)
