@@ -1,12 +1,15 @@
-"""What holds for every test: the same random examples each time, and a home of its own."""
+"""What holds for every test: the same random examples each time, and folders of its own, in memory."""
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from memory import in_memory
 from opened import close_all
 
 settings.register_profile("house", database=None, deadline=None, derandomize=True, print_blob=False)
@@ -22,6 +25,16 @@ _FOLDERS = {
     "XDG_RUNTIME_DIR": ".run",
     "XDG_STATE_HOME": ".local/state",
 }
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the folders of tests in memory until the end, where that can be; or where `--basetemp` says."""
+    memory = in_memory()
+    if config.option.basetemp is None and memory:
+        folder = tempfile.mkdtemp(prefix="handrail-tests-", dir=memory)
+        config.option.basetemp = folder
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 @pytest.fixture(autouse=True)

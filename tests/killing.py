@@ -8,17 +8,27 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
+from memory import in_memory
+
 TESTS: Final = Path(__file__).parent
-_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - only because it is fast, and a folder of its own is made there
 
 
-def said_by(program: str) -> dict[str, Any]:
-    """What a program of the tests says of its killing, done in memory where that can be; it must end well."""
+def unmeasured() -> dict[str, str]:
+    """The environment of a program whose coverage is not measured."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_PROCESS_")}
+
+
+def said_by(program: str, *words: str) -> dict[str, Any]:
+    """What a program of the tests says of its killing, done in memory where that can be; it must end well.
+
+    Its coverage is not measured: it does one thing thousands of times, which takes twice as long under
+    measurement, and whoever is killed tells nothing.
+    """
     path = os.pathsep.join([str(TESTS), str(TESTS.parent / "src"), os.environ.get("PYTHONPATH", "")])
-    with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as folder:
+    with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
         done = subprocess.run(
-            [sys.executable, str(TESTS / program), folder],
-            env={**os.environ, "PYTHONPATH": path},
+            [sys.executable, str(TESTS / program), folder, *words],
+            env={**unmeasured(), "PYTHONPATH": path},
             capture_output=True,
             text=True,
             timeout=400,

@@ -1,4 +1,4 @@
-"""One cast for each row of the workflow that changes files, on any workspace: laid out, cast and judged.
+"""One cast for each row of the workflow that a word can take, on any workspace: laid out, cast and judged.
 
 The cast itself is the real one, with ids and a clock that are the same each time: a cast that is cut off and
 one that is not write the same bytes as far as they come. Whoever casts later has other ids, so that a reply
@@ -9,11 +9,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from handrail.documents.statefile import StateFile
-from handrail.engine.model import Accepted, Event, Who
+from handrail.engine.model import Accepted, Event, Stay, Who
 from handrail.shell.apply import above
 from handrail.shell.folders import Folder
 from handrail.shell.ports import Workspace
@@ -34,6 +36,15 @@ HISTORY: Final = f"{HOME}history.jsonl"
 LATER: Final = 1 << 32
 """The ids of whoever casts again begin here."""
 
+
+class Past(Enum):
+    """What a cast finds: no folder yet, files that somebody brought, or those and a history of ours."""
+
+    NOTHING = auto()
+    BROUGHT = auto()
+    UNDER_WAY = auto()
+
+
 _NAMES: Final = re.compile(r"[^+~>/ ]")
 _PLACE: Final = Folder(Path("/project"), FLOW)
 _TOLD: Final = [{"timestamp": "2026-02-28T09:00:00Z", "transition": "A → B", "trigger": "Lumos"}]
@@ -52,14 +63,11 @@ def world(workspace: Workspace, ids: int = 0) -> World:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """A cast of a row: its line of the table, and whether the run has a history already.
-
-    Without one, the state file is somebody's, and this is the first turn here.
-    """
+    """A cast of a row: its line of the table, and what it finds; only under way is it not the first turn."""
 
     row: str
     line: Line
-    under_way: bool
+    past: Past
     before: Mapping[str, bytes] = field(init=False)
     after: Mapping[str, bytes] = field(init=False)
 
@@ -76,16 +84,22 @@ class Cast:
 
     def lay_out(self, workspace: Workspace) -> str:
         """Put the files there; the token that the cast is made with."""
-        given = {"team": "blue", "current_state": self.line.state, "context": context(self.line.context)}
-        document = json.dumps({**given, "history": _TOLD}).encode()
+        if self.past is Past.NOTHING:
+            return token(workspace)
         workspace.mkdir("")
-        for path, data in {**self.before, "state.json": document}.items():
+        for path, data in {**self.before, "state.json": json.dumps(self._brought()).encode()}.items():
             _make(workspace, above(path))
             workspace.write(path, data)
             workspace.sync(above(path))
-        if self.under_way:
+        if self.past is Past.UNDER_WAY:
             runs_in(workspace).repair(NOW, adopt=self.line.state)
         return token(workspace)
+
+    def _brought(self) -> dict[str, Any]:
+        """The state file that somebody brought, with a key that is not ours; none if there is nothing."""
+        known = context(self.line.context)
+        given = {"team": "blue", "current_state": self.line.state, "context": known, "history": _TOLD}
+        return {} if self.past is Past.NOTHING else given
 
     def take(self, workspace: Workspace, with_token: str, ids: int = 0) -> Mapping[str, Any]:
         """Cast it; the reply."""
@@ -94,7 +108,7 @@ class Cast:
     def judged(self, workspace: Workspace, files: Mapping[str, bytes]) -> str:
         """`before` or `after` if all that is in a folder says the same of the cast; else what is there."""
         runs = runs_in(workspace)
-        stored, spent = runs.standing(), runs.spent("", int(self.under_way))
+        stored, spent = runs.standing(), runs.spent("", self._turns)
         if stored.trouble:
             return f"trouble: {stored.trouble}"
         own = {path: data for path, data in files.items() if not path.startswith(HOME)}
@@ -113,19 +127,25 @@ class Cast:
             return "after"
         return f"a third state: {told}"
 
+    @property
+    def _turns(self) -> int:
+        """How many turns the history has before it."""
+        return int(self.past is Past.UNDER_WAY)
+
     def _standing(self, *, taken: bool) -> tuple[object, ...]:
         """State file, revision, open states, turns of the history, whether a reply is kept."""
-        line, turns = self.line, int(self.under_way) + int(taken)
+        line, turns, document = self.line, self._turns + int(taken), self._brought()
         at = {"timestamp": "2026-03-01T12:00:00Z"}
-        history: list[dict[str, str]] = [*_TOLD]
-        if self.under_way:
+        history: list[dict[str, str]] = [*document.get("history", [])]
+        if self.past is Past.UNDER_WAY:
             history.append({**at, "transition": f"{line.state} → {line.state}", "trigger": "repair"})
         if taken:
             history.append({**at, "transition": line.history, "trigger": line.trigger, "note": "as agreed"})
-        state = line.next if taken else line.state
-        known = context(line.after if taken else line.context)
-        document = {"team": "blue", "current_state": state, "context": known, "history": history}
-        return document, turns, [state], list(range(1, turns + 1)), taken
+            document |= {"current_state": line.next, "context": context(line.after)}
+        if document:
+            document["history"] = history
+        states = [document["current_state"]] if document else []
+        return document, turns, states, list(range(1, turns + 1)), taken
 
     def lost(self, files: Mapping[str, bytes]) -> list[str]:
         """The files of the user whose bytes are nowhere in a folder, as they were or as they shall be."""
@@ -134,16 +154,24 @@ class Cast:
         return [path for path, either in known.items() if not either & there]
 
 
-def casts(*, under_way: bool) -> list[Cast]:
-    """One for each row that changes files: of the lines that it takes, the one that changes most."""
+def casts(past: Past) -> list[Cast]:
+    """One for each row that a word can take and that is kept: of its lines, the one that changes most.
+
+    Where there is nothing, only lines without files and in the first state are.
+    """
     found: dict[str, Line] = {}
     for line in lines():
-        if line.effects == "-" or line.refused:
+        if line.unwritten or (past is Past.NOTHING and line[:1] + line[2:4] != (FLOW.initial, "-", "-")):
             continue
         row = _row(line)
         if row not in found or _weight(line) > _weight(found[row]):
             found[row] = line
-    return [Cast(row, line, under_way) for row, line in sorted(found.items())]
+    return [Cast(row, line, past) for row, line in sorted(found.items())]
+
+
+def changing(every: Iterable[Cast]) -> list[Cast]:
+    """Those that change files of the user."""
+    return [cast for cast in every if cast.line.effects != "-"]
 
 
 def kinds(every: Iterable[Cast]) -> list[Cast]:
@@ -154,9 +182,9 @@ def kinds(every: Iterable[Cast]) -> list[Cast]:
     return [*found.values()]
 
 
-def with_effects() -> list[str]:
-    """The rows of the workflow that change files."""
-    return sorted(row.id for row in FLOW.rows if row.do)
+def acting() -> list[str]:
+    """The rows of the workflow that have an effect or move a state."""
+    return [row.id for row in FLOW.rows if row.do or not isinstance(row.to, Stay)]
 
 
 def token(workspace: Workspace) -> str:
@@ -178,10 +206,11 @@ def _weight(line: Line) -> tuple[int, int]:
     return len(words(line.effects)), len(words(line.files))
 
 
+@cache
 def _row(line: Line) -> str:
     """The row that takes a line."""
     workspace, rows = Simulated(), list[str]()
-    cast = Cast("", line, under_way=False)
+    cast = Cast("", line, Past.BROUGHT)
     made = cast.lay_out(workspace)
 
     def heard(outcome: Outcome) -> Mapping[str, Any]:

@@ -1,150 +1,69 @@
-"""Nothing is lost while casting: every row that changes files, killed and without power at every change."""
+"""Nothing is lost while casting: every row, killed and without power at every change, and in its recovery."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from killing import said_by
 from requirement import requirement
-from spells.casting import LATER, Cast, casts, kinds, runs_in, unfinished, with_effects
-from stores.simulated import PowerLoss, Simulated, Stop
+from spells.casting import Past, acting, casts
+from spells.cutting import Bench, Power
+from stores.simulated import Simulated
+
+FIRST = ["G1", "R1"]
+KINDS = ["A1", "A2", "C1", "C3", "E1", "E2_planless", "P3", "expecto.block"]
+"""A row of each kind: it moves, rewrites and makes as many files, and folders, as no other one."""
+
+
+def _said(way: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """What the program says that cuts casts off in this way, when the counts are printed."""
+    said = said_by("spells/killed.py", way)
+    counts = f"{len(said['points'])} casts, {sum(said['points'])} points, {said['again']} of recoveries"
+    with capsys.disabled():
+        print(f" [{counts}, {said['folders']} folders, {said['kills']} kills]", end="")  # noqa: T201 - the count
+    assert min(said["points"]) > 20
+    assert said["again"] > sum(said["points"])
+    return said
 
 
 @requirement("spells:persist.recover")
-def test_a_cast_killed_anywhere_has_happened_or_not_and_its_token_gets_the_one_reply(
+def test_kill_9_anywhere_leaves_a_cast_that_has_happened_or_not_and_just_what_was_seen_there(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    said = said_by("spells/killed.py")
-    counts = f"{len(said['rows'])} rows, {sum(said['points'])} kill points, {said['again']} of recoveries"
-    with capsys.disabled():
-        print(f" [{counts}, {said['kills']} kills, {said['folders']} folders]", end="")  # noqa: T201 - the count
-    assert said["rows"] == with_effects()
-    assert min(said["points"]) > 20
-    assert said["again"] > 1000
+    """Processes are killed for real, one row of each kind; a folder noted on the way is what that leaves."""
+    said = _said("kill", capsys)
+
+    assert said["rows"] == {"NOTHING": ["G1"], "BROUGHT": [], "UNDER_WAY": KINDS}
+    assert said["kills"] > sum(said["points"])
     assert said["wrong"] == []
 
 
-# --- no power -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """A workspace with all that a cast finds, its token, the reply that it gets, and what was judged."""
-
-    cast: Cast
-    workspace: Simulated
-    token: str
-    reply: Mapping[str, Any]
-    judged: set[tuple[object, ...]] = field(default_factory=set)
-
-    def cut(self, at: int, careless: str = "") -> tuple[Simulated, bool]:
-        """The workspace when the power went before the k-th change, and whether the cast was answered."""
-        workspace = self.workspace.copy()
-        workspace.before, workspace.careless = Stop(at), careless
-        try:
-            return workspace, bool(self.cast.take(workspace, self.token))
-        except PowerLoss:
-            return workspace, False
-
-
-def _started(cast: Cast) -> Start:
-    workspace = Simulated()
-    token = cast.lay_out(workspace)
-    return Start(cast, workspace, token, cast.take(workspace.copy(), token))
-
-
-def _alike(image: Simulated) -> tuple[object, ...]:
-    """The same for workspaces that are."""
-    return (*sorted(image.everything().items()), *sorted(image.names_now))
-
-
-def _judged(cast: Cast, image: Simulated) -> str:
-    with runs_in(image).held("", 0):
-        lying = list(unfinished(image.everything()))
-        return f"unfinished: {lying}" if lying else cast.judged(image, image.everything())
-
-
-def _wrong(start: Start, image: Simulated, *, acknowledged: bool) -> list[str]:
-    """What is wrong once the power is back, and the same call is made again, and again.
-
-    Of workspaces that are alike once they are recovered, one is looked at.
-    """
-    cast = start.cast
-    lost = [f"{path} is lost" for path in cast.lost(image.everything())]
-    with runs_in(image).held("", 0):
-        key = (_alike(image), acknowledged)
-    if key in start.judged:
-        return lost
-    start.judged.add(key)
-    found = _judged(cast, image)
-    if found != "after" and (acknowledged or found != "before"):
-        return [*lost, f"acknowledged {acknowledged}: {found}"]
-    told, again = (cast.take(image, start.token, ids) for ids in (LATER, 2 * LATER))
-    right = told == start.reply if found == "after" else told["accepted"] and told != start.reply
-    return [
-        *lost,
-        *([] if right else [f"{found}, the same call was answered {told}"]),
-        *([] if told == again else [f"{found}, then answered otherwise: {again}"]),
-        *([] if (now := _judged(cast, image)) == "after" else [f"{found}, then {now}"]),
-    ]
-
-
-def _without_power(cast: Cast, careless: str = "") -> tuple[list[str], int, int]:
-    """What is wrong in the images of a cast; how many changes it has, and how many images there are."""
-    start = _started(cast)
-    wrong, at, acknowledged = [], 0, False
-    seen = set[tuple[object, ...]]()
-    while not acknowledged:
-        at += 1
-        workspace, acknowledged = start.cut(at, careless)
-        for image in workspace.images():
-            if (key := (_alike(image), acknowledged)) not in seen:
-                seen.add(key)
-                found = _wrong(start, image, acknowledged=acknowledged)
-                wrong += [f"{cast.row}, power lost before change {at}: {what}" for what in found]
-    return wrong, at - 1, len(seen)
-
-
-def _counted(those: list[Cast], capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """What is wrong with any of these, when the counts are printed."""
-    wrong, changes, images = zip(*[_without_power(cast) for cast in those], strict=True)
-    counts = f"{len(those)} rows, {sum(changes)} changes, {sum(images)} images"
-    with capsys.disabled():
-        print(f" [{counts}]", end="")  # noqa: T201 - the count
-    assert min(images) > 20
-    return [what for found in wrong for what in found]
-
-
 @requirement("spells:persist.recover")
-def test_a_cast_without_power_has_happened_or_not_and_if_answered_it_has(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize("way", ["disk", "power"])
+def test_a_cast_of_any_row_cut_off_anywhere_has_happened_or_not_and_its_token_gets_the_one_reply(
+    way: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    those = casts(under_way=True)
+    """`disk`: no further call is made, as by kill -9. `power`: and what was not confirmed is gone."""
+    said = _said(way, capsys)
 
-    assert [cast.row for cast in those] == with_effects()
-    assert _counted(those, capsys) == []
-
-
-def test_a_first_cast_without_power_has_happened_or_not_whatever_kind_of_effects_it_has(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    those = kinds(casts(under_way=False))
-
-    assert [cast.row for cast in those] == ["A2", "C1", "C3", "E1", "E2_planless", "P3", "expecto.block"]
-    assert _counted(those, capsys) == []
+    assert [row for row in acting() if row not in said["rows"]["UNDER_WAY"]] == []
+    assert len(acting()) == 95
+    assert (said["rows"]["NOTHING"], said["rows"]["BROUGHT"]) == (FIRST, KINDS)
+    assert said["wrong"] == []
 
 
 @pytest.mark.parametrize("careless", ["file", "folder"])
 def test_a_workspace_that_confirms_nothing_is_caught(careless: str) -> None:
-    cast = next(cast for cast in casts(under_way=True) if cast.row == "E3")
+    cast = next(cast for cast in casts(Past.UNDER_WAY) if cast.row == "E3")
+    bench = Bench(Power(careless), cast)
 
-    assert _without_power(cast, careless)[0] != []
+    bench.cut_everywhere()
+
+    assert bench.wrong != []
 
 
 def test_a_folder_between_the_two_is_neither_and_a_missing_file_is_lost() -> None:
-    cast = casts(under_way=True)[0]
+    cast = next(cast for cast in casts(Past.UNDER_WAY) if cast.row == "A2")
     workspace = Simulated()
     cast.lay_out(workspace)
     before = workspace.everything()

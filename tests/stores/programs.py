@@ -9,18 +9,19 @@ from pathlib import Path
 from typing import Any, Final
 
 import faults
+from killing import unmeasured
 
 _TESTS: Final = Path(__file__).resolve().parent.parent
 
 
 def crowd(what: str, file: Path, *rest: object) -> Any:  # noqa: ANN401 - whatever the crowd tells
     """What many processes on one file tell; see crowd.py."""
-    return _told("stores.crowd", (what, file, *map(str, rest)), {})
+    return _told("stores.crowd", (what, file, *map(str, rest)), unmeasured())
 
 
 def crowd_at_the_face(folder: Path, *rest: object) -> Any:  # noqa: ANN401 - the same
     """What many processes tell that serve from one file; see faces/mcp/crowd.py."""
-    return _told("faces.mcp.crowd", (folder, *map(str, rest)), {})
+    return _told("faces.mcp.crowd", (folder, *map(str, rest)), unmeasured())
 
 
 def broken(what: str, tmp_path: Path) -> dict[str, Any]:
@@ -37,7 +38,8 @@ def _broken(program: str, what: str, tmp_path: Path, below: str) -> dict[str, An
     folder, control = tmp_path / "disk", tmp_path / "control"
     folder.mkdir()
     faults.arm(control, 0)
-    found: dict[str, Any] = _told(program, (what, folder), faults.armed(folder / below, control))
+    env = {**os.environ, **faults.armed(folder / below, control)}
+    found: dict[str, Any] = _told(program, (what, folder), env)
     assert found["points"] > 0
     return found
 
@@ -46,7 +48,7 @@ def _told(module: str, words: Sequence[str | Path], env: Mapping[str, str]) -> A
     path = os.pathsep.join([str(_TESTS), *sys.path])
     done = subprocess.run(
         [sys.executable, "-m", module, *words],
-        env={**os.environ, "PYTHONPATH": path, **env},
+        env={**env, "PYTHONPATH": path},
         capture_output=True,
         text=True,
         timeout=300,

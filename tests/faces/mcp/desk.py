@@ -31,6 +31,7 @@ from handrail.shell.opening import Serving
 from handrail.shell.records import Caller
 from handrail.shell.trust import Trusted
 from handrail.stores.sql.opening import serving
+from killing import unmeasured
 from program import PROGRAM
 from turns import HandClock
 
@@ -84,9 +85,13 @@ def note(**changes: Value) -> dict[str, Value]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A project with two workflows, a home, and a store, all below one folder."""
+    """A project with two workflows, a home, and a store, all below one folder.
+
+    Coverage is not `measured` of servers that are killed, or do one thing very often.
+    """
 
     folder: Path
+    measured: bool = True
 
     @property
     def project(self) -> Path:
@@ -102,9 +107,8 @@ class Place:
     def env(self) -> dict[str, str]:
         """The environment of a server here: nothing of the person who runs the tests."""
         home = self.folder / "home"
-        kept = {
-            name: value for name, value in os.environ.items() if not name.startswith(("HANDRAIL_", "XDG_"))
-        }
+        given = os.environ if self.measured else unmeasured()
+        kept = {name: value for name, value in given.items() if not name.startswith(("HANDRAIL_", "XDG_"))}
         return {
             **kept,
             "HOME": str(home),
@@ -117,9 +121,9 @@ class Place:
         return (str(PROGRAM), "serve", "--project", str(self.project), "--store", str(self.store), *more)
 
 
-def place(folder: Path, **workflows: str) -> Place:
+def place(folder: Path, *, measured: bool = True, **workflows: str) -> Place:
     """A place below this folder, with more workflows by their names."""
-    made = Place(folder)
+    made = Place(folder, measured)
     (folder / "home").mkdir(parents=True)
     shelf = made.project / ".handrail" / "workflows"
     shelf.mkdir(parents=True)

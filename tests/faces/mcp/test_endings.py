@@ -26,6 +26,12 @@ def at(tmp_path: Path) -> Place:
     return place(tmp_path / "place")
 
 
+@pytest.fixture
+def mortal(tmp_path: Path) -> Place:
+    """A place whose servers are killed: they would tell nothing of what they covered."""
+    return place(tmp_path / "place", measured=False)
+
+
 @contextmanager
 def nobody_writes(at: Place) -> Iterator[None]:
     """Hold up everybody who wants to write to the store, so that a call is under way until the block ends."""
@@ -139,12 +145,12 @@ def test_a_server_whose_disk_has_not_confirmed_a_write_says_so_and_ends_with_75(
 
 
 @requirement("steps:tool.recover", "steps:db.nobuffer")
-def test_a_server_killed_after_every_step_costs_nothing_but_a_recovery(at: Place) -> None:
-    with Pipe(at) as pipe:
+def test_a_server_killed_after_every_step_costs_nothing_but_a_recovery(mortal: Place) -> None:
+    with Pipe(mortal) as pipe:
         first = pipe.start()
         pipe.kill()
     for step in STEPS:
-        with Pipe(at) as pipe:
+        with Pipe(mortal) as pipe:
             here = pipe.recover(first.run)
             assert here.reply["next_step_contract"]["step_name"] == step
             last = pipe.go_on(here.token, summary=f"Did {step}.")
@@ -157,16 +163,16 @@ def test_a_server_killed_after_every_step_costs_nothing_but_a_recovery(at: Place
 
 @requirement("steps:token.retry", "steps:token.once")
 @pytest.mark.parametrize("heard", [0, 1, 60, 900])
-def test_a_reply_that_is_lost_is_given_again_to_the_byte_by_another_server(at: Place, heard: int) -> None:
-    with Pipe(at) as pipe:
+def test_a_reply_that_is_lost_is_given_again_to_the_byte_by_another_server(mortal: Place, heard: int) -> None:
+    with Pipe(mortal) as pipe:
         first = pipe.start()
         message = pipe.request("tools/call", _handed_in(first.token))
         pipe.send(json.dumps(message).encode())
-        until(lambda: whole(at.store).revision(first.run) == 2, "the second turn")
+        until(lambda: whole(mortal.store).revision(first.run) == 2, "the second turn")
         part = pipe.part(heard)
         pipe.kill()
-    before = whole(at.store)
-    with Pipe(at) as pipe:
+    before = whole(mortal.store)
+    with Pipe(mortal) as pipe:
         lines = []
         for _ in range(2):
             pipe.send(json.dumps(message).encode())
@@ -174,8 +180,8 @@ def test_a_reply_that_is_lost_is_given_again_to_the_byte_by_another_server(at: P
     assert len(part) == heard
     assert lines[0].startswith(part)
     assert lines[0] == lines[1]
-    assert told(json.loads(lines[0])).reply == _recorded(at, first.run)
-    assert changed(before, whole(at.store)) == {}
+    assert told(json.loads(lines[0])).reply == _recorded(mortal, first.run)
+    assert changed(before, whole(mortal.store)) == {}
 
 
 def _handed_in(token: str) -> dict[str, object]:

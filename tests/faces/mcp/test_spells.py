@@ -1,6 +1,8 @@
 """The face `spells` over the wire: a person's word, passed on by the agent, moves the task in the files."""
 
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,9 +22,24 @@ TASK = "---\ntask_name: sort\n---\n# Sort it\n\nUse the built-in.\n"
 RESULTS = "# Results\n\n## Acceptance Criteria\n\n- [x] The list is sorted\n"
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Place, Pipe]]:
+    """A place and its one server, which keeps nothing of a task in mind."""
+    at = place(tmp_path_factory.mktemp("spells"))
+    with Pipe(at, "--face", "spells") as pipe:
+        yield at, pipe
+
+
 @pytest.fixture
-def at(tmp_path: Path) -> Place:
-    return place(tmp_path)
+def at(served: tuple[Place, Pipe]) -> Place:
+    """The place, where nothing has begun."""
+    shutil.rmtree(served[0].project / ".ai", ignore_errors=True)
+    return served[0]
+
+
+@pytest.fixture
+def pipe(served: tuple[Place, Pipe]) -> Pipe:
+    return served[1]
 
 
 def cast(pipe: Pipe, word: str, **more: object) -> Told:
@@ -38,7 +55,8 @@ def standing(at: Place) -> str:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_whole_way_from_a_plan_to_its_end(at: Place, era: str) -> None:
+def test_the_whole_way_from_a_plan_to_its_end(tmp_path: Path, era: str) -> None:
+    at = place(tmp_path)
     with Pipe(at, "--face", "spells", era=era) as pipe:
         begun = cast(pipe, "accio")
         assert (begun.reply["state"], begun.reply["phase"]) == (
@@ -81,25 +99,23 @@ def test_the_six_words_are_listed_as_the_workflow_declares_them(at: Place) -> No
     assert "Accio" in pipe.hello["instructions"]
 
 
-def test_a_word_that_is_sent_twice_with_its_token_counts_once(at: Place) -> None:
-    with Pipe(at, "--face", "spells") as pipe:
-        begun = cast(pipe, "accio")
-        (files(at) / "plan.md").write_text(PLAN, "utf-8")
-        token = begun.reply["step_token"]
-        first, second = (cast(pipe, "accio", step_token=token) for _ in range(2))
-        other = cast(pipe, "finite", step_token=token)
+def test_a_word_that_is_sent_twice_with_its_token_counts_once(at: Place, pipe: Pipe) -> None:
+    begun = cast(pipe, "accio")
+    (files(at) / "plan.md").write_text(PLAN, "utf-8")
+    token = begun.reply["step_token"]
+    first, second = (cast(pipe, "accio", step_token=token) for _ in range(2))
+    other = cast(pipe, "finite", step_token=token)
 
     assert first.reply == second.reply
     assert standing(at) == "ACHIEVE_TASK_DRAFTING"
     assert other.reply["code"] == "already_used"
 
 
-def test_a_refused_word_changes_no_byte_and_says_what_is_open(at: Place) -> None:
-    with Pipe(at, "--face", "spells") as pipe:
-        cast(pipe, "accio")
-        before = {path: path.read_bytes() for path in files(at).iterdir() if path.is_file()}
-        refused = cast(pipe, "reverto")
-        after = {path: path.read_bytes() for path in files(at).iterdir() if path.is_file()}
+def test_a_refused_word_changes_no_byte_and_says_what_is_open(at: Place, pipe: Pipe) -> None:
+    cast(pipe, "accio")
+    before = {path: path.read_bytes() for path in files(at).iterdir() if path.is_file()}
+    refused = cast(pipe, "reverto")
+    after = {path: path.read_bytes() for path in files(at).iterdir() if path.is_file()}
 
     assert refused.failed
     assert before == after
@@ -108,32 +124,29 @@ def test_a_refused_word_changes_no_byte_and_says_what_is_open(at: Place) -> None
     assert refused.reply["message_to_user"]
 
 
-def test_lumos_writes_nothing_even_where_nothing_has_begun(at: Place) -> None:
-    with Pipe(at, "--face", "spells") as pipe:
-        shown = cast(pipe, "lumos")
+def test_lumos_writes_nothing_even_where_nothing_has_begun(at: Place, pipe: Pipe) -> None:
+    shown = cast(pipe, "lumos")
 
     assert shown.reply["state"] == "GATHER_NEEDS_PLAN"
     assert "Accio" in shown.reply["options"]
     assert not (at.project / ".ai").exists()
 
 
-def test_lumos_tells_which_part_of_a_state_the_task_is_in(at: Place) -> None:
-    with Pipe(at, "--face", "spells") as pipe:
-        cast(pipe, "accio")
-        editing = cast(pipe, "lumos")
-        (files(at) / "plan.md").write_text(PLAN, "utf-8")
-        ready = cast(pipe, "lumos")
+def test_lumos_tells_which_part_of_a_state_the_task_is_in(at: Place, pipe: Pipe) -> None:
+    cast(pipe, "accio")
+    editing = cast(pipe, "lumos")
+    (files(at) / "plan.md").write_text(PLAN, "utf-8")
+    ready = cast(pipe, "lumos")
 
     assert "sub_state" not in editing.reply
     assert (ready.reply["state"], ready.reply["sub_state"]) == ("GATHER_EDITING", "GATHER_READY")
     assert ready.reply["message_to_user"] != editing.reply["message_to_user"]
 
 
-def test_arguments_are_taken_as_they_are_listed_and_no_other(at: Place) -> None:
-    with Pipe(at, "--face", "spells") as pipe:
-        unknown = cast(pipe, "accio", colour="red")
-        coerced = cast(pipe, "reparo", resume="yes")
-        elsewhere = cast(pipe, "accio", project="/nowhere")
+def test_arguments_are_taken_as_they_are_listed_and_no_other(pipe: Pipe) -> None:
+    unknown = cast(pipe, "accio", colour="red")
+    coerced = cast(pipe, "reparo", resume="yes")
+    elsewhere = cast(pipe, "accio", project="/nowhere")
 
     codes = [told.reply["code"] for told in (unknown, coerced, elsewhere)]
     assert codes == ["arguments", "arguments", "unknown_project"]

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +35,23 @@ DAMAGED = [
 ]
 
 
-@pytest.fixture
-def at(tmp_path: Path) -> Place:
-    return place(tmp_path)
+@pytest.fixture(scope="module")
+def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return place(tmp_path_factory.mktemp("files"))
+
+
+@pytest.fixture(scope="module")
+def pipe(at: Place) -> Iterator[Pipe]:
+    """One server for all: it keeps nothing of a task in mind."""
+    with Pipe(at, "--face", "spells") as served:
+        yield served
 
 
 @pytest.fixture
 def task(at: Place) -> Path:
+    """The folder of the task, as if nothing had ever been here."""
     folder = at.project / ".ai" / "task"
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
 
@@ -56,10 +65,6 @@ def laid(task: Path, *names: str) -> None:
 def stated(task: Path, state: str, **more: object) -> None:
     document = {"current_state": state, "context": {}, "history": [], **more}
     (task / "state.json").write_text(json.dumps(document), "utf-8")
-
-
-def serving(at: Place) -> Pipe:
-    return Pipe(at, "--face", "spells")
 
 
 def cast(pipe: Pipe, word: str, **more: object) -> Told:
@@ -106,60 +111,57 @@ def shown(at: Place, pipe: Pipe) -> Told:
 @requirement("spells:persist.authority")
 @requirement("spells:lumos.readonly")
 def test_a_state_that_only_files_speak_for_is_proposed_and_adopted_and_nothing_else(
-    at: Place, task: Path
+    at: Place, pipe: Pipe, task: Path
 ) -> None:
-    with serving(at) as pipe:
-        for count, state in enumerate(SIGNS.values(), start=1):
-            laid(task, *list(SIGNS)[:count])
-            before = users(task)
-            proposed = shown(at, pipe)
-            token = proposed.reply["step_token"]
-            adopted, again = (cast(pipe, "accio", note="yes", step_token=token) for _ in range(2))
-            now = shown(at, pipe)
+    for count, state in enumerate(SIGNS.values(), start=1):
+        laid(task, *list(SIGNS)[:count])
+        before = users(task)
+        proposed = shown(at, pipe)
+        token = proposed.reply["step_token"]
+        adopted, again = (cast(pipe, "accio", note="yes", step_token=token) for _ in range(2))
+        now = shown(at, pipe)
 
-            assert (proposed.failed, proposed.reply["state"]) == (False, state)
-            assert {"Accio", "Finite"} <= set(proposed.reply["options"]) <= {"Accio", "Finite", "Lumos"}
-            for words in (
-                "`state.json` is gone",
-                f"Accio goes on in {state}",
-                "Finite goes on in GATHER_EDITING",
-            ):
-                assert words in proposed.reply["message_to_user"]
-                assert words in proposed.text
-            assert (adopted.failed, adopted.reply["state"], again.reply) == (False, state, adopted.reply)
-            assert f"taken to stand in {state}" in adopted.reply["message_to_user"]
-            assert users(task) == before
-            assert kept(task)["current_state"] == state
-            (entry,) = kept(task)["history"]
-            assert [entry[key] for key in ("transition", "trigger", "note")] == [
-                f"{state} → {state}",
-                "Accio",
-                "yes",
-            ]
-            assert (now.reply["state"], now.reply["options"]) == (state, adopted.reply["options"])
-            cleared(task)
+        assert (proposed.failed, proposed.reply["state"]) == (False, state)
+        assert {"Accio", "Finite"} <= set(proposed.reply["options"]) <= {"Accio", "Finite", "Lumos"}
+        for words in (
+            "`state.json` is gone",
+            f"Accio goes on in {state}",
+            "Finite goes on in GATHER_EDITING",
+        ):
+            assert words in proposed.reply["message_to_user"]
+            assert words in proposed.text
+        assert (adopted.failed, adopted.reply["state"], again.reply) == (False, state, adopted.reply)
+        assert f"taken to stand in {state}" in adopted.reply["message_to_user"]
+        assert users(task) == before
+        assert kept(task)["current_state"] == state
+        (entry,) = kept(task)["history"]
+        assert [entry[key] for key in ("transition", "trigger", "note")] == [
+            f"{state} → {state}",
+            "Accio",
+            "yes",
+        ]
+        assert (now.reply["state"], now.reply["options"]) == (state, adopted.reply["options"])
+        cleared(task)
 
 
 @requirement("spells:persist.recover")
-def test_finite_leads_from_any_proposed_state_to_the_plan(at: Place, task: Path) -> None:
-    with serving(at) as pipe:
-        for sign, state in SIGNS.items():
-            laid(task, sign)
-            before = users(task)
-            ended, on = cast(pipe, "finite"), cast(pipe, "accio")
+def test_finite_leads_from_any_proposed_state_to_the_plan(pipe: Pipe, task: Path) -> None:
+    for sign, state in SIGNS.items():
+        laid(task, sign)
+        before = users(task)
+        ended, on = cast(pipe, "finite"), cast(pipe, "accio")
 
-            assert (ended.failed, ended.reply["state"], on.failed) == (False, "GATHER_EDITING", False)
-            assert before.items() <= users(task).items()
-            trail = [entry["transition"] for entry in kept(task)["history"]]
-            assert trail == [f"{state} → GATHER_EDITING", "GATHER_EDITING → ACHIEVE_TASK_DRAFTING"]
-            cleared(task)
+        assert (ended.failed, ended.reply["state"], on.failed) == (False, "GATHER_EDITING", False)
+        assert before.items() <= users(task).items()
+        trail = [entry["transition"] for entry in kept(task)["history"]]
+        assert trail == [f"{state} → GATHER_EDITING", "GATHER_EDITING → ACHIEVE_TASK_DRAFTING"]
+        cleared(task)
 
 
-def test_other_words_are_refused_until_the_doubt_has_ended(at: Place, task: Path) -> None:
+def test_other_words_are_refused_until_the_doubt_has_ended(pipe: Pipe, task: Path) -> None:
     laid(task, "task.md")
     before = users(task)
-    with serving(at) as pipe:
-        refused = [cast(pipe, word) for word in ("expecto", "reparo", "reverto")]
+    refused = [cast(pipe, word) for word in ("expecto", "reparo", "reverto")]
 
     for told in refused:
         assert (told.failed, told.reply["code"]) == (True, "orphaned")
@@ -169,30 +171,32 @@ def test_other_words_are_refused_until_the_doubt_has_ended(at: Place, task: Path
 
 
 @requirement("spells:G1")
-def test_a_plan_alone_is_kept_and_the_task_begins_whatever_was_before(at: Place, task: Path) -> None:
-    with serving(at) as pipe:
-        for _ in range(2):
-            laid(task)
-            proposed, begun = shown(at, pipe), cast(pipe, "accio")
+def test_a_plan_alone_is_kept_and_the_task_begins_whatever_was_before(
+    at: Place, pipe: Pipe, task: Path
+) -> None:
+    for _ in range(2):
+        laid(task)
+        proposed, begun = shown(at, pipe), cast(pipe, "accio")
 
-            assert proposed.reply["state"] == "GATHER_NEEDS_PLAN"
-            assert begun.reply["state"] == "GATHER_EDITING"
-            assert users(task) == {"plan.md": PLAN.encode()}
-            (task / "state.json").unlink()
+        assert proposed.reply["state"] == "GATHER_NEEDS_PLAN"
+        assert begun.reply["state"] == "GATHER_EDITING"
+        assert users(task) == {"plan.md": PLAN.encode()}
+        (task / "state.json").unlink()
 
 
 @requirement("spells:persist.recover")
-def test_a_state_file_that_was_deleted_is_proposed_from_the_files_or_restored(at: Place, task: Path) -> None:
-    with serving(at) as pipe:
-        cast(pipe, "accio")
-        laid(task)
-        cast(pipe, "accio")
-        was = kept(task)
-        (task / "state.json").unlink()
-        proposed = shown(at, pipe)
-        adopted = cast(pipe, "accio")
-        (task / "state.json").unlink()
-        said = handrail("repair", "--restore", "2", cwd=at.project)
+def test_a_state_file_that_was_deleted_is_proposed_from_the_files_or_restored(
+    at: Place, pipe: Pipe, task: Path
+) -> None:
+    cast(pipe, "accio")
+    laid(task)
+    cast(pipe, "accio")
+    was = kept(task)
+    (task / "state.json").unlink()
+    proposed = shown(at, pipe)
+    adopted = cast(pipe, "accio")
+    (task / "state.json").unlink()
+    said = handrail("repair", "--restore", "2", cwd=at.project)
 
     assert proposed.reply["state"] == adopted.reply["state"] == "ACHIEVE_TASK_DRAFTING"
     assert "handrail repair --restore 2" in proposed.reply["message_to_user"]
@@ -204,24 +208,21 @@ def test_a_state_file_that_was_deleted_is_proposed_from_the_files_or_restored(at
 
 
 @requirement("spells:persist.recover")
-def test_a_damaged_state_file_is_explained_set_aside_and_repaired(at: Place, task: Path) -> None:
-    with serving(at) as pipe:
-        for data, code, why in DAMAGED:
-            cleared(task)
-            laid(task, "task.md")
-            before = users(task)
-            (task / "state.json").write_bytes(data)
-            for told in (shown(at, pipe), cast(pipe, "accio"), shown(at, pipe)):
-                assert (told.failed, told.reply["code"]) == (True, code)
-                assert why in told.reply["message_to_user"]
-                assert "handrail repair --adopt STATE" in told.reply["message_to_user"]
-                assert (
-                    "first call that acts moves it to `.handrail/quarantine`" in told.reply["message_to_user"]
-                )
-            assert [path.read_bytes() for path in (task / ".handrail" / "quarantine").iterdir()] == [data]
-            assert users(task) == before
-        said = handrail("repair", "--adopt", "ACHIEVE_TASK_DRAFTING", cwd=at.project)
-        on = cast(pipe, "accio")
+def test_a_damaged_state_file_is_explained_set_aside_and_repaired(at: Place, pipe: Pipe, task: Path) -> None:
+    for data, code, why in DAMAGED:
+        cleared(task)
+        laid(task, "task.md")
+        before = users(task)
+        (task / "state.json").write_bytes(data)
+        for told in (shown(at, pipe), cast(pipe, "accio"), shown(at, pipe)):
+            assert (told.failed, told.reply["code"]) == (True, code)
+            assert why in told.reply["message_to_user"]
+            assert "handrail repair --adopt STATE" in told.reply["message_to_user"]
+            assert "first call that acts moves it to `.handrail/quarantine`" in told.reply["message_to_user"]
+        assert [path.read_bytes() for path in (task / ".handrail" / "quarantine").iterdir()] == [data]
+        assert users(task) == before
+    said = handrail("repair", "--adopt", "ACHIEVE_TASK_DRAFTING", cwd=at.project)
+    on = cast(pipe, "accio")
 
     assert said.status == 0, said.err
     assert (on.failed, on.reply["state"]) == (False, "ACHIEVE_TASK_EXECUTED")
@@ -230,13 +231,14 @@ def test_a_damaged_state_file_is_explained_set_aside_and_repaired(at: Place, tas
 
 @requirement("spells:persist.shape")
 @requirement("spells:persist.authority")
-def test_a_clone_without_our_folder_is_taken_as_it_stands_and_that_is_said(at: Place, task: Path) -> None:
+def test_a_clone_without_our_folder_is_taken_as_it_stands_and_that_is_said(
+    at: Place, pipe: Pipe, task: Path
+) -> None:
     laid(task, "task.md")
     stated(task, "GATHER_EDITING", team="blue")
-    with serving(at) as pipe:
-        looked = shown(at, pipe)
-        moved = cast(pipe, "accio")
-        quiet = shown(at, pipe)
+    looked = shown(at, pipe)
+    moved = cast(pipe, "accio")
+    quiet = shown(at, pipe)
 
     assert looked.reply["state"] == "GATHER_EDITING"
     assert moved.reply["state"] == "ACHIEVE_TASK_DRAFTING"
@@ -247,14 +249,15 @@ def test_a_clone_without_our_folder_is_taken_as_it_stands_and_that_is_said(at: P
 
 
 @requirement("spells:persist.authority")
-def test_a_state_file_from_elsewhere_counts_whatever_the_common_store_has(at: Place, task: Path) -> None:
-    with serving(at) as pipe:
-        cast(pipe, "accio")
-        laid(task, "task.md")
-        cast(pipe, "accio")
-        shutil.rmtree(task / ".handrail")
-        stated(task, "PR_REVIEW_TASK_DRAFT", context={"pr_return_state": "ACHIEVE_COMPLETE"})
-        looked, left = shown(at, pipe), cast(pipe, "reverto")
+def test_a_state_file_from_elsewhere_counts_whatever_the_common_store_has(
+    at: Place, pipe: Pipe, task: Path
+) -> None:
+    cast(pipe, "accio")
+    laid(task, "task.md")
+    cast(pipe, "accio")
+    shutil.rmtree(task / ".handrail")
+    stated(task, "PR_REVIEW_TASK_DRAFT", context={"pr_return_state": "ACHIEVE_COMPLETE"})
+    looked, left = shown(at, pipe), cast(pipe, "reverto")
 
     assert looked.reply["state"] == "PR_REVIEW_TASK_DRAFT"
     assert (left.failed, left.reply["state"]) == (False, "ACHIEVE_COMPLETE")
@@ -264,14 +267,13 @@ def test_a_state_file_from_elsewhere_counts_whatever_the_common_store_has(at: Pl
 
 
 @requirement("spells:persist.authority")
-def test_an_edit_by_hand_is_taken_and_said(at: Place, task: Path) -> None:
-    with serving(at) as pipe:
-        cast(pipe, "accio")
-        laid(task, "task.md", "task-results.md")
-        edited = {**kept(task), "current_state": "ACHIEVE_TASK_EXECUTED"}
-        (task / "state.json").write_text(json.dumps(edited), "utf-8")
-        looked = shown(at, pipe)
-        moved = cast(pipe, "accio", step_token=looked.reply["step_token"])
+def test_an_edit_by_hand_is_taken_and_said(at: Place, pipe: Pipe, task: Path) -> None:
+    cast(pipe, "accio")
+    laid(task, "task.md", "task-results.md")
+    edited = {**kept(task), "current_state": "ACHIEVE_TASK_EXECUTED"}
+    (task / "state.json").write_text(json.dumps(edited), "utf-8")
+    looked = shown(at, pipe)
+    moved = cast(pipe, "accio", step_token=looked.reply["step_token"])
 
     assert looked.reply["state"] == "ACHIEVE_TASK_EXECUTED"
     assert (moved.failed, moved.reply["state"]) == (False, "ACHIEVE_TASK_DRAFTING")
@@ -280,16 +282,17 @@ def test_an_edit_by_hand_is_taken_and_said(at: Place, task: Path) -> None:
 
 
 @requirement("spells:persist.recover")
-def test_where_a_newer_handrail_was_nothing_is_written_and_the_update_is_named(at: Place, task: Path) -> None:
-    with serving(at) as pipe:
-        cast(pipe, "accio")
-        head = task / ".handrail" / "head.json"
-        body = head.read_bytes()[len(b'{"sum":"') + 64 + len(b'","body":') : -1]
-        body = body.replace(b'"format":1', b'"format":99')
-        head.write_bytes(b'{"sum":"%s","body":%s}' % (hashlib.sha256(body).hexdigest().encode(), body))
-        looked = shown(at, pipe)
-        before = tree(at)
-        refused = cast(pipe, "accio")
+def test_where_a_newer_handrail_was_nothing_is_written_and_the_update_is_named(
+    at: Place, pipe: Pipe, task: Path
+) -> None:
+    cast(pipe, "accio")
+    head = task / ".handrail" / "head.json"
+    body = head.read_bytes()[len(b'{"sum":"') + 64 + len(b'","body":') : -1]
+    body = body.replace(b'"format":1', b'"format":99')
+    head.write_bytes(b'{"sum":"%s","body":%s}' % (hashlib.sha256(body).hexdigest().encode(), body))
+    looked = shown(at, pipe)
+    before = tree(at)
+    refused = cast(pipe, "accio")
 
     assert tree(at) == before
     for told in (looked, refused):
@@ -308,15 +311,14 @@ def _link(path: Path) -> None:
 
 @pytest.mark.parametrize("made", [_folder, _link, os.mkfifo], ids=["folder", "link", "fifo"])
 def test_what_is_no_file_in_the_place_of_the_state_is_told_and_let_be(
-    at: Place, task: Path, made: Callable[[Path], None]
+    pipe: Pipe, task: Path, made: Callable[[Path], None]
 ) -> None:
     laid(task, "task.md")
     made(task / "state.json")
-    with serving(at) as pipe:
-        told = [cast(pipe, word) for word in ("lumos", "accio")]
-        (task / "state.json").rename(task / "aside")
-        stated(task, "ACHIEVE_TASK_DRAFTING")
-        on = cast(pipe, "accio")
+    told = [cast(pipe, word) for word in ("lumos", "accio")]
+    (task / "state.json").rename(task / "aside")
+    stated(task, "ACHIEVE_TASK_DRAFTING")
+    on = cast(pipe, "accio")
 
     for one in told:
         assert one.failed
@@ -325,10 +327,13 @@ def test_what_is_no_file_in_the_place_of_the_state_is_told_and_let_be(
     assert (on.failed, on.reply["state"]) == (False, "ACHIEVE_TASK_EXECUTED")
 
 
-def test_the_files_that_words_were_said_over_are_artifacts_of_the_run(at: Place, task: Path) -> None:
+def test_the_files_that_words_were_said_over_are_artifacts_of_the_run(tmp_path: Path) -> None:
+    at = place(tmp_path)
+    task = at.project / ".ai" / "task"
+    task.mkdir(parents=True)
     laid(task, "task.md", "task-results.md")
     stated(task, "ACHIEVE_TASK_EXECUTED")
-    with serving(at) as pipe:
+    with Pipe(at, "--face", "spells") as pipe:
         assert cast(pipe, "accio").reply["state"] == "ACHIEVE_TASK_DRAFTING"
 
     found = sqlite3.connect(at.store)

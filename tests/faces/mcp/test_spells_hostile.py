@@ -57,9 +57,16 @@ ROWS = [
 ]
 
 
-@pytest.fixture
-def at(tmp_path: Path) -> Place:
-    return place(tmp_path)
+@pytest.fixture(scope="module")
+def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return place(tmp_path_factory.mktemp("hostile"), measured=False)
+
+
+@pytest.fixture(scope="module")
+def pipe(at: Place) -> Iterator[Pipe]:
+    """One server for all that is hostile, which must outlive it."""
+    with Pipe(at, "--face", "spells") as served:
+        yield served
 
 
 def laid(at: Place, row: Row) -> Path:
@@ -103,25 +110,24 @@ def expected(row: Row, document: Hostile) -> frozenset[str]:
 
 @requirement("spells:words.never")
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.path)
-def test_a_hostile_document_moves_nothing_but_what_the_row_says(at: Place, row: Row) -> None:
+def test_a_hostile_document_moves_nothing_but_what_the_row_says(at: Place, pipe: Pipe, row: Row) -> None:
     told = 0
-    with Pipe(at, "--face", "spells") as pipe:
-        for document in documents():
-            task = laid(at, row)
-            (task / row.path).write_bytes(document.data)
-            cast = pipe.call({}, "accio")
-            state, turns = standing(task)
-            if cast.failed:
-                assert (state, turns) == (row.state, 0), document.name
-                assert document.name in TOO_LONG, cast.reply
-                assert row.path in cast.reply["message_to_user"]
-                continue
-            told += 1
-            assert (state, turns) == (cast.reply["state"], 1), document.name
-            assert state in expected(row, document), document.name
-            _quoted(row, document, cast)
-            if row.path == "task-results.md":
-                assert "- [ ] The kettle boils\n" in (task / "plan.md").read_text("utf-8"), document.name
+    for document in documents():
+        task = laid(at, row)
+        (task / row.path).write_bytes(document.data)
+        cast = pipe.call({}, "accio")
+        state, turns = standing(task)
+        if cast.failed:
+            assert (state, turns) == (row.state, 0), document.name
+            assert document.name in TOO_LONG, cast.reply
+            assert row.path in cast.reply["message_to_user"]
+            continue
+        told += 1
+        assert (state, turns) == (cast.reply["state"], 1), document.name
+        assert state in expected(row, document), document.name
+        _quoted(row, document, cast)
+        if row.path == "task-results.md":
+            assert "- [ ] The kettle boils\n" in (task / "plan.md").read_text("utf-8"), document.name
     assert told >= 198
 
 
@@ -161,36 +167,36 @@ EVERY = [
 ]
 
 
-def test_what_is_no_file_in_the_place_of_one_is_told_let_be_and_waited_for_by_nobody(at: Place) -> None:
-    with Pipe(at, "--face", "spells") as pipe:
-        for row in EVERY:
-            for made in _odd():
-                task = laid(at, row)
-                made(task / row.path)
-                told = [pipe.call({}, word) for word in ("lumos", "accio")]
-
-                for one in told:
-                    assert one.failed, (row.path, made, one.reply)
-                    assert row.path in one.reply["message_to_user"]
-                    assert "root:" not in one.text
-                assert standing(task) == (row.state, 0)
-                assert os.path.lexists(task / row.path)
-        laid(at, ROWS[0])
-        assert not pipe.call({}, "lumos").failed
-
-
-def test_ten_megabytes_in_the_place_of_any_file_are_quoted_in_part_or_told(at: Place) -> None:
-    with Pipe(at, "--face", "spells") as pipe:
-        for row in EVERY:
+def test_what_is_no_file_in_the_place_of_one_is_told_let_be_and_waited_for_by_nobody(
+    at: Place, pipe: Pipe
+) -> None:
+    for row in EVERY:
+        for made in _odd():
             task = laid(at, row)
-            (task / row.path).write_bytes(b"Accio\n" * 1_700_000)
-            told = pipe.call({}, "accio")
+            made(task / row.path)
+            told = [pipe.call({}, word) for word in ("lumos", "accio")]
 
-            assert len(told.text) < 100_000
-            if told.failed:
-                assert row.path in told.reply["message_to_user"]
-                assert standing(task) == (row.state, 0)
-            else:
-                assert standing(task) == (told.reply["state"], 1)
-            found = [path for path in task.rglob("*.md") if path.stat().st_size == 10_200_000]
-            assert [path.name for path in found] == [row.path]
+            for one in told:
+                assert one.failed, (row.path, made, one.reply)
+                assert row.path in one.reply["message_to_user"]
+                assert "root:" not in one.text
+            assert standing(task) == (row.state, 0)
+            assert os.path.lexists(task / row.path)
+    laid(at, ROWS[0])
+    assert not pipe.call({}, "lumos").failed
+
+
+def test_ten_megabytes_in_the_place_of_any_file_are_quoted_in_part_or_told(at: Place, pipe: Pipe) -> None:
+    for row in EVERY:
+        task = laid(at, row)
+        (task / row.path).write_bytes(b"Accio\n" * 1_700_000)
+        told = pipe.call({}, "accio")
+
+        assert len(told.text) < 100_000
+        if told.failed:
+            assert row.path in told.reply["message_to_user"]
+            assert standing(task) == (row.state, 0)
+        else:
+            assert standing(task) == (told.reply["state"], 1)
+        found = [path for path in task.rglob("*.md") if path.stat().st_size == 10_200_000]
+        assert [path.name for path in found] == [row.path]
