@@ -86,6 +86,7 @@ class Served(MCPServer[None]):
         told = partial(self.low.create_initialization_options, changes)
         self.low.create_initialization_options = told  # type: ignore[method-assign]  # no transport passes them
         self.low.add_request_handler("completion/complete", types.CompleteRequestParams, self._complete)
+        self.low.add_request_handler("logging/setLevel", types.SetLevelRequestParams, _set_level)
         self.bus.install(self.low)
         self.middleware.append(_guarded)
 
@@ -262,6 +263,14 @@ async def _guarded(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> 
         raise
     except Exception as bug:  # noqa: BLE001 - no exception text goes to a client
         raise MCPError(types.INTERNAL_ERROR, f"Handrail failed (incident {_incident(bug)})") from None
+
+
+async def _set_level(
+    ctx: ServerRequestContext[Any, Any], params: types.SetLevelRequestParams
+) -> types.EmptyResult:
+    """Agree to any level: what there is to tell stands in the answers, and no log is sent at any."""
+    del ctx, params
+    return types.EmptyResult()
 
 
 def _incident(bug: Exception) -> str:
