@@ -118,7 +118,8 @@ CHOICES: Final = {
 async def _put(asked: Asked, question: types.ServerRequest, kind: type[Said]) -> Said:
     """What the client says to a question that is part of the call."""
     part = ServerMessageMetadata(related_request_id=asked.request_context.request_id)
-    return await asked.session.send_request(question, kind, metadata=part)
+    found: Said = await asked.session.send_request(question, kind, metadata=part)
+    return found
 
 
 async def _filled_in(asked: Asked, message: str, schema: dict[str, Any]) -> types.CallToolResult:
@@ -203,7 +204,7 @@ async def as_they_can(asked: Asked, _: Given) -> Result:
 async def needs_a_model(asked: Asked, _: Given) -> Result:
     able = asked.client_capabilities
     if able is None or able.sampling is None:
-        needed = {"requiredCapabilities": {"sampling": {}}}
+        needed: dict[str, Any] = {"requiredCapabilities": {"sampling": {}}}
         raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, "this needs sampling", needed)
     return said("It can be done")
 

@@ -1,7 +1,7 @@
 """What the suite asks of a server beside the protocol itself: its tools, prompts and resources, as a face.
 
-What a face of ours can say is answered here. The rest (pictures, questions to the client) is only listed here,
-and answered by workshop.py.
+What a face of ours can say is answered here. The rest (pictures, questions to the client) is only listed
+here, and answered by workshop.py.
 """
 
 import json
@@ -13,9 +13,7 @@ import mcp_types as types
 from handrail.faces.mcp.face import Answer, Argument, Failed, Prompt, Tool, UnknownPrompt
 from handrail.shell.records import Caller
 
-PNG: Final = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
-)
+PNG: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
 """One red pixel."""
 
 WAV: Final = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA="
@@ -109,9 +107,7 @@ def mime(uri: str) -> str:
 
 def embedded(uri: str, text: str, kind: str = "text/plain") -> types.EmbeddedResource:
     """A resource inside of something else."""
-    return types.EmbeddedResource(
-        resource=types.TextResourceContents(uri=uri, mime_type=kind, text=text)
-    )
+    return types.EmbeddedResource(resource=types.TextResourceContents(uri=uri, mime_type=kind, text=text))
 
 
 def _tool(name: str, needed: Sequence[str]) -> Tool:

@@ -31,9 +31,7 @@ FACE: Final = "fixtures"
 CONTENTS: Final[Mapping[str, list[types.ContentBlock]]] = {
     "test_image_content": [PICTURE],
     "test_audio_content": [SOUND],
-    "test_embedded_resource": [
-        embedded("test://embedded-resource", "This is an embedded resource content.")
-    ],
+    "test_embedded_resource": [embedded("test://embedded-resource", "This is an embedded resource content.")],
     "test_multiple_content_types": [
         types.TextContent(text="Multiple content types test:"),
         PICTURE,
