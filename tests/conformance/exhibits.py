@@ -4,6 +4,7 @@ What a face of ours can say is answered here. The rest (pictures, questions to t
 here, and answered by workshop.py.
 """
 
+import base64
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -92,7 +93,7 @@ class Exhibits:
 def content(uri: str) -> str | bytes | None:
     """What stands in a resource of the suite."""
     if uri == "test://static-binary":
-        return b"\x89PNG"
+        return base64.b64decode(PNG)
     if uri.startswith("test://template/"):
         name = uri.split("/")[3]
         return json.dumps({"id": name, "templateTest": True, "data": f"Data for ID: {name}"})
