@@ -39,6 +39,14 @@ class Server:
         return {name: value for name, value in os.environ.items() if name.startswith(wanted)}
 
 
+@dataclass(frozen=True)
+class Remote:
+    """A server for a project that listens already."""
+
+    project: Path
+    url: str
+
+
 def node() -> str:
     """The Node that the clients run on."""
     if not NODE.exists():

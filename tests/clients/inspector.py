@@ -5,7 +5,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import Any
 
-from clients.foreign import PACKAGES, SECONDS, Server, node
+from clients.foreign import PACKAGES, SECONDS, Remote, Server, node
 
 CLI = PACKAGES / "inspector" / "clients" / "cli" / "build" / "index.js"
 
@@ -14,18 +14,17 @@ CLI = PACKAGES / "inspector" / "clients" / "cli" / "build" / "index.js"
 class Inspector:
     """The Inspector for one server; `era` is the protocol it is told to speak.
 
-    Every method is a process of its own, with a server of its own.
+    Every method is a process of its own, with a server of its own unless one listens already.
     """
 
-    server: Server
+    server: Server | Remote
     era: str
 
     def run(self, method: str, *words: str) -> subprocess.CompletedProcess[str]:
         """What it did and said when asked for a method."""
-        env = [word for name, value in self.server.env.items() for word in ("-e", f"{name}={value}")]
         told = ("--format", "json", "--protocol-era", self.era, "--method", method)
         return subprocess.run(
-            (node(), CLI, *self.server.command, *env, *told, *words),
+            (node(), CLI, *_target(self.server), *told, *words),
             cwd=self.server.project,
             capture_output=True,
             text=True,
@@ -46,3 +45,11 @@ class Inspector:
         return self.result(
             "tools/call", "--tool-name", "workflow_next_step", "--tool-args-json", json.dumps(arguments)
         )
+
+
+def _target(server: Server | Remote) -> tuple[str, ...]:
+    """How the server is named to it."""
+    if isinstance(server, Remote):
+        return (server.url, "--transport", "http")
+    env = [word for name, value in server.env.items() for word in ("-e", f"{name}={value}")]
+    return (*server.command, *env)

@@ -1,4 +1,4 @@
-"""The MCP Inspector, from the command line and in both protocol eras, drives the real server over stdio."""
+"""The MCP Inspector, in both protocol eras, drives the real server over stdio and over HTTP."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from clients.foreign import Server
+from clients.foreign import Remote, Server
 from clients.inspector import Inspector
+from faces.mcp.desk import place
+from faces.web.desk import site
 from requirement import requirement
 
 ERRAND = """
@@ -82,6 +84,19 @@ def test_the_inspector_finds_no_error_in_the_tool_as_it_is_listed(server: Server
     [tool] = json.loads(done.stdout)["result"]["tools"]
     assert tool["name"] == "workflow_next_step"
     assert tool["outputSchema"]["required"] == ["status"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_inspector_finds_no_error_in_the_tools_of_any_face_over_http(era: str, tmp_path: Path) -> None:
+    at = place(tmp_path)
+    with site(at) as served:
+        for face, first in {"spells": "accio", "steps": "workflow_next_step"}.items():
+            done = Inspector(Remote(at.project, served.url(face)), era).run("tools/list", "--strict")
+            assert done.returncode == 0, done.stderr
+            assert json.loads(done.stdout)["result"]["tools"][0]["name"] == first
+        started = Inspector(Remote(at.project, served.url("steps")), era).call(template_name="brief")
+
+    assert started["structuredContent"]["status"] == "ok"
 
 
 @requirement("steps:tool.forms")

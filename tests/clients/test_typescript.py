@@ -1,4 +1,4 @@
-"""The official TypeScript clients, new and old, lead a run of a built-in workflow to its end."""
+"""The official TypeScript clients, new and old, lead a run to its end, over stdio and over HTTP."""
 
 import json
 import subprocess
@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from clients.foreign import FOLDER, SECONDS, Server, node
+from faces.mcp.desk import place
+from faces.web.desk import site
 from requirement import requirement
 
 SCRIPT = Path(__file__).with_name("walk.mjs")
 COMMAND = "pytest tests/test_export.py -k twice"
+CLIENTS = [("auto", "2026-07-28"), ("legacy", "2025-11-25"), ("sdk", None)]
 REPORT = "The second export of a day overwrites the first one"
 
 
@@ -56,16 +59,17 @@ OUTPUTS = [
 ]
 
 
-def _walked(client: str, project: Path) -> dict[str, Any]:
+def _started(project: Path) -> dict[str, Any]:
+    """What a client needs to start a server for itself."""
     server = Server(project)
+    command, *args = server.command
+    return {"server": {"command": command, "args": args, "cwd": str(project), "env": server.env}}
+
+
+def _walked(client: str, where: dict[str, Any], project: Path) -> dict[str, Any]:
     job = {
         "client": client,
-        "server": {
-            "command": server.command[0],
-            "args": server.command[1:],
-            "cwd": str(project),
-            "env": server.env,
-        },
+        **where,
         "start": {
             "name": "workflow.next_step",
             "arguments": {"template_name": "bug-fix", "inputs": {"report": REPORT}},
@@ -111,12 +115,24 @@ def _told(seen: dict[str, Any]) -> list[tuple[str, str]]:
 @requirement("steps:reply.closed")
 @requirement("steps:output.contract")
 @requirement("steps:res.subscribe")
-@pytest.mark.parametrize(
-    ("client", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25"), ("sdk", None)]
-)
+@pytest.mark.parametrize(("client", "version"), CLIENTS)
 def test_a_typescript_client_walks_a_run_to_its_end(client: str, version: str | None, tmp_path: Path) -> None:
-    seen = _walked(client, tmp_path)
+    _assert_walked(_walked(client, _started(tmp_path), tmp_path), version)
 
+
+@requirement("steps:res.subscribe")
+@pytest.mark.parametrize(("client", "version"), CLIENTS)
+def test_a_typescript_client_walks_a_run_to_its_end_over_http(
+    client: str, version: str | None, tmp_path: Path
+) -> None:
+    at = place(tmp_path)
+    with site(at) as served:
+        seen = _walked(client, {"url": served.url("steps")}, at.project)
+
+    _assert_walked(seen, version)
+
+
+def _assert_walked(seen: dict[str, Any], version: str | None) -> None:
     assert (seen["server"]["name"], seen["version"]) == ("handrail", version)
     assert seen["instructions"].startswith("Handrail leads you through a workflow with one tool")
     assert [tool["name"] for tool in seen["tools"]] == ["workflow_next_step"]

@@ -1,8 +1,10 @@
 // Drives `handrail serve` through one whole run with a client of others, and prints all it saw as one JSON object.
+// Two of them are connected, so that one hears what the other does.
 //
 // The only argument is a file in the folder whose packages are used. Stdin has one JSON object:
 //   client   "auto" or "legacy" (@modelcontextprotocol/client in that mode), or "sdk" (@modelcontextprotocol/sdk)
-//   server   command, args, cwd and env of the server; it is started twice, so that one hears what the other does
+//   server   command, args, cwd and env of a server that each client starts for itself
+//   url      where a server listens already; then there is no `server`
 //   start    the call that starts the run; the others go to the first tool that is listed
 //   refused  an output that is handed in first, and must not move the run
 //   outputs  the outputs that lead the run to its end, in order
@@ -23,18 +25,25 @@ const KINDS = {
 };
 
 function modern(mode) {
-  const { Client } = need("@modelcontextprotocol/client");
+  const { Client, StreamableHTTPClientTransport } = need("@modelcontextprotocol/client");
   const { StdioClientTransport } = need("@modelcontextprotocol/client/stdio");
   const client = new Client({ name: "walk", version: "1" }, { versionNegotiation: { mode } });
-  return { client, transport: StdioClientTransport, updated: "notifications/resources/updated" };
+  const transport = transported(StreamableHTTPClientTransport, StdioClientTransport);
+  return { client, transport, updated: "notifications/resources/updated" };
 }
 
 function older() {
   const { Client } = need("@modelcontextprotocol/sdk/client/index.js");
   const { StdioClientTransport } = need("@modelcontextprotocol/sdk/client/stdio.js");
+  const { StreamableHTTPClientTransport } = need("@modelcontextprotocol/sdk/client/streamableHttp.js");
   const { ResourceUpdatedNotificationSchema } = need("@modelcontextprotocol/sdk/types.js");
   const client = new Client({ name: "walk", version: "1" });
-  return { client, transport: StdioClientTransport, updated: ResourceUpdatedNotificationSchema };
+  const transport = transported(StreamableHTTPClientTransport, StdioClientTransport);
+  return { client, transport, updated: ResourceUpdatedNotificationSchema };
+}
+
+function transported(Http, Stdio) {
+  return job.url ? new Http(new URL(job.url)) : new Stdio(job.server);
 }
 
 async function connected() {
@@ -45,7 +54,7 @@ async function connected() {
     return heard.get(uri);
   };
   client.setNotificationHandler(updated, ({ params }) => hear(params.uri).resolve(params.uri));
-  await client.connect(new transport(job.server));
+  await client.connect(transport);
   return { client, heard: (uri) => within(hear(uri).promise, `no word of ${uri}`) };
 }
 

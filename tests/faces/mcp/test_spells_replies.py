@@ -18,7 +18,7 @@ from handrail.shell.records import Caller
 from handrail.shell.trust import Trusted
 from handrail.stores.sql.opening import serving
 from requirement import requirement
-from spells.scene import FILES, LINK, Line, Scene, lines, spells
+from spells.scene import FILES, Line, Scene, lines, spells
 
 FLOW: Final = spells()
 WORDS: Final = ("Accio", "Expecto", "Reparo", "Reverto", "Finite")
@@ -26,8 +26,8 @@ SCENES: Final = 113
 QUOTING: Final = 11
 """How many situations there are, and how many of them quote a file."""
 
-OURS: Final = {LINK, "References", "Acceptance Criteria", "Acceptance Criteria satisfied"}
-"""A link, which is told in a list of its own, and headings, which our texts name too."""
+OURS: Final = {"References", "Acceptance Criteria", "Acceptance Criteria satisfied"}
+"""Headings, which our texts name too."""
 
 LATER: Final = {
     "GATHER_NEEDS_PLAN": ("`task", "task-results", "review-task", "comments.md"),

@@ -4,7 +4,7 @@ import http.client
 import re
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -59,15 +59,20 @@ class Site:
 @contextmanager
 def site(at: Place, *words: str, address: str = "127.0.0.1:0") -> Iterator[Site]:
     """A server over HTTP in this place; it must end well when it is told to."""
-    process = subprocess.Popen(
-        at.words("--http", address, *words), env=at.env, cwd=at.folder, stderr=subprocess.PIPE, text=True
-    )
+    with begun(at, at.words("--http", address, *words), at.env, FACES) as made:
+        yield made
+
+
+@contextmanager
+def begun(at: Place, words: Sequence[str], env: Mapping[str, str], faces: Sequence[str]) -> Iterator[Site]:
+    """A program that says where it serves these faces; it must end well when it is told to."""
+    process = subprocess.Popen(words, env=env, cwd=at.folder, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     with process, process.stderr:
         try:
-            told = [(line := process.stderr.readline(), _SAID.fullmatch(line))[1] for _ in FACES]
+            told = [(line := process.stderr.readline(), _SAID.fullmatch(line))[1] for _ in faces]
             said = [one for one in told if one]
-            assert len(said) == len(FACES), process.stderr.read()
+            assert len(said) == len(faces), process.stderr.read()
             made = Site(process, said[0][2], int(said[0][3]), {one[1]: one[4] for one in said})
             yield made
             if process.poll() is None:

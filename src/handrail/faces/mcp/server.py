@@ -99,6 +99,7 @@ class Served(MCPServer[None]):
         told = partial(self.low.create_initialization_options, changes)
         self.low.create_initialization_options = told  # type: ignore[method-assign]  # no transport passes them
         self.low.add_request_handler("completion/complete", types.CompleteRequestParams, self._complete)
+        self.low.add_request_handler("logging/setLevel", types.SetLevelRequestParams, _set_level)
         self.bus.install(self.low)
         self.middleware.extend((_guarded, _permitted))
 
@@ -291,6 +292,14 @@ async def _permitted(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -
         message = f"this needs a token with the scope {Scope.READ}: ask whoever runs the server"
         raise MCPError(types.INVALID_REQUEST, message)
     return await call_next(ctx)
+
+
+async def _set_level(
+    ctx: ServerRequestContext[Any, Any], params: types.SetLevelRequestParams
+) -> types.EmptyResult:
+    """Agree to any level: what there is to tell stands in the answers, and no log is sent at any."""
+    del ctx, params
+    return types.EmptyResult()
 
 
 def _incident(bug: Exception) -> str:

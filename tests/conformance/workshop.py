@@ -1,0 +1,144 @@
+"""A server of ours with the fixtures of the conformance suite, behind our own guard.
+
+Run as a program: `python -m conformance.workshop PROJECT STORE`. It serves until it is told to end, and says
+where, as `handrail serve --http` does.
+"""
+
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import mcp_types as types
+from mcp.server.lowlevel.helper_types import ReadResourceContents
+
+from conformance import exhibits
+from conformance.asking import ASKING, CONTEXT, NEEDED, Asked, Fixture, Given, Result, ask, filled, said
+from conformance.exhibits import PICTURE, RESOURCES, SOUND, TEMPLATE, Exhibits, embedded
+from handrail.faces.mcp.names import Names
+from handrail.faces.mcp.projects import Projects
+from handrail.faces.mcp.resources import Resources
+from handrail.faces.mcp.server import Served
+from handrail.faces.web.run import address, run
+from handrail.faces.web.who import Door
+from handrail.shell.opening import Serving, limits
+from handrail.shell.runner import Programs
+from handrail.shell.trust import Trusted
+from handrail.shell.vcs import MOST, look
+from handrail.stores.sql.opening import serving
+
+FACE: Final = "fixtures"
+
+CONTENTS: Final[Mapping[str, list[types.ContentBlock]]] = {
+    "test_image_content": [PICTURE],
+    "test_audio_content": [SOUND],
+    "test_embedded_resource": [embedded("test://embedded-resource", "This is an embedded resource content.")],
+    "test_multiple_content_types": [
+        types.TextContent(text="Multiple content types test:"),
+        PICTURE,
+        embedded("test://mixed-content-resource", '{"test":"data","value":123}', "application/json"),
+    ],
+}
+
+
+async def _with_progress(asked: Asked, _: Given) -> Result:
+    for part in (0, 50, 100):
+        await asked.report_progress(part, 100)
+    return said("All of it is done")
+
+
+async def _with_logging(asked: Asked, _: Given) -> Result:
+    for told in ("Tool execution started", "Tool processing data", "Tool execution completed"):
+        await asked.log("info", told)
+    return said("All of it is told")
+
+
+async def _other_tools(asked: Asked, _: Given) -> Result:
+    await asked.notify_tools_changed()
+    return said("There are other tools now")
+
+
+async def _other_prompts(asked: Asked, _: Given) -> Result:
+    await asked.notify_prompts_changed()
+    return said("There are other prompts now")
+
+
+FIXTURES: Final[Mapping[str, Fixture]] = {
+    **ASKING,
+    "test_tool_with_progress": _with_progress,
+    "test_tool_with_logging": _with_logging,
+    "test_logging_tool": _with_logging,
+    "test_trigger_tool_change": _other_tools,
+    "test_trigger_prompt_change": _other_prompts,
+}
+
+
+class Workshop(Served):
+    """A face as it is served, and before it what only the suite asks for."""
+
+    async def call_tool(  # type: ignore[override]  # no tool of ours asks back
+        self, name: str, arguments: dict[str, Any], context: Asked | None = None
+    ) -> Result:
+        if name in CONTENTS:
+            return types.CallToolResult(content=CONTENTS[name])
+        if name in FIXTURES and context is not None:
+            return await FIXTURES[name](context, arguments)
+        return await super().call_tool(name, arguments, context)
+
+    async def list_resources(self) -> list[types.Resource]:
+        return [*RESOURCES, *await super().list_resources()]
+
+    async def list_resource_templates(self) -> list[types.ResourceTemplate]:
+        return [TEMPLATE, *await super().list_resource_templates()]
+
+    async def read_resource(
+        self, uri: object, context: Asked | None = None
+    ) -> Iterable[ReadResourceContents]:
+        found = exhibits.content(str(uri))
+        if found is None:
+            return await super().read_resource(uri, context)
+        return [ReadResourceContents(found, exhibits.mime(str(uri)))]
+
+    async def get_prompt(  # type: ignore[override]  # no prompt of ours asks back
+        self, name: str, arguments: dict[str, Any] | None = None, context: Asked | None = None
+    ) -> types.GetPromptResult | types.InputRequiredResult:
+        match name:
+            case "test_prompt_with_embedded_resource":
+                address = str((arguments or {})["resourceUri"])
+                first = embedded(address, "Embedded resource content for testing.")
+                return _messages(first, "Please process the embedded resource above.")
+            case "test_prompt_with_image":
+                return _messages(PICTURE, "Please analyze the image above.")
+            case "test_input_required_result_prompt" if context is not None:
+                told = filled(context, "user_context", "context")
+                return _messages(f"Use this context: {told}") if told else ask(user_context=CONTEXT)
+            case _:
+                return await super().get_prompt(name, arguments, context)
+
+
+def _messages(*parts: str | types.ImageContent | types.EmbeddedResource) -> types.GetPromptResult:
+    contents = [types.TextContent(text=part) if isinstance(part, str) else part for part in parts]
+    messages = [types.PromptMessage(role="user", content=content) for content in contents]
+    return types.GetPromptResult(messages=messages)
+
+
+def workshop(opened: Serving, project: Path) -> Workshop:
+    """The server; beside the resources of the suite it has those of a real face."""
+    projects, programs = Projects([project], Trusted()), Programs({}, MOST)
+    resources = Resources(
+        opened.records,
+        lambda _: None,
+        projects.shelf,
+        (str(project),),
+        limits(),
+        opened.world.clock,
+        lambda root: look(programs, root),
+    )
+    listed = Exhibits({name: NEEDED.get(name, ()) for name in (*CONTENTS, *FIXTURES)})
+    return Workshop(listed, resources, opened, Names.PORTABLE, projects.signature)
+
+
+if __name__ == "__main__":
+    with serving(Path(sys.argv[2])) as opened:
+        door = Door(None, opened.world.clock)
+        run(address("127.0.0.1:0"), door, {FACE: workshop(opened, Path(sys.argv[1]))})

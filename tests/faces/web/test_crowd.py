@@ -1,0 +1,102 @@
+"""A thousand clients of both eras at one server: each gets its own answers, and nothing of them is left."""
+
+import asyncio
+import resource
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Final, TypeVar
+
+import pytest
+
+from faces.mcp.desk import BOUND, ERAS, TOOL, Told, note, place, until
+from faces.mcp.whole import whole
+from faces.web.desk import Site, site
+from faces.web.wire import Wire
+
+CLIENTS: Final = 1000
+MARGIN: Final = 8
+"""How many MiB more a server may hold after a thousand clients than after the thousand before them."""
+
+ERRAND: Final = """
+workflow: errand
+version: 1
+authority: sql
+about: One step that says what it is for
+inputs:
+  wish: {type: string, about: What is wanted}
+steps:
+  - {name: only, agent: implementer, task: "Your wish is {{run.inputs.wish}}, and no other."}
+"""
+Result = TypeVar("Result")
+
+
+@pytest.fixture(autouse=True)
+def _as_many_descriptors_as_there_may_be() -> Iterator[None]:
+    """A thousand connections at once are more than some machines let a process have unasked."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def _together(served: Site, count: int, work: Callable[[Wire, int], Awaitable[Result]]) -> list[Result]:
+    """What so many clients get, each for its number; all of them ask at once, and then leave."""
+
+    async def one(number: int, met: asyncio.Barrier) -> Result:
+        wire = Wire(served, "steps", ERAS[number % 2])
+        await wire.greet()
+        await met.wait()
+        result = await work(wire, number)
+        await wire.leave()
+        return result
+
+    async def every() -> list[Result]:
+        met = asyncio.Barrier(count)
+        async with asyncio.timeout(BOUND * 3):
+            return await asyncio.gather(*(one(number, met) for number in range(count)))
+
+    return asyncio.run(every())
+
+
+async def _start(wire: Wire, number: int) -> Told:
+    return await wire.call(2, TOOL, {"template_name": "errand", "inputs": {"wish": f"number {number}"}})
+
+
+def _open(served: Site) -> int:
+    return len(list(Path(f"/proc/{served.process.pid}/fd").iterdir()))
+
+
+def _resident(served: Site) -> int:
+    """The memory of the server, in MiB."""
+    status = Path(f"/proc/{served.process.pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) // 1024
+
+
+def test_of_a_thousand_clients_with_equal_ids_each_gets_its_own_answers_and_nothing_is_left(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    at = place(tmp_path, errand=ERRAND)
+    with site(at) as served:
+        _together(served, 4, _start)
+        before = _open(served)
+        begun = _together(served, CLIENTS, _start)
+        first = _resident(served)
+
+        async def go_on(wire: Wire, number: int) -> Told:
+            output = note(summary=f"Done by {number}")
+            given = {"step_token": begun[number].token, "model_output_so_far": output}
+            return await wire.call(2, TOOL, given)
+
+        closed = _together(served, CLIENTS, go_on)
+        until(lambda: _open(served) <= before, "its descriptors are closed")
+        second = _resident(served)
+
+    for number, (one, other) in enumerate(zip(begun, closed, strict=True)):
+        assert f"Your wish is number {number}, and no other." in one.reply["human_message"]
+        assert (other.run, other.code) == (one.run, "task_closed")
+        assert other.reply["synthesis"]["outcome_summary"] == f"Done by {number}"
+    runs = whole(at.store)
+    assert {runs.revision(one.run) for one in begun} == {2}
+    assert len({one.run for one in begun}) == CLIENTS
+    assert second <= first + MARGIN
+    record_property("points", len(closed))
