@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from build import GATED, moved, refused, started, states, workflow
@@ -62,6 +64,27 @@ def test_a_row_goes_to_the_state_in_a_variable_as_it_was_before_the_row_sets_it(
     flow = workflow(FLOW)
     run = moved(flow, moved(flow, home(), "go"), "ret")
     assert (states(run), run.vars["back"]) == (["Home"], None)
+
+
+@pytest.mark.parametrize(
+    ("held", "expected"),
+    [("Away", "Away"), (None, "Home"), ("Nowhere", "Home"), (7, "Home"), (["Away"], "Home")],
+)
+def test_a_state_that_there_is_not_reads_as_none_for_people_edit_state_files(
+    held: Value, expected: str
+) -> None:
+    flow = workflow("""
+workflow: edited
+version: 1
+authority: files
+vars: {back: state?}
+states: {Far: {}, Home: {}, Away: {}}
+transitions:
+  - {id: known, from: Far, trigger: ret, when: run.vars.back != null, to: "@back"}
+  - {id: lost, from: Far, trigger: ret, to: Home}
+""")
+
+    assert states(moved(flow, replace(started(flow), vars={"back": held}), "ret")) == [expected]
 
 
 def test_a_variable_takes_what_another_held_before_the_row() -> None:

@@ -120,6 +120,7 @@ def test_show_as_json_has_states_and_transitions(project: Path) -> None:
             "do": [],
             "say": None,
             "refuse": None,
+            "only_says": False,
         }
     ]
 
