@@ -21,10 +21,10 @@ from stores.killed import FOLDER, killed
 
 
 class Snapshots(Ground):
-    """A folder on the disk, looked at before each change."""
+    """A folder on the disk, or on another kind of it, looked at before each change."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, root: Path, kind: type[Disk] = Disk) -> None:
+        self._root, self._kind = root, kind
 
     def laid(self, left: Folders) -> Disk:
         """The folder of the task, in a project that is new."""
@@ -33,7 +33,7 @@ class Snapshots(Ground):
         for path, data in left.items():
             place = self._root / path
             place.mkdir() if data is None else place.write_bytes(data)
-        return Disk(self._root, FOLDER)
+        return self._kind(self._root, FOLDER)
 
     def there(self) -> Folders:
         """All that is in the project."""
@@ -54,7 +54,7 @@ class Snapshots(Ground):
             before.append(before[-1] if last.startswith("fsync ") else [self.there()])
             last = change
 
-        assert work(Disk(self._root, FOLDER, look))
+        assert work(self._kind(self._root, FOLDER, look))
         return Cuts(before, [self.there()])
 
 

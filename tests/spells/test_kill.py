@@ -1,13 +1,16 @@
 """Nothing is lost while casting: every row, killed and without power at every change, and in its recovery."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from handrail.shell.workspace import Disk
 from killing import said_by
 from requirement import requirement
-from spells.casting import Past, acting, casts
+from spells.casting import Cast, Past, acting, casts
 from spells.cutting import Bench, Power
+from spells.killed import Snapshots
 from stores.simulated import Simulated
 
 FIRST = ["G1", "R1"]
@@ -52,10 +55,29 @@ def test_a_cast_of_any_row_cut_off_anywhere_has_happened_or_not_and_its_token_ge
     assert said["wrong"] == []
 
 
+def _cast(row: str) -> Cast:
+    return next(cast for cast in casts(Past.UNDER_WAY) if cast.row == row)
+
+
 @pytest.mark.parametrize("careless", ["file", "folder"])
 def test_a_workspace_that_confirms_nothing_is_caught(careless: str) -> None:
-    cast = next(cast for cast in casts(Past.UNDER_WAY) if cast.row == "E3")
-    bench = Bench(Power(careless), cast)
+    bench = Bench(Power(careless), _cast("E3"))
+
+    bench.cut_everywhere()
+
+    assert bench.wrong != []
+
+
+class Piecemeal(Disk):
+    """Writes a file in its place, where the real one renames it."""
+
+    def rename(self, old: str, new: str) -> None:
+        self.write(new, self.read(old) or b"")
+        self.unlink(old)
+
+
+def test_a_disk_that_puts_files_in_their_place_piece_by_piece_is_caught(tmp_path: Path) -> None:
+    bench = Bench(Snapshots(tmp_path / "project", Piecemeal), _cast("E3"))
 
     bench.cut_everywhere()
 
@@ -63,7 +85,7 @@ def test_a_workspace_that_confirms_nothing_is_caught(careless: str) -> None:
 
 
 def test_a_folder_between_the_two_is_neither_and_a_missing_file_is_lost() -> None:
-    cast = next(cast for cast in casts(Past.UNDER_WAY) if cast.row == "A2")
+    cast = _cast("A2")
     workspace = Simulated()
     cast.lay_out(workspace)
     before = workspace.everything()
