@@ -5,7 +5,7 @@ The ref is the worktree's own, no branch knows of it, and git replaces it only i
 
 import re
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +13,7 @@ from handrail.shell.faults import Fault, Unreadable, VcsFailed
 from handrail.shell.ports import ChangedFile, Changes, Description, Ids, Runner
 from handrail.shell.workspace import Disk
 from handrail.stores.descriptions.explained import git_failed
-from handrail.stores.descriptions.program import LOCK, LOCK_SECONDS, WRITE_SECONDS, Program
+from handrail.stores.descriptions.program import LIMITS, LOCK, Limits, Program
 from handrail.stores.descriptions.texts import judged, kept, overtaken, unseen, version
 
 REF: Final = "refs/worktree/handrail/plan"
@@ -52,8 +52,8 @@ class Git:
 
     __slots__ = ("_common", "_git", "_ids", "_user")
 
-    def __init__(self, runner: Runner, folder: Path, ids: Ids) -> None:
-        self._git = Program(runner, folder, _WORDS, git_failed)
+    def __init__(self, runner: Runner, folder: Path, ids: Ids, limits: Limits = LIMITS) -> None:
+        self._git = Program(runner, folder, _WORDS, git_failed, limits)
         self._ids = ids
         self._common: Path | None = None
         self._user: tuple[str, ...] | None = None
@@ -65,9 +65,9 @@ class Git:
     def changes(self, most: int) -> Changes:
         """The text, and the files that differ from the commit that is checked out."""
         described = self.read()
-        said = self._git.ask(*self._unfiltered(), *_STATUS, seconds=WRITE_SECONDS)
+        said = self._git.tell(*self._unfiltered(), *_STATUS, files=())
         files = _files(said.decode("utf-8", "replace").split("\0"))
-        return Changes(described, files[:most], len(files))
+        return Changes(replace(described, empty=not files), files[:most], len(files))
 
     def swap(self, expected: str, new: str) -> Description:
         """Add a commit with the text to the chain, or begin one."""
@@ -129,7 +129,7 @@ class Git:
         self._write("update-ref", "--no-deref", REF, commit, parent or "0" * len(commit), lock=lock)
 
     def _write(self, *words: str, lock: int, text: str = "") -> str:
-        said = self._git.ask(*words, seconds=WRITE_SECONDS, text=text.encode(), files=(lock,))
+        said = self._git.tell(*words, text=text.encode(), files=(lock,))
         return said.decode("ascii", "replace").strip()
 
     def _seen(self, fault: Fault) -> Description:
@@ -162,7 +162,7 @@ class Git:
         if self._common is None:
             said = self._git.ask("rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape")
             self._common = self._git.folder / said.removesuffix("\n")
-        return Disk(self._common).lock(LOCK, LOCK_SECONDS)
+        return Disk(self._common).lock(LOCK, self._git.limits.lock)
 
 
 def _described(text: str, change: str) -> Description:

@@ -17,14 +17,7 @@ from handrail.shell.faults import BadConfig, Fault, NoRepository, TooOld, VcsFai
 from handrail.shell.ports import ChangedFile, Changes, Description, Runner
 from handrail.shell.workspace import Disk
 from handrail.stores.descriptions.explained import NoSuchCommand, diverged, immutable, jj_failed
-from handrail.stores.descriptions.program import (
-    LOCK,
-    LOCK_SECONDS,
-    READ_SECONDS,
-    WRITE_SECONDS,
-    Program,
-    in_memory,
-)
+from handrail.stores.descriptions.program import LIMITS, LOCK, Limits, Program, in_memory
 from handrail.stores.descriptions.texts import judged, kept, overtaken, unseen, version
 
 _OLDEST: Final = (0, 38)
@@ -43,6 +36,7 @@ _WORDS: Final = (
     *(f"--config={setting}" for setting in _CONFIG),
 )
 _ASIDE: Final = "--ignore-working-copy"
+_LOG: Final = ("log", "--no-graph", "-r")
 _FIELDS: Final = ("change_id", "description", "empty", "immutable", "conflict", "divergent")
 _COMMIT: Final = r' ++ ",'.join(rf'\"{name}\":" ++ json(self.{name}())' for name in _FIELDS)
 _FILES: Final = (
@@ -85,22 +79,21 @@ class Jj:
 
     __slots__ = ("_jj", "_recent", "_user")
 
-    def __init__(self, runner: Runner, folder: Path) -> None:
-        self._jj = Program(runner, folder, _WORDS, jj_failed)
+    def __init__(self, runner: Runner, folder: Path, limits: Limits = LIMITS) -> None:
+        self._jj = Program(runner, folder, _WORDS, jj_failed, limits)
         self._recent = False
         self._user: tuple[str, ...] | None = None
 
     def read(self) -> Description:
         """The text of the current commit. Looks at no file, so nothing of jj is waited for."""
         self._check()
-        return self._rows(_ASIDE, "log", "-r", "@", "-T", _READ)[0].described()
+        return self._shown("@")[0]
 
     def changes(self, most: int) -> Changes:
         """The text, and the files as jj finds them now: it takes them into the commit first."""
         self._check()
         with self._held() as lock:
-            words = ("log", "-r", "@", "-T", _READ_FILES)
-            row = self._rows(*words, seconds=WRITE_SECONDS, files=(lock,))[0]
+            row = _rows(self._jj.tell(*_LOG, "@", "-T", _READ_FILES, files=(lock,)))[0]
         return Changes(row.described(), row.files[:most], len(row.files))
 
     def swap(self, expected: str, new: str) -> Description:
@@ -143,7 +136,7 @@ class Jj:
         with in_memory(_guard(before.text)) as file:
             given = (*self._identity(), f"--config-file=/proc/self/fd/{file}", *words)
             try:
-                self._jj.ask(*given, seconds=WRITE_SECONDS, text=text.encode(), files=(file, lock))
+                self._jj.tell(*given, text=text.encode(), files=(file, lock))
             except VcsFailed as fault:
                 return fault
         return None
@@ -155,8 +148,7 @@ class Jj:
             self._mend(before, lock)
             now = self._seen(fault)
             if now.divergent:
-                rows = self._rows(_ASIDE, "log", "-r", _commits(before), "-T", _READ)
-                raise overtaken(None, *(row.described() for row in rows))
+                raise overtaken(None, *self._shown(_commits(before)))
         return judged(before, text, now, fault)
 
     def _mend(self, before: Description, lock: int) -> None:
@@ -173,17 +165,10 @@ class Jj:
         except Fault as blind:
             raise (unseen(fault, blind) if fault else blind) from blind
 
-    def _rows(
-        self, *words: str, seconds: float = READ_SECONDS, files: tuple[int, ...] = ()
-    ) -> tuple[_Row, ...]:
-        said = self._jj.ask(*words, "--no-graph", seconds=seconds, files=files)
-        try:
-            rows = tuple(msgspec.json.decode(line, type=_Row) for line in said.splitlines())
-        except msgspec.MsgspecError as error:
-            raise _misled(said) from error
-        if not rows:
-            raise _misled(said)
-        return rows
+    def _shown(self, revisions: str) -> tuple[Description, ...]:
+        """What these commits say, at least one, past the working copy."""
+        said = self._jj.ask(_ASIDE, *_LOG, revisions, "-T", _READ)
+        return tuple(row.described() for row in _rows(said))
 
     def _check(self) -> None:
         """Once: that jj is new enough."""
@@ -213,7 +198,7 @@ class Jj:
             raise NoRepository(
                 f"`{kept_in}` leads to no repository of jj", "run `jj git init`, or force git"
             ) from error
-        return Disk(repository).lock(LOCK, LOCK_SECONDS)
+        return Disk(repository).lock(LOCK, self._jj.limits.lock)
 
 
 def _exactly(before: Description) -> str:
@@ -229,6 +214,16 @@ def _guard(text: str) -> bytes:
     """A configuration in which `handrail_expected()` is whatever has this text."""
     revisions = json.dumps(f'description(exact:"{text.translate(_ESCAPES)}")', ensure_ascii=False)
     return f'[revset-aliases]\n"{_EXPECTED}" = {revisions}\n'.replace("\x7f", r"\u007f").encode()
+
+
+def _rows(said: bytes) -> tuple[_Row, ...]:
+    try:
+        rows = tuple(msgspec.json.decode(line, type=_Row) for line in said.splitlines())
+    except msgspec.MsgspecError as error:
+        raise _misled(said) from error
+    if not rows:
+        raise _misled(said)
+    return rows
 
 
 def _misled(said: bytes) -> BadConfig:

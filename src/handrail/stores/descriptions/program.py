@@ -11,14 +11,21 @@ from handrail.shell.faults import Busy, Fault, Missing, NoTool, TimedOut
 from handrail.shell.ports import Finished, Runner
 from handrail.shell.vcs import scrubbed
 
-READ_SECONDS: Final = 10.0
-"""How long a program may take to say something."""
 
-WRITE_SECONDS: Final = 30.0
-"""How long it may take to change something; the first look at ten thousand files takes jj about four."""
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many seconds a program may take to say something, and to change something, and a lock to be had.
 
-LOCK_SECONDS: Final = 60.0
-"""How long a change waits for those before it."""
+    What looks at files counts as a change: the first look at ten thousand takes jj about four seconds.
+    """
+
+    read: float = 10.0
+    write: float = 30.0
+    lock: float = 60.0
+
+
+LIMITS: Final = Limits()
+"""What is waited for outside of tests."""
 
 LOCK: Final = "handrail-lock"
 """The file in a repository that whoever changes its descriptions holds."""
@@ -55,15 +62,21 @@ class Program:
     folder: Path
     words: tuple[str, ...]
     explain: Callable[[Path, Finished], Fault]
+    limits: Limits
 
-    def ask(
-        self, *words: str, seconds: float = READ_SECONDS, text: bytes = b"", files: tuple[int, ...] = ()
-    ) -> bytes:
-        """What it says, once it has ended well; `text` is its input, and it inherits `files`.
+    def ask(self, *words: str, text: bytes = b"") -> bytes:
+        """What it says, once it has ended well; `text` is its input. Raises as `tell` does."""
+        return self._ended(words, self.limits.read, text, ())
+
+    def tell(self, *words: str, text: bytes = b"", files: tuple[int, ...]) -> bytes:
+        """Have it change something; it inherits `files`. What it says, once it has ended well.
 
         Raises what `explain` makes of anything else it says, `TimedOut`, `NoTool`, and `Missing` if the
         folder is not there.
         """
+        return self._ended(words, self.limits.write, text, files)
+
+    def _ended(self, words: tuple[str, ...], seconds: float, text: bytes, files: tuple[int, ...]) -> bytes:
         with in_memory(text) as file:
             try:
                 ended = self.runner.run(

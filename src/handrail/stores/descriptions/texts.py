@@ -34,7 +34,7 @@ def overtaken(expected: Description | None, *found: Description) -> Overtaken:
     """The fault for what was found where another text was expected."""
     texts = tuple(one.text for one in found)
     moved = expected is not None and any(one.change != expected.change for one in found)
-    where = "the commit is another one now, and its text" if moved else "the text has changed: it"
+    where = "the commit is another one now, and its text" if moved else "the text has changed: now it"
     shown = " and ".join(_shown(text) for text in texts)
     return Overtaken(
         f"{where} {shown}", "read what stands now, and send the change again on top of it", texts
