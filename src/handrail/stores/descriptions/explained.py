@@ -67,22 +67,23 @@ class NoSuchCommand(VcsFailed):
 def jj_failed(folder: Path, ended: Finished) -> VcsFailed:
     """The fault for how jj ended."""
     said = _said(ended)
-    if "Could not acquire lock for index file" in said:
-        return _locked(said, f"{folder / '.git' / 'index.lock'}")
+    if found := _LOCK.search(said):
+        return _locked(found[1])
     if ended.status == _INSIDE:
         return Internal(
-            f"jj failed inside: {said}", "run `jj st`, and send the same call again when it says no error"
+            f"jj failed inside: {said[:_MOST]}",
+            "run `jj st`, and send the same call again when it says no error",
         )
     if ended.status == _USAGE and "unrecognized subcommand" in said:
-        return NoSuchCommand(f"jj failed: {said}", "install a newer jj")
+        return NoSuchCommand(f"jj failed: {said[:_MOST]}", "install a newer jj")
     return _known(_JJ, "jj", folder, said)
 
 
 def git_failed(folder: Path, ended: Finished) -> VcsFailed:
     """The fault for how git ended."""
     said = _said(ended)
-    if "File exists" in said and _LOCK.search(said):
-        return _locked(said, "")
+    if "File exists" in said and (found := _LOCK.search(said)):
+        return _locked(found[1])
     return _known(_GIT, "git", folder, said)
 
 
@@ -101,13 +102,14 @@ def _known(
 ) -> VcsFailed:
     for words, fault, message, repair in table:
         if words in said:
-            return fault(message.format(folder=folder, said=said), repair)
-    return VcsFailed(f"{name} failed: {said}", "do what it says, or run it by hand and see")
+            return fault(message.format(folder=folder, said=said[:_MOST]), repair)
+    return VcsFailed(
+        f"{name} failed: {said[:_MOST]}",
+        f"send the same call again; if it stays so, do what {name} says, or run it by hand and see",
+    )
 
 
-def _locked(said: str, usual: str) -> Locked:
-    found = _LOCK.search(said)
-    lock = found[1] if found else usual
+def _locked(lock: str) -> Locked:
     return Locked(
         f"the lock file `{lock}` is in the way",
         f"wait if another program works in the repository; if none does, remove `{lock}`",
@@ -115,8 +117,8 @@ def _locked(said: str, usual: str) -> Locked:
 
 
 def _said(ended: Finished) -> str:
-    """The error itself, without warnings before it; or how the program was ended, if it said nothing."""
+    """The error itself, without warnings before it; or how the program ended, if it said nothing."""
     text = ended.err.decode("utf-8", "replace").strip()
     found = _ERROR.search(text)
-    shown = (found[0] if found else text)[:_MOST]
-    return shown or f"it ended with status {ended.status} and said nothing"
+    how = f"signal {-ended.status} ended it" if ended.status < 0 else f"it ended with status {ended.status}"
+    return found[0] if found else text or how
