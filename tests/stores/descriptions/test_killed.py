@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -75,7 +76,7 @@ def test_a_writer_that_is_killed_between_its_programs_leaves_the_old_text_or_the
         before = plain.swap(plain.read().version, f"old {points}\n")
         mortal = Mortal(environment(repo.env), points)
         store = descriptions(mortal, repo.folder, RandomIds())
-        status = _in_a_child(lambda store=store, before=before: store.swap(before.version, "new\n"))
+        status = _in_a_child(partial(store.swap, before.version, "new\n"))
         found = plain.read()
         if not status:
             break

@@ -18,7 +18,7 @@ EXACT = {
     "parts of letters": "e\u0301 \u00e9\n",
     "beyond the first plane": "\U0001f600 \U0010ffff\n",
     "lines that editors drop": "# a\nJJ: b\nJJ: ignore-rest\n# ---- >8 ----\nc\n",
-    "quotes": 'a "b" \'c\' \\ \\n \\x41 """ \'\'\' ${d} %e\n',
+    "quotes": "a \"b\" 'c' \\ \\n \\x41 \"\"\" ''' ${d} %e\n",
     "trailers": "a\n\nSigned-off-by: B <b@example.org>\nChange-Id: x\n",
     "only breaks": "\n",
 }

@@ -10,7 +10,9 @@ from stores.descriptions.repos import Repo, made, stand_in
 LONG = "a line of words that is much longer than any terminal is wide, " * 8 + "\n"
 BEFORE = 'case "$*" in *describe*) OP=$("$REAL" --ignore-working-copy op log --no-graph -n1 -T id);'
 AFTER = f'{BEFORE} "$REAL" "$@" || exit; {{}}; exit;; esac'
-NO_CONVERGE = """case "$*" in *converge*) echo "error: unrecognized subcommand 'converge'" >&2; exit 2;; esac"""
+NO_CONVERGE = (
+    """case "$*" in *converge*) echo "error: unrecognized subcommand 'converge'" >&2; exit 2;; esac"""
+)
 
 
 def _set(repo: Repo, settings: str) -> None:
@@ -22,8 +24,8 @@ def _set(repo: Repo, settings: str) -> None:
     "settings",
     [
         'ui.log-word-wrap = true\nui.color = "always"\nui.graph.style = "ascii"\nui.paginate = "auto"',
-        'template-aliases.description = "\'shadow\'"\ntemplate-aliases.empty = "\'shadow\'"',
-        'templates.commit_trailers = "\'Signed-off-by: me\'"',
+        "template-aliases.description = \"'shadow'\"\ntemplate-aliases.empty = \"'shadow'\"",
+        "templates.commit_trailers = \"'Signed-off-by: me'\"",
         'templates.log = "\'x\'"\ntemplates.commit_summary = "\'x\'"\nrevsets.log = "none()"',
         'revset-aliases."@" = "root()"\nrevset-aliases.handrail_expected = "all()"',
         'templates.draft_commit_description = "\'draft\'"\nui.default-description = "default"',
@@ -158,7 +160,7 @@ def test_a_look_at_files_that_comes_between_is_merged(jj: Repo) -> None:
 def test_two_texts_written_at_once_are_both_kept_and_told(jj: Repo) -> None:
     store = stand_in(jj, AFTER.format('"$REAL" --at-op "$OP" describe -m theirs')).store()
     before = store.read()
-    with pytest.raises(Overtaken, match="begins `(theirs|mine)` and begins `(theirs|mine)`") as caught:
+    with pytest.raises(Overtaken, match=r"begins `(theirs|mine)` and begins `(theirs|mine)`") as caught:
         store.swap(before.version, "mine\n")
 
     assert sorted(caught.value.texts) == ["mine\n", "theirs\n"]
