@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from handrail.shell.faults import Fault
+from handrail.stores.descriptions.program import environment
 from stores.descriptions.repos import Repo, jj_program, made
 
-BY_NAME = ("watchman", "gpg", "gpgsm", "ssh-keygen", "ssh", "less", "more", "pager", "vi", "nano", "editor")
+BY_NAME = ("watchman", "gpg", "gpgsm", "ssh-keygen", "ssh", "less", "more", "pager", "vi", "nano", "tput")
 FOR_JJ = """
 user.name = "Planted"
 ui.pager = "{evil}"
@@ -82,6 +83,36 @@ def test_nothing_that_a_repository_of_jj_brings_is_run(jj: Repo) -> None:
     _everything_is_done(repo)
 
     assert not mark.exists(), mark.read_text()
+
+
+def test_a_program_in_the_project_is_not_taken_for_the_one_that_is_installed(repo: Repo) -> None:
+    mark, _ = _evil(repo)
+    (mark.parent / "evil" / "evil").rename(repo.folder / repo.program)
+    for path in (f".:{repo.path}", f":{repo.path}", f"{repo.path}:"):
+        Repo(repo.kind, repo.folder, repo.home, path).store().read()
+
+    assert not mark.exists(), mark.read_text()
+
+
+def test_who_the_user_is_stays_in_the_environment_and_what_steers_does_not() -> None:
+    env = {
+        "HOME": "/h",
+        "PATH": "/a:b:/c",
+        "GIT_DIR": "/d",
+        "JJ_USER": "Ann",
+        "GIT_EDITOR": "vi",
+        "PAGER": "p",
+    }
+    seen = environment(env)
+
+    assert {name: seen.get(name) for name in env} == {
+        "HOME": "/h",
+        "PATH": "/a:/c",
+        "GIT_DIR": None,
+        "JJ_USER": "Ann",
+        "GIT_EDITOR": "false",
+        "PAGER": None,
+    }
 
 
 def test_the_same_repository_of_jj_runs_it_for_whoever_calls_jj_bare(tmp_path: Path) -> None:

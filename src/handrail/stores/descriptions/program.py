@@ -36,6 +36,7 @@ _THEIRS: Final = (
 )
 _FIXED: Final[Mapping[str, str]] = {
     "LC_ALL": "C",
+    "COLUMNS": "80",
     "JJ_EDITOR": "false",
     "GIT_EDITOR": "false",
     "GIT_TERMINAL_PROMPT": "0",
@@ -48,10 +49,14 @@ _FIXED: Final[Mapping[str, str]] = {
 def environment(env: Mapping[str, str]) -> dict[str, str]:
     """What the programs see of this environment: who the user is, and nothing that would steer them.
 
-    They speak English, ask nobody and fetch nothing.
+    They speak English, ask nobody and fetch nothing; jj asks no third program how wide the screen is. What is
+    looked for in PATH is not found in the project.
     """
     theirs = {name: env[name] for name in _THEIRS if name in env}
-    return {**scrubbed(env), **theirs, **_FIXED}
+    path = os.pathsep.join(
+        one for one in env.get("PATH", os.defpath).split(os.pathsep) if one.startswith("/")
+    )
+    return {**scrubbed(env), **theirs, **_FIXED, "PATH": path}
 
 
 @dataclass(frozen=True, slots=True)
