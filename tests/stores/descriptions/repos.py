@@ -1,6 +1,7 @@
 """Real repositories of jj and git, each with a home of its own, and stores on them."""
 
 import os
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,7 +118,7 @@ def stand_in(repo: Repo, script: str) -> Repo:
 
     The script sees the words as they are given; `case " $* " in *" describe "*)` finds a command.
     """
-    real = jj_program() if repo.program == "jj" else Path("/usr/bin/git")
+    real = jj_program() if repo.program == "jj" else shutil.which("git")
     folder = repo.home / "stand-in"
     folder.mkdir()
     program = folder / repo.program

@@ -124,6 +124,22 @@ def test_a_write_that_says_it_failed_and_did_not_is_known_by_reading(jj: Repo) -
     assert store.swap(store.read().version, "mine\n").text == "mine\n"
 
 
+def test_a_renewal_that_says_it_failed_and_did_not_is_known_by_reading(repo: Repo) -> None:
+    command = "update-ref --no-deref --stdin" if repo.kind == "git" else " new "
+    script = f'case "$*" in *"{command}"*) "$REAL" "$@"; echo "error: and yet" >&2; exit 1;; esac'
+    store = stand_in(repo, script).store()
+    before = store.swap(store.read().version, "plan\n")
+
+    assert store.renew(before.version).text == ""
+    assert store.read().text == ""
+
+
+def test_a_stand_in_that_says_nothing_as_no_jj_does_is_named(tmp_path: Path) -> None:
+    repo = made("jj", tmp_path / "project", tmp_path / "home")
+    with pytest.raises(BadConfig, match="jj says something else than it was asked: b''"):
+        stand_in(repo, 'case "$*" in *" log "*) exit;; esac').store().read()
+
+
 def test_a_write_that_failed_inside_is_known_by_reading_too(jj: Repo) -> None:
     script = 'case "$*" in *describe*) echo "Internal error: Failed to check out commit" >&2; exit 255;; esac'
     store = stand_in(jj, script).store()
