@@ -98,6 +98,19 @@ def test_input_that_is_not_there_or_no_file_is_a_fault(tmp_path: Path) -> None:
             runner.run(("cat",), f"{tmp_path}", LONG, f"{path}")
 
 
+def test_a_program_inherits_the_files_it_is_given_and_no_other(tmp_path: Path) -> None:
+    (tmp_path / "given").write_bytes(b"given")
+    given, other = (os.open(tmp_path / "given", os.O_RDONLY) for _ in range(2))
+    try:
+        words = ("sh", "-c", f"cat /proc/self/fd/{given}; cat /proc/self/fd/{other}")
+        said = Programs(ENV).run(words, f"{tmp_path}", LONG, files=(given,))
+    finally:
+        os.close(given)
+        os.close(other)
+
+    assert (said.status, said.out) == (1, b"given")
+
+
 def test_a_folder_that_is_not_there_or_none_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(Missing, match=r"`.*/none`"):

@@ -4,12 +4,14 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import faults
 from killing import unmeasured
+from memory import in_memory
 
 _TESTS: Final = Path(__file__).resolve().parent.parent
 
@@ -22,6 +24,19 @@ def crowd(what: str, file: Path, *rest: object) -> Any:  # noqa: ANN401 - whatev
 def crowd_at_the_face(folder: Path, *rest: object) -> Any:  # noqa: ANN401 - the same
     """What many processes tell that serve from one file; see faces/mcp/crowd.py."""
     return _told("faces.mcp.crowd", (folder, *map(str, rest)), unmeasured())
+
+
+def crowd_of_writers(*words: object) -> Any:  # noqa: ANN401 - the same
+    """What many processes tell that write one description; see descriptions/crowd.py."""
+    return _told("stores.descriptions.crowd", tuple(map(str, words)), unmeasured())
+
+
+def killed_writers(kind: str) -> dict[str, Any]:
+    """What came of killing jj or git in a write of a description; see descriptions/killed.py."""
+    with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
+        found: dict[str, Any] = _told("stores.descriptions.killed", (kind, folder), unmeasured())
+    assert found["points"] > 0
+    return found
 
 
 def broken(what: str, tmp_path: Path) -> dict[str, Any]:

@@ -82,7 +82,103 @@ class Newer(Fault):
     about = "the store was written by a newer Handrail than this one"
 
 
-FAULTS = (Busy, DiskFull, NotWritable, NoAddress, UnsafePath, SyncFailed, Unreadable, Missing, Newer)
+class VcsFailed(Fault):
+    """Version control refused in words that have no other name here, and stand in the message."""
+
+    code = "vcs_failed"
+    about = "jj or git failed in a way that has no other code; its own words stand in the message"
+
+
+class NoRepository(VcsFailed):
+    """There is no repository where one is needed."""
+
+    code = "vcs_missing_repo"
+    about = "the project is in no repository of the kind that was asked for"
+
+
+class NoTool(VcsFailed):
+    """The program of the repository is not installed."""
+
+    code = "vcs_missing_tool"
+    about = "jj or git is not installed, or not in PATH"
+
+
+class TooOld(VcsFailed):
+    """The program is older than what is needed."""
+
+    code = "vcs_too_old"
+    about = "jj is older than 0.38"
+
+
+class TimedOut(VcsFailed):
+    """The program was not done in time, and was ended; what it had done by then was read, and stands."""
+
+    code = "vcs_timeout"
+    about = "jj or git was not done in time and was ended; the old text still stands"
+
+
+class Immutable(VcsFailed):
+    """The commit may not be changed."""
+
+    code = "vcs_immutable"
+    about = "the current commit may not be changed"
+
+
+class StaleCopy(VcsFailed):
+    """The files of the workspace are behind the repository."""
+
+    code = "vcs_stale"
+    about = "the working copy is behind the repository: another workspace has changed its commit"
+
+
+class Divergent(VcsFailed):
+    """One change has several commits."""
+
+    code = "vcs_divergent"
+    about = "the current change has several commits, and it cannot be known which is meant"
+
+
+class Locked(VcsFailed):
+    """A lock file is in the way, of a program that runs or of one that was killed."""
+
+    code = "vcs_locked"
+    about = "a lock file of jj or git is in the way; the message names it"
+
+
+class BadConfig(VcsFailed):
+    """The configuration of the program cannot be read, or makes it say or write something else."""
+
+    code = "vcs_config"
+    about = "the configuration of jj or git is broken, or changes what it says"
+
+
+class Internal(VcsFailed):
+    """The program failed inside; that it has changed nothing was read, not concluded."""
+
+    code = "vcs_internal"
+    about = "jj failed inside; it was looked whether the text was written"
+
+
+class Overtaken(VcsFailed):
+    """Another text stands than the one that was to be replaced. `texts` are those that stand, in full."""
+
+    code = "conflict"
+    about = "somebody else has changed the text, or the commit, since it was read; nothing was overwritten"
+
+    def __init__(self, message: str, repair: str, texts: tuple[str, ...] = ()) -> None:
+        super().__init__(message, repair)
+        self.texts = texts
+
+
+_OF_VERSION_CONTROL = (
+    *(VcsFailed, NoRepository, NoTool, TooOld, TimedOut, Immutable),
+    *(StaleCopy, Divergent, Locked, BadConfig, Internal, Overtaken),
+)
+
+FAULTS = (
+    *(Busy, DiskFull, NotWritable, NoAddress, UnsafePath, SyncFailed, Unreadable, Missing, Newer),
+    *_OF_VERSION_CONTROL,
+)
 """Every fault there is."""
 
 SYNC_FAILED_STATUS = 75

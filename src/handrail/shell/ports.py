@@ -83,15 +83,69 @@ class Runs(Protocol):
         ...
 
 
-class Descriptions(Protocol):
-    """A text kept by a version control system, and replaced only if it is still the one that was read."""
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A text that a version control system keeps, and how what it describes stands.
 
-    def read(self) -> tuple[str, str]:
-        """The text, and the version it has."""
+    `version` stands for the text of this change, and for no other. `change` names what is described,
+    whatever becomes of it; it is empty where nothing was written yet. `empty` is True if no file was changed
+    when files were last looked at, and None where that is not kept. What is `immutable` or `divergent` takes
+    no text.
+    """
+
+    text: str
+    version: str
+    change: str
+    empty: bool | None = None
+    immutable: bool = False
+    divergent: bool = False
+    conflicted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file by its path from the top of the project; `status` is added, modified, removed and the like."""
+
+    path: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """A description, and the first of the files that differ from the commit before; `total` counts all."""
+
+    description: Description
+    files: tuple[ChangedFile, ...]
+    total: int
+
+
+class Descriptions(Protocol):
+    """A text kept by a version control system, and replaced only if it is still the one that was read.
+
+    Everything raises the faults of version control, each after it was seen what stands.
+    """
+
+    def read(self) -> Description:
+        """The text as it stands. Changes nothing, and looks at no file."""
         ...
 
-    def swap(self, expected: str, new: str) -> bool:
-        """Replace the text if its version is still the expected one; False, and nothing done, if not."""
+    def changes(self, most: int) -> Changes:
+        """The text as it stands, and at most so many of the changed files, as the disk has them now."""
+        ...
+
+    def swap(self, expected: str, new: str) -> Description:
+        """Replace the text if its version is still the expected one; what stands then.
+
+        A text that is not empty ends with a line break: one is added if there is none. Raises `Overtaken` if
+        another text stands, and `Unreadable` for a text that cannot be kept.
+        """
+        ...
+
+    def renew(self, expected: str) -> Description:
+        """Leave the text where it is, if its version is still the expected one, and begin with an empty one.
+
+        Raises `Overtaken` if another text stands.
+        """
         ...
 
 
@@ -146,7 +200,7 @@ class Workspace(Protocol):
         """Have the disk confirm the names in a folder."""
         ...
 
-    def lock(self, path: str, seconds: float) -> AbstractContextManager[None]:
+    def lock(self, path: str, seconds: float) -> AbstractContextManager[object]:
         """Hold a lock that vanishes with the process; raises `Busy` when it is not had within the time."""
         ...
 
@@ -231,8 +285,18 @@ class Finished:
 class Runner(Protocol):
     """Runs other programs: never through a shell, always with a limit."""
 
-    def run(self, words: tuple[str, ...], folder: str, seconds: float, stdin: str = "") -> Finished:
+    def run(
+        self,
+        words: tuple[str, ...],
+        folder: str,
+        seconds: float,
+        stdin: str = "",
+        files: tuple[int, ...] = (),
+    ) -> Finished:
         """Run a program in a folder, with the file `stdin` as its input; nothing of it is left running.
+
+        It inherits the open `files` under their numbers. A lock among them is held until the program ends,
+        even if this process is killed first.
 
         Raises `Busy` when time is up, `Missing` if the program, the folder or the input is not there, and
         `Unreadable` if it cannot be started or says more than is taken.

@@ -33,7 +33,14 @@ class Programs:
     def __init__(self, env: Mapping[str, str], most: int = _MOST, grace: float = _GRACE) -> None:
         self._env, self._most, self._grace = dict(env), most, grace
 
-    def run(self, words: tuple[str, ...], folder: str, seconds: float, stdin: str = "") -> Finished:
+    def run(
+        self,
+        words: tuple[str, ...],
+        folder: str,
+        seconds: float,
+        stdin: str = "",
+        files: tuple[int, ...] = (),
+    ) -> Finished:
         """Run a program in a folder, with the file `stdin` as its input; nothing of it is left running."""
         with _input(stdin) as source:
             try:
@@ -45,6 +52,7 @@ class Programs:
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
                     start_new_session=True,
+                    pass_fds=files,
                 )
             except OSError as error:
                 raise _not_started(words[0], folder, error) from error

@@ -20,14 +20,14 @@ MOST: Final = 64 * 1024
 """How many bytes it may say."""
 
 NONE: Final = "none"
-_JJ: Final = "jj"
-_GIT: Final = "git"
+JJ: Final = "jj"
+GIT: Final = "git"
 _ASKED: Final[Mapping[str, tuple[str, ...]]] = {
-    _JJ: (
+    JJ: (
         *("jj", "--ignore-working-copy", "--no-pager", "--config=signing.behavior=drop"),
         *("log", "-r", "@", "--no-graph", "-T", "commit_id"),
     ),
-    _GIT: (
+    GIT: (
         *("git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
         *("rev-parse", "HEAD", "--abbrev-ref", "HEAD"),
     ),
@@ -59,7 +59,7 @@ def scrubbed(env: Mapping[str, str]) -> dict[str, str]:
 
 def look(runner: Runner, root: str, seconds: float = SECONDS) -> Vcs:
     """Where the project in this folder stands, by a runner that sees a scrubbed environment."""
-    kind = _kind(Path(root))
+    kind, _ = nearest(Path(root))
     if kind == NONE:
         return Vcs(NONE)
     try:
@@ -68,18 +68,18 @@ def look(runner: Runner, root: str, seconds: float = SECONDS) -> Vcs:
         return Vcs(kind, problem=f"{fault.message}: {fault.repair}")
     head, _, branch = ended.out.decode("utf-8", "replace").strip().partition("\n")
     if ended.status or not _COMMIT.fullmatch(head):
-        command = "jj log -r @" if kind == _JJ else "git rev-parse HEAD"
+        command = "jj log -r @" if kind == JJ else "git rev-parse HEAD"
         return Vcs(kind, problem=f"{kind} names no commit, maybe as there is none yet: `{command}` says more")
     return Vcs(kind, head, branch if branch and branch != _DETACHED else None)
 
 
-def _kind(root: Path) -> str:
-    """That of the nearest folder, from the root upwards, which has one; jj where both are."""
+def nearest(root: Path, kinds: tuple[str, ...] = (JJ, GIT)) -> tuple[str, Path]:
+    """The nearest folder, from the root upwards, that is of a kind, after that kind; jj where both are."""
     try:
         for folder in (root, *root.parents):
-            for kind in (_JJ, _GIT):
+            for kind in kinds:
                 if (folder / f".{kind}").exists():
-                    return kind
+                    return kind, folder
     except OSError:
-        return NONE
-    return NONE
+        return NONE, root
+    return NONE, root

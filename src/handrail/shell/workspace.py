@@ -135,10 +135,11 @@ class Disk:
             self._confirm(folder or ".", opened)
 
     @contextmanager
-    def lock(self, path: str, seconds: float) -> Iterator[None]:
+    def lock(self, path: str, seconds: float) -> Iterator[int]:
         """Hold a lock that vanishes with the process; raises `Busy` when it is not had within the time.
 
-        It also holds out other threads of this process, and whoever holds it already.
+        It also holds out other threads of this process, and whoever holds it already. It is an open file: a
+        program that inherits it holds the lock as long as it runs.
         """
         until = time.monotonic() + seconds
         while (held := self._tried(path)) is None:
@@ -149,7 +150,7 @@ class Disk:
                 )
             time.sleep(_PAUSE)
         try:
-            yield
+            yield held
         finally:
             fcntl.flock(held, fcntl.LOCK_UN)
             os.close(held)

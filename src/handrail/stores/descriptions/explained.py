@@ -1,0 +1,124 @@
+"""What jj and git say when they fail, as the faults they are; what has no name is passed on as it is."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+from handrail.shell.faults import (
+    BadConfig,
+    Divergent,
+    Immutable,
+    Internal,
+    Locked,
+    NoRepository,
+    Overtaken,
+    StaleCopy,
+    VcsFailed,
+)
+from handrail.shell.ports import Finished
+
+_MOST: Final = 600
+_ERROR: Final = re.compile(r"^(?:Config error|Internal error|[Ee]rror|fatal): .*", re.MULTILINE | re.DOTALL)
+_LOCK: Final = re.compile(r"""(?:lockfile at "|Unable to create ')([^"'\n]+[.]lock)""")
+_INSIDE: Final = 255
+_USAGE: Final = 2
+_DIVERGED: Final = "run `jj converge`, or `jj abandon` the wrong one that `jj log -r 'divergent()'` shows"
+
+_JJ: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
+    (
+        "There is no jj repo in",
+        NoRepository,
+        "`{folder}` is in no repository of jj",
+        "run `jj git init` there, or force git",
+    ),
+    (
+        "is immutable",
+        Immutable,
+        "the current commit may not be changed",
+        "run `jj new` first, and write there",
+    ),
+    (
+        "working copy is stale",
+        StaleCopy,
+        "the working copy in `{folder}` is behind its repository",
+        "run `jj workspace update-stale` there",
+    ),
+    ("fewer than the expected 1 revisions", Overtaken, "the text or the commit has changed", "read it again"),
+    ("is divergent", Divergent, "the current change has several commits", _DIVERGED),
+    ("Config error", BadConfig, "the configuration of jj is broken: {said}", "mend the line that jj names"),
+)
+_GIT: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
+    (
+        "not a git repository",
+        NoRepository,
+        "`{folder}` is in no repository of git",
+        "run `git init` there, or name the folder that is meant",
+    ),
+    ("but expected", Overtaken, "the text has changed", "read it again"),
+    ("reference already exists", Overtaken, "there is a text now", "read it again"),
+    ("bad config", BadConfig, "the configuration of git is broken: {said}", "mend the line that git names"),
+)
+
+
+class NoSuchCommand(VcsFailed):
+    """This version of the program does not know the command."""
+
+
+def jj_failed(folder: Path, ended: Finished) -> VcsFailed:
+    """The fault for how jj ended."""
+    said = _said(ended)
+    if found := _LOCK.search(said):
+        return _locked(found[1])
+    if ended.status == _INSIDE:
+        return Internal(
+            f"jj failed inside: {said[:_MOST]}",
+            "run `jj st`, and send the same call again when it says no error",
+        )
+    if ended.status == _USAGE and "unrecognized subcommand" in said:
+        return NoSuchCommand(f"jj failed: {said[:_MOST]}", "install a newer jj")
+    return _known(_JJ, "jj", folder, said)
+
+
+def git_failed(folder: Path, ended: Finished) -> VcsFailed:
+    """The fault for how git ended."""
+    said = _said(ended)
+    if "File exists" in said and (found := _LOCK.search(said)):
+        return _locked(found[1])
+    return _known(_GIT, "git", folder, said)
+
+
+def diverged() -> Divergent:
+    """The fault for a change that has several commits before anything is written."""
+    return Divergent("the current change has several commits", _DIVERGED)
+
+
+def immutable() -> Immutable:
+    """The fault for a commit that may not be changed."""
+    return Immutable("the current commit may not be changed", "run `jj new` first, and write there")
+
+
+def _known(
+    table: tuple[tuple[str, type[VcsFailed], str, str], ...], name: str, folder: Path, said: str
+) -> VcsFailed:
+    for words, fault, message, repair in table:
+        if words in said:
+            return fault(message.format(folder=folder, said=said[:_MOST]), repair)
+    return VcsFailed(
+        f"{name} failed: {said[:_MOST]}",
+        f"send the same call again; if it stays so, do what {name} says, or run it by hand and see",
+    )
+
+
+def _locked(lock: str) -> Locked:
+    return Locked(
+        f"the lock file `{lock}` is in the way",
+        f"wait if another program works in the repository; if none does, remove `{lock}`",
+    )
+
+
+def _said(ended: Finished) -> str:
+    """The error itself, without warnings before it; or how the program ended, if it said nothing."""
+    text = ended.err.decode("utf-8", "replace").strip()
+    found = _ERROR.search(text)
+    how = f"signal {-ended.status} ended it" if ended.status < 0 else f"it ended with status {ended.status}"
+    return found[0] if found else text or how

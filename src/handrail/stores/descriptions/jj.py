@@ -1,0 +1,234 @@
+"""The description of the commit that a jj workspace is at.
+
+jj takes no lock between what it reads and what it writes. So whoever writes holds a lock of ours, jj itself
+compares the text once more, and what stands is read again afterwards.
+"""
+
+import json
+import os
+import re
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from handrail.shell.faults import BadConfig, Fault, NoRepository, TooOld, VcsFailed
+from handrail.shell.ports import ChangedFile, Changes, Description, Runner
+from handrail.shell.workspace import Disk
+from handrail.stores.descriptions.explained import NoSuchCommand, diverged, immutable, jj_failed
+from handrail.stores.descriptions.program import LIMITS, LOCK, Limits, Program, in_memory
+from handrail.stores.descriptions.texts import judged, kept, overtaken, unseen, version
+
+_OLDEST: Final = (0, 38)
+_CONFIG: Final = (
+    "ui.log-word-wrap=false",
+    "ui.paginate='never'",
+    "ui.editor='false'",
+    "ui.diff-formatter=':git'",
+    "fsmonitor.backend='none'",
+    "signing.behavior='drop'",
+    "signing.backend='none'",
+    "templates.commit_trailers='\"\"'",
+)
+_WORDS: Final = (
+    *("jj", "--no-pager", "--color=never", "--quiet"),
+    *(f"--config={setting}" for setting in _CONFIG),
+)
+_ASIDE: Final = "--ignore-working-copy"
+_LOG: Final = ("log", "--no-graph", "-r")
+_FIELDS: Final = ("change_id", "description", "empty", "immutable", "conflict", "divergent")
+_COMMIT: Final = r' ++ ",'.join(rf'\"{name}\":" ++ json(self.{name}())' for name in _FIELDS)
+_FILES: Final = (
+    r'self.diff().files().map(|f| "{\"path\":" ++ json(f.path().display())'
+    r' ++ ",\"status\":" ++ json(f.status()) ++ "}").join(",")'
+)
+_READ: Final = rf'"{{{_COMMIT} ++ "}}\n"'
+_READ_FILES: Final = rf'"{{{_COMMIT} ++ ",\"files\":[" ++ {_FILES} ++ "]}}\n"'
+_EXPECTED: Final = "handrail_expected()"
+_ESCAPES: Final = str.maketrans(
+    {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\0": r"\0"},
+)
+_USER: Final = ("user.name=", "user.email=")
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """One commit, as the template says it."""
+
+    change_id: str
+    description: str
+    empty: bool
+    immutable: bool
+    conflict: bool
+    divergent: bool
+    files: tuple[ChangedFile, ...] = ()
+
+    def described(self) -> Description:
+        """What the port has of it."""
+        stands = version(self.change_id, self.description)
+        flags = (self.empty, self.immutable, self.divergent, self.conflict)
+        return Description(self.description, stands, self.change_id, *flags)
+
+
+class Jj:
+    """`Descriptions` of the workspace in this folder, by a runner with the `environment` meant for it.
+
+    The lock is per repository, so that workspaces of one wait for each other. Commits that are written here
+    are not signed.
+    """
+
+    __slots__ = ("_jj", "_recent", "_user")
+
+    def __init__(self, runner: Runner, folder: Path, limits: Limits = LIMITS) -> None:
+        self._jj = Program(runner, folder, _WORDS, jj_failed, limits)
+        self._recent = False
+        self._user: tuple[str, ...] | None = None
+
+    def read(self) -> Description:
+        """The text of the current commit. Looks at no file, so nothing of jj is waited for."""
+        self._check()
+        return self._shown("@")[0]
+
+    def changes(self, most: int) -> Changes:
+        """The text, and the files as jj finds them now: it takes them into the commit first."""
+        self._check()
+        with self._held() as lock:
+            row = _rows(self._jj.tell(*_LOG, "@", "-T", _READ_FILES, files=(lock,)))[0]
+        return Changes(row.described(), row.files[:most], len(row.files))
+
+    def swap(self, expected: str, new: str) -> Description:
+        """Replace the text; a divergence that comes of it is mended, or said."""
+        text = kept(new)
+        with self._held() as lock:
+            before = self._standing(expected)
+            if before.immutable:
+                raise immutable()
+            if before.text == text:
+                return before
+            fault = self._tried(before, lock, "describe", "--stdin", "-r", _exactly(before), text=text)
+            return self._settled(before, text, fault, lock)
+
+    def renew(self, expected: str) -> Description:
+        """Begin a new commit on top of the current one, which keeps its text."""
+        with self._held() as lock:
+            before = self._standing(expected)
+            fault = self._tried(before, lock, "new", _exactly(before))
+            now = self._seen(fault)
+        if now.change != before.change and not now.text:
+            return now
+        if now.version == before.version and fault:
+            raise fault
+        raise overtaken(before, now)
+
+    def _standing(self, expected: str) -> Description:
+        now = self.read()
+        if now.divergent:
+            raise diverged()
+        if now.version != expected:
+            raise overtaken(None, now)
+        return now
+
+    def _tried(self, before: Description, lock: int, *words: str, text: str = "") -> VcsFailed | None:
+        """Have jj do it, with the text before to compare; how that failed, if it did.
+
+        Files are looked at: a description that is written past them would leave the working copy stale.
+        """
+        with in_memory(_guard(before.text)) as file:
+            given = (*self._identity(), f"--config-file=/proc/self/fd/{file}", *words)
+            try:
+                self._jj.tell(*given, text=text.encode(), files=(file, lock))
+            except VcsFailed as fault:
+                return fault
+        return None
+
+    def _settled(self, before: Description, text: str, fault: VcsFailed | None, lock: int) -> Description:
+        """What stands after a write, however that ended."""
+        now = self._seen(fault)
+        if now.divergent and now.change == before.change:
+            self._mend(before, lock)
+            now = self._seen(fault)
+            if now.divergent:
+                raise overtaken(None, *self._shown(_commits(before)))
+        return judged(before, text, now, fault)
+
+    def _mend(self, before: Description, lock: int) -> None:
+        """Make one commit of several: by jj, or where it cannot yet, without those that have the old text."""
+        commits = _commits(before)
+        fault = self._tried(before, lock, "converge", "--no-interactive", "-r", commits)
+        if isinstance(fault, NoSuchCommand):
+            self._tried(before, lock, "abandon", "-r", f"({commits} & {_EXPECTED}) ~ @")
+
+    def _seen(self, fault: Fault | None) -> Description:
+        """What stands after a write that ended with this fault, or with none."""
+        try:
+            return self.read()
+        except Fault as blind:
+            raise (unseen(fault, blind) if fault else blind) from blind
+
+    def _shown(self, revisions: str) -> tuple[Description, ...]:
+        """What these commits say, at least one, past the working copy."""
+        said = self._jj.ask(_ASIDE, *_LOG, revisions, "-T", _READ)
+        return tuple(row.described() for row in _rows(said))
+
+    def _check(self) -> None:
+        """Once: that jj is new enough."""
+        if self._recent:
+            return
+        said = self._jj.ask("--version").decode("utf-8", "replace").strip()
+        found = re.match(r"jj (\d+)\.(\d+)", said)
+        if found is None or (int(found[1]), int(found[2])) < _OLDEST:
+            raise TooOld(f"`jj --version` says {said!a}, and 0.38 is needed", "install jj 0.38 or newer")
+        self._recent = True
+
+    def _identity(self) -> tuple[str, ...]:
+        """Once: who writes, in words that keep it so."""
+        if self._user is None:
+            said = self._jj.ask(_ASIDE, "config", "list", "user", "-T", r'name ++ "=" ++ value ++ "\0"')
+            settings = said.decode("utf-8", "replace").split("\0")
+            self._user = tuple(f"--config={one}" for one in settings if one.startswith(_USER))
+        return self._user
+
+    def _held(self) -> AbstractContextManager[int]:
+        """The lock of the repository, which another workspace may have its own way to."""
+        home = self._jj.folder / ".jj"
+        kept_in = home / "repo"
+        try:
+            repository = kept_in if kept_in.is_dir() else home / os.fsdecode(kept_in.read_bytes())
+        except OSError as error:
+            raise NoRepository(
+                f"`{kept_in}` leads to no repository of jj", "run `jj git init`, or force git"
+            ) from error
+        return Disk(repository).lock(LOCK, self._jj.limits.lock)
+
+
+def _exactly(before: Description) -> str:
+    """The current commit, if it is this change and has this text; else jj fails and does nothing."""
+    return f"exactly(@ & {_commits(before)} & {_EXPECTED}, 1)"
+
+
+def _commits(before: Description) -> str:
+    return f'change_id("{before.change}")'
+
+
+def _guard(text: str) -> bytes:
+    """A configuration in which `handrail_expected()` is whatever has this text."""
+    revisions = json.dumps(f'description(exact:"{text.translate(_ESCAPES)}")', ensure_ascii=False)
+    return f'[revset-aliases]\n"{_EXPECTED}" = {revisions}\n'.replace("\x7f", r"\u007f").encode()
+
+
+def _rows(said: bytes) -> tuple[_Row, ...]:
+    try:
+        rows = tuple(msgspec.json.decode(line, type=_Row) for line in said.splitlines())
+    except msgspec.MsgspecError as error:
+        raise _misled(said) from error
+    if not rows:
+        raise _misled(said)
+    return rows
+
+
+def _misled(said: bytes) -> BadConfig:
+    return BadConfig(
+        f"jj says something else than it was asked: {said[:200]!a}",
+        "look for aliases of your own in `jj config list template-aliases` that have the names of built-in"
+        " functions, and rename them",
+    )

@@ -1,0 +1,92 @@
+"""jj and git killed at every counted call that changes something. Run as a program: kind, folder.
+
+A writer replaces `old` by `new`, and the k-th call of what it starts is its last. Then the text is the old
+one or the new one, as the writer says. And the next writer writes, or says what a person has to do first: to
+remove the lock file that it names, or to run the command of jj that it names; that is done, until it writes.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Final
+
+import faults
+from handrail.shell.faults import Divergent, Fault, Locked, StaleCopy
+from handrail.shell.runner import Programs
+from handrail.shell.system import RandomIds
+from handrail.stores.descriptions.choose import descriptions
+from handrail.stores.descriptions.program import environment
+from stores.descriptions.repos import Repo, made
+
+CHANGES: Final = ("open", "write", "rename", "unlink", "mkdir", "truncate")
+"""What leaves something else behind when it comes too late; a kill spares what the disk has not confirmed."""
+
+
+class Bench:
+    """A repository that is put back before every kill, and a control over what its programs call."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        self.first = folder / "first"
+        self.control = folder / "control"
+        faults.arm(self.control, 0)
+        self.repo: Repo = made(kind, folder / "now", folder / "home")
+        self.plain = self.repo.store()
+        before = self.plain.swap(self.plain.read().version, "old\n")
+        if kind == "colocated":
+            (self.repo.folder / "file").write_text("not yet seen by jj")
+        self.version = before.version
+        shutil.copytree(self.repo.folder, self.first, symlinks=True)
+        env = {**environment(self.repo.env), **faults.armed(self.repo.folder, self.control)}
+        kind = "git" if kind == "git" else "jj"
+        self.writer = descriptions(Programs(env), self.repo.folder, RandomIds(), kind)
+
+    def written(self, k: int) -> tuple[str, str]:
+        """What the writer says whose k-th call is its program's last, and the version that stands."""
+        shutil.rmtree(self.repo.folder)
+        shutil.copytree(self.first, self.repo.folder, symlinks=True)
+        faults.arm(self.control, k, kill=True, kinds=CHANGES)
+        try:
+            said = self.writer.swap(self.version, "new\n").text
+        except Fault as fault:
+            said = fault.code
+        faults.arm(self.control, 0)
+        stands = self.plain.read()
+        wanted = "new\n" if said == "new\n" else "old\n"
+        if stands.text != wanted or stands.divergent:
+            raise SystemExit(f"call {k}: {said!a}, and {stands} stands")
+        return said, stands.version
+
+    def next_said(self, version: str) -> str:
+        """What the next writer says again and again, until it has written on top of what stands."""
+        said: list[str] = []
+        while True:
+            try:
+                self.plain.swap(version, "next\n")
+            except Locked as fault:
+                lock = Path(fault.repair.split("`")[1])
+                lock.relative_to(self.repo.folder)
+                lock.unlink()
+                said.append(fault.code)
+            except (StaleCopy, Divergent) as fault:
+                self.repo.run(*fault.repair.split("`")[1].split())
+                said.append(fault.code)
+            else:
+                return ", ".join([*said, "written"])
+
+
+def main(kind: str, folder: str) -> None:
+    bench = Bench(kind, Path(folder))
+    faults.arm(bench.control, 0, kinds=CHANGES)
+    bench.writer.swap(bench.version, "new\n")
+    points = faults.calls(bench.control)
+    said: dict[str, int] = {}
+    for k in range(1, points + 1):
+        told, version = bench.written(k)
+        way = f"{told.strip()}: {bench.next_said(version)}"
+        said[way] = said.get(way, 0) + 1
+    print(json.dumps({"points": points, "said": said}))  # noqa: T201 - what the test reads
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
