@@ -1,0 +1,124 @@
+"""A configuration made ready: its patterns compiled, ours by `re`, those of others by RE2, which cannot hang."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Protocol, TypeAlias
+
+from handrail.plan import grammar
+from handrail.plan.grammar import COMMIT_MESSAGE, COMMITS, PRESETS, Config
+
+Named: TypeAlias = dict[str, str | None]
+
+_NOTHING: Final = "(?!)"
+_OPENS: Final = re.compile(
+    r"\n[\t\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]*(?:[-*+\[]|~~~ )"
+)
+_LEADS: Final = "-*+[~\ufeff"
+
+
+class Found(Protocol):
+    """A match, of either engine."""
+
+    def groupdict(self) -> Named:
+        """The named groups; those that took no part are None."""
+
+
+class Pattern(Protocol):
+    """A compiled pattern, of either engine."""
+
+    def fullmatch(self, string: str, /) -> Found | None:
+        """The match of the whole string."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a reading asks of a configuration.
+
+    `opens` finds the next line that may be more than text, and `leads` are the characters such a line begins
+    with, behind its indentation; without them every line may be.
+    """
+
+    config: Config
+    complete: Pattern
+    headers: tuple[Pattern, ...]
+    task: Pattern
+    near_task: Pattern
+    constraint: Pattern
+    near_constraint: Pattern
+    bullet: Pattern
+    marker: Pattern
+    opens: re.Pattern[str] | None
+    leads: str
+
+
+@lru_cache(maxsize=32)
+def rules_of(config: Config) -> Rules:
+    """The rules of a configuration; `validate_config` has found nothing wrong with it."""
+    headers = config.header_patterns
+    ours = _body(config) == _body(COMMIT_MESSAGE)
+    return Rules(
+        config,
+        compiled(headers.complete),
+        tuple(map(compiled, (headers.type_scope_breaking, headers.type_scope, headers.type))),
+        compiled(config.task_pattern),
+        compiled(config.near_task_pattern),
+        compiled(config.constraint_pattern),
+        compiled(config.near_constraint_pattern),
+        compiled(config.bullet_pattern),
+        compiled(grammar.MARKER),
+        _OPENS if ours else None,
+        _LEADS if ours else "",
+    )
+
+
+def compiled(pattern: str) -> Pattern:
+    """A pattern ready to match; ValueError if it is no pattern."""
+    if pattern in _OURS:
+        return re.compile(pattern or _NOTHING)
+    import re2  # noqa: PLC0415 - only who brings patterns of their own pays for it
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        found: Pattern = re2.compile(pattern, options)
+    except re2.error as fault:
+        raise ValueError(_said(fault)) from None
+    return found
+
+
+def _said(fault: Exception) -> str:
+    said = fault.args[0] if fault.args else fault
+    return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+
+
+def _body(config: Config) -> tuple[str, ...]:
+    return (
+        config.task_pattern,
+        config.near_task_pattern,
+        config.constraint_pattern,
+        config.near_constraint_pattern,
+        config.bullet_pattern,
+    )
+
+
+def _patterns(config: Config) -> Iterable[str]:
+    headers = config.header_patterns
+    return (
+        headers.complete,
+        headers.type_scope_breaking,
+        headers.type_scope,
+        headers.type,
+        config.scope_pattern,
+        *_body(config),
+    )
+
+
+_OURS: Final = frozenset(
+    [
+        grammar.MARKER,
+        grammar.SCOPE_WITH_PATHS,
+        *(pattern for config in (COMMITS, *PRESETS.values()) for pattern in _patterns(config)),
+    ]
+)
