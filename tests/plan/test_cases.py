@@ -25,7 +25,7 @@ CONFIGS: Final = {"planner": COMMIT_MESSAGE, "commits": COMMITS}
 
 def _text(case: Mapping[str, Any]) -> str:
     made = case.get("input_gen")
-    return made["pre"] + made["unit"] * made["n"] + made["post"] if made else case["input"]
+    return str(made["pre"] + made["unit"] * made["n"] + made["post"] if made else case["input"])
 
 
 def _ids(nodes: list[dict[str, Any]]) -> Iterator[str]:

@@ -52,7 +52,7 @@ class Verdict:
 
 
 def validate(plan: Plan | Mapping[str, object], config: Config = COMMIT_MESSAGE) -> Verdict:
-    """What is wrong with a plan, or with a value in the shape of one; only what was read whole can be valid."""
+    """What is wrong with a plan, or with a value in its shape; only what was read whole can be valid."""
     data = as_data(plan, config) if isinstance(plan, Plan) else plan
     unread = _unread(data, config)
     if unread is not None:

@@ -1,6 +1,6 @@
-"""Whether tasks, as plain values, are what their dialect allows; they nest, and are walked without recursion."""
+"""Whether tasks, as plain values, are what their dialect allows; they nest, and nothing recurses."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from handrail.plan.findings import Finding
@@ -26,7 +26,6 @@ def check_tasks(given: object, config: Config) -> Iterator[Finding]:
         return
     if not given:
         yield Finding("tasks", "there is no task; give at least one", "TOO_SMALL")
-    commits = config.dialect is Dialect.COMMITS
     waiting: list[tuple[str, int, object]] = [("tasks", 0, given)]
     count = 0
     while waiting:
@@ -39,21 +38,29 @@ def check_tasks(given: object, config: Config) -> Iterator[Finding]:
             message = f"tasks of level {level}; the deepest is {config.max_nesting_depth}"
             yield Finding(at, message, "TOO_BIG")
             continue
-        if commits:
-            yield from _siblings(at, row)
-        below = []
-        for index, one in enumerate(row):
-            place = f"{at}.{index}"
-            parts = _node(one) if commits else _row(one)
-            if parts is None:
-                shape = "{summary, details}" if commits else "[ticked, text, [tasks below]]"
-                yield Finding(place, f"a task is {shape}", "INVALID_TYPE")
-                continue
-            yield from _task(place, parts)
-            below.append((f"{place}.{parts.below[0]}", level + 1, parts.below[1]))
+        below: list[tuple[str, int, object]] = []
+        yield from _beside(at, level, row, config, below)
         waiting += reversed(below)
     if count > config.max_task_count:
         yield Finding("tasks", f"{count:,} tasks; {config.max_task_count:,} are allowed", "TOO_BIG")
+
+
+def _beside(
+    at: str, level: int, row: Sequence[object], config: Config, below: list[tuple[str, int, object]]
+) -> Iterator[Finding]:
+    """What is wrong with tasks beside each other; those below them are put into `below`."""
+    commits = config.dialect is Dialect.COMMITS
+    if commits:
+        yield from _siblings(at, row)
+    for index, one in enumerate(row):
+        place = f"{at}.{index}"
+        parts = _node(one) if commits else _row(one)
+        if parts is None:
+            shape = "{summary, details}" if commits else "[ticked, text, [tasks below]]"
+            yield Finding(place, f"a task is {shape}", "INVALID_TYPE")
+            continue
+        yield from _task(place, parts)
+        below.append((f"{place}.{parts.below[0]}", level + 1, parts.below[1]))
 
 
 def _row(one: object) -> _Parts | None:
@@ -80,7 +87,7 @@ def _task(at: str, parts: _Parts) -> Iterator[Finding]:
             yield Finding(f"{at}.{name}", "this says nothing", "TOO_SMALL")
 
 
-def _siblings(at: str, row: list[object] | tuple[object, ...]) -> Iterator[Finding]:
+def _siblings(at: str, row: Sequence[object]) -> Iterator[Finding]:
     """The ids of tasks beside each other, which refer to them, must differ."""
     seen: set[str] = set()
     for index, one in enumerate(row):

@@ -6,22 +6,19 @@ from enum import Enum, auto
 from typing import Final
 
 from handrail.plan import grammar
+from handrail.plan.grammar import Config
 from handrail.plan.lines import joined
-from handrail.plan.model import Constraint, Header, Plan, Problem, State, Task, Warned
-from handrail.plan.problems import problem
+from handrail.plan.model import Constraint, Header, Plan, State, Task
+from handrail.plan.problems import Problem, Warned, at_line
 from handrail.plan.rules import Rules
 from handrail.plan.tasks import propagated, slug
 
 _NEAR_SECTION: Final = re.compile(grammar.NEAR_SECTION)
-_DETAILS: Final = ": "
-_HEADER: Final = (
-    "write `type(scope): summary`, the scope in letters, digits and hyphens, or without `(scope)`"
-)
-_SECTION: Final = (
-    f"write `{grammar.CONSTRAINTS_LINE}`, `{grammar.NO_CONSTRAINTS_LINE}`, `{grammar.OPEN_TASKS_LINE}`"
-    f" or `{grammar.FINISHED_TASKS_LINE}`"
-)
-_TASK: Final = "write `- [ ] summary: details`, or `- [x] summary: details` if it is done"
+DETAILS: Final = ": "
+"""What stands between the summary of a task and its details."""
+
+_HEADER: Final = "type(scope): summary"
+_TASK: Final = " summary: details"
 
 
 class _Part(Enum):
@@ -94,95 +91,78 @@ class _Reader:
 
     def _first(self, line: str) -> Problem | None:
         config = self.rules.config
-        found = self.rules.complete.fullmatch(line)
+        found = self.rules.headers[0][0].fullmatch(line)
         if found is None:
-            return self._at("header_malformed", "the first line is no header", _HEADER, 1)
+            return self._halt("header_malformed", 1, _HEADER)
         groups = found.groupdict()
         kind, scope, title = groups["type"] or "", groups["scope"], groups["title"] or ""
         breaking = groups["breaking"] is not None
         if kind not in config.types:
-            repair = f"take one of {', '.join(config.types)}"
-            return self._at("header_malformed", f"`{kind}` is no type", repair, 1, 1, len(kind))
+            return Problem("type_unknown", 1, 1, len(kind), line, (kind, ", ".join(config.types)))
         if scope is not None and scope != scope.lower():
-            message = f"the scope `{scope}` is read as `{scope.lower()}`: scopes are written small"
-            self.warnings.append(Warned("scope_lowercased", message, "header.scope", 1))
+            self.warnings.append(Warned("scope_lowercased", 1, scope))
             scope = scope.lower()
         self.header = Header(kind, scope, breaking)
         if len(title) > config.max_title_length:
-            message = f"the summary has {len(title)} characters; {config.max_title_length} are read"
-            column = len(line) - len(title) + config.max_title_length + 1
-            return self._at("title_too_long", message, "shorten it, and say the rest below", 1, column)
+            return title_too_long(line, title, config)
         self.header = Header(kind, scope, breaking, title)
         return None
 
     def _line(self, number: int, line: str) -> Problem | None:
         if number == 2 and line.strip():
-            message = "the line below the header is not empty"
-            return self._at("header_line_not_alone", message, "put an empty line below the header", 2)
+            return self._halt("header_line_not_alone", 2)
         if line in _SECTIONS:
             return self._open(number, line)
-        if _NEAR_SECTION.fullmatch(line) is not None:
-            message = "this looks like the first line of a section and is not written as one"
-            return self._at("section_malformed", message, _SECTION, number)
+        if section_line(line):
+            return self._halt("section_malformed", number)
         if self.part is _Part.DESCRIPTION:
             self.description.append(line)
-            return None
-        if not line.strip():
-            return None
-        match self.part:
-            case _Part.CONSTRAINTS:
-                return self._constraint(number, line)
-            case _Part.TASKS:
-                return self._task(number, line)
-            case _:
-                message = "text stands behind `Constraints: none`"
-                return self._at("text_after_end", message, "put it into the description", number)
+        elif line.strip():
+            return self._item(number, line)
+        return None
 
     def _open(self, number: int, line: str) -> Problem | None:
         part = _SECTIONS[line]
         if (emptied := self._emptied()) is not None:
             return emptied
         if self.part is _Part.TASKS or (self.decided and part is not _Part.TASKS):
-            message = "this section was opened before, or belongs ahead of another"
-            return self._at(
-                "section_order", message, "put the constraints first, then the tasks, each once", number
-            )
+            return self._halt("section_order", number)
         self.part, self.opened = part, number
         self.decided = self.decided or part is not _Part.TASKS
         self.finished = line == grammar.FINISHED_TASKS_LINE
         return None
 
+    def _item(self, number: int, line: str) -> Problem | None:
+        if self.part is _Part.TASKS:
+            return self._task(number, line)
+        if self.part is _Part.CONSTRAINTS:
+            return self._constraint(number, line)
+        return self._halt("text_after_end", number)
+
     def _constraint(self, number: int, line: str) -> Problem | None:
+        prefixes = self.rules.config.prefixes
         found = self.rules.constraint.fullmatch(line)
-        key = (found.groupdict()["key"] or "") if found else ""
-        if found is None or key not in self.rules.config.prefixes:
-            said = f"`{key}` forbids nothing" if found else "this is no constraint"
-            repair = f"write `- Prefix: value` with one of {', '.join(self.rules.config.prefixes)}"
-            return self._at("constraint_malformed", said, repair, number)
-        self.constraints.append((key, found.groupdict()["value"] or ""))
+        groups = found.groupdict() if found is not None else {}
+        key = groups.get("key")
+        if key not in prefixes:
+            return self._halt("constraint_malformed", number, ", ".join(prefixes))
+        self.constraints.append((key, groups["value"] or ""))
         return None
 
     def _task(self, number: int, line: str) -> Problem | None:
         config = self.rules.config
         found = self.rules.task.fullmatch(line)
-        if found is None:
-            return self._at("task_malformed", "this is no task", _TASK, number)
-        groups = found.groupdict()
+        groups = found.groupdict() if found is not None else {}
+        summary, _, details = (groups.get("text") or "").partition(DETAILS)
+        if not details.strip():
+            return self._halt("task_malformed", number, _TASK)
         level, odd = divmod(len(groups["indent"] or ""), config.indent_size)
         if level > config.max_nesting_depth:
-            message = f"a task of level {level}; the deepest is {config.max_nesting_depth}"
-            return self._at(
-                "task_too_deep", message, "indent it less", number, level * config.indent_size + 1
-            )
+            return self._halt("task_too_deep", number, str(level), str(config.max_nesting_depth))
         if odd or level > len(self.ids):
-            repair = f"indent it by {config.indent_size} spaces more than the task it belongs to"
-            return self._at("task_malformed", "the indentation skips a level", repair, number)
+            return self._halt("task_indentation", number, str(config.indent_size))
         if len(self.tasks) >= config.max_task_count:
-            message = f"there are more than {config.max_task_count:,} tasks"
-            return self._at("too_many_tasks", message, "join some, or make two commits of it", number)
-        summary, colon, details = (groups["text"] or "").partition(_DETAILS)
-        if not colon or not details.strip():
-            return self._at("task_malformed", "the task has no details", _TASK, number)
+            return self._halt("too_many_tasks", number, f"{config.max_task_count:,}")
         return self._named(number, Task(level, groups["box"] == "x", summary, details))
 
     def _named(self, number: int, task: Task) -> Problem | None:
@@ -191,9 +171,10 @@ class _Reader:
         if len(self.ids) == task.level:
             self.ids.append(set())
         name = slug(task.text)
-        if not name or name in self.ids[task.level]:
-            said = f"two tasks beside each other are called `{name}`" if name else "the task has no name"
-            return self._at("task_malformed", said, "give it a summary of its own", number)
+        if not name:
+            return self._halt("task_id_missing", number)
+        if name in self.ids[task.level]:
+            return self._halt("task_id_taken", number, name)
         self.ids[task.level].add(name)
         self.tasks.append(task)
         self.places.append(number)
@@ -202,11 +183,9 @@ class _Reader:
     def _emptied(self) -> Problem | None:
         """Why the section that ends here is none."""
         if self.part is _Part.CONSTRAINTS and not self.constraints:
-            repair = "list some below it, or write `Constraints: none`"
-            return self._at("constraints_empty", "there is no constraint below this", repair, self.opened)
+            return self._halt("constraints_empty", self.opened)
         if self.part is _Part.TASKS and not self.tasks:
-            repair = "list some below it, or take it out"
-            return self._at("tasks_empty", "there is no task below this", repair, self.opened)
+            return self._halt("tasks_empty", self.opened)
         return None
 
     def _completed(self) -> Problem | None:
@@ -214,18 +193,20 @@ class _Reader:
         right = propagated(self.tasks)
         for number, task, read in zip(self.places, self.tasks, right, strict=True):
             if task.ticked and not read.ticked:
-                message = "this is ticked, and a task below it is open"
-                return self._at("task_malformed", message, "tick what is below it, or open it", number)
+                return self._halt("boxes_contradict", number)
             if task.ticked is not read.ticked:
-                message = f"`{task.text}` is read as ticked: all below it is"
-                self.warnings.append(Warned("completion_propagated", message, "tasks", number))
+                self.warnings.append(Warned("completion_propagated", number, task.text))
         self.tasks = list(right)
         if self.finished and not all(task.ticked for task in right):
-            message = "the tasks are marked as complete, and some are open"
-            return self._at("section_malformed", message, f"write `{grammar.OPEN_TASKS_LINE}`", self.opened)
+            return self._halt("finished_too_soon", self.opened)
         return None
 
-    def _at(
-        self, code: str, message: str, repair: str, number: int, column: int = 1, span: int = 0
-    ) -> Problem:
-        return problem(code, message, repair, self.lines, number, column, span)
+    def _halt(self, code: str, number: int, *seen: str) -> Problem:
+        return at_line(code, self.lines, number, *seen)
+
+
+def title_too_long(line: str, title: str, config: Config) -> Problem:
+    """What is wrong with a title, from the first character that is not read."""
+    over = len(title) - config.max_title_length
+    seen = (str(len(title)), str(config.max_title_length))
+    return Problem("title_too_long", 1, len(line) - over + 1, over, line, seen)

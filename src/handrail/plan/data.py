@@ -1,10 +1,11 @@
-"""Plans as the plain values that JSON holds: the shape of each dialect, and a plan from such a value."""
+"""Plans as the plain values that JSON holds: the shape of each dialect."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from handrail.plan.grammar import Config, Dialect
-from handrail.plan.model import Header, Plan, Problem, State, Task, Warned
+from handrail.plan.model import Header, Plan, State, Task
+from handrail.plan.problems import Problem, Warned
 from handrail.plan.stage import directive, phase_of
 from handrail.plan.tasks import counts, parents, slug
 
@@ -119,6 +120,6 @@ def problem_data(problem: Problem) -> Data:
     data: Data = {"code": problem.code, "message": problem.message, "repair": problem.repair}
     if problem.line:
         data |= {"line": problem.line, "column": problem.column, "span": problem.span}
-    if problem.carets:
+    if problem.text:
         data |= {"shown": problem.shown, "carets": problem.carets}
     return data

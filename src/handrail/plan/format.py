@@ -7,17 +7,10 @@ from typing import Final
 from handrail.plan import grammar
 from handrail.plan.commits import section_line
 from handrail.plan.grammar import COMMIT_MESSAGE, Config, Dialect
-from handrail.plan.model import Header, Kept, Plan, Problem, Refused, Section, State
+from handrail.plan.model import Header, Kept, Plan, Refused, Section
 from handrail.plan.parse import parse
-from handrail.plan.problems import problem
+from handrail.plan.problems import Problem, at_line
 from handrail.plan.rules import Rules, rules_of
-
-CODES: Final = {
-    "description_not_representable": "a line of the description would be read as another section",
-    "header_not_representable": "the dialect has no header that says this",
-    "not_representable": "what would be written would be read as something else",
-}
-"""Every code that a plan is not written for."""
 
 _FIELD: Final = re.compile(r"\{([a-z]+)\}")
 
@@ -28,7 +21,7 @@ def format_plan(plan: Plan, config: Config = COMMIT_MESSAGE) -> str | Refused:
     A plan without a header is the empty text. What could not be read back is refused.
     """
     if plan.header is None:
-        return "" if plan == Plan(plan.state) else _refused("there is no header", "set the goal first")
+        return "" if plan == Plan(plan.state) else Refused((Problem("header_not_representable"),))
     found = unfit(plan.description, config) if plan.description is not None else None
     if found is not None:
         return Refused((found,))
@@ -43,9 +36,7 @@ def unfit(description: str, config: Config) -> Problem | None:
     blank = True
     for number, line in enumerate(lines, start=1):
         if _taken(line, rules, opening=blank):
-            message = "this line of the description would be read as another section"
-            repair = "begin it with `* `, or say it in a sentence"
-            return problem("description_not_representable", message, repair, lines, number)
+            return at_line("description_not_representable", lines, number)
         blank = blank and not line.strip()
     return None
 
@@ -126,15 +117,7 @@ def _read_back(plan: Plan, text: str, config: Config) -> str | Refused:
     back = parse(text, config)
     if back == plan:
         return text
-    lines = text.split("\n")
     if back.problems:
         return Refused(back.problems)
-    if back.header != plan.header:
-        message = "the header would be read as something else"
-        repair = "a title needs a scope, and a `!` too; neither has spaces around it or a line break"
-        return Refused((problem("header_not_representable", message, repair, lines, 1),))
-    return _refused("the text would be read as something else", "check it: handrail plan check")
-
-
-def _refused(message: str, repair: str) -> Refused:
-    return Refused((Problem("not_representable", message, repair),))
+    code = "not_representable" if back.header == plan.header else "header_not_representable"
+    return Refused((at_line(code, text.split("\n"), 1),))

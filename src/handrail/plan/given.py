@@ -4,17 +4,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handrail.plan.check import Verdict, validate
+from handrail.plan.commits import DETAILS
 from handrail.plan.grammar import COMMIT_MESSAGE, Config, Dialect
 from handrail.plan.model import Constraint, Header, Plan, State, Task
-
-_DETAILS = ": "
 
 
 def plan_of(data: Mapping[str, Any], config: Config = COMMIT_MESSAGE) -> Plan | Verdict:
     """The plan that a value in the shape of the dialect says; a value of another shape is told why not.
 
-    Only the shape is looked at: whether the plan is valid is for `validate`, and whether it can be written for
-    `format_plan`.
+    Only the shape is looked at: whether the plan is valid is for `validate` to say, and whether it can be
+    written for `format_plan`.
     """
     shaped = {**data, "state": State.PARSED, "ok": True, "phase": ""}
     wrong = tuple(one for one in validate(shaped, config).errors if one.code == "INVALID_TYPE")
@@ -39,7 +38,7 @@ def plan_of(data: Mapping[str, Any], config: Config = COMMIT_MESSAGE) -> Plan | 
 
 def constraint_of(given: str | Sequence[str]) -> Constraint:
     """A constraint from `Prefix: value`, or from a prefix and a value."""
-    key, value = given.split(_DETAILS, 1) if isinstance(given, str) else given
+    key, value = given.split(DETAILS, 1) if isinstance(given, str) else given
     return (key, value)
 
 

@@ -1,7 +1,7 @@
 r"""The two dialects of plan documents as data: patterns, forms, limits and words, and the presets.
 
-The patterns were written for a language whose `.` takes no `\r`, U+2028 and U+2029 and whose `\s` takes a byte
-order mark; here both are spelled out. Every pattern is matched against a whole line.
+The patterns were written for a language whose `.` takes no `\r`, U+2028 and U+2029 and whose `\s` takes a
+byte order mark; here both are spelled out. Every pattern is matched against a whole line.
 """
 
 from dataclasses import dataclass, field, replace
@@ -63,13 +63,11 @@ _NEAR_TASK: Final = (
 # Constraint ::= "- " ConstraintKey ": " ConstraintValue
 # ConstraintKey ::= [A-Z][a-z ]*      ConstraintValue ::= [a-z].*
 _CONSTRAINT: Final = rf"- (?P<key>[A-Z][a-z ]*): (?P<value>[a-z]{_ANY}*)"
-_NEAR_CONSTRAINT: Final = r"- .+?: .*"
+_NEAR_CONSTRAINT: Final = r"- [^:]*(?::(?! )[^:]*)*: .*"
 _BULLET: Final = r"- .*"
 
 # The last line of a direction may be a marker, which holds the directive.
-MARKER: Final = (
-    rf"~~~ (?P<directive>[A-Z\t\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+) ~~~"
-)
+MARKER: Final = rf"~~~ (?P<directive>(?:[A-Z]|{_SPACE})+) ~~~"
 
 SCOPE: Final = "[a-z][a-z0-9-]*"
 SCOPE_WITH_PATHS: Final = "[a-z][a-z0-9/.-]*"
@@ -82,7 +80,7 @@ PREFIXES: Final = ("Do not", "Never", "Avoid", "Decide against", "Must not", "Ca
 class Config:
     """A dialect, or a preset of one, as data. An empty pattern matches nothing; no types are any types.
 
-    The lines that only come near a pattern are not text: what is near a task halts the reading, what is near a
+    Lines that only come near a pattern are not text: what is near a task halts the reading, what is near a
     constraint is skipped, and a bullet may not open a body.
     """
 

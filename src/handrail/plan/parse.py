@@ -7,120 +7,87 @@ where it stands and how it is mended.
 import re
 from typing import Final
 
-from handrail.plan.commits import read_commits
+from handrail.plan.commits import read_commits, title_too_long
 from handrail.plan.grammar import COMMIT_MESSAGE, Config, Dialect
-from handrail.plan.model import Header, Plan, Problem, State, Warned
+from handrail.plan.model import Header, Plan, State
 from handrail.plan.planner import read_body
-from handrail.plan.problems import problem
+from handrail.plan.problems import Problem, Warned
 from handrail.plan.rules import Rules, rules_of
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_BREAKING: Final = re.compile(r"[a-z]+!:.*")
-_CRLF: Final = Warned("crlf_normalised", "lines that end in CRLF are read as if they ended in LF")
+_BREAKING: Final = re.compile(r"([a-z]+)!:.*")
+_CRLF: Final = (Warned("crlf_normalised"),)
+_HEADER: Final = "type(scope): title"
+_USUAL: Final = rules_of(COMMIT_MESSAGE)
 
 
 def parse(text: str, config: Config = COMMIT_MESSAGE, *, has_modifications: bool = False) -> Plan:
     """What the text says; `has_modifications` if files were changed in the commit that it describes."""
-    rules = rules_of(config)
     if len(text) > config.max_input_length or "\0" in text or not (text.isascii() or _encodable(text)):
-        return _unread(text, config)
+        return Plan(State.HALTED, problems=(_unread(text, config),))
     warnings: tuple[Warned, ...] = ()
-    if "\r\n" in text:
+    if "\r" in text and "\r\n" in text:
         text = text.replace("\r\n", "\n")
-        warnings = (_CRLF,)
+        warnings = _CRLF
     if not text or text.isspace():
-        return _empty(config, has_modifications=has_modifications)
+        missing = has_modifications and config.dialect is Dialect.COMMITS
+        return Plan(State.EMPTY, problems=(Problem("description_missing"),) if missing else ())
+    rules = _USUAL if config is COMMIT_MESSAGE else rules_of(config)
     if config.dialect is Dialect.COMMITS:
         return read_commits(text, rules, warnings)
-    return _planner(text, rules, warnings)
-
-
-def _planner(text: str, rules: Rules, warnings: tuple[Warned, ...]) -> Plan:
     end = text.find("\n")
     first = text if end < 0 else text[:end]
     header = _header(first, rules)
     if header is None:
-        return Plan(State.UNKNOWN, warnings=warnings, problems=(_no_header(text, first),))
-    if header.title is not None and len(header.title) > rules.config.max_title_length:
-        return _too_long(text, header, rules.config, warnings)
-    if header.ignored and not header.ignored.isspace():
-        warnings = (*warnings, _ignored(header))
-    if end < 0:
-        return Plan(State.PARSED, header, warnings=warnings)
-    return read_body(text, end, header, rules, warnings)
+        return Plan(State.UNKNOWN, warnings=warnings, problems=(_no_header(first),))
+    if header.title is None:
+        if header.ignored and not header.ignored.isspace():
+            warnings = (*warnings, Warned("title_ignored", 1, header.ignored))
+    elif len(header.title) > config.max_title_length:
+        return _halted(header, header.title, first, config, warnings)
+    return (
+        Plan(State.PARSED, header, warnings=warnings)
+        if end < 0
+        else read_body(text, end, header, rules, warnings)
+    )
 
 
 def _header(line: str, rules: Rules) -> Header | None:
-    found = rules.complete.fullmatch(line)
-    if found is None:
-        for pattern in rules.headers:
-            found = pattern.fullmatch(line)
-            if found is not None:
-                break
-        else:
-            return None
-    groups = found.groupdict()
-    get = groups.get
-    return Header(
-        get("type") or "", get("scope"), get("breaking") is not None, get("title"), get("ignored") or ""
-    )
+    for pattern, parts in rules.headers:
+        found = pattern.fullmatch(line)
+        if found is not None:
+            kind, scope, mark, title, ignored = parts((*found.groups(), None))
+            return Header(kind or "", scope, mark is not None, title, ignored or "")
+    return None
 
 
-def _encodable(text: str) -> bool:
-    return _SURROGATE.search(text) is None
-
-
-def _empty(config: Config, *, has_modifications: bool) -> Plan:
-    if config.dialect is Dialect.COMMITS and has_modifications:
-        missing = Problem(
-            "description_missing",
-            "files were changed, and the commit has no description",
-            "begin the plan with a header such as `feat(scope): summary`",
-        )
-        return Plan(State.EMPTY, problems=(missing,))
-    return Plan(State.EMPTY)
-
-
-def _unread(text: str, config: Config) -> Plan:
-    if len(text) > config.max_input_length:
-        message = f"the text has {len(text):,} characters; {config.max_input_length:,} are read"
-        return Plan(State.HALTED, problems=(Problem("input_too_long", message, "shorten it"),))
-    at = text.find("\0")
-    if at < 0:
-        found = _SURROGATE.search(text)
-        at = found.start() if found else 0
-    line = text.count("\n", 0, at) + 1
-    column = at - text.rfind("\n", 0, at)
-    message = f"the character U+{ord(text[at]):04X} cannot stand in a commit"
-    return Plan(
-        State.HALTED, problems=(Problem("unsafe_character", message, "take it out", line, column, 1),)
-    )
-
-
-def _no_header(text: str, first: str) -> Problem:
-    lines = text.split("\n", 1)
-    if _BREAKING.fullmatch(first):
-        at = first.index("!")
-        repair = f"name a scope: `{first[:at]}(scope){first[at:]}`"
-        message = "a `!` needs a scope ahead of it"
-        return problem("breaking_without_scope", message, repair, lines, 1, at + 1, 1)
-    message = "the first line is no header" if first.strip() else "the first line is empty"
-    return problem("header_malformed", message, "begin with `type(scope): title`", lines, 1)
-
-
-def _too_long(text: str, header: Header, config: Config, warnings: tuple[Warned, ...]) -> Plan:
-    title, most = header.title or "", config.max_title_length
-    lines = text.split("\n", 1)
-    column = len(lines[0]) - len(title) + most + 1
-    message = f"the title has {len(title)} characters; {most} are read"
-    found = problem("title_too_long", message, "shorten it, and say the rest below", lines, 1, column)
+def _halted(header: Header, title: str, first: str, config: Config, warnings: tuple[Warned, ...]) -> Plan:
+    """The header without its title, which is too long."""
+    found = title_too_long(first, title, config)
     short = Header(header.type, header.scope, header.breaking)
     return Plan(State.HALTED, short, warnings=warnings, problems=(found,))
 
 
-def _ignored(header: Header) -> Warned:
-    message = (
-        f"`{header.ignored.strip()}` is kept and not read as a title: "
-        f"a title needs a scope, `{header.type}(scope):{header.ignored}`"
-    )
-    return Warned("title_ignored", message, "header.title", 1)
+def _encodable(text: str) -> bool:
+    """True if the text has no half of a pair of surrogates; to encode it is by far the fastest way to ask."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _unread(text: str, config: Config) -> Problem:
+    if len(text) > config.max_input_length:
+        return Problem("input_too_long", seen=(f"{len(text):,}", f"{config.max_input_length:,}"))
+    found = _SURROGATE.search(text)
+    at = found.start() if found is not None else text.index("\0")
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return Problem("unsafe_character", line, column, 1, seen=(f"U+{ord(text[at]):04X}",))
+
+
+def _no_header(first: str) -> Problem:
+    found = _BREAKING.fullmatch(first)
+    if found is not None:
+        return Problem("breaking_without_scope", 1, found.end(1) + 1, 1, first, (found[1],))
+    return Problem("header_malformed", 1, 1, max(1, len(first)), first, (_HEADER,))

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from handrail.plan.lines import joined
-from handrail.plan.model import Constraint, Header, Kept, Plan, Problem, Section, State, Task, Warned
-from handrail.plan.problems import problem
+from handrail.plan.model import Constraint, Header, Kept, Plan, Section, State, Task
+from handrail.plan.problems import Problem, Warned, at_line
 from handrail.plan.rules import Named, Rules
 
 
@@ -55,7 +55,7 @@ class _Reader:
         """The plan. The lines ahead of the index `begin` are known to be text."""
         lines, leads = self.lines, self.rules.leads
         if len(lines) > 1 and lines[1].strip():
-            return self._plan(self._crowded())
+            return self._plan(self._halt("header_line_not_alone", 2))
         self.description = lines[2:begin]
         for index in range(begin, len(lines)):
             line = lines[index]
@@ -74,19 +74,24 @@ class _Reader:
         if (found := rules.task.fullmatch(line)) is not None:
             return self._task(number, found.groupdict())
         if rules.near_task.fullmatch(line) is not None:
-            return self._malformed(number)
+            return self._halt("task_malformed", number, ": text")
         if (found := rules.constraint.fullmatch(line)) is not None:
             return self._constraint(number, found.groupdict())
-        if rules.near_constraint.fullmatch(line) is not None:
-            return self._skip(number, line)
         if rules.marker.fullmatch(line) is not None:
             return self._marker(number, line)
-        if rules.bullet.fullmatch(line) is not None:
-            if self.section is None and not any(map(str.strip, self.description)):
-                return self._bullet(number)
-            if self.section in {Section.CONSTRAINTS, Section.TASKS}:
-                return self._skip(number, line)
-        return self._text(number, line)
+        return self._bulleted(number, line)
+
+    def _bulleted(self, number: int, line: str) -> Problem | None:
+        """A line that is no task, no constraint and no marker, though it may look like a constraint."""
+        if self.rules.near_constraint.fullmatch(line) is not None:
+            return self._skip(number, line)
+        if self.section is Section.DIRECTION or self.rules.bullet.fullmatch(line) is None:
+            return self._text(number, line)
+        if self.section is not None:
+            return self._skip(number, line)
+        if any(map(str.strip, self.description)):
+            return self._text(number, line)
+        return self._halt("body_opens_with_bullet", number)
 
     def _blank(self, line: str) -> None:
         if self.section is None:
@@ -99,25 +104,25 @@ class _Reader:
             self.description.append(line)
             return None
         if self.marked:
-            return self._after_marker(number)
+            return self._halt("text_after_end", number)
         if self.section is not Section.DIRECTION:
             most = self.rules.config.direction_halt_length
             if most is not None and len(line) <= most:
-                return self._short(number, most)
+                return self._halt("direction_too_short", number, str(most))
             self.section = Section.DIRECTION
         self.direction.append(line)
         return None
 
     def _marker(self, number: int, line: str) -> Problem | None:
         if self.marked:
-            return self._after_marker(number)
+            return self._halt("text_after_end", number)
         self.section, self.marked = Section.DIRECTION, True
         self.direction.append(line)
         return None
 
     def _constraint(self, number: int, groups: Named) -> Problem | None:
         if self.section not in {None, Section.CONSTRAINTS}:
-            return self._order(number, "a constraint", "put it ahead of the tasks")
+            return self._halt("section_order", number)
         self.section = Section.CONSTRAINTS
         if self.constraints is None:
             self.constraints = []
@@ -126,32 +131,31 @@ class _Reader:
 
     def _skip(self, number: int, line: str) -> Problem | None:
         if self.marked:
-            return self._after_marker(number)
+            return self._halt("text_after_end", number)
         if self.section is None:
             self.section = Section.CONSTRAINTS
             self.constraints = []
         items = (self.constraints, self.tasks, self.direction)[list(Section).index(self.section)]
         self.kept.append(Kept(self.section, len(items or ()), line))
-        message = f"`{line}` is kept and not read: a constraint is `- Key: value`, its value in small letters"
-        self.warnings.append(Warned("constraint_skipped", message, "constraints", number))
+        self.warnings.append(Warned("constraint_skipped", number, line))
         return None
 
     def _task(self, number: int, groups: Named) -> Problem | None:
         config = self.rules.config
         if self.section is Section.DIRECTION:
-            return self._order(number, "a task", "put it ahead of the direction")
+            return self._halt("section_order", number)
         self.section = Section.TASKS
         if self.tasks is None:
             self.tasks = []
         if len(self.tasks) >= config.max_task_count:
-            return self._too_many(number)
+            return self._halt("too_many_tasks", number, f"{config.max_task_count:,}")
         indent = groups["indent"] or ""
         width = len(indent) + indent.count("\t") * (config.indent_size - 1)
         while self.widths and self.widths[-1] >= width:
             self.widths.pop()
         level = len(self.widths)
         if level > config.max_nesting_depth:
-            return self._too_deep(number, len(indent))
+            return self._halt("task_too_deep", number, str(level), str(config.max_nesting_depth))
         self.widths.append(width)
         self.tasks.append(Task(level, groups["box"] == "x", groups["text"] or ""))
         return None
@@ -175,42 +179,5 @@ class _Reader:
             problems=() if found is None else (found,),
         )
 
-    # --- why a reading halts --------------------------------------------------------------------------------
-
-    def _crowded(self) -> Problem:
-        message = "the line below the header is not empty"
-        return problem("header_line_not_alone", message, "put an empty line below the header", self.lines, 2)
-
-    def _bullet(self, number: int) -> Problem:
-        repair = "write `- Key: value`, or `- [ ]: task`, or begin with a sentence, or use `* ` for bullets"
-        message = "the body begins with a bullet that is neither a constraint nor a task"
-        return problem("body_opens_with_bullet", message, repair, self.lines, number)
-
-    def _malformed(self, number: int) -> Problem:
-        repair = (
-            "write `- [ ]: text`, or `- [x]: text` if it is done; a bullet that is no task begins with `* `"
-        )
-        message = "this looks like a task and is not written as one"
-        return problem("task_malformed", message, repair, self.lines, number)
-
-    def _order(self, number: int, what: str, repair: str) -> Problem:
-        message = f"{what} stands behind a section that follows it"
-        return problem("section_order", message, repair, self.lines, number)
-
-    def _too_deep(self, number: int, column: int) -> Problem:
-        most = self.rules.config.max_nesting_depth
-        message = f"a task of level {most + 1}; the deepest is {most}"
-        return problem("task_too_deep", message, "indent it less", self.lines, number, column + 1)
-
-    def _too_many(self, number: int) -> Problem:
-        most = self.rules.config.max_task_count
-        message = f"there are more than {most:,} tasks"
-        return problem("too_many_tasks", message, "join some, or make two plans of it", self.lines, number)
-
-    def _short(self, number: int, most: int) -> Problem:
-        message = f"a direction has more than {most} characters"
-        return problem("direction_too_short", message, "write it out, or take it out", self.lines, number)
-
-    def _after_marker(self, number: int) -> Problem:
-        message = "text stands behind the marker, which is the last line"
-        return problem("text_after_end", message, "put it ahead of the marker", self.lines, number)
+    def _halt(self, code: str, number: int, *seen: str) -> Problem:
+        return at_line(code, self.lines, number, *seen)

@@ -1,15 +1,20 @@
-"""A configuration made ready: its patterns compiled, ours by `re`, those of others by RE2, which cannot hang."""
+"""A configuration made ready: its patterns compiled, ours by `re`, those of others by RE2: it never hangs."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from typing import Final, Protocol, TypeAlias
 
 from handrail.plan import grammar
 from handrail.plan.grammar import COMMIT_MESSAGE, COMMITS, PRESETS, Config
 
 Named: TypeAlias = dict[str, str | None]
+Parts: TypeAlias = Callable[[tuple[str | None, ...]], tuple[str | None, ...]]
+
+HEADER_GROUPS: Final = ("type", "scope", "breaking", "title", "ignored")
+"""The groups that the pattern of a header may have."""
 
 _NOTHING: Final = "(?!)"
 _OPENS: Final = re.compile(
@@ -21,12 +26,19 @@ _LEADS: Final = "-*+[~\ufeff"
 class Found(Protocol):
     """A match, of either engine."""
 
+    def groups(self) -> tuple[str | None, ...]:
+        """All groups."""
+
     def groupdict(self) -> Named:
         """The named groups; those that took no part are None."""
 
 
 class Pattern(Protocol):
     """A compiled pattern, of either engine."""
+
+    @property
+    def groupindex(self) -> Mapping[str, int]:
+        """The numbers of the named groups, from 1."""
 
     def fullmatch(self, string: str, /) -> Found | None:
         """The match of the whole string."""
@@ -41,8 +53,7 @@ class Rules:
     """
 
     config: Config
-    complete: Pattern
-    headers: tuple[Pattern, ...]
+    headers: tuple[tuple[Pattern, Parts], ...]
     task: Pattern
     near_task: Pattern
     constraint: Pattern
@@ -57,11 +68,11 @@ class Rules:
 def rules_of(config: Config) -> Rules:
     """The rules of a configuration; `validate_config` has found nothing wrong with it."""
     headers = config.header_patterns
+    ordered = (headers.complete, headers.type_scope_breaking, headers.type_scope, headers.type)
     ours = _body(config) == _body(COMMIT_MESSAGE)
     return Rules(
         config,
-        compiled(headers.complete),
-        tuple(map(compiled, (headers.type_scope_breaking, headers.type_scope, headers.type))),
+        tuple((found, _parts(found)) for found in map(compiled, filter(None, ordered))),
         compiled(config.task_pattern),
         compiled(config.near_task_pattern),
         compiled(config.constraint_pattern),
@@ -86,6 +97,11 @@ def compiled(pattern: str) -> Pattern:
     except re2.error as fault:
         raise ValueError(_said(fault)) from None
     return found
+
+
+def _parts(header: Pattern) -> Parts:
+    """Picks the parts of a header out of its groups, behind which stands a None for what it has not."""
+    return itemgetter(*(header.groupindex.get(name, 0) - 1 for name in HEADER_GROUPS))
 
 
 def _said(fault: Exception) -> str:
