@@ -61,7 +61,7 @@ def validate(plan: Plan | Mapping[str, object], config: Config = COMMIT_MESSAGE)
     if not isinstance(header, Mapping):
         return Verdict((Finding("header", "there is no header; set the goal first", "INVALID_TYPE"),))
     errors = [*_header(header, config), *_texts(data)]
-    errors += _constraints(data.get("constraints"), config)
+    errors += check_constraints(data.get("constraints"), config)
     errors += check_tasks(data.get("tasks"), config)
     return Verdict(tuple(errors), tuple(_warnings(header)))
 
@@ -126,7 +126,8 @@ def _texts(data: Mapping[str, object]) -> Iterator[Finding]:
             yield Finding(name, f"the {name} is a text", "INVALID_TYPE")
 
 
-def _constraints(given: object, config: Config) -> Iterator[Finding]:
+def check_constraints(given: object, config: Config) -> Iterator[Finding]:
+    """What is wrong with a list of constraints; None is no list, and nothing is wrong with it."""
     if given is None:
         return
     if not isinstance(given, list | tuple):

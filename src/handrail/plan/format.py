@@ -7,11 +7,13 @@ from typing import Final
 from handrail.plan import grammar
 from handrail.plan.commits import section_line
 from handrail.plan.grammar import COMMIT_MESSAGE, Config, Dialect
+from handrail.plan.lines import joined
 from handrail.plan.model import Header, Kept, Plan, Refused, Section
 from handrail.plan.parse import parse
 from handrail.plan.problems import Problem, at_line
 from handrail.plan.rules import Rules, rules_of
 
+_BOX: Final = re.compile(r"\s*(?:[-*+]\s*)?\[(?P<box>[xX ]?)\]:?")
 _FIELD: Final = re.compile(r"\{([a-z]+)\}")
 
 
@@ -39,6 +41,25 @@ def unfit(description: str, config: Config) -> Problem | None:
             return at_line("description_not_representable", lines, number)
         blank = blank and not line.strip()
     return None
+
+
+def as_description(text: str, config: Config = COMMIT_MESSAGE) -> str | None:
+    """Any text as a description: what would be more than text becomes a bullet; None if it says nothing."""
+    rules = rules_of(config)
+    lines: list[str] = []
+    opening = True
+    for line in text.replace("\r\n", "\n").split("\n"):
+        lines.append(_bulleted(line) if _taken(line, rules, opening=opening) else line)
+        opening = opening and not line.strip()
+    return joined(lines)
+
+
+def _bulleted(line: str) -> str:
+    """A line as a bullet that is nothing but text; a box becomes round."""
+    found = _BOX.match(line)
+    if found is not None:
+        return f"* ({found['box'] or ' '}) {line[found.end() :].lstrip()}".rstrip()
+    return "* " + line.lstrip().removeprefix("- ")
 
 
 def _taken(line: str, rules: Rules, *, opening: bool) -> bool:

@@ -5,6 +5,7 @@ from typing import Any
 
 from handrail.plan.check import Verdict, validate
 from handrail.plan.commits import DETAILS
+from handrail.plan.findings import Finding
 from handrail.plan.grammar import COMMIT_MESSAGE, Config, Dialect
 from handrail.plan.model import Constraint, Header, Plan, State, Task
 
@@ -56,3 +57,21 @@ def tasks_of(given: Sequence[Any], config: Config) -> tuple[Task, ...]:
             found.append(Task(level, ticked, text))
         waiting += [(level + 1, child) for child in reversed(below)]
     return tuple(found)
+
+
+def nested_by_level(given: Sequence[Any]) -> Sequence[Any] | Finding:
+    """Tasks in a row with a `level` each, put below each other; other values as they are."""
+    if any(not isinstance(one, Mapping) or "children" in one for one in given):
+        return given
+    roots: list[object] = []
+    rows = [roots]
+    for index, one in enumerate(given):
+        level = one.get("level", 0)
+        if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level < len(rows):
+            message = f"a level is a number from 0 to {len(rows) - 1} here: no more than one below the last"
+            return Finding(f"tasks.{index}.level", message, "INVALID_VALUE")
+        del rows[level + 1 :]
+        below: list[object] = []
+        rows[-1].append({**one, "children": below})
+        rows.append(below)
+    return roots

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from handrail.plan.findings import Finding
 from handrail.plan.problems import Problem, Warned
 
 COMPLETE: Final = "COMPLETE"
@@ -98,7 +99,8 @@ class Plan(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why something was not done; the candidates are what may have been meant."""
+    """Why something was not done: what is wrong with a text or with a field, and what may have been meant."""
 
-    problems: tuple[Problem, ...]
+    problems: tuple[Problem, ...] = ()
+    findings: tuple[Finding, ...] = ()
     candidates: tuple[str, ...] = ()

@@ -117,21 +117,54 @@ SENTENCES: Final = {
 """Of each code that a text is not read for: what is wrong, and the repair; `{0}` is the first thing seen."""
 
 WARNINGS: Final = {
+    "box_opened": ("tasks", "the plan was complete and has an open task again: its box is open too"),
     "completion_propagated": ("tasks", "`{0}` is read as ticked: all below it is"),
     "constraint_skipped": (
         "constraints",
         "`{0}` is kept and not read: a constraint is `- Key: value`, its value in small letters",
     ),
     "crlf_normalised": ("", "lines that end in CRLF are read as if they ended in LF"),
+    "marker_removed": (
+        "direction",
+        "the plan was complete and has an open task again: its marker was taken away",
+    ),
     "scope_lowercased": ("header.scope", "the scope `{0}` is read in small letters"),
     "title_ignored": (
         "header.title",
         "`{0}` is kept and not read as a title, which needs a scope ahead of the colon",
     ),
 }
-"""Of each code that a reading warns with: the field it is about, and what is said."""
+"""Of each code that a reading or an edit warns with: the field it is about, and what is said."""
 
 REFUSALS: Final = {
+    "goal_missing": (
+        "the plan has no goal yet",
+        "set the goal first: `type(scope): title`",
+    ),
+    "no_tasks_found": (
+        "the plan has no tasks",
+        "set the tasks first",
+    ),
+    "not_all_tasks_complete": (
+        "{0} of {1} tasks are open: {2}",
+        "complete and mark them first",
+    ),
+    "plan_unread": (
+        "the text is no whole plan",
+        "mend what is reported of it first",
+    ),
+    "task_ambiguous": (
+        "`{0}` may mean {1} tasks: {2}",
+        "name one of them whole, or by its path",
+    ),
+    "task_has_others_below": (
+        "`{0}` only groups the tasks below it",
+        "mark those; it is complete when they are",
+    ),
+    "task_not_found": (
+        "no task is called `{0}`",
+        "name one of {1}",
+    ),
     "description_not_representable": (
         "this line of the description would be read as another section",
         "begin it with `* `, or say it in a sentence",

@@ -1,6 +1,7 @@
 """Tasks in a flat row: their ids, their paths, their parents, and which of them are complete."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -17,13 +18,23 @@ def slug(text: str) -> str:
 
 
 def paths(tasks: Sequence[Task]) -> tuple[str, ...]:
-    """The path of each task: its id behind those of the tasks above it, as in `a/b`."""
-    above: list[str] = []
-    found = []
-    for task in tasks:
-        del above[task.level :]
-        above.append(slug(task.text))
-        found.append("/".join(above))
+    """The path of each task: its name behind those of the tasks above it, as in `a/b`; no two are the same.
+
+    The name is the id; tasks beside each other with the same id are numbered.
+    """
+    above = parents(tasks)
+    ids = [slug(task.text) or "task" for task in tasks]
+    shared = Counter(zip(above, ids, strict=True))
+    taken = set(shared)
+    numbers: Counter[tuple[int | None, str]] = Counter()
+    found: list[str] = []
+    for parent, name in zip(above, ids, strict=True):
+        own = name
+        while shared[parent, name] > 1 and (parent, own) in taken:
+            numbers[parent, name] += 1
+            own = f"{name}-{numbers[parent, name]}"
+        taken.add((parent, own))
+        found.append(own if parent is None else f"{found[parent]}/{own}")
     return tuple(found)
 
 
