@@ -21,7 +21,8 @@ from handrail.plan.tasks import propagated
 DEEPEST: Final = 3
 """The deepest level that is written, of those that are read."""
 
-_MARKED: Final = f"~~~ {COMPLETE} ~~~"
+MARKED: Final = f"~~~ {COMPLETE} ~~~"
+"""The line that says of a plan that it is complete."""
 
 
 def with_goal(plan: Plan, goal: Header, config: Config = COMMIT_MESSAGE) -> Plan | Refused:
@@ -112,7 +113,7 @@ def finished(plan: Plan, config: Config = COMMIT_MESSAGE) -> Plan | Refused:
         return settled(replace(plan, finished=True, warnings=()), config)
     lines = (plan.direction or "").split("\n")
     text = joined(lines if directive(plan) is None else lines[:-1])
-    direction = _MARKED if text is None else f"{text}\n{_MARKED}"
+    direction = MARKED if text is None else f"{text}\n{MARKED}"
     return settled(replace(plan, direction=direction, warnings=()), config)
 
 

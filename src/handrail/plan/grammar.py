@@ -45,8 +45,11 @@ class Forms:
 # Type   ::= [a-z]+      Scope ::= [^)\s]+      Breaking ::= "!"      Title ::= .+
 # Where the rule and the patterns of its author differ, the patterns win.
 _TYPE_SCOPE: Final = rf"(?P<type>[a-z]+)\((?P<scope>{_NO_SCOPE}+)\)"
+
+# `:\s*(.+)` without its quadratic worst case: all spaces ahead of a title, or all but one if there is none.
+_AHEAD: Final = rf"(?:{_SPACE}*+(?!{_SPACE}|\Z)|{_SPACE}*(?={_SPACE}\Z))"
 HEADERS: Final = HeaderPatterns(
-    complete=rf"{_TYPE_SCOPE}(?P<breaking>!)?:{_SPACE}*(?P<title>{_ANY}+)",
+    complete=rf"{_TYPE_SCOPE}(?P<breaking>!)?:{_AHEAD}(?P<title>{_ANY}+)",
     type_scope_breaking=rf"{_TYPE_SCOPE}(?P<breaking>!):",
     type_scope=rf"{_TYPE_SCOPE}:",
     type=rf"(?P<type>[a-z]+):(?P<ignored>{_ANY}*)",

@@ -1,5 +1,7 @@
 """Which task a name means, and how it is ticked."""
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from handrail.plan.edit import closed, with_row
@@ -7,6 +9,9 @@ from handrail.plan.grammar import COMMIT_MESSAGE, Config, Dialect
 from handrail.plan.model import Plan, Refused, Task
 from handrail.plan.problems import Problem
 from handrail.plan.tasks import is_parent, parents, paths
+
+_LISTED: Final = 10
+"""How many candidates a sentence names; the answer holds all."""
 
 
 def mark_task(
@@ -50,7 +55,8 @@ def find_task(tasks: tuple[Task, ...], name: str, config: Config) -> int | Refus
     if len(found) == 1:
         return found[0]
     meant = tuple(ways[index] for index in found or range(len(tasks)))
-    listed = ", ".join(meant)
+    more = f" and {len(meant) - _LISTED} more" if len(meant) > _LISTED else ""
+    listed = ", ".join(meant[:_LISTED]) + more
     if found:
         refused = Problem("task_ambiguous", seen=(name, str(len(found)), listed))
     else:

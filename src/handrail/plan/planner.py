@@ -1,5 +1,6 @@
 """The body of the dialect `planner`: description, constraints, tasks, direction, in this order."""
 
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass, field
 
 from handrail.plan.lines import joined
@@ -36,7 +37,7 @@ def _trimmed(text: str, below: int) -> str | None:
 
 @dataclass(slots=True)
 class _Reader:
-    """One reading, and what it found so far; `section` is None in the description."""
+    """One reading, and what it found so far; `section` is None in the description, which has `begun`."""
 
     rules: Rules
     header: Header
@@ -49,6 +50,7 @@ class _Reader:
     kept: list[Kept] = field(default_factory=list)
     widths: list[int] = field(default_factory=list)
     section: Section | None = None
+    begun: bool = False
     marked: bool = False
 
     def read(self, begin: int) -> Plan:
@@ -57,6 +59,7 @@ class _Reader:
         if len(lines) > 1 and lines[1].strip():
             return self._plan(self._halt("header_line_not_alone", 2))
         self.description = lines[2:begin]
+        self.begun = any(map(str.strip, self.description))
         for index in range(begin, len(lines)):
             line = lines[index]
             if not line or line.isspace():
@@ -89,9 +92,7 @@ class _Reader:
             return self._text(number, line)
         if self.section is not None:
             return self._skip(number, line)
-        if any(map(str.strip, self.description)):
-            return self._text(number, line)
-        return self._halt("body_opens_with_bullet", number)
+        return self._text(number, line) if self.begun else self._halt("body_opens_with_bullet", number)
 
     def _blank(self, line: str) -> None:
         if self.section is None:
@@ -102,6 +103,7 @@ class _Reader:
     def _text(self, number: int, line: str) -> Problem | None:
         if self.section is None:
             self.description.append(line)
+            self.begun = True
             return None
         if self.marked:
             return self._halt("text_after_end", number)
@@ -135,8 +137,12 @@ class _Reader:
         if self.section is None:
             self.section = Section.CONSTRAINTS
             self.constraints = []
-        items = (self.constraints, self.tasks, self.direction)[list(Section).index(self.section)]
-        self.kept.append(Kept(self.section, len(items or ()), line))
+        items: Mapping[Section, Sized | None] = {
+            Section.CONSTRAINTS: self.constraints,
+            Section.TASKS: self.tasks,
+            Section.DIRECTION: self.direction,
+        }
+        self.kept.append(Kept(self.section, len(items[self.section] or ()), line))
         self.warnings.append(Warned("constraint_skipped", number, line))
         return None
 
