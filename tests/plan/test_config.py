@@ -53,7 +53,7 @@ def test_strict_has_narrow_limits(text: str, code: str) -> None:
         (MARKDOWN_TASKS, "# Title here\n\nwhy\n\n> Never: Shout\n\n- [x] one\n  - [ ] two: three\n\nok\n"),
         (
             YAML_LIKE,
-            "title: Title here\n\nwhy\n\nnever: shout\n\n- task: one (x)\n    - task: two: three ( )\n\nGo on\n",
+            "title: Title here\n\nwhy\n\na: b\n\n- task: one (x)\n    - task: two: three ( )\n\nGo on\n",
         ),
     ],
 )

@@ -116,6 +116,8 @@ def _title(header: Mapping[str, object], name: str, config: Config, *, required:
     if len(title) > config.max_title_length:
         message = f"the {name} has {len(title)} characters; {config.max_title_length} are allowed"
         yield Finding(field, message, "TOO_BIG")
+    if "\n" in title:
+        yield Finding(field, f"the {name} is one line", "INVALID_FORMAT")
     if title != title.strip():
         yield Finding(field, f"take the spaces around the {name} away", "CUSTOM")
 
@@ -145,6 +147,8 @@ def check_constraints(given: object, config: Config) -> Iterator[Finding]:
             yield Finding(f"{at}.0", message, "INVALID_VALUE")
         if not value:
             yield Finding(f"{at}.1", "the constraint says nothing", "TOO_SMALL")
+        elif "\n" in value:
+            yield Finding(f"{at}.1", "a constraint is one line", "INVALID_FORMAT")
         elif config.dialect is not Dialect.COMMITS and value[0] != value[0].lower():
             yield Finding(f"{at}.1", "the value begins with a small letter", "CUSTOM")
 

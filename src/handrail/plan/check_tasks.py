@@ -85,6 +85,8 @@ def _task(at: str, parts: _Parts) -> Iterator[Finding]:
             yield Finding(f"{at}.{name}", "this is a text", "INVALID_TYPE")
         elif not text.strip():
             yield Finding(f"{at}.{name}", "this says nothing", "TOO_SMALL")
+        elif "\n" in text:
+            yield Finding(f"{at}.{name}", "a task is one line", "INVALID_FORMAT")
 
 
 def _siblings(at: str, row: Sequence[object]) -> Iterator[Finding]:

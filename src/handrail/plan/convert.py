@@ -186,11 +186,15 @@ class _Work:
         return right
 
     def _named(self, task: Task, parent: int | None, taken: Counter[tuple[int | None, str]]) -> Task:
-        summary, _, details = (part.strip() for part in task.text.partition(DETAILS))
-        if not summary or not details:
-            summary = details = task.text.replace(DETAILS, " ").strip()
-            self._note("details_repeated", task.text)
-        own = summary if slug(summary) else f"task {summary}"
+        text = task.text.strip()
+        summary, _, details = (part.strip() for part in text.partition(DETAILS))
+        if not slug(summary):
+            summary, details = "task", text
+            self._note("summary_changed", text)
+        elif not details:
+            summary = details = text.replace(DETAILS, " ").strip()
+            self._note("details_repeated", text)
+        own = summary
         first = parent, slug(own)
         taken[first] += 1
         while taken[first] > 1 and taken[parent, slug(f"{own} {taken[first]}")]:
