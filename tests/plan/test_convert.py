@@ -69,13 +69,13 @@ def test_what_commits_cannot_say_goes_into_the_description_and_is_told() -> None
     text = (
         "spec(A_b): t\n\nwhy\nTasks [here]\n- Bad: Line\n- Must: x\n- Never: y\n"
         "- [x]: a\n  - [ ]: b: c\n- [ ]: a: z\n- [ ]: !\n- [ ]: : x\n- [ ]: g: h\n"
-        "  - [x]: i: j\n\nGo on\n~~~ EXECUTE ~~~"
+        "  - [x]: i: j\n\nGo on\n\nand on\n~~~ EXECUTE ~~~"
     )
 
     written = (
-        "chore(a-b): t\n\nwhy\n* Tasks [here]\n\n* Must: x\n* Bad: Line\n* Go on\n\nConstraints:\n- Never: y\n\n"
-        "Tasks [ ]:\n- [ ] a: a\n  - [ ] b: c\n- [ ] a 2: z\n- [ ] task: !\n- [ ] task 2: : x\n- [x] g: h\n"
-        "  - [x] i: j\n"
+        "chore(a-b): t\n\nwhy\n* Tasks [here]\n\n* Must: x\n* Bad: Line\n* Go on\n* and on\n\n"
+        "Constraints:\n- Never: y\n\nTasks [ ]:\n- [ ] a: a\n  - [ ] b: c\n- [ ] a 2: z\n- [ ] task: !\n"
+        "- [ ] task 2: : x\n- [x] g: h\n  - [x] i: j\n"
     )
     assert _converted(text, PLANNER) == (
         written,
@@ -92,6 +92,7 @@ def test_what_commits_cannot_say_goes_into_the_description_and_is_told() -> None
             ("task_opened", "a"),
             ("task_ticked", "g"),
             ("direction_in_description", "Go on"),
+            ("direction_in_description", "and on"),
             ("description_bulleted", "Tasks [here]"),
         ],
     )

@@ -122,7 +122,7 @@ class _Work:
         tasks = plan.tasks
         if tasks is not None:
             tasks = tuple(Task(one.level, one.ticked, f"{one.text}{DETAILS}{one.details}") for one in tasks)
-        elif plan.constraints == ():
+        if plan.constraints == ():
             self._note("constraints_undecided", "Constraints: none")
         return replace(
             plan,
