@@ -27,7 +27,7 @@ from handrail.faces.cli.main import cli
 from handrail.shell.followed import LARGEST
 from handrail.shell.shelf import SUPERVISOR
 from handrail.workflows.nodes import STANDARD
-from tools import docs_answers, docs_pages
+from tools import docs_answers, docs_pages, docs_plans
 from tools.docs_pages import SAMPLE, SOURCE, page, table
 from tools.sample_store import OUTPUTS, sample_store
 
@@ -49,6 +49,7 @@ WORDS: Final = {
     "variables": "names, each with a [variable](#variable)",
 }
 ARGUMENTS: Final = {
+    **docs_plans.ARGUMENTS,
     "handrail runs abandon": "00000007 --reason obsolete",
     "handrail runs artifacts": "00000007",
     "handrail runs complete-step": "00000007 --output output.json",
@@ -216,7 +217,8 @@ def example(path: str, argument: str) -> tuple[str, str]:
             _sample_project(Path(folder))
         if path == "handrail trust":
             _sample_persona(Path(folder))
-        files = (".yaml", ".gz", ".json")
+        (Path(folder) / "plan.txt").write_text(docs_plans.PLAN, "utf-8")
+        files = (".yaml", ".gz", ".json", ".txt")
         given = [f"{folder}/{word}" if word.endswith(files) else word for word in argument.split()]
         words = [*path.split()[1:], *given, "--json"]
         homes = {"XDG_CONFIG_HOME": folder, "XDG_DATA_HOME": folder}
@@ -349,6 +351,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "format.md": format_page,
     "journal.md": docs_answers.journal_page,
     "lifecycle.md": docs_pages.lifecycle_page,
+    "plans.md": docs_plans.plans_page,
     "problems.md": docs_pages.problems_page,
     "refusals.md": docs_answers.refusals_page,
     "workflows.md": docs_pages.workflows_page,

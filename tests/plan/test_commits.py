@@ -32,41 +32,19 @@ def test_a_whole_commit_is_read_and_given_in_the_shape_of_its_types() -> None:
         "Tasks [ ]:\n- [ ] Step 1: more: yet\n  - [x] Step 1.1: details\n  - [ ] b: c\n"
     )
 
+    plain = {"level": 1, "parent_id": "step-1", "children": []}
+    below = [
+        {"id": "step-1-1", "summary": "Step 1.1", "details": "details", "completed": True, **plain},
+        {"id": "b", "summary": "b", "details": "c", "completed": False, **plain},
+    ]
+    first = {"id": "step-1", "summary": "Step 1", "details": "more: yet", "completed": False}
     assert _data(text) == {
         "ok": True,
         "phase": "executing",
         "header": {"type": "feat", "scope": "api", "breaking": True, "summary": "add thing"},
         "description": "why",
         "constraints": ["Do not: Break X", "Forbidden: y"],
-        "tasks": [
-            {
-                "id": "step-1",
-                "summary": "Step 1",
-                "details": "more: yet",
-                "completed": False,
-                "level": 0,
-                "children": [
-                    {
-                        "id": "step-1-1",
-                        "summary": "Step 1.1",
-                        "details": "details",
-                        "completed": True,
-                        "level": 1,
-                        "parent_id": "step-1",
-                        "children": [],
-                    },
-                    {
-                        "id": "b",
-                        "summary": "b",
-                        "details": "c",
-                        "completed": False,
-                        "level": 1,
-                        "parent_id": "step-1",
-                        "children": [],
-                    },
-                ],
-            }
-        ],
+        "tasks": [{**first, "level": 0, "children": below}],
         "metadata": {"totalTasks": 3, "completedTasks": 1, "isComplete": False},
         "warnings": [],
         "problems": [],

@@ -54,9 +54,8 @@ class Verdict:
 def validate(plan: Plan | Mapping[str, object], config: Config = COMMIT_MESSAGE) -> Verdict:
     """What is wrong with a plan, or with a value in its shape; only what was read whole can be valid."""
     data = as_data(plan, config) if isinstance(plan, Plan) else plan
-    unread = _unread(data, config)
-    if unread is not None:
-        return Verdict((unread,))
+    if _unread(data, config):
+        return Verdict((Finding("state", _why(plan), "INVALID_VALUE"),))
     header = data.get("header")
     if not isinstance(header, Mapping):
         return Verdict((Finding("header", "there is no header; set the goal first", "INVALID_TYPE"),))
@@ -75,14 +74,17 @@ def _finding(found: Finding) -> dict[str, object]:
     return {"field": found.field, "message": found.message, "code": found.code}
 
 
-def _unread(data: Mapping[str, object], config: Config) -> Finding | None:
+def _unread(data: Mapping[str, object], config: Config) -> bool:
     if config.dialect is Dialect.COMMITS:
-        if data.get("ok", True) is True and data.get("phase") != "uninitialized":
-            return None
-    elif data.get("state", State.PARSED) == State.PARSED:
-        return None
-    message = "the text was not read as a whole plan; mend what `parse` reports"
-    return Finding("state", message, "INVALID_VALUE")
+        return data.get("ok", True) is not True or data.get("phase") == "uninitialized"
+    return data.get("state", State.PARSED) != State.PARSED
+
+
+def _why(plan: Plan | Mapping[str, object]) -> str:
+    if not isinstance(plan, Plan) or not plan.problems:
+        return "there is no whole plan; begin with a header such as `feat(scope): title`"
+    first = plan.problems[0]
+    return f"line {max(first.line, 1)}: {first.message}; {first.repair}"
 
 
 def _header(header: Mapping[str, object], config: Config) -> Iterator[Finding]:
