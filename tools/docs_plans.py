@@ -1,5 +1,6 @@
 """The page of docs/reference/ about plan documents, and the examples of the commands about them."""
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -58,7 +59,9 @@ def plans_page() -> str:
         "## Why a text is not read\n",
         _sentences(SENTENCES),
         "\n## What is warned of\n",
-        table(("code", "field", "message"), [(f"`{c}`", _code(f), m) for c, (f, m) in WARNINGS.items()]),
+        table(
+            ("code", "field", "message"), [(_code(c), _code(f), _open(m)) for c, (f, m) in WARNINGS.items()]
+        ),
         "\n## What the validator finds\n",
         _told({**CODES, SCOPE_CASE: "a warning: the scope has capital letters"}),
         "\n## Why a plan is not written or changed\n",
@@ -80,12 +83,17 @@ def _limit(name: str) -> tuple[str, ...]:
 
 
 def _sentences(codes: Mapping[str, tuple[str, str]]) -> str:
-    rows = [(f"`{code}`", what, repair) for code, (what, repair) in sorted(codes.items())]
+    rows = [(f"`{code}`", _open(what), _open(repair)) for code, (what, repair) in sorted(codes.items())]
     return table(("code", "what is wrong", "repair"), rows)
 
 
 def _told(codes: Mapping[str, str]) -> str:
     return table(("code", "meaning"), [(f"`{code}`", codes[code]) for code in sorted(codes)])
+
+
+def _open(sentence: str) -> str:
+    """A sentence with dots for what is seen in a text."""
+    return re.sub(r"\{\d\}", "…", sentence)
 
 
 def _code(word: str) -> str:
