@@ -2,11 +2,16 @@
 
 from collections.abc import Mapping, Sized
 from dataclasses import dataclass, field
+from typing import Final
 
 from handrail.plan.lines import joined
 from handrail.plan.model import Constraint, Header, Kept, Plan, Section, State, Task
 from handrail.plan.problems import Problem, Warned, at_line
-from handrail.plan.rules import Named, Rules
+from handrail.plan.rules import Rules
+
+_CONSTRAINTS: Final = Section.CONSTRAINTS
+_TASKS: Final = Section.TASKS
+_DIRECTION: Final = Section.DIRECTION
 
 
 def read_body(text: str, end: int, header: Header, rules: Rules, warnings: tuple[Warned, ...]) -> Plan:
@@ -45,7 +50,7 @@ class _Reader:
     warnings: list[Warned]
     description: list[str] = field(default_factory=list)
     constraints: list[Constraint] | None = None
-    tasks: list[Task] | None = None
+    tasks: list[Task] = field(default_factory=list)
     direction: list[str] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
     widths: list[int] = field(default_factory=list)
@@ -62,10 +67,11 @@ class _Reader:
         self.begun = any(map(str.strip, self.description))
         for index in range(begin, len(lines)):
             line = lines[index]
-            if not line or line.isspace():
+            lead = line.lstrip()[:1]
+            if not lead:
                 self._blank(line)
                 continue
-            plain = leads and line.lstrip()[0] not in leads
+            plain = leads and lead not in leads
             found = self._text(index + 1, line) if plain else self._line(index + 1, line)
             if found is not None:
                 return self._plan(found)
@@ -74,21 +80,22 @@ class _Reader:
     def _line(self, number: int, line: str) -> Problem | None:
         """A line that may be more than text."""
         rules = self.rules
-        if (found := rules.task.fullmatch(line)) is not None:
-            return self._task(number, found.groupdict())
-        if rules.near_task.fullmatch(line) is not None:
-            return self._halt("task_malformed", number, ": text")
-        if (found := rules.constraint.fullmatch(line)) is not None:
-            return self._constraint(number, found.groupdict())
+        if rules.boxed in line:
+            if (found := rules.task.fullmatch(line)) is not None:
+                return self._task(number, *found.group("indent", "box", "text"))
+            if rules.near_task.fullmatch(line) is not None:
+                return self._halt("task_malformed", number, ": text")
+        if rules.keyed in line and (found := rules.constraint.fullmatch(line)) is not None:
+            return self._constraint(number, *found.group("key", "value"))
         if rules.marker.fullmatch(line) is not None:
             return self._marker(number, line)
         return self._bulleted(number, line)
 
     def _bulleted(self, number: int, line: str) -> Problem | None:
         """A line that is no task, no constraint and no marker, though it may look like a constraint."""
-        if self.rules.near_constraint.fullmatch(line) is not None:
+        if self.rules.keyed in line and self.rules.near_constraint.fullmatch(line) is not None:
             return self._skip(number, line)
-        if self.section is Section.DIRECTION or self.rules.bullet.fullmatch(line) is None:
+        if self.section is _DIRECTION or self.rules.bullet.fullmatch(line) is None:
             return self._text(number, line)
         if self.section is not None:
             return self._skip(number, line)
@@ -97,7 +104,7 @@ class _Reader:
     def _blank(self, line: str) -> None:
         if self.section is None:
             self.description.append(line)
-        elif self.section is Section.DIRECTION:
+        elif self.section is _DIRECTION:
             self.direction.append(line)
 
     def _text(self, number: int, line: str) -> Problem | None:
@@ -107,78 +114,76 @@ class _Reader:
             return None
         if self.marked:
             return self._halt("text_after_end", number)
-        if self.section is not Section.DIRECTION:
+        if self.section is not _DIRECTION:
             most = self.rules.config.direction_halt_length
             if most is not None and len(line) <= most:
                 return self._halt("direction_too_short", number, str(most))
-            self.section = Section.DIRECTION
+            self.section = _DIRECTION
         self.direction.append(line)
         return None
 
     def _marker(self, number: int, line: str) -> Problem | None:
         if self.marked:
             return self._halt("text_after_end", number)
-        self.section, self.marked = Section.DIRECTION, True
+        self.section, self.marked = _DIRECTION, True
         self.direction.append(line)
         return None
 
-    def _constraint(self, number: int, groups: Named) -> Problem | None:
-        if self.section not in {None, Section.CONSTRAINTS}:
+    def _constraint(self, number: int, key: str | None, value: str | None) -> Problem | None:
+        if self.section not in {None, _CONSTRAINTS}:
             return self._halt("section_order", number)
-        self.section = Section.CONSTRAINTS
+        self.section = _CONSTRAINTS
         if self.constraints is None:
             self.constraints = []
-        self.constraints.append((groups["key"] or "", groups["value"] or ""))
+        self.constraints.append((key or "", value or ""))
         return None
 
     def _skip(self, number: int, line: str) -> Problem | None:
         if self.marked:
             return self._halt("text_after_end", number)
         if self.section is None:
-            self.section = Section.CONSTRAINTS
+            self.section = _CONSTRAINTS
             self.constraints = []
         items: Mapping[Section, Sized | None] = {
-            Section.CONSTRAINTS: self.constraints,
-            Section.TASKS: self.tasks,
-            Section.DIRECTION: self.direction,
+            _CONSTRAINTS: self.constraints,
+            _TASKS: self.tasks,
+            _DIRECTION: self.direction,
         }
         self.kept.append(Kept(self.section, len(items[self.section] or ()), line))
         self.warnings.append(Warned("constraint_skipped", number, line))
         return None
 
-    def _task(self, number: int, groups: Named) -> Problem | None:
-        config = self.rules.config
-        if self.section is Section.DIRECTION:
-            return self._halt("section_order", number)
-        self.section = Section.TASKS
-        if self.tasks is None:
-            self.tasks = []
+    def _task(self, number: int, indent: str | None, box: str | None, text: str | None) -> Problem | None:
+        config, widths = self.rules.config, self.widths
+        if self.section is not _TASKS:
+            if self.section is _DIRECTION:
+                return self._halt("section_order", number)
+            self.section = _TASKS
         if len(self.tasks) >= config.max_task_count:
             return self._halt("too_many_tasks", number, f"{config.max_task_count:,}")
-        indent = groups["indent"] or ""
-        width = len(indent) + indent.count("\t") * (config.indent_size - 1)
-        while self.widths and self.widths[-1] >= width:
-            self.widths.pop()
-        level = len(self.widths)
+        width = len(indent) + indent.count("\t") * (config.indent_size - 1) if indent else 0
+        while widths and widths[-1] >= width:
+            widths.pop()
+        level = len(widths)
         if level > config.max_nesting_depth:
             return self._halt("task_too_deep", number, str(level), str(config.max_nesting_depth))
-        self.widths.append(width)
-        self.tasks.append(Task(level, groups["box"] == "x", groups["text"] or ""))
+        widths.append(width)
+        self.tasks.append(Task(level, box == "x", text or ""))
         return None
 
     def _plan(self, found: Problem | None) -> Plan:
         direction = joined(self.direction)
         last = direction.count("\n") + 1 if direction else 0
-        constraints = [] if self.constraints is None and self.tasks is not None else self.constraints
+        constraints = [] if self.constraints is None and self.tasks else self.constraints
         return Plan(
             State.PARSED if found is None else State.HALTED,
             self.header,
             joined(self.description),
             None if constraints is None else tuple(constraints),
-            None if self.tasks is None else tuple(self.tasks),
+            tuple(self.tasks) or None,
             direction,
             kept=tuple(
-                Kept(one.section, min(one.index, last), one.text) if one.section is Section.DIRECTION else one
+                Kept(one.section, min(one.index, last), one.text) if one.section is _DIRECTION else one
                 for one in self.kept
             ),
             warnings=tuple(self.warnings),

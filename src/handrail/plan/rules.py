@@ -29,6 +29,9 @@ class Found(Protocol):
     def groups(self) -> tuple[str | None, ...]:
         """All groups."""
 
+    def group(self, first: str, second: str, /, *others: str) -> tuple[str | None, ...]:
+        """The groups of these names."""
+
     def groupdict(self) -> Named:
         """The named groups; those that took no part are None."""
 
@@ -48,8 +51,9 @@ class Pattern(Protocol):
 class Rules:
     """What a reading asks of a configuration.
 
-    `opens` finds the next line that may be more than text, and `leads` are the characters such a line begins
-    with, behind its indentation; without them every line may be.
+    What our own patterns need is known, and looked for first: `opens` finds the next line that may be more
+    than text, `leads` are the characters such a line begins with behind its indentation, `boxed` is in every
+    line near a task and `keyed` in every one near a constraint. For other patterns all lines pass.
     """
 
     config: Config
@@ -62,6 +66,8 @@ class Rules:
     marker: Pattern
     opens: re.Pattern[str] | None
     leads: str
+    boxed: str
+    keyed: str
 
 
 @lru_cache(maxsize=32)
@@ -81,6 +87,8 @@ def rules_of(config: Config) -> Rules:
         compiled(grammar.MARKER),
         _OPENS if ours else None,
         _LEADS if ours else "",
+        "[" if ours else "",
+        ": " if ours else "",
     )
 
 
