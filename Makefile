@@ -22,6 +22,7 @@ format: $(READY) ## format the code and mend what can be mended
 	@$(PYTHON_IN) -m ruff format
 
 bench: $(READY) ## print every measured figure beside its goal
+	@tools/setup packages
 	@tools/bench
 
 docs: $(READY) ## write docs/reference/ anew

@@ -145,7 +145,8 @@ def unsound(page: str) -> list[str]:
 def differences(page: str, folder: Path) -> list[str]:
     """Where commands of a page end otherwise than it says, or print something else than it shows.
 
-    Its workflows are files of the folder: called as they are, or as a first line `# NAME.yaml` says.
+    Its workflows are files of the folder: called as they are, or as a first line `# NAME.yaml` says. Its last
+    plan document is `plan.txt`.
     """
     found: list[str] = []
     printed: str | None = None
@@ -153,6 +154,8 @@ def differences(page: str, folder: Path) -> list[str]:
         named = re.match(r"(?:workflow: |# )([\w-]+)", body)
         if language == "yaml" and named:
             (folder / f"{named[1]}.yaml").write_text(body, "utf-8")
+        if language == "plan":
+            (folder / "plan.txt").write_text(body, "utf-8")
         if language in {"text", "mermaid"} and printed is not None and printed != body:
             found.append(f"printed, and not shown:\n{printed}")
         printed = None

@@ -21,7 +21,7 @@ from handrail.engine.facts import Kind
 from handrail.faces.cli.main import cli
 from handrail.shell.followed import LARGEST
 from handrail.workflows.nodes import STANDARD
-from tools import docs_answers, docs_pages
+from tools import docs_answers, docs_pages, docs_plans
 from tools.docs_examples import ARGUMENTS, example
 from tools.docs_pages import SAMPLE, SOURCE, page, table
 
@@ -264,6 +264,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "format.md": format_page,
     "journal.md": docs_answers.journal_page,
     "lifecycle.md": docs_pages.lifecycle_page,
+    "plans.md": docs_plans.plans_page,
     "problems.md": docs_pages.problems_page,
     "refusals.md": docs_answers.refusals_page,
     "workflows.md": docs_pages.workflows_page,

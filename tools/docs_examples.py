@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from handrail.app import openings
 from handrail.faces.cli.main import cli
 from handrail.shell.shelf import SUPERVISOR
-from tools import docs_pages
+from tools import docs_pages, docs_plans
 from tools.docs_pages import SAMPLE
 from tools.sample_store import OUTPUTS, sample_store
 
@@ -20,6 +20,7 @@ BREAK: Final = ("attempts: 3", "atempts: 3")
 """What is misspelt in the copy of the sample that shows a problem."""
 
 ARGUMENTS: Final = {
+    **docs_plans.ARGUMENTS,
     "handrail runs abandon": "00000007 --reason obsolete",
     "handrail runs artifacts": "00000007",
     "handrail runs complete-step": "00000007 --output output.json",
@@ -80,7 +81,8 @@ def example(path: str, argument: str) -> tuple[str, str]:
             _sample_project(Path(folder))
         if path == "handrail trust":
             _sample_persona(Path(folder))
-        files = (".yaml", ".gz", ".json")
+        (Path(folder) / "plan.txt").write_text(docs_plans.PLAN, "utf-8")
+        files = (".yaml", ".gz", ".json", ".txt")
         given = [f"{folder}/{word}" if word.endswith(files) else word for word in argument.split()]
         words = [*path.split()[1:], *given, "--json"]
         homes = {"XDG_CONFIG_HOME": folder, "XDG_DATA_HOME": folder}

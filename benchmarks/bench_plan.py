@@ -1,0 +1,132 @@
+"""The plan parser against a bare scanner of its grammar, a parser of commits in Node, and one of Markdown.
+
+`python benchmarks/bench_plan.py FILE` takes the messages from a file of JSON lines, each with a `message`.
+"""
+
+import gc
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from markdown_it import MarkdownIt
+
+from handrail.plan.grammar import COMMIT_MESSAGE, COMMITS
+from handrail.plan.parse import parse
+from messages import MESSAGES, PLANS
+from rounds import ratio, report, report_least
+from scanner import scan
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+NODE: Final = ROOT / ".node"
+PEER: Final = NODE / "node_modules" / "conventional-commits-parser" / "dist" / "index.js"
+PASSES: Final = 20
+"""How often a round goes over all texts."""
+
+HALF: Final = 45_000
+T: Final = "feat(x): t\n\n"
+HOSTILE: Final[tuple[Callable[[int], str], ...]] = (
+    lambda n: "feat(x):" + " " * n + "\rx\r",
+    lambda n: T + "\n" * (n // 2) + "a\n" + "- b\n" * (n // 8),
+    lambda n: T + "- " + "a:" * (n // 2),
+    lambda n: T + "- A: B\n" * (n // 7),
+    lambda n: T + " " * (n // 2) + "- " + " " * (n // 2),
+    lambda n: T + "- [ ]: a\n~~~ " + "A " * (n // 2) + "~~",
+    lambda n: T + "Constraints:\n" + "- Never: b\n" * (n // 11),
+)
+
+
+def over(read: Callable[[str], object], texts: Sequence[str], passes: int = PASSES) -> Callable[[], None]:
+    """The work of reading all texts so many times."""
+
+    def work() -> None:
+        for _ in range(passes):
+            for text in texts:
+                read(text)
+
+    return work
+
+
+@contextmanager
+def commits_parser(messages: Sequence[str]) -> Iterator[Callable[[], float]]:
+    """A process with the parser of others; each call has it read all messages and gives the seconds."""
+    if not PEER.is_file():
+        raise SystemExit("the parser to compare with is missing: run tools/setup packages")
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(messages, file)
+        file.flush()
+        words = (NODE / "node", Path(__file__).with_name("peer.mjs"), PEER, file.name)
+        with subprocess.Popen(  # noqa: S603 - the script is ours
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        ) as peer:
+            if peer.stdin is None or peer.stdout is None:
+                raise SystemExit("a process without pipes cannot be measured")
+            given, taken = peer.stdin, peer.stdout
+
+            def once() -> float:
+                given.write("\n")
+                return float(taken.readline())
+
+            yield once
+            given.close()
+
+
+def against_commits_parser(messages: Sequence[str], rounds: int) -> float:
+    """How many times as long theirs takes as ours, by the medians of rounds taken in turn."""
+    ours, theirs = [], []
+    work = over(parse, messages, 1)
+    with commits_parser(messages) as once:
+        for _ in range(PASSES):
+            once()
+        for _ in range(rounds * 5):
+            gc.collect()
+            theirs.append(once())
+            began = time.perf_counter()
+            work()
+            ours.append(time.perf_counter() - began)
+    return median(theirs) / median(ours)
+
+
+def doubling(rounds: int) -> float:
+    """How many times as long twice a hostile text takes, for the worst of them.
+
+    The shortest of several rounds is taken: some of these texts are read faster than a machine is still.
+    """
+    found = 0.0
+    for make in HOSTILE:
+        for config in (COMMIT_MESSAGE, COMMITS):
+            works = [over(partial(parse, config=config), [make(size)], 3) for size in (HALF, 2 * HALF)]
+            taken = [[_seconds(work) for work in works] for _ in range(rounds * 5)]
+            once, twice = (min(column) for column in zip(*taken, strict=True))
+            found = max(found, twice / once)
+    return found
+
+
+def _seconds(work: Callable[[], None]) -> float:
+    gc.collect()
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def main(messages: Sequence[str] = MESSAGES, rounds: int = 9) -> None:
+    """Print the figures."""
+    report_least("plan_x_bare_scanner", 1 / ratio(over(parse, messages), over(scan, messages), rounds), 0.6)
+    report_least("plan_x_conventional_commits_parser", against_commits_parser(messages, rounds), 20)
+    markdown = ratio(over(parse, PLANS), over(MarkdownIt().parse, PLANS, 1), rounds) / PASSES
+    report_least("plan_x_markdown_it", 1 / markdown, 20)
+    report("plan_twice_the_text", doubling(rounds), 2.5)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        main([json.loads(line)["message"] for line in Path(sys.argv[1]).read_text("utf-8").splitlines()])
+    else:
+        main()

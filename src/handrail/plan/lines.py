@@ -1,0 +1,13 @@
+"""Lines of a text, and the text of lines."""
+
+from collections.abc import Sequence
+
+
+def joined(lines: Sequence[str]) -> str | None:
+    """The lines as one text, without the empty ones around them; None if all are empty."""
+    begin, end = 0, len(lines)
+    while begin < end and not lines[begin].strip():
+        begin += 1
+    while end > begin and not lines[end - 1].strip():
+        end -= 1
+    return "\n".join(lines[begin:end]) if end > begin else None

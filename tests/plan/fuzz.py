@@ -1,0 +1,39 @@
+"""An entry for atheris: `python tests/plan/fuzz.py [-atheris_runs=N]`; atheris is not among our packages.
+
+Every text gets a state in every dialect, and what was read is written and reads back equal.
+"""
+
+import sys
+from importlib import import_module
+
+from handrail.plan.detect import parse_any
+from handrail.plan.format import format_plan
+from handrail.plan.grammar import COMMITS, PRESETS
+from handrail.plan.model import State
+from handrail.plan.parse import parse
+
+
+def one_input(data: bytes) -> None:
+    """Read one text in every way, and fail if something is lost."""
+    text = data.decode("utf-8", "surrogateescape")
+    parse_any(text)
+    for config in (*PRESETS.values(), COMMITS):
+        plan = parse(text, config)
+        if plan.state is State.PARSED:
+            written = format_plan(plan, config)
+            if not isinstance(written, str) or parse(written, config) != plan:
+                raise AssertionError(f"lost in a round trip: {text!r}")
+
+
+def main() -> None:
+    """Run until something is found."""
+    atheris = import_module("atheris")
+    atheris.enabled_hooks.add("str")
+    atheris.enabled_hooks.add("RegEx")
+    atheris.instrument_all()
+    atheris.Setup(sys.argv, one_input)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
