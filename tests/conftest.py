@@ -48,6 +48,19 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     return folder
 
 
+@pytest.fixture(scope="session")
+def disk() -> Iterator[Path]:
+    """A folder on the disk, for tests in which many meet: how long a turn takes there is part of the test."""
+    with tempfile.TemporaryDirectory(prefix="handrail-tests-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def on_disk(disk: Path) -> Path:
+    """A folder of the test's own there."""
+    return Path(tempfile.mkdtemp(dir=disk))
+
+
 @pytest.fixture(autouse=True)
 def _nothing_is_left_open() -> Iterator[None]:
     """Close the databases that the test has opened and kept."""

@@ -1,6 +1,7 @@
 """Files of tests in memory: what a turn confirms to a disk takes most of its time there, and shows nothing.
 
-That a confirmation is asked for, and at the right moment, is shown with disks that lose their power.
+That a confirmation is asked for, and at the right moment, is shown with disks that lose their power. Tests in
+which many meet stay on the disk: in memory a turn is so short that the scheduler decides who is next.
 """
 
 import os

@@ -106,12 +106,12 @@ def _rounds(folder: Path, those: list[Cast]) -> list[Round]:
 
 
 def test_two_who_cast_the_same_word_at_once_take_a_turn_each_in_one_of_the_two_orders(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    on_disk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rounds = _rounds(tmp_path / "rounds", changing(casts(Past.BROUGHT)))
+    rounds = _rounds(on_disk / "rounds", changing(casts(Past.BROUGHT)))
     first = dict.fromkeys(AGENTS, 0)
 
-    with _two(place(tmp_path, measured=False), *rounds) as pipes:
+    with _two(place(on_disk, measured=False), *rounds) as pipes:
         for one in rounds:
             said = one.said(pipes)
             state = one.state()
@@ -128,12 +128,12 @@ def test_two_who_cast_the_same_word_at_once_take_a_turn_each_in_one_of_the_two_o
 
 
 def test_two_who_cast_with_the_same_token_take_one_turn_and_the_other_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    on_disk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     some = kinds(changing(casts(Past.BROUGHT)))
-    rounds, same = (_rounds(tmp_path / name, some) for name in ("rounds", "same"))
+    rounds, same = (_rounds(on_disk / name, some) for name in ("rounds", "same"))
 
-    with _two(place(tmp_path, measured=False), *rounds, *same) as pipes:
+    with _two(place(on_disk, measured=False), *rounds, *same) as pipes:
         for one in rounds:
             said = one.said(pipes, step_token=_token(pipes["ann"], one))
             winner, loser = sorted(AGENTS, key=lambda name: said[name].failed)

@@ -30,8 +30,8 @@ def wrongs(runs: SqlRuns, run: str, told: list[dict[str, Any]], turns: int) -> l
 
 
 @pytest.fixture
-def started(tmp_path: Path) -> tuple[SqlRuns, str]:
-    runs = sqlite(tmp_path)
+def started(on_disk: Path) -> tuple[SqlRuns, str]:
+    runs = sqlite(on_disk)
     return runs, str(Desk(runs).start(pinned(ENDLESS))["run"])
 
 
@@ -56,12 +56,12 @@ def test_a_store_without_one_of_its_two_locks_is_found_out(started: tuple[SqlRun
     runs.database.close()
 
 
-def test_of_processes_that_write_without_pause_none_starves(tmp_path: Path) -> None:
+def test_of_processes_that_write_without_pause_none_starves(on_disk: Path) -> None:
     """A bound for liveness, not for speed: without the turnstile the slowest gets a hundredth.
 
     What else the machine does can only make it worse, so the best of some rounds counts.
     """
-    file, rounds = tmp_path / "store" / "handrail.db", 0
+    file, rounds = on_disk / "store" / "handrail.db", 0
     found: list[list[int]] = []
     while rounds < 8 and not any(min(turns) >= 0.9 * max(turns) for turns in found):
         rounds += 1
@@ -79,10 +79,10 @@ def _at_once(told: list[dict[str, list[float]]]) -> list[int]:
 
 @requirement("steps:db.nobuffer", "steps:db.tx")
 def test_writers_that_are_killed_lose_nothing_they_were_told_and_stop_nobody(
-    tmp_path: Path, record_property: Callable[[str, object], None]
+    on_disk: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    heard = crowd("kill", tmp_path / "store" / "handrail.db")
-    runs = sqlite(tmp_path)
+    heard = crowd("kill", on_disk / "store" / "handrail.db")
+    runs = sqlite(on_disk)
 
     assert len(heard) == KILLS
     for run, revision in heard.items():

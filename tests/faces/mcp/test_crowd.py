@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -17,8 +18,8 @@ CONTENDED: Final = 400
 
 
 @pytest.fixture(scope="module")
-def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return place(tmp_path_factory.mktemp("crowd"), round=ROUND)
+def at(disk: Path) -> Place:
+    return place(disk / "crowd", round=ROUND)
 
 
 @pytest.fixture(scope="module")
