@@ -9,6 +9,7 @@ from handrail.engine.facts import Provenance
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.loops import cycles
 from handrail.engine.model import (
+    FLAT,
     Stay,
     ToDerived,
     ToVariable,
@@ -156,6 +157,7 @@ def _bounded(workflow: Workflow, row: Transition) -> bool:
 
 
 def _unused(workflow: Workflow) -> Iterator[Problem]:
+    """What nothing uses; the variables of a flat state file are there for other programs to read."""
     said = {text for row in workflow.rows for text in (row.say, row.refuse)}
     said |= {e.template for row in workflow.rows for e in row.do if isinstance(e, Write)}
     for name, text in workflow.texts.items():
@@ -164,11 +166,12 @@ def _unused(workflow: Workflow) -> Iterator[Problem]:
     read = set(_read(workflow))
     gone_to = {row.to.name for row in workflow.rows if isinstance(row.to, ToVariable)}
     set_ = {name for row in workflow.rows for name, _ in row.set}
+    told = workflow.state_file == FLAT
     for name, variable in workflow.vars.items():
-        if name not in read | gone_to:
+        if name not in read | gone_to and not told:
             message = f"nothing reads the variable `{name}`"
             yield warning("unused-variable", variable.place, message, "read it, or drop it")
-        elif name in gone_to and name not in set_ and variable.default is None:
+        if name in gone_to and name not in set_ and variable.default is None:
             message = f"a row goes to the state in `{name}`, and no row sets it"
             yield warning("unset-variable", variable.place, message, "set it, or name a state")
 

@@ -9,6 +9,16 @@ from handrail.engine.facts import Fact, Type, Value
 from handrail.engine.guards import Guard
 from handrail.engine.problems import Place
 
+SESSION = "{session}"
+"""What stands in a folder where the name of a session does."""
+
+FLAT = "collab-state.json"
+STATE_FILES = ("state.json", FLAT)
+"""The files that a run in files can be told in; the first unless a workflow says otherwise.
+
+A flat one tells every variable beside the state, for other programs that know it.
+"""
+
 
 class Authority(StrEnum):
     """Where the state of a run lives: in the store, in the project's files, or in a commit description."""
@@ -227,7 +237,8 @@ class Needs:
 class Workflow:
     """The data that describes the way. `index` gives the rows of a state and trigger, in their order.
 
-    `folder` is where the files of a run lie below the project, if its state lives in files.
+    `folder` is where the files of a run lie below the project, if its state lives in files; with `SESSION` in
+    it there are as many such folders as sessions. `state_file` is the file there that tells how it stands.
     `memo` holds what was worked out from the rest before, by who asked.
     """
 
@@ -242,6 +253,7 @@ class Workflow:
     index: Index
     facts: Mapping[str, Fact]
     folder: str = ""
+    state_file: str = ""
     about: str = ""
     derive: str = ""
     inputs: Mapping[str, Variable] = field(default_factory=dict)
