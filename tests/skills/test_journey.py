@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
@@ -31,7 +32,8 @@ tasks:
     depends-on: [sort]
 ```
 """
-WAY = (
+Way: TypeAlias = tuple[str, str | None, dict[str, int], str, str]
+WAY: tuple[Way, ...] = (
     # the skill that is completed; then the next one, its params, the action and the state, as ruled
     ("collab-start", "gather-session-goals", {}, "none", "gather-goals"),
     ("gather-session-goals", "collab-clear", {}, "clear", "clear-pre-item"),

@@ -20,13 +20,16 @@ from handrail.engine.model import (
 )
 from handrail.engine.problems import Problem, error, in_reading_order, warning
 from handrail.engine.rows import Rows
+from handrail.engine.skills import skill_problems
 
 FINDINGS = {
+    "ambiguous-skill": "two states that can follow each other have the same skill",
     "constant-guard": "a guard says the same whatever the facts are",
     "contradiction": "the guards of a row never hold together",
     "dead-end": "a run that comes here can neither go on nor end",
     "guard-can-fail": "a guard cannot be evaluated for some values of its facts, and then refuses everything",
     "loop-without-cap": "the agent alone can go round for ever",
+    "missing-skill": "a state of a skill graph names no skill",
     "router-loop": "routers can lead to each other in a circle",
     "router-stuck": "a router can find no row that holds",
     "shadowed-row": "a row never fires, because rows before it always do",
@@ -50,6 +53,7 @@ def check(workflow: Workflow) -> tuple[Problem, ...]:
         *_unhandled(workflow, rows, ways),
         *_uncapped(workflow, rows, ways),
         *_unused(workflow),
+        *skill_problems(workflow),
     ]
     return in_reading_order([_with_way(problem, workflow, ways) for problem in found])
 

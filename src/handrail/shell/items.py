@@ -6,6 +6,7 @@ from typing import Final
 from handrail.documents import items, taskgraph
 from handrail.documents.taskgraph import Batch, Task, TaskGraph
 from handrail.engine.facts import Value
+from handrail.engine.skills import skill_of
 from handrail.shell.facts import Asked, Drafted, Drafter, Reader
 from handrail.shell.readers import document
 from handrail.workflows.registry import BATCH, BATCHES, DESIGN, GRAPH, ITEM, OK, PROBLEMS
@@ -43,9 +44,8 @@ def _problems(asked: Asked, of: tuple[str, ...]) -> Value:
     return list(_items(asked, of).problems)
 
 
-def _skill(asked: Asked, of: tuple[str, ...]) -> Value:
-    states = [asked.workflow.states.get(step.state) for step in asked.run.open]
-    return next((str(state.extra.get(of[0], "")) for state in states if state), "")
+def _skill(asked: Asked, of: tuple[str, ...]) -> Value:  # noqa: ARG001 - every reader is given it
+    return next((skill_of(asked.workflow, step.state) for step in asked.run.open), "")
 
 
 def _batches(asked: Asked) -> list[Batch]:
@@ -54,7 +54,7 @@ def _batches(asked: Asked) -> list[Batch]:
     return kept if isinstance(kept, list) and taskgraph.sound(kept) else []
 
 
-def _next(asked: Asked, of: tuple[str, ...]) -> Value:  # noqa: ARG001 - a reader is given it
+def _next(asked: Asked, of: tuple[str, ...]) -> Value:  # noqa: ARG001 - every reader is given it
     return taskgraph.following(_batches(asked))
 
 

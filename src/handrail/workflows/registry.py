@@ -23,11 +23,10 @@ DESIGN = "documents/design.md"
 GRAPH = "documents/task-graph.md"
 """The files of a session: the design document with its work items, and the task graph."""
 
-SKILL = "skill"
 ITEM = "currentItem"
 BATCHES = "batches"
 BATCH = "currentBatch"
-"""What a state of a skill graph names, and the variables of a session that are read for facts."""
+"""The variables of a session that are read for facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +141,6 @@ FACTS = (
         Provenance.MEASURED,
         "the skill of the state that the run is in, or empty",
         reader="state.skill",
-        of=(SKILL,),
     ),
     Fact(
         "item.number",

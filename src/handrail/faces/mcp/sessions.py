@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from handrail.documents.strict import Flaw, parse
 from handrail.engine.model import Lifecycle, Refused, Run, Seen, Workflow
+from handrail.engine.skills import SKILL, skill_of
 from handrail.faces.mcp.projects import Projects
 from handrail.shell.folders import Folder, is_session, sessions
 from handrail.shell.opening import FolderRuns, Serving
@@ -14,7 +15,7 @@ from handrail.shell.records import Stored
 from handrail.shell.starting import usable
 from handrail.shell.workspace import Disk
 from handrail.shell.world import World
-from handrail.workflows.registry import BATCH, ITEM, SKILL
+from handrail.workflows.registry import BATCH, ITEM
 
 PROJECT: Final = "project"
 SESSION: Final = "session"
@@ -43,11 +44,6 @@ class Session:
             Disk(self.folder.project, self.folder.within).read(self.folder.workflow.state_file) or b""
         )
         return "" if isinstance(told, Flaw) else str(told.get("state", ""))
-
-
-def skill_of(workflow: Workflow, state: str) -> str:
-    """The skill of a state, or empty."""
-    return str(workflow.states[state].extra.get(SKILL, "")) if state in workflow.states else ""
 
 
 def params_of(run: Run) -> dict[str, int]:

@@ -13,11 +13,12 @@ from handrail.engine.decide import decide
 from handrail.engine.facts import Kind, Value
 from handrail.engine.model import Accepted, Event, Refused, Run, Variable, Waiting, Who, Workflow
 from handrail.engine.model import Tool as Declared
+from handrail.engine.skills import SKILL, skill_of
 from handrail.faces.mcp.face import Answer, Failed, Prompt, Tool, UnknownPrompt
 from handrail.faces.mcp.forms import Arguments
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.replies import following, reasons, told_next, told_why
-from handrail.faces.mcp.sessions import GRAPH, PROJECT, SESSION, Session, Sessions, params_of, skill_of
+from handrail.faces.mcp.sessions import GRAPH, PROJECT, SESSION, Session, Sessions, params_of
 from handrail.faces.mcp.texts import Texts, texts
 from handrail.shell.facts import Gathered
 from handrail.shell.folders import Folder
@@ -31,7 +32,7 @@ from handrail.workflows.draw.batches import batches_mermaid
 from handrail.workflows.draw.folds import graph_of
 from handrail.workflows.draw.marks import Marks
 from handrail.workflows.draw.text import mermaid
-from handrail.workflows.registry import BATCH, BATCHES, SKILL
+from handrail.workflows.registry import BATCH, BATCHES
 
 FACE: Final = "skills"
 TOKEN: Final = "step_token"  # noqa: S105 - the name of an argument, no secret
