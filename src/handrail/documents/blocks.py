@@ -7,8 +7,8 @@ from typing import Final
 
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-_INLINE: Final = re.compile(r"<!--.*?-->")
-_OPEN: Final = re.compile(r" {0,3}<!--")
+_COMMENT: Final = re.compile(r" {0,3}<!--")
+_OPEN: Final = "<!--"
 _CLOSE: Final = "-->"
 _MARK: Final = "\ufeff"
 
@@ -58,8 +58,8 @@ def blocks(text: str) -> Blocks:
             if not inside[0]:
                 return Blocks(tuple(lines), tuple(fences), line.number)
             continue
-        shown = _INLINE.sub(lambda found: " " * len(found[0]), line.text)
-        if not _OPEN.match(shown):
+        shown = _without_comments(line.text)
+        if not _COMMENT.match(shown):
             lines.append(Line(line.number, line.start, shown, line.end))
         elif not any(_CLOSE in one.text for one in walk):
             return Blocks(tuple(lines), tuple(fences), line.number)
@@ -73,6 +73,18 @@ def _lines(text: str) -> Iterator[Line]:
         if whole:
             shown = " " + body[1:] if number == 1 and body.startswith(_MARK) else body
             yield Line(number, found.start(), shown, whole[len(body) :])
+
+
+def _without_comments(text: str) -> str:
+    """The line with blanks for the comments that begin and end in it."""
+    pieces, done = [], 0
+    while (begins := text.find(_OPEN, done)) >= 0:
+        ends = text.find(_CLOSE, begins + len(_OPEN)) + len(_CLOSE)
+        if ends < len(_CLOSE):
+            break
+        pieces += [text[done:begins], " " * (ends - begins)]
+        done = ends
+    return "".join([*pieces, text[done:]])
 
 
 def _until(walk: Iterator[Line], mark: str) -> tuple[bool, list[Line]]:

@@ -24,6 +24,7 @@ _FIELD: Final = re.compile(
     r"( {0,3}(?:[-*+][ \t]+)?)\*\*(type|status)(?::\*\*|\*\*[ \t]*:)(.*)", re.IGNORECASE
 )
 _BLANKS: Final = " \t"
+_TOLD: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +123,17 @@ def _read(design: str) -> tuple[tuple[_Found, ...], tuple[str, ...]]:
     parts = blocks(design)
     found: list[_Found] = []
     problems: list[str] = []
+    numbers: set[int] = set()
     for item in _walked(parts.lines, problems):
-        if any(other.number == item.number for other in found):
+        if item.number in numbers:
             problems.append(f"line {item.heading.number}: there is an item {item.number} already")
         problems += _wrong(item)
+        numbers.add(item.number)
         found.append(item)
     if parts.unclosed:
         problems.append(f"line {parts.unclosed}: what begins here, a fence or a comment, is never closed")
-    return tuple(found), tuple(problems)
+    more = [f"and {len(problems) - _TOLD} more"] if len(problems) > _TOLD else []
+    return tuple(found), (*problems[:_TOLD], *more)
 
 
 def _walked(lines: tuple[Line, ...], problems: list[str]) -> Iterator[_Found]:

@@ -27,6 +27,7 @@ STATUSES: Final = (PENDING, IN_PROGRESS, COMPLETED, FAILED)
 Batch: TypeAlias = dict[str, Any]
 
 _DEEPEST: Final = 8
+_TOLD: Final = 20
 _WORDS: Final = ("yaml", "yml")
 _TASKS: Final = re.compile(r"""^["']?tasks["']?[ \t]*:""", re.MULTILINE)
 _ID: Final = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,100}")
@@ -60,7 +61,9 @@ def read(text: str) -> TaskGraph | None:
         _collect(fence, tasks, problems)
     if len(tasks) > MOST:
         problems = [f"there are {len(tasks)} tasks; {MOST} are the most"]
-    return TaskGraph(tuple(tasks), tuple(problems or _wrong(tasks)))
+    problems = problems or list(_wrong(tasks))
+    more = [f"and {len(problems) - _TOLD} more"] if len(problems) > _TOLD else []
+    return TaskGraph(tuple(tasks), (*problems[:_TOLD], *more))
 
 
 def layers(tasks: Sequence[Task]) -> list[Batch]:
