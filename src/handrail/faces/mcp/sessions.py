@@ -20,6 +20,7 @@ from handrail.workflows.registry import BATCH, ITEM
 PROJECT: Final = "project"
 SESSION: Final = "session"
 GRAPH: Final = "graph"
+UNKNOWN: Final = "unknown_session"
 _LISTED: Final = 20
 
 
@@ -124,7 +125,7 @@ class Sessions:
         listed = ", ".join(known[:_LISTED]) + (", …" if len(known) > _LISTED else "")
         there = f"one of the sessions that exist: {listed}" if known else "a session; none exists yet"
         needed = (there, f"or the skill `{begins}`, which begins a new one")
-        return Refused("unknown_session", SESSION, (Seen(SESSION, folder.session),), needed)
+        return Refused(UNKNOWN, SESSION, (Seen(SESSION, folder.session),), needed)
 
     def _session(self, folder: Folder) -> Session:
         runs = self._opened(folder)

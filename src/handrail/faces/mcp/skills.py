@@ -18,7 +18,7 @@ from handrail.faces.mcp.face import Answer, Failed, Prompt, Tool, UnknownPrompt
 from handrail.faces.mcp.forms import Arguments
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.replies import following, reasons, told_next, told_why
-from handrail.faces.mcp.sessions import GRAPH, PROJECT, SESSION, Session, Sessions, params_of
+from handrail.faces.mcp.sessions import GRAPH, PROJECT, SESSION, UNKNOWN, Session, Sessions, params_of
 from handrail.faces.mcp.texts import Texts, texts
 from handrail.shell.facts import Gathered
 from handrail.shell.folders import Folder
@@ -109,9 +109,9 @@ class Skills:
         session = wrong or self._sessions.found(given)
         event = Event(tool.name, {name: given[name] for name in tool.params if name in given})
         if isinstance(session, Refused):
-            teller = _Teller(self._texts, tool, None)
-            call = Call("", Event(tool.name), caller)
-            return refuse(self._serving.world, call, teller.reply, Outcome(session, None))
+            call, outcome = Call("", Event(tool.name), caller), Outcome(session, None)
+            teller = _Teller(self._texts, tool, None, tuple(self._begins(session, given)))
+            return refuse(self._serving.world, call, teller.reply, outcome)
         teller = _Teller(self._texts, tool, session)
         if tool.reads:
             return teller.status(look(session.world, session.runs.standing()))
@@ -124,6 +124,14 @@ class Skills:
             tells=lambda run: _entered(session, event, run),
         )
         return take_turn(session.world, call, teller.reply)
+
+    def _begins(self, refused: Refused, given: Mapping[str, Any]) -> Iterator[Mapping[str, Value]]:
+        """The call that begins the session which was named and is not there."""
+        skill = skill_of(self._workflow, self._workflow.initial)
+        for tool in self._workflow.tools.values():
+            if refused.code == UNKNOWN and SKILL in tool.params:
+                named = {name: given[name] for name in (PROJECT, SESSION)}
+                yield following(tool.name, Who.AGENT, {**named, SKILL: skill})
 
     def _listed(self, tool: Declared) -> Tool:
         say = self._texts.say
@@ -184,11 +192,15 @@ def _entered(session: Session, event: Event, run: Run) -> Mapping[str, Value]:
 
 @dataclass(frozen=True, slots=True)
 class _Teller:
-    """Puts the outcome of one call into words; without a `session` it was about none."""
+    """Puts the outcome of one call into words; without a `session` it was about none.
+
+    `instead` is what may be called then.
+    """
 
     texts: Texts
     tool: Declared
     session: Session | None
+    instead: tuple[Mapping[str, Value], ...] = ()
 
     def reply(self, outcome: Outcome) -> Reply:
         """The reply, as data."""
@@ -282,6 +294,7 @@ class _Teller:
         """What may be called: the skill that is expected, and the question where things stand."""
         session = self.session
         if session is None:
+            yield from self.instead
             return
         run = outcome.stored.run if outcome.stored else None
         state = run.open[0].state if run and run.open else ""
