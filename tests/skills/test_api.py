@@ -1,5 +1,8 @@
 """The graph of the skills in Python: the eight functions of the source, over the data of the workflow."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from handrail.skills import (
@@ -137,3 +140,10 @@ def test_a_context_is_built_from_the_state_file_and_the_design_document() -> Non
     assert build_transition_context({"totalItems": 2, "documentedItems": 2, "batches": "none"}) == NOTHING
     with pytest.raises(ValueError, match="line 7: the type of item 1 is 'feature'"):
         build_transition_context({}, design(["feature"]))
+
+
+def test_what_the_guide_shows_is_true() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "skills.md").read_text("utf-8")
+    (shown,) = re.findall(r"^```python\n(.*?)^```$", guide, re.DOTALL | re.MULTILINE)
+
+    exec(compile(shown, "skills.md", "exec"), {})  # noqa: S102 - the page is ours

@@ -93,9 +93,7 @@ class Sessions:
             if given.startswith("/") and PurePosixPath(given) == PurePosixPath(root):
                 return root
         if not roots:
-            none = self._projects.named(given)
-            if isinstance(none, Refused):
-                return none
+            return self._projects.named(given)
         needed = f"one of {', '.join(map(str, roots))}"
         return Refused("unknown_project", PROJECT, (Seen(PROJECT, given),), (needed,))
 
