@@ -31,5 +31,5 @@ def _folder(folder: "Folder") -> "FolderRuns":
 
     workspace, flat = Disk(folder.project, folder.within), folder.workflow.state_file == FLAT
     shape = CollabFile(folder.phases, folder.adopts) if flat else StateFile()
-    signs = () if folder.session else None
+    signs = () if folder.name else None
     return FileRuns(workspace, shape, folder.new, folder.origin, folder.stays, ends=folder.ends, signs=signs)

@@ -55,7 +55,8 @@ def test_a_store_that_was_lost_shows_every_session_again(agent: Agent, tmp_path:
     artifacts = command("runs", "artifacts", run, "--store", store, "--json", cwd=tmp_path).data["artifacts"]
     assert [(one["type"], one["title"]) for one in artifacts] == [("design", "documents/design.md")]
     refused = command("runs", "pause", run, "--store", store, cwd=tmp_path)
-    assert str(agent.home()) in refused.err
+    assert f"is kept in {agent.home()}" in refused.err
+    assert f"handrail repair skills/demo --project {agent.root}" in refused.err
 
 
 def test_what_is_no_session_is_passed_over(agent: Agent) -> None:

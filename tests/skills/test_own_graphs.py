@@ -12,7 +12,7 @@ TINY = """
 workflow: tiny
 version: 1
 authority: files
-folder: .collab/sessions/{session}
+folder: .collab/sessions/{name}
 state_file: collab-state.json
 about: Write, then read, as long as there is something
 tools:
@@ -81,7 +81,7 @@ def test_a_graph_is_chosen_once(agent: Agent) -> None:
     ("change", "code", "needed"),
     [
         (("tiny", "other"), "broken_workflow", "the file is found as `tiny`"),
-        ((".collab/sessions/{session}", ".collab"), "unfit_graph", "`folder: .collab/sessions/{session}`"),
+        ((".collab/sessions/{name}", ".collab"), "unfit_graph", "`folder: .collab/sessions/{name}`"),
         (("state_file: collab-state.json\n", ""), "unfit_graph", "`state_file: collab-state.json`"),
         (("{skill: write}", "{kind: write}"), "unfit_graph", "a `skill` under `face` of its first state"),
     ],

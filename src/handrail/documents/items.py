@@ -25,6 +25,7 @@ _FIELD: Final = re.compile(
 )
 _BLANKS: Final = " \t"
 _TOLD: Final = 20
+_SHOWN: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,5 +182,5 @@ def _take(item: _Found, line: Line, problems: list[str]) -> None:
 def _wrong(item: _Found) -> Iterator[str]:
     for name, known in _KNOWN.items():
         if name in item.said and item.says(name) not in known:
-            line, said = item.said[name].line.number, item.said[name].value
+            line, said = item.said[name].line.number, item.said[name].value[:_SHOWN]
             yield f"line {line}: the {name} of item {item.number} is {said!a}; write {' or '.join(known)}"

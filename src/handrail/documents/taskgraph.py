@@ -28,6 +28,7 @@ Batch: TypeAlias = dict[str, Any]
 
 _DEEPEST: Final = 8
 _TOLD: Final = 20
+_SHOWN: Final = 100
 _WORDS: Final = ("yaml", "yml")
 _TASKS: Final = re.compile(r"""^["']?tasks["']?[ \t]*:""", re.MULTILINE)
 _ID: Final = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,100}")
@@ -112,7 +113,8 @@ def updated(batches: Sequence[Batch], task: str, status: str) -> list[Batch] | s
     """The batches with the status of a task set, or why it cannot be."""
     known = {one["id"]: (batch, one) for batch in batches for one in batch["tasks"]}
     if task not in known:
-        return f"there is no task {task!a}; there are {', '.join(known)}"
+        more = ", …" if len(known) > _TOLD else ""
+        return f"there is no task {task[:_SHOWN]!a}; there are {', '.join([*known][:_TOLD])}{more}"
     batch, ours = known[task]
     if batch["status"] == COMPLETED:
         return f"batch `{batch['id']}` is completed, and task `{task}` with it"
@@ -177,7 +179,7 @@ class _Loader(yaml.BaseLoader):
         keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and keys.count(key.value) > 1:
-                raise _Wrong(f"the key {key.value!a} stands twice in one place", key.start_mark.line)
+                raise _Wrong(f"the key {key.value[:_SHOWN]!a} stands twice in one place", key.start_mark.line)
         return super().construct_mapping(node, deep)
 
 
@@ -186,9 +188,9 @@ def _task(entry: object) -> Task:
         raise _Wrong("each task is a mapping with an `id`")
     given = entry.get("depends-on") or []
     if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
-        raise _Wrong(f"`depends-on` of task {entry['id']!a} must be a list of ids")
+        raise _Wrong(f"`depends-on` of task {entry['id'][:_SHOWN]!a} must be a list of ids")
     if not _ID.fullmatch(entry["id"]):
-        raise _Wrong(f"{entry['id'][:100]!a} is no id: it is one word of at most 100 characters")
+        raise _Wrong(f"{entry['id'][:_SHOWN]!a} is no id: it is one word of at most 100 characters")
     return Task(entry["id"], tuple(dict.fromkeys(given)))
 
 
@@ -202,7 +204,7 @@ def _wrong(tasks: Sequence[Task]) -> Iterator[str]:
     for task in tasks:
         for name in task.depends_on:
             if name not in counts:
-                yield f"task `{task.id}` depends on {name!a}, which is no task"
+                yield f"task `{task.id}` depends on {name[:_SHOWN]!a}, which is no task"
     if way := _circle({task.id: [name for name in task.depends_on if name in counts] for task in tasks}):
         yield f"tasks depend on each other in a circle: {' → '.join(way)}"
 

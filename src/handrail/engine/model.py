@@ -9,8 +9,8 @@ from handrail.engine.facts import Fact, Type, Value
 from handrail.engine.guards import Guard
 from handrail.engine.problems import Place
 
-SESSION = "{session}"
-"""What stands in a folder where the name of a session does."""
+NAME = "{name}"
+"""What stands in a folder in place of the name of a run."""
 
 FLAT = "collab-state.json"
 STATE_FILES = ("state.json", FLAT)
@@ -237,8 +237,8 @@ class Needs:
 class Workflow:
     """The data that describes the way. `index` gives the rows of a state and trigger, in their order.
 
-    `folder` is where the files of a run lie below the project, if its state lives in files; with `SESSION` in
-    it there are as many such folders as sessions. `state_file` is the file there that tells how it stands.
+    `folder` is where the files of a run lie below the project, if its state lives in files; with `NAME` in
+    it there are several, a run in each. `state_file` is the file there that tells how it stands.
     `memo` holds what was worked out from the rest before, by who asked.
     """
 

@@ -1,6 +1,6 @@
 """Where runs are kept in a project's files: each workflow that lives in files says in which folder.
 
-Where the folder has a place for the name of a session, each session is a run of its own.
+Where that has a place for a name, there are several, and each has a run of its own.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Final
 from uuid import NAMESPACE_URL, uuid5
 
 from handrail.engine.facts import Value
-from handrail.engine.model import SESSION, Authority, Run, Workflow
+from handrail.engine.model import NAME, Authority, Run, Workflow
 from handrail.shell.catalog import BUILT_IN, catalog
 from handrail.shell.records import Origin
 from handrail.shell.workspace import Disk
@@ -21,25 +21,25 @@ HOME: Final = ".handrail"
 """The folder, beside the files of a run, of what keeps it safe."""
 
 _ADOPTS: Final = "adopts"
-_NAME: Final = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,64}")
+_NAMES: Final = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder of a project in which a run of a workflow is, or would be; `session` names it among several.
+    """A folder of a project in which a run of a workflow is, or would be; `name` tells it from others.
 
     `face` is the one that the run is made by, if it is not called like the workflow.
     """
 
     project: Path
     workflow: Workflow
-    session: str = ""
+    name: str = ""
     face: str = ""
 
     @property
     def within(self) -> str:
         """Where it is below the project."""
-        return self.workflow.folder.replace(SESSION, self.session)
+        return self.workflow.folder.replace(NAME, self.name)
 
     @property
     def path(self) -> Path:
@@ -48,8 +48,8 @@ class Folder:
 
     @property
     def title(self) -> str:
-        """What a person calls it: by its workflow, and by its session if there can be several."""
-        return f"{self.workflow.name}/{self.session}" if self.session else self.workflow.name
+        """What a person calls it: by its workflow, and by its name if there can be several."""
+        return f"{self.workflow.name}/{self.name}" if self.name else self.workflow.name
 
     @property
     def new(self) -> Run:
@@ -60,9 +60,8 @@ class Folder:
     @property
     def origin(self) -> Origin:
         """What such a run is given when it begins."""
-        marks = {"session": self.session} if self.session else {}
         face = self.face or self.workflow.name
-        return Origin(face, Authority.FILES, str(self.project), self.session, metadata=marks)
+        return Origin(face, Authority.FILES, str(self.project), self.name)
 
     @property
     def stays(self) -> tuple[str, ...]:
@@ -90,32 +89,32 @@ class Folder:
         return tuple(name for name, state in self.workflow.states.items() if state.terminal)
 
 
-def is_session(name: str) -> bool:
-    """True if a session can be called so: then it is the name of a folder, and of nothing else."""
-    return _NAME.fullmatch(name) is not None
+def is_name(name: str) -> bool:
+    """True if a run can be called so: then it is the name of a folder, and of nothing else."""
+    return _NAMES.fullmatch(name) is not None
 
 
-def sessions(project: Path, workflow: Workflow) -> tuple[str, ...]:
-    """The names of the sessions of a project whose folders are there, by name. No link is followed."""
-    above = workflow.folder.removesuffix(f"/{SESSION}")
+def named(project: Path, workflow: Workflow) -> tuple[str, ...]:
+    """The names of a project's folders for this workflow, in order. No link is followed."""
+    above = workflow.folder.removesuffix(f"/{NAME}")
     disk = Disk(project, above)
-    return tuple(name for name in disk.names("") if is_session(name) and _is_folder(project / above / name))
+    return tuple(name for name in disk.names("") if is_name(name) and _is_folder(project / above / name))
 
 
 def folders(project: Path) -> Iterator[Folder]:
     """Every folder of a project in which a workflow would keep its run, by name of the workflow.
 
     A workflow that cannot be loaded keeps none: `handrail workflows check` says why. A folder that a workflow
-    of the project or the user has is not that of a built-in one. Sessions are given with the workflow that
-    is built in: each keeps the name of its own, see `followed`.
+    of the project or the user has is not that of a built-in one. Where there are several, they are given with
+    the workflow that is built in: each keeps the name of its own, see `followed`.
     """
     shelf, root = catalog(project), project.resolve()
     loaded = [(found, load(found.source, shelf.source).workflow) for found in shelf.all()]
     kept = [(found, workflow) for found, workflow in loaded if workflow and workflow.folder]
     own = {workflow.folder for found, workflow in kept if found.origin != BUILT_IN}
     for found, workflow in kept:
-        if SESSION in workflow.folder:
-            names = sessions(root, workflow) if found.origin == BUILT_IN else ()
+        if NAME in workflow.folder:
+            names = named(root, workflow) if found.origin == BUILT_IN else ()
             yield from (Folder(root, workflow, name) for name in names)
         elif not found.hidden and (found.origin != BUILT_IN or workflow.folder not in own):
             yield Folder(root, workflow)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from handrail.engine.known import EVENT_FACTS
 from handrail.engine.lifecycle import CONTINUE, RESERVED
-from handrail.engine.model import SESSION, STATE_FILES, Authority, State, Tool, Variable, Who
+from handrail.engine.model import NAME, STATE_FILES, Authority, State, Tool, Variable, Who
 from handrail.engine.problems import Place
 from handrail.workflows.briefs import BRIEF_KEYS, check_stand_in, read_brief
 from handrail.workflows.declared import Declared, DeclaredRow, DeclaredText, Ways
@@ -95,10 +95,10 @@ def _folder(reader: Reader, node: Node | None, authority: object) -> str:
         message = f"`folder` needs `authority: files`, this workflow has {authority}"
         reader.problem("wrong-authority", folder.place, message, "drop it, or change `authority`")
     above, _, last = folder.text.rpartition("/")
-    fixed = above if above and last == SESSION else folder.text
+    fixed = above if above and last == NAME else folder.text
     if unsafe(fixed) or "{" in fixed:
         message = f"`folder`: {quoted(folder.text)} is no path below the project"
-        repair = f"write it relative, without `..`; only the last part may be `{SESSION}`"
+        repair = f"write it relative, without `..`; only the last part may be `{NAME}`"
         reader.problem("unsafe-path", folder.place, message, repair)
     return folder.text
 

@@ -25,8 +25,8 @@ from handrail.shell.system import SystemClock
 def repair(workflow: str, adopt: str, restore: int, project: Path, *, as_json: bool) -> None:
     """Say how the run in a project's files stands; put it right with --adopt or --restore.
 
-    WORKFLOW is needed only if the project has runs of several; a session is named WORKFLOW/SESSION. A turn
-    that a crash left undone is finished first. What is replaced is kept in quarantine, and the repair is
+    WORKFLOW is needed only if the project has runs of several; one of several is named WORKFLOW/NAME. A
+    turn that a crash left undone is finished first. What is replaced is kept in quarantine, and the repair is
     entered in the journal. Exits with 1 while the run cannot go on.
     """
     if adopt and restore:
@@ -59,7 +59,7 @@ def _folder(project: Path, workflow: str) -> Folder:
 
 def _followed(folder: Folder) -> Folder:
     """The folder, with the workflow that its run began with."""
-    name = openings().folder(folder).standing().run.workflow if folder.session else folder.workflow.name
+    name = openings().folder(folder).standing().run.workflow if folder.name else folder.workflow.name
     found = followed(folder, name)
     if found is None:
         message = f"the run in {folder.path} follows the workflow `{name}`, which is not there"

@@ -9,7 +9,7 @@ from handrail.documents.strict import Flaw, parse
 from handrail.engine.model import Lifecycle, Refused, Run, Seen, Workflow
 from handrail.engine.skills import SKILL, skill_of
 from handrail.faces.mcp.projects import Projects
-from handrail.shell.folders import Folder, is_session, sessions
+from handrail.shell.folders import Folder, is_name, named
 from handrail.shell.opening import FolderRuns, Serving
 from handrail.shell.records import Stored
 from handrail.shell.starting import usable
@@ -35,7 +35,7 @@ class Session:
     @property
     def named(self) -> dict[str, str]:
         """What a call names it by."""
-        return {PROJECT: str(self.folder.project), SESSION: self.folder.session}
+        return {PROJECT: str(self.folder.project), SESSION: self.folder.name}
 
     def state(self, run: Run) -> str:
         """The state that the run is in; of one that is over, the one that its file names."""
@@ -73,7 +73,7 @@ class Sessions:
         if isinstance(root, Refused):
             return root
         name = str(given[SESSION])
-        if not is_session(name):
+        if not is_name(name):
             needed = "a name of 1 to 64 letters, digits, `.`, `_` and `-`, and not `.` or `..`"
             return Refused("session_name", SESSION, (Seen(SESSION, name),), (needed,))
         folder = Folder(root, self._usual, name, self._face)
@@ -117,13 +117,13 @@ class Sessions:
     def _unknown(self, folder: Folder, begins: str) -> Refused:
         known = [
             name
-            for name in sessions(folder.project, folder.workflow)
-            if is_there(self._opened(replace(folder, session=name)).standing())
+            for name in named(folder.project, folder.workflow)
+            if is_there(self._opened(replace(folder, name=name)).standing())
         ]
         listed = ", ".join(known[:_LISTED]) + (", …" if len(known) > _LISTED else "")
         there = f"one of the sessions that exist: {listed}" if known else "a session; none exists yet"
         needed = (there, f"or the skill `{begins}`, which begins a new one")
-        return Refused(UNKNOWN, SESSION, (Seen(SESSION, folder.session),), needed)
+        return Refused(UNKNOWN, SESSION, (Seen(SESSION, folder.name),), needed)
 
     def _session(self, folder: Folder) -> Session:
         runs = self._opened(folder)

@@ -187,7 +187,7 @@ def _entered(session: Session, event: Event, run: Run) -> Mapping[str, Value]:
     """What the journal tells of a move, so that whoever shows it has all of it."""
     skill = skill_of(session.folder.workflow, run.open[0].state) if run.open else ""
     told = {"skill": skill or None, "params": params_of(run)}
-    return {SESSION: session.folder.session, "with": dict(event.payload), **told}
+    return {SESSION: session.folder.name, "with": dict(event.payload), **told}
 
 
 @dataclass(frozen=True, slots=True)
