@@ -20,6 +20,7 @@ def test_a_session_is_looked_at_and_repaired_by_its_name(agent: Agent) -> None:
     moved = command("repair", "skills/demo", "--adopt", "clear-pre-item", "--json", cwd=agent.root).data
     assert moved["state"] == "clear-pre-item"
     assert agent.state()["state"] == "clear-pre-item"
+    assert "`collab-clear` is expected" in agent.completes("collab-start").reply["error"]
     back = command("repair", "skills/demo", "--restore", "3", "--json", cwd=agent.root).data
     assert (back["state"], agent.state()["currentItem"]) == ("brainstorm-exploring", 1)
     assert command("repair", "skills/other", "--json", cwd=agent.root).data["state"] == "gather-goals"

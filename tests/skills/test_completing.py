@@ -283,6 +283,15 @@ def test_a_task_is_refused_before_its_dependencies_and_after_its_batch(agent: Ag
     assert not agent.sets("b", "failed").failed
 
 
+def test_a_batch_that_a_person_took_out_of_the_state_file_is_missed(agent: Agent) -> None:
+    agent.writes("design.md", design(["bugfix"]))
+    agent.walks(*TO_BATCHES)
+    agent.puts(**{name: value for name, value in agent.state().items() if name != "currentBatch"})
+
+    assert "there is no current batch" in agent.completes("executing-plans").reply["error"]
+    assert agent.sets("item-1").reply["tasks"] == []
+
+
 def test_a_task_set_twice_with_one_token_is_set_once(agent: Agent) -> None:
     agent.writes("design.md", design(["bugfix"]))
     entered = agent.walks(*TO_BATCHES)

@@ -122,6 +122,22 @@ def test_a_graph_that_is_gone_stops_its_session_and_nothing_is_touched(agent: Ag
     assert agent.completes("read").reply["state"] == "over"
 
 
+def test_a_session_with_its_own_graph_is_shown_again_in_a_store_that_was_lost(
+    agent: Agent, tmp_path: Path
+) -> None:
+    puts(agent)
+    agent.writes("design.md", "## Work Items\n### Item 1: A\n")
+    agent.completes("write", graph="tiny")
+    store = tmp_path / "anew.db"
+
+    command("store", "rebuild", "--project", agent.root, "--store", store, cwd=tmp_path)
+
+    (run,) = command("runs", "list", "--store", store, "--json", cwd=tmp_path).data["runs"]
+    assert (run["workflow"], run["face"], run["state"]) == ("tiny", "skills", "reading")
+    assert command("repair", "--json", cwd=agent.root).data["state"] == "reading"
+    assert agent.completes("read").reply["state"] == "over"
+
+
 def test_a_project_cannot_put_another_graph_in_the_place_of_the_usual_one(agent: Agent) -> None:
     puts(agent, TINY.replace("workflow: tiny", "workflow: skills"), "skills")
 
