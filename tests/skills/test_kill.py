@@ -119,7 +119,7 @@ class Traced(Place):
 
 
 @requirement("skills:session.name")
-@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed: see CONTRIBUTING.md")
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_nothing_outside_the_project_is_opened_whatever_is_asked_for(tmp_path: Path) -> None:
     at, outside = Traced(place(tmp_path / "here").folder), tmp_path / "outside"
     (outside / "documents").mkdir(parents=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -115,14 +116,12 @@ class Sessions:
         return Refused("unfit_graph", GRAPH, (Seen(GRAPH, name),), unfit) if unfit else found.workflow
 
     def _unknown(self, folder: Folder, begins: str) -> Refused:
-        known = [
-            name
-            for name in named(folder.project, folder.workflow)
-            if is_there(self._opened(replace(folder, name=name)).standing())
-        ]
+        places = (replace(folder, name=name) for name in named(folder.project, folder.workflow))
+        there = (one.name for one in places if _has_state(one))
+        known = list(islice(there, _LISTED + 1))
         listed = ", ".join(known[:_LISTED]) + (", …" if len(known) > _LISTED else "")
-        there = f"one of the sessions that exist: {listed}" if known else "a session; none exists yet"
-        needed = (there, f"or the skill `{begins}`, which begins a new one")
+        exist = f"one of the sessions that exist: {listed}" if known else "a session; none exists yet"
+        needed = (exist, f"or the skill `{begins}`, which begins a new one")
         return Refused(UNKNOWN, SESSION, (Seen(SESSION, folder.name),), needed)
 
     def _session(self, folder: Folder) -> Session:
@@ -141,6 +140,10 @@ class Sessions:
 def is_there(stored: Stored) -> bool:
     """True of a run that has begun, was found, or is in trouble."""
     return bool(stored.revision or stored.trouble) or stored.run.lifecycle is not Lifecycle.IDLE
+
+
+def _has_state(folder: Folder) -> bool:
+    return folder.workflow.state_file in Disk(folder.project, folder.within).names("")
 
 
 def _unfit(graph: Workflow, usual: Workflow) -> list[str]:
