@@ -23,6 +23,7 @@ from handrail.engine.model import Authority, Lifecycle, Who
 from handrail.engine.refusals import CODES
 from handrail.faces.cli.main import cli
 from handrail.faces.mcp.codes import CODES as CALLS
+from handrail.faces.mcp.codes import SESSIONS
 from handrail.shell.catalog import CODES as FILES
 from handrail.shell.faults import FAULTS
 from handrail.shell.starting import CODES as STARTS
@@ -244,7 +245,7 @@ def test_every_word_that_can_stand_in_a_workflow_is_documented(reference: str) -
 
 
 def test_every_code_of_a_refusal_is_documented(reference: str) -> None:
-    _documented([*CODES, *TOKENS, *TURNS, *CALLS, *STARTS], reference)
+    _documented([*CODES, *TOKENS, *TURNS, *CALLS, *SESSIONS, *STARTS], reference)
 
 
 def test_every_kind_of_entry_and_every_fault_is_documented(reference: str) -> None:

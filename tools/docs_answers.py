@@ -9,6 +9,7 @@ from handrail.engine.decide import decide
 from handrail.engine.model import Accepted, Event, Refused, Run
 from handrail.engine.refusals import CODES
 from handrail.faces.mcp.codes import CODES as CALLS
+from handrail.faces.mcp.codes import SESSIONS
 from handrail.shell.faults import FAULTS
 from handrail.shell.starting import CODES as STARTS
 from handrail.shell.tokens import CODES as TOKENS
@@ -36,6 +37,8 @@ def refusals_page() -> str:
         "\n## About the call\n",
         "Said by the server that agents talk to, before anything is decided.\n",
         _codes(CALLS),
+        "\n## About a session of skills\n",
+        _codes(SESSIONS),
         "\n## About what is to be started\n",
         _codes(STARTS),
         "\n## One as it is\n",

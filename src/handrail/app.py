@@ -23,10 +23,13 @@ def openings() -> "Openings":
 
 
 def _folder(folder: "Folder") -> "FolderRuns":
-    from handrail.documents.statefile import StateFile  # noqa: PLC0415 - only for runs in files
+    from handrail.documents.collabfile import CollabFile  # noqa: PLC0415 - only for runs in files
+    from handrail.documents.statefile import StateFile  # noqa: PLC0415 - the same
+    from handrail.engine.model import FLAT  # noqa: PLC0415 - the same
     from handrail.shell.workspace import Disk  # noqa: PLC0415 - the same
     from handrail.stores.files import FileRuns  # noqa: PLC0415 - the same
 
-    workspace = Disk(folder.project, folder.workflow.folder)
-    states = folder.workflow.states
-    return FileRuns(workspace, StateFile(), folder.new, folder.origin, states, ends=folder.ends)
+    workspace, flat = Disk(folder.project, folder.within), folder.workflow.state_file == FLAT
+    shape = CollabFile(folder.phases, folder.adopts) if flat else StateFile()
+    signs = () if folder.name else None
+    return FileRuns(workspace, shape, folder.new, folder.origin, folder.stays, ends=folder.ends, signs=signs)

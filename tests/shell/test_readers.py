@@ -51,7 +51,7 @@ def test_without_files_nothing_is_there_and_nothing_fails(flow: Workflow, tmp_pa
     expected |= {"criteria.total": 0, "criteria.unchecked": 0, "links.new": 0, "task.name": "untitled"}
 
     assert {name: read(flow, tmp_path, name) for name in FILES} == expected
-    assert len(FILES) == 20
+    assert len(FILES) == 22
 
 
 def test_criteria_are_counted_without_those_of_the_template(flow: Workflow, tmp_path: Path) -> None:

@@ -14,17 +14,23 @@ HEAD = "workflow: w\nversion: 1\nauthority: files\nstates:\n  A:\n  Z: {terminal
 
 def test_every_fact_says_who_reads_it_and_what_it_means() -> None:
     assert [fact.name for fact in FACTS if not fact.about or fact.reader == "engine"] == []
-    assert len(BUILT_IN.facts) == len(FACTS) == 24
+    assert len(BUILT_IN.facts) == len(FACTS) == 32
 
 
 def test_no_fact_of_the_world_is_only_claimed() -> None:
-    assert {fact.provenance for fact in FACTS} == {Provenance.OBSERVED}
+    assert {fact.provenance for fact in FACTS} == {Provenance.OBSERVED, Provenance.MEASURED}
+    assert {fact.name for fact in FACTS if fact.provenance is Provenance.MEASURED} == {
+        "skill.expected",
+        "batch.next",
+    }
 
 
 def test_every_value_of_a_domain_is_of_the_facts_type() -> None:
     python = {Kind.BOOL: bool, Kind.INT: int, Kind.STRING: str}
 
-    assert all(type(value) is python[fact.type.kind] for fact in FACTS for value in fact.domain)
+    given = [(fact, value) for fact in FACTS for value in fact.domain if value is not None]
+    assert all(type(value) is python[fact.type.kind] for fact, value in given)
+    assert {fact.name for fact in FACTS if None in fact.domain} == {"item.number", "batch.next"}
 
 
 def test_a_yes_or_no_and_an_enumeration_are_closed_and_a_count_is_open() -> None:
@@ -41,6 +47,12 @@ def test_a_yes_or_no_and_an_enumeration_are_closed_and_a_count_is_open() -> None
         "review_task.quoted",
         "review_results.quoted",
         "links.quoted",
+        "skill.expected",
+        "item.number",
+        "items.total",
+        "items.documented",
+        "items.problems",
+        "batch.next",
     }
 
 
@@ -49,6 +61,8 @@ def test_drafts_and_effects_are_found_by_name() -> None:
         "criteria.check_off",
         "items.document",
         "taskgraph.layers",
+        "tasks.update",
+        "batch.complete",
         "plan.with_tasks",
     ]
     assert list(BUILT_IN.effects) == ["write", "archive", "describe"]
@@ -86,7 +100,9 @@ def test_a_workflow_may_name_what_its_registry_holds_and_nothing_else() -> None:
 def test_a_draft_is_asked_for_by_its_kind() -> None:
     assert {kind.name: (sorted(kind.facts), kind.values) for kind in DRAFTS} == {
         "criteria.check_off": (["checked", "quoted", "unmatched"], ("text",)),
-        "items.document": ([], ("text",)),
-        "taskgraph.layers": ([], ("batches",)),
+        "items.document": (["documented", "total"], ("text",)),
+        "taskgraph.layers": (["batches", "pending"], ()),
+        "tasks.update": (["batches", "completed", "pending"], ()),
+        "batch.complete": (["batches", "completed", "pending"], ()),
         "plan.with_tasks": (["stage"], ("text",)),
     }

@@ -9,6 +9,7 @@ from handrail.engine.facts import Provenance
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.loops import cycles
 from handrail.engine.model import (
+    FLAT,
     Stay,
     ToDerived,
     ToVariable,
@@ -19,13 +20,16 @@ from handrail.engine.model import (
 )
 from handrail.engine.problems import Problem, error, in_reading_order, warning
 from handrail.engine.rows import Rows
+from handrail.engine.skills import skill_problems
 
 FINDINGS = {
+    "ambiguous-skill": "two states that can follow each other have the same skill",
     "constant-guard": "a guard says the same whatever the facts are",
     "contradiction": "the guards of a row never hold together",
     "dead-end": "a run that comes here can neither go on nor end",
     "guard-can-fail": "a guard cannot be evaluated for some values of its facts, and then refuses everything",
     "loop-without-cap": "the agent alone can go round for ever",
+    "missing-skill": "a state of a skill graph names no skill",
     "router-loop": "routers can lead to each other in a circle",
     "router-stuck": "a router can find no row that holds",
     "shadowed-row": "a row never fires, because rows before it always do",
@@ -49,6 +53,7 @@ def check(workflow: Workflow) -> tuple[Problem, ...]:
         *_unhandled(workflow, rows, ways),
         *_uncapped(workflow, rows, ways),
         *_unused(workflow),
+        *skill_problems(workflow),
     ]
     return in_reading_order([_with_way(problem, workflow, ways) for problem in found])
 
@@ -156,6 +161,7 @@ def _bounded(workflow: Workflow, row: Transition) -> bool:
 
 
 def _unused(workflow: Workflow) -> Iterator[Problem]:
+    """What nothing uses; the variables of a flat state file are there for other programs to read."""
     said = {text for row in workflow.rows for text in (row.say, row.refuse)}
     said |= {e.template for row in workflow.rows for e in row.do if isinstance(e, Write)}
     said |= {prompt.text for prompt in workflow.prompts.values()}
@@ -166,11 +172,12 @@ def _unused(workflow: Workflow) -> Iterator[Problem]:
     read = set(_read(workflow))
     gone_to = {row.to.name for row in workflow.rows if isinstance(row.to, ToVariable)}
     set_ = {name for row in workflow.rows for name, _ in row.set}
+    told = workflow.state_file == FLAT
     for name, variable in workflow.vars.items():
-        if name not in read | gone_to:
+        if name not in read | gone_to and not told:
             message = f"nothing reads the variable `{name}`"
             yield warning("unused-variable", variable.place, message, "read it, or drop it")
-        elif name in gone_to and name not in set_ and variable.default is None:
+        if name in gone_to and name not in set_ and variable.default is None:
             message = f"a row goes to the state in `{name}`, and no row sets it"
             yield warning("unset-variable", variable.place, message, "set it, or name a state")
 

@@ -9,6 +9,16 @@ from handrail.engine.facts import Fact, Type, Value
 from handrail.engine.guards import Guard
 from handrail.engine.problems import Place
 
+NAME = "{name}"
+"""What stands in a folder in place of the name of a run."""
+
+FLAT = "collab-state.json"
+STATE_FILES = ("state.json", FLAT)
+"""The files that a run in files can be told in; the first unless a workflow says otherwise.
+
+A flat one tells every variable beside the state, for other programs that know it.
+"""
+
 
 class Authority(StrEnum):
     """Where the state of a run lives: in the store, in the project's files, or in a commit description."""
@@ -241,7 +251,8 @@ class Needs:
 class Workflow:
     """The data that describes the way. `index` gives the rows of a state and trigger, in their order.
 
-    `folder` is where the files of a run lie below the project, if its state lives in files.
+    `folder` is where the files of a run lie below the project, if its state lives in files; with `NAME` in
+    it there are several, a run in each. `state_file` is the file there that tells how it stands.
     `memo` holds what was worked out from the rest before, by who asked.
     """
 
@@ -256,6 +267,7 @@ class Workflow:
     index: Index
     facts: Mapping[str, Fact]
     folder: str = ""
+    state_file: str = ""
     about: str = ""
     derive: str = ""
     inputs: Mapping[str, Variable] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """What a turn leaves behind: steps closed and opened, artifacts, and entries. Computed, not yet written."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from handrail.engine.facts import Value, writable
@@ -32,7 +32,8 @@ class Told:
     """One turn as it was decided: who called with what, whether by token, and what came of it.
 
     `before` is the run the decision was made on: the stored one, begun if it was new. `external`: a person
-    did the step by hand. `kept` are the steps that the store keeps, if the run is to be summed up now.
+    did the step by hand. `more` is entered with the step. `kept` are the steps that the store keeps, if the
+    run is to be summed up now.
     """
 
     workflow: Workflow
@@ -45,6 +46,7 @@ class Told:
     ids: tuple[str, ...]
     token: bool = False
     external: bool = False
+    more: Mapping[str, Value] = field(default_factory=dict)
     kept: tuple[StepRow, ...] | None = None
 
     def since(self, began: datetime | None) -> dict[str, Value]:
@@ -208,7 +210,7 @@ def _of_beginning(told: Told) -> list[Entry]:
 
 def _of_steps(told: Told, closed: tuple[Closed, ...]) -> list[Entry]:
     """What became of the step: closed, still open after a row that stays, or waiting."""
-    details: dict[str, Value] = {"trigger": told.event.trigger, **who(told.caller)}
+    details: dict[str, Value] = {"trigger": told.event.trigger, **who(told.caller), **told.more}
     if told.event.note:
         details["note"] = told.event.note
     match told.decision:

@@ -133,7 +133,7 @@ def rebuilt(
         runs = opened(folder)
         stored = runs.standing()
         if stored.revision:
-            run, workspace = stored.run, Disk(folder.project, folder.workflow.folder)
+            run, workspace = stored.run, Disk(folder.project, folder.within)
             papers = lying(folder.workflow, run, workspace)
             yield Rebuilt(run.id, str(folder.path), mirrors.rebuild(runs, run.id, papers))
 

@@ -32,17 +32,25 @@ class Startable:
 
 def startable(shelf: Shelf, name: str) -> Startable | Refused:
     """The workflow of this name, or why it cannot be started."""
+    found = usable(shelf, name)
+    if found is None or (isinstance(found, Startable) and found.workflow.authority is not Authority.SQL):
+        return _unknown(shelf, name)
+    if isinstance(found, Refused):
+        return found
+    return _unready(shelf, found.workflow) or found
+
+
+def usable(shelf: Shelf, name: str) -> Startable | Refused | None:
+    """The workflow of this name, wherever its runs are kept, or why it cannot be used; None if it is none."""
     pinned = shelf.pinned(name)
     if isinstance(pinned, Untrusted):
         return _untrusted(pinned)
     if pinned is None:
-        return _unknown(shelf, name)
+        return None
     if pinned.workflow is None:
         first = [f"{p.place.file}:{p.place.line}: {p.message}" for p in pinned.problems[:5]]
         return Refused("broken_workflow", name, (Seen("problems", len(pinned.problems)),), tuple(first))
-    if pinned.workflow.authority is not Authority.SQL:
-        return _unknown(shelf, name)
-    return _unready(shelf, pinned.workflow) or Startable(pinned.workflow, pinned.definition)
+    return Startable(pinned.workflow, pinned.definition)
 
 
 def _unready(shelf: Shelf, workflow: Workflow) -> Refused | None:

@@ -76,7 +76,9 @@ class Call:
     `new` is given to start a run. `entries` and `marks` are kept with the turn if it is accepted; `only_if`
     is asked of a run that is there, as it stands; if it says no, the call is refused (`moved_on`) and not
     even the journal hears of it. `external` says that a person did the step by hand: it is entered so, and
-    meets the same contract.
+    meets the same contract. `answered` gives, for a run as it stands, the reply that the same call had
+    before, if it has moved the run there: then nothing moves. `tells` gives what is entered with the step,
+    by the run as the turn leaves it.
     """
 
     run: str
@@ -88,6 +90,8 @@ class Call:
     marks: Mapping[str, Value] | None = None
     only_if: Callable[[Stored], bool] | None = None
     external: bool = False
+    answered: Callable[[Stored], Reply | None] | None = None
+    tells: Callable[[Run], Mapping[str, Value]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +164,9 @@ def _admitted(world: World, call: Call, render: Render, found: "_Found") -> Repl
         case Stale():
             return turned_away(world, call, render, Outcome(held.refused, stored, workflow), held)
         case Held(step):
+            again = call.answered(stored) if call.answered else None
+            if again is not None:
+                return again
             return _decide(world, call, render, replace(found, event=at_step(call.event, step)))
 
 
@@ -319,6 +326,7 @@ def _left(world: World, call: Call, taken: _Taken) -> Left:
         tuple([world.ids.run() for _ in range(len(offered(event)) + completed)]),
         token=bool(call.token),
         external=call.external,
+        more=call.tells(after) if call.tells else {},
         kept=world.runs.steps(after.id) if completed else None,
     )
     return left(told)

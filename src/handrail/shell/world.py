@@ -8,6 +8,7 @@ from typing import TypeAlias
 from handrail.engine.model import Workflow
 from handrail.shell.drafts import DRAFTERS
 from handrail.shell.facts import Drafter, Reader
+from handrail.shell.items import ITEM_DRAFTERS, ITEM_READERS
 from handrail.shell.ports import Clock, Feed, Ids, Mirror, Runs, Workspace
 from handrail.shell.readers import READERS
 from handrail.shell.records import Stored
@@ -32,7 +33,7 @@ class World:
     key: bytes
     workflow_of: WorkflowOf
     workspace: Workspace | None = None
-    readers: Mapping[str, Reader] = field(default_factory=lambda: READERS)
-    drafters: Mapping[str, Drafter] = field(default_factory=lambda: DRAFTERS)
+    readers: Mapping[str, Reader] = field(default_factory=lambda: {**READERS, **ITEM_READERS})
+    drafters: Mapping[str, Drafter] = field(default_factory=lambda: {**DRAFTERS, **ITEM_DRAFTERS})
     lifetime: timedelta | None = timedelta(minutes=10)
     mirror: Mirror | None = None

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from handrail.engine.known import EVENT_FACTS
 from handrail.engine.lifecycle import CONTINUE, RESERVED
-from handrail.engine.model import Authority, State, Tool, Variable, Who
+from handrail.engine.model import NAME, STATE_FILES, Authority, State, Tool, Variable, Who
 from handrail.engine.problems import Place
 from handrail.workflows.briefs import BRIEF_KEYS, check_stand_in, read_brief
 from handrail.workflows.declared import Declared, DeclaredPrompt, DeclaredRow, DeclaredText, Ways
@@ -18,6 +18,7 @@ TOP_KEYS = (
     "version",
     "authority",
     "folder",
+    "state_file",
     "about",
     "inputs",
     "vars",
@@ -66,6 +67,7 @@ def declare(reader: Reader, root: Node, beside: Mapping[str, tuple[str, str]]) -
         version=reader.number(fields.get("version"), "`version`", 1, 1),
         authority=Authority(authority) if authority else None,
         folder=_folder(reader, fields.get("folder"), authority),
+        state_file=_state_file(reader, fields.get("state_file"), fields.get("folder")),
         about=reader.text(fields.get("about"), "`about`"),
         derive=_derive(reader, fields),
         inputs=read_variables(reader, fields.get("inputs"), "`inputs`", ways.states, ["run.inputs."]),
@@ -96,10 +98,22 @@ def _folder(reader: Reader, node: Node | None, authority: object) -> str:
     if authority not in {"", str(Authority.FILES)}:
         message = f"`folder` needs `authority: files`, this workflow has {authority}"
         reader.problem("wrong-authority", folder.place, message, "drop it, or change `authority`")
-    if unsafe(folder.text) or "{" in folder.text:
+    above, _, last = folder.text.rpartition("/")
+    fixed = above if above and last == NAME else folder.text
+    if unsafe(fixed) or "{" in fixed:
         message = f"`folder`: {quoted(folder.text)} is no path below the project"
-        reader.problem("unsafe-path", folder.place, message, "write it relative, without `..`")
+        repair = f"write it relative, without `..`; only the last part may be `{NAME}`"
+        reader.problem("unsafe-path", folder.place, message, repair)
     return folder.text
+
+
+def _state_file(reader: Reader, node: Node | None, folder: Node | None) -> str:
+    """The file that tells how a run stands, in its folder."""
+    if node is not None and folder is None:
+        message = "`state_file` is a file in the folder of a run, and there is no `folder`"
+        reader.problem("missing-key", node.place, message, "add `folder`, or drop it")
+    known: dict[str, object] = {name: name for name in STATE_FILES}
+    return str(reader.one_of(node, known, "`state_file`", STATE_FILES[0]))
 
 
 def _derive(reader: Reader, fields: Mapping[str, Node]) -> Scalar | None:

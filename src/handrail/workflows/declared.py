@@ -74,6 +74,7 @@ class Declared:
     version: int
     authority: Authority | None
     folder: str
+    state_file: str
     about: str
     derive: Scalar | None
     inputs: Mapping[str, Variable]

@@ -4,13 +4,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from handrail.engine.explore import path_names
-from handrail.engine.model import Authority, Effect
+from handrail.engine.model import STATE_FILES, Authority, Effect
 from handrail.workflows.nodes import Items, Node, Table
 from handrail.workflows.reader import Reader, quoted, spot, unsafe
 from handrail.workflows.registry import EffectKind, Registry
 from handrail.workflows.texts import NOW, Texts
 
-OURS = frozenset({".handrail", "state.json", "collab-state.json"})
+OURS = frozenset({".handrail", *STATE_FILES})
 """What no effect may touch: the state of the run, and what keeps it safe."""
 
 

@@ -68,6 +68,7 @@ def link(
         index=index(rows),
         facts=linker.names.world,
         folder=declared.folder,
+        state_file=declared.state_file,
         about=declared.about,
         derive=declared.derive.text if declared.derive else "",
         inputs=declared.inputs,

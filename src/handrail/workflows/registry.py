@@ -19,6 +19,16 @@ LINKS = ("plan.md", "atlassian/refs")
 """The file whose links are handed on, and the list of those that were."""
 
 
+DESIGN = "documents/design.md"
+GRAPH = "documents/task-graph.md"
+"""The files of a session: the design document with its work items, and the task graph."""
+
+ITEM = "currentItem"
+BATCHES = "batches"
+BATCH = "currentBatch"
+"""The variables of a session that are read for facts."""
+
+
 @dataclass(frozen=True, slots=True)
 class DraftKind:
     """An edit tried on paper: the facts it yields besides `ok` and `problems`, and the values it makes."""
@@ -131,18 +141,58 @@ FACTS = (
         reader="frontmatter.slug",
         of=("task.md", "task_name"),
     ),
+    _exists("design.exists", DESIGN),
+    _exists("task_graph.exists", GRAPH),
+    Fact(
+        "skill.expected",
+        Type(Kind.STRING),
+        Provenance.MEASURED,
+        "the skill of the state that the run is in, or empty",
+        reader="state.skill",
+    ),
+    Fact(
+        "item.number",
+        Type(Kind.INT, optional=True),
+        Provenance.OBSERVED,
+        "the number of the current work item, or null: that of the run if it is pending, else the first",
+        domain=(1, 2, None),
+        reader="items.number",
+        of=(DESIGN, ITEM),
+    ),
     Fact(
         "item.type",
         Type(Kind.STRING),
         Provenance.OBSERVED,
-        "the type of the current work item in the design document",
+        "the type of the current work item in the design document; `code` if there is none",
         domain=("code", "task", "bugfix"),
         closed=True,
         reader="items.type",
-        of=("documents/design.md",),
+        of=(DESIGN, ITEM),
     ),
-    _yes_or_no("items.remaining", "a work item is still pending", "items.remaining", "documents/design.md"),
-    _yes_or_no("batches.remaining", "a task batch is still to be done", "taskgraph.remaining"),
+    _yes_or_no("items.remaining", "a work item is still pending", "items.remaining", DESIGN),
+    _count("items.total", "work items in the design document", "items.total", DESIGN),
+    _count("items.documented", "work items that are documented", "items.documented", DESIGN),
+    Fact(
+        "items.problems",
+        Type(Kind.STRINGS),
+        Provenance.OBSERVED,
+        "what is wrong with the work items of the design document, each with its line",
+        reader="items.problems",
+        of=(DESIGN,),
+    ),
+    _yes_or_no(
+        "batches.remaining",
+        "a task batch is still to be done; where a row makes the batches, one of those it would make",
+        "batches.remaining",
+    ),
+    Fact(
+        "batch.next",
+        Type(Kind.INT, optional=True),
+        Provenance.MEASURED,
+        "the number, from 0, of the first batch that is not completed, or null",
+        domain=(0, 1, None),
+        reader="batches.next",
+    ),
     Fact(
         "plan.stage",
         Type(Kind.STRING),
@@ -151,6 +201,12 @@ FACTS = (
         reader="plan.stage",
     ),
 )
+
+_TASKS: Mapping[str, Type] = {
+    "batches": Type(Kind.JSON, optional=True),
+    "completed": Type(Kind.STRINGS),
+    "pending": Type(Kind.STRINGS),
+}
 
 DRAFTS = (
     DraftKind(
@@ -162,8 +218,29 @@ DRAFTS = (
             "quoted": Type(Kind.STRING),
         },
     ),
-    DraftKind("items.document", "set the current work item's status line to documented"),
-    DraftKind("taskgraph.layers", "layer the task graph into batches", values=("batches",)),
+    DraftKind(
+        "items.document",
+        "set the status line of the run's work item to documented",
+        facts={"total": Type(Kind.INT), "documented": Type(Kind.INT)},
+    ),
+    DraftKind(
+        "taskgraph.layers",
+        "layer the task graph into batches; without one, a task for each documented work item",
+        facts={"batches": Type(Kind.JSON, optional=True), "pending": Type(Kind.STRINGS)},
+        values=(),
+    ),
+    DraftKind(
+        "tasks.update",
+        "set the task that came with the event to the status that came with it",
+        facts=_TASKS,
+        values=(),
+    ),
+    DraftKind(
+        "batch.complete",
+        "complete the current batch, if all its tasks are",
+        facts=_TASKS,
+        values=(),
+    ),
     DraftKind(
         "plan.with_tasks",
         "the plan document with the tasks that came with the event",

@@ -170,8 +170,9 @@ def person() -> Caller:
 def _elsewhere(row: RunRow) -> Failure:
     """Why a run that this store only mirrors cannot be turned from here."""
     project = Path(row.project)
-    found = [folder.path for folder in folders(project) if folder.new.id == row.id]
-    where = found[0] if found else project
+    found = [folder for folder in folders(project) if folder.new.id == row.id]
+    where = found[0].path if found else project
+    title = "".join(f" {folder.title}" for folder in found if folder.name)
     message = f"run {row.id} is kept in {where}, and cannot be turned from here yet"
-    repair = f"have its agent call it there; how it stands: handrail repair --project {row.project}"
+    repair = f"have its agent call it there; how it stands: handrail repair{title} --project {row.project}"
     return Failure("elsewhere", message, repair)

@@ -8,7 +8,7 @@ from handrail.engine.model import Run
 from handrail.faces.cli.output import Failure, NotFound, as_json, one_line, print_json
 from handrail.faces.cli.placed import in_project
 from handrail.faces.cli.stored import openings
-from handrail.shell.folders import HOME, Folder, folders
+from handrail.shell.folders import HOME, Folder, folders, followed
 from handrail.shell.opening import FolderRuns
 from handrail.shell.records import Stored
 from handrail.shell.system import SystemClock
@@ -25,13 +25,13 @@ from handrail.shell.system import SystemClock
 def repair(workflow: str, adopt: str, restore: int, project: Path, *, as_json: bool) -> None:
     """Say how the run in a project's files stands; put it right with --adopt or --restore.
 
-    WORKFLOW is needed only if the project has runs of several. A turn that a crash left undone is finished
-    first. What is replaced is kept in quarantine, and the repair is entered in the journal. Exits with 1
-    while the run cannot go on.
+    WORKFLOW is needed only if the project has runs of several; one of several is named WORKFLOW/NAME. A
+    turn that a crash left undone is finished first. What is replaced is kept in quarantine, and the repair is
+    entered in the journal. Exits with 1 while the run cannot go on.
     """
     if adopt and restore:
         raise Failure("arguments", "--adopt and --restore are two ways out", "choose one of them")
-    folder = _folder(project, workflow)
+    folder = _followed(_folder(project, workflow))
     runs = openings().folder(folder)
     if adopt or restore:
         stored = runs.repair(SystemClock().now(), adopt=adopt, restore=restore)
@@ -47,14 +47,24 @@ def repair(workflow: str, adopt: str, restore: int, project: Path, *, as_json: b
 
 def _folder(project: Path, workflow: str) -> Folder:
     """The one folder that is meant."""
-    found = [folder for folder in folders(project) if workflow in {"", folder.workflow.name}]
+    found = [one for one in folders(project) if workflow in {"", one.workflow.name, one.title}]
     used = found if workflow else [folder for folder in found if folder.path.is_dir()]
     if len(used) == 1:
         return used[0]
     if not used:
         raise NotFound("run in files", workflow or str(project), "name a project with --project")
-    names = ", ".join(folder.workflow.name for folder in used)
+    names = ", ".join(folder.title for folder in used)
     raise Failure("ambiguous", f"there are runs of {names}", "name one of them")
+
+
+def _followed(folder: Folder) -> Folder:
+    """The folder, with the workflow that its run began with."""
+    name = openings().folder(folder).standing().run.workflow if folder.name else folder.workflow.name
+    found = followed(folder, name)
+    if found is None:
+        message = f"the run in {folder.path} follows the workflow `{name}`, which is not there"
+        raise Failure("unknown_workflow", message, "put the file of the workflow back")
+    return found
 
 
 def _looked(folder: Folder, runs: FolderRuns) -> Stored:
@@ -83,7 +93,7 @@ def _as_data(folder: Folder, stored: Stored) -> dict[str, object]:
 
 
 def _lines(folder: Folder, stored: Stored) -> list[str]:
-    where = f"{folder.workflow.name} in {folder.path}"
+    where = f"{folder.title} in {folder.path}"
     stands = f"{_state(stored.run) or 'not begun'}, after {stored.revision} turns"
     if stored.trouble:
         return [where, stands, f"{stored.trouble.code}: {stored.trouble.message}", stored.trouble.repair]

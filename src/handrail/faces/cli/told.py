@@ -22,7 +22,14 @@ from handrail.telemetry.entries import EntryKind
 REFUSALS = 5
 """How many of the last refusals are shown with a run."""
 
-MEANINGS: Mapping[str, str] = {**CODES, **tokens.CODES, **turn.CODES, **codes.CODES, **starting.CODES}
+MEANINGS: Mapping[str, str] = {
+    **CODES,
+    **tokens.CODES,
+    **turn.CODES,
+    **codes.CODES,
+    **codes.SESSIONS,
+    **starting.CODES,
+}
 """What each code of a refusal means."""
 
 _UNITS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))

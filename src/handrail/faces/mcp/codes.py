@@ -11,3 +11,11 @@ CODES: Mapping[str, str] = {
     "internal": "Handrail failed; its log tells more under the number of the incident",
 }
 """Every code of such a refusal; `arguments` is the engine's word too."""
+
+SESSIONS: Mapping[str, str] = {
+    "session_name": "no session can be called so",
+    "unknown_session": "the project has no session of that name, and this call begins none",
+    "other_graph": "a session keeps the skill graph that it began with",
+    "unfit_graph": "the workflow is no skill graph for sessions",
+}
+"""Every code of a refusal that is about a session of skills."""

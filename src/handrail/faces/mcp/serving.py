@@ -7,11 +7,13 @@ from typing import TypeAlias
 
 import anyio
 
+from handrail.faces.mcp.face import Face
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.resources import Resources
 from handrail.faces.mcp.server import Served
-from handrail.faces.mcp.spells import FACE as SPELLS
+from handrail.faces.mcp.skills import FACE as SKILLS
+from handrail.faces.mcp.skills import Skills
 from handrail.faces.mcp.spells import Spells
 from handrail.faces.mcp.stdio import serve
 from handrail.faces.mcp.steps import FACE as STEPS
@@ -51,13 +53,14 @@ def made(serving: Serving, opened: Opened, roots: Sequence[Path], face: str, nam
         world.clock,
         lambda root: look(programs, root),
     )
-    served = Steps(serving, projects, names) if face == STEPS else _spells(serving, opened, projects)
+    served = Steps(serving, projects, names) if face == STEPS else _in_files(face, serving, opened, projects)
     return Served(served, resources, serving, names, projects.signature)
 
 
-def _spells(serving: Serving, opened: Opened, projects: Projects) -> Spells:
+def _in_files(face: str, serving: Serving, opened: Opened, projects: Projects) -> Face:
     """The face over files, by the workflow that is installed: a project cannot put another in its place."""
-    pinned = projects.shelf("").pinned(SPELLS)
+    pinned = projects.shelf("").pinned(face)
     if not isinstance(pinned, Pinned) or pinned.workflow is None:
-        raise Unreadable(f"the workflow `{SPELLS}` cannot be read", f"handrail workflows check {SPELLS}")
-    return Spells(serving, projects, pinned.workflow, opened)
+        raise Unreadable(f"the workflow `{face}` cannot be read", f"handrail workflows check {face}")
+    made = Skills if face == SKILLS else Spells
+    return made(serving, projects, pinned.workflow, opened)

@@ -1,0 +1,164 @@
+"""Which session a call is about: the project it is in, its folder, and the skill graph that it follows."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from handrail.documents.strict import Flaw, parse
+from handrail.engine.model import Lifecycle, Refused, Run, Seen, Workflow
+from handrail.engine.skills import SKILL, skill_of
+from handrail.faces.mcp.projects import Projects
+from handrail.shell.folders import Folder, is_name, named
+from handrail.shell.opening import FolderRuns, Serving
+from handrail.shell.records import Stored
+from handrail.shell.starting import usable
+from handrail.shell.workspace import Disk
+from handrail.shell.world import World
+from handrail.workflows.registry import BATCH, ITEM
+
+PROJECT: Final = "project"
+SESSION: Final = "session"
+GRAPH: Final = "graph"
+UNKNOWN: Final = "unknown_session"
+_LISTED: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session that is there or may begin: its folder, its run, and the world of its turns."""
+
+    folder: Folder
+    runs: FolderRuns
+    world: World
+
+    @property
+    def named(self) -> dict[str, str]:
+        """What a call names it by."""
+        return {PROJECT: str(self.folder.project), SESSION: self.folder.name}
+
+    def state(self, run: Run) -> str:
+        """The state that the run is in; of one that is over, the one that its file names."""
+        if run.open:
+            return run.open[0].state
+        told = parse(
+            Disk(self.folder.project, self.folder.within).read(self.folder.workflow.state_file) or b""
+        )
+        return "" if isinstance(told, Flaw) else str(told.get("state", ""))
+
+
+def params_of(run: Run) -> dict[str, int]:
+    """What the skill of the run's state is told: which item and which batch it is about."""
+    given = {"item_number": run.vars.get(ITEM), "batch_index": run.vars.get(BATCH)}
+    return {name: value for name, value in given.items() if isinstance(value, int)}
+
+
+class Sessions:
+    """The sessions of a server's projects; `usual` is the graph that they follow unless they name another."""
+
+    def __init__(
+        self,
+        serving: Serving,
+        projects: Projects,
+        usual: Workflow,
+        opened: Callable[[Folder], FolderRuns],
+        face: str,
+    ) -> None:
+        self._serving, self._projects, self._usual = serving, projects, usual
+        self._opened, self._face = opened, face
+
+    def found(self, given: Mapping[str, Any]) -> Session | Refused:
+        """The session that a call names, if it is there or this call begins it; nothing is made yet."""
+        root = self._root(str(given[PROJECT]))
+        if isinstance(root, Refused):
+            return root
+        name = str(given[SESSION])
+        if not is_name(name):
+            needed = "a name of 1 to 64 letters, digits, `.`, `_` and `-`, and not `.` or `..`"
+            return Refused("session_name", SESSION, (Seen(SESSION, name),), (needed,))
+        folder = Folder(root, self._usual, name, self._face)
+        stored = self._opened(folder).standing()
+        graph = self._graph(folder, stored, str(given.get(GRAPH, "")))
+        if isinstance(graph, Refused):
+            return graph
+        begins = skill_of(graph, graph.initial)
+        if not is_there(stored) and given.get(SKILL) != begins:
+            return self._unknown(folder, begins)
+        return self._session(replace(folder, workflow=graph))
+
+    def _root(self, given: str) -> Path | Refused:
+        """The root that is meant: by its whole path only, and nothing is looked up on the disk for that."""
+        roots = self._projects.roots
+        for root in roots:
+            if given.startswith("/") and PurePosixPath(given) == PurePosixPath(root):
+                return root
+        if not roots:
+            return self._projects.named(given)
+        needed = f"one of {', '.join(map(str, roots))}"
+        return Refused("unknown_project", PROJECT, (Seen(PROJECT, given),), (needed,))
+
+    def _graph(self, folder: Folder, stored: Stored, wanted: str) -> Workflow | Refused:
+        """The graph of a session that is there, or the one that a new one shall follow."""
+        kept = stored.run.workflow if is_there(stored) else ""
+        if kept and wanted not in {"", kept}:
+            seen = (Seen(GRAPH, wanted),)
+            return Refused("other_graph", GRAPH, seen, (f"leave it out: this session follows `{kept}`",))
+        name = kept or wanted or self._usual.name
+        if name == self._usual.name:
+            return self._usual
+        found = usable(self._projects.shelf(str(folder.project)), name)
+        if isinstance(found, Refused):
+            return found
+        if found is None:
+            return Refused("unknown_workflow", GRAPH, (Seen(GRAPH, name),), ("a file of this name",))
+        unfit = tuple(_unfit(found.workflow, self._usual))
+        return Refused("unfit_graph", GRAPH, (Seen(GRAPH, name),), unfit) if unfit else found.workflow
+
+    def _unknown(self, folder: Folder, begins: str) -> Refused:
+        places = (replace(folder, name=name) for name in named(folder.project, folder.workflow))
+        there = (one.name for one in places if _has_state(one))
+        known = list(islice(there, _LISTED + 1))
+        listed = ", ".join(known[:_LISTED]) + (", …" if len(known) > _LISTED else "")
+        exist = f"one of the sessions that exist: {listed}" if known else "a session; none exists yet"
+        needed = (exist, f"or the skill `{begins}`, which begins a new one")
+        return Refused(UNKNOWN, SESSION, (Seen(SESSION, folder.name),), needed)
+
+    def _session(self, folder: Folder) -> Session:
+        runs = self._opened(folder)
+        world = replace(
+            self._serving.world,
+            runs=runs,
+            workflow_of=lambda _: folder.workflow,
+            workspace=Disk(folder.project, folder.within),
+            lifetime=None,
+            mirror=self._serving.mirror(runs),
+        )
+        return Session(folder, runs, world)
+
+
+def is_there(stored: Stored) -> bool:
+    """True of a run that has begun, was found, or is in trouble."""
+    return bool(stored.revision or stored.trouble) or stored.run.lifecycle is not Lifecycle.IDLE
+
+
+def _has_state(folder: Folder) -> bool:
+    return folder.workflow.state_file in Disk(folder.project, folder.within).names("")
+
+
+def _unfit(graph: Workflow, usual: Workflow) -> list[str]:
+    """Why a workflow is no graph for sessions: what it must have in common with the usual one."""
+    found = [
+        f"`{key}: {wanted}`"
+        for key, wanted, given in (
+            ("folder", usual.folder, graph.folder),
+            ("state_file", usual.state_file, graph.state_file),
+        )
+        if wanted != given
+    ]
+    for name, tool in usual.tools.items():
+        if SKILL in tool.params and (name not in graph.tools or SKILL not in graph.tools[name].params):
+            found.append(f"the tool `{name}` with the param `{SKILL}`")
+    if not skill_of(graph, graph.initial):
+        found.append(f"a `{SKILL}` under `face` of its first state")
+    return found
