@@ -28,7 +28,7 @@ from handrail.shell.catalog import CODES as FILES
 from handrail.shell.faults import FAULTS
 from handrail.shell.starting import CODES as STARTS
 from handrail.shell.tokens import CODES as TOKENS
-from handrail.shell.turn import CODES as TURNS
+from handrail.shell.unfit import CODES as TURNS
 from handrail.telemetry.entries import ABOUT, EntryKind
 from handrail.workflows.codes import LOADING
 from handrail.workflows.load import Source, load

@@ -13,7 +13,7 @@ from handrail.faces.mcp.codes import SESSIONS
 from handrail.shell.faults import FAULTS
 from handrail.shell.starting import CODES as STARTS
 from handrail.shell.tokens import CODES as TOKENS
-from handrail.shell.turn import CODES as TURNS
+from handrail.shell.unfit import CODES as TURNS
 from handrail.telemetry.entries import ABOUT, EntryKind
 from tools.docs_pages import SAMPLE, built_in, loaded, page, sample, table
 

@@ -32,9 +32,8 @@ from handrail.shell.turn import (
     refuse,
     tell,
     tried,
-    troubled,
-    unknown,
 )
+from handrail.shell.unfit import troubled, unknown
 from handrail.shell.world import World
 from handrail.telemetry.entries import Entry, EntryKind
 

@@ -19,10 +19,9 @@ from handrail.shell.turn import (
     begun,
     refuse,
     tried,
-    troubled,
     turned_away,
-    unknown,
 )
+from handrail.shell.unfit import troubled, unknown
 from handrail.shell.world import World
 from handrail.telemetry.entries import Entry, EntryKind
 

@@ -12,7 +12,7 @@ import msgspec
 
 from handrail.documents.statefile import Passage
 from handrail.engine.decide import decide, only_says
-from handrail.engine.facts import Value, writable
+from handrail.engine.facts import Value
 from handrail.engine.lifecycle import START
 from handrail.engine.model import (
     Accepted,
@@ -23,7 +23,6 @@ from handrail.engine.model import (
     Option,
     Refused,
     Run,
-    Seen,
     Waiting,
     Workflow,
 )
@@ -42,21 +41,16 @@ from handrail.shell.gatekeeper import (
 )
 from handrail.shell.journal import Left, Told, left, offered, refusal_entry, who
 from handrail.shell.papers import papers
-from handrail.shell.records import Artifact, Caller, Change, Definition, Origin, Spent, Stored, Trouble, Turn
+from handrail.shell.records import Artifact, Caller, Change, Definition, Origin, Spent, Stored, Turn
 from handrail.shell.resolve import Resolved, Values, resolve, said
 from handrail.shell.tokens import hashed
+from handrail.shell.unfit import moved_on, troubled, unknown
 from handrail.shell.world import World
 from handrail.telemetry.entries import Entry
 
 ATTEMPTS: Final = 5
 REASON: Final = "last_transition_reason"
 NO_REASON: Final = "No reason provided"
-CODES: Final = {
-    "unknown_run": "there is no such run in this store",
-    "moved_on": "the run is no longer as it was when somebody decided to act on it",
-}
-"""Every code of a refusal that is about the run, before anything is decided."""
-
 Reply: TypeAlias = Mapping[str, Value]
 
 
@@ -147,7 +141,7 @@ def _attempt(world: World, call: Call, render: Render) -> Reply | None:
     begins = call.new if not stored.revision else None
     workflow = begins.workflow if begins else world.workflow_of(stored)
     if call.only_if and stored.revision and not call.only_if(stored):
-        return render(Outcome(_moved_on(stored), stored, workflow))
+        return render(Outcome(moved_on(stored), stored, workflow))
     stored, proposal = adoptable(workflow, stored, Sight(world.workspace))
     if stored.trouble and not (proposal and call.event.trigger in proposal.ways):
         return refuse(world, call, render, Outcome(troubled(stored.trouble), stored, workflow))
@@ -388,18 +382,3 @@ def _still_open(world: World, found: _Found, token: str) -> Mapping[int, str] | 
     if world.lifetime is None:
         return issue(world, found.stored.run, found.stored.revision, world.clock.now()).tokens
     return None
-
-
-def unknown(run: str) -> Refused:
-    """There is no such run."""
-    return Refused("unknown_run", "run", (Seen("run", writable(run)),), ("the id of a run of this store",))
-
-
-def _moved_on(stored: Stored) -> Refused:
-    needed = ("the run as it was when the call was made",)
-    return Refused("moved_on", "only_if", (Seen("run.revision", stored.revision),), needed)
-
-
-def troubled(trouble: Trouble) -> Refused:
-    """A person must look at the run first."""
-    return Refused(trouble.code, "store", (Seen("found", trouble.message),), (trouble.repair,))

@@ -5,7 +5,7 @@ from handrail.faces.mcp.codes import CODES as CALLS
 from handrail.faces.mcp.texts import texts
 from handrail.shell.starting import CODES as STARTS
 from handrail.shell.tokens import CODES as TOKENS
-from handrail.shell.turn import CODES as TURNS
+from handrail.shell.unfit import CODES as TURNS
 
 
 def test_every_code_that_an_agent_can_be_given_has_a_sentence_and_no_other() -> None:

@@ -13,7 +13,7 @@ from handrail.engine.model import Authority, Lifecycle
 from handrail.engine.refusals import CODES
 from handrail.faces.cli.output import one_line
 from handrail.faces.mcp import codes
-from handrail.shell import starting, tokens, turn
+from handrail.shell import starting, tokens, unfit
 from handrail.shell.records import StepStatus, Written, rfc3339
 from handrail.shell.sweep import Limits
 from handrail.shell.view import ArtifactRow, Records, RunRow, StepRow, every
@@ -25,7 +25,7 @@ REFUSALS = 5
 MEANINGS: Mapping[str, str] = {
     **CODES,
     **tokens.CODES,
-    **turn.CODES,
+    **unfit.CODES,
     **codes.CODES,
     **codes.SESSIONS,
     **starting.CODES,
