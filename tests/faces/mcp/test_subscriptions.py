@@ -123,6 +123,21 @@ def test_who_has_unsubscribed_hears_nothing_more(at: Place) -> None:
         assert notified(listener)["params"]["uri"] == f"current-step://{other.run}"
 
 
+def test_a_client_of_2025_subscribes_to_so_many_resources_and_to_no_more(at: Place) -> None:
+    with Pipe(at, era="legacy") as listener:
+        for number in range(256):
+            assert "result" in listener.ask("resources/subscribe", {"uri": f"current-step://{number}"})
+        again = listener.ask("resources/subscribe", {"uri": "current-step://0"})
+        more = listener.ask("resources/subscribe", {"uri": "current-step://256"})
+        listener.ask("resources/unsubscribe", {"uri": "current-step://0"})
+        freed = listener.ask("resources/subscribe", {"uri": "current-step://256"})
+
+    assert ("result" in again, "result" in freed) == (True, True)
+    assert more["error"]["message"] == (
+        "a client can subscribe to 256 resources at once: unsubscribe from some"
+    )
+
+
 def test_a_workflow_that_is_added_changes_the_lists(listener: Pipe, at: Place) -> None:
     subscribe(listener, "persona://default")
     before = [prompt["name"] for prompt in listener.ask("prompts/list")["result"]["prompts"]]

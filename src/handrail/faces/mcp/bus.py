@@ -6,7 +6,7 @@ listened to from the first subscription on, and not before.
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 from weakref import WeakKeyDictionary, WeakSet
 
 import mcp_types as types
@@ -21,6 +21,10 @@ from mcp.server.subscriptions import (
     ResourceUpdated,
     ServerEvent,
 )
+from mcp.shared.exceptions import MCPError
+
+MOST: Final = 256
+"""How many resources a client of 2025 can subscribe to at once."""
 
 Tell: TypeAlias = Callable[[tuple[str, ...]], None]
 Listen: TypeAlias = Callable[[Tell], Callable[[], None]]
@@ -34,7 +38,7 @@ class Bus(InMemorySubscriptionBus):
         super().__init__()
         self._listen = listen
         self._end: Callable[[], None] | None = None
-        self._subscribed: dict[str, WeakKeyDictionary[Connection, None]] = {}
+        self._subscribed: WeakKeyDictionary[Connection, set[str]] = WeakKeyDictionary()
         self._connected: WeakSet[Connection] = WeakSet()
 
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
@@ -47,7 +51,7 @@ class Bus(InMemorySubscriptionBus):
         await super().publish(event)
         match event:
             case ResourceUpdated(uri=uri):
-                for connection in list(self._subscribed.get(uri, ())):
+                for connection in [one for one, uris in self._subscribed.items() if uri in uris]:
                     await connection.send_resource_updated(uri)
             case PromptsListChanged():
                 for connection in list(self._connected):
@@ -87,16 +91,18 @@ class Bus(InMemorySubscriptionBus):
     async def _subscribe(
         self, ctx: ServerRequestContext[Any, Any], params: types.SubscribeRequestParams
     ) -> types.EmptyResult:
+        mine = self._subscribed.setdefault(_connection(ctx), set())
+        if len(mine) >= MOST and str(params.uri) not in mine:
+            message = f"a client can subscribe to {MOST} resources at once: unsubscribe from some"
+            raise MCPError(types.INVALID_REQUEST, message)
         self._begin()
-        self._subscribed.setdefault(str(params.uri), WeakKeyDictionary())[_connection(ctx)] = None
+        mine.add(str(params.uri))
         return types.EmptyResult()
 
     async def _unsubscribe(
         self, ctx: ServerRequestContext[Any, Any], params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
-        found = self._subscribed.get(str(params.uri))
-        if found is not None:
-            found.pop(_connection(ctx), None)
+        self._subscribed.get(_connection(ctx), set()).discard(str(params.uri))
         return types.EmptyResult()
 
     async def _track(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
