@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import pytest
 
-from faces.mcp.desk import ERAS, Pipe, Place, Told, place
+from faces.mcp.desk import ERAS, Pipe, Place, Told, agent, place
 from program import handrail
 from requirement import requirement
 
@@ -108,3 +108,19 @@ def test_the_whole_way_of_a_session_with_one_item_of_code(at: Place, era: str) -
     listed = handrail("runs", "list", "--store", at.store, "--json", HOME=at.env["HOME"]).data["runs"]
     (run,) = listed
     assert (run["face"], run["goal"], run["lifecycle"]) == ("skills", "demo", "completed")
+
+
+@requirement("skills:tool.output")
+@pytest.mark.parametrize("era", ERAS)
+def test_a_real_client_takes_every_kind_of_reply(at: Place, era: str) -> None:
+    named = {"project": str(at.project), "session": "demo"}
+    with agent(at, era, "--face", "skills") as client:
+        unknown = client.call(named, "session_status")
+        begun = client.call({**named, "skill": "collab-start"}, "complete_skill")
+        refused = client.call({**named, "skill": "collab-clear"}, "complete_skill")
+        shown = client.call(named, "session_status")
+
+    assert [one.failed for one in (unknown, begun, refused, shown)] == [True, False, True, False]
+    assert unknown.reply["code"] == "unknown_session"
+    assert begun.reply["next_skill"] == refused.reply["next_skill"] == shown.reply["next_skill"]
+    assert "flowchart TD" in shown.text

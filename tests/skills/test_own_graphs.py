@@ -1,5 +1,6 @@
 """A skill graph of one's own: chosen when a session begins, and kept by it."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,17 @@ def test_a_graph_is_chosen_once(agent: Agent) -> None:
         "other_graph",
         ["leave it out: this session follows `skills`"],
     )
+
+
+def test_a_session_that_lost_what_was_kept_of_it_is_told_its_graph_again(agent: Agent) -> None:
+    puts(agent)
+    agent.writes("design.md", "## Work Items\n### Item 1: A\n")
+    agent.completes("write", graph="tiny")
+    shutil.rmtree(agent.home() / ".handrail")
+
+    told = agent.completes("read", graph="tiny")
+
+    assert (told.reply["state"], "taken as it stands" in told.reply["note"]) == ("over", True)
 
 
 @pytest.mark.parametrize(

@@ -99,8 +99,8 @@ class Sessions:
         return Refused("unknown_project", PROJECT, (Seen(PROJECT, given),), (needed,))
 
     def _graph(self, folder: Folder, stored: Stored, wanted: str) -> Workflow | Refused:
-        """The graph of a session that is there, or the one that a new one shall follow."""
-        kept = stored.run.workflow if is_there(stored) else ""
+        """The graph that a session has kept, or the one that it shall follow from now on."""
+        kept = stored.run.workflow if stored.revision else ""
         if kept and wanted not in {"", kept}:
             seen = (Seen(GRAPH, wanted),)
             return Refused("other_graph", GRAPH, seen, (f"leave it out: this session follows `{kept}`",))
