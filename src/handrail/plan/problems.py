@@ -183,7 +183,7 @@ REFUSALS: Final = {
 _ALL: Final = SENTENCES | REFUSALS
 
 
-class Problem(Struct, frozen=True):
+class Problem(Struct, frozen=True, gc=False):
     """One thing to mend: line and column count from 1, the span in characters; `text` is the line."""
 
     code: str
@@ -220,7 +220,7 @@ class Problem(Struct, frozen=True):
         return max(0, self.column - 1 - _AHEAD) if len(self.text) > _WIDEST else 0
 
 
-class Warned(Struct, frozen=True):
+class Warned(Struct, frozen=True, gc=False):
     """What was read otherwise than its author may have meant; nothing has to be mended."""
 
     code: str
