@@ -3,6 +3,16 @@
 from collections.abc import Sequence
 
 
+def normalised(text: str) -> str:
+    """The text with lines that end in LF only; a carriage return at the end of its only line stays."""
+    if "\r" not in text:
+        return text
+    first, *rest = text.split("\n")
+    if not rest:
+        return text
+    return "\n".join([first.rstrip("\r"), *(line.rstrip("\r") for line in rest)])
+
+
 def joined(lines: Sequence[str]) -> str | None:
     """The lines as one text, without the empty ones around them; None if all are empty."""
     begin, end = 0, len(lines)

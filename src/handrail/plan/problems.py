@@ -137,6 +137,10 @@ WARNINGS: Final = {
 """Of each code that a reading or an edit warns with: the field it is about, and what is said."""
 
 REFUSALS: Final = {
+    "direction_not_representable": (
+        "the direction would be read as a part of the description",
+        "leave a constraint or a task ahead of it",
+    ),
     "goal_missing": (
         "the plan has no goal yet",
         "set the goal first: `type(scope): title`",
