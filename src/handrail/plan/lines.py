@@ -5,12 +5,10 @@ from collections.abc import Sequence
 
 def normalised(text: str) -> str:
     """The text with lines that end in LF only; a carriage return at the end of its only line stays."""
-    if "\r" not in text:
+    text = text.replace("\r\n", "\n")
+    if "\r" not in text or "\n" not in text:
         return text
-    first, *rest = text.split("\n")
-    if not rest:
-        return text
-    return "\n".join([first.rstrip("\r"), *(line.rstrip("\r") for line in rest)])
+    return "\n".join([line.rstrip("\r") for line in text.split("\n")])
 
 
 def joined(lines: Sequence[str]) -> str | None:
