@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from program import PROGRAM, Said, command, handrail
 
+ROOT = Path(__file__).resolve().parents[2]
 PLAN = "feat(x): t\n\nd\n\n- Never: x\n\n- [ ]: Write it\n  - [x]: Test it\n\nGo on\n"
 COMMIT = "feat(api): t\n\nd\n\nTasks [ ]:\n- [ ] A: b\n"
 HALTED = "feat(x): t\n\n- [X]: a\n"
@@ -100,6 +102,7 @@ def test_people_see_the_parts_and_what_is_wrong_with_its_line(tmp_path: Path) ->
         "direction\tGo on",
     ]
     assert said(tmp_path, COMMIT, "parse").out.splitlines()[2] == "phase\texecuting"
+    assert said(tmp_path, "hello", "parse").out == "dialect\tplanner\nstate\tunknown\nstage\t0\n"
 
 
 def test_a_warning_is_told_and_is_no_failure(tmp_path: Path) -> None:
@@ -296,6 +299,12 @@ def test_git_makes_no_commit_that_the_hook_refuses(tmp_path: Path) -> None:
 
     assert git("commit", "--allow-empty", "-m", "whatever") == 1
     assert git("commit", "--allow-empty", "-m", "feat(x): t\n\n- [ ]: a") == 0
+
+
+def test_pre_commit_calls_the_hook() -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+
+    assert (hook["entry"], hook["stages"]) == ("handrail plan hook", ["commit-msg"])
 
 
 def test_help_names_every_command() -> None:

@@ -107,7 +107,6 @@ def test_a_scope_in_capital_letters_is_read_small_and_warned_of() -> None:
 
 
 @requirement("commits:K20")
-@requirement("commits:empty")
 def test_nothing_written_is_uninitialised_only_if_nothing_was_changed() -> None:
     untouched = _data(" \n", has_modifications=False)
     assert (untouched["ok"], untouched["phase"], untouched["problems"]) == (True, "uninitialized", [])

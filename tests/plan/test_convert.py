@@ -98,6 +98,13 @@ def test_what_commits_cannot_say_goes_into_the_description_and_is_told() -> None
     )
 
 
+def test_a_plan_without_tasks_is_not_finished_in_commits() -> None:
+    assert _converted("feat(x): t\n\n- Never: x\n\nCOMPLETE", PLANNER) == (
+        "feat(x): t\n\nConstraints:\n- Never: x\n",
+        [],
+    )
+
+
 def test_an_ignored_title_becomes_the_summary_and_a_scope_without_letters_goes() -> None:
     assert _converted("feat: t", PLANNER) == ("feat: t\n", [])
     assert _converted("feat(1): t", PLANNER) == ("feat: t\n", [("scope_changed", "1")])

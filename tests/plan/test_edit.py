@@ -127,6 +127,12 @@ def test_constraints_that_are_none_are_refused(given: list[str], why: list[tuple
     assert _why(with_constraints(parse("feat(x): t\n\nd"), given)) == why
 
 
+def test_the_last_constraint_ahead_of_a_direction_stays() -> None:
+    plan = parse("feat(x): t\n\n- Never: x\n\nGo on")
+
+    assert _why(with_constraints(plan, [])) == [("direction_not_representable",)]
+
+
 def test_tasks_are_set() -> None:
     tasks = [[True, "a", [[False, "b", []]]]]
 

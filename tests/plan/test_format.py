@@ -37,6 +37,7 @@ def _codes(written: str | Refused) -> list[tuple[str, int]]:
         ("feat(x):no space", "feat(x): no space\n"),
         ("feat(x):    ", "feat(x):  \n"),
         ("feat(x): t\r\n\r\n\r\nd\r\n", "feat(x): t\n\nd\n"),
+        ("feat(x): t\n\na\rb\r\r\nc\r", "feat(x): t\n\na\rb\nc\n"),
         ("feat(x): t\n\n- Never: a\n- Never: b", "feat(x): t\n\n- Never: a\n- Never: b\n"),
         (KEPT, KEPT_WRITTEN),
         (
@@ -114,7 +115,7 @@ def test_a_bullet_is_refused_only_where_a_description_begins() -> None:
         (Plan(State.PARSED, GOAL, "d", None, (Task(0, ticked=True, text="a"),)), "not_representable", 1),
         (Plan(State.PARSED, GOAL, "d", (), (Task(1, ticked=True, text="a"),)), "not_representable", 1),
         (Plan(State.PARSED, GOAL, "d", (), (Task(0, ticked=True, text=""),)), "task_malformed", 5),
-        (Plan(State.PARSED, GOAL, "d", direction="go on"), "not_representable", 1),
+        (Plan(State.PARSED, GOAL, "d", direction="go on"), "direction_not_representable", 1),
         (Plan(State.HALTED, GOAL), "not_representable", 1),
     ],
 )

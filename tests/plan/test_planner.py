@@ -317,7 +317,8 @@ def test_lines_that_end_in_crlf_are_read_and_warned_of_once() -> None:
     assert plan == Plan(State.PARSED, Header("fix", ignored=" a"), "b")
     assert _warned(plan) == [("crlf_normalised", 0), ("title_ignored", 1)]
     assert plan.warnings[0].field == ""
-    assert parse("feat(x): t\n\na\rb").description == "a\rb"
+    assert parse("feat(x): t\n\na\rb\r").description == "a\rb"
+    assert parse("feat(x): t\r").state is State.UNKNOWN
 
 
 def test_the_spot_in_a_long_line_is_shown_with_what_is_around_it() -> None:

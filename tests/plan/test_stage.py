@@ -16,7 +16,7 @@ TASKS = "feat(x): t\n\nd\n\n- [x]: a\n\n"
     [
         ("", 0),
         ("hello", 0),
-        pytest.param("feat(x): t", 1, marks=requirement("planner:stage.1")),
+        ("feat(x): t", 1),
         ("feat(x): t\n\n- [ ]: a", 1),
         ("feat(x): t\n\nd", 2),
         ("feat(x): t\n\nd\n\n- Never: x", 4),

@@ -105,7 +105,7 @@ class _Work:
             constraints=constraints or None,
             tasks=tasks,
             direction=None,
-            finished=is_finished(plan) and all(task.ticked for task in tasks or ()),
+            finished=bool(tasks) and is_finished(plan) and all(task.ticked for task in tasks or ()),
             kept=(),
             warnings=(),
         )

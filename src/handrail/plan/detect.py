@@ -6,6 +6,7 @@ from typing import Final
 
 from handrail.plan import grammar
 from handrail.plan.grammar import COMMIT_MESSAGE, COMMITS, Config, Dialect
+from handrail.plan.lines import normalised
 from handrail.plan.model import Plan, State
 from handrail.plan.parse import parse
 from handrail.plan.problems import at_line
@@ -46,7 +47,7 @@ class Detected:
 def detect(text: str) -> Detected:
     """What tells the dialect of a text: a section of `commits`, or a task of `planner`."""
     planner = commits = 0
-    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+    for number, line in enumerate(normalised(text).split("\n"), start=1):
         if not commits and line in _SECTIONS:
             commits = number
         if not planner and _TASK.match(line) is not None:
@@ -65,5 +66,5 @@ def parse_any(
     if not found.mixed:
         return parse(text, config, has_modifications=has_modifications), config
     first, second = sorted((found.planner, found.commits))
-    lines = text.replace("\r\n", "\n").split("\n")
+    lines = normalised(text).split("\n")
     return Plan(State.HALTED, problems=(at_line("mixed_dialects", lines, second, str(first)),)), config

@@ -12,7 +12,7 @@ from handrail.plan.findings import Finding
 from handrail.plan.format import format_plan, unfit
 from handrail.plan.given import constraint_of, nested_by_level, tasks_of
 from handrail.plan.grammar import COMMIT_MESSAGE, Config, Dialect
-from handrail.plan.lines import joined
+from handrail.plan.lines import joined, normalised
 from handrail.plan.model import COMPLETE, Header, Kept, Plan, Refused, Section, State, Task
 from handrail.plan.problems import Problem, Warned
 from handrail.plan.stage import directive
@@ -40,7 +40,7 @@ def with_description(plan: Plan, text: str, config: Config = COMMIT_MESSAGE) -> 
     """The plan with this description; the line of a problem counts in the text that was given."""
     if (refused := closed(plan)) is not None:
         return refused
-    text = text.replace("\r\n", "\n")
+    text = normalised(text)
     if (found := unfit(text, config)) is not None:
         return Refused((found,))
     description = joined(text.split("\n"))

@@ -7,7 +7,7 @@ from typing import Final
 from handrail.plan import grammar
 from handrail.plan.commits import section_line
 from handrail.plan.grammar import COMMIT_MESSAGE, Config, Dialect
-from handrail.plan.lines import joined
+from handrail.plan.lines import joined, normalised
 from handrail.plan.model import Header, Kept, Plan, Refused, Section
 from handrail.plan.parse import parse
 from handrail.plan.problems import Problem, at_line
@@ -48,7 +48,7 @@ def as_description(text: str, config: Config = COMMIT_MESSAGE) -> str | None:
     rules = rules_of(config)
     lines: list[str] = []
     opening = True
-    for line in text.replace("\r\n", "\n").split("\n"):
+    for line in normalised(text).split("\n"):
         lines.append(_bulleted(line) if _taken(line, rules, opening=opening) else line)
         opening = opening and not line.strip()
     return joined(lines)
@@ -141,4 +141,6 @@ def _read_back(plan: Plan, text: str, config: Config) -> str | Refused:
     if back.problems:
         return Refused(back.problems)
     code = "not_representable" if back.header == plan.header else "header_not_representable"
+    if plan.direction is not None and back.direction is None:
+        code = "direction_not_representable"
     return Refused((at_line(code, text.split("\n"), 1),))

@@ -9,6 +9,7 @@ from typing import Final
 
 from handrail.plan.commits import read_commits, title_too_long
 from handrail.plan.grammar import COMMIT_MESSAGE, Config, Dialect
+from handrail.plan.lines import normalised
 from handrail.plan.model import Header, Plan, State
 from handrail.plan.planner import read_body
 from handrail.plan.problems import Problem, Warned
@@ -26,9 +27,8 @@ def parse(text: str, config: Config = COMMIT_MESSAGE, *, has_modifications: bool
     if len(text) > config.max_input_length or "\0" in text or not (text.isascii() or _encodable(text)):
         return Plan(State.HALTED, problems=(_unread(text, config),))
     warnings: tuple[Warned, ...] = ()
-    if "\r" in text and "\r\n" in text:
-        text = text.replace("\r\n", "\n")
-        warnings = _CRLF
+    if "\r" in text and (plain := normalised(text)) != text:
+        text, warnings = plain, _CRLF
     if not text or text.isspace():
         missing = has_modifications and config.dialect is Dialect.COMMITS
         return Plan(State.EMPTY, problems=(Problem("description_missing"),) if missing else ())

@@ -137,6 +137,10 @@ WARNINGS: Final = {
 """Of each code that a reading or an edit warns with: the field it is about, and what is said."""
 
 REFUSALS: Final = {
+    "direction_not_representable": (
+        "the direction would be read as a part of the description",
+        "leave a constraint or a task ahead of it",
+    ),
     "goal_missing": (
         "the plan has no goal yet",
         "set the goal first: `type(scope): title`",
@@ -183,7 +187,7 @@ REFUSALS: Final = {
 _ALL: Final = SENTENCES | REFUSALS
 
 
-class Problem(Struct, frozen=True):
+class Problem(Struct, frozen=True, gc=False):
     """One thing to mend: line and column count from 1, the span in characters; `text` is the line."""
 
     code: str
@@ -220,7 +224,7 @@ class Problem(Struct, frozen=True):
         return max(0, self.column - 1 - _AHEAD) if len(self.text) > _WIDEST else 0
 
 
-class Warned(Struct, frozen=True):
+class Warned(Struct, frozen=True, gc=False):
     """What was read otherwise than its author may have meant; nothing has to be mended."""
 
     code: str

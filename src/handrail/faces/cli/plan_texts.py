@@ -16,6 +16,7 @@ from handrail.plan.detect import CONFIGS, parse_any
 from handrail.plan.findings import Finding
 from handrail.plan.given import plan_of
 from handrail.plan.grammar import Config, Dialect
+from handrail.plan.lines import normalised
 from handrail.plan.model import Plan, Refused
 from handrail.plan.parse import parse
 from handrail.plan.problems import Problem
@@ -123,7 +124,7 @@ def refuse(refused: Refused) -> NoReturn:
 def shown(read: Read) -> str:
     """What is wrong with a text and what was read otherwise than meant, each with its line and carets."""
     file = named(read.file)
-    lines = read.text.replace("\r\n", "\n").split("\n")
+    lines = normalised(read.text).split("\n")
     found = [_error(problem, file) for problem in read.plan.problems]
     for warned in read.plan.warnings:
         line = lines[max(warned.line, 1) - 1]
