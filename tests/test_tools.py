@@ -226,14 +226,16 @@ def test_packages_that_are_missing_and_cannot_be_installed_are_named(tmp_path: P
 
     assert done.returncode == 1
     assert done.stderr == (
-        "setup: missing: gcc libc6-dev nodejs npm."
-        " Install it: sudo apt-get install -y gcc libc6-dev nodejs npm\n"
+        "setup: missing: gcc libc6-dev strace nodejs npm."
+        " Install it: sudo apt-get install -y gcc libc6-dev strace nodejs npm\n"
     )
 
 
-def test_foreign_clients_that_are_there_are_not_brought_again(tmp_path: Path) -> None:
+def test_foreign_programs_that_are_there_are_not_brought_again(tmp_path: Path) -> None:
     command = ("sh", str(_project(tmp_path)), "packages")
     shutil.copytree(ROOT / "tools" / "node", tmp_path / "tools" / "node")
+    shutil.copy(ROOT / "tools" / "get-jj", tmp_path / "tools")
+    shutil.copytree(ROOT / ".tools", tmp_path / ".tools", symlinks=True)
     (tmp_path / ".node").symlink_to(ROOT / ".node")
 
     done = subprocess.run(command, check=False, capture_output=True, text=True)

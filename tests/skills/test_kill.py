@@ -119,8 +119,8 @@ class Traced(Place):
 
 
 @requirement("skills:session.name")
-@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_nothing_outside_the_project_is_opened_whatever_is_asked_for(tmp_path: Path) -> None:
+    assert shutil.which("strace"), "strace is missing: run tools/setup packages"
     at, outside = Traced(place(tmp_path / "here").folder), tmp_path / "outside"
     (outside / "documents").mkdir(parents=True)
     (at.folder / "project-evil").mkdir()
