@@ -41,11 +41,7 @@ ARGUMENTS: Final = {
 }
 """What the examples of commands with `--json` are given."""
 
-FOLDER: Final = "FOLDER"
-"""What stands in an example for the folder it is run in."""
-
 BEFORE: Final = {
-    "handrail project list": ("project", "add", "web", FOLDER),
     "handrail runs resume": ("runs", "pause", "00000007"),
     "handrail token list": ("token", "create", "ada", "--scope", "run:read", "--scope", "run:write"),
 }
@@ -89,7 +85,7 @@ def example(path: str, argument: str) -> tuple[str, str]:
         environment = {**homes, "HANDRAIL_PROJECT": folder, "HANDRAIL_STORE": str(store)}
         runner = partial(CliRunner().invoke, cli, obj=openings, env=environment, catch_exceptions=False)
         if path in BEFORE:
-            runner([folder if word == FOLDER else word for word in BEFORE[path]])
+            runner(BEFORE[path])
         printed = runner(words).stdout
     ours = str(original.parent.parent.parent)
     printed = printed.replace(f"{folder}/", "").replace(folder, "/home/you/project")

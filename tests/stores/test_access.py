@@ -12,7 +12,7 @@ from handrail.stores.sql.access import SqlAccess
 from handrail.stores.sql.database import Database
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-READER = Grant("ada", frozenset({Scope.READ}), frozenset({"web", "api"}))
+READER = Grant("ada", frozenset({Scope.READ}))
 
 
 @pytest.fixture
@@ -41,8 +41,6 @@ def test_a_secret_opens_what_it_was_given_for(access: SqlAccess) -> None:
 
     assert shown is not None
     assert (shown.id, shown.grant) == (name, READER)
-    assert (shown.grant.sees("web"), shown.grant.sees("other")) == (True, False)
-    assert Grant("x", frozenset()).sees("anything")
 
 
 @pytest.mark.parametrize("changed", ["", "x", "SECRETx", "secret", "SECRE"])
@@ -87,19 +85,6 @@ def test_the_secret_itself_stands_nowhere_in_the_store(access: SqlAccess, file: 
     assert secret.startswith(PREFIX)
     for path in file.parent.iterdir():
         assert secret.removeprefix(PREFIX).encode() not in path.read_bytes(), path
-
-
-def test_a_project_has_one_name_and_a_name_one_project(access: SqlAccess, tmp_path: Path) -> None:
-    assert access.register("web", tmp_path / "a", NOW)
-    assert access.register("web", tmp_path / "a", NOW)
-    assert not access.register("web", tmp_path / "b", NOW)
-    assert not access.register("other", tmp_path / "a", NOW)
-    assert access.register("api", tmp_path / "b", NOW)
-    assert list(access.projects().items()) == [("api", tmp_path / "b"), ("web", tmp_path / "a")]
-
-    assert access.forget("web")
-    assert not access.forget("web")
-    assert access.register("other", tmp_path / "a", NOW)
 
 
 def test_a_digest_that_is_none_is_not_taken(access: SqlAccess) -> None:

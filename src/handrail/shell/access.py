@@ -1,20 +1,18 @@
-"""Who may do what over HTTP: the secret somebody shows, what it was given for, and where it is good."""
+"""Who may do what over HTTP: the secret somebody shows, and what it was given for."""
 
 import hashlib
 import re
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from pathlib import Path
 from typing import Final, Protocol
 
 PREFIX: Final = "hr_"
 """How secrets begin, so that they are found where they were left lying about."""
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
-"""What principals and projects are called."""
+"""What principals are called."""
 
 _BYTES: Final = 32
 _SHOWN: Final = 12
@@ -31,15 +29,10 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a principal may do, and in which projects, by name; `projects` None means in all there are."""
+    """What a principal may do."""
 
     principal: str
     scopes: frozenset[Scope]
-    projects: frozenset[str] | None = None
-
-    def sees(self, project: str) -> bool:
-        """Whether a project of this name is theirs."""
-        return self.projects is None or project in self.projects
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +61,7 @@ class Secret:
 
 
 class Access(Protocol):
-    """The part of a store that knows who may do what, and what the projects of a server are called."""
+    """The part of a store that knows who may do what."""
 
     def give(self, digest: bytes, token: AccessToken) -> None:
         """Keep what was given away."""
@@ -84,18 +77,6 @@ class Access(Protocol):
 
     def shown(self, digest: bytes, at: datetime) -> AccessToken | None:
         """The one that somebody shows, if it is good; that it was used is kept, to the minute."""
-        ...
-
-    def projects(self) -> Mapping[str, Path]:
-        """The registered projects by name, in the order of their names."""
-        ...
-
-    def register(self, name: str, root: Path, at: datetime) -> bool:
-        """Let a project be called so; False if the name or the root is taken by another."""
-        ...
-
-    def forget(self, name: str) -> bool:
-        """Let no project be called so; its runs stay. False if none is."""
         ...
 
 

@@ -53,21 +53,13 @@ def token() -> None:
     help="What it is good for; may be given several times, and none holds another.",
 )
 @click.option(
-    "--project",
-    "projects",
-    type=Text(),
-    multiple=True,
-    help="A registered project it is good for; may be given several times. All of them by default.",
-)
-@click.option(
     "--expires", type=Lasting(), default="90d", show_default=True, help="For how long, such as 30d, or never."
 )
 @at_store
 @as_json
-def create(  # noqa: PLR0913 - an argument for each option
+def create(
     principal: str,
     scopes: tuple[str, ...],
-    projects: tuple[str, ...],
     expires: timedelta | None,
     store: str | None,
     *,
@@ -78,13 +70,8 @@ def create(  # noqa: PLR0913 - an argument for each option
         message = f"`{principal}` is no name of a principal"
         raise Failure("bad_name", message, f"write one that matches {NAME.pattern}")
     secret, now = new_secret(), SystemClock().now()
-    good_in = frozenset(projects) or None
     with opened(store, made=True) as found:
-        known = found.access.projects()
-        for name in projects:
-            if name not in known:
-                raise NotFound("registered project", name, f"handrail project add {name} ROOT")
-        grant = Grant(principal, frozenset(map(Scope, scopes)), good_in)
+        grant = Grant(principal, frozenset(map(Scope, scopes)))
         made = AccessToken(secret.id, grant, now, now + expires if expires else None)
         found.access.give(secret.digest, made)
     if as_json:
@@ -105,7 +92,7 @@ def list_(store: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json({"tokens": [_as_data(one, now) for one in tokens]})
         return
-    heads = ("id", "principal", "scopes", "projects", "", "expires", "last used")
+    heads = ("id", "principal", "scopes", "", "expires", "last used")
     print_table([_row(one, now) for one in tokens], heads)
 
 
@@ -126,7 +113,6 @@ def _as_data(one: AccessToken, now: datetime) -> dict[str, object]:
         "id": one.id,
         "principal": grant.principal,
         "scopes": sorted(grant.scopes),
-        "projects": None if grant.projects is None else sorted(grant.projects),
         "standing": _standing(one, now),
         "created": rfc3339(one.created),
         "expires": rfc3339(one.expires) if one.expires else None,
@@ -140,7 +126,6 @@ def _row(one: AccessToken, now: datetime) -> tuple[str, ...]:
         one.id,
         grant.principal,
         " ".join(sorted(grant.scopes)),
-        "all" if grant.projects is None else " ".join(sorted(grant.projects)),
         _standing(one, now),
         rfc3339(one.expires) if one.expires else _NEVER,
         rfc3339(one.used) if one.used else _NEVER,

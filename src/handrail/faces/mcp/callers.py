@@ -14,7 +14,7 @@ GRANT: Final = "handrail_grant"
 ANYBODY: Final = Grant("", frozenset(Scope))
 """Whoever reaches a server that asks nobody who they are, such as who started it themselves."""
 
-NOBODY: Final = Grant("", frozenset(), frozenset())
+NOBODY: Final = Grant("", frozenset())
 _LONGEST: Final = 100
 
 

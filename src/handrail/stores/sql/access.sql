@@ -1,13 +1,13 @@
 -- name: give
-INSERT INTO access_tokens (id, digest, principal, scopes, projects, created_at, expires_at)
-VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO access_tokens (id, digest, principal, scopes, created_at, expires_at)
+VALUES (?, ?, ?, ?, ?, ?)
 
 -- name: tokens
-SELECT id, principal, scopes, projects, created_at, expires_at, revoked_at, used_at
+SELECT id, principal, scopes, created_at, expires_at, revoked_at, used_at
 FROM access_tokens ORDER BY created_at, id
 
 -- name: shown
-SELECT id, principal, scopes, projects, created_at, expires_at, revoked_at, used_at
+SELECT id, principal, scopes, created_at, expires_at, revoked_at, used_at
 FROM access_tokens WHERE digest = ?
 
 -- name: use
@@ -15,12 +15,3 @@ UPDATE access_tokens SET used_at = ? WHERE id = ?
 
 -- name: revoke
 UPDATE access_tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL
-
--- name: projects
-SELECT g.name, p.root FROM registrations AS g JOIN projects AS p ON p.project_id = g.project_id ORDER BY g.name
-
--- name: register
-INSERT INTO registrations (name, project_id) VALUES (?, ?) ON CONFLICT DO NOTHING
-
--- name: forget
-DELETE FROM registrations WHERE name = ?
