@@ -1,5 +1,6 @@
 """A server over HTTP from its first request to its last."""
 
+import resource
 import signal
 import socket
 import sys
@@ -63,8 +64,11 @@ def address(given: str) -> Address:
 def run(where: Address, door: Door, faces: Mapping[str, Served], known_as: Iterable[str] = ()) -> bool:
     """Serve until told to end; False if the disk has not confirmed a write.
 
+    As many clients are served at once as the system allows files to be open.
     `known_as` are more names, with their ports, by which requests may call the server.
     """
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with _listening(where) as listener:
         bound = Address(where.host, int(listener.getsockname()[1]))
         hosts = known_by(str(bound)) | {name.lower() for name in known_as}
