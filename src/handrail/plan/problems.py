@@ -83,7 +83,7 @@ SENTENCES: Final = {
     ),
     "task_malformed": (
         "this looks like a task and is not written as one",
-        "write `- [ ]{0}`, or `- [x]{0}` if it is done; a bullet that is no task begins with `* `",
+        "write `{0}`, or `{1}` if it is done; a bullet that is no task begins with `* `",
     ),
     "task_too_deep": (
         "this task is on level {0}; the deepest is {1}",
