@@ -27,6 +27,7 @@ The window forgets its size.
 ARGUMENTS: Final = {
     "handrail plan check": "plan.txt",
     "handrail plan convert": "plan.txt",
+    "handrail plan format": "plan.txt",
     "handrail plan mark": "find plan.txt",
     "handrail plan parse": "plan.txt",
     "handrail plan stage": "plan.txt",

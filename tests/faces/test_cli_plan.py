@@ -182,6 +182,8 @@ def test_format_writes_the_text_anew_and_refuses_what_is_no_plan(tmp_path: Path)
     assert said(tmp_path, "feat(x): t\n\nd\n- [ ]: a\n    - [ ]: b", "format").out == (
         "feat(x): t\n\nd\n\n- [ ]: a\n  - [ ]: b\n"
     )
+    assert data(tmp_path, "feat:", "format") == {"text": "feat:\n"}
+    assert data(tmp_path, HALTED, "format")["error"]["code"] == "task_malformed"
     refused = said(tmp_path, HALTED, "format")
     assert (refused.status, refused.out) == (1, "")
     assert refused.err.splitlines()[0] == "handrail: line 3: this looks like a task and is not written as one"

@@ -181,6 +181,14 @@ def test_one_wrong_line_makes_it_no_plan(body: str, code: str, line: int) -> Non
     assert _data(H + body)["raw_commit_content"] == H + body
 
 
+def test_the_repair_of_a_task_shows_how_one_is_written() -> None:
+    (problem,) = _read(H + "Tasks [ ]:\n- [ ]: a").problems
+
+    assert problem.repair.startswith(
+        "write `- [ ] summary: details`, or `- [x] summary: details` if it is done"
+    )
+
+
 def test_the_line_below_the_header_is_empty() -> None:
     assert [one.code for one in _read("feat(x): t\nbody").problems] == ["header_line_not_alone"]
 

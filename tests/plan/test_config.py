@@ -68,7 +68,11 @@ def test_markdown_and_yaml_are_read_and_written(config: Config, text: str) -> No
 
 
 def test_the_presets_know_what_comes_near_their_patterns() -> None:
-    assert [one.code for one in parse("# t\n\n- [X] a", MARKDOWN_TASKS).problems] == ["task_malformed"]
+    (problem,) = parse("# t\n\n- [X] a", MARKDOWN_TASKS).problems
+    assert (problem.code, problem.repair.partition(";")[0]) == (
+        "task_malformed",
+        "write `- [ ] text`, or `- [x] text` if it is done",
+    )
     assert [one.code for one in parse("# t\n\nd\n> no key", MARKDOWN_TASKS).warnings] == [
         "constraint_skipped"
     ]

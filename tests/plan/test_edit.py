@@ -119,7 +119,7 @@ def test_lines_that_were_skipped_stay_when_their_section_gets_shorter() -> None:
         (["Must: x"], [("constraints.0.0", "INVALID_VALUE")]),
         (["Never: X"], [("constraints.0.1", "CUSTOM")]),
         (["Never"], [("constraints.0.1", "TOO_SMALL")]),
-        (["Never: 1"], [("not_representable",)]),
+        (["Never: 1"], [("constraint_not_representable",)]),
         (["Never: a\nb"], [("constraints.0.1", "INVALID_FORMAT")]),
     ],
 )
@@ -131,6 +131,8 @@ def test_the_last_constraint_ahead_of_a_direction_stays() -> None:
     plan = parse("feat(x): t\n\n- Never: x\n\nGo on")
 
     assert _why(with_constraints(plan, [])) == [("direction_not_representable",)]
+    plan = parse("feat(x): t\n\nd\n\n- Never: x\n- bullet")
+    assert _why(with_constraints(plan, [])) == [("skipped_not_representable",)]
 
 
 def test_tasks_are_set() -> None:

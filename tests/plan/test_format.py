@@ -110,7 +110,7 @@ def test_a_bullet_is_refused_only_where_a_description_begins() -> None:
         (Plan(State.PARSED, GOAL, "d\n"), "not_representable", 1),
         (Plan(State.PARSED, GOAL, "a\0"), "unsafe_character", 3),
         (Plan(State.PARSED, GOAL, "d", ()), "not_representable", 1),
-        (Plan(State.PARSED, GOAL, "d", (("Never", "Shout"),)), "not_representable", 1),
+        (Plan(State.PARSED, GOAL, "d", (("Never", "Shout"),)), "constraint_not_representable", 1),
         (Plan(State.PARSED, GOAL, "d", (), ()), "not_representable", 1),
         (Plan(State.PARSED, GOAL, "d", None, (Task(0, ticked=True, text="a"),)), "not_representable", 1),
         (Plan(State.PARSED, GOAL, "d", (), (Task(1, ticked=True, text="a"),)), "not_representable", 1),
@@ -130,6 +130,7 @@ def test_any_text_becomes_a_description() -> None:
     assert fitting == "* first\n* (x) done\n* ( ) open\n* Key: Value\n* (X)\n* ~~~ GO ~~~\nplain"
     assert parse(f"feat(x): t\n\n{fitting}").description == fitting
     assert as_description("Tasks [ ]:\n- [ ] a: b", COMMITS) == "* Tasks [ ]:\n- [ ] a: b"
+    assert as_description("a\n \ufeff [ ]: b") == "a\n* ( ) b"
     assert as_description(" \n") is None
 
 

@@ -10,7 +10,7 @@ from handrail.plan.grammar import Config
 from handrail.plan.lines import joined
 from handrail.plan.model import Constraint, Header, Plan, State, Task
 from handrail.plan.problems import Problem, Warned, at_line
-from handrail.plan.rules import Rules
+from handrail.plan.rules import Rules, task_examples
 from handrail.plan.tasks import propagated, slug
 
 _NEAR_SECTION: Final = re.compile(grammar.NEAR_SECTION)
@@ -18,7 +18,6 @@ DETAILS: Final = ": "
 """What stands between the summary of a task and its details."""
 
 _HEADER: Final = "type(scope): summary"
-_TASK: Final = " summary: details"
 
 
 class _Part(Enum):
@@ -155,7 +154,7 @@ class _Reader:
         groups = found.groupdict() if found is not None else {}
         summary, _, details = (groups.get("text") or "").partition(DETAILS)
         if not details.strip():
-            return self._halt("task_malformed", number, _TASK)
+            return self._halt("task_malformed", number, *task_examples(config))
         level, odd = divmod(len(groups["indent"] or ""), config.indent_size)
         if level > config.max_nesting_depth:
             return self._halt("task_too_deep", number, str(level), str(config.max_nesting_depth))

@@ -13,7 +13,7 @@ from handrail.plan.parse import parse
 from handrail.plan.problems import Problem, at_line
 from handrail.plan.rules import Rules, rules_of
 
-_BOX: Final = re.compile(r"\s*(?:[-*+]\s*)?\[(?P<box>[xX ]?)\]:?")
+_BOX: Final = re.compile(rf"{grammar.SPACE}*(?:[-*+]{grammar.SPACE}*)?\[(?P<box>[xX ]?)\]:?")
 _FIELD: Final = re.compile(r"\{([a-z]+)\}")
 
 
@@ -140,7 +140,15 @@ def _read_back(plan: Plan, text: str, config: Config) -> str | Refused:
         return text
     if back.problems:
         return Refused(back.problems)
-    code = "not_representable" if back.header == plan.header else "header_not_representable"
-    if plan.direction is not None and back.direction is None:
-        code = "direction_not_representable"
-    return Refused((at_line(code, text.split("\n"), 1),))
+    return Refused((at_line(_lost(plan, back), text.split("\n"), 1),))
+
+
+def _lost(plan: Plan, back: Plan) -> str:
+    """The code of why a plan reads back as another."""
+    if back.header != plan.header:
+        return "header_not_representable"
+    if back.direction != plan.direction:
+        return "direction_not_representable"
+    if len(back.kept) > len(plan.kept):
+        return "constraint_not_representable"
+    return "not_representable" if back.kept == plan.kept else "skipped_not_representable"

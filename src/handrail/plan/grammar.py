@@ -9,7 +9,9 @@ from enum import StrEnum
 from typing import Final
 
 _ANY: Final = r"[^\n\r\u2028\u2029]"
-_SPACE: Final = r"[\t\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
+SPACE: Final = r"[\t\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
+"""What the grammar takes for a space; there are no line feeds in a line."""
+
 _NO_SCOPE: Final = r"[^)\n\t\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
 
 
@@ -47,7 +49,7 @@ class Forms:
 _TYPE_SCOPE: Final = rf"(?P<type>[a-z]+)\((?P<scope>{_NO_SCOPE}+)\)"
 
 # `:\s*(.+)` without its quadratic worst case: all spaces ahead of a title, or all but one if there is none.
-_AHEAD: Final = rf"(?:{_SPACE}*+(?!{_SPACE}|\Z)|{_SPACE}*(?={_SPACE}\Z))"
+_AHEAD: Final = rf"(?:{SPACE}*+(?!{SPACE}|\Z)|{SPACE}*(?={SPACE}\Z))"
 HEADERS: Final = HeaderPatterns(
     complete=rf"{_TYPE_SCOPE}(?P<breaking>!)?:{_AHEAD}(?P<title>{_ANY}+)",
     type_scope_breaking=rf"{_TYPE_SCOPE}(?P<breaking>!):",
@@ -56,12 +58,10 @@ HEADERS: Final = HeaderPatterns(
 )
 
 # Task ::= Indent "- [" CheckBox "]: " TaskText      CheckBox ::= "x" | " "      TaskText ::= .+
-_TASK: Final = rf"(?P<indent>{_SPACE}*)- \[(?P<box>[x ])\]: (?P<text>{_ANY}+)"
+_TASK: Final = rf"(?P<indent>{SPACE}*)- \[(?P<box>[x ])\]: (?P<text>{_ANY}+)"
 
 # What a person takes for a task: a box with or without a bullet; `[1]:` and `[x](address)` are none.
-_NEAR_TASK: Final = (
-    rf"(?:{_SPACE}*(?:[-*+]{_SPACE}*)?\[[xX ]\](?![(\[])|{_SPACE}*[-*+]{_SPACE}*\[\](?![(\[])).*"
-)
+_NEAR_TASK: Final = rf"(?:{SPACE}*(?:[-*+]{SPACE}*)?\[[xX ]\](?![(\[])|{SPACE}*[-*+]{SPACE}*\[\](?![(\[])).*"
 
 # Constraint ::= "- " ConstraintKey ": " ConstraintValue
 # ConstraintKey ::= [A-Z][a-z ]*      ConstraintValue ::= [a-z].*
@@ -70,7 +70,7 @@ _NEAR_CONSTRAINT: Final = r"- [^:]*(?::(?! )[^:]*)*: .*"
 _BULLET: Final = r"- .*"
 
 # The last line of a direction may be a marker, which holds the directive.
-MARKER: Final = rf"~~~ (?P<directive>(?:[A-Z]|{_SPACE})+) ~~~"
+MARKER: Final = rf"~~~ (?P<directive>(?:[A-Z]|{SPACE})+) ~~~"
 
 SCOPE: Final = "[a-z][a-z0-9-]*"
 SCOPE_WITH_PATHS: Final = "[a-z][a-z0-9/.-]*"
@@ -126,7 +126,7 @@ STRICT: Final = replace(
 MARKDOWN_TASKS: Final = replace(
     COMMIT_MESSAGE,
     header_patterns=HeaderPatterns(rf"# (?P<title>{_ANY}+)", "", "", ""),
-    task_pattern=rf"(?P<indent>{_SPACE}*)- \[(?P<box>[x ])\] (?P<text>{_ANY}+)",
+    task_pattern=rf"(?P<indent>{SPACE}*)- \[(?P<box>[x ])\] (?P<text>{_ANY}+)",
     constraint_pattern=rf"> (?P<key>[A-Z][a-z ]*): (?P<value>{_ANY}+)",
     near_constraint_pattern=r"> .*",
     bullet_pattern="",
@@ -139,8 +139,8 @@ MARKDOWN_TASKS: Final = replace(
 YAML_LIKE: Final = replace(
     COMMIT_MESSAGE,
     header_patterns=HeaderPatterns(rf"title: (?P<title>{_ANY}+)", "", "", ""),
-    task_pattern=rf"(?P<indent>{_SPACE}*)- task: (?P<text>{_ANY}+) \((?P<box>[x ])\)",
-    near_task_pattern=rf"{_SPACE}*-{_SPACE}*task:.*",
+    task_pattern=rf"(?P<indent>{SPACE}*)- task: (?P<text>{_ANY}+) \((?P<box>[x ])\)",
+    near_task_pattern=rf"{SPACE}*-{SPACE}*task:.*",
     constraint_pattern=rf"(?P<key>[a-z][a-z_ ]*): (?P<value>{_ANY}+)",
     near_constraint_pattern=r"[A-Za-z_]+:.*",
     forms=Forms("title: {title}", "", "", "{key}: {value}", "{indent}- task: {text} ({box})"),

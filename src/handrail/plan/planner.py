@@ -7,7 +7,7 @@ from typing import Final
 from handrail.plan.lines import joined
 from handrail.plan.model import Constraint, Header, Kept, Plan, Section, State, Task
 from handrail.plan.problems import Problem, Warned, at_line
-from handrail.plan.rules import Rules
+from handrail.plan.rules import Rules, task_examples
 
 _CONSTRAINTS: Final = Section.CONSTRAINTS
 _TASKS: Final = Section.TASKS
@@ -84,7 +84,7 @@ class _Reader:
             if (found := rules.task.fullmatch(line)) is not None:
                 return self._task(number, *found.group("indent", "box", "text"))
             if rules.near_task.fullmatch(line) is not None:
-                return self._halt("task_malformed", number, ": text")
+                return self._halt("task_malformed", number, *task_examples(rules.config))
         if rules.keyed in line and (found := rules.constraint.fullmatch(line)) is not None:
             return self._constraint(number, *found.group("key", "value"))
         if rules.marker.fullmatch(line) is not None:

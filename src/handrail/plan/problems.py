@@ -83,7 +83,7 @@ SENTENCES: Final = {
     ),
     "task_malformed": (
         "this looks like a task and is not written as one",
-        "write `- [ ]{0}`, or `- [x]{0}` if it is done; a bullet that is no task begins with `* `",
+        "write `{0}`, or `{1}` if it is done; a bullet that is no task begins with `* `",
     ),
     "task_too_deep": (
         "this task is on level {0}; the deepest is {1}",
@@ -137,6 +137,10 @@ WARNINGS: Final = {
 """Of each code that a reading or an edit warns with: the field it is about, and what is said."""
 
 REFUSALS: Final = {
+    "constraint_not_representable": (
+        "a constraint would not be read as one",
+        "begin its key with a capital letter and its value with a small one",
+    ),
     "direction_not_representable": (
         "the direction would be read as a part of the description",
         "leave a constraint or a task ahead of it",
@@ -156,6 +160,10 @@ REFUSALS: Final = {
     "plan_unread": (
         "the text is no whole plan",
         "mend what is reported of it first",
+    ),
+    "skipped_not_representable": (
+        "a line that was skipped before would be read as a part of the description",
+        "leave a constraint or a task ahead of it, or mend the line in the text first",
     ),
     "task_ambiguous": (
         "`{0}` may mean {1} tasks: {2}",

@@ -92,6 +92,13 @@ def rules_of(config: Config) -> Rules:
     )
 
 
+def task_examples(config: Config) -> tuple[str, str]:
+    """How a task is written that is open, and one that is complete."""
+    form = config.forms.task.replace("{indent}", "").replace("{text}: {details}", "summary: details")
+    form = form.replace("{text}", "text")
+    return form.replace("{box}", " "), form.replace("{box}", "x")
+
+
 def compiled(pattern: str) -> Pattern:
     """A pattern ready to match; ValueError if it is no pattern."""
     if pattern in _OURS:

@@ -94,7 +94,8 @@ def check(file: str, dialect: str, *, as_json: bool) -> None:
 @plan.command("format")
 @text_file
 @in_dialect
-def format_(file: str, dialect: str) -> None:
+@as_json
+def format_(file: str, dialect: str, *, as_json: bool) -> None:
     """Print a plan document as Handrail writes it; no word is lost.
 
     FILE may also be a JSON object in the shape that `parse --json` prints.
@@ -102,10 +103,14 @@ def format_(file: str, dialect: str) -> None:
     text = read_text(file)
     given = value_in(text, dialect)
     if given:
-        print_text(_written(plan_of_value(*given), given[1]))
+        written = _written(plan_of_value(*given), given[1])
     else:
         read = plan_in(text, file, dialect)
-        print_text(_written(_whole(read), read.config))
+        written = _written(_whole(read), read.config)
+    if as_json:
+        _print({"text": written})
+    else:
+        print_text(written)
 
 
 @plan.command()
