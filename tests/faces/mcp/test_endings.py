@@ -4,6 +4,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,10 +41,11 @@ def nobody_writes(at: Place) -> Iterator[None]:
         yield
 
 
-def begun(at: Place) -> None:
-    """Wait until somebody waits for a turn to write."""
-    queue = f":{Path(f'{at.store}.queue').stat().st_ino} "
-    until(lambda: queue in Path("/proc/locks").read_text("ascii"), "a call that waits")
+def begun(at: Place, pipe: Pipe) -> None:
+    """Wait until the server waits for a turn to write."""
+    number = Path(f"{at.store}.queue").stat().st_ino
+    queue = re.compile(rf" {pipe.process.pid} [0-9a-f]+:[0-9a-f]+:{number} ")
+    until(lambda: queue.search(Path("/proc/locks").read_text("ascii")) is not None, "a call that waits")
 
 
 # --- in the middle of a call --------------------------------------------------------------------------------
@@ -60,7 +62,7 @@ def test_a_server_that_is_told_to_end_during_a_call_ends_well_and_nothing_is_hal
         with nobody_writes(at):
             arguments = {"step_token": first.token, "model_output_so_far": note()}
             pipe.post("tools/call", {"name": "workflow_next_step", "arguments": arguments})
-            begun(at)
+            begun(at, pipe)
             assert pipe.process.stdin is not None
             if how == "end of input":
                 pipe.process.stdin.close()
