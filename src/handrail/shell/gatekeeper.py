@@ -108,7 +108,7 @@ def check(world: World, stored: Stored, token: str, event: Event) -> Checked:
     claims = read(world.key, token)
     if isinstance(claims, str):
         return _stale(claims)
-    if claims.run != stored.run.id:
+    if claims.run not in {stored.run.id, stored.once}:
         return _stale("forged")
     resumed = _resuming(world, stored, token, event) if event.trigger == RESUME else None
     return resumed or _answered(world, stored, claims, token, event) or _passing(world, stored, claims, token)
@@ -124,7 +124,7 @@ def _resuming(world: World, stored: Stored, token: str, event: Event) -> Checked
 
 def _answered(world: World, stored: Stored, claims: Claims, token: str, event: Event) -> Checked | None:
     """What came of the token before, if it was spent and that is still remembered."""
-    spent = world.runs.spent(claims.run, claims.revision) if claims.revision < stored.revision else None
+    spent = world.runs.spent(claims.run, claims.revision) if claims.revision != stored.revision else None
     if spent is None or spent.token != hashed(token):
         return None
     return Repeated(spent.reply) if spent.request == request_of(event) else _stale("already_used")

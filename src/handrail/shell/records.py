@@ -61,7 +61,8 @@ class Stored:
     `tokens` gives the hash of the token of each open step, by its number; a store whose tokens are good for
     a revision keeps none. `opened` is when each was opened, where that is known. `active` is when the run was
     last called, or its current step read. `adopted` says that the run was taken as a person or a clone left
-    it, and is entered with the next turn.
+    it, and is entered with the next turn. `once` is the id that the run had before its first turn, if that
+    was another one: tokens may name it still. A run in a commit has a revision that stands for its text.
     """
 
     run: Run
@@ -74,6 +75,7 @@ class Stored:
     opened: Mapping[int, datetime] = field(default_factory=dict)
     trouble: Trouble | None = None
     adopted: str = ""
+    once: str = ""
 
     def moved(
         self,

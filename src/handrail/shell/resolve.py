@@ -14,6 +14,7 @@ from handrail.shell.apply import digest
 from handrail.shell.facts import Asked, Gathered, Sight
 from handrail.shell.readers import as_file
 from handrail.shell.records import Final
+from handrail.workflows.registry import DESCRIPTION
 from handrail.workflows.render import render
 from handrail.workflows.texts import ARCHIVED, NOW
 
@@ -30,6 +31,14 @@ class Resolved:
     finals: tuple[Final, ...] = ()
     describes: str | None = None
     archived: str = ""
+
+    @property
+    def left(self) -> Mapping[str, bytes | None]:
+        """What is then read by each path; the description has one of its own."""
+        files = {final.path: final.after for final in self.finals}
+        if self.describes is None:
+            return files
+        return {**files, DESCRIPTION: self.describes.encode("utf-8", "surrogatepass")}
 
 
 class Values:
