@@ -108,7 +108,7 @@ def check(world: World, stored: Stored, token: str, event: Event) -> Checked:
     claims = read(world.key, token)
     if isinstance(claims, str):
         return _stale(claims)
-    if claims.run not in {stored.run.id, stored.once}:
+    if claims.run != stored.run.id:
         return _stale("forged")
     resumed = _resuming(world, stored, token, event) if event.trigger == RESUME else None
     return resumed or _answered(world, stored, claims, token, event) or _passing(world, stored, claims, token)

@@ -19,6 +19,7 @@ from handrail.shell.keeping import Keeper
 from handrail.shell.papers import lying
 from handrail.shell.ports import Changes, Files, Mirror, Runs
 from handrail.shell.records import Artifact, Stored
+from handrail.shell.resolve import Resolved
 from handrail.shell.sweep import Limits
 from handrail.shell.view import Measures, Records
 from handrail.shell.workspace import Disk
@@ -112,8 +113,13 @@ class DescribedRun(Runs, Files, Protocol):
         """The run as it stands, and at most so many of the changed files."""
         ...
 
-    def revised(self, stored: Stored, describes: str | None) -> int:
-        """The revision that a turn leaves which leaves this text."""
+    @property
+    def shown(self) -> str:
+        """The id of the run in the common store, by the change that it describes."""
+        ...
+
+    def revised(self, stored: Stored, resolved: Resolved) -> int:
+        """The revision that a turn leaves which makes this of the world."""
         ...
 
 

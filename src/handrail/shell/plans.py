@@ -68,15 +68,22 @@ def _told(problem: Problem) -> str:
     return f"{place}{problem.message}; {problem.repair}"
 
 
-def _with_goal(asked: Asked) -> Plan | Refused:
-    given, plan = asked.event.payload.get("goal"), _plan(asked)
+def _goal(asked: Asked) -> Header:
+    given = asked.event.payload.get("goal")
     goal: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
-    header = Header(
-        str(goal.get("type", "")), goal.get("scope"), goal.get("breaking") is True, goal.get("title")
-    )
+    scope, title = (str(goal[name]) if name in goal else None for name in ("scope", "title"))
+    return Header(str(goal.get("type", "")), scope, goal.get("breaking") is True, title)
+
+
+def _new(asked: Asked) -> Plan | Refused:
+    return edit.with_goal(Plan(State.EMPTY), _goal(asked))
+
+
+def _with_goal(asked: Asked) -> Plan | Refused:
+    plan, header = _plan(asked), _goal(asked)
     if plan.state in {State.EMPTY, State.PARSED} or asked.event.payload.get("keep") is not True:
         return edit.with_goal(plan, header)
-    made = edit.with_goal(Plan(State.EMPTY), header)
+    made = _new(asked)
     below = as_description(text_of(asked))
     return made if isinstance(made, Refused) or below is None else edit.with_description(made, below)
 
@@ -137,6 +144,7 @@ PLAN_READERS: Final[Mapping[str, Reader]] = {
 
 PLAN_DRAFTERS: Final[Mapping[str, Drafter]] = {
     "plan.finished": _drafter(_finished),
+    "plan.new": _drafter(_new),
     "plan.with_description": _drafter(_with_description),
     "plan.with_goal": _drafter(_with_goal),
     "plan.with_mark": _drafter(_with_mark),

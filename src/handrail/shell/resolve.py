@@ -25,12 +25,14 @@ _IN_PATH = re.compile(r"\{([^{}]*)\}")
 class Resolved:
     """What the world will be: files in the order they were decided on, and the text of a description.
 
-    `archived` is the folder that files were moved to, or the last of them.
+    `archived` is the folder that files were moved to, or the last of them. `anew`: the text begins another
+    description.
     """
 
     finals: tuple[Final, ...] = ()
     describes: str | None = None
     archived: str = ""
+    anew: bool = False
 
     @property
     def left(self) -> Mapping[str, bytes | None]:
@@ -75,6 +77,7 @@ class _Paper:
     made: list[str] = field(default_factory=list)
     moved: dict[str, str] = field(default_factory=dict)
     describes: str | None = None
+    anew: bool = False
 
     def file(self, path: str) -> bytes | None:
         return self.files[path] if path in self.files else self.sight.read(path)
@@ -92,7 +95,7 @@ def resolve(
         _decide(paper, effect, values.within(scope))
     finals = [Final(path, digest(sight.read(path)), after) for path, after in paper.files.items()]
     changed = tuple(f for f in finals if f.before != digest(f.after))
-    return Resolved(changed, paper.describes, paper.made[-1] if paper.made else "")
+    return Resolved(changed, paper.describes, paper.made[-1] if paper.made else "", paper.anew)
 
 
 def destination(asked: Asked, row: Transition, path: str) -> str:
@@ -128,8 +131,8 @@ def _decide(paper: _Paper, effect: Effect, values: Mapping[str, Value]) -> None:
             _write(paper, effect, values)
         case Archive():
             _archive(paper, effect, values)
-        case Describe(source):
-            paper.describes = str(values[source])
+        case Describe(source, anew):
+            paper.describes, paper.anew = str(values[source]), anew
         case _:
             assert_never(effect)
 

@@ -263,7 +263,7 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
     at, decision, found = taken.asked.at, taken.decision, taken.found
     stored, workflow, event, run = found.stored, found.workflow, found.event, decision.run
     resolved, texts = _resolved(taken)
-    revision = world.revised(stored, resolved.describes)
+    revision = world.revised(stored, resolved)
     issued = issue(world, run, revision, at)
     told = _left(world, call, taken)
     marks = _marks(taken, call.marks)
@@ -284,6 +284,7 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
         finals=resolved.finals,
         passages=_passages(decision, event),
         describes=resolved.describes,
+        anew=resolved.anew,
         definition=call.new.definition if call.new and not stored.revision else None,
         marks=marks,
     )

@@ -13,15 +13,16 @@ from handrail.shell.plans import PLAN_DRAFTERS, PLAN_READERS
 from handrail.shell.ports import Clock, Feed, Files, Ids, Mirror, Runs
 from handrail.shell.readers import READERS
 from handrail.shell.records import Stored
+from handrail.shell.resolve import Resolved
 
 WorkflowOf: TypeAlias = Callable[[Stored], Workflow]
 """Which workflow a run walks through: the one it started with, or the one installed."""
 
-Revised: TypeAlias = Callable[[Stored, str | None], int]
-"""The revision that a turn leaves, by the run before it and the description after it, if it changes one."""
+Revised: TypeAlias = Callable[[Stored, Resolved], int]
+"""The revision that a turn leaves, by the run before it and what it makes of the world."""
 
 
-def counted(stored: Stored, _: str | None) -> int:
+def counted(stored: Stored, _: Resolved) -> int:
     """Each turn adds one."""
     return stored.revision + 1
 

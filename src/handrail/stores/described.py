@@ -28,6 +28,7 @@ from handrail.shell.records import (
     Turn,
     Written,
 )
+from handrail.shell.resolve import Resolved
 from handrail.shell.view import StepRow
 from handrail.telemetry.entries import Entry
 from handrail.workflows.registry import DESCRIPTION
@@ -39,21 +40,30 @@ _COMPLETE: Final = "complete"
 class DescribedRuns:
     """`Runs` of one description, for one call: what `load` has seen is what is decided on and replaced.
 
-    Also the `Files` that facts are read from. A revision stands for the text and for how many turns the
-    common store has of it, so that a text that comes back is not taken for the one that was.
+    Also the `Files` that facts are read from. The run has the id of its place, which is known before there is
+    a text: what a token names does not change with the first one, or with a new plan. A revision stands for
+    the text and for how many turns the common store has of it, so that a text that comes back is not taken
+    for the one that was.
     """
 
-    __slots__ = ("_common", "_descriptions", "_folder", "_seen", "_workflow")
+    __slots__ = ("_common", "_descriptions", "_folder", "_run", "_seen", "_workflow")
 
     def __init__(self, descriptions: Descriptions, common: Runs, folder: Path, workflow: Workflow) -> None:
         self._descriptions, self._common = descriptions, common
         self._folder, self._workflow = folder, workflow
+        self._run = _named(f"{folder.as_uri()}#{workflow.name}")
         self._seen = Description("", "", "")
 
     @property
     def text(self) -> str:
         """The description as it was last seen."""
         return self._seen.text
+
+    @property
+    def shown(self) -> str:
+        """The id of the run in the common store: by its change, so that it is the same in every clone."""
+        change = self._seen.change
+        return _named(f"change:{self._workflow.name}:{change}") if change else self._run
 
     def look(self, most: int) -> tuple[Stored, Changes]:
         """The run as it stands, and at most so many of the changed files."""
@@ -78,15 +88,17 @@ class DescribedRuns:
         self._seen = self._descriptions.read()
         return self._stored()
 
-    def revised(self, stored: Stored, describes: str | None) -> int:
-        """The revision that a turn leaves which leaves this text."""
-        text = self._seen.text if describes is None else describes
-        return _revision(text, self._turns(stored.run.id) + 1)
+    def revised(self, stored: Stored, resolved: Resolved) -> int:  # noqa: ARG002 - it was seen
+        """The revision that a turn leaves which makes this of the world."""
+        text = self._seen.text if resolved.describes is None else resolved.describes
+        return _revision(text, 1 if resolved.anew else self._turns() + 1)
 
     def commit(self, turn: Turn) -> bool:
         """Replace the text, if it is still the one that was seen; then have the turn remembered."""
         text = self._seen.text if turn.describes is None else turn.describes
         try:
+            if turn.anew:
+                self._seen = self._descriptions.renew(self._seen.version)
             self._seen = self._descriptions.swap(self._seen.version, text)
         except Overtaken:
             return False
@@ -98,11 +110,11 @@ class DescribedRuns:
             return True
         return True
 
-    def spent(self, run: str, revision: int) -> Spent | None:  # noqa: ARG002 - the run may be named as it once was
+    def spent(self, run: str, revision: int) -> Spent | None:  # noqa: ARG002 - there is one only
         """What is remembered of the turn that left this revision."""
-        known, mark = self._turns(self._id), f"{revision:08x}:"
+        known, mark = self._turns(), f"{revision:08x}:"
         for number in range(known - 1, max(known - REMEMBERED, 0) - 1, -1):
-            found = self._common.spent(self._id, number)
+            found = self._common.spent(self.shown, number)
             if found and found.token.startswith(mark):
                 return replace(found, token=found.token.removeprefix(mark))
         return None
@@ -117,15 +129,15 @@ class DescribedRuns:
 
     def note(self, run: str, at: datetime, entries: tuple[Entry, ...]) -> None:
         """Enter what belongs to no turn."""
-        self._common.note(run, at, entries)
+        self._common.note(self.shown if run else "", at, entries)
 
-    def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[Written, ...]:
+    def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[Written, ...]:  # noqa: ARG002 - one only
         """The journal of the run, as far as the common store has it."""
-        return self._common.entries(run or self._id, after, most)
+        return self._common.entries(self.shown, after, most)
 
-    def steps(self, run: str) -> tuple[StepRow, ...]:
+    def steps(self, run: str) -> tuple[StepRow, ...]:  # noqa: ARG002 - there is one only
         """Every stage that the common store has seen."""
-        return self._common.steps(run or self._id)
+        return self._common.steps(self.shown)
 
     def definition(self, digest: str) -> Definition | None:  # noqa: ARG002 - no texts are kept
         """None: the run follows the workflow that is installed."""
@@ -134,39 +146,29 @@ class DescribedRuns:
     def touch(self, run: str, at: datetime) -> None:
         """Nothing: no sweep looks after it."""
 
-    @property
-    def _place(self) -> str:
-        """The id of a run that has no text yet: by where it is."""
-        return str(uuid5(NAMESPACE_URL, f"{self._folder.as_uri()}#{self._workflow.name}"))
-
-    @property
-    def _id(self) -> str:
-        """The id of the run: by the change that it describes, so that it is the same in every clone."""
-        change = self._seen.change
-        return str(uuid5(NAMESPACE_URL, f"change:{self._workflow.name}:{change}")) if change else self._place
-
-    def _turns(self, run: str) -> int:
-        known = self._common.load(run)
+    def _turns(self) -> int:
+        known = self._common.load(self.shown)
         return known.revision if known else 0
 
     def _stored(self) -> Stored:
-        known = self._common.load(self._id)
+        known = self._common.load(self.shown)
         flow = self._workflow
         origin = Origin(flow.name, Authority.DESCRIPTION, str(self._folder))
-        new = Run(self._id, flow.name, flow.digest)
+        new = Run(self._run, flow.name, flow.digest)
         revision = _revision(self._seen.text, known.revision if known else 0)
         if known is None:
-            return Stored(new, origin, revision, once=self._place)
+            return Stored(new, origin, revision)
         run = replace(new, lifecycle=Lifecycle.RUNNING, steps=known.run.steps)
-        return Stored(run, known.origin, revision, known.started, known.updated, once=self._place)
+        return Stored(run, known.origin, revision, known.started, known.updated)
 
     def _remember(self, turn: Turn) -> None:
         """Have the common store take the turn behind those it has, whoever else told it of one meanwhile."""
         spent = replace(turn.spent, token=f"{turn.before.revision:08x}:{turn.spent.token}")
-        told = replace(turn, run=replace(turn.run, id=self._id), spent=spent, tokens={}, describes=None)
+        origin = replace(turn.before.origin, goal=self._seen.text.partition("\n")[0])
+        told = replace(turn, run=replace(turn.run, id=self.shown), spent=spent, tokens={}, describes=None)
         for _ in range(_TRIES):
-            known = self._common.load(self._id)
-            before = known or Stored(told.run, turn.before.origin)
+            known = self._common.load(self.shown)
+            before = known or Stored(told.run, origin)
             if self._common.commit(self._staged(replace(told, before=before))):
                 return
 
@@ -182,6 +184,10 @@ class DescribedRuns:
         number = before.steps + 1
         run = replace(turn.run, open=(Step(number, target, 1),), steps=number)
         return replace(turn, run=run, closed=closed, opened=(Opened(number, target, ""),))
+
+
+def _named(what: str) -> str:
+    return str(uuid5(NAMESPACE_URL, what))
 
 
 def _revision(text: str, turns: int) -> int:

@@ -266,6 +266,7 @@ DRAFTS = (
         "the plan document with the goal that came with the event; with `keep`, over a text that is none",
         facts=_PLANNED,
     ),
+    DraftKind("plan.new", "a new plan document with the goal that came with the event", facts=_PLANNED),
     DraftKind(
         "plan.with_description",
         "the plan document with the description, and the constraints if any, that came with the event",
@@ -300,7 +301,7 @@ def _archive(given: Mapping[str, object]) -> Effect:
 
 
 def _describe(given: Mapping[str, object]) -> Effect:
-    return Describe(str(given["describe"]))
+    return Describe(str(given["describe"]), given.get("anew") is True)
 
 
 EFFECTS = (
@@ -326,8 +327,8 @@ EFFECTS = (
     ),
     EffectKind(
         "describe",
-        "replace the commit description by a draft's text",
-        {"describe": Param("draft", required=True)},
+        "replace the commit description by a draft's text; with `anew`, leave it and begin another with that",
+        {"describe": Param("draft", required=True), "anew": Param("flag")},
         (Authority.DESCRIPTION,),
         _describe,
     ),
