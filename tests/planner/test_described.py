@@ -2,9 +2,11 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 
+from faces.mcp.desk import BOUND
 from handrail.documents.statefile import Passage
 from handrail.engine.model import Lifecycle
 from handrail.shell.faults import DiskFull, Fault, SyncFailed
@@ -13,7 +15,7 @@ from handrail.shell.view import Wanted
 from handrail.stores.described import DescribedRuns
 from handrail.stores.memory import MemoryRuns
 from handrail.telemetry.entries import Entry, EntryKind
-from planner.bench import FLOW, TO_DETAIL, TO_GOAL, TO_PLAN, Cook, cook_in
+from planner.bench import FLOW, GOAL, TO_DETAIL, TO_GOAL, TO_PLAN, Cook, cook_in
 from stores.descriptions.repos import Repo, made
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -119,3 +121,29 @@ def test_a_store_that_knows_nothing_of_a_plan_goes_on_from_its_text(tmp_path: Pa
         (row,) = other.serving.records.runs(Wanted())
 
     assert row.id == known.id
+
+
+def test_who_listens_hears_of_a_run_by_the_id_that_is_shown(cook: Cook) -> None:
+    heard: SimpleQueue[str] = SimpleQueue()
+    ends = cook.serving.world.feed.listen(lambda change: heard.put(change.run))
+    try:
+        cook.does(TO_GOAL)
+        found = heard.get(timeout=BOUND)
+    finally:
+        ends()
+
+    (row,) = cook.serving.records.runs(Wanted())
+    assert row.id == found
+
+
+def test_a_turn_that_was_cut_off_behind_the_text_is_seen_by_the_call_that_is_sent_again(
+    tmp_path: Path, repo: Repo
+) -> None:
+    with cook_in(tmp_path, repo) as cook:
+        token = cook.calls("gather_requirements").reply["step_token"]
+        cook.writes(TEXT)
+
+        again = cook.calls("set_overarching_goal", goal=GOAL, step_token=token)
+
+        assert (again.reply["code"], again.reply["stage"]) == ("superseded", "1")
+        assert again.reply["plan"]["text"] == TEXT

@@ -113,11 +113,6 @@ class DescribedRun(Runs, Files, Protocol):
         """The run as it stands, and at most so many of the changed files."""
         ...
 
-    @property
-    def shown(self) -> str:
-        """The id of the run in the common store, by the change that it describes."""
-        ...
-
     def revised(self, stored: Stored, resolved: Resolved) -> int:
         """The revision that a turn leaves which makes this of the world."""
         ...

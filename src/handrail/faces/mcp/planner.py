@@ -25,7 +25,7 @@ from handrail.shell.opening import DescribedRun, Serving
 from handrail.shell.plans import problems_of, state_of
 from handrail.shell.ports import Changes
 from handrail.shell.readers import QUOTED, template
-from handrail.shell.records import Caller, Change
+from handrail.shell.records import Caller
 from handrail.shell.standing import look
 from handrail.shell.turn import Call, Outcome, Reply, refuse, take_turn
 from handrail.shell.world import World
@@ -163,16 +163,11 @@ class Planner:
             workspace=runs,
             lifetime=None,
             revised=runs.revised,
-            mirror=lambda _run, _papers=(): self._announce(runs),
         )
         if tool.reads:
             stored, changes = runs.look(FILES)
             return replace(teller, runs=runs, changes=changes).reply(look(world, stored))
         return take_turn(world, call, replace(teller, runs=runs).reply)
-
-    def _announce(self, runs: DescribedRun) -> None:
-        """Tell who listens to the run by the id that the common store shows it under."""
-        self._serving.world.feed.announce(Change(runs.shown, 0))
 
     def _listed(self, tool: Declared) -> Tool:
         more = [PROJECT] + [TOKEN] * (not tool.reads)
