@@ -100,6 +100,7 @@ def doubling(rounds: int) -> float:
     The processor's time is taken, and the least of several rounds: on a busy machine the longer of two works
     is interrupted more often.
     """
+    gc.collect()
     found = 0.0
     for make in HOSTILE:
         for config in (COMMIT_MESSAGE, COMMITS):
@@ -111,7 +112,6 @@ def doubling(rounds: int) -> float:
 
 
 def _seconds(work: Callable[[], None]) -> float:
-    gc.collect()
     began = time.process_time()
     work()
     return time.process_time() - began

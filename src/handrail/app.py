@@ -1,12 +1,18 @@
 """Settings to world to faces: the only file that knows every name."""
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from handrail.faces.cli.main import cli
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from handrail.engine.model import Workflow
     from handrail.shell.folders import Folder
-    from handrail.shell.opening import FolderRuns, Openings
+    from handrail.shell.opening import DescribedRun, FolderRuns, Openings
+    from handrail.shell.ports import Descriptions
+    from handrail.shell.world import World
 
 
 def main() -> None:
@@ -19,7 +25,7 @@ def openings() -> "Openings":
     from handrail.shell.opening import Openings  # noqa: PLC0415 - most commands start without a store
     from handrail.stores.sql.opening import opened, serving, turning  # noqa: PLC0415 - the same
 
-    return Openings(opened, turning, _folder, serving)
+    return Openings(opened, turning, _folder, serving, _described)
 
 
 def _folder(folder: "Folder") -> "FolderRuns":
@@ -33,3 +39,22 @@ def _folder(folder: "Folder") -> "FolderRuns":
     shape = CollabFile(folder.phases, folder.adopts) if flat else StateFile()
     signs = () if folder.name else None
     return FileRuns(workspace, shape, folder.new, folder.origin, folder.stays, ends=folder.ends, signs=signs)
+
+
+def _described(root: "Path", world: "World", workflow: "Workflow") -> "DescribedRun":
+    from handrail.stores.described import DescribedRuns  # noqa: PLC0415 - only for runs in commits
+
+    return DescribedRuns(_descriptions(root), world.runs, root, workflow)
+
+
+@cache
+def _descriptions(root: "Path") -> "Descriptions":
+    """Those of a project: what they have found out about its program holds for as long as this process."""
+    import os  # noqa: PLC0415 - only for runs in commits
+
+    from handrail.shell.runner import Programs  # noqa: PLC0415 - the same
+    from handrail.shell.system import RandomIds  # noqa: PLC0415 - the same
+    from handrail.stores.descriptions.choose import descriptions  # noqa: PLC0415 - the same
+    from handrail.stores.descriptions.program import environment  # noqa: PLC0415 - the same
+
+    return descriptions(Programs(environment(os.environ)), root, RandomIds())

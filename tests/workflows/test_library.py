@@ -85,10 +85,11 @@ def at(name: str, step: str) -> tuple[Workflow, Run]:
 
 
 @requirement("steps:def.builtin")
-def test_six_workflows_of_steps_those_of_two_faces_and_seven_personas_come_with_handrail() -> None:
+def test_six_workflows_of_steps_those_of_three_faces_and_seven_personas_come_with_handrail() -> None:
     found = sorted(path.relative_to(FOLDER / "library").as_posix() for path in FOLDER.rglob("library/*/*"))
 
-    assert found == ["skills/skills", "spells/spells", *(f"steps/{name}.yaml" for name in WORKFLOWS)]
+    faces = ["planner/planner", "skills/skills", "spells/spells"]
+    assert found == [*faces, *(f"steps/{name}.yaml" for name in WORKFLOWS)]
     assert sorted(path.name for path in (FOLDER / "personas").iterdir()) == [
         f"{name}.md" for name in PERSONAS
     ]

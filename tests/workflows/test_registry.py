@@ -14,7 +14,7 @@ HEAD = "workflow: w\nversion: 1\nauthority: files\nstates:\n  A:\n  Z: {terminal
 
 def test_every_fact_says_who_reads_it_and_what_it_means() -> None:
     assert [fact.name for fact in FACTS if not fact.about or fact.reader == "engine"] == []
-    assert len(BUILT_IN.facts) == len(FACTS) == 32
+    assert len(BUILT_IN.facts) == len(FACTS) == 35
 
 
 def test_no_fact_of_the_world_is_only_claimed() -> None:
@@ -40,6 +40,9 @@ def test_a_yes_or_no_and_an_enumeration_are_closed_and_a_count_is_open() -> None
         "links.new",
         "task.name",
         "plan.stage",
+        "plan.tasks",
+        "plan.open",
+        "plan.problems",
         "plan.quoted",
         "task.quoted",
         "results.quoted",
@@ -63,7 +66,12 @@ def test_drafts_and_effects_are_found_by_name() -> None:
         "taskgraph.layers",
         "tasks.update",
         "batch.complete",
+        "plan.with_goal",
+        "plan.new",
+        "plan.with_description",
         "plan.with_tasks",
+        "plan.with_mark",
+        "plan.finished",
     ]
     assert list(BUILT_IN.effects) == ["write", "archive", "describe"]
     assert BUILT_IN.effects["describe"].authorities == (Authority.DESCRIPTION,)
@@ -104,5 +112,10 @@ def test_a_draft_is_asked_for_by_its_kind() -> None:
         "taskgraph.layers": (["batches", "pending"], ()),
         "tasks.update": (["batches", "completed", "pending"], ()),
         "batch.complete": (["batches", "completed", "pending"], ()),
-        "plan.with_tasks": (["stage"], ("text",)),
+        "plan.with_goal": (["error", "notes", "stage"], ("text",)),
+        "plan.new": (["error", "notes", "stage"], ("text",)),
+        "plan.with_description": (["error", "notes", "stage"], ("text",)),
+        "plan.with_tasks": (["error", "notes", "stage"], ("text",)),
+        "plan.with_mark": (["error", "notes", "stage"], ("text",)),
+        "plan.finished": (["error", "notes", "stage"], ("text",)),
     }

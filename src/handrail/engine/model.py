@@ -160,9 +160,10 @@ class Archive:
 
 @dataclass(frozen=True, slots=True)
 class Describe:
-    """Replace the commit description by a draft's text."""
+    """Replace the commit description by a draft's text; `anew`: leave it, and begin another with that."""
 
     source: str
+    anew: bool = False
 
 
 Effect: TypeAlias = Write | Archive | Describe

@@ -9,7 +9,7 @@ from handrail.engine.explore import needs, needs_to_start
 from handrail.engine.facts import Value
 from handrail.engine.lifecycle import START
 from handrail.engine.model import Event, Needs, Run, Workflow
-from handrail.shell.ports import Workspace
+from handrail.shell.ports import Files
 
 
 class Sight:
@@ -18,7 +18,7 @@ class Sight:
     `after` are files as they will be, in place of those that are there.
     """
 
-    def __init__(self, workspace: Workspace | None, after: Mapping[str, bytes | None] | None = None) -> None:
+    def __init__(self, workspace: Files | None, after: Mapping[str, bytes | None] | None = None) -> None:
         self._workspace = workspace
         self._seen: dict[str, bytes | None] = dict(after or {})
 

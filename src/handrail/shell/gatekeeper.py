@@ -124,7 +124,7 @@ def _resuming(world: World, stored: Stored, token: str, event: Event) -> Checked
 
 def _answered(world: World, stored: Stored, claims: Claims, token: str, event: Event) -> Checked | None:
     """What came of the token before, if it was spent and that is still remembered."""
-    spent = world.runs.spent(claims.run, claims.revision) if claims.revision < stored.revision else None
+    spent = world.runs.spent(claims.run, claims.revision) if claims.revision != stored.revision else None
     if spent is None or spent.token != hashed(token):
         return None
     return Repeated(spent.reply) if spent.request == request_of(event) else _stale("already_used")

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Final, Protocol, TypeVar
 from urllib.parse import unquote
 
+from handrail.engine.model import Workflow
 from handrail.shell.access import Access
 from handrail.shell.faults import Unreadable
 from handrail.shell.folders import Folder, folders
 from handrail.shell.homes import data_folder
 from handrail.shell.keeping import Keeper
 from handrail.shell.papers import lying
-from handrail.shell.ports import Mirror, Runs
+from handrail.shell.ports import Changes, Files, Mirror, Runs
 from handrail.shell.records import Artifact, Stored
+from handrail.shell.resolve import Resolved
 from handrail.shell.sweep import Limits
 from handrail.shell.view import Measures, Records
 from handrail.shell.workspace import Disk
@@ -99,9 +101,26 @@ class FolderRuns(Runs, Protocol):
         ...
 
 
+class DescribedRun(Runs, Files, Protocol):
+    """The run that a commit description is, for one call; its text is read as a file."""
+
+    @property
+    def text(self) -> str:
+        """The description as it was last seen."""
+        ...
+
+    def look(self, most: int) -> tuple[Stored, Changes]:
+        """The run as it stands, and at most so many of the changed files."""
+        ...
+
+    def revised(self, stored: Stored, resolved: Resolved) -> int:
+        """The revision that a turn leaves which makes this of the world."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Openings:
-    """How a face opens what is kept: a store to ask, one to take turns in, and the run of a folder.
+    """How a face opens what is kept: a store to ask, one to take turns in, the run of a folder or a commit.
 
     A store that is to be asked must be there; one for turns is made if it is not.
     """
@@ -110,6 +129,7 @@ class Openings:
     world: Callable[[Path], AbstractContextManager[World]]
     folder: Callable[[Folder], FolderRuns]
     serving: Callable[[Path], AbstractContextManager[Serving]]
+    described: Callable[[Path, World, Workflow], DescribedRun]
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,14 +149,8 @@ class Descriptions(Protocol):
         ...
 
 
-class Workspace(Protocol):
-    """The files of one folder, by paths relative to it.
-
-    No path component is a link, no path leaves the folder, and only regular files with one link are read or
-    replaced: anything else raises `UnsafePath`. Folders are made 0700, files 0600. Raises `Missing` where a
-    folder or a file must be there and is not, `Unreadable`, `DiskFull`, `NotWritable` and, from the moment
-    the disk has not confirmed a write, `SyncFailed` for every further change.
-    """
+class Files(Protocol):
+    """What can be read by a path."""
 
     def read(self, path: str) -> bytes | None:
         """The bytes of a file, or None if there is none."""
@@ -165,6 +159,16 @@ class Workspace(Protocol):
     def names(self, folder: str) -> tuple[str, ...]:
         """The sorted names in a folder; none if it is not there."""
         ...
+
+
+class Workspace(Files, Protocol):
+    """The files of one folder, by paths relative to it.
+
+    No path component is a link, no path leaves the folder, and only regular files with one link are read or
+    replaced: anything else raises `UnsafePath`. Folders are made 0700, files 0600. Raises `Missing` where a
+    folder or a file must be there and is not, `Unreadable`, `DiskFull`, `NotWritable` and, from the moment
+    the disk has not confirmed a write, `SyncFailed` for every further change.
+    """
 
     def write(self, path: str, data: bytes, like: str = "") -> None:
         """A new file with these bytes, confirmed by the disk; its entry in the folder is not, until `sync`.

@@ -61,7 +61,8 @@ class Stored:
     `tokens` gives the hash of the token of each open step, by its number; a store whose tokens are good for
     a revision keeps none. `opened` is when each was opened, where that is known. `active` is when the run was
     last called, or its current step read. `adopted` says that the run was taken as a person or a clone left
-    it, and is entered with the next turn.
+    it, and is entered with the next turn. A run in a commit has a revision that stands for its
+    text.
     """
 
     run: Run
@@ -182,7 +183,8 @@ class Turn:
     """One accepted turn, ready to be saved at one commit point, if `before` is still the revision there.
 
     `tokens` are the hashes of the tokens of the steps that are open after it; `marks` go into the metadata of
-    the run; `passages` is what a state file tells of it. The first turn of a run may name another one that
+    the run; `passages` is what a state file tells of it. The text that it `describes` begins `anew`, or takes
+    the place of the one that is there. The first turn of a run may name another one that
     it `inherits` from: what that has finished and all its artifacts are its own from then on, none final.
     """
 
@@ -198,6 +200,7 @@ class Turn:
     finals: tuple[Final, ...] = ()
     passages: tuple[Passage, ...] = ()
     describes: str | None = None
+    anew: bool = False
     definition: Definition | None = None
     marks: Mapping[str, Value] = field(default_factory=dict)
     inherits: str = ""

@@ -14,6 +14,7 @@ from handrail.shell.apply import digest
 from handrail.shell.facts import Asked, Gathered, Sight
 from handrail.shell.readers import as_file
 from handrail.shell.records import Final
+from handrail.workflows.registry import DESCRIPTION
 from handrail.workflows.render import render
 from handrail.workflows.texts import ARCHIVED, NOW
 
@@ -24,12 +25,22 @@ _IN_PATH = re.compile(r"\{([^{}]*)\}")
 class Resolved:
     """What the world will be: files in the order they were decided on, and the text of a description.
 
-    `archived` is the folder that files were moved to, or the last of them.
+    `archived` is the folder that files were moved to, or the last of them. `anew`: the text begins another
+    description.
     """
 
     finals: tuple[Final, ...] = ()
     describes: str | None = None
     archived: str = ""
+    anew: bool = False
+
+    @property
+    def left(self) -> Mapping[str, bytes | None]:
+        """What is then read by each path; the description has one of its own."""
+        files = {final.path: final.after for final in self.finals}
+        if self.describes is None:
+            return files
+        return {**files, DESCRIPTION: self.describes.encode("utf-8", "surrogatepass")}
 
 
 class Values:
@@ -66,6 +77,7 @@ class _Paper:
     made: list[str] = field(default_factory=list)
     moved: dict[str, str] = field(default_factory=dict)
     describes: str | None = None
+    anew: bool = False
 
     def file(self, path: str) -> bytes | None:
         return self.files[path] if path in self.files else self.sight.read(path)
@@ -83,7 +95,7 @@ def resolve(
         _decide(paper, effect, values.within(scope))
     finals = [Final(path, digest(sight.read(path)), after) for path, after in paper.files.items()]
     changed = tuple(f for f in finals if f.before != digest(f.after))
-    return Resolved(changed, paper.describes, paper.made[-1] if paper.made else "")
+    return Resolved(changed, paper.describes, paper.made[-1] if paper.made else "", paper.anew)
 
 
 def destination(asked: Asked, row: Transition, path: str) -> str:
@@ -119,8 +131,8 @@ def _decide(paper: _Paper, effect: Effect, values: Mapping[str, Value]) -> None:
             _write(paper, effect, values)
         case Archive():
             _archive(paper, effect, values)
-        case Describe(source):
-            paper.describes = str(values[source])
+        case Describe(source, anew):
+            paper.describes, paper.anew = str(values[source]), anew
         case _:
             assert_never(effect)
 

@@ -94,7 +94,8 @@ class Outcome:
 
     `texts` are those that rows say, in order, part by part, or that of the row that refuses; `facts` what was
     seen. `workflow` is None if the run is not there. `synthesis` sums up a run that this call completed.
-    `options` are the triggers open to a run in files or a commit once the turn is done.
+    `options` are the triggers open to a run in files or a commit once the turn is done, and `describes` is
+    the text that it leaves there, if it leaves another.
     """
 
     decision: Decision
@@ -105,6 +106,7 @@ class Outcome:
     facts: Mapping[str, Value] | None = None
     synthesis: Mapping[str, Value] | None = None
     options: tuple[Option, ...] = ()
+    describes: str | None = None
 
 
 Render: TypeAlias = Callable[[Outcome], Reply]
@@ -261,13 +263,14 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
     at, decision, found = taken.asked.at, taken.decision, taken.found
     stored, workflow, event, run = found.stored, found.workflow, found.event, decision.run
     resolved, texts = _resolved(taken)
-    issued = issue(world, run, stored.revision + 1, at)
+    revision = world.revised(stored, resolved)
+    issued = issue(world, run, revision, at)
     told = _left(world, call, taken)
     marks = _marks(taken, call.marks)
-    after = replace(stored.moved(run, at, issued.hashes, told.opened, marks), adopted=stored.adopted)
-    facts = taken.gathered.facts
-    open_ = _open_after(world, taken, resolved)
-    reply = render(Outcome(decision, after, workflow, issued.tokens, texts, facts, told.synthesis, open_))
+    moved = stored.moved(run, at, issued.hashes, told.opened, marks)
+    after = replace(moved, adopted=stored.adopted, revision=revision)
+    seen = (taken.gathered.facts, told.synthesis, _open_after(world, taken, resolved), resolved.describes)
+    reply = render(Outcome(decision, after, workflow, issued.tokens, texts, *seen))
     turn = Turn(
         before=stored,
         run=run,
@@ -281,6 +284,7 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
         finals=resolved.finals,
         passages=_passages(decision, event),
         describes=resolved.describes,
+        anew=resolved.anew,
         definition=call.new.definition if call.new and not stored.revision else None,
         marks=marks,
     )
@@ -296,10 +300,10 @@ def _papers(taken: _Taken) -> tuple[Artifact, ...]:
 
 
 def _open_after(world: World, taken: _Taken, resolved: Resolved) -> tuple[Option, ...]:
-    """What may be called next, by the files as the turn leaves them."""
+    """What may be called next, by the files and the description as the turn leaves them."""
     if taken.found.stored.origin.authority is Authority.SQL:
         return ()
-    sight = Sight(world.workspace, {final.path: final.after for final in resolved.finals})
+    sight = Sight(world.workspace, resolved.left)
     asked = replace(taken.asked, sight=sight, run=taken.decision.run)
     facts = gather(asked, world.readers, world.drafters).facts
     return options(asked.workflow, asked.run, facts)

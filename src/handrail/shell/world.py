@@ -9,12 +9,22 @@ from handrail.engine.model import Workflow
 from handrail.shell.drafts import DRAFTERS
 from handrail.shell.facts import Drafter, Reader
 from handrail.shell.items import ITEM_DRAFTERS, ITEM_READERS
-from handrail.shell.ports import Clock, Feed, Ids, Mirror, Runs, Workspace
+from handrail.shell.plans import PLAN_DRAFTERS, PLAN_READERS
+from handrail.shell.ports import Clock, Feed, Files, Ids, Mirror, Runs
 from handrail.shell.readers import READERS
 from handrail.shell.records import Stored
+from handrail.shell.resolve import Resolved
 
 WorkflowOf: TypeAlias = Callable[[Stored], Workflow]
 """Which workflow a run walks through: the one it started with, or the one installed."""
+
+Revised: TypeAlias = Callable[[Stored, Resolved], int]
+"""The revision that a turn leaves, by the run before it and what it makes of the world."""
+
+
+def counted(stored: Stored, _: Resolved) -> int:
+    """Each turn adds one."""
+    return stored.revision + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +33,8 @@ class World:
 
     Without a lifetime tokens do not expire: each is good for the revision it was issued at, and the store
     keeps none. `mirror` brings the common store up to date with a run that is kept elsewhere; what
-    cannot be written there now is caught up later, and never fails a turn.
+    cannot be written there now is caught up later, and never fails a turn. `revised` says which revision a
+    turn leaves.
     """
 
     runs: Runs
@@ -32,8 +43,11 @@ class World:
     feed: Feed
     key: bytes
     workflow_of: WorkflowOf
-    workspace: Workspace | None = None
-    readers: Mapping[str, Reader] = field(default_factory=lambda: {**READERS, **ITEM_READERS})
-    drafters: Mapping[str, Drafter] = field(default_factory=lambda: {**DRAFTERS, **ITEM_DRAFTERS})
+    workspace: Files | None = None
+    readers: Mapping[str, Reader] = field(default_factory=lambda: {**READERS, **ITEM_READERS, **PLAN_READERS})
+    drafters: Mapping[str, Drafter] = field(
+        default_factory=lambda: {**DRAFTERS, **ITEM_DRAFTERS, **PLAN_DRAFTERS}
+    )
     lifetime: timedelta | None = timedelta(minutes=10)
     mirror: Mirror | None = None
+    revised: Revised = counted

@@ -15,6 +15,9 @@ PROBLEMS = "problems"
 PLAN = ("plan.md", "plan")
 """The file of a plan, and the text of a workflow it begins as."""
 
+DESCRIPTION = "description"
+"""By what path the description of a commit is read."""
+
 LINKS = ("plan.md", "atlassian/refs")
 """The file whose links are handed on, and the list of those that were."""
 
@@ -197,8 +200,19 @@ FACTS = (
         "plan.stage",
         Type(Kind.STRING),
         Provenance.OBSERVED,
-        "how far the plan document in the commit description has come",
+        "how far the plan document in the commit description has come; if it is none, why it cannot be read",
         reader="plan.stage",
+        of=(DESCRIPTION,),
+    ),
+    _count("plan.tasks", "tasks of the plan document, on all levels", "plan.tasks", DESCRIPTION),
+    _count("plan.open", "tasks of the plan document that are not complete", "plan.open", DESCRIPTION),
+    Fact(
+        "plan.problems",
+        Type(Kind.STRINGS),
+        Provenance.OBSERVED,
+        "why the commit description is no plan document, each with its line and its repair",
+        reader="plan.problems",
+        of=(DESCRIPTION,),
     ),
 )
 
@@ -206,6 +220,12 @@ _TASKS: Mapping[str, Type] = {
     "batches": Type(Kind.JSON, optional=True),
     "completed": Type(Kind.STRINGS),
     "pending": Type(Kind.STRINGS),
+}
+
+_PLANNED: Mapping[str, Type] = {
+    "stage": Type(Kind.STRING),
+    "error": Type(Kind.STRING),
+    "notes": Type(Kind.STRINGS),
 }
 
 DRAFTS = (
@@ -242,10 +262,27 @@ DRAFTS = (
         values=(),
     ),
     DraftKind(
+        "plan.with_goal",
+        "the plan document with the goal that came with the event; with `keep`, over a text that is none",
+        facts=_PLANNED,
+    ),
+    DraftKind("plan.new", "a new plan document with the goal that came with the event", facts=_PLANNED),
+    DraftKind(
+        "plan.with_description",
+        "the plan document with the description, and the constraints if any, that came with the event",
+        facts=_PLANNED,
+    ),
+    DraftKind(
         "plan.with_tasks",
         "the plan document with the tasks that came with the event",
-        facts={"stage": Type(Kind.STRING)},
+        facts=_PLANNED,
     ),
+    DraftKind(
+        "plan.with_mark",
+        "the plan document with the task that came with the event complete, or open",
+        facts=_PLANNED,
+    ),
+    DraftKind("plan.finished", "the plan document that says that it is complete", facts=_PLANNED),
 )
 
 
@@ -264,7 +301,7 @@ def _archive(given: Mapping[str, object]) -> Effect:
 
 
 def _describe(given: Mapping[str, object]) -> Effect:
-    return Describe(str(given["describe"]))
+    return Describe(str(given["describe"]), given.get("anew") is True)
 
 
 EFFECTS = (
@@ -290,8 +327,8 @@ EFFECTS = (
     ),
     EffectKind(
         "describe",
-        "replace the commit description by a draft's text",
-        {"describe": Param("draft", required=True)},
+        "replace the commit description by a draft's text; with `anew`, leave it and begin another with that",
+        {"describe": Param("draft", required=True), "anew": Param("flag")},
         (Authority.DESCRIPTION,),
         _describe,
     ),

@@ -47,7 +47,7 @@ def answered(folder: Path, era: str, raised: Exception, arguments: dict[str, Any
     at = place(folder)
     with serving(at.store) as opened:
         broken = replace(opened, world=replace(opened.world, ids=BrokenIds(raised)))
-        result = anyio.run(ask, made(broken, openings().folder, [at.project], "steps", Names.PORTABLE))
+        result = anyio.run(ask, made(broken, openings(), [at.project], "steps", Names.PORTABLE))
     (text,) = result.content
     assert isinstance(text, TextContent)
     return Told(dict(result.structured_content or {}), text.text, bool(result.is_error))
@@ -102,7 +102,7 @@ def test_no_request_is_answered_with_the_text_of_an_exception_not_even_one_that_
 
     at = place(tmp_path / "place")
     with serving(at.store) as opened, caplog.at_level(logging.ERROR, "handrail"):
-        server = made(opened, openings().folder, [at.project], "steps", Names.PORTABLE)
+        server = made(opened, openings(), [at.project], "steps", Names.PORTABLE)
         told = anyio.run(ask, server)
 
     assert told.startswith("Handrail failed (incident ")

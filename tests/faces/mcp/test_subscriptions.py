@@ -162,7 +162,7 @@ def test_once_a_server_has_ended_nothing_of_it_reads_the_store(at: Place) -> Non
         return any(thread.name == "handrail-feed" for thread in threading.enumerate())
 
     with serving(at.store) as opened:
-        assert anyio.run(subscribed, made(opened, openings().folder, [at.project], "steps", Names.PORTABLE))
+        assert anyio.run(subscribed, made(opened, openings(), [at.project], "steps", Names.PORTABLE))
         assert not listening()
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from handrail.faces.mcp.server import Served
     from handrail.shell.opening import Serving
 
-FACES = ("skills", "spells", "steps")
+FACES = ("planner", "skills", "spells", "steps")
 
 
 @click.command()
@@ -84,7 +84,7 @@ def serve(  # noqa: PLR0913 - an argument for each option
     gc.enable()
     roots = _roots(projects)
     with openings().serving(located(store or "")) as serving:
-        parts = partial(made, serving, openings().folder, roots, names=Names(names))
+        parts = partial(made, serving, openings(), roots, names=Names(names))
         if over_http:
             confirmed = over_http(serving, {name: parts(name) for name in FACES})
         else:

@@ -54,10 +54,10 @@ class _Problem:
 class Arguments:
     """Checks what a call brings against the schema that the tool is listed with, and nothing is coerced."""
 
-    def __init__(self, schema: Mapping[str, Any], forms: tuple[str, ...]) -> None:
+    def __init__(self, schema: Mapping[str, Any], forms: tuple[str, ...], longest: int = _LONGEST) -> None:
         shallow = {**schema["properties"], OUTPUT: {"type": "object"}}
         self._schema = jsonschema_rs.Draft202012Validator({**schema, "properties": shallow}, mask="it")
-        self._forms = forms
+        self._forms, self._longest = forms, longest
 
     def wrong(self, given: Mapping[str, Any]) -> Refused | None:
         """Why these are no arguments of the tool; the output of a step is looked at when it is handed in."""
@@ -79,7 +79,7 @@ class Arguments:
     def _problems(self, given: Mapping[str, Any]) -> Iterator[_Problem]:
         flawed = False
         for name, value in given.items():
-            for problem in _flaws(name, value):
+            for problem in _flaws(name, value, self._longest):
                 flawed = True
                 yield problem
         if not flawed:
@@ -90,14 +90,14 @@ class Arguments:
                 yield from _told(fault)
 
 
-def _flaws(name: str, value: object) -> Iterator[_Problem]:
+def _flaws(name: str, value: object, longest: int) -> Iterator[_Problem]:
     """Why an argument could not even be looked at."""
     if not sound(name):
         yield _Problem(str(writable(name)), value, _UNKNOWN)
     elif name != OUTPUT and not sound(value):
         yield _Problem(name, value, "; ".join(f"{path} {why}".strip() for path, why in flaws(value)))
-    elif isinstance(value, str) and len(value) > _LONGEST:
-        yield _Problem(name, value, f"must be a text of at most {_LONGEST} characters")
+    elif isinstance(value, str) and len(value) > longest:
+        yield _Problem(name, value, f"must be a text of at most {longest} characters")
 
 
 def _told(fault: jsonschema_rs.ValidationError) -> Iterator[_Problem]:

@@ -1,14 +1,15 @@
 """Everything a served face is made of, put together; and run until its client is gone."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 import anyio
 
 from handrail.faces.mcp.face import Face
 from handrail.faces.mcp.names import Names
+from handrail.faces.mcp.planner import FACE as PLANNER
+from handrail.faces.mcp.planner import Planner
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.resources import Resources
 from handrail.faces.mcp.server import Served
@@ -20,13 +21,10 @@ from handrail.faces.mcp.steps import FACE as STEPS
 from handrail.faces.mcp.steps import Steps
 from handrail.shell.definitions import Pinned
 from handrail.shell.faults import Unreadable
-from handrail.shell.folders import Folder
-from handrail.shell.opening import FolderRuns, Serving, limits
+from handrail.shell.opening import Openings, Serving, limits
 from handrail.shell.runner import Programs
 from handrail.shell.trust import Trusted
 from handrail.shell.vcs import MOST, look, scrubbed
-
-Opened: TypeAlias = Callable[[Folder], FolderRuns]
 
 
 def run(server: Served) -> bool:
@@ -35,8 +33,8 @@ def run(server: Served) -> bool:
     return not server.halted.is_set()
 
 
-def made(serving: Serving, opened: Opened, roots: Sequence[Path], face: str, names: Names) -> Served:
-    """The server of a face over these projects; `opened` opens the runs that live in their files."""
+def made(serving: Serving, openings: Openings, roots: Sequence[Path], face: str, names: Names) -> Served:
+    """The server of a face over these projects; `openings` open the runs that live in them."""
     projects = Projects(roots, Trusted())
     programs = Programs(scrubbed(os.environ), MOST)
     world = serving.world
@@ -53,14 +51,16 @@ def made(serving: Serving, opened: Opened, roots: Sequence[Path], face: str, nam
         world.clock,
         lambda root: look(programs, root),
     )
-    served = Steps(serving, projects, names) if face == STEPS else _in_files(face, serving, opened, projects)
+    served = Steps(serving, projects, names) if face == STEPS else _kept(face, serving, openings, projects)
     return Served(served, resources, serving, names, projects.signature)
 
 
-def _in_files(face: str, serving: Serving, opened: Opened, projects: Projects) -> Face:
-    """The face over files, by the workflow that is installed: a project cannot put another in its place."""
+def _kept(face: str, serving: Serving, openings: Openings, projects: Projects) -> Face:
+    """The face over what a project keeps, by the workflow that is installed: it cannot put another there."""
     pinned = projects.shelf("").pinned(face)
     if not isinstance(pinned, Pinned) or pinned.workflow is None:
         raise Unreadable(f"the workflow `{face}` cannot be read", f"handrail workflows check {face}")
+    if face == PLANNER:
+        return Planner(serving, projects, pinned.workflow, openings.described)
     made = Skills if face == SKILLS else Spells
-    return made(serving, projects, pinned.workflow, opened)
+    return made(serving, projects, pinned.workflow, openings.folder)

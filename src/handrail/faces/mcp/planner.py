@@ -1,0 +1,302 @@
+"""The face `planner`: a goal, its details and its tasks, kept in the description of the commit.
+
+Which tools there are, what each stage asks for and why something is refused stands in the workflow.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from handrail.documents.quote import bounded
+from handrail.engine.facts import Kind, Value
+from handrail.engine.model import Event, Refused, Variable, Who, Workflow
+from handrail.engine.model import Tool as Declared
+from handrail.faces.mcp.face import Answer, Failed, Prompt, Tool, UnknownPrompt
+from handrail.faces.mcp.forms import Arguments
+from handrail.faces.mcp.projects import Projects
+from handrail.faces.mcp.replies import following, reasons, told_next, told_why
+from handrail.faces.mcp.texts import Texts, texts
+from handrail.plan.data import as_data
+from handrail.plan.grammar import COMMIT_MESSAGE
+from handrail.plan.model import Plan, State
+from handrail.plan.parse import parse
+from handrail.shell.opening import DescribedRun, Serving
+from handrail.shell.plans import problems_of, state_of
+from handrail.shell.ports import Changes
+from handrail.shell.readers import QUOTED, template
+from handrail.shell.records import Caller
+from handrail.shell.standing import look
+from handrail.shell.turn import Call, Outcome, Reply, refuse, take_turn
+from handrail.shell.world import World
+
+FACE: Final = "planner"
+TOKEN: Final = "step_token"  # noqa: S105 - the name of an argument, no secret
+PROJECT: Final = "project"
+KEEP: Final = "keep"
+FILES: Final = 50
+"""How many changed files are listed."""
+
+_TEXT: Final = {"type": "string"}
+_TEXTS: Final = {"type": "array", "items": _TEXT}
+_NOT_STARTED: Final = frozenset({"vcs_missing_tool", "vcs_timeout"})
+_CONFLICT: Final = "conflict"
+_SHAPES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "goal": {
+        "type": "object",
+        "properties": {
+            "type": {"enum": list(COMMIT_MESSAGE.types)},
+            "scope": {**_TEXT, "description": "Small letters, digits and hyphens"},
+            "breaking": {"type": "boolean", "default": False},
+            "title": {**_TEXT, "description": f"At most {COMMIT_MESSAGE.max_title_length} characters"},
+        },
+        "required": ["type", "scope", "title"],
+        "additionalProperties": False,
+    },
+    "plan": {
+        "type": "array",
+        "items": {
+            "type": "array",
+            "prefixItems": [{"type": "boolean"}, _TEXT, {"type": "array"}],
+            "minItems": 3,
+            "maxItems": 3,
+        },
+    },
+}
+"""What the parameters that are JSON look like."""
+
+_KINDS: Final[Mapping[Kind, Mapping[str, Any]]] = {
+    Kind.BOOL: {"type": "boolean"},
+    Kind.STRING: _TEXT,
+    Kind.STRINGS: _TEXTS,
+}
+_ANSWERS: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "stage": _TEXT,
+        "message": _TEXT,
+        "plan": {"type": "object"},
+        "options": _TEXTS,
+        "files": {"type": "array", "items": {"type": "object", "required": ["path", "status"]}},
+        "files_total": {"type": "integer"},
+        TOKEN: _TEXT,
+        "error": _TEXT,
+        "error_type": _TEXT,
+        "code": _TEXT,
+        "why": {"type": "object", "required": ["rule", "seen", "needed"]},
+        "next": {"type": "array", "items": {"type": "object", "required": ["tool", "arguments", "who"]}},
+    },
+}
+
+
+class Planner:
+    """The face over the descriptions of a server's projects, remembered in the common store."""
+
+    def __init__(
+        self,
+        serving: Serving,
+        projects: Projects,
+        workflow: Workflow,
+        opened: Callable[[Path, World, Workflow], DescribedRun],
+    ) -> None:
+        self._serving, self._projects, self._workflow, self._opened = serving, projects, workflow, opened
+        self._texts = texts(FACE)
+        self.tools: Sequence[Tool] = tuple(self._listed(tool) for tool in workflow.tools.values())
+        longest = COMMIT_MESSAGE.max_input_length
+        self._arguments = {
+            tool.names[0]: Arguments(tool.listed["inputSchema"], (), longest) for tool in self.tools
+        }
+
+    @property
+    def instructions(self) -> str:
+        """What an agent is told about the face before its first call."""
+        return self._texts.say("instructions")
+
+    def prompts(self) -> Sequence[Prompt]:
+        """Those that the workflow has."""
+        return [Prompt(one.name, one.about) for one in self._workflow.prompts.values()]
+
+    def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        """What a prompt says."""
+        if name not in self._workflow.prompts or arguments:
+            raise UnknownPrompt(f"there are {', '.join(self._workflow.prompts)}, without arguments")
+        return template(self._workflow, self._workflow.prompts[name].text)
+
+    def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+        """Answer a call."""
+        teller = _Teller(self._texts, self._workflow, self._workflow.tools[tool.names[0]], arguments)
+        reply = self._reply(teller, caller)
+        boundary = self._serving.world.ids.nonce().hex()
+        return Answer(reply, markdown(self._texts, reply, boundary), failed="code" in reply)
+
+    def failed(self, tool: Tool, arguments: Mapping[str, Any], failed: Failed) -> Answer:
+        """Put a failure into the shape of a refusal; one of version control is told as the source does."""
+        again = [following(tool.names[0], Who.AGENT, dict(arguments))] if failed.again else []
+        kind, error = {}, f"{failed.message}: {failed.needed}"
+        if failed.code.startswith("vcs_") or failed.code == _CONFLICT:
+            type_ = "command failed" if failed.code in _NOT_STARTED else "command non zero exit"
+            kind = {"error_type": type_}
+            said = {"type": type_, "code": failed.code, "message": failed.message, "repair": failed.needed}
+            error = self._texts.say("critical", **said)
+        reply = {
+            "error": error,
+            **kind,
+            "code": failed.code,
+            "why": {"rule": failed.rule, "seen": [], "needed": [failed.needed]},
+            "next": again,
+        }
+        return Answer(reply, markdown(self._texts, reply, ""), failed=True)
+
+    def _reply(self, teller: "_Teller", caller: Caller) -> Reply:
+        tool, given = teller.tool, teller.given
+        wrong = self._arguments[tool.name].wrong(given)
+        root = wrong or self._projects.named(str(given.get(PROJECT, "")))
+        event = Event(tool.name, {name: given[name] for name in tool.params if name in given})
+        call = Call("", event, caller, str(given.get(TOKEN, "")))
+        if isinstance(root, Refused):
+            return refuse(self._serving.world, call, teller.reply, Outcome(root, None))
+        runs = self._opened(root, self._serving.world, self._workflow)
+        world = replace(
+            self._serving.world,
+            runs=runs,
+            workflow_of=lambda _: self._workflow,
+            workspace=runs,
+            lifetime=None,
+            revised=runs.revised,
+        )
+        if tool.reads:
+            stored, changes = runs.look(FILES)
+            return replace(teller, runs=runs, changes=changes).reply(look(world, stored))
+        return take_turn(world, call, replace(teller, runs=runs).reply)
+
+    def _listed(self, tool: Declared) -> Tool:
+        more = [PROJECT] + [TOKEN] * (not tool.reads)
+        params = {name: _schema(one) for name, one in tool.params.items()}
+        named = {name: {**_TEXT, "description": self._texts.say(name)} for name in more}
+        listed = {
+            "name": tool.name,
+            "description": tool.about,
+            "inputSchema": {
+                "type": "object",
+                "properties": {**params, **named},
+                "required": [name for name, one in tool.params.items() if one.required],
+                "additionalProperties": False,
+            },
+            "outputSchema": _ANSWERS,
+            "annotations": {
+                "title": tool.name.replace("_", " ").title(),
+                "readOnlyHint": tool.reads,
+                "destructiveHint": not tool.reads,
+                "idempotentHint": True,
+                "openWorldHint": False,
+            },
+        }
+        return Tool((tool.name,), listed)
+
+
+def _schema(variable: Variable) -> dict[str, Any]:
+    shape = _SHAPES[variable.name] if variable.type.kind is Kind.JSON else _KINDS[variable.type.kind]
+    default = {} if variable.required or variable.default is None else {"default": variable.default}
+    return {**shape, "description": variable.about, **default}
+
+
+@dataclass(frozen=True, slots=True)
+class _Teller:
+    """Puts the outcome of one call into words; without `runs` it was about no plan."""
+
+    texts: Texts
+    workflow: Workflow
+    tool: Declared
+    given: Mapping[str, Any]
+    runs: DescribedRun | None = None
+    changes: Changes | None = None
+
+    def reply(self, outcome: Outcome) -> Reply:
+        """The reply, as data."""
+        said = {name: part.rstrip("\n") for text in outcome.texts for name, part in text.items()}
+        if isinstance(outcome.decision, Refused):
+            return self._refused(outcome, outcome.decision, said)
+        standing = self._standing(outcome)
+        pieces = (said.get("message", ""), said.get("notes", ""), str(standing["message"]))
+        return {**standing, "message": "\n\n".join(piece for piece in pieces if piece)}
+
+    def _standing(self, outcome: Outcome) -> dict[str, Value]:
+        """Where the plan stands once the call is answered, and what it asks for there."""
+        if self.runs is None:
+            return {}
+        text = self.runs.text if outcome.describes is None else outcome.describes
+        plan = parse(text)
+        extra = self.workflow.states[state_of(plan)].extra
+        refused = isinstance(outcome.decision, Refused)
+        open_ = outcome.decision.next if isinstance(outcome.decision, Refused) else outcome.options
+        reply: dict[str, Value] = {
+            "stage": str(extra["stage"]),
+            **({} if refused else {"message": str(extra["guidance"]).rstrip("\n")}),
+            "plan": _data(plan, text),
+            "options": [option.trigger for option in open_],
+        }
+        if self.changes:
+            reply["files"] = [{"path": one.path, "status": one.status} for one in self.changes.files]
+            reply["files_total"] = self.changes.total
+        if token := next(iter((outcome.tokens or {}).values()), ""):
+            reply[TOKEN] = token
+        return reply
+
+    def _refused(self, outcome: Outcome, refused: Refused, said: Mapping[str, str]) -> Reply:
+        error = said.get("error") or self.texts.error(refused.code, refused.rule)
+        why = reasons(refused)
+        return {
+            **self._standing(outcome),
+            "error": error,
+            **({"error_type": said["error_type"]} if "error_type" in said else {}),
+            "code": refused.code,
+            "why": why if refused.needed else {**why, "needed": [error]},
+            "next": list(self._next()),
+        }
+
+    def _next(self) -> Iterator[Mapping[str, Value]]:
+        """The call that would keep a text that is no plan, and the question where things stand."""
+        unread = self.runs is not None and parse(self.runs.text).state in {State.UNKNOWN, State.HALTED}
+        if unread and KEEP in self.tool.params and self.given.get(KEEP) is not True:
+            given = {name: self.given[name] for name in self.tool.params if name in self.given}
+            yield following(self.tool.name, Who.AGENT, {**given, KEEP: True})
+        named = {PROJECT: self.given[PROJECT]} if self.runs and PROJECT in self.given else {}
+        for tool in self.workflow.tools.values():
+            if tool.reads:
+                yield following(tool.name, Who.AGENT, named)
+
+
+def _data(plan: Plan, text: str) -> Mapping[str, Value]:
+    """The text, what the plan in it says, and what was noted of it; if it is none, what is wrong with it."""
+    told = as_data(plan, COMMIT_MESSAGE)
+    read = plan.state in {State.EMPTY, State.PARSED}
+    parts = ("header", "description", "constraints", "tasks", "direction") if read else ()
+    notes = [one.message for one in plan.warnings] if read else problems_of(plan)
+    found = {name: told[name] for name in parts if name in told}
+    return {"text": text, **found, **({"notes" if read else "problems": notes} if notes else {})}
+
+
+def markdown(texts_: Texts, reply: Mapping[str, Any], boundary: str) -> str:
+    """The same reply as text: nothing that the data says is missing from it."""
+    return "\n\n".join(_sections(texts_, reply, boundary))
+
+
+def _sections(texts_: Texts, reply: Mapping[str, Any], boundary: str) -> Iterator[str]:
+    yield str(reply.get("error") or reply["message"])
+    named = [f"{name}: {reply[name]}" for name in ("stage", "error_type", "code", TOKEN) if name in reply]
+    options = [f"options: {', '.join(reply['options']) or texts_.say('none')}"] if "options" in reply else []
+    yield "\n".join([*named, *options])
+    if "why" in reply:
+        yield told_why(reply["why"])
+    if reply.get("next"):
+        yield told_next(reply["next"])
+    if reply.get("files_total"):
+        files = [f"- {one['status']}: {one['path']}" for one in reply["files"]]
+        shown = texts_.say("files", shown=len(files), total=reply["files_total"])
+        label = texts_.say("files_label")
+        yield f"{shown}\n" + bounded("\n".join(files), label, boundary, QUOTED)
+    plan = reply.get("plan", {})
+    for line in (*plan.get("notes", ()), *plan.get("problems", ())):
+        yield f"- {line}"
+    if plan.get("text"):
+        yield bounded(plan["text"], texts_.say("plan_label"), boundary, QUOTED)
