@@ -71,7 +71,7 @@ def test_every_reply_is_as_its_schema_says(agent: Agent) -> None:
 
 
 def test_an_argument_that_is_missing_unknown_or_wrong_is_named(agent: Agent) -> None:
-    assert agent.calls("complete_skill").reply["why"]["needed"] == [': "skill" is a required property']
+    assert agent.calls("complete_skill").reply["why"]["needed"] == ["skill: must be given"]
     wrong = agent.completes("collab-start", step_token=3, more=1).reply
     assert (wrong["code"], wrong["why"]["rule"]) == ("arguments", "arguments")
     assert [line.partition(":")[0] for line in wrong["why"]["needed"]] == ["step_token", "more"]

@@ -107,6 +107,8 @@ def _told(fault: jsonschema_rs.ValidationError) -> Iterator[_Problem]:
         case jsonschema_rs.ValidationErrorKind.AdditionalProperties(unexpected) if isinstance(value, dict):
             for one in unexpected:
                 yield _Problem(one, value[one], _UNKNOWN)
+        case jsonschema_rs.ValidationErrorKind.Required(missing):
+            yield _Problem(f"{name}.{missing}".removeprefix("."), None, "must be given")
         case jsonschema_rs.ValidationErrorKind.Enum(options):
             yield _Problem(name, value, f"must be one of {', '.join(map(str, options))}")
         case jsonschema_rs.ValidationErrorKind.Type(types):
