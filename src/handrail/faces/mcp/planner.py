@@ -294,9 +294,9 @@ def _sections(texts_: Texts, reply: Mapping[str, Any], boundary: str) -> Iterato
         files = [f"- {one['status']}: {one['path']}" for one in reply["files"]]
         shown = texts_.say("files", shown=len(files), total=reply["files_total"])
         label = texts_.say("files_label")
-        yield f"{shown}\n" + bounded("\n".join(files), label, boundary, QUOTED)
+        yield f"{shown}\n" + bounded("\n".join(files), label, boundary, QUOTED, kind="the")
     plan = reply.get("plan", {})
     for line in (*plan.get("notes", ()), *plan.get("problems", ())):
         yield f"- {line}"
     if plan.get("text"):
-        yield bounded(plan["text"], texts_.say("plan_label"), boundary, QUOTED)
+        yield bounded(plan["text"], texts_.say("plan_label"), boundary, QUOTED, kind="the")
