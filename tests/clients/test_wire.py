@@ -9,7 +9,7 @@ from clients.foreign import SECONDS, Server
 HALF = (-32602, "the message holds half a character: leave it out")
 NO_JSON = (-32700, "the message is no JSON, or nests too deeply")
 NO_UTF8 = (-32700, "the message is not UTF-8")
-DEEP = b"[" * 5000 + b"]" * 5000
+DEEP = b"[" * 100_000 + b"]" * 100_000
 
 
 def _goal(goal: bytes) -> bytes:
