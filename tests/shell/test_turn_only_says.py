@@ -1,4 +1,4 @@
-"""A row that only says something, on every store: run, revision, journal and token are as they were."""
+"""A row that only says something, on every store: the journal has it, the run and its token are as before."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,11 +27,11 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
         yield there
 
 
-def test_a_row_that_only_says_something_leaves_everything_as_it_is(place: Place) -> None:
+def test_a_row_that_only_says_something_is_entered_and_leaves_the_run_as_it_is(place: Place) -> None:
     desk = Desk(place.open())
     told = desk.start(pinned(ASKED))
     run, token = told["run"], told["token"]
-    before = desk.runs.load(run), desk.runs.entries(run)
+    before, known = desk.runs.load(run), desk.runs.entries(run)
 
     answers = [desk.send(run, "ask", token) for _ in range(2)]
     without = desk.send(run, "ask")
@@ -41,5 +41,9 @@ def test_a_row_that_only_says_something_leaves_everything_as_it_is(place: Place)
         ("ok", 1, token),
         ("ok", 1, token),
     ]
-    assert (desk.runs.load(run), desk.runs.entries(run)) == before
+    assert desk.runs.load(run) == before
+    assert desk.runs.entries(run)[: len(known)] == known
+    added = [(one.entry.kind, one.entry.step, one.entry.data) for one in desk.runs.entries(run)[len(known) :]]
+    told_of = {"trigger": "ask", "by": "agent", "rows": ["told"], "to": "Home"}
+    assert added == [("step_stayed", "Home", told_of)] * 3
     assert desk.send(run, "end", token)["lifecycle"] == "completed"

@@ -1,4 +1,4 @@
-"""The casts that promise that nothing changes: not a byte does, and the token is as good as before."""
+"""The casts that promise that nothing changes: no file does, the journal has them, the token stays good."""
 
 import json
 from pathlib import Path
@@ -23,10 +23,19 @@ def _scene(folder: Path, row: str) -> Scene:
     return Scene(folder / "project", FLOW, next(line for line in lines() if line.row == row))
 
 
+JOURNAL = ".handrail/history.jsonl"
+
+
 def _everything(scene: Scene) -> dict[str, bytes]:
     """All files, those that keep the run safe too."""
     found = (path for path in scene.task.rglob("*") if path.is_file())
     return {path.relative_to(scene.task).as_posix(): path.read_bytes() for path in found}
+
+
+def _entered(data: bytes) -> list[tuple[str, list[str]]]:
+    """What these lines of the journal tell: each entry by its kind, and the rows that were taken."""
+    bodies = [json.loads(line)["body"] for line in data.splitlines() if line]
+    return [(one["kind"], one["data"]["rows"]) for body in bodies for one in body["entries"]]
 
 
 def _said(scene: Scene, word: str, token: str) -> Reply:
@@ -39,7 +48,7 @@ def _said(scene: Scene, word: str, token: str) -> Reply:
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_not_a_byte_is_written_and_the_token_stays_good(tmp_path: Path, row: str) -> None:
+def test_no_file_changes_but_the_journal_and_the_token_stays_good(tmp_path: Path, row: str) -> None:
     scene = _scene(tmp_path, row)
     scene.cast("Accio" if scene.line.state == "GATHER_EDITING" else "Reparo")
     scene.cast("Finite" if scene.line.state == "GATHER_EDITING" else "Reverto")
@@ -51,7 +60,11 @@ def test_not_a_byte_is_written_and_the_token_stays_good(tmp_path: Path, row: str
     scene.cast()
 
     assert said == [{"state": scene.line.state, "token": token, "revision": 2}] * 2
-    assert _everything(scene) == before
+    after = _everything(scene)
+    assert {**after, JOURNAL: b""} == {**before, JOURNAL: b""}
+    assert after[JOURNAL].startswith(before[JOURNAL])
+    added = _entered(after[JOURNAL].removeprefix(before[JOURNAL]))
+    assert added == [("step_stayed", [row])] * 3
     assert _said(scene, "Reparo", token)["revision"] == 3
 
 
@@ -65,7 +78,8 @@ def test_a_state_file_that_somebody_brought_is_not_even_put_into_our_words(tmp_p
     kept = {path: data for path, data in _everything(scene).items() if not path.startswith(".handrail/")}
     assert kept == before
     assert (said["state"], said["revision"]) == (scene.line.state, 0)
-    assert not {"head.json", "history.jsonl"} & {path.name for path in (scene.task / ".handrail").iterdir()}
+    assert not (scene.task / ".handrail" / "head.json").exists()
+    assert _entered((scene.task / JOURNAL).read_bytes()) == [("step_stayed", [row])]
     assert _said(scene, "Reparo", str(said["token"]))["revision"] == 1
 
 

@@ -173,7 +173,7 @@ Effect: TypeAlias = Write | Archive | Describe
 class Transition:
     """A row: in one of `sources`, on `trigger` (None in a router), if its guards hold, go to `to`.
 
-    One that `only_says` stays, sets and does nothing: it says its text, and no turn is kept of it.
+    One that `only_says` stays, sets and does nothing: it says its text, and only the journal hears of it.
     """
 
     id: str

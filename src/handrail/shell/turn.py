@@ -46,7 +46,7 @@ from handrail.shell.resolve import Resolved, Values, resolve, said
 from handrail.shell.tokens import hashed
 from handrail.shell.unfit import moved_on, troubled, unknown
 from handrail.shell.world import World
-from handrail.telemetry.entries import Entry
+from handrail.telemetry.entries import Entry, EntryKind
 
 ATTEMPTS: Final = 5
 REASON: Final = "last_transition_reason"
@@ -116,7 +116,8 @@ Render: TypeAlias = Callable[[Outcome], Reply]
 def take_turn(world: World, call: Call, render: Render) -> Reply:
     """Answer one call, once: an accepted call moves the run by exactly one revision, a refused one by none.
 
-    Nor does one that takes a row that only says something: run, files and token are as they were.
+    Nor does one that takes a row that only says something: run, files and token are as they were, and the
+    journal has it.
     Raises `Busy` if others kept moving the run, and the faults of the store; then nothing has moved.
     """
     return tried(world, call.run, lambda: _attempt(world, call, render))
@@ -250,7 +251,11 @@ def begun(world: World, stored: Stored, asked: Asked) -> Run:
 
 
 def _answer(world: World, call: Call, render: Render, taken: _Taken) -> Reply:
-    """Tell; nothing is kept, and the token is not spent."""
+    """Tell; only the journal hears of it, and the token is not spent."""
+    stored = taken.found.stored
+    entries = [entry for entry in _left(world, call, taken).entries if entry.kind is EntryKind.STEP_STAYED]
+    world.runs.note(stored.run.id if stored.revision else "", taken.asked.at, tuple(entries))
+    tell(world, Change(stored.run.id, stored.revision))
     found = replace(taken.found, stored=replace(taken.found.stored, run=taken.decision.run))
     resolved, texts = _resolved(taken)
     tokens, open_ = _still_open(world, found, call.token), _open_after(world, taken, resolved)

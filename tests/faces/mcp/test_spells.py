@@ -124,6 +124,23 @@ def test_a_refused_word_changes_no_byte_and_says_what_is_open(at: Place, pipe: P
     assert refused.reply["message_to_user"]
 
 
+def test_a_cast_that_changes_nothing_is_seen_in_the_common_store_with_its_note(tmp_path: Path) -> None:
+    at = place(tmp_path / "own")
+    with Pipe(at, "--face", "spells") as pipe:
+        cast(pipe, "accio")
+        assert not cast(pipe, "finite", note="for now").failed
+
+    (run,) = handrail("runs", "list", "--store", at.store, "--json", HOME=at.env["HOME"]).data["runs"]
+    events = handrail("runs", "events", run["id"], "--store", at.store, "--json", HOME=at.env["HOME"]).data
+    last = events["events"][-1]
+    assert (last["kind"], last["data"]["trigger"], last["data"]["note"]) == (
+        "step_stayed",
+        "Finite",
+        "for now",
+    )
+    assert run["revision"] == 1
+
+
 def test_lumos_writes_nothing_even_where_nothing_has_begun(at: Place, pipe: Pipe) -> None:
     shown = cast(pipe, "lumos")
 
