@@ -12,6 +12,7 @@ from handrail.documents.quote import bounded
 from handrail.engine.facts import Kind, Value
 from handrail.engine.model import Event, Refused, Variable, Who, Workflow
 from handrail.engine.model import Tool as Declared
+from handrail.faces.mcp.declared import REFUSAL, TEXT, failure, token_of
 from handrail.faces.mcp.face import Answer, Failed, Prompt, Tool, UnknownPrompt
 from handrail.faces.mcp.forms import Arguments
 from handrail.faces.mcp.projects import Projects
@@ -37,8 +38,7 @@ KEEP: Final = "keep"
 FILES: Final = 50
 """How many changed files are listed."""
 
-_TEXT: Final = {"type": "string"}
-_TEXTS: Final = {"type": "array", "items": _TEXT}
+_TEXTS: Final = {"type": "array", "items": TEXT}
 _NOT_STARTED: Final = frozenset({"vcs_missing_tool", "vcs_timeout"})
 _CONFLICT: Final = "conflict"
 _SHAPES: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -46,9 +46,9 @@ _SHAPES: Final[Mapping[str, Mapping[str, Any]]] = {
         "type": "object",
         "properties": {
             "type": {"enum": list(COMMIT_MESSAGE.types)},
-            "scope": {**_TEXT, "description": "Small letters, digits and hyphens"},
+            "scope": {**TEXT, "description": "Small letters, digits and hyphens"},
             "breaking": {"type": "boolean", "default": False},
-            "title": {**_TEXT, "description": f"At most {COMMIT_MESSAGE.max_title_length} characters"},
+            "title": {**TEXT, "description": f"At most {COMMIT_MESSAGE.max_title_length} characters"},
         },
         "required": ["type", "scope", "title"],
         "additionalProperties": False,
@@ -57,7 +57,7 @@ _SHAPES: Final[Mapping[str, Mapping[str, Any]]] = {
         "type": "array",
         "items": {
             "type": "array",
-            "prefixItems": [{"type": "boolean"}, _TEXT, {"type": "array"}],
+            "prefixItems": [{"type": "boolean"}, TEXT, {"type": "array"}],
             "minItems": 3,
             "maxItems": 3,
         },
@@ -67,24 +67,22 @@ _SHAPES: Final[Mapping[str, Mapping[str, Any]]] = {
 
 _KINDS: Final[Mapping[Kind, Mapping[str, Any]]] = {
     Kind.BOOL: {"type": "boolean"},
-    Kind.STRING: _TEXT,
+    Kind.STRING: TEXT,
     Kind.STRINGS: _TEXTS,
 }
 _ANSWERS: Final[Mapping[str, Any]] = {
     "type": "object",
     "properties": {
-        "stage": _TEXT,
-        "message": _TEXT,
+        "stage": TEXT,
+        "message": TEXT,
         "plan": {"type": "object"},
         "options": _TEXTS,
         "files": {"type": "array", "items": {"type": "object", "required": ["path", "status"]}},
         "files_total": {"type": "integer"},
-        TOKEN: _TEXT,
-        "error": _TEXT,
-        "error_type": _TEXT,
-        "code": _TEXT,
-        "why": {"type": "object", "required": ["rule", "seen", "needed"]},
-        "next": {"type": "array", "items": {"type": "object", "required": ["tool", "arguments", "who"]}},
+        TOKEN: TEXT,
+        "error": TEXT,
+        "error_type": TEXT,
+        **REFUSAL,
     },
 }
 
@@ -131,7 +129,6 @@ class Planner:
 
     def failed(self, tool: Tool, arguments: Mapping[str, Any], failed: Failed) -> Answer:
         """Put a failure into the shape of a refusal; one of version control is told as the source does."""
-        again = [following(tool.names[0], Who.AGENT, dict(arguments))] if failed.again else []
         kind, error = {}, f"{failed.message}: {failed.needed}"
         if failed.code.startswith("vcs_") or failed.code == _CONFLICT:
             type_ = "command failed" if failed.code in _NOT_STARTED else "command non zero exit"
@@ -141,9 +138,7 @@ class Planner:
         reply = {
             "error": error,
             **kind,
-            "code": failed.code,
-            "why": {"rule": failed.rule, "seen": [], "needed": [failed.needed]},
-            "next": again,
+            **failure(tool.names[0], arguments, failed),
         }
         return Answer(reply, markdown(self._texts, reply, ""), failed=True)
 
@@ -172,7 +167,7 @@ class Planner:
     def _listed(self, tool: Declared) -> Tool:
         more = [PROJECT] + [TOKEN] * (not tool.reads)
         params = {name: _schema(one) for name, one in tool.params.items()}
-        named = {name: {**_TEXT, "description": self._texts.say(name)} for name in more}
+        named = {name: {**TEXT, "description": self._texts.say(name)} for name in more}
         listed = {
             "name": tool.name,
             "description": tool.about,
@@ -234,12 +229,11 @@ class _Teller:
             **({} if refused else {"message": str(extra["guidance"]).rstrip("\n")}),
             "plan": _data(plan, text),
             "options": [option.trigger for option in open_],
+            **token_of(outcome),
         }
         if self.changes:
             reply["files"] = [{"path": one.path, "status": one.status} for one in self.changes.files]
             reply["files_total"] = self.changes.total
-        if token := next(iter((outcome.tokens or {}).values()), ""):
-            reply[TOKEN] = token
         return reply
 
     def _refused(self, outcome: Outcome, refused: Refused, said: Mapping[str, str]) -> Reply:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from handrail.documents.strict import Flaw, parse
 from handrail.engine.model import Lifecycle, Refused, Run, Seen, Workflow
 from handrail.engine.skills import SKILL, skill_of
+from handrail.faces.mcp.declared import in_folder
 from handrail.faces.mcp.projects import Projects
 from handrail.shell.folders import Folder, is_name, named
 from handrail.shell.opening import FolderRuns, Serving
@@ -125,16 +126,7 @@ class Sessions:
         return Refused(UNKNOWN, SESSION, (Seen(SESSION, folder.name),), needed)
 
     def _session(self, folder: Folder) -> Session:
-        runs = self._opened(folder)
-        world = replace(
-            self._serving.world,
-            runs=runs,
-            workflow_of=lambda _: folder.workflow,
-            workspace=Disk(folder.project, folder.within),
-            lifetime=None,
-            mirror=self._serving.mirror(runs),
-        )
-        return Session(folder, runs, world)
+        return Session(folder, *in_folder(self._serving, folder, self._opened))
 
 
 def is_there(stored: Stored) -> bool:

@@ -10,10 +10,11 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from handrail.engine.decide import decide
-from handrail.engine.facts import Kind, Value
-from handrail.engine.model import Accepted, Event, Refused, Run, Variable, Waiting, Who, Workflow
+from handrail.engine.facts import Value
+from handrail.engine.model import Accepted, Event, Refused, Run, Waiting, Who, Workflow
 from handrail.engine.model import Tool as Declared
 from handrail.engine.skills import SKILL, skill_of
+from handrail.faces.mcp.declared import REFUSAL, TEXT, annotations, failure, parameter, token_of
 from handrail.faces.mcp.face import Answer, Failed, Prompt, Tool, UnknownPrompt
 from handrail.faces.mcp.forms import Arguments
 from handrail.faces.mcp.projects import Projects
@@ -38,7 +39,6 @@ FACE: Final = "skills"
 TOKEN: Final = "step_token"  # noqa: S105 - the name of an argument, no secret
 TASKS: Final = "tasks"
 _ACTION: Final = "action"
-_TEXT: Final = {"type": "string"}
 _NUMBER: Final = {"type": "integer"}
 _ANSWERS: Final[Mapping[str, Any]] = {
     "type": "object",
@@ -46,19 +46,17 @@ _ANSWERS: Final[Mapping[str, Any]] = {
         "next_skill": {"type": ["string", "null"]},
         "params": {"type": "object", "properties": {"item_number": _NUMBER, "batch_index": _NUMBER}},
         _ACTION: {"enum": ["clear", "none"]},
-        "state": _TEXT,
-        TOKEN: _TEXT,
-        "note": _TEXT,
+        "state": TEXT,
+        TOKEN: TEXT,
+        "note": TEXT,
         TASKS: {"type": "array", "items": {"type": "object", "required": ["id", "status"]}},
-        "phase": _TEXT,
-        "blocked": _TEXT,
-        "graph": _TEXT,
-        "diagram": _TEXT,
-        "batches_diagram": _TEXT,
-        "error": _TEXT,
-        "code": _TEXT,
-        "why": {"type": "object", "required": ["rule", "seen", "needed"]},
-        "next": {"type": "array", "items": {"type": "object", "required": ["tool", "arguments", "who"]}},
+        "phase": TEXT,
+        "blocked": TEXT,
+        "graph": TEXT,
+        "diagram": TEXT,
+        "batches_diagram": TEXT,
+        "error": TEXT,
+        **REFUSAL,
     },
 }
 
@@ -95,13 +93,8 @@ class Skills:
 
     def failed(self, tool: Tool, arguments: Mapping[str, Any], failed: Failed) -> Answer:
         """Put a failure into the shape of a refusal."""
-        again = [following(tool.names[0], Who.AGENT, dict(arguments))] if failed.again else []
-        reply = {
-            "error": f"{failed.message}: {failed.needed}",
-            "code": failed.code,
-            "why": {"rule": failed.rule, "seen": [], "needed": [failed.needed]},
-            "next": again,
-        }
+        error = f"{failed.message}: {failed.needed}"
+        reply = {"error": error, **failure(tool.names[0], arguments, failed)}
         return Answer(reply, markdown(self._texts, reply), failed=True)
 
     def _reply(self, tool: Declared, given: Mapping[str, Any], caller: Caller) -> Reply:
@@ -135,8 +128,8 @@ class Skills:
 
     def _listed(self, tool: Declared) -> Tool:
         say = self._texts.say
-        params = {name: _schema(one) for name, one in tool.params.items()}
-        first = {name: {**_TEXT, "description": say(name)} for name in (PROJECT, SESSION)}
+        params = {name: parameter(one) for name, one in tool.params.items()}
+        first = {name: {**TEXT, "description": say(name)} for name in (PROJECT, SESSION)}
         more = [GRAPH] * (SKILL in params) + [TOKEN] * (not tool.reads)
         listed = {
             "name": tool.name,
@@ -146,19 +139,13 @@ class Skills:
                 "properties": {
                     **first,
                     **params,
-                    **{name: {**_TEXT, "description": say(name)} for name in more},
+                    **{name: {**TEXT, "description": say(name)} for name in more},
                 },
                 "required": [*first, *params],
                 "additionalProperties": False,
             },
             "outputSchema": _ANSWERS,
-            "annotations": {
-                "title": tool.name,
-                "readOnlyHint": tool.reads,
-                "destructiveHint": False,
-                "idempotentHint": tool.reads,
-                "openWorldHint": False,
-            },
+            "annotations": annotations(tool.name, reads=tool.reads),
         }
         return Tool((tool.name,), listed)
 
@@ -256,10 +243,8 @@ class _Teller:
             "params": params_of(stored.run),
             _ACTION: str(workflow.states[state].extra.get(_ACTION, "none")),
             "state": state,
+            **token_of(outcome),
         }
-        token = next(iter((outcome.tokens or {}).values()), "")
-        if token:
-            reply[TOKEN] = token
         if not (self.tool.reads or SKILL in self.tool.params):
             reply[TASKS] = _tasks(stored.run)
         if stored.adopted:
@@ -312,13 +297,6 @@ def _tasks(run: Run) -> list[Value]:
     if not isinstance(batches, list) or not isinstance(number, int) or number >= len(batches):
         return []
     return [{"id": task["id"], "status": task["status"]} for task in batches[number]["tasks"]]
-
-
-def _schema(variable: Variable) -> dict[str, Any]:
-    about = {"description": variable.about} if variable.about else {}
-    if variable.choices:
-        return {"enum": list(variable.choices), **about}
-    return {"type": "integer" if variable.type.kind is Kind.INT else "string", **about}
 
 
 def markdown(texts_: Texts, reply: Mapping[str, Any]) -> str:

@@ -10,9 +10,10 @@ from typing import Any, Final, assert_never
 
 import msgspec
 
-from handrail.engine.facts import Kind, Value
-from handrail.engine.model import Accepted, Event, Option, Refused, Variable, Waiting, Who, Workflow
+from handrail.engine.facts import Value
+from handrail.engine.model import Accepted, Event, Option, Refused, Waiting, Workflow
 from handrail.engine.model import Tool as Declared
+from handrail.faces.mcp.declared import REFUSAL, TEXT, annotations, failure, in_folder, parameter, token_of
 from handrail.faces.mcp.face import Answer, Argument, Failed, Prompt, Tool, UnknownPrompt
 from handrail.faces.mcp.forms import Arguments
 from handrail.faces.mcp.projects import Projects
@@ -25,27 +26,22 @@ from handrail.shell.readers import template
 from handrail.shell.records import Caller
 from handrail.shell.standing import look
 from handrail.shell.turn import Call, Outcome, Reply, refuse, take_turn
-from handrail.shell.workspace import Disk
 from handrail.shell.world import World
 
 FACE: Final = "spells"
 MESSAGE: Final = "message_to_user"
 INSTRUCTIONS: Final = "instructions_to_coding_agent"
-_TYPES: Final = {Kind.BOOL: "boolean", Kind.INT: "integer", Kind.FLOAT: "number", Kind.STRING: "string"}
-_TEXT: Final = {"type": "string"}
 _ANSWERS: Final[Mapping[str, Any]] = {
     "type": "object",
     "properties": {
-        MESSAGE: _TEXT,
-        INSTRUCTIONS: _TEXT,
-        "options": {"type": "array", "items": _TEXT},
-        "state": _TEXT,
-        "phase": _TEXT,
-        "sub_state": _TEXT,
-        "step_token": _TEXT,
-        "code": _TEXT,
-        "why": {"type": "object", "required": ["rule", "seen", "needed"]},
-        "next": {"type": "array", "items": {"type": "object", "required": ["tool", "arguments", "who"]}},
+        MESSAGE: TEXT,
+        INSTRUCTIONS: TEXT,
+        "options": {"type": "array", "items": TEXT},
+        "state": TEXT,
+        "phase": TEXT,
+        "sub_state": TEXT,
+        "step_token": TEXT,
+        **REFUSAL,
     },
     "required": [MESSAGE, INSTRUCTIONS, "options"],
 }
@@ -112,14 +108,11 @@ class Spells:
 
     def failed(self, tool: Tool, arguments: Mapping[str, Any], failed: Failed) -> Answer:
         """Put a failure into the shape of a refusal."""
-        again = [following(tool.names[0], Who.AGENT, dict(arguments))] if failed.again else []
         reply = {
             MESSAGE: f"{failed.message}: {failed.needed}",
             INSTRUCTIONS: self._texts.say("nothing"),
             "options": [],
-            "code": failed.code,
-            "why": {"rule": failed.rule, "seen": [], "needed": [failed.needed]},
-            "next": again,
+            **failure(tool.names[0], arguments, failed),
         }
         return Answer(reply, markdown(reply), failed=True)
 
@@ -147,26 +140,17 @@ class Spells:
     def _place(self, root: str) -> _Place:
         if root not in self._places:
             folder = Folder(next(one for one in self._projects.roots if str(one) == root), self._workflow)
-            runs = self._opened(folder)
-            world = replace(
-                self._serving.world,
-                runs=runs,
-                workflow_of=lambda _: self._workflow,
-                workspace=Disk(folder.project, self._workflow.folder),
-                lifetime=None,
-                mirror=self._serving.mirror(runs),
-            )
-            self._places[root] = _Place(runs, world)
+            self._places[root] = _Place(*in_folder(self._serving, folder, self._opened))
         return self._places[root]
 
     def _listed(self, tool: Declared) -> Tool:
         say = self._texts.say
         described = {
-            "note": {**_TEXT, "description": say("note")},
-            "step_token": {**_TEXT, "description": say("step_token")},
-            "project": {**_TEXT, "description": say("project")},
+            "note": {**TEXT, "description": say("note")},
+            "step_token": {**TEXT, "description": say("step_token")},
+            "project": {**TEXT, "description": say("project")},
         }
-        params = {name: _schema(one) for name, one in tool.params.items()}
+        params = {name: parameter(one) for name, one in tool.params.items()}
         listed = {
             "name": called(tool.name),
             "description": say("said", word=tool.name, about=tool.about),
@@ -176,13 +160,7 @@ class Spells:
                 "additionalProperties": False,
             },
             "outputSchema": _ANSWERS,
-            "annotations": {
-                "title": tool.name,
-                "readOnlyHint": tool.reads,
-                "destructiveHint": False,
-                "idempotentHint": tool.reads,
-                "openWorldHint": False,
-            },
+            "annotations": annotations(tool.name, reads=tool.reads),
         }
         return Tool((called(tool.name),), listed)
 
@@ -213,7 +191,7 @@ class _Teller:
             said = self._told(outcome, where["state"])
         if outcome.stored and outcome.stored.adopted:
             said[MESSAGE] += "\n\n" + self.texts.say("taken", why=outcome.stored.adopted)
-        return {**said, "options": names, **where, **_token(outcome)}
+        return {**said, "options": names, **where, **token_of(outcome)}
 
     def _told(self, outcome: Outcome, state: str) -> dict[str, str]:
         """What is told of the state; that it is only proposed to be that, or was only taken to be."""
@@ -260,7 +238,7 @@ class _Teller:
             INSTRUCTIONS: said[INSTRUCTIONS] or self.texts.say("nothing"),
             "options": names,
             **self._where(shown),
-            **(_token(outcome) or _token(shown)),
+            **(token_of(outcome) or token_of(shown)),
             "code": refused.code,
             "why": reasons(refused),
             "next": [following(called(option.trigger), option.who, {}) for option in open_],
@@ -292,17 +270,6 @@ def _said(outcome: Outcome) -> dict[str, str]:
     return {
         part: "\n\n".join(text[part].rstrip("\n") for text in outcome.texts if part in text) for part in parts
     }
-
-
-def _token(outcome: Outcome) -> dict[str, str]:
-    token = next(iter((outcome.tokens or {}).values()), "")
-    return {"step_token": token} if token else {}
-
-
-def _schema(variable: Variable) -> dict[str, Any]:
-    if variable.choices:
-        return {"enum": list(variable.choices)}
-    return {"type": _TYPES[variable.type.kind], **({"description": variable.about} if variable.about else {})}
 
 
 def markdown(reply: Mapping[str, Any]) -> str:
