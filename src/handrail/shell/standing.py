@@ -1,16 +1,19 @@
 """How a run stands: asked by somebody who comes back to it, or who cannot go on. Nothing moves."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from handrail.engine.decide import decide
 from handrail.engine.lifecycle import START
-from handrail.engine.model import Accepted, Event, Lifecycle
+from handrail.engine.model import Accepted, Event, Lifecycle, Refused
 from handrail.engine.options import options
 from handrail.shell.adopting import adoptable
-from handrail.shell.facts import Asked, Sight, gather
+from handrail.shell.facts import Asked, Gathered, Sight, gather
 from handrail.shell.gatekeeper import Held, Stale, check, issue, not_running
 from handrail.shell.journal import agent_of
 from handrail.shell.records import Caller, Stored
+from handrail.shell.resolve import Values, said
 from handrail.shell.turn import (
     Call,
     Outcome,
@@ -65,6 +68,18 @@ def look(world: World, stored: Stored) -> Outcome:
     shown = replace(stored, run=asked.run)
     tokens = issue(world, asked.run, stored.revision, at).tokens
     return Outcome(Accepted(asked.run), shown, workflow, tokens, facts=facts, options=open_)
+
+
+def unready(world: World, shown: Outcome, event: Event) -> Mapping[str, str]:
+    """What a row would say that refused this event now, by what `look` has shown; nothing if none would."""
+    workflow, stored, facts = shown.workflow, shown.stored, shown.facts
+    if workflow is None or stored is None or facts is None:
+        return {}
+    decision = decide(workflow, stored.run, event, facts)
+    if not isinstance(decision, Refused) or not decision.say:
+        return {}
+    values = Values(workflow, stored.run, event, Gathered(facts, {}), stored.run)
+    return said(workflow, decision.say, values, world.clock.now())
 
 
 def shown_again(world: World, stored: Stored, render: Render) -> Reply | None:

@@ -9,7 +9,6 @@ from typing import Any, Final, assert_never
 
 import msgspec
 
-from handrail.engine.decide import decide
 from handrail.engine.facts import Value
 from handrail.engine.model import Accepted, Event, Refused, Run, Waiting, Who, Workflow
 from handrail.engine.model import Tool as Declared
@@ -21,13 +20,11 @@ from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.replies import following, reasons, told_next, told_why
 from handrail.faces.mcp.sessions import GRAPH, PROJECT, SESSION, UNKNOWN, Session, Sessions, params_of
 from handrail.faces.mcp.texts import Texts, texts
-from handrail.shell.facts import Gathered
 from handrail.shell.folders import Folder
 from handrail.shell.gatekeeper import request_of
 from handrail.shell.opening import FolderRuns, Serving
 from handrail.shell.records import REMEMBERED, Caller, Stored
-from handrail.shell.resolve import Values, said
-from handrail.shell.standing import look
+from handrail.shell.standing import look, unready
 from handrail.shell.turn import Call, Outcome, Reply, refuse, take_turn
 from handrail.workflows.draw.batches import batches_mermaid
 from handrail.workflows.draw.folds import graph_of
@@ -218,17 +215,12 @@ class _Teller:
 
     def _blocked(self, outcome: Outcome, run: Run) -> str:
         """Why the skill of the state could not be completed now, tried on paper."""
-        workflow, facts = outcome.workflow, outcome.facts
-        if workflow is None or facts is None or self.session is None or not run.open:
+        workflow = outcome.workflow
+        if workflow is None or self.session is None or not run.open:
             return ""
         tool = next(one for one in workflow.tools.values() if SKILL in one.params)
         event = Event(tool.name, {SKILL: skill_of(workflow, run.open[0].state)})
-        decision = decide(workflow, run, event, facts)
-        if not isinstance(decision, Refused) or not decision.say:
-            return ""
-        values = Values(workflow, run, event, Gathered(facts, {}), run)
-        text = said(workflow, decision.say, values, self.session.world.clock.now())
-        return "\n\n".join(text.values()).rstrip("\n")
+        return "\n\n".join(unready(self.session.world, outcome, event).values()).rstrip("\n")
 
     def _standing(self, outcome: Outcome) -> dict[str, Value]:
         """The next skill and what it is told; where tasks were set, those of the batch."""
