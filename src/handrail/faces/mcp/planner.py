@@ -46,9 +46,9 @@ _SHAPES: Final[Mapping[str, Mapping[str, Any]]] = {
         "type": "object",
         "properties": {
             "type": {"enum": list(COMMIT_MESSAGE.types)},
-            "scope": {**TEXT, "description": "Small letters, digits and hyphens"},
+            "scope": {**TEXT, "description": texts(FACE).say("scope")},
             "breaking": {"type": "boolean", "default": False},
-            "title": {**TEXT, "description": f"At most {COMMIT_MESSAGE.max_title_length} characters"},
+            "title": {**TEXT, "description": texts(FACE).say("title", most=COMMIT_MESSAGE.max_title_length)},
         },
         "required": ["type", "scope", "title"],
         "additionalProperties": False,

@@ -1,6 +1,6 @@
 """Which session a call is about: the project it is in, its folder, and the skill graph that it follows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -11,6 +11,7 @@ from handrail.engine.model import Lifecycle, Refused, Run, Seen, Workflow
 from handrail.engine.skills import SKILL, skill_of
 from handrail.faces.mcp.declared import in_folder
 from handrail.faces.mcp.projects import Projects
+from handrail.faces.mcp.texts import texts
 from handrail.shell.folders import Folder, is_name, named
 from handrail.shell.opening import FolderRuns, Serving
 from handrail.shell.records import Stored
@@ -67,7 +68,7 @@ class Sessions:
         face: str,
     ) -> None:
         self._serving, self._projects, self._usual = serving, projects, usual
-        self._opened, self._face = opened, face
+        self._opened, self._face, self._texts = opened, face, texts(face)
 
     def found(self, given: Mapping[str, Any]) -> Session | Refused:
         """The session that a call names, if it is there or this call begins it; nothing is made yet."""
@@ -76,8 +77,9 @@ class Sessions:
             return root
         name = str(given[SESSION])
         if not is_name(name):
-            needed = "a name of 1 to 64 letters, digits, `.`, `_` and `-`, and not `.` or `..`"
-            return Refused("session_name", SESSION, (Seen(SESSION, name),), (needed,))
+            return Refused(
+                "session_name", SESSION, (Seen(SESSION, name),), (self._texts.say("a_session_name"),)
+            )
         folder = Folder(root, self._usual, name, self._face)
         stored = self._opened(folder).standing()
         graph = self._graph(folder, stored, str(given.get(GRAPH, "")))
@@ -103,8 +105,8 @@ class Sessions:
         """The graph that a session has kept, or the one that it shall follow from now on."""
         kept = stored.run.workflow if stored.revision else ""
         if kept and wanted not in {"", kept}:
-            seen = (Seen(GRAPH, wanted),)
-            return Refused("other_graph", GRAPH, seen, (f"leave it out: this session follows `{kept}`",))
+            needed = self._texts.say("kept_graph", graph=kept)
+            return Refused("other_graph", GRAPH, (Seen(GRAPH, wanted),), (needed,))
         name = kept or wanted or self._usual.name
         if name == self._usual.name:
             return self._usual
@@ -112,18 +114,32 @@ class Sessions:
         if isinstance(found, Refused):
             return found
         if found is None:
-            return Refused("unknown_workflow", GRAPH, (Seen(GRAPH, name),), ("a file of this name",))
-        unfit = tuple(_unfit(found.workflow, self._usual))
+            return Refused("unknown_workflow", GRAPH, (Seen(GRAPH, name),), (self._texts.say("a_graph"),))
+        unfit = tuple(self._unfit(found.workflow))
         return Refused("unfit_graph", GRAPH, (Seen(GRAPH, name),), unfit) if unfit else found.workflow
 
     def _unknown(self, folder: Folder, begins: str) -> Refused:
         places = (replace(folder, name=name) for name in named(folder.project, folder.workflow))
         there = (one.name for one in places if _has_state(one))
         known = list(islice(there, _LISTED + 1))
-        listed = ", ".join(known[:_LISTED]) + (", …" if len(known) > _LISTED else "")
-        exist = f"one of the sessions that exist: {listed}" if known else "a session; none exists yet"
-        needed = (exist, f"or the skill `{begins}`, which begins a new one")
+        listed = [*known[:_LISTED], *["…"] * (len(known) > _LISTED)]
+        say = self._texts.say
+        exist = say("sessions", sessions=listed) if known else say("no_sessions")
+        needed = (exist, say("begins", skill=begins))
         return Refused(UNKNOWN, SESSION, (Seen(SESSION, folder.name),), needed)
+
+    def _unfit(self, graph: Workflow) -> Iterator[str]:
+        """Why a workflow is no graph for sessions: what it must have in common with the usual one."""
+        usual, say = self._usual, self._texts.say
+        if graph.folder != usual.folder:
+            yield f"`folder: {usual.folder}`"
+        if graph.state_file != usual.state_file:
+            yield f"`state_file: {usual.state_file}`"
+        for name, tool in usual.tools.items():
+            if SKILL in tool.params and (name not in graph.tools or SKILL not in graph.tools[name].params):
+                yield say("a_tool", tool=name, param=SKILL)
+        if not skill_of(graph, graph.initial):
+            yield say("a_first_skill", key=SKILL)
 
     def _session(self, folder: Folder) -> Session:
         return Session(folder, *in_folder(self._serving, folder, self._opened))
@@ -136,21 +152,3 @@ def is_there(stored: Stored) -> bool:
 
 def _has_state(folder: Folder) -> bool:
     return folder.workflow.state_file in Disk(folder.project, folder.within).names("")
-
-
-def _unfit(graph: Workflow, usual: Workflow) -> list[str]:
-    """Why a workflow is no graph for sessions: what it must have in common with the usual one."""
-    found = [
-        f"`{key}: {wanted}`"
-        for key, wanted, given in (
-            ("folder", usual.folder, graph.folder),
-            ("state_file", usual.state_file, graph.state_file),
-        )
-        if wanted != given
-    ]
-    for name, tool in usual.tools.items():
-        if SKILL in tool.params and (name not in graph.tools or SKILL not in graph.tools[name].params):
-            found.append(f"the tool `{name}` with the param `{SKILL}`")
-    if not skill_of(graph, graph.initial):
-        found.append(f"a `{SKILL}` under `face` of its first state")
-    return found
