@@ -1,14 +1,13 @@
 """How edits are tried on paper, for rows that want to know before they are taken."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from handrail.documents.criteria import check_off
 from handrail.documents.quote import bounded
-from handrail.engine.model import Transition
 from handrail.shell.facts import Asked, Drafted, Drafter
-from handrail.shell.readers import QUOTED, document, template
+from handrail.shell.readers import QUOTED, document, template, trying
 from handrail.shell.resolve import destination
 from handrail.workflows.registry import OK, PLAN, PROBLEMS
 
@@ -35,20 +34,12 @@ def _check_off(asked: Asked) -> Drafted:
 def _places(asked: Asked) -> tuple[list[str], list[str]]:
     """Where the results may be after this turn, and why it cannot be said, if it cannot."""
     try:
-        places = sorted({destination(asked, row, _RESULTS) for row in _rows(asked, _CHECK_OFF)})
+        places = sorted({destination(asked, row, _RESULTS) for row in trying(asked, _CHECK_OFF)})
     except KeyError as unknown:
         return [_RESULTS], [f"where {_RESULTS} is kept depends on {unknown}, which is no fact"]
     if len(places) > 1:
         return places, [f"{_RESULTS} would be kept as {' or '.join(places)}; a link can name one"]
     return places or [_RESULTS], []
-
-
-def _rows(asked: Asked, kind: str) -> Iterator[Transition]:
-    """The rows that may be taken now and try an edit of this kind."""
-    for step in asked.run.open:
-        for row in asked.workflow.index.get((step.state, asked.event.trigger), ()):
-            if any(tried == kind for _, tried in row.drafts):
-                yield row
 
 
 def _quoted(asked: Asked, lists: Mapping[str, Sequence[str]]) -> str:

@@ -8,7 +8,7 @@ from handrail.documents.taskgraph import Batch, Task, TaskGraph
 from handrail.engine.facts import Value
 from handrail.engine.skills import skill_of
 from handrail.shell.facts import Asked, Drafted, Drafter, Reader
-from handrail.shell.readers import document
+from handrail.shell.readers import document, trying
 from handrail.workflows.registry import BATCH, BATCHES, DESIGN, GRAPH, ITEM, OK, PROBLEMS
 
 _LAYERS: Final = "taskgraph.layers"
@@ -60,12 +60,7 @@ def _next(asked: Asked, of: tuple[str, ...]) -> Value:  # noqa: ARG001 - every r
 
 def _batches_remain(asked: Asked, of: tuple[str, ...]) -> Value:  # noqa: ARG001 - the same
     """What is kept, unless a row that may be taken now makes the batches: then those it would make."""
-    rows = [
-        row
-        for step in asked.run.open
-        for row in asked.workflow.index.get((step.state, asked.event.trigger), ())
-    ]
-    making = any(kind == _LAYERS for row in rows for _, kind in row.drafts)
+    making = next(trying(asked, _LAYERS), None)
     batches = _layered(asked)[0] if making else _batches(asked)
     return taskgraph.following(batches) is not None
 

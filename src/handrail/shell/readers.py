@@ -1,6 +1,6 @@
 """How facts of the files of a run are read: whether they are there, what they hold, what they say."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from handrail.documents.criteria import MOST, Criterion, criteria
@@ -9,7 +9,7 @@ from handrail.documents.links import fresh, handed, line
 from handrail.documents.quote import bounded
 from handrail.documents.slug import slug
 from handrail.engine.facts import Value
-from handrail.engine.model import Workflow
+from handrail.engine.model import Transition, Workflow
 from handrail.shell.facts import Asked, Reader
 from handrail.shell.faults import Unreadable
 
@@ -38,6 +38,14 @@ def document(asked: Asked, path: str) -> str:
         repair = "move what does not belong there into a file of its own, and keep the rest"
         raise Unreadable(f"{path} has {len(data)} bytes; {MOST} can be read", repair)
     return data.decode("utf-8", "surrogateescape")
+
+
+def trying(asked: Asked, kind: str) -> Iterator[Transition]:
+    """The rows that may be taken now and try an edit of this kind."""
+    for step in asked.run.open:
+        for row in asked.workflow.index.get((step.state, asked.event.trigger), ()):
+            if any(tried == kind for _, tried in row.drafts):
+                yield row
 
 
 def _exists(asked: Asked, of: tuple[str, ...]) -> Value:
