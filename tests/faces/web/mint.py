@@ -15,13 +15,14 @@ from urllib.parse import parse_qs
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
-from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from jwt.algorithms import get_default_algorithms
 
 METADATA: Final = "/.well-known/oauth-authorization-server"
 OPENID: Final = "/.well-known/openid-configuration"
 KEYS: Final = "/keys"
 TOKEN: Final = "/token"  # noqa: S105 - a path
+
+Private = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 
 
 @cache
@@ -34,9 +35,9 @@ def rsa_key(number: int = 0, bits: int = 2048) -> rsa.RSAPrivateKey:
 @cache
 def signing(kid: str, algorithm: str) -> "Key":
     """A key of this name for this algorithm."""
-    curves = {"ES256": ec.SECP256R1, "ES384": ec.SECP384R1, "ES512": ec.SECP521R1}
+    curves = {"ES256": ec.SECP256R1(), "ES384": ec.SECP384R1(), "ES512": ec.SECP521R1()}
     if algorithm in curves:
-        return Key(kid, algorithm, ec.generate_private_key(curves[algorithm]()))
+        return Key(kid, algorithm, ec.generate_private_key(curves[algorithm]))
     if algorithm == "EdDSA":
         return Key(kid, algorithm, ed25519.Ed25519PrivateKey.generate())
     return Key(kid, algorithm, rsa_key())
@@ -48,15 +49,20 @@ class Key:
 
     kid: str
     algorithm: str
-    private: PrivateKeyTypes
+    private: Private
 
     def public(self, **more: object) -> dict[str, Any]:
-        """The key as it is published."""
-        made: dict[str, Any] = json.loads(
-            get_default_algorithms()[self.algorithm].to_jwk(self.private.public_key())
-        )
-        kept = {name: value for name, value in made.items() if name != "key_ops"}
+        """The key as it is published, with these fields instead."""
+        kept = self._written(self.private.public_key())
         return {**kept, "kid": self.kid, "use": "sig", "alg": self.algorithm, **more}
+
+    def secret(self) -> dict[str, Any]:
+        """The part of the key that nobody publishes."""
+        return {"d": self._written(self.private)["d"]}
+
+    def _written(self, key: object) -> dict[str, Any]:
+        made: dict[str, Any] = json.loads(get_default_algorithms()[self.algorithm].to_jwk(key))
+        return {name: value for name, value in made.items() if name != "key_ops"}
 
 
 @dataclass(slots=True)

@@ -28,13 +28,14 @@ UNUSABLE: Final = {
     "for making": signing("for making", "RS256").public(key_ops=["sign"]),
     "odd use": signing("odd use", "RS256").public(key_ops="verify"),
     "of all": {"kty": "oct", "k": "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0", "kid": "of all", "alg": "HS256"},
-    "shared": {"kty": "RSA", "alg": "HS256", **{"kid": "shared", "n": "AQAB", "e": "AQAB"}},
+    "shared": {"kty": "RSA", "alg": "HS256", "kid": "shared", "n": "AQAB", "e": "AQAB"},
     "none": signing("none", "RS256").public(alg="none"),
     "other": signing("other", "RS256").public(alg="ES256"),
     "list": signing("list", "RS256").public(alg=["RS256"]),
     "curve": signing("curve", "ES256").public(alg="ES256K", crv="secp256k1"),
     "point": signing("point", "ES256").public(x="AAAA"),
-    "private": {**signing("private", "ES256").public(), "d": "AAAA"},
+    "of all, unsaid": {"kty": "oct", "k": "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0", "kid": "of all, unsaid"},
+    "private": {**signing("private", "ES256").public(), **signing("private", "ES256").secret()},
     "number": {**signing("", "ES256").public(), "kid": 7},
     "": signing("", "ES256").public(),
 }
@@ -95,6 +96,10 @@ def _now(more: float) -> int:
     return int(time.time() + more)
 
 
+def by_key(key: Key) -> "Bad":
+    return lambda issuer, audience: by(issuer, key, audience)
+
+
 HEAD: Final = {"alg": "ES256", "kid": "first", "typ": "at+jwt"}
 Bad = Callable[[Mint, str], str]
 
@@ -111,7 +116,7 @@ BAD: Final[dict[str, Bad]] = {
     "made tomorrow": lambda m, a: m.token(a, iat=_now(HOUR)),
     "for nobody": lambda m, a: m.token(a, aud=None),
     "for an empty list": lambda m, a: m.token(a, aud=[]),
-    "for another server": lambda m, a: m.token("https://other.example"),
+    "for another server": lambda m, _: m.token("https://other.example"),
     "for more than the server": lambda m, a: m.token(f"{a}.other.example"),
     "for less than the server": lambda m, a: m.token(a[:-1]),
     "for a slash more": lambda m, a: m.token(f"{a}/"),
@@ -151,6 +156,9 @@ BAD: Final[dict[str, Bad]] = {
     "published secret": lambda m, a: written(
         {"alg": "HS256", "kid": "of all"}, m.claims(a), hmac_by(b"secretsecretsecretsecret")
     ),
+    "published secret, unsaid": lambda m, a: written(
+        {"alg": "HS256", "kid": "of all, unsaid"}, m.claims(a), hmac_by(b"secretsecretsecretsecret")
+    ),
     "another algorithm of the key": lambda m, a: by(m, Key("RS256", "RS512", rsa_key()), a),
     "padding of another kind": lambda m, a: by(m, Key("RS256", "PS256", rsa_key()), a),
     "key of somebody else": lambda m, a: by(m, Key("first", "ES256", signing("eve", "ES256").private), a),
@@ -185,22 +193,22 @@ BAD: Final[dict[str, Bad]] = {
     "too long": lambda m, a: m.token(a, note="x" * 8192),
     "far too long": lambda m, a: m.token(a, note="x" * 40_000),
     "claims that are a list": lambda m, a: written(HEAD, [m.claims(a)], signed(m.key)),
-    "claims that are no JSON": lambda m, a: written(HEAD, b"{", signed(m.key)),
-    "claims without end": lambda m, a: written(HEAD, b"[" * 5000, signed(m.key)),
+    "claims that are no JSON": lambda m, _: written(HEAD, b"{", signed(m.key)),
+    "claims without end": lambda m, _: written(HEAD, b"[" * 5000, signed(m.key)),
     "header that is a list": lambda m, a: written([HEAD], m.claims(a), signed(m.key)),
     "header without end": lambda m, a: written(b"[" * 5000, m.claims(a)),
-    "header with a number without end": lambda m, a: written(b'{"kid": ' + b"9" * 5000 + b"}", {}),
-    "header that is no UTF-8": lambda m, a: written(b'{"kid": "\xff"}', {}),
+    "header with a number without end": lambda _m, _a: written(b'{"kid": ' + b"9" * 5000 + b"}", {}),
+    "header that is no UTF-8": lambda _m, _a: written(b'{"kid": "\xff"}', {}),
     "in another alphabet": lambda m, a: m.token(a).replace("-", "+").replace("_", "/") + "=",
     "with a space in it": lambda m, a: m.token(a).replace(".", ". "),
     "in two parts": lambda m, a: m.token(a).partition(".")[2],
     "in four parts": lambda m, a: m.token(a) + ".e30",
-    "in five parts": lambda m, a: "e30.e30.e30.e30.e30",
-    "of dots": lambda m, a: "..",
-    "letters": lambda m, a: "token",
+    "in five parts": lambda _m, _a: "e30.e30.e30.e30.e30",
+    "of dots": lambda _m, _a: "..",
+    "letters": lambda _m, _a: "token",
     "of our own": lambda m, a: "hr_" + m.token(a),
     **{
-        f"key that is {name}": lambda m, a, name=name: by(m, Key(name, "RS256", rsa_key()), a)
+        f"key that is {name}": by_key(Key(name, "RS256", rsa_key()))
         for name in ("for secrets", "for making", "odd use", "none", "other", "list", "shared")
     },
     "key that is weak": lambda m, a: written(
@@ -222,7 +230,7 @@ GOOD: Final[dict[str, Bad]] = {
     "half a character": lambda m, a: m.token(a, sub="\ud800"),
     "almost too long": lambda m, a: m.token(a, note="x" * 5000),
     "a key without alg": lambda m, a: by(m, signing("bare", "ES384"), a),
-    **{name: lambda m, a, name=name: by(m, signing(name, name), a) for name in ALGORITHMS},
+    **{name: by_key(signing(name, name)) for name in ALGORITHMS},
 }
 
 

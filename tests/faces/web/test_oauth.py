@@ -1,4 +1,4 @@
-"""Tokens of an issuer: the whole way of a client that has one, or that gets one by what the server tells it."""
+"""Tokens of an issuer: the whole way of a client that has one, or gets one by what the server tells it."""
 
 import json
 from collections.abc import Iterator

@@ -99,7 +99,7 @@ async def keys_at(source: str) -> Keys:
 
 def _usable(said: object) -> tuple[str, jwt.PyJWK] | None:
     """A key and its `kid`, if tokens can be known by it: public, for signatures, strong, and named."""
-    if not isinstance(said, dict) or "d" in said or said.get("kty") not in {"RSA", "EC", "OKP"}:
+    if not isinstance(said, dict) or "d" in said:
         return None
     kid, operations = said.get("kid"), said.get("key_ops", ["verify"])
     for_signatures = (
