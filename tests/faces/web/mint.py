@@ -20,7 +20,7 @@ from jwt.algorithms import get_default_algorithms
 METADATA: Final = "/.well-known/oauth-authorization-server"
 OPENID: Final = "/.well-known/openid-configuration"
 KEYS: Final = "/keys"
-TOKEN: Final = "/token"  # noqa: S105 - a path
+TOKEN: Final = "/token"  # noqa: S105 - where tokens are asked for, and no secret
 
 Private = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
 
@@ -75,7 +75,7 @@ class Mint:
     asked: Counter[str] = field(default_factory=Counter)
     scopes: Callable[[str], str] = field(default=lambda wanted: wanted)
 
-    def publish(self, *keys: dict[str, Any]) -> None:
+    def publish(self, *keys: object) -> None:
         """Have these keys from now on."""
         self.pages[KEYS] = {"keys": list(keys)}
 

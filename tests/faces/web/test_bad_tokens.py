@@ -47,7 +47,7 @@ def issuer() -> Iterator[Mint]:
     with mint() as made:
         good = [signing(name, name).public() for name in ALGORITHMS]
         bare = {name: value for name, value in signing("bare", "ES384").public().items() if name in BARE}
-        made.publish(*UNUSABLE.values(), made.key.public(), *good, bare, 7, None, "key")  # type: ignore[arg-type]
+        made.publish(*UNUSABLE.values(), made.key.public(), *good, bare, 7, None, "key")
         yield made
 
 

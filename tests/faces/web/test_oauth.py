@@ -203,12 +203,13 @@ def ask(served: Site, token: str, path: str = "/nothing") -> int:
         ("tools/call", {"name": "workflow.next_step"}, "run:write"),
         ("resources/read", {"uri": "persona://default"}, "run:read"),
         ("resources/list", {}, "run:read"),
+        ("resources/list", None, "run:read"),
         ("prompts/get", {"name": "start"}, "run:read"),
         ("subscriptions/listen", {}, "run:read"),
     ],
 )
 def test_a_missing_scope_is_told_as_the_protocol_says(
-    issuer: Mint, served: Site, method: str, params: dict[str, Any], needed: str
+    issuer: Mint, served: Site, method: str, params: dict[str, Any] | None, needed: str
 ) -> None:
     body = json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).encode()
     headers = {
@@ -225,6 +226,22 @@ def test_a_missing_scope_is_told_as_the_protocol_says(
         f'resource_metadata="{base(served)}{WELL_KNOWN}/mcp/steps"'
     )
     assert json.loads(answered.text)["id"] == 7
+
+
+@pytest.mark.parametrize("params", ['{"name": 7}', '{"name": "unknown"}', '[], "params": {"name": 7}'])
+def test_what_needs_no_scope_or_cannot_be_told_is_left_to_those_who_answer_it(
+    issuer: Mint, served: Site, params: str
+) -> None:
+    body = f'{{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {params}}}'.encode()
+    headers = {
+        "Host": f"{served.host}:{served.port}",
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+        "Content-Length": str(len(body)),
+        "Authorization": f"Bearer {issuer.token(base(served), scope='admin')}",
+    }
+
+    assert served.ask("POST", "/mcp/steps", headers, body).status == 400
 
 
 def test_tokens_of_our_own_open_the_same_server_and_are_told_of_scopes_by_answers(
@@ -271,3 +288,40 @@ def test_an_issuer_that_is_gone_takes_nobody_with_it(at: Place) -> None:
         assert ask(served, token) == 404
     finally:
         began.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("path", [WELL_KNOWN, f"{WELL_KNOWN}/mcp/steps", "/mcp/steps", "/nothing"])
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "127.0.0.1:1"}, 421),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+    ],
+)
+def test_not_even_the_metadata_are_told_to_another_page_or_by_another_name(
+    served: Site, path: str, headers: dict[str, str], status: int
+) -> None:
+    assert served.ask("GET", path, {"Host": f"{served.host}:{served.port}", **headers}).status == status
+
+
+@pytest.mark.parametrize(
+    ("audience", "hosts"),
+    [
+        ("https://plans.example", ["plans.example", "plans.example:443", "Plans.Example"]),
+        ("https://plans.example:8443", ["plans.example:8443"]),
+    ],
+)
+def test_a_server_behind_a_proxy_is_known_by_what_its_clients_call_it(
+    at: Place, issuer: Mint, audience: str, hosts: list[str]
+) -> None:
+    with site(at, "--issuer", issuer.url, "--audience", audience) as served:
+        told = [served.ask("GET", WELL_KNOWN + "/mcp/steps", {"Host": host}) for host in hosts]
+        token = issuer.token(f"{audience}/mcp/steps")
+        sent = {"Host": hosts[0], "Authorization": f"Bearer {token}", "Content-Length": "0"}
+        entered = served.ask("POST", "/mcp/steps", sent).status
+        other = served.ask("GET", WELL_KNOWN, {"Host": "other.example"}).status
+
+    assert [json.loads(one.text)["resource"] for one in told] == [f"{audience}/mcp/steps"] * len(hosts)
+    assert (entered, other) == (400, 421)

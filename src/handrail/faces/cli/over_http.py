@@ -29,7 +29,10 @@ class Asking:
         """The kinds of tokens that open a server there; none if nobody is asked."""
         usual = ("oauth",) if self.issuer else ("none",) if where.is_loopback else ("token",)
         kinds = frozenset(self.auth or usual)
-        if "none" in kinds and (len(kinds) > 1 or self.issuer):
+        if self.issuer and "oauth" not in kinds:
+            message = f"tokens of {self.issuer} are not asked for"
+            raise Failure("no_authentication", message, "say --auth oauth, or leave --issuer out")
+        if "none" in kinds and len(kinds) > 1:
             message = "nobody is asked who they are, and yet tokens are asked for"
             raise Failure("no_authentication", message, "leave --auth none out, or the rest")
         if kinds == {"none"} and not where.is_loopback:
@@ -67,16 +70,19 @@ def over(
 
 
 def _named(audience: str) -> frozenset[str]:
-    """The name of a server in the `Host` of requests, by what its clients call it."""
+    """The names of a server in `Host`, by what its clients call it; a usual port may be left out."""
     from handrail.faces.web.fetching import is_web
 
     if not audience:
         return frozenset()
-    if not is_web(audience, whole=True) or urlsplit(audience).path:
+    parts = urlsplit(audience)
+    if not is_web(audience, whole=True) or parts.path:
         message = f"`{audience}` is not what clients call a server"
         repair = "write --audience as https://HOST or https://HOST:PORT; http is for this machine only"
         raise Failure("no_audience", message, repair)
-    return frozenset({urlsplit(audience).netloc})
+    usual = ":443" if parts.scheme == "https" else ":80"
+    named = parts.netloc if parts.port else parts.netloc + usual
+    return frozenset({named, named.removesuffix(usual)})
 
 
 def _issued(asking: Asking, where: "Address") -> "Issued":

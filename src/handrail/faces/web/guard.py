@@ -42,7 +42,7 @@ class Guard:
             return
         headers = Headers(scope=scope)
         refusal = self.refusal(headers)
-        if refusal is None and scope["path"] not in OPEN | self.door.open:
+        if refusal is None and scope["path"] not in OPEN and not self.door.is_open(scope["path"]):
             refusal = await self.door.refusal(scope, headers)
         if refusal is None:
             await self.app(scope, receive, send)

@@ -30,6 +30,7 @@ STALE: Final = 86_400.0
 """For how many seconds keys are good if they cannot be fetched again."""
 
 _KEYS: Final = 64
+_SHOWN: Final = 200
 
 Keys = Mapping[str, jwt.PyJWK]
 
@@ -76,12 +77,11 @@ def _places(name: str) -> tuple[str, ...]:
 
 def _source(name: str, url: str, said: Mapping[str, Any]) -> str:
     """Where the keys are, by the metadata of the issuer."""
-    other = said.get("issuer")
-    if other != name:
-        message = f"the issuer at {url} is called {other!a}, not {name}"
+    if said.get("issuer") != name:
+        message = f"the issuer at {url} is called {str(said.get('issuer'))[:_SHOWN]!a}, not {name}"
         raise NoIssuer(message, "write --issuer as it calls itself, to the last character")
     source = said.get("jwks_uri")
-    if not (isinstance(source, str) and is_web(source)) or is_loopback(source) > is_loopback(name):
+    if not (isinstance(source, str) and is_web(source)) or (is_loopback(source) and not is_loopback(name)):
         raise NoIssuer(f"{url} names no place of keys (`jwks_uri`)", "use an issuer that publishes its keys")
     return source
 

@@ -24,7 +24,7 @@ class _Params(msgspec.Struct):
 
 class _Sent(msgspec.Struct):
     method: str = ""
-    params: _Params = msgspec.field(default_factory=_Params)
+    params: _Params | None = None
     id: int | str | None = None
 
 
@@ -43,7 +43,7 @@ def lacks(asked: Asked, body: bytes, needs: Needs) -> Response | None:
         sent = _decoder.decode(body)
     except msgspec.ValidationError:
         return None
-    needed = needs(sent.method, str(sent.params.name))
+    needed = needs(sent.method, str(sent.params.name) if sent.params else "")
     if needed is None or needed in asked["state"][GRANT].scopes:
         return None
     text = f"your token does not let you do this: ask your issuer for one with the scope {needed}"

@@ -23,10 +23,10 @@ class Protected:
     issuer: str
     faces: frozenset[str]
 
-    @property
-    def paths(self) -> frozenset[str]:
-        """What anybody may read: who gives out tokens for the server, and for each of its faces."""
-        return frozenset({WELL_KNOWN, *(WELL_KNOWN + face for face in self.faces)})
+    def is_open(self, path: str) -> bool:
+        """Whether anybody may read this: who gives out tokens for the server, or for one of its faces."""
+        face = path.removeprefix(WELL_KNOWN)
+        return face != path and (not face or face in self.faces)
 
     def audiences(self, path: str) -> tuple[str, ...]:
         """For whom a token shown at this path may be: for all of the server, or for the face there."""

@@ -50,13 +50,12 @@ class Door:
         made = Protected(self.audience or url, self.issued.issuer, frozenset(faces))
         return replace(self, protected=made)
 
-    @property
-    def open(self) -> frozenset[str]:
-        """The paths that lead those on who have no token yet."""
-        return self.protected.paths if self.protected else frozenset()
+    def is_open(self, path: str) -> bool:
+        """Whether this leads those on who have no token yet."""
+        return self.protected is not None and self.protected.is_open(path)
 
     def routes(self) -> list[Route]:
-        """What is there at those paths."""
+        """What is there at the paths that do."""
         return self.protected.routes() if self.protected else []
 
     async def refusal(self, asked: Asked, headers: Headers) -> Refusal | None:
