@@ -18,6 +18,7 @@ from handrail.shell.homes import data_folder
 from handrail.shell.keeping import Keeper
 from handrail.shell.papers import lying
 from handrail.shell.ports import Changes, Files, Mirror, Runs
+from handrail.shell.rates import Rate
 from handrail.shell.records import Artifact, Stored
 from handrail.shell.resolve import Resolved
 from handrail.shell.sweep import Limits
@@ -32,6 +33,11 @@ _LIFETIME: Final = "HANDRAIL_TOKEN_TTL"
 _IDLE_RUNNING: Final = "HANDRAIL_IDLE_RUNNING"
 _IDLE_PAUSED: Final = "HANDRAIL_IDLE_PAUSED"
 _LONGEST: Final = 31_536_000
+_RATE: Final = "HANDRAIL_RATE"
+_BURST: Final = "HANDRAIL_BURST"
+_MOST_CALLS: Final = 1_000_000
+_SIZE: Final = "HANDRAIL_SIZE"
+_LARGEST: Final = 16 * 1024 * 1024
 
 
 class Mirrors(Protocol):
@@ -194,12 +200,34 @@ def limits() -> Limits:
     return Limits(_seconds(_IDLE_RUNNING, usual.running), _seconds(_IDLE_PAUSED, usual.paused))
 
 
+def rate() -> Rate:
+    """How often one principal may call over HTTP: HANDRAIL_RATE is calls a minute, HANDRAIL_BURST at once.
+
+    Without HANDRAIL_BURST, the calls of a whole minute may come at once. Raises `Unreadable` if one of them
+    is no number.
+    """
+    calls = _number(_RATE, "calls", _MOST_CALLS) or Rate().calls
+    return Rate(calls, _number(_BURST, "calls", _MOST_CALLS) or calls)
+
+
+def size(usual: int) -> int:
+    """How many bytes a message over HTTP may have: the usual number, or what HANDRAIL_SIZE gives.
+
+    Raises `Unreadable` if that is no number.
+    """
+    return _number(_SIZE, "bytes", _LARGEST) or usual
+
+
 def _seconds(variable: str, usual: timedelta) -> timedelta:
     """The time that a variable of the environment gives, or the usual one if it is not set."""
+    given = _number(variable, "seconds", _LONGEST)
+    return timedelta(seconds=given) if given else usual
+
+
+def _number(variable: str, unit: str, most: int) -> int:
+    """The number that a variable of the environment gives; 0 if it is not set."""
     given = os.environ.get(variable, "")
-    if not given:
-        return usual
-    if not (given.isascii() and given.isdecimal() and 0 < int(given) <= _LONGEST):
-        message = f"{variable} is {given!a}, which is no number of seconds"
-        raise Unreadable(message, f"set it to a whole number from 1 to {_LONGEST}, or not at all")
-    return timedelta(seconds=int(given))
+    if given and not (given.isascii() and given.isdecimal() and len(given) < 20 and 0 < int(given) <= most):
+        message = f"{variable} is {given!a}, which is no number of {unit}"
+        raise Unreadable(message, f"set it to a whole number from 1 to {most}, or not at all")
+    return int(given or "0")

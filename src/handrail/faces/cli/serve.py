@@ -1,22 +1,17 @@
 """`handrail serve`: the MCP server for an agent, over stdin and stdout."""
 
 import gc
-from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from handrail.engine.facts import sound
 from handrail.faces.cli.output import Failure, one_line
+from handrail.faces.cli.over_http import Asking, over
 from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
-
-if TYPE_CHECKING:
-    from handrail.faces.mcp.server import Served
-    from handrail.shell.opening import Serving
 
 FACES = ("planner", "skills", "spells", "steps")
 
@@ -51,8 +46,33 @@ FACES = ("planner", "skills", "spells", "steps")
 )
 @click.option(
     "--auth",
-    type=click.Choice(["token", "none"]),
-    help="Over HTTP: must a request show a token? `none` is for loopback addresses, and their default.",
+    type=click.Choice(["token", "oauth", "none"]),
+    multiple=True,
+    envvar="HANDRAIL_AUTH",
+    help="Over HTTP: which tokens open it, our own or those of an issuer; may be given twice, for both. "
+    "`none` is for loopback addresses, and their default.",
+)
+@click.option(
+    "--issuer",
+    metavar="URL",
+    default="",
+    envvar="HANDRAIL_ISSUER",
+    help="Over HTTP, with OAuth: who gives out tokens, written as in the tokens themselves.",
+)
+@click.option(
+    "--audience",
+    metavar="URL",
+    default="",
+    envvar="HANDRAIL_AUDIENCE",
+    help="Over HTTP, with OAuth: what clients call this server, without a path; tokens are given out for it. "
+    "At a loopback address, that by default.",
+)
+@click.option(
+    "--projects-claim",
+    metavar="NAME",
+    default="",
+    envvar="HANDRAIL_PROJECTS_CLAIM",
+    help="Over HTTP, with OAuth: the claim of a token that lists its projects. All of them by default.",
 )
 @click.option(
     "--known-as",
@@ -67,7 +87,10 @@ def serve(  # noqa: PLR0913 - an argument for each option
     projects: tuple[Path, ...],
     names: str,
     http: str | None,
-    auth: str | None,
+    auth: tuple[str, ...],
+    issuer: str,
+    audience: str,
+    projects_claim: str,
     known_as: tuple[str, ...],
     store: str | None,
 ) -> None:
@@ -79,7 +102,8 @@ def serve(  # noqa: PLR0913 - an argument for each option
     from handrail.faces.mcp.names import Names
     from handrail.faces.mcp.serving import made, run
 
-    over_http = _over_http(http, auth, known_as) if http else None
+    asking = Asking(auth, issuer, audience, projects_claim)
+    over_http = over(http, asking, known_as) if http else None
     gc.freeze()
     gc.enable()
     roots = _roots(projects)
@@ -91,32 +115,6 @@ def serve(  # noqa: PLR0913 - an argument for each option
             confirmed = run(parts(face))
     if not confirmed:
         raise SystemExit(SYNC_FAILED_STATUS)
-
-
-def _over_http(
-    given: str, auth: str | None, known_as: tuple[str, ...]
-) -> Callable[["Serving", Mapping[str, "Served"]], bool]:
-    """How faces are served there. Where others could come in, nobody does who has not said who they are."""
-    from handrail.faces.web.run import address, run
-    from handrail.faces.web.who import Door
-
-    where = address(given)
-    if not where.is_loopback and auth == "none":
-        message = f"{where.host} is reached from other machines, and nobody is asked who they are"
-        raise Failure("no_authentication", message, "leave --auth out, or listen at 127.0.0.1 or [::1]")
-    if where.is_anywhere and not known_as:
-        message = f"at {where.host} nobody knows what the server is called"
-        raise Failure("no_name", message, "say what requests call it with --known-as HOST:PORT")
-    asks = auth == "token" or not where.is_loopback
-
-    def served(serving: "Serving", faces: Mapping[str, "Served"]) -> bool:
-        clock, access = serving.world.clock, serving.access if asks else None
-        if access and not any(token.good_at(clock.now()) for token in access.tokens()):
-            repair = "handrail token create NAME --scope run:read --scope run:write"
-            raise Failure("no_authentication", "no token is good, so nobody could come in", repair)
-        return run(where, Door(access, clock), faces, known_as)
-
-    return served
 
 
 def _roots(given: tuple[Path, ...]) -> tuple[Path, ...]:

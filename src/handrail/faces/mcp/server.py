@@ -117,7 +117,7 @@ class Served(MCPServer[None]):
         if tool is None:
             known = ", ".join(listed.names[0] for listed in self._face.tools)
             raise MCPError(types.INVALID_PARAMS, f"there is no such tool; this face has {known}")
-        needed = Scope.READ if tool.listed["annotations"]["readOnlyHint"] else Scope.WRITE
+        needed = _needed(tool)
         if needed in grant_of(context).scopes:
             answer = await self._answered(tool, arguments, caller_of(context))
         else:
@@ -131,6 +131,11 @@ class Served(MCPServer[None]):
             structured_content=dict(answer.reply),
             is_error=answer.failed,
         )
+
+    def needs(self, method: str, name: str) -> Scope | None:
+        """What somebody must be allowed who sends this, if anything; `name` is that of a tool."""
+        tool = self._tools.get(name) if method == "tools/call" else None
+        return Scope.READ if method in _READING else _needed(tool) if tool else None
 
     async def _answered(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         try:
@@ -271,6 +276,10 @@ class Served(MCPServer[None]):
         if isinstance(fault, SyncFailed):
             self.answered = answered
             self.halted.set()
+
+
+def _needed(tool: Tool) -> Scope:
+    return Scope.READ if tool.listed["annotations"]["readOnlyHint"] else Scope.WRITE
 
 
 async def _guarded(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

@@ -14,8 +14,9 @@ import anyio
 import uvicorn
 from anyio.abc import TaskStatus
 
+from handrail.faces.mcp.frames import LIMIT
 from handrail.faces.mcp.server import Served
-from handrail.faces.web.app import application
+from handrail.faces.web.app import application, path
 from handrail.faces.web.guard import LOOPBACK, Guard, known_by
 from handrail.faces.web.who import Door
 from handrail.shell.faults import NoAddress
@@ -61,18 +62,22 @@ def address(given: str) -> Address:
     return Address(host, int(port))
 
 
-def run(where: Address, door: Door, faces: Mapping[str, Served], known_as: Iterable[str] = ()) -> bool:
+def run(
+    where: Address, door: Door, faces: Mapping[str, Served], known_as: Iterable[str] = (), limit: int = LIMIT
+) -> bool:
     """Serve until told to end; False if the disk has not confirmed a write.
 
-    As many clients are served at once as the system allows files to be open.
-    `known_as` are more names, with their ports, by which requests may call the server.
+    As many clients are served at once as the system allows files to be open. `known_as` are more names, with
+    their ports, by which requests may call the server; `limit` is how many bytes a message may have.
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with _listening(where) as listener:
         bound = Address(where.host, int(listener.getsockname()[1]))
         hosts = known_by(str(bound)) | {name.lower() for name in known_as}
-        anyio.run(_served, faces, listener, bound, partial(Guard, application(faces), hosts, door))
+        door = door.at(f"http://{bound}", map(path, faces))
+        app = application(faces, limit, door.routes())
+        anyio.run(_served, faces, listener, bound, partial(Guard, app, hosts, door, limit))
     return not any(served.halted.is_set() for served in faces.values())
 
 
