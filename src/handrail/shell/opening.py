@@ -19,6 +19,7 @@ from handrail.shell.keeping import Keeper
 from handrail.shell.papers import lying
 from handrail.shell.ports import Changes, Files, Mirror, Runs
 from handrail.shell.records import Artifact, Stored
+from handrail.shell.registry import Registry
 from handrail.shell.resolve import Resolved
 from handrail.shell.sweep import Limits
 from handrail.shell.view import Measures, Records
@@ -60,6 +61,7 @@ class Store:
     mirrors: Mirrors
     measures: Measures
     access: Access
+    registry: Registry
     pulse: Callable[[], int]
 
 
@@ -86,6 +88,7 @@ class Serving:
     sweep: Callable[[], tuple[str, ...]]
     every: float
     access: Access
+    registry: Registry
     mirror: Callable[[Runs], Mirror]
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from handrail.engine.facts import sound
-from handrail.faces.cli.output import Failure, one_line
+from handrail.faces.cli.output import Failure
+from handrail.faces.cli.placed import check_root, nowhere
 from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
@@ -121,13 +121,9 @@ def _over_http(
 
 def _roots(given: tuple[Path, ...]) -> tuple[Path, ...]:
     """The projects: as given, or the folder the server runs in, unless that is none."""
-    nowhere = {Path("/"), Path.home().resolve()}
     roots = tuple(dict.fromkeys(root.resolve() for root in given or (Path.cwd(),)))
-    odd = [root for root in roots if not sound(str(root))]
-    if odd:
-        message = f"the path {one_line(str(odd[0]))} is not UTF-8"
-        raise Failure("no_project", message, "give the folder another name, or name another with --project")
-    if given and nowhere & set(roots):
-        message = f"{next(iter(nowhere & set(roots)))} is no project"
-        raise Failure("no_project", message, "name the folder of a project with --project")
-    return tuple(root for root in roots if root not in nowhere)
+    if not given and nowhere() & set(roots):
+        return ()
+    for root in roots:
+        check_root(root, "name the folder of a project with --project")
+    return roots

@@ -11,7 +11,7 @@ from handrail.shell.opening import Serving, Store, lifetime, limits
 from handrail.shell.sweep import sweep
 from handrail.shell.system import RandomIds, SystemClock
 from handrail.shell.world import World
-from handrail.stores.sql.access import SqlAccess
+from handrail.stores.sql.access import SqlAccess, SqlRegistry
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.feed import SqlFeed
 from handrail.stores.sql.keeper import SqlKeeper
@@ -29,7 +29,8 @@ def opened(path: Path) -> Iterator[Store]:
     records = SqlRecords(database)
     try:
         keeper, mirrors, measures = SqlKeeper(database), Projection(database), Summaries(database)
-        yield Store(path, records, keeper, mirrors, measures, SqlAccess(database), records.pulse)
+        access, registry = SqlAccess(database), SqlRegistry(database)
+        yield Store(path, records, keeper, mirrors, measures, access, registry, records.pulse)
     finally:
         database.close()
 
@@ -68,6 +69,7 @@ def serving(path: Path) -> Iterator[Serving]:
             lambda: sweep(world, runs, given),
             given.every,
             SqlAccess(database),
+            SqlRegistry(database),
             Projection(database).mirror,
         )
     finally:
