@@ -1,7 +1,7 @@
 """Opening a store: where it is, and what a face has of it."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -78,7 +78,8 @@ class Serving:
     """A store that a server serves from: turns are taken in the `writer`, questions asked anywhere.
 
     `secret` is for what a server must recognise again; `sweep` gives up runs gone quiet, and is due once in
-    `every` seconds. `mirror` shows the runs of another store here.
+    `every` seconds. `mirror` shows the runs of another store here, and `among` are the records of the
+    projects with these roots, as if there were no others.
     """
 
     world: World
@@ -90,6 +91,7 @@ class Serving:
     access: Access
     registry: Registry
     mirror: Callable[[Runs], Mirror]
+    among: Callable[[Callable[[], Sequence[str]]], Records]
 
 
 class FolderRuns(Runs, Protocol):

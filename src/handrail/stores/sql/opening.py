@@ -4,6 +4,7 @@ import hashlib
 import hmac
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from handrail.shell.definitions import pinned_by
@@ -71,6 +72,7 @@ def serving(path: Path) -> Iterator[Serving]:
             SqlAccess(database),
             SqlRegistry(database),
             Projection(database).mirror,
+            partial(SqlRecords, database),
         )
     finally:
         writer.close()
