@@ -1,8 +1,8 @@
 """`handrail serve`: the MCP server for an agent, over stdin and stdout."""
 
 import gc
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
 
 if TYPE_CHECKING:
-    from handrail.faces.mcp.server import Served
+    from handrail.faces.mcp.names import Names
     from handrail.shell.opening import Serving
 
 FACES = ("planner", "skills", "spells", "steps")
@@ -79,25 +79,34 @@ def serve(  # noqa: PLR0913 - an argument for each option
     from handrail.faces.mcp.names import Names
     from handrail.faces.mcp.serving import made, run
 
-    over_http = _over_http(http, auth, known_as) if http else None
+    over_http = _over_http(http, auth, known_as, projects) if http else None
     gc.freeze()
     gc.enable()
-    roots = _roots(projects)
-    with openings().serving(located(store or "")) as serving:
-        parts = partial(made, serving, openings(), roots, names=Names(names))
+    roots, where = _roots(projects), located(store or "")
+    with openings().serving(where) as serving:
         if over_http:
-            confirmed = over_http(serving, {name: parts(name) for name in FACES})
+            confirmed = over_http(serving, Over(roots, Names(names), where))
         else:
-            confirmed = run(parts(face))
+            confirmed = run(made(serving, openings(), roots, face, Names(names)))
     if not confirmed:
         raise SystemExit(SYNC_FAILED_STATUS)
 
 
+@dataclass(frozen=True, slots=True)
+class Over:
+    """What is served over HTTP: the projects in these folders, the names that are listed, and the store."""
+
+    roots: tuple[Path, ...]
+    names: "Names"
+    store: Path
+
+
 def _over_http(
-    given: str, auth: str | None, known_as: tuple[str, ...]
-) -> Callable[["Serving", Mapping[str, "Served"]], bool]:
+    given: str, auth: str | None, known_as: tuple[str, ...], projects: tuple[Path, ...]
+) -> Callable[["Serving", Over], bool]:
     """How faces are served there. Where others could come in, nobody does who has not said who they are."""
     from handrail.faces.web.run import address, run
+    from handrail.faces.web.serving import Known, tenants
     from handrail.faces.web.who import Door
 
     where = address(given)
@@ -108,15 +117,42 @@ def _over_http(
         message = f"at {where.host} nobody knows what the server is called"
         raise Failure("no_name", message, "say what requests call it with --known-as HOST:PORT")
     asks = auth == "token" or not where.is_loopback
+    if asks and projects:
+        message = "where tokens are asked for, only projects that have a name are served"
+        repair = f"handrail project add NAME {projects[0]}, then leave --project and HANDRAIL_PROJECT out"
+        raise Failure("no_name", message, repair)
 
-    def served(serving: "Serving", faces: Mapping[str, "Served"]) -> bool:
+    def served(serving: "Serving", over: Over) -> bool:
         clock, access = serving.world.clock, serving.access if asks else None
-        if access and not any(token.good_at(clock.now()) for token in access.tokens()):
-            repair = "handrail token create NAME --scope run:read --scope run:write"
-            raise Failure("no_authentication", "no token is good, so nobody could come in", repair)
+        if access:
+            _check_open(serving)
+        known = Known(serving, {} if asks else _by_folder(serving, over.roots), over.store)
+        faces = tenants(serving, openings(), FACES, known, over.names)
         return run(where, Door(access, clock), faces, known_as)
 
     return served
+
+
+def _check_open(serving: "Serving") -> None:
+    """Fail if nobody could come in, or would find anything there."""
+    now = serving.world.clock.now()
+    if not any(token.good_at(now) for token in serving.access.tokens()):
+        repair = "handrail token create NAME --scope run:read --scope run:write"
+        raise Failure("no_authentication", "no token is good, so nobody could come in", repair)
+    if not serving.registry.projects():
+        raise Failure("no_project", "no project is served, so there is nothing to do", "handrail project add")
+
+
+def _by_folder(serving: "Serving", roots: tuple[Path, ...]) -> dict[str, Path]:
+    """The projects of the command line by the names of their folders; one that has a name keeps it."""
+    taken = {one.name: Path(one.root) for one in serving.registry.projects()}
+    found: dict[str, Path] = {}
+    for root in (root for root in roots if root not in taken.values()):
+        if (other := {**taken, **found}.get(root.name)) is not None:
+            message = f"{root} and {other} would both be called `{root.name}`"
+            raise Failure("taken", message, f"give it another name: handrail project add NAME {root}")
+        found[root.name] = root
+    return found
 
 
 def _roots(given: tuple[Path, ...]) -> tuple[Path, ...]:
