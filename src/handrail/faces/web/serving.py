@@ -1,10 +1,13 @@
 """The faces of a server over HTTP, put together: each for some projects, by their names."""
 
-import time
+import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+from anyio import sleep
 
 import handrail
 from handrail.faces.mcp.names import Names
@@ -12,13 +15,16 @@ from handrail.faces.mcp.projects import NamedProjects, shelves
 from handrail.faces.mcp.server import Served
 from handrail.faces.mcp.serving import served
 from handrail.faces.web.tenants import Seen, Tenants
+from handrail.shell.faults import Fault
 from handrail.shell.fence import fenced
 from handrail.shell.homes import data_folder, settings_folder
 from handrail.shell.opening import Openings, Serving
 from handrail.shell.trust import Trusted
 
-_FRESH: Final = 1.0
-"""How many seconds after it was changed the list of projects is read again at the latest."""
+_EVERY: Final = 1.0
+"""How many seconds pass between two looks at the list of projects."""
+
+log = logging.getLogger("handrail")
 
 
 class Known:
@@ -28,16 +34,25 @@ class Known:
     """
 
     def __init__(self, serving: Serving, given: Mapping[str, Path], store: Path) -> None:
-        self._registry, self._given, self.folders = serving.registry, given, _folders(store)
-        self._projects: Mapping[str, Path] = {}
-        self._until = 0.0
+        self._serving, self._given, self.folders = serving, given, _folders(store)
+        self._projects = self._read()
 
     def __call__(self) -> Mapping[str, Path]:
         """All of them."""
-        if time.monotonic() >= self._until:
-            registered = {one.name: Path(one.root) for one in self._registry.projects()}
-            self._projects, self._until = {**registered, **self._given}, time.monotonic() + _FRESH
         return self._projects
+
+    async def keep_up(self) -> None:
+        """Look again and again which there are, until this is cancelled."""
+        while True:
+            await sleep(_EVERY)
+            try:
+                self._projects = await asyncio.wrap_future(self._serving.writer.submit(self._read))
+            except Fault as fault:
+                log.warning("%s; %s", fault.message, fault.repair)
+
+    def _read(self) -> Mapping[str, Path]:
+        registered = {one.name: Path(one.root) for one in self._serving.registry.projects()}
+        return {**registered, **self._given}
 
     def among(self, seen: Seen) -> Callable[[], Mapping[str, Path]]:
         """Those that somebody may see."""
@@ -58,7 +73,7 @@ def tenants(
         mine = behind if seen is None else replace(behind, sweep=tuple)
         return served(mine, openings, projects, face, names)
 
-    return Tenants(faces, made)
+    return Tenants(faces, made, known.keep_up)
 
 
 def _folders(store: Path) -> Mapping[str, str]:

@@ -6,10 +6,10 @@ a stream belongs to the projects it was begun with.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -47,10 +47,19 @@ class Tenant:
 
 
 class Tenants:
-    """The tenants of a server. `halted` is set once the disk has not confirmed a write."""
+    """The tenants of a server. `halted` is set once the disk has not confirmed a write.
 
-    def __init__(self, faces: Sequence[str], made: Callable[[str, Seen], Served], most: int = MOST) -> None:
-        self.faces, self._made, self._most = tuple(faces), made, most
+    `made` makes a face for those who may see these projects; `beside` is done while they are served.
+    """
+
+    def __init__(
+        self,
+        faces: Sequence[str],
+        made: Callable[[str, Seen], Served],
+        beside: Callable[[], Coroutine[Any, Any, None]] = anyio.sleep_forever,
+        most: int = MOST,
+    ) -> None:
+        self.faces, self._made, self._beside, self._most = tuple(faces), made, beside, most
         self.halted = asyncio.Event()
         self._tenants: dict[Seen, Tenant] = {}
         self._making = anyio.Lock()
@@ -71,6 +80,7 @@ class Tenants:
         """Serve while this lasts; who may see everything is served from the beginning on."""
         async with anyio.create_task_group() as self._tasks:
             try:
+                self._tasks.start_soon(self._beside)
                 await self.of(None)
                 yield
             finally:
