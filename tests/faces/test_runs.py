@@ -233,7 +233,7 @@ def test_events_are_one_line_each_from_behind_a_number(past: History) -> None:
 
     assert said.out == (
         '35\t2026-01-31T09:10:00.000Z\tstep_started\tmend\t{"number":3,"by":"agent"}\n'
-        "36\t2026-01-31T09:10:00.000Z\ttoken_generated\tmend\t{"by":"agent"}\n"
+        '36\t2026-01-31T09:10:00.000Z\ttoken_generated\tmend\t{"by":"agent"}\n'
     )
 
 
