@@ -6,7 +6,7 @@ a name, and a path is nothing that a client knows, or is told.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Final, TypeAlias
 
@@ -14,7 +14,7 @@ from handrail.engine.facts import Value
 from handrail.engine.model import Refused, Seen
 from handrail.faces.mcp.message import Guide, Guides
 from handrail.faces.mcp.texts import Texts
-from handrail.shell.shelf import Shelf
+from handrail.shell.shelf import Persona, Shelf
 from handrail.shell.trust import Trusted
 
 ShelfOf: TypeAlias = Callable[[str], Shelf]
@@ -93,7 +93,12 @@ class Projects:
         def guardrails(workflow: str, step: str) -> Sequence[Guide]:
             return [one for one in shelf.guardrails() if one.told_in(workflow, step)]
 
-        return Guides(texts, boundary, shelf.persona, guardrails)
+        return Guides(texts, boundary, partial(self.persona, root), guardrails, self.hide)
+
+    def persona(self, root: str, name: str) -> Persona | None:
+        """The persona of this name as seen from a project; one that cannot be read says so."""
+        found = self.shelf(root).persona(name)
+        return replace(found, text=self.hide(found.text)) if found and found.problem else found
 
     def _is_called(self, root: Path, name: str) -> bool:
         return name in {str(root), root.name}

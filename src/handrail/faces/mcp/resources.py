@@ -208,9 +208,9 @@ class Resources:
         return [found[name] for name in sorted(found)]
 
     def _persona(self, name: str) -> str:
-        for _, shelf in self._shelves():
-            if persona := shelf.persona(name):
-                return self.projects.hide(persona.text) if persona.problem else persona.text
+        for root in self._roots() or ("",):
+            if persona := self.projects.persona(root, name):
+                return persona.text
         known = ", ".join((_DEFAULT, *(persona.name for persona in self._personas())))
         raise NotFound(f"no persona is called `{shown(name)}`; there are {known}")
 
