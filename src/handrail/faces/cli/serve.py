@@ -140,7 +140,8 @@ def _check_open(serving: "Serving") -> None:
         repair = "handrail token create NAME --scope run:read --scope run:write"
         raise Failure("no_authentication", "no token is good, so nobody could come in", repair)
     if not serving.registry.projects():
-        raise Failure("no_project", "no project is served, so there is nothing to do", "handrail project add")
+        repair = "handrail project add NAME ROOT"
+        raise Failure("no_project", "no project is served, so there is nothing to do", repair)
 
 
 def _by_folder(serving: "Serving", roots: tuple[Path, ...]) -> dict[str, Path]:
