@@ -29,7 +29,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a principal may do, and in which projects; None is all of them."""
+    """What a principal may do, and in which projects, by their names; None is in all that are served."""
 
     principal: str
     scopes: frozenset[Scope]

@@ -1,7 +1,7 @@
 """What a turn leaves behind: steps closed and opened, artifacts, and entries. Computed, not yet written."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from handrail.engine.facts import Value, writable
@@ -97,6 +97,14 @@ def who(caller: Caller) -> dict[str, Value]:
     """The caller as entries have it: empty parts are left out."""
     given = {"principal": caller.principal, "client": caller.client, "agent": caller.agent}
     return {"by": str(caller.by), **{name: writable(value) for name, value in given.items() if value}}
+
+
+def signed(entries: Iterable[Entry], caller: Caller) -> tuple[Entry, ...]:
+    """The entries, each of which says who called."""
+    mark = who(caller)
+    return tuple(
+        entry if "by" in entry.data else replace(entry, data={**entry.data, **mark}) for entry in entries
+    )
 
 
 def _artifacts(told: Told) -> tuple[Artifact, ...]:

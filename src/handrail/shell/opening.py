@@ -1,7 +1,7 @@
 """Opening a store: where it is, and what a face has of it."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ from handrail.shell.papers import lying
 from handrail.shell.ports import Changes, Files, Mirror, Runs
 from handrail.shell.rates import Rate
 from handrail.shell.records import Artifact, Stored
+from handrail.shell.registry import Registry
 from handrail.shell.resolve import Resolved
 from handrail.shell.sweep import Limits
 from handrail.shell.view import Measures, Records
@@ -66,6 +67,7 @@ class Store:
     mirrors: Mirrors
     measures: Measures
     access: Access
+    registry: Registry
     pulse: Callable[[], int]
 
 
@@ -82,7 +84,8 @@ class Serving:
     """A store that a server serves from: turns are taken in the `writer`, questions asked anywhere.
 
     `secret` is for what a server must recognise again; `sweep` gives up runs gone quiet, and is due once in
-    `every` seconds. `mirror` shows the runs of another store here.
+    `every` seconds. `mirror` shows the runs of another store here, and `among` are the records of the
+    projects with these roots, as if there were no others.
     """
 
     world: World
@@ -92,7 +95,9 @@ class Serving:
     sweep: Callable[[], tuple[str, ...]]
     every: float
     access: Access
+    registry: Registry
     mirror: Callable[[Runs], Mirror]
+    among: Callable[[Callable[[], Sequence[str]]], Records]
 
 
 class FolderRuns(Runs, Protocol):

@@ -46,8 +46,8 @@ class Resolved:
 class Values:
     """What paths and texts can be filled with: facts, what drafts made, and the run as the turn leaves it.
 
-    Names of a sub-workflow mean its own variables and states: each scope has its view. They are asked for only
-    of an event whose payload has been found good.
+    Names of a sub-workflow mean its own variables and states: each scope has its view. They are asked for
+    only of an event whose payload has been found good.
     """
 
     def __init__(self, workflow: Workflow, run: Run, event: Event, gathered: Gathered, before: Run) -> None:

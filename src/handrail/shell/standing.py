@@ -11,7 +11,7 @@ from handrail.engine.options import options
 from handrail.shell.adopting import adoptable
 from handrail.shell.facts import Asked, Gathered, Sight, gather
 from handrail.shell.gatekeeper import Held, Stale, check, issue, not_running
-from handrail.shell.journal import agent_of
+from handrail.shell.journal import agent_of, signed
 from handrail.shell.records import Caller, Stored
 from handrail.shell.resolve import Values, said
 from handrail.shell.turn import (
@@ -82,7 +82,7 @@ def unready(world: World, shown: Outcome, event: Event) -> Mapping[str, str]:
     return said(workflow, decision.say, values, world.clock.now())
 
 
-def shown_again(world: World, stored: Stored, render: Render) -> Reply | None:
+def shown_again(world: World, stored: Stored, caller: Caller, render: Render) -> Reply | None:
     """The run as it was loaded, with fresh tokens; None if somebody else moved it meanwhile."""
     workflow, at = world.workflow_of(stored), world.clock.now()
     issued = issue(world, stored.run, stored.revision, at)
@@ -90,7 +90,7 @@ def shown_again(world: World, stored: Stored, render: Render) -> Reply | None:
         Entry(EntryKind.TOKEN_GENERATED, step.state, agent_of(workflow, step.state), {"why": RECOVER})
         for step in stored.run.open
     )
-    if issued.tokens and not world.runs.renew(stored, issued.hashes, at, entries):
+    if issued.tokens and not world.runs.renew(stored, issued.hashes, at, signed(entries, caller)):
         return None
     return render(Outcome(Accepted(stored.run), stored, workflow, issued.tokens))
 
@@ -102,7 +102,7 @@ def _recovered(world: World, call: Call, render: Render) -> Reply | None:
     if stored.run.lifecycle not in {Lifecycle.RUNNING, Lifecycle.IDLE}:
         outcome = Outcome(not_running(stored.run), stored, world.workflow_of(stored))
         return refuse(world, call, render, outcome)
-    return shown_again(world, stored, render)
+    return shown_again(world, stored, call.caller, render)
 
 
 def _asked(world: World, call: Call, render: Render) -> Reply | None:
@@ -113,7 +113,7 @@ def _asked(world: World, call: Call, render: Render) -> Reply | None:
     if stored.run.lifecycle is not Lifecycle.RUNNING:
         return render(Outcome(Accepted(stored.run), stored, workflow))
     if not call.token:
-        return shown_again(world, stored, render)
+        return shown_again(world, stored, call.caller, render)
     held = check(world, stored, call.token, call.event)
     if isinstance(held, Stale):
         return turned_away(world, call, render, Outcome(held.refused, stored, workflow), held)

@@ -160,7 +160,7 @@ def test_an_issuer_that_does_not_answer_is_waited_for_no_longer_than_said(
 )
 def test_who_comes_in_must_be_said_in_full(where: str, asking: Asking, said: str) -> None:
     with pytest.raises(Failure) as told:
-        over(where, asking, ())
+        over(where, asking, (), ())
 
     assert said in told.value.repair
 
@@ -169,7 +169,7 @@ def test_a_server_whose_issuer_is_gone_does_not_begin(issuer: Mint) -> None:
     issuer.publish()
 
     with pytest.raises(NoIssuer, match="can be used"):
-        over("0.0.0.0:0", Asking(("oauth", "token"), issuer.url, READ, ""), ())
+        over("0.0.0.0:0", Asking(("oauth", "token"), issuer.url, READ, ""), (), ())
 
 
 class Seconds:

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from faces.mcp.desk import place
-from faces.web.desk import FACES, Answered, Site, begun
+from faces.web.desk import Answered, Site, site
 from faces.web.mint import Mint, mint
 from handrail.faces.cli.over_http import Asking, over
 from handrail.faces.web.limits import Limits, Visit, peer_of
@@ -29,8 +29,7 @@ def issuer() -> Iterator[Mint]:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory, issuer: Mint) -> Iterator[Site]:
     at = place(Path(tmp_path_factory.mktemp("limits")) / "place")
-    words = at.words("--http", "127.0.0.1:0", "--issuer", issuer.url)
-    with begun(at, words, {**at.env, **SMALL}, FACES) as made:
+    with site(at, "--issuer", issuer.url, **SMALL) as made:
         yield made
 
 
@@ -97,7 +96,7 @@ def test_a_setting_that_is_no_number_is_told_before_anything_is_begun(
     monkeypatch.setenv(setting, "many")
 
     with pytest.raises(Unreadable, match=f"{setting} is 'many'"):
-        over("127.0.0.1:0", Asking((), "", "", ""), ())
+        over("127.0.0.1:0", Asking((), "", "", ""), (), ())
 
 
 class Ticks:

@@ -1,16 +1,18 @@
 """`handrail serve --http`: where it listens, and who comes in. Where others could, nobody does unasked."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from handrail.faces.cli.output import Failure
+from handrail.faces.cli.stored import openings
 from handrail.shell.opening import rate, size
 
 if TYPE_CHECKING:
-    from handrail.faces.mcp.server import Served
+    from handrail.faces.mcp.names import Names
     from handrail.faces.web.issued import Issued
     from handrail.faces.web.run import Address
     from handrail.shell.opening import Serving
@@ -41,13 +43,24 @@ class Asking:
         return kinds - {"none"}
 
 
+@dataclass(frozen=True, slots=True)
+class Over:
+    """What is served: these faces of the projects in these folders, the names that are listed, the store."""
+
+    faces: tuple[str, ...]
+    roots: tuple[Path, ...]
+    names: "Names"
+    store: Path
+
+
 def over(
-    given: str, asking: Asking, known_as: tuple[str, ...]
-) -> Callable[["Serving", Mapping[str, "Served"]], bool]:
+    given: str, asking: Asking, known_as: tuple[str, ...], projects: tuple[Path, ...]
+) -> Callable[["Serving", Over], bool]:
     """How faces are served there, by which names, and with which tokens."""
     from handrail.faces.mcp.frames import LIMIT
     from handrail.faces.web.limits import Limits
     from handrail.faces.web.run import address, run
+    from handrail.faces.web.serving import Known, tenants
     from handrail.faces.web.who import Door
 
     where = address(given)
@@ -56,17 +69,45 @@ def over(
     if where.is_anywhere and not names:
         message = f"at {where.host} nobody knows what the server is called"
         raise Failure("no_name", message, "say what requests call it with --known-as HOST:PORT")
+    if kinds and projects:
+        message = "where tokens are asked for, only projects that have a name are served"
+        repair = f"handrail project add NAME {projects[0]}, then leave --project and HANDRAIL_PROJECT out"
+        raise Failure("no_name", message, repair)
     limits, limit = Limits(rate()), size(LIMIT)
     issued = _issued(asking, where) if "oauth" in kinds else None
 
-    def served(serving: "Serving", faces: Mapping[str, "Served"]) -> bool:
+    def served(serving: "Serving", what: Over) -> bool:
         clock, access = serving.world.clock, serving.access if "token" in kinds else None
-        if access and not issued and not any(token.good_at(clock.now()) for token in access.tokens()):
-            repair = "handrail token create NAME --scope run:read --scope run:write"
-            raise Failure("no_authentication", "no token is good, so nobody could come in", repair)
+        if kinds:
+            _check_open(serving, tokens_only=issued is None)
+        known = Known(serving, {} if kinds else _by_folder(serving, what.roots), what.store)
+        faces = tenants(serving, openings(), what.faces, known, what.names, limit=limit)
         return run(where, Door(access, clock, limits, issued, asking.audience), faces, names, limit)
 
     return served
+
+
+def _check_open(serving: "Serving", *, tokens_only: bool) -> None:
+    """Fail if nobody could come in, or would find anything there."""
+    now = serving.world.clock.now()
+    if tokens_only and not any(token.good_at(now) for token in serving.access.tokens()):
+        repair = "handrail token create NAME --scope run:read --scope run:write"
+        raise Failure("no_authentication", "no token is good, so nobody could come in", repair)
+    if not serving.registry.projects():
+        repair = "handrail project add NAME ROOT"
+        raise Failure("no_project", "no project is served, so there is nothing to do", repair)
+
+
+def _by_folder(serving: "Serving", roots: tuple[Path, ...]) -> dict[str, Path]:
+    """The projects of the command line by the names of their folders; one that has a name keeps it."""
+    taken = {one.name: Path(one.root) for one in serving.registry.projects()}
+    found: dict[str, Path] = {}
+    for root in (root for root in roots if root not in taken.values()):
+        if (other := {**taken, **found}.get(root.name)) is not None:
+            message = f"{root} and {other} would both be called `{root.name}`"
+            raise Failure("taken", message, f"give it another name: handrail project add NAME {root}")
+        found[root.name] = root
+    return found
 
 
 def _named(audience: str) -> frozenset[str]:

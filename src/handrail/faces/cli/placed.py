@@ -4,6 +4,9 @@ from pathlib import Path
 
 import click
 
+from handrail.engine.facts import sound
+from handrail.faces.cli.output import Failure, one_line
+
 in_project = click.option(
     "--project",
     type=click.Path(file_okay=False, path_type=Path),
@@ -18,3 +21,17 @@ def typed(project: Path) -> str:
     import shlex
 
     return "" if project == Path() else f" --project {shlex.quote(str(project))}"
+
+
+def nowhere() -> frozenset[Path]:
+    """The folders that are no project, as everything of a machine or a person is below them."""
+    return frozenset({Path("/"), Path.home().resolve()})
+
+
+def check_root(root: Path, repair: str) -> None:
+    """Fail, with this repair, if a folder that was resolved cannot be a project."""
+    if not sound(str(root)):
+        message = f"the path {one_line(str(root))} is not UTF-8"
+        raise Failure("no_project", message, f"give the folder another name, or {repair}")
+    if root in nowhere():
+        raise Failure("no_project", f"{root} is no project", repair)

@@ -1,14 +1,12 @@
 """`handrail serve`: the MCP server for an agent, over stdin and stdout."""
 
 import gc
-from functools import partial
 from pathlib import Path
 
 import click
 
-from handrail.engine.facts import sound
-from handrail.faces.cli.output import Failure, one_line
-from handrail.faces.cli.over_http import Asking, over
+from handrail.faces.cli.over_http import Asking, Over, over
+from handrail.faces.cli.placed import check_root, nowhere
 from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
@@ -103,29 +101,24 @@ def serve(  # noqa: PLR0913 - an argument for each option
     from handrail.faces.mcp.serving import made, run
 
     asking = Asking(auth, issuer, audience, projects_claim)
-    over_http = over(http, asking, known_as) if http else None
+    over_http = over(http, asking, known_as, projects) if http else None
     gc.freeze()
     gc.enable()
-    roots = _roots(projects)
-    with openings().serving(located(store or "")) as serving:
-        parts = partial(made, serving, openings(), roots, names=Names(names))
+    roots, where = _roots(projects), located(store or "")
+    with openings().serving(where) as serving:
         if over_http:
-            confirmed = over_http(serving, {name: parts(name) for name in FACES})
+            confirmed = over_http(serving, Over(FACES, roots, Names(names), where))
         else:
-            confirmed = run(parts(face))
+            confirmed = run(made(serving, openings(), roots, face, Names(names)))
     if not confirmed:
         raise SystemExit(SYNC_FAILED_STATUS)
 
 
 def _roots(given: tuple[Path, ...]) -> tuple[Path, ...]:
     """The projects: as given, or the folder the server runs in, unless that is none."""
-    nowhere = {Path("/"), Path.home().resolve()}
     roots = tuple(dict.fromkeys(root.resolve() for root in given or (Path.cwd(),)))
-    odd = [root for root in roots if not sound(str(root))]
-    if odd:
-        message = f"the path {one_line(str(odd[0]))} is not UTF-8"
-        raise Failure("no_project", message, "give the folder another name, or name another with --project")
-    if given and nowhere & set(roots):
-        message = f"{next(iter(nowhere & set(roots)))} is no project"
-        raise Failure("no_project", message, "name the folder of a project with --project")
-    return tuple(root for root in roots if root not in nowhere)
+    if not given and nowhere() & set(roots):
+        return ()
+    for root in roots:
+        check_root(root, "name the folder of a project with --project")
+    return roots

@@ -167,7 +167,8 @@ class Planner:
     def _listed(self, tool: Declared) -> Tool:
         more = [PROJECT] + [TOKEN] * (not tool.reads)
         params = {name: _schema(one) for name, one in tool.params.items()}
-        named = {name: {**TEXT, "description": self._texts.say(name)} for name in more}
+        about = {PROJECT: self._projects.about}
+        named = {name: {**TEXT, "description": self._texts.say(about.get(name, name))} for name in more}
         listed = {
             "name": tool.name,
             "description": tool.about,

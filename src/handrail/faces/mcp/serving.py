@@ -34,8 +34,12 @@ def run(server: Served) -> bool:
 
 
 def made(serving: Serving, openings: Openings, roots: Sequence[Path], face: str, names: Names) -> Served:
+    """The server of a face for whoever started it, over the projects in these folders."""
+    return served(serving, openings, Projects(roots, Trusted()), face, names)
+
+
+def served(serving: Serving, openings: Openings, projects: Projects, face: str, names: Names) -> Served:
     """The server of a face over these projects; `openings` open the runs that live in them."""
-    projects = Projects(roots, Trusted())
     programs = Programs(scrubbed(os.environ), MOST)
     world = serving.world
 
@@ -45,14 +49,13 @@ def made(serving: Serving, openings: Openings, roots: Sequence[Path], face: str,
     resources = Resources(
         serving.records,
         touch,
-        projects.shelf,
-        tuple(map(str, roots)),
+        projects,
         limits(),
         world.clock,
         lambda root: look(programs, root),
     )
-    served = Steps(serving, projects, names) if face == STEPS else _kept(face, serving, openings, projects)
-    return Served(served, resources, serving, names, projects.signature)
+    way_in = Steps(serving, projects, names) if face == STEPS else _kept(face, serving, openings, projects)
+    return Served(way_in, resources, serving, names, projects)
 
 
 def _kept(face: str, serving: Serving, openings: Openings, projects: Projects) -> Face:

@@ -148,7 +148,7 @@ class Spells:
         described = {
             "note": {**TEXT, "description": say("note")},
             "step_token": {**TEXT, "description": say("step_token")},
-            "project": {**TEXT, "description": say("project")},
+            "project": {**TEXT, "description": say(self._projects.about)},
         }
         params = {name: parameter(one) for name, one in tool.params.items()}
         listed = {

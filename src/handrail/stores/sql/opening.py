@@ -4,6 +4,7 @@ import hashlib
 import hmac
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from handrail.shell.definitions import pinned_by
@@ -11,7 +12,7 @@ from handrail.shell.opening import Serving, Store, lifetime, limits
 from handrail.shell.sweep import sweep
 from handrail.shell.system import RandomIds, SystemClock
 from handrail.shell.world import World
-from handrail.stores.sql.access import SqlAccess
+from handrail.stores.sql.access import SqlAccess, SqlRegistry
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.feed import SqlFeed
 from handrail.stores.sql.keeper import SqlKeeper
@@ -29,7 +30,8 @@ def opened(path: Path) -> Iterator[Store]:
     records = SqlRecords(database)
     try:
         keeper, mirrors, measures = SqlKeeper(database), Projection(database), Summaries(database)
-        yield Store(path, records, keeper, mirrors, measures, SqlAccess(database), records.pulse)
+        access, registry = SqlAccess(database), SqlRegistry(database)
+        yield Store(path, records, keeper, mirrors, measures, access, registry, records.pulse)
     finally:
         database.close()
 
@@ -68,7 +70,9 @@ def serving(path: Path) -> Iterator[Serving]:
             lambda: sweep(world, runs, given),
             given.every,
             SqlAccess(database),
+            SqlRegistry(database),
             Projection(database).mirror,
+            partial(SqlRecords, database),
         )
     finally:
         writer.close()
