@@ -78,10 +78,10 @@ def bent(frame: bytes, chance: random.Random) -> bytes:
 
 def _places(value: object) -> Iterator[tuple[Any, Any]]:
     """Where in a message something stands: what holds it, and under which key."""
-    keys = range(len(value)) if isinstance(value, list) else tuple(value) if isinstance(value, dict) else ()
-    for key in keys:
+    within = enumerate(value) if isinstance(value, list) else ()
+    for key, inner in tuple(value.items()) if isinstance(value, dict) else within:
         yield value, key
-        yield from _places(value[key])  # type: ignore[index] # a list or a mapping, see above
+        yield from _places(inner)
 
 
 def mutants(good: Sequence[bytes], count: int, seed: str) -> Iterator[bytes]:

@@ -50,7 +50,8 @@ class Projects:
 
     def called(self, root: Path) -> str:
         """What a client writes for a project."""
-        return self.label(str(root)) or str(root)
+        label = self.label(str(root))
+        return str(root) if label is None else label
 
     def shelves(self) -> tuple[Shelf, ...]:
         """Those of all roots; without any, the one that has only what is the person's own and built in."""
