@@ -10,6 +10,7 @@ from typing import Final
 from anyio import sleep
 
 import handrail
+from handrail.faces.mcp.frames import LIMIT
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import NamedProjects, shelves
 from handrail.faces.mcp.server import Served
@@ -68,7 +69,7 @@ def tenants(  # noqa: PLR0913 - what a server is made of
     known: Known,
     names: Names,
     *,
-    limit: int,
+    limit: int = LIMIT,
 ) -> Tenants:
     """Everybody that this store is served to, by messages of at most `limit` bytes.
 
