@@ -14,6 +14,7 @@ from handrail.plan.given import constraint_of, nested_by_level, tasks_of
 from handrail.plan.grammar import COMMIT_MESSAGE, Config, Dialect
 from handrail.plan.lines import joined, normalised
 from handrail.plan.model import COMPLETE, Header, Kept, Plan, Refused, Section, State, Task
+from handrail.plan.parse import parse
 from handrail.plan.problems import Problem, Warned
 from handrail.plan.stage import directive
 from handrail.plan.tasks import propagated
@@ -23,6 +24,14 @@ DEEPEST: Final = 3
 
 MARKED: Final = f"~~~ {COMPLETE} ~~~"
 """The line that says of a plan that it is complete."""
+
+
+def written_anew(text: str, config: Config = COMMIT_MESSAGE) -> Plan | Refused:
+    """The plan that a whole text is: all of it, or what is wrong with it."""
+    plan = parse(text, config)
+    if plan.state is State.PARSED:
+        return settled(plan, config)
+    return Refused(plan.problems or (Problem("goal_missing"),))
 
 
 def with_goal(plan: Plan, goal: Header, config: Config = COMMIT_MESSAGE) -> Plan | Refused:

@@ -50,13 +50,15 @@ def ask(world: World, call: Call, render: Render) -> Reply:
     return tried(world, call.run, lambda: _asked(world, call, render))
 
 
-def look(world: World, stored: Stored) -> Outcome:
+def look(world: World, stored: Stored, sight: Sight | None = None) -> Outcome:
     """How the run in files or a commit stands, and what may be called; nothing is written, no entry made.
+
+    `sight` is how the files are seen, if somebody has looked at them already, or looks ahead.
 
     The token that is given is good for the revision, as every one there. A run whose trouble is told and
     that stands all the same is only proposed to stand so.
     """
-    workflow, at, sight = world.workflow_of(stored), world.clock.now(), Sight(world.workspace)
+    workflow, at, sight = world.workflow_of(stored), world.clock.now(), sight or Sight(world.workspace)
     stored, proposal = adoptable(workflow, stored, sight)
     if stored.trouble and not proposal:
         return Outcome(troubled(stored.trouble), stored, workflow)

@@ -31,7 +31,7 @@ from handrail.shell.records import (
 from handrail.shell.resolve import Resolved
 from handrail.shell.view import StepRow
 from handrail.telemetry.entries import Entry
-from handrail.workflows.registry import DESCRIPTION
+from handrail.workflows.registry import CHANGED, DESCRIPTION
 
 _TRIES: Final = 5
 _COMPLETE: Final = "complete"
@@ -66,18 +66,25 @@ class DescribedRuns:
         return self._stored(), found
 
     def read(self, path: str) -> bytes | None:
-        """The description by its path; there is nothing else."""
+        """The description by its path, or the first of the changed files; there is nothing else."""
+        if path == CHANGED:
+            return self._first()
         return self._seen.text.encode("utf-8", "surrogatepass") if path == DESCRIPTION else None
 
+    def _first(self) -> bytes | None:
+        """The path of the first changed file, asked of the disk only by who wants to know."""
+        files = self._descriptions.changes(1).files
+        return files[0].path.encode("utf-8", "surrogatepass") if files else None
+
     def names(self, folder: str) -> tuple[str, ...]:
-        """The description."""
+        """The description, which alone can be listed."""
         return () if folder else (DESCRIPTION,)
 
     def held(self, run: str, attempt: int) -> AbstractContextManager[None]:
         """Nothing on the first attempt; then what the common store holds."""
         return self._common.held(run, attempt)
 
-    def load(self, run: str) -> Stored | None:  # noqa: ARG002 - there is one only
+    def load(self, run: str) -> Stored:  # noqa: ARG002 - there is one only
         """The run as the text has it now."""
         self._seen = self._descriptions.read()
         return self._stored()

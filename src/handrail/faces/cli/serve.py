@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from handrail.faces.mcp.server import Served
     from handrail.shell.opening import Serving
 
-FACES = ("planner", "skills", "spells", "steps")
+FACES = ("commits", "planner", "skills", "spells", "steps")
 
 
 @click.command()
