@@ -9,7 +9,7 @@ from handrail.engine.lifecycle import START
 from handrail.engine.model import Accepted, Event, Lifecycle, Refused
 from handrail.engine.options import options
 from handrail.shell.adopting import adoptable
-from handrail.shell.facts import Asked, Gathered, Sight, gather
+from handrail.shell.facts import Asked, Sight, gather
 from handrail.shell.gatekeeper import Held, Stale, check, issue, not_running
 from handrail.shell.journal import agent_of
 from handrail.shell.records import Caller, Stored
@@ -73,15 +73,16 @@ def look(world: World, stored: Stored, sight: Sight | None = None) -> Outcome:
 
 
 def unready(world: World, shown: Outcome, event: Event) -> Mapping[str, str]:
-    """What a row would say that refused this event now, by what `look` has shown; nothing if none would."""
-    workflow, stored, facts = shown.workflow, shown.stored, shown.facts
-    if workflow is None or stored is None or facts is None:
+    """What a row would say that refused this event now, of a run that `look` has shown; or nothing."""
+    workflow, stored, at = shown.workflow, shown.stored, world.clock.now()
+    if workflow is None or stored is None:
         return {}
-    decision = decide(workflow, stored.run, event, facts)
+    asked = Asked(workflow, Sight(world.workspace), stored.run, event, at, world.ids.nonce().hex())
+    gathered = gather(asked, world.readers, world.drafters)
+    decision = decide(workflow, stored.run, event, gathered.facts)
     if not isinstance(decision, Refused) or not decision.say:
         return {}
-    values = Values(workflow, stored.run, event, Gathered(facts, {}), stored.run)
-    return said(workflow, decision.say, values, world.clock.now())
+    return said(workflow, decision.say, Values(workflow, stored.run, event, gathered, stored.run), at)
 
 
 def shown_again(world: World, stored: Stored, render: Render) -> Reply | None:

@@ -5,6 +5,7 @@ Which tools there are, what each state recommends, asks and refuses stands in th
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,10 +20,11 @@ from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.replies import following, reasons, told_next, told_why
 from handrail.faces.mcp.texts import Texts
 from handrail.plan.data import as_data
+from handrail.plan.edit import DEEPEST
 from handrail.plan.grammar import COMMITS
 from handrail.plan.model import Plan, State
 from handrail.plan.parse import parse
-from handrail.plan.stage import progress
+from handrail.plan.stage import Phase, progress
 from handrail.shell.ahead import Ahead, ahead
 from handrail.shell.opening import DescribedRun, Serving
 from handrail.shell.readers import QUOTED, template
@@ -44,24 +46,33 @@ _SHOWS: Final = {
 }
 """What a tool shows of the plan."""
 
-_TASK: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "summary": TEXT,
-        "details": TEXT,
-        "completed": {"type": "boolean", "default": False},
-        "children": {"type": "array", "items": {"type": "object"}},
-        "level": {"type": "integer", "minimum": 0, "maximum": 3},
-    },
-    "required": ["summary", "details"],
-    "additionalProperties": False,
+
+def _task(below: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of a task with `below` as that of those below it."""
+    return {
+        "type": "object",
+        "properties": {
+            "summary": TEXT,
+            "details": TEXT,
+            "completed": {"type": "boolean", "default": False},
+            "children": {"type": "array", "items": below},
+            "level": {"type": "integer", "minimum": 0, "maximum": DEEPEST},
+        },
+        "required": ["summary", "details"],
+        "additionalProperties": False,
+    }
+
+
+_SHAPES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "tasks": {"type": "array", "items": reduce(lambda below, _: _task(below), range(DEEPEST + 1), {})}
 }
-_SHAPES: Final[Mapping[str, Mapping[str, Any]]] = {"tasks": {"type": "array", "items": _TASK}}
+"""What the parameters that are JSON look like; tasks that are too deep are told so by the plan itself."""
+
 _NODES: Final[Mapping[str, Any]] = {"type": "array", "items": {"type": "object"}}
 _BOOL: Final[Mapping[str, Any]] = {"type": "boolean"}
 _COUNT: Final[Mapping[str, Any]] = {"type": "integer"}
 _STATE: Final[Mapping[str, Any]] = {
-    "phase": {"enum": ["uninitialized", "planning", "executing", "complete"]},
+    "phase": {"enum": [str(phase) for phase in Phase]},
     "has_goal": _BOOL,
     "has_description": _BOOL,
     "has_constraints": _BOOL,
