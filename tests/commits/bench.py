@@ -1,14 +1,14 @@
 """What is planned in the tests of the face `commits`, and the way from nothing to its end."""
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from planner.bench import Kitchen, kitchen
 
 START: Final = {"type": "feat", "scope": "tea", "summary": "brew tea"}
 DESCRIPTION: Final = "People are thirsty.\n\nThe kettle learns to whistle."
 CONSTRAINTS: Final = ["Never: boil it twice"]
-TASKS: Final = [
+TASKS: Final[list[dict[str, Any]]] = [
     {
         "summary": "Heat water",
         "details": "in the kettle",
@@ -22,7 +22,8 @@ TO_BIND: Final = ("set_constraints", {"constraints": CONSTRAINTS})
 TO_PLAN: Final = ("set_tasks", {"tasks": TASKS})
 TO_FILL: Final = ("mark_task", {"task_id": "heat-water/fill-it"})
 TO_ADD: Final = ("mark_task", {"task_id": "add-leaves"})
-TO_FINISH: Final = ("finish_job", {})
+TO_READ: Final[tuple[str, dict[str, Any]]] = ("get_plan", {})
+TO_FINISH: Final[tuple[str, dict[str, Any]]] = ("finish_job", {})
 
 COMPLETE: Final = """feat(tea): brew tea
 

@@ -44,8 +44,8 @@ def test_new_tasks_are_as_they_are_given_and_each_that_was_complete_is_asked_for
     check = told.reply["alignment_check"]
     assert check["required_confirmation"] is True
     assert check["question"] == (
-        "These tasks were complete before the plan was updated. What is the status of each of them now? Confirm"
-        " it: call `mark_task` for what is still done, and do again what is not.\n"
+        "These tasks were complete before the plan was updated. What is the status of each of them now?"
+        " Confirm it: call `mark_task` for what is still done, and do again what is not.\n"
         "- heat-water\n- heat-water/fill-it\n- add-leaves"
     )
     assert told.reply["action_taken"] == (

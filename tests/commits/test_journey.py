@@ -7,6 +7,7 @@ import pytest
 
 from commits.bench import (
     COMPLETE,
+    START,
     TO_ADD,
     TO_BIND,
     TO_DESCRIBE,
@@ -33,8 +34,9 @@ WAY: tuple[tuple[tuple[str, dict[str, Any]], str, str, int], ...] = (
 
 
 @requirement("commits:state")
+@requirement("commits:K1")
 @requirement("commits:K23")
-@pytest.mark.parametrize(("kind", "era"), [*((kind, "auto") for kind in KINDS), ("git", "legacy")])
+@pytest.mark.parametrize(("kind", "era"), [("jj", "auto"), ("git", "legacy")])
 def test_the_whole_way_from_nothing_to_the_complete_plan(tmp_path: Path, kind: str, era: str) -> None:
     at = clean(tmp_path, kind)
     with at.server(era) as pipe:
@@ -52,3 +54,50 @@ def test_the_whole_way_from_nothing_to_the_complete_plan(tmp_path: Path, kind: s
     assert (run["face"], run["lifecycle"]) == ("commits", "completed")
     checked = handrail("store", "check", "--store", at.at.store, HOME=at.at.env["HOME"])
     assert checked.status == 0, checked.err
+
+
+@requirement("commits:stateless")
+@requirement("commits:K24")
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_phase_is_gone_on_with_by_a_new_server(tmp_path: Path, kind: str) -> None:
+    at = clean(tmp_path, kind)
+    token, way = "", iter(WAY)
+    for phase, calls in (("uninitialized", 3), ("planning", 1), ("executing", 3), ("complete", 0)):
+        with at.server() as pipe:
+            shown = pipe.call({}, "get_plan")
+            assert (shown.reply["current_state"]["phase"], shown.failed) == (phase, False)
+            for _ in range(calls):
+                (tool, given), *_rest = next(way)
+                told = pipe.call({**given, **({"step_token": token} if token else {})}, tool)
+                assert not told.failed, told.text
+                token = told.reply["step_token"]
+
+    assert at.text() == COMPLETE
+
+
+@requirement("commits:empty")
+@requirement("commits:active")
+@requirement("commits:malformed")
+@pytest.mark.parametrize("kind", ["jj", "colocated"])
+def test_in_jj_changed_files_are_confirmed_a_message_is_reformatted_and_a_new_commit_is_begun(
+    tmp_path: Path, kind: str
+) -> None:
+    at = clean(tmp_path, kind)
+    (at.repo.folder / "kettle").write_text("hot\n")
+    with at.server() as pipe:
+        unsure = pipe.call(START, "start_planning")
+        assert (unsure.reply["code"], unsure.reply["raw_commit_content"]) == ("refused", "")
+        at.repo.jj("describe", "-m", "Merge the kettle")
+        blocked = pipe.call({**START, "confirm": True}, "start_planning")
+        assert (blocked.failed, blocked.reply["raw_commit_content"]) == (True, "Merge the kettle\n")
+        done = "feat(tea): brew tea\n\nTasks [ ]:\n- [x] a: b\n"
+        pipe.call({"choice": "reformat", "message": done}, "verify_plan")
+        assert at.text() == done
+        old = at.repo.jj("log", "-r", "@", "--no-graph", "-T", "change_id")
+        pipe.call({}, "finish_job")
+        told = pipe.call({**START, "type": "docs", "new_commit": True}, "start_planning")
+        assert not told.failed, told.text
+
+    assert at.text() == "docs(tea): brew tea\n"
+    assert at.repo.jj("log", "-r", "@-", "--no-graph", "-T", "change_id") == old
+    assert at.repo.jj("log", "-r", "@-", "--no-graph", "-T", "description") == done.replace("s [ ]", "s [X]")

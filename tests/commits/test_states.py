@@ -35,8 +35,8 @@ PLANNING = [
 ]
 EXECUTING = [PLANNING[0], PLANNING[3]]
 
-EARLY = """There are no tasks yet; missing: [description, constraints, tasks]. Confirm that the goal is still \
-the right one, then go on with what is missing."""
+EARLY = """There are no tasks yet; missing: [description, constraints, tasks]. Confirm that the goal is \
+still the right one, then go on with what is missing."""
 EACH = """3 of 4 tasks are open; missing: [constraints]. Compare each task with what was really done, and \
 confirm its box, or change it with `mark_task`:
 - [ ] a

@@ -3,7 +3,17 @@
 import jsonschema_rs
 import pytest
 
-from commits.bench import CONSTRAINTS, DESCRIPTION, TO_ADD, TO_BIND, TO_DESCRIBE, TO_PLAN, TO_START
+from commits.bench import (
+    CONSTRAINTS,
+    DESCRIPTION,
+    TO_ADD,
+    TO_BIND,
+    TO_DESCRIBE,
+    TO_FINISH,
+    TO_PLAN,
+    TO_READ,
+    TO_START,
+)
 from handrail.faces.mcp.face import UnknownPrompt
 from handrail.plan.grammar import COMMITS
 from planner.bench import Cook
@@ -96,7 +106,7 @@ def test_the_initial_prompt_is_what_a_server_says_of_itself(cook: Cook) -> None:
 def test_what_is_answered_keeps_to_the_schema_it_is_listed_with(cook: Cook) -> None:
     (listed,) = [one.listed for one in cook.face.tools if one.names == ("get_plan",)]
     schema = jsonschema_rs.Draft202012Validator(listed["outputSchema"])
-    way = (TO_START, TO_DESCRIBE, TO_BIND, TO_PLAN, TO_ADD, ("finish_job", {}), ("get_plan", {}))
+    way = (TO_START, TO_DESCRIBE, TO_BIND, TO_PLAN, TO_ADD, TO_FINISH, TO_READ)
     for tool, given in way:
         reply = cook.calls(tool, **given).reply
         assert [fault.message for fault in schema.iter_errors(reply)] == []

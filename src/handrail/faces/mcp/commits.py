@@ -5,7 +5,6 @@ Which tools there are, what each state recommends, asks and refuses stands in th
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,8 +46,9 @@ _SHOWS: Final = {
 """What a tool shows of the plan."""
 
 
-def _task(below: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a task with `below` as that of those below it."""
+def _task(level: int) -> dict[str, Any]:
+    """The schema of a task on a level; one that is too deep is told so by the plan itself."""
+    below = _task(level + 1) if level < DEEPEST else {"type": "object"}
     return {
         "type": "object",
         "properties": {
@@ -63,10 +63,8 @@ def _task(below: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_SHAPES: Final[Mapping[str, Mapping[str, Any]]] = {
-    "tasks": {"type": "array", "items": reduce(lambda below, _: _task(below), range(DEEPEST + 1), {})}
-}
-"""What the parameters that are JSON look like; tasks that are too deep are told so by the plan itself."""
+_SHAPES: Final[Mapping[str, Mapping[str, Any]]] = {"tasks": {"type": "array", "items": _task(0)}}
+"""What the parameters that are JSON look like."""
 
 _NODES: Final[Mapping[str, Any]] = {"type": "array", "items": {"type": "object"}}
 _BOOL: Final[Mapping[str, Any]] = {"type": "boolean"}
