@@ -1,5 +1,6 @@
 """The face `commits` over the wire, on real jj and real git: from nothing to the complete plan."""
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from commits.bench import (
     TO_START,
     clean,
 )
-from program import handrail
+from handrail.engine.model import Lifecycle
+from handrail.shell.view import Wanted
+from planner.bench import Cook
 from requirement import requirement
-from stores.descriptions.repos import KINDS
 
 WAY: tuple[tuple[tuple[str, dict[str, Any]], str, str, int], ...] = (
     # a tool and what it is given; then phase, current task and completed tasks, as the source says
@@ -33,56 +35,53 @@ WAY: tuple[tuple[tuple[str, dict[str, Any]], str, str, int], ...] = (
 )
 
 
+@requirement("commits:stateless")
 @requirement("commits:state")
 @requirement("commits:K1")
 @requirement("commits:K23")
-@pytest.mark.parametrize(("kind", "era"), [("jj", "auto"), ("git", "legacy")])
-def test_the_whole_way_from_nothing_to_the_complete_plan(tmp_path: Path, kind: str, era: str) -> None:
-    at = clean(tmp_path, kind)
-    with at.server(era) as pipe:
-        told = pipe.call({}, "get_plan")
-        assert told.reply["current_state"]["phase"] == "uninitialized"
-        for (tool, given), phase, current, completed in WAY:
-            told = pipe.call({**given, "step_token": told.reply["step_token"]}, tool)
-            assert (told.failed, told.reply["status"]) == (False, "success"), told.text
-            state = told.reply["current_state"]
-            assert (state["phase"], state["completed_tasks"]) == (phase, completed)
-            assert state.get("current_task_id", "") == current
-
-    assert at.text() == COMPLETE
-    (run,) = handrail("runs", "list", "--store", at.at.store, "--json", HOME=at.at.env["HOME"]).data["runs"]
-    assert (run["face"], run["lifecycle"]) == ("commits", "completed")
-    checked = handrail("store", "check", "--store", at.at.store, HOME=at.at.env["HOME"])
-    assert checked.status == 0, checked.err
-
-
-@requirement("commits:stateless")
 @requirement("commits:K24")
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_phase_is_gone_on_with_by_a_new_server(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "era"), [("jj", "auto"), ("colocated", "auto"), ("git", "legacy")])
+def test_the_whole_way_from_nothing_to_the_complete_plan_with_a_new_server_in_every_phase(
+    tmp_path: Path, kind: str, era: str
+) -> None:
     at = clean(tmp_path, kind)
     token, way = "", iter(WAY)
-    for phase, calls in (("uninitialized", 3), ("planning", 1), ("executing", 3), ("complete", 0)):
-        with at.server() as pipe:
+    for entered, calls in (("uninitialized", 3), ("planning", 1), ("executing", 3), ("complete", 0)):
+        with at.server(era) as pipe:
             shown = pipe.call({}, "get_plan")
-            assert (shown.reply["current_state"]["phase"], shown.failed) == (phase, False)
-            for _ in range(calls):
-                (tool, given), *_rest = next(way)
-                told = pipe.call({**given, **({"step_token": token} if token else {})}, tool)
-                assert not told.failed, told.text
+            assert (shown.reply["current_state"]["phase"], shown.failed) == (entered, False)
+            for (tool, given), phase, current, completed in islice(way, calls):
+                told = pipe.call({**given, "step_token": token or shown.reply["step_token"]}, tool)
+                assert (told.failed, told.reply["status"]) == (False, "success"), told.text
+                state = told.reply["current_state"]
+                assert (state["phase"], state["completed_tasks"]) == (phase, completed)
+                assert state.get("current_task_id", "") == current
                 token = told.reply["step_token"]
 
     assert at.text() == COMPLETE
 
 
+def test_a_plan_is_shown_among_the_runs_and_completed_there(cook: Cook) -> None:
+    cook.does(TO_START, TO_PLAN)
+    (row,) = cook.serving.records.runs(Wanted())
+    assert (row.lifecycle, row.state) == (Lifecycle.RUNNING, "phase-executing-open")
+    assert (row.face, row.goal) == ("commits", "feat(tea): brew tea")
+
+    cook.does(TO_FILL, TO_ADD, TO_FINISH)
+
+    (row,) = cook.serving.records.runs(Wanted())
+    assert row.lifecycle is Lifecycle.COMPLETED
+    steps = [step.state for step in cook.serving.world.runs.steps(row.id)]
+    assert steps == ["phase-planning-description", "phase-executing-open", "phase-executing-ticked"]
+
+
 @requirement("commits:empty")
 @requirement("commits:active")
 @requirement("commits:malformed")
-@pytest.mark.parametrize("kind", ["jj", "colocated"])
 def test_in_jj_changed_files_are_confirmed_a_message_is_reformatted_and_a_new_commit_is_begun(
-    tmp_path: Path, kind: str
+    tmp_path: Path,
 ) -> None:
-    at = clean(tmp_path, kind)
+    at = clean(tmp_path, "jj")
     (at.repo.folder / "kettle").write_text("hot\n")
     with at.server() as pipe:
         unsure = pipe.call(START, "start_planning")

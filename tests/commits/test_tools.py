@@ -42,6 +42,34 @@ REQUIRED = {
     "mark_task": ["task_id"],
 }
 
+CHILD = {
+    "id": "fill-it",
+    "summary": "Fill it",
+    "details": "from the tap",
+    "completed": False,
+    "children": [],
+    "level": 1,
+    "parent_id": "heat-water",
+}
+NODES = [
+    {
+        "id": "heat-water",
+        "summary": "Heat water",
+        "details": "in the kettle",
+        "completed": False,
+        "children": [CHILD],
+        "level": 0,
+    },
+    {
+        "id": "add-leaves",
+        "summary": "Add leaves",
+        "details": "two spoons",
+        "completed": True,
+        "children": [],
+        "level": 0,
+    },
+]
+
 
 @requirement("commits:tools.12")
 def test_the_twelve_tools_take_what_is_ruled(cook: Cook) -> None:
@@ -83,6 +111,7 @@ def test_every_tool_has_its_title_and_its_hints(cook: Cook) -> None:
 
 
 @requirement("commits:prompt")
+@requirement("commits:K7")
 def test_the_initial_prompt_is_what_a_server_says_of_itself(cook: Cook) -> None:
     first, second = cook.face.prompts()
 
@@ -93,6 +122,7 @@ def test_the_initial_prompt_is_what_a_server_says_of_itself(cook: Cook) -> None:
         "2. `start_planning`: type, scope and summary, such as `feat(auth): add login by e-mail`.",
         "    - [x] Store addresses: a unique column, small letters",
         "`Do not:`, `Never:`, `Avoid:`, `Decide against:`, `Must not:`, `Cannot:`, `Forbidden:`",
+        "the reason for the change, what needed to be changed, how it was changed, and important context",
         "Any part may be changed at any time, in any order.",
     ):
         assert words in said
@@ -120,44 +150,17 @@ def test_the_reading_tools_show_the_plan_in_the_shape_of_the_source(cook: Cook) 
     bare = cook.calls("get_plan").reply["plan"]
     assert (bare["description"], bare["constraints"], bare["tasks"]) == ("", [], [])
     cook.does(TO_DESCRIBE, TO_BIND, TO_PLAN, TO_ADD)
-    child = {
-        "id": "fill-it",
-        "summary": "Fill it",
-        "details": "from the tap",
-        "completed": False,
-        "children": [],
-        "level": 1,
-        "parent_id": "heat-water",
-    }
-    tasks = [
-        {
-            "id": "heat-water",
-            "summary": "Heat water",
-            "details": "in the kettle",
-            "completed": False,
-            "children": [child],
-            "level": 0,
-        },
-        {
-            "id": "add-leaves",
-            "summary": "Add leaves",
-            "details": "two spoons",
-            "completed": True,
-            "children": [],
-            "level": 0,
-        },
-    ]
 
     assert cook.calls("get_plan").reply["plan"] == {
         "header": {"type": "feat", "scope": "tea", "breaking": False, "summary": "brew tea"},
         "description": DESCRIPTION,
         "constraints": CONSTRAINTS,
-        "tasks": tasks,
+        "tasks": NODES,
         "metadata": {"totalTasks": 3, "completedTasks": 1, "isComplete": False},
     }
     assert cook.calls("get_constraints").reply["constraints"] == CONSTRAINTS
     told = cook.calls("get_tasks")
-    assert told.reply["tasks"] == tasks
+    assert told.reply["tasks"] == NODES
     assert "  - [ ] (fill-it) Fill it: from the tap\n- [x] (add-leaves) Add leaves: two spoons\n" in told.text
 
 

@@ -210,12 +210,12 @@ def _drafter(edited: Callable[[_Edit], Plan | Refused], config: Config) -> Draft
         text, before = text_of(asked), _read(asked, config)
         made = edited(_Edit(text, before, asked.event.payload, config))
         tasks = before.tasks or ()
-        done = [way for task, way in zip(tasks, paths(tasks), strict=True) if task.ticked]
+        complete = [way for task, way in zip(tasks, paths(tasks), strict=True) if task.ticked]
         if isinstance(made, Refused):
-            facts = {**_refused(made), "stage": state_of(before, config), "done": done}
+            facts = {**_refused(made), "stage": state_of(before, config), "before": complete}
             return Drafted(facts, {"text": text})
         notes = [one.message for one in made.warnings]
-        facts = {OK: True, PROBLEMS: [], "error": "", "notes": notes, "done": done}
+        facts = {OK: True, PROBLEMS: [], "error": "", "notes": notes, "before": complete}
         return Drafted({**facts, "stage": state_of(made, config)}, {"text": str(format_plan(made, config))})
 
     return drafted

@@ -123,16 +123,16 @@ def _described(name: str, dialect: str) -> tuple[Fact, ...]:
         told("stage", Kind.STRING, f"how far {document} has come; if the text is none, why it is not read"),
         _count(f"{name}.tasks", f"tasks of {document}, on all levels", "plan.tasks", *of),
         _count(f"{name}.open", f"tasks of {document} that are not complete", "plan.open", *of),
-        _count(f"{name}.waiting", f"open tasks of {document} that have none below them", "plan.waiting", *of),
+        _count(f"{name}.waiting", f"open tasks with none below them, of {document}", "plan.waiting", *of),
         told(
             "current",
             Kind.STRING,
-            f"the path of the first of these of {document}, or empty",
+            f"the path of the first open task with none below it, of {document}",
         ),
         told(
             "left",
             texts,
-            f"the paths of these of {document}, ten at most, and how many more",
+            f"ten paths of open tasks with none below them, of {document}",
         ),
         told("boxes", texts, f"each task of {document} by its path, behind its box"),
         told("lacking", texts, f"which parts {document} has not: description, constraints, tasks"),
@@ -246,7 +246,7 @@ _PLANNED: Mapping[str, Type] = {
     "stage": Type(Kind.STRING),
     "error": Type(Kind.STRING),
     "notes": Type(Kind.STRINGS),
-    "done": Type(Kind.STRINGS),
+    "before": Type(Kind.STRINGS),
 }
 
 _EDITS: Mapping[str, str] = {
@@ -260,7 +260,7 @@ _EDITS: Mapping[str, str] = {
     "with_tasks": "the plan document with the tasks that came with the event",
     "written_anew": "the plan document that the message is which came with the event, all of it or nothing",
 }
-"""What can be made of a plan document, in either dialect; `done` are the tasks that were complete before."""
+"""What can be made of a plan document, in either dialect; `before` are the tasks that were complete."""
 
 DRAFTS = (
     DraftKind(
