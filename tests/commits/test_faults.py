@@ -79,7 +79,8 @@ def test_a_failure_that_is_not_of_version_control_is_no_critical_issue(cook: Coo
 
     answer = cook.face.failed(tool, {}, Failed("busy", "store", "held", "send it again", again=True))
 
-    assert (answer.reply["action_taken"], answer.reply["code"]) == ("held: send it again", "busy")
+    said = "held: send it again (The plan was not read: `current_state` says nothing about it.)"
+    assert (answer.reply["action_taken"], answer.reply["code"]) == (said, "busy")
     assert answer.reply["next"] == [{"tool": "get_plan", "arguments": {}, "who": "agent"}]
     expected = {"recommended": ["get_plan"], "blocked": [], "available": ["get_plan"]}
     assert answer.reply["next_actions"] == expected

@@ -182,7 +182,6 @@ def test_a_whole_text_is_written_anew_or_not_at_all() -> None:
     assert _why(written_anew("feat: t\n\nTasks [ ]:\n- [ ] a", COMMITS)) == [("task_malformed",)]
     assert _why(written_anew("feat: t\n\nTasks [ ]:", COMMITS)) == [("tasks_empty",)]
     assert _why(written_anew(" \n", COMMITS)) == [("goal_missing",)]
-    assert _why(written_anew("feat: t ", COMMITS)) == [("header.summary", "CUSTOM")]
 
 
 @pytest.mark.parametrize(
