@@ -70,6 +70,12 @@ def phase_of(plan: Plan) -> Phase:
     return Phase.COMPLETE if is_finished(plan) else Phase.EXECUTING
 
 
+def lacking(plan: Plan) -> tuple[str, ...]:
+    """The names of the parts that a plan has not, in the order they are written in."""
+    parts = (("description", plan.description), ("constraints", plan.constraints), ("tasks", plan.tasks))
+    return tuple(name for name, part in parts if part is None)
+
+
 def progress(plan: Plan) -> Progress:
     """What there is of a plan; of a text that is no plan, nothing."""
     if plan.state is not State.PARSED:

@@ -120,6 +120,10 @@ class DescribedRun(Runs, Files, Protocol):
         """The description as it was last seen."""
         ...
 
+    def load(self, run: str) -> Stored:
+        """The run as the text has it now; there is one only, whatever the name."""
+        ...
+
     def look(self, most: int) -> tuple[Stored, Changes]:
         """The run as it stands, and at most so many of the changed files."""
         ...

@@ -15,7 +15,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from handrail.engine.model import Authority, Lifecycle, Run, Step, Workflow
 from handrail.shell.faults import Fault, Overtaken, SyncFailed
-from handrail.shell.ports import Changes, Description, Descriptions, Runs
+from handrail.shell.ports import ChangedFile, Changes, Description, Descriptions, Runs
 from handrail.shell.records import (
     REMEMBERED,
     Closed,
@@ -31,7 +31,7 @@ from handrail.shell.records import (
 from handrail.shell.resolve import Resolved
 from handrail.shell.view import StepRow
 from handrail.telemetry.entries import Entry
-from handrail.workflows.registry import DESCRIPTION
+from handrail.workflows.registry import CHANGED, DESCRIPTION
 
 _TRIES: Final = 5
 _COMPLETE: Final = "complete"
@@ -46,13 +46,14 @@ class DescribedRuns:
     for the one that was.
     """
 
-    __slots__ = ("_common", "_descriptions", "_folder", "_run", "_seen", "_workflow")
+    __slots__ = ("_changed", "_common", "_descriptions", "_folder", "_run", "_seen", "_workflow")
 
     def __init__(self, descriptions: Descriptions, common: Runs, folder: Path, workflow: Workflow) -> None:
         self._descriptions, self._common = descriptions, common
         self._folder, self._workflow = folder, workflow
         self._run = _named(f"{folder.as_uri()}#{workflow.name}")
         self._seen = Description("", "", "")
+        self._changed: tuple[ChangedFile, ...] | None = None
 
     @property
     def text(self) -> str:
@@ -62,24 +63,32 @@ class DescribedRuns:
     def look(self, most: int) -> tuple[Stored, Changes]:
         """The run as it stands, and at most so many of the changed files."""
         found = self._descriptions.changes(most)
-        self._seen = found.description
+        self._seen, self._changed = found.description, found.files
         return self._stored(), found
 
     def read(self, path: str) -> bytes | None:
-        """The description by its path; there is nothing else."""
+        """The description by its path, or the first of the changed files; there is nothing else."""
+        if path == CHANGED:
+            return self._first()
         return self._seen.text.encode("utf-8", "surrogatepass") if path == DESCRIPTION else None
 
+    def _first(self) -> bytes | None:
+        """The path of the first changed file; the disk is asked once, and only if somebody wants to know."""
+        if self._changed is None:
+            self._changed = self._descriptions.changes(1).files
+        return self._changed[0].path.encode("utf-8", "surrogatepass") if self._changed else None
+
     def names(self, folder: str) -> tuple[str, ...]:
-        """The description."""
+        """The description, which alone can be listed."""
         return () if folder else (DESCRIPTION,)
 
     def held(self, run: str, attempt: int) -> AbstractContextManager[None]:
         """Nothing on the first attempt; then what the common store holds."""
         return self._common.held(run, attempt)
 
-    def load(self, run: str) -> Stored | None:  # noqa: ARG002 - there is one only
+    def load(self, run: str) -> Stored:  # noqa: ARG002 - there is one only
         """The run as the text has it now."""
-        self._seen = self._descriptions.read()
+        self._seen, self._changed = self._descriptions.read(), None
         return self._stored()
 
     def revised(self, stored: Stored, resolved: Resolved) -> int:  # noqa: ARG002 - it was seen

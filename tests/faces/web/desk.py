@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from faces.mcp.desk import BOUND, Place
 from program import handrail
 
-FACES = ("planner", "skills", "spells", "steps")
+FACES = ("commits", "planner", "skills", "spells", "steps")
 _SAID = re.compile(r"handrail: (\w+) at http://(\S+?):(\d+)(/mcp/\w+)\n")
 
 

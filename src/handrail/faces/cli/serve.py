@@ -11,7 +11,7 @@ from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
 
-FACES = ("planner", "skills", "spells", "steps")
+FACES = ("commits", "planner", "skills", "spells", "steps")
 
 
 @click.command()

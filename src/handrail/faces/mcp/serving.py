@@ -6,6 +6,8 @@ from pathlib import Path
 
 import anyio
 
+from handrail.faces.mcp.commits import FACE as COMMITS
+from handrail.faces.mcp.commits import Commits
 from handrail.faces.mcp.face import Face
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.planner import FACE as PLANNER
@@ -63,7 +65,8 @@ def _kept(face: str, serving: Serving, openings: Openings, projects: Projects) -
     pinned = projects.shelf("").pinned(face)
     if not isinstance(pinned, Pinned) or pinned.workflow is None:
         raise Unreadable(f"the workflow `{face}` cannot be read", f"handrail workflows check {face}")
-    if face == PLANNER:
-        return Planner(serving, projects, pinned.workflow, openings.described)
+    if face in {COMMITS, PLANNER}:
+        described = Commits if face == COMMITS else Planner
+        return described(serving, projects, pinned.workflow, openings.described)
     made = Skills if face == SKILLS else Spells
     return made(serving, projects, pinned.workflow, openings.folder)
