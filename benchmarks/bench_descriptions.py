@@ -86,7 +86,7 @@ def measure(kind: str, folder: Path, env: dict[str, str]) -> None:
     numbers = count()
 
     def ours() -> None:
-        store.swap(store.read().version, f"{PLAN}{next(numbers)}\n")
+        store.swap(store.read(), f"{PLAN}{next(numbers)}\n")
 
     def floor() -> None:
         by_hand(f"{PLAN}{next(numbers)}\n")

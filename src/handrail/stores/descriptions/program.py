@@ -27,9 +27,6 @@ class Limits:
 LIMITS: Final = Limits()
 """What is waited for outside of tests."""
 
-LOCK: Final = "handrail-lock"
-"""The file in a repository that whoever changes its descriptions holds."""
-
 _THEIRS: Final = (
     *("JJ_CONFIG", "JJ_USER", "JJ_EMAIL", "GIT_CONFIG_GLOBAL"),
     *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
