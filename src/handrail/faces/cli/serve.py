@@ -13,6 +13,7 @@ from handrail.faces.cli.output import Failure, one_line
 from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
+from handrail.shell.vcs import GIT, JJ
 
 if TYPE_CHECKING:
     from handrail.faces.mcp.server import Served
@@ -45,6 +46,12 @@ FACES = ("planner", "skills", "spells", "steps")
     help="Which spelling of tools and resources is listed; both are accepted.",
 )
 @click.option(
+    "--vcs",
+    type=click.Choice([JJ, GIT]),
+    envvar="HANDRAIL_VCS",
+    help="Which version control keeps plans; by default what the project has, jj if it has both.",
+)
+@click.option(
     "--http",
     metavar="HOST:PORT",
     help="Serve every face over HTTP instead, each at /mcp/FACE; port 0 is any that is free.",
@@ -66,6 +73,7 @@ def serve(  # noqa: PLR0913 - an argument for each option
     face: str,
     projects: tuple[Path, ...],
     names: str,
+    vcs: str | None,
     http: str | None,
     auth: str | None,
     known_as: tuple[str, ...],
@@ -82,9 +90,9 @@ def serve(  # noqa: PLR0913 - an argument for each option
     over_http = _over_http(http, auth, known_as) if http else None
     gc.freeze()
     gc.enable()
-    roots = _roots(projects)
-    with openings().serving(located(store or "")) as serving:
-        parts = partial(made, serving, openings(), roots, names=Names(names))
+    roots, opens = _roots(projects), openings(vcs or "")
+    with opens.serving(located(store or "")) as serving:
+        parts = partial(made, serving, opens, roots, names=Names(names))
         if over_http:
             confirmed = over_http(serving, {name: parts(name) for name in FACES})
         else:

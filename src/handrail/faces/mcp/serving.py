@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import anyio
 
@@ -25,6 +27,9 @@ from handrail.shell.opening import Openings, Serving, limits
 from handrail.shell.runner import Programs
 from handrail.shell.trust import Trusted
 from handrail.shell.vcs import MOST, look, scrubbed
+
+_ASIDE: Final = frozenset({PLANNER})
+"""The faces whose calls wait for another program."""
 
 
 def run(server: Served) -> bool:
@@ -52,7 +57,8 @@ def made(serving: Serving, openings: Openings, roots: Sequence[Path], face: str,
         lambda root: look(programs, root),
     )
     served = Steps(serving, projects, names) if face == STEPS else _kept(face, serving, openings, projects)
-    return Served(served, resources, serving, names, projects.signature)
+    turns = replace(serving, writer=serving.aside) if face in _ASIDE else serving
+    return Served(served, resources, turns, names, projects.signature)
 
 
 def _kept(face: str, serving: Serving, openings: Openings, projects: Projects) -> Face:
