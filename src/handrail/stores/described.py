@@ -29,6 +29,7 @@ from handrail.shell.records import (
     Written,
 )
 from handrail.shell.resolve import Resolved
+from handrail.shell.turn import ATTEMPTS
 from handrail.shell.view import StepRow
 from handrail.telemetry.entries import Entry
 from handrail.workflows.registry import DESCRIPTION
@@ -47,13 +48,13 @@ class DescribedRuns:
     for the one that was.
     """
 
-    __slots__ = ("_common", "_descriptions", "_folder", "_run", "_seen", "_workflow")
+    __slots__ = ("_common", "_descriptions", "_folder", "_last", "_run", "_seen", "_workflow")
 
     def __init__(self, descriptions: Descriptions, common: Runs, folder: Path, workflow: Workflow) -> None:
         self._descriptions, self._common = descriptions, common
         self._folder, self._workflow = folder, workflow
         self._run = _named(f"{folder.as_uri()}#{workflow.name}")
-        self._seen = Description("", "", "")
+        self._seen, self._last = Description("", "", ""), False
 
     @property
     def text(self) -> str:
@@ -78,8 +79,10 @@ class DescribedRuns:
     def held(self, run: str, attempt: int) -> Iterator[None]:  # noqa: ARG002 - there is one only
         """Nothing on the first attempt; then the lock of the repository, and nothing of the common store.
 
-        So other runs of that store go on while jj or git takes its time.
+        So other runs of that store go on while jj or git takes its time. Whoever is overtaken on the last
+        attempt, by somebody who does not ask for that lock, is told so.
         """
+        self._last = attempt == ATTEMPTS - 1
         with self._descriptions.alone() if attempt else nullcontext():
             yield
 
@@ -99,6 +102,8 @@ class DescribedRuns:
         try:
             self._replace(text, anew=turn.anew)
         except Overtaken:
+            if self._last:
+                raise
             return False
         try:
             self._remember(turn)
