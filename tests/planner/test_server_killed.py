@@ -66,13 +66,14 @@ def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Scene]:
 
 
 def points(words: list[str], kind: str) -> list[tuple[str, int]]:
-    """Before every program; also while and after those that write."""
+    """Before every program and after the last one; also while those run that write."""
     writes = WRITES[kind].split("|")
-    found = [("before", k + 1) for k in range(len(words))]
-    for k, line in enumerate(words):
-        if any(f" {word} " in f" {line} " for word in writes):
-            found += [("while", k + 1), ("after", k + 1)]
-    return found
+    written = [k for k, line in enumerate(words) if any(f" {word} " in f" {line} " for word in writes)]
+    return [
+        *(("before", k + 1) for k in range(len(words))),
+        *(("while", k + 1) for k in written),
+        ("after", len(words)),
+    ]
 
 
 def test_a_server_that_is_killed_while_it_writes_leaves_the_old_text_or_the_new_one(
@@ -95,6 +96,6 @@ def test_a_server_that_is_killed_while_it_writes_leaves_the_old_text_or_the_new_
             assert not scene.stays.writes("the next").failed
 
     record_property("points", len(tried))
-    assert len(tried) == {"jj": 7, "git": 9}[scene.repo.program]
+    assert len(tried) == {"jj": 7, "git": 8}[scene.repo.program]
     assert seen == {"old", "new"}
     assert scene.stays.calls("gather_requirements").reply["plan"]["text"] == "feat(tea): the next\n"

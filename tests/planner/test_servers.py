@@ -126,12 +126,9 @@ def test_a_run_of_steps_goes_on_while_jj_takes_its_time_in_the_same_server(tmp_p
         assert anyio.run(both) == [False, False]
 
 
-@pytest.mark.parametrize("kind", ["jj", "colocated"])
-def test_a_new_plan_of_jj_is_a_new_commit_and_is_gone_on_with_by_another_server(
-    tmp_path: Path, kind: str
-) -> None:
+def test_a_new_plan_of_jj_is_a_new_commit_and_is_gone_on_with_by_another_server(tmp_path: Path) -> None:
     made = shop(tmp_path / "shop", "plans")
-    repo, goal = made.repo("plans", kind), {**GOAL, "title": "drink it"}
+    repo, goal = made.repo("plans", "colocated"), {**GOAL, "title": "drink it"}
     with made.server() as pipe:
         stall = Stall(made, pipe, "plans")
         stall.works()
