@@ -150,13 +150,10 @@ def test_a_lock_of_git_that_a_killed_jj_has_left(tmp_path: Path) -> None:
 
 
 def test_the_words_of_an_older_jj_for_a_lock_are_known_which_this_one_does_not_say() -> None:
-    said = (
-        b"Error: Failed to reset Git HEAD state\nCaused by:\n1: Could not acquire lock for index file\n2: The"
-    )
-    more = b" lock for resource '/p/.git/index' could not be obtained immediately after 1 attempt(s). The lockfile"
-    fault = jj_failed(
-        Path("/p"), Finished(1, b"", said + more + b" at '/p/.git/index.lock' might need deletion.")
-    )
+    said = b"Error: Failed to reset Git HEAD state\nCaused by:\n1: Could not acquire lock for index file\n"
+    more = b"2: The lock for resource '/p/.git/index' could not be obtained immediately after 1 attempt(s)."
+    last = b" The lockfile at '/p/.git/index.lock' might need manual deletion."
+    fault = jj_failed(Path("/p"), Finished(1, b"", said + more + last))
 
     assert (type(fault), fault.message) == (Locked, "the lock file `/p/.git/index.lock` is in the way")
 
