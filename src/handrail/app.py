@@ -1,6 +1,5 @@
 """Settings to world to faces: the only file that knows every name."""
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 from handrail.faces.cli.main import cli
@@ -20,12 +19,12 @@ def main() -> None:
     cli.main(prog_name="handrail", obj=openings)
 
 
-def openings() -> "Openings":
-    """How what is kept is opened; imported only by the commands that ask for it."""
+def openings(vcs: str = "") -> "Openings":
+    """How what is kept is opened; imported only by the commands that ask for it. `vcs` forces jj or git."""
     from handrail.shell.opening import Openings  # noqa: PLC0415 - most commands start without a store
     from handrail.stores.sql.opening import opened, serving, turning  # noqa: PLC0415 - the same
 
-    return Openings(opened, turning, _folder, serving, _described)
+    return Openings(opened, turning, _folder, serving, _Described(vcs))
 
 
 def _folder(folder: "Folder") -> "FolderRuns":
@@ -41,20 +40,30 @@ def _folder(folder: "Folder") -> "FolderRuns":
     return FileRuns(workspace, shape, folder.new, folder.origin, folder.stays, ends=folder.ends, signs=signs)
 
 
-def _described(root: "Path", world: "World", workflow: "Workflow") -> "DescribedRun":
-    from handrail.stores.described import DescribedRuns  # noqa: PLC0415 - only for runs in commits
+class _Described:
+    """Opens runs in commits. What was found out about the program of a project holds as long as this does."""
 
-    return DescribedRuns(_descriptions(root), world.runs, root, workflow)
+    def __init__(self, vcs: str) -> None:
+        self._vcs = vcs
+        self._opened: dict[Path, Descriptions] = {}
+
+    def __call__(self, root: "Path", world: "World", workflow: "Workflow") -> "DescribedRun":
+        """The run of this project."""
+        from handrail.stores.described import DescribedRuns  # noqa: PLC0415 - only for runs in commits
+
+        if root not in self._opened:
+            self._opened[root] = _descriptions(root, self._vcs)
+        return DescribedRuns(self._opened[root], world.runs, root, workflow)
 
 
-@cache
-def _descriptions(root: "Path") -> "Descriptions":
-    """Those of a project: what they have found out about its program holds for as long as this process."""
+def _descriptions(root: "Path", vcs: str) -> "Descriptions":
     import os  # noqa: PLC0415 - only for runs in commits
 
+    from handrail.shell.opening import patience  # noqa: PLC0415 - the same
     from handrail.shell.runner import Programs  # noqa: PLC0415 - the same
     from handrail.shell.system import RandomIds  # noqa: PLC0415 - the same
     from handrail.stores.descriptions.choose import descriptions  # noqa: PLC0415 - the same
-    from handrail.stores.descriptions.program import environment  # noqa: PLC0415 - the same
+    from handrail.stores.descriptions.program import environment, limited  # noqa: PLC0415 - the same
 
-    return descriptions(Programs(environment(os.environ)), root, RandomIds())
+    runner = Programs(environment(os.environ))
+    return descriptions(runner, root, RandomIds(), vcs, limited(patience()))

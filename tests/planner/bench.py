@@ -61,7 +61,7 @@ class Kitchen:
     def writes(self, text: str) -> None:
         """Put a text there, past every server."""
         store = self.repo.store()
-        store.swap(store.read().version, text)
+        store.swap(store.read(), text)
 
 
 def kitchen(folder: Path, kind: str, face: str = "planner") -> Kitchen:
@@ -110,7 +110,7 @@ class Cook:
 
     def writes(self, text: str) -> None:
         """Put a text there, past the face."""
-        self.store.swap(self.store.read().version, text)
+        self.store.swap(self.store.read(), text)
 
 
 @contextmanager

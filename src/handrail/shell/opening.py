@@ -33,6 +33,7 @@ _SQLITE: Final = "sqlite://"
 _LIFETIME: Final = "HANDRAIL_TOKEN_TTL"
 _IDLE_RUNNING: Final = "HANDRAIL_IDLE_RUNNING"
 _IDLE_PAUSED: Final = "HANDRAIL_IDLE_PAUSED"
+_PATIENCE: Final = "HANDRAIL_VCS_SECONDS"
 _LONGEST: Final = 31_536_000
 _RATE: Final = "HANDRAIL_RATE"
 _BURST: Final = "HANDRAIL_BURST"
@@ -83,6 +84,7 @@ class Work(Protocol):
 class Serving:
     """A store that a server serves from: turns are taken in the `writer`, questions asked anywhere.
 
+    Turns that wait for other programs are taken `aside`, so that nobody else waits for those programs.
     `secret` is for what a server must recognise again; `sweep` gives up runs gone quiet, and is due once in
     `every` seconds. `mirror` shows the runs of another store here, and `among` are the records of the
     projects with these roots, as if there were no others.
@@ -91,6 +93,7 @@ class Serving:
     world: World
     records: Records
     writer: Work
+    aside: Work
     secret: bytes
     sweep: Callable[[], tuple[str, ...]]
     every: float
@@ -225,6 +228,14 @@ def size(usual: int) -> int:
     Raises `Unreadable` if that is no number.
     """
     return _number(_SIZE, "bytes", _LARGEST) or usual
+
+
+def patience() -> timedelta:
+    """How long jj or git may take for a change or a look at files: 30 seconds, or HANDRAIL_VCS_SECONDS.
+
+    Raises `Unreadable` if that is no number of seconds above zero.
+    """
+    return _seconds(_PATIENCE, timedelta(seconds=30))
 
 
 def _seconds(variable: str, usual: timedelta) -> timedelta:

@@ -5,8 +5,8 @@ of it is lost to the journal, and to nothing else: whoever comes later goes on f
 """
 
 import hashlib
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -29,12 +29,14 @@ from handrail.shell.records import (
     Written,
 )
 from handrail.shell.resolve import Resolved
+from handrail.shell.turn import ATTEMPTS
 from handrail.shell.view import StepRow
 from handrail.telemetry.entries import Entry
 from handrail.workflows.registry import CHANGED, DESCRIPTION
 
 _TRIES: Final = 5
 _COMPLETE: Final = "complete"
+"""What a workflow notes of a state, for faces to read, if a run that has come to it is complete."""
 
 
 class DescribedRuns:
@@ -46,13 +48,13 @@ class DescribedRuns:
     for the one that was.
     """
 
-    __slots__ = ("_changed", "_common", "_descriptions", "_folder", "_run", "_seen", "_workflow")
+    __slots__ = ("_changed", "_common", "_descriptions", "_folder", "_last", "_run", "_seen", "_workflow")
 
     def __init__(self, descriptions: Descriptions, common: Runs, folder: Path, workflow: Workflow) -> None:
         self._descriptions, self._common = descriptions, common
         self._folder, self._workflow = folder, workflow
         self._run = _named(f"{folder.as_uri()}#{workflow.name}")
-        self._seen = Description("", "", "")
+        self._seen, self._last = Description("", "", ""), False
         self._changed: tuple[ChangedFile, ...] | None = None
 
     @property
@@ -82,9 +84,16 @@ class DescribedRuns:
         """The description, which alone can be listed."""
         return () if folder else (DESCRIPTION,)
 
-    def held(self, run: str, attempt: int) -> AbstractContextManager[None]:
-        """Nothing on the first attempt; then what the common store holds."""
-        return self._common.held(run, attempt)
+    @contextmanager
+    def held(self, run: str, attempt: int) -> Iterator[None]:  # noqa: ARG002 - there is one only
+        """Nothing on the first attempt; then the lock of the repository, and nothing of the common store.
+
+        So other runs of that store go on while jj or git takes its time. Whoever is overtaken on the last
+        attempt, by somebody who does not ask for that lock, is told so.
+        """
+        self._last = attempt == ATTEMPTS - 1
+        with self._descriptions.alone() if attempt else nullcontext():
+            yield
 
     def load(self, run: str) -> Stored:  # noqa: ARG002 - there is one only
         """The run as the text has it now."""
@@ -100,10 +109,10 @@ class DescribedRuns:
         """Replace the text, if it is still the one that was seen; then have the turn remembered."""
         text = self._seen.text if turn.describes is None else turn.describes
         try:
-            if turn.anew:
-                self._seen = self._descriptions.renew(self._seen.version)
-            self._seen = self._descriptions.swap(self._seen.version, text)
+            self._replace(text, anew=turn.anew)
         except Overtaken:
+            if self._last:
+                raise
             return False
         try:
             self._remember(turn)
@@ -112,6 +121,12 @@ class DescribedRuns:
         except Fault:
             return True
         return True
+
+    def _replace(self, text: str, *, anew: bool) -> None:
+        with self._descriptions.alone():
+            if anew:
+                self._seen = self._descriptions.renew(self._seen)
+            self._seen = self._descriptions.swap(self._seen, text)
 
     def spent(self, run: str, revision: int) -> Spent | None:  # noqa: ARG002 - there is one only
         """What is remembered of the turn that left this revision."""
@@ -187,7 +202,7 @@ class DescribedRuns:
         if before.open and before.open[0].state == target:
             return replace(turn, run=replace(turn.run, open=before.open, steps=before.steps))
         closed = tuple(Closed(step.number, step.state, StepStatus.COMPLETED) for step in before.open)
-        if self._workflow.states[target].phase == _COMPLETE:
+        if self._workflow.states[target].extra.get(_COMPLETE) is True:
             run = replace(turn.run, steps=before.steps, lifecycle=Lifecycle.COMPLETED)
             return replace(turn, run=run, closed=closed)
         number = before.steps + 1

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from handrail.faces.cli.output import Failure
-from handrail.faces.cli.stored import openings
 from handrail.shell.opening import rate, size
 
 if TYPE_CHECKING:
     from handrail.faces.mcp.names import Names
     from handrail.faces.web.issued import Issued
     from handrail.faces.web.run import Address
-    from handrail.shell.opening import Serving
+    from handrail.shell.opening import Openings, Serving
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +46,7 @@ class Asking:
 class Over:
     """What is served: these faces of the projects in these folders, the names that are listed, the store."""
 
+    opens: "Openings"
     faces: tuple[str, ...]
     roots: tuple[Path, ...]
     names: "Names"
@@ -81,7 +81,7 @@ def over(
         if kinds:
             _check_open(serving, tokens_only=issued is None)
         known = Known(serving, {} if kinds else _by_folder(serving, what.roots), what.store)
-        faces = tenants(serving, openings(), what.faces, known, what.names, limit=limit)
+        faces = tenants(serving, what.opens, what.faces, known, what.names, limit=limit)
         return run(where, Door(access, clock, limits, issued, asking.audience), faces, names, limit)
 
     return served

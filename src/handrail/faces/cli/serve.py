@@ -10,6 +10,7 @@ from handrail.faces.cli.placed import check_root, nowhere
 from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
+from handrail.shell.vcs import GIT, JJ
 
 FACES = ("commits", "planner", "skills", "spells", "steps")
 
@@ -36,6 +37,12 @@ FACES = ("commits", "planner", "skills", "spells", "steps")
     default="portable",
     show_default=True,
     help="Which spelling of tools and resources is listed; both are accepted.",
+)
+@click.option(
+    "--vcs",
+    type=click.Choice([JJ, GIT]),
+    envvar="HANDRAIL_VCS",
+    help="Which version control keeps plans; by default what the project has, jj if it has both.",
 )
 @click.option(
     "--http",
@@ -84,6 +91,7 @@ def serve(  # noqa: PLR0913 - an argument for each option
     face: str,
     projects: tuple[Path, ...],
     names: str,
+    vcs: str | None,
     http: str | None,
     auth: tuple[str, ...],
     issuer: str,
@@ -104,12 +112,12 @@ def serve(  # noqa: PLR0913 - an argument for each option
     over_http = over(http, asking, known_as, projects) if http else None
     gc.freeze()
     gc.enable()
-    roots, where = _roots(projects), located(store or "")
-    with openings().serving(where) as serving:
+    roots, where, opens = _roots(projects), located(store or ""), openings(vcs or "")
+    with opens.serving(where) as serving:
         if over_http:
-            confirmed = over_http(serving, Over(FACES, roots, Names(names), where))
+            confirmed = over_http(serving, Over(opens, FACES, roots, Names(names), where))
         else:
-            confirmed = run(made(serving, openings(), roots, face, Names(names)))
+            confirmed = run(made(serving, opens, roots, face, Names(names)))
     if not confirmed:
         raise SystemExit(SYNC_FAILED_STATUS)
 

@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import anyio
 
@@ -27,6 +29,9 @@ from handrail.shell.opening import Openings, Serving, limits
 from handrail.shell.runner import Programs
 from handrail.shell.trust import Trusted
 from handrail.shell.vcs import MOST, look, scrubbed
+
+_ASIDE: Final = frozenset({COMMITS, PLANNER})
+"""The faces whose calls wait for another program."""
 
 
 def run(server: Served) -> bool:
@@ -57,7 +62,8 @@ def served(serving: Serving, openings: Openings, projects: Projects, face: str, 
         lambda root: look(programs, root),
     )
     way_in = Steps(serving, projects, names) if face == STEPS else _kept(face, serving, openings, projects)
-    return Served(way_in, resources, serving, names, projects)
+    turns = replace(serving, writer=serving.aside) if face in _ASIDE else serving
+    return Served(way_in, resources, turns, names, projects)
 
 
 def _kept(face: str, serving: Serving, openings: Openings, projects: Projects) -> Face:

@@ -19,7 +19,7 @@ from handrail.shell.ports import Finished
 
 _MOST: Final = 600
 _ERROR: Final = re.compile(r"^(?:Config error|Internal error|[Ee]rror|fatal): .*", re.MULTILINE | re.DOTALL)
-_LOCK: Final = re.compile(r"""(?:lockfile at "|Unable to create ')([^"'\n]+[.]lock)""")
+_LOCK: Final = re.compile(r"""(?:lockfile at ["']|Unable to create ')([^"'\n]+[.]lock)""")
 _INSIDE: Final = 255
 _USAGE: Final = 2
 _DIVERGED: Final = "run `jj converge`, or `jj abandon` the wrong one that `jj log -r 'divergent()'` shows"

@@ -5,16 +5,19 @@ The ref is the worktree's own, no branch knows of it, and git replaces it only i
 
 import re
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from handrail.shell.faults import Fault, Unreadable, VcsFailed
-from handrail.shell.ports import ChangedFile, Changes, Description, Ids, Runner
-from handrail.shell.workspace import Disk
+from handrail.shell.ports import ChangedFile, Changes, Clock, Description, Ids, Runner
+from handrail.shell.system import SystemClock
 from handrail.stores.descriptions.explained import git_failed
-from handrail.stores.descriptions.program import LIMITS, LOCK, Limits, Program
-from handrail.stores.descriptions.texts import judged, kept, overtaken, unseen, version
+from handrail.stores.descriptions.gitdir import Stamp, places
+from handrail.stores.descriptions.lock import Lock
+from handrail.stores.descriptions.pack import Packer
+from handrail.stores.descriptions.program import LIMITS, Limits, Program
+from handrail.stores.descriptions.texts import judged, kept, overtaken, unseen
 
 REF: Final = "refs/worktree/handrail/plan"
 """Where the current text is kept."""
@@ -28,39 +31,46 @@ _WORDS: Final = (
     *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
 )
 _NOTHING: Final = "EMPTY_FOR_GIT"
+_INCLUDE: Final = "include"
 _FILTER: Final = re.compile(r"filter[.].*[.](?:clean|smudge|process|required)", re.DOTALL)
 _STATUS: Final = (
     *("status", "--porcelain", "-z", "--untracked-files=all"),
     *("--no-renames", "--ignore-submodules=dirty"),
 )
 _CHANGE: Final = re.compile(rb"^Handrail-Change: ([0-9a-z-]+)$", re.MULTILINE)
-_IDENT: Final = re.compile(r"(?P<name>.+) <(?P<email>[^<>]+)> \d+ [+-]\d+\s*")
-_NOBODY: Final = ("-c", "user.name=Handrail", "-c", "user.email=handrail@localhost")
+_IDENT: Final = re.compile(rb"(.+ <[^<>]+>) \d+ [+-]\d+\s*")
+_NOBODY: Final = b"Handrail <handrail@localhost>"
+_CLOCK: Final = SystemClock()
+_NONE: Final = Description("", "", "")
 _CONFLICTS: Final = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Tip:
-    """The commit that the ref is at, if it is there, and what it says."""
-
-    commit: str
-    described: Description
-
-
 class Git:
-    """`Descriptions` of the worktree in this folder, by a runner with the `environment` meant for it."""
+    """`Descriptions` of the worktree in this folder, by a runner with the `environment` meant for it.
 
-    __slots__ = ("_common", "_git", "_ids", "_user")
+    The version of a text is the commit that has it. What a commit says never changes, so a text that was read
+    once is not asked for again as long as the ref names its commit.
+    """
 
-    def __init__(self, runner: Runner, folder: Path, ids: Ids, limits: Limits = LIMITS) -> None:
+    __slots__ = ("_clock", "_filters", "_git", "_home", "_ids", "_known", "_lock", "_packer")
+
+    def __init__(
+        self, runner: Runner, folder: Path, ids: Ids, limits: Limits = LIMITS, clock: Clock = _CLOCK
+    ) -> None:
         self._git = Program(runner, folder, _WORDS, git_failed, limits)
-        self._ids = ids
-        self._common: Path | None = None
-        self._user: tuple[str, ...] | None = None
+        self._ids, self._clock, self._lock = ids, clock, Lock(limits.lock)
+        self._known = _NONE
+        self._filters: tuple[Stamp, tuple[str, ...]] | None = None
+        self._home: tuple[Path, str] | None = None
+        self._packer: Packer | None = None
 
     def read(self) -> Description:
         """The text at the ref; the empty one, of no change, if there is none."""
-        return self._tip().described
+        known, found = self._known, places(self._git.folder)
+        if known.version and found and found.loose(REF) == known.version:
+            return known
+        self._known = self._asked()
+        return self._known
 
     def changes(self, most: int) -> Changes:
         """The text, and the files that differ from the commit that is checked out."""
@@ -69,70 +79,72 @@ class Git:
         files = _files(said.decode("utf-8", "replace").split("\0"))
         return Changes(replace(described, empty=not files), files[:most], len(files))
 
-    def swap(self, expected: str, new: str) -> Description:
+    def alone(self) -> AbstractContextManager[object]:
+        """Hold the lock of the repository, which all its worktrees share."""
+        return self._held()
+
+    def swap(self, seen: Description, new: str) -> Description:
         """Add a commit with the text to the chain, or begin one."""
         text = kept(new)
         with self._held() as lock:
-            tip = self._standing(expected)
-            if tip.described.text == text:
-                return tip.described
-            change = tip.described.change or self._ids.run()
+            if seen.text == text:
+                return self._standing(seen)
+            change = seen.change or self._ids.run()
             try:
-                self._grow(tip.commit, change, text, lock)
+                return self._grown(seen, change, text, lock)
             except VcsFailed as fault:
-                return judged(tip.described, text, self._seen(fault), fault)
-        return _described(text, change)
+                return judged(seen, text, self._stands(fault), fault)
 
-    def renew(self, expected: str) -> Description:
+    def renew(self, seen: Description) -> Description:
         """Move the chain below `refs/handrail/done/`, by the name of its change."""
         with self._held() as lock:
-            tip = self._standing(expected)
-            if not tip.commit:
-                return tip.described
-            moves = f"update {ARCHIVE}{tip.described.change} {tip.commit}\ndelete {REF} {tip.commit}\n"
+            if not seen.version:
+                return self._standing(seen)
+            moves = f"update {ARCHIVE}{seen.change} {seen.version}\ndelete {REF} {seen.version}\n"
             try:
-                self._write("update-ref", "--no-deref", "--stdin", text=moves, lock=lock)
+                self._write("update-ref", "--no-deref", "--stdin", text=moves.encode(), lock=lock)
             except VcsFailed as fault:
-                now = self._seen(fault)
-                if now.version == expected:
+                now = self._stands(fault)
+                if now.version == seen.version:
                     raise
-                if now.text:
-                    raise overtaken(tip.described, now) from fault
-        return _described("", "")
+                if now.version:
+                    raise overtaken(seen, now) from fault
+        return _NONE
 
-    def _standing(self, expected: str) -> _Tip:
-        tip = self._tip()
-        if tip.described.version != expected:
-            raise overtaken(None, tip.described)
-        return tip
+    def _standing(self, seen: Description) -> Description:
+        now = self.read()
+        if now.version != seen.version:
+            raise overtaken(None, now)
+        return now
 
-    def _tip(self) -> _Tip:
+    def _asked(self) -> Description:
+        """The text as git has it."""
         said = self._git.ask("cat-file", "--batch", text=f"{REF}\n{REF}:{_FILE}\n".encode())
         kind, commit, body, rest = _object(said)
         if kind == "missing":
-            return _Tip("", _described("", ""))
+            return _NONE
         found, _, text, _ = _object(rest)
         if (kind, found) != ("commit", "blob"):
             raise Unreadable(
                 f"`{REF}` holds no file `{_FILE}`", f"look at it, and remove it: `git update-ref -d {REF}`"
             )
         change = _CHANGE.search(body)
-        named = change[1].decode() if change else commit
-        return _Tip(commit, _described(text.decode("utf-8", "replace"), named))
+        return Description(text.decode("utf-8", "replace"), commit, change[1].decode() if change else commit)
 
-    def _grow(self, parent: str, change: str, text: str, lock: int) -> None:
-        blob = self._write("hash-object", "-w", "--stdin", text=text, lock=lock)
-        tree = self._write("mktree", text=f"100644 blob {blob}\t{_FILE}\n", lock=lock)
-        above = ("-p", parent) if parent else ()
-        words = (*self._identity(), "commit-tree", tree, *above, "--no-gpg-sign")
-        commit = self._write(*words, text=f"plan\n\nHandrail-Change: {change}\n", lock=lock)
-        self._write("update-ref", "--no-deref", REF, commit, parent or "0" * len(commit), lock=lock)
+    def _grown(self, seen: Description, change: str, text: str, lock: int) -> Description:
+        """What stands once there is one commit more, and the ref has moved from the one before to it."""
+        message = f"plan\n\nHandrail-Change: {change}\n"
+        made = self._packing().commit(_FILE, text.encode(), message, seen.version, self._clock.now())
+        self._write("unpack-objects", "-q", "--strict", text=made.pack, lock=lock)
+        before = seen.version or "0" * len(made.name)
+        self._write("update-ref", "--no-deref", REF, made.name, before, lock=lock)
+        self._known = Description(text, made.name, change)
+        return self._known
 
-    def _write(self, *words: str, lock: int, text: str = "") -> str:
-        said = self._git.tell(*words, text=text.encode(), files=(lock,))
-        return said.decode("ascii", "replace").strip()
+    def _write(self, *words: str, lock: int, text: bytes = b"") -> None:
+        self._git.tell(*words, text=text, files=(lock,))
 
-    def _seen(self, fault: Fault) -> Description:
+    def _stands(self, fault: Fault) -> Description:
         """What stands after a write that ended with this fault."""
         try:
             return self.read()
@@ -140,33 +152,43 @@ class Git:
             raise unseen(fault, blind) from blind
 
     def _unfiltered(self) -> tuple[str, ...]:
-        """Words that take away every program that the configuration would have files go through."""
-        said = self._git.ask("config", "--list", "--name-only", "-z").decode("utf-8", "surrogateescape")
-        names = sorted({name for name in said.split("\0") if _FILTER.fullmatch(name)})
-        return tuple(f"--config-env={name}={_NOTHING}" for name in names)
+        """Words that take away every program that the configuration would have files go through.
 
-    def _identity(self) -> tuple[str, ...]:
-        """Once: who writes, in words that keep it so; Handrail itself where git knows nobody."""
-        if self._user is None:
-            self._user = _NOBODY
+        Git is asked again once the settings of the repository look different, and every time if they include
+        other files.
+        """
+        found = places(self._git.folder)
+        looks = found.configured() if found else None
+        if self._filters and self._filters[0] == looks:
+            return self._filters[1]
+        said = self._git.ask("config", "--list", "--name-only", "-z").decode("utf-8", "surrogateescape")
+        names = sorted({*said.split("\0")})
+        words = tuple(f"--config-env={name}={_NOTHING}" for name in names if _FILTER.fullmatch(name))
+        alone = not any(name.startswith(_INCLUDE) for name in names)
+        self._filters = (looks, words) if looks and alone else None
+        return words
+
+    def _packing(self) -> Packer:
+        """Once: how objects are named here, and who writes; Handrail itself where git knows nobody."""
+        if self._packer is None:
             try:
-                said = self._git.ask("var", "GIT_COMMITTER_IDENT").decode("utf-8", "replace")
+                said = self._git.ask("var", "GIT_COMMITTER_IDENT")
             except VcsFailed:
-                said = ""
-            if found := _IDENT.fullmatch(said):
-                self._user = ("-c", f"user.name={found['name']}", "-c", f"user.email={found['email']}")
-        return self._user
+                said = b""
+            who = _IDENT.fullmatch(said)
+            self._packer = Packer(self._place()[1], who[1] if who else _NOBODY)
+        return self._packer
 
     def _held(self) -> AbstractContextManager[int]:
-        """The lock of the repository, which all its worktrees share."""
-        if self._common is None:
-            said = self._git.ask("rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape")
-            self._common = self._git.folder / said.removesuffix("\n")
-        return Disk(self._common).lock(LOCK, self._git.limits.lock)
+        return self._lock.held(self._place()[0])
 
-
-def _described(text: str, change: str) -> Description:
-    return Description(text, version(change, text), change)
+    def _place(self) -> tuple[Path, str]:
+        """Once: the folder that all worktrees share, and by which hash objects have their names there."""
+        if self._home is None:
+            said = self._git.ask("rev-parse", "--git-common-dir", "--show-object-format")
+            common, _, named = said.decode("utf-8", "surrogateescape").strip("\n").rpartition("\n")
+            self._home = (self._git.folder / common, named)
+        return self._home
 
 
 def _object(said: bytes) -> tuple[str, str, bytes, bytes]:

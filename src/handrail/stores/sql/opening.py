@@ -59,13 +59,14 @@ def serving(path: Path) -> Iterator[Serving]:
     world = World(
         runs, SystemClock(), RandomIds(), SqlFeed(database), key, pinned_by(runs), lifetime=good_for
     )
-    writer = Writer(database, Summaries(database))
+    writer, aside = (Writer(database, Summaries(database)) for _ in range(2))
     secret = hmac.digest(key, b"request-state", hashlib.sha256)
     try:
         yield Serving(
             world,
             SqlRecords(database),
             writer,
+            aside,
             secret,
             lambda: sweep(world, runs, given),
             given.every,
@@ -76,4 +77,5 @@ def serving(path: Path) -> Iterator[Serving]:
         )
     finally:
         writer.close()
+        aside.close()
         database.close()
