@@ -3,9 +3,8 @@
 Which tools there are, what each state recommends, asks and refuses stands in the workflow.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 from handrail.documents.quote import bounded
@@ -15,7 +14,6 @@ from handrail.engine.model import Tool as Declared
 from handrail.faces.mcp.declared import REFUSAL, TEXT, failure, token_of
 from handrail.faces.mcp.described import PROJECT, TEXTS, TOKEN, Described, of_version_control
 from handrail.faces.mcp.face import Answer, Failed, Tool
-from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.replies import following, reasons, told_next, told_why
 from handrail.faces.mcp.texts import Texts
 from handrail.plan.data import as_data
@@ -25,7 +23,7 @@ from handrail.plan.model import Plan, State
 from handrail.plan.parse import parse
 from handrail.plan.stage import Phase, progress
 from handrail.shell.ahead import Ahead, ahead
-from handrail.shell.opening import DescribedRun, Serving
+from handrail.shell.opening import DescribedRun
 from handrail.shell.readers import QUOTED, template
 from handrail.shell.turn import Call, Outcome, Reply, refuse, take_turn
 from handrail.shell.world import World
@@ -109,14 +107,7 @@ _ANSWERS: Final[Mapping[str, Any]] = {
 class Commits(Described):
     """The face over the descriptions of a server's projects, remembered in the common store."""
 
-    def __init__(
-        self,
-        serving: Serving,
-        projects: Projects,
-        workflow: Workflow,
-        opened: Callable[[Path, World, Workflow], DescribedRun],
-    ) -> None:
-        super().__init__(serving, projects, workflow, opened, shapes=_SHAPES, answers=_ANSWERS)
+    SHAPES, ANSWERS = _SHAPES, _ANSWERS
 
     @property
     def instructions(self) -> str:
@@ -275,8 +266,10 @@ def _sections(texts: Texts, reply: Mapping[str, Any], boundary: str) -> Iterator
     state = ", ".join(f"{name} {_plain(value)}" for name, value in reply["current_state"].items())
     named = [f"{name}: {reply[name]}" for name in ("status", "code", TOKEN) if name in reply]
     yield "\n".join([*named, f"current_state: {state}"])
-    for name, actions in reply["next_actions"].items():
-        yield "\n".join([f"{name}:", *(f"- {one}" for one in actions or [texts.say("none")])])
+    actions = reply["next_actions"]
+    for name in ("recommended", "blocked"):
+        yield "\n".join([f"{name}:", *(f"- {one}" for one in actions[name] or [texts.say("none")])])
+    yield f"available: {', '.join(actions['available']) or texts.say('none')}"
     if "alignment_check" in reply:
         asked = reply["alignment_check"]
         confirmed = _plain(asked["required_confirmation"])

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from handrail.engine.facts import Kind
 from handrail.engine.model import Event, Refused, Variable, Workflow
@@ -41,21 +41,21 @@ def of_version_control(failed: Failed) -> bool:
 class Described(ABC):
     """A face over the descriptions of a server's projects, remembered in the common store.
 
-    `shapes` are the schemas of parameters that are JSON, `answers` that of what every tool answers.
+    `SHAPES` are the schemas of parameters that are JSON, `ANSWERS` that of what every tool answers.
     """
 
-    def __init__(  # noqa: PLR0913 - what a server has, and by name what a face is
+    SHAPES: ClassVar[Mapping[str, Mapping[str, Any]]]
+    ANSWERS: ClassVar[Mapping[str, Any]]
+
+    def __init__(
         self,
         serving: Serving,
         projects: Projects,
         workflow: Workflow,
         opened: Callable[[Path, World, Workflow], DescribedRun],
-        *,
-        shapes: Mapping[str, Mapping[str, Any]],
-        answers: Mapping[str, Any],
     ) -> None:
         self._serving, self._projects, self._workflow, self._opened = serving, projects, workflow, opened
-        self._texts, self._shapes, self._answers = texts(workflow.name), shapes, answers
+        self._texts = texts(workflow.name)
         self.tools: Sequence[Tool] = tuple(self._listed(tool) for tool in workflow.tools.values())
         longest = COMMIT_MESSAGE.max_input_length
         self._arguments = {
@@ -129,7 +129,7 @@ class Described(ABC):
                 "required": [name for name, one in tool.params.items() if one.required],
                 "additionalProperties": False,
             },
-            "outputSchema": self._answers,
+            "outputSchema": self.ANSWERS,
             "annotations": {
                 "title": tool.name.replace("_", " ").title(),
                 "readOnlyHint": tool.reads,
@@ -142,7 +142,7 @@ class Described(ABC):
 
     def _schema(self, variable: Variable) -> dict[str, Any]:
         kind = variable.type.kind
-        shape = self._shapes[variable.name] if kind is Kind.JSON else _KINDS[kind]
+        shape = self.SHAPES[variable.name] if kind is Kind.JSON else _KINDS[kind]
         if variable.choices:
             shape = {"enum": list(variable.choices)}
         default = {} if variable.required or variable.default is None else {"default": variable.default}

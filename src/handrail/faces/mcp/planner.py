@@ -3,9 +3,8 @@
 Which tools there are, what each stage asks for and why something is refused stands in the workflow.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 from handrail.documents.quote import bounded
@@ -15,20 +14,18 @@ from handrail.engine.model import Tool as Declared
 from handrail.faces.mcp.declared import REFUSAL, TEXT, failure, token_of
 from handrail.faces.mcp.described import PROJECT, TEXTS, TOKEN, Described, of_version_control
 from handrail.faces.mcp.face import Answer, Failed, Tool
-from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.replies import following, reasons, told_next, told_why
 from handrail.faces.mcp.texts import Texts, texts
 from handrail.plan.data import as_data
 from handrail.plan.grammar import COMMIT_MESSAGE
 from handrail.plan.model import Plan, State
 from handrail.plan.parse import parse
-from handrail.shell.opening import DescribedRun, Serving
+from handrail.shell.opening import DescribedRun
 from handrail.shell.plans import problems_of, state_of
 from handrail.shell.ports import Changes
 from handrail.shell.readers import QUOTED
 from handrail.shell.standing import look
 from handrail.shell.turn import Call, Outcome, Reply, refuse, take_turn
-from handrail.shell.world import World
 
 FACE: Final = "planner"
 KEEP: Final = "keep"
@@ -80,14 +77,7 @@ _ANSWERS: Final[Mapping[str, Any]] = {
 class Planner(Described):
     """The face over the descriptions of a server's projects, remembered in the common store."""
 
-    def __init__(
-        self,
-        serving: Serving,
-        projects: Projects,
-        workflow: Workflow,
-        opened: Callable[[Path, World, Workflow], DescribedRun],
-    ) -> None:
-        super().__init__(serving, projects, workflow, opened, shapes=_SHAPES, answers=_ANSWERS)
+    SHAPES, ANSWERS = _SHAPES, _ANSWERS
 
     @property
     def instructions(self) -> str:
