@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import measuring
 from memory import in_memory
 from opened import close_all
 
@@ -35,6 +36,18 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.mkdtemp(prefix="handrail-tests-", dir=memory)
         config.option.basetemp = folder
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that are not measured come last."""
+    measuring.last(items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Measure nothing from the first such test on."""
+    if measuring.marked(item):
+        measuring.end()
 
 
 @pytest.fixture(autouse=True)
