@@ -1,5 +1,6 @@
 """Random sound workflows, random events: what holds for every one of them."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +11,8 @@ from handrail.engine.model import Accepted, Decision, Event, Lifecycle, Refused,
 from handrail.engine.options import options
 from handrail.engine.record import dump, load
 from random_workflows import Case, cases, events, facts, output
+
+pytestmark = pytest.mark.unmeasured
 
 Turn = tuple[Event, dict[str, Value]]
 turns = st.lists(st.tuples(events(), facts()), max_size=12)

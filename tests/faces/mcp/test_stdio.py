@@ -153,6 +153,7 @@ def awaits_an_answer(line: bytes) -> bool:
     return not (silent and isinstance(found.get("params", {}), dict))
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("era", ["auto", "legacy"])
 def test_of_a_thousand_mutated_frames_each_is_answered_and_the_server_stays_alive(
     tmp_path: Path, era: str, record_property: Callable[[str, object], None]
