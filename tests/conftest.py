@@ -30,7 +30,12 @@ _FOLDERS = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the folders of tests in memory until the end, where that can be; or where `--basetemp` says."""
+    """Keep the folders of tests in memory until the end, where that can be; or where `--basetemp` says.
+
+    A process that only starts those in which tests run is not measured.
+    """
+    if config.getoption("numprocesses", default=None):
+        measuring.end_here()
     memory = in_memory()
     if config.option.basetemp is None and memory:
         folder = tempfile.mkdtemp(prefix="handrail-tests-", dir=memory)

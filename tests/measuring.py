@@ -24,10 +24,15 @@ def marked(item: pytest.Item) -> bool:
     return item.get_closest_marker(MARK) is not None
 
 
-def end() -> None:
-    """Measure nothing from now on, neither here nor in programs that are started; what was measured stays."""
+def end_here() -> None:
+    """Measure nothing in this process from now on; what was measured stays."""
     measuring = coverage.Coverage.current()
     if measuring is not None:
         measuring.stop()
+
+
+def end() -> None:
+    """Measure nothing from now on, neither here nor in programs that are started."""
+    end_here()
     for name in [name for name in os.environ if name.startswith("COVERAGE_PROCESS_")]:
         del os.environ[name]

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import IO, Final, TypeAlias
 
 import coverage
 
@@ -40,7 +40,10 @@ def imported() -> None:
 
 
 class Forked:
-    """A process of the program; the pipes are those that were asked for."""
+    """A process of the program, as `subprocess` has them; with pipes, if there are any."""
+
+    stdin: IO[bytes] | None = None
+    stdout: IO[bytes] | None = None
 
     def __init__(
         self, words: Sequence[str], env: Mapping[str, str], cwd: Path, streams: Sequence[int]
@@ -74,6 +77,22 @@ class Forked:
         """Send it a signal, unless it has ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
+
+
+Served: TypeAlias = "subprocess.Popen[bytes] | Forked"
+
+
+def served(words: Sequence[str], env: Mapping[str, str], cwd: Path, errors: int) -> Served:
+    """A process of a program, spoken to through unbuffered pipes: a fork if that is the same."""
+    if not suits(words[0], env):
+        pipe = subprocess.PIPE
+        return subprocess.Popen(words, env=env, cwd=cwd, stdin=pipe, stdout=pipe, stderr=errors, bufsize=0)
+    (theirs, stdin), (stdout, ours) = os.pipe(), os.pipe()
+    forked = Forked(words[1:], env, cwd, [theirs, ours, errors])
+    os.close(theirs)
+    os.close(ours)
+    forked.stdin, forked.stdout = os.fdopen(stdin, "wb", 0), os.fdopen(stdout, "rb", 0)
+    return forked
 
 
 class _Parent:
@@ -129,11 +148,11 @@ def main(number: int) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     heard: dict[int, int] = {}
     while True:
-        ready, _, _ = select.select([asked, woken], [], [])
+        ready, _, _ = select.select([asked.fileno(), woken], [], [])
         if woken in ready:
             os.read(woken, 4096)
             _tell_of_the_ended(heard)
-        if asked in ready:
+        if asked.fileno() in ready:
             request, streams, _, _ = socket.recv_fds(asked, _MOST, 4)
             if not request:
                 return

@@ -99,7 +99,8 @@ def test_what_is_marked_as_unmeasured_runs_last_and_no_line_of_it_is_counted(tmp
 
 def _python(folder: Path, *words: str) -> str:
     path = os.pathsep.join([str(TESTS), *sys.path, str(folder)])
-    command, env = (sys.executable, "-m", *words), {**os.environ, "PYTHONPATH": path}
+    env = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+    command, env = (sys.executable, "-m", *words), {**env, "PYTHONPATH": path}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
