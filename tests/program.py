@@ -11,10 +11,12 @@ from typing import Any
 
 from click.testing import CliRunner
 
+import prepared
 from handrail.app import openings
 from handrail.faces.cli.main import cli
-from prepared import PROGRAM, Forked, imported, suits
+from prepared import Forked, imported, suits
 
+PROGRAM = prepared.PROGRAM
 SECONDS = 60
 
 imported()

@@ -31,7 +31,8 @@ from handrail.shell.records import Caller
 from handrail.shell.trust import Trusted
 from handrail.stores.sql.opening import serving
 from killing import unmeasured
-from prepared import PROGRAM, served
+from prepared import served
+from program import PROGRAM
 from turns import HandClock
 
 TOOL: Final = "workflow_next_step"
