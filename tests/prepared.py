@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import IO, Final, TypeAlias
+from typing import IO, Final, Self, TypeAlias
 
 import coverage
 
@@ -58,17 +58,28 @@ class Forked:
             os.close(theirs)
         self.pid = int(os.read(self._told, 32))
 
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close its pipes, and wait for its end."""
+        for pipe in (self.stdin, self.stdout):
+            if pipe:
+                pipe.close()
+        self.wait(None)
+
     def poll(self) -> int | None:
         """The status it has ended with, if it has."""
         with suppress(subprocess.TimeoutExpired):
             return self.wait(0)
         return None
 
-    def wait(self, timeout: float) -> int:
-        """The status it has ended with, within so many seconds."""
+    def wait(self, timeout: float | None) -> int:
+        """The status it has ended with, within so many seconds, if there is a limit."""
         if self.returncode is None:
             if not select.select([self._told], [], [], timeout)[0]:
-                raise subprocess.TimeoutExpired(str(PROGRAM), timeout)
+                raise subprocess.TimeoutExpired(str(PROGRAM), timeout or 0)
             self.returncode = int(os.read(self._told, 32))
             os.close(self._told)
         return self.returncode
