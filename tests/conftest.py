@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import measuring
 from memory import in_memory
 from opened import close_all
 
@@ -29,12 +30,29 @@ _FOLDERS = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the folders of tests in memory until the end, where that can be; or where `--basetemp` says."""
+    """Keep the folders of tests in memory until the end, where that can be; or where `--basetemp` says.
+
+    A process that only starts those in which tests run is not measured.
+    """
+    if config.getoption("numprocesses", default=None):
+        measuring.end_here()
     memory = in_memory()
     if config.option.basetemp is None and memory:
         folder = tempfile.mkdtemp(prefix="handrail-tests-", dir=memory)
         config.option.basetemp = folder
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that are not measured come last."""
+    measuring.last(items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Measure nothing from the first such test on."""
+    if measuring.marked(item):
+        measuring.end()
 
 
 @pytest.fixture(autouse=True)

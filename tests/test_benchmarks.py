@@ -7,6 +7,8 @@ from messages import MESSAGES, PLANS
 from requirement import requirement
 from scanner import scan
 
+pytestmark = pytest.mark.unmeasured
+
 
 @requirement("steps:fig.start")
 def test_the_start_of_a_server_is_measured_against_a_bare_one(capsys: pytest.CaptureFixture[str]) -> None:

@@ -264,6 +264,7 @@ def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
         "one": (f"{sql['run_columns']}\n{sql['one']}", ("x",)),
         "named": (sql["named"], ("x", 9, "[1]")),
         "steps": (sql["steps"], ("x", 0, 9)),
+        "last_done": (sql["last_done"], ("x", 9)),
         "artifacts": (sql["artifacts"], ("x", 0, 9)),
         "content": (sql["content"], ("x", 1)),
         "journal_of": (sql["journal_of"], ("x", 0, 9)),

@@ -160,6 +160,7 @@ FRAMES: Final = 100_000
 AT_ONCE: Final = 500
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("era", ["auto", "legacy"])
 def test_of_a_hundred_thousand_mutated_frames_each_is_answered_and_the_server_stays_alive(
     tmp_path: Path, era: str, record_property: Callable[[str, object], None]
