@@ -19,6 +19,7 @@ from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.resources import Resources
 from handrail.faces.mcp.server import Served
+from handrail.faces.web.app import Faces
 from handrail.faces.web.run import address, run
 from handrail.faces.web.who import Door
 from handrail.shell.opening import Serving, limits
@@ -141,4 +142,4 @@ def workshop(opened: Serving, project: Path) -> Workshop:
 if __name__ == "__main__":
     with serving(Path(sys.argv[2])) as opened:
         door = Door(None, opened.world.clock)
-        run(address("127.0.0.1:0"), door, {FACE: workshop(opened, Path(sys.argv[1]))})
+        run(address("127.0.0.1:0"), door, Faces({FACE: workshop(opened, Path(sys.argv[1]))}))

@@ -72,11 +72,20 @@ class Work(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Strain:
+    """What waits: work for the thread that writes, and entries that listeners were not told of yet."""
+
+    waiting: int
+    behind: int
+
+
+@dataclass(frozen=True, slots=True)
 class Serving:
     """A store that a server serves from: turns are taken in the `writer`, questions asked anywhere.
 
     `secret` is for what a server must recognise again; `sweep` gives up runs gone quiet, and is due once in
-    `every` seconds. `mirror` shows the runs of another store here.
+    `every` seconds. `mirror` shows the runs of another store here. `strain` says what waits; it raises a
+    fault if the store cannot be read.
     """
 
     world: World
@@ -87,6 +96,7 @@ class Serving:
     every: float
     access: Access
     mirror: Callable[[Runs], Mirror]
+    strain: Callable[[], Strain]
 
 
 class FolderRuns(Runs, Protocol):
@@ -194,12 +204,19 @@ def limits() -> Limits:
     return Limits(_seconds(_IDLE_RUNNING, usual.running), _seconds(_IDLE_PAUSED, usual.paused))
 
 
-def _seconds(variable: str, usual: timedelta) -> timedelta:
-    """The time that a variable of the environment gives, or the usual one if it is not set."""
+def numbered(variable: str, usual: int, what: str = "seconds") -> int:
+    """The number that a variable of the environment gives, or the usual one if it is not set.
+
+    Raises `Unreadable` if it gives no whole number above zero.
+    """
     given = os.environ.get(variable, "")
     if not given:
         return usual
     if not (given.isascii() and given.isdecimal() and 0 < int(given) <= _LONGEST):
-        message = f"{variable} is {given!a}, which is no number of seconds"
+        message = f"{variable} is {given!a}, which is no number of {what}"
         raise Unreadable(message, f"set it to a whole number from 1 to {_LONGEST}, or not at all")
-    return timedelta(seconds=int(given))
+    return int(given)
+
+
+def _seconds(variable: str, usual: timedelta) -> timedelta:
+    return timedelta(seconds=numbered(variable, int(usual.total_seconds())))

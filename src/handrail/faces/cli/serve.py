@@ -1,7 +1,9 @@
 """`handrail serve`: the MCP server for an agent, over stdin and stdout."""
 
 import gc
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +18,9 @@ from handrail.shell.opening import located
 
 if TYPE_CHECKING:
     from handrail.faces.mcp.server import Served
+    from handrail.faces.web.metrics import Metrics
     from handrail.shell.opening import Serving
+    from handrail.shell.watching import Came, Watch
 
 FACES = ("planner", "skills", "spells", "steps")
 
@@ -60,6 +64,12 @@ FACES = ("planner", "skills", "spells", "steps")
     multiple=True,
     help="Over HTTP: another name by which requests may call the server, such as that of a proxy before it.",
 )
+@click.option(
+    "--replicas",
+    is_flag=True,
+    help="Over HTTP: one of several servers on the same store, any of which may answer. Clients of 2025 then "
+    "have no sessions: no subscriptions, and no questions in between.",
+)
 @at_store
 def serve(  # noqa: PLR0913 - an argument for each option
     *,
@@ -69,6 +79,7 @@ def serve(  # noqa: PLR0913 - an argument for each option
     http: str | None,
     auth: str | None,
     known_as: tuple[str, ...],
+    replicas: bool,
     store: str | None,
 ) -> None:
     """Serve an agent over stdin and stdout, as its client starts it, or many over HTTP.
@@ -78,26 +89,51 @@ def serve(  # noqa: PLR0913 - an argument for each option
     gc.disable()
     from handrail.faces.mcp.names import Names
     from handrail.faces.mcp.serving import made, run
+    from handrail.faces.mcp.tracing import tracing
 
-    over_http = _over_http(http, auth, known_as) if http else None
+    over_http = _over_http(http, auth, known_as, replicas=replicas) if http else None
+    spans = tracing(os.environ)
     gc.freeze()
     gc.enable()
     roots = _roots(projects)
-    with openings().serving(located(store or "")) as serving:
-        parts = partial(made, serving, openings(), roots, names=Names(names))
-        if over_http:
-            confirmed = over_http(serving, {name: parts(name) for name in FACES})
-        else:
-            confirmed = run(parts(face))
+    watches = [one.turned for one in (over_http and over_http.metrics, spans) if one]
+    with openings().serving(located(store or "")) as opened:
+        serving = replace(opened, world=replace(opened.world, watch=_all(watches)))
+        several = bool(over_http and replicas)
+        parts = partial(made, serving, openings(), roots, names=Names(names), replicas=several)
+        faces = {name: parts(name) for name in (FACES if over_http else (face,))}
+        if spans:
+            for served in faces.values():
+                served.middleware.append(spans.carried)
+        confirmed = over_http.run(serving, faces) if over_http else run(faces[face])
     if not confirmed:
         raise SystemExit(SYNC_FAILED_STATUS)
 
 
-def _over_http(
-    given: str, auth: str | None, known_as: tuple[str, ...]
-) -> Callable[["Serving", Mapping[str, "Served"]], bool]:
+def _all(watches: "Sequence[Watch]") -> "Watch | None":
+    """One that tells them all, if there are any."""
+
+    def told(came: "Came") -> None:
+        for watch in watches:
+            watch(came)
+
+    return told if watches else None
+
+
+@dataclass(frozen=True, slots=True)
+class _OverHttp:
+    """How faces are served over HTTP, and what is counted of them."""
+
+    metrics: "Metrics"
+    run: Callable[["Serving", Mapping[str, "Served"]], bool]
+
+
+def _over_http(given: str, auth: str | None, known_as: tuple[str, ...], *, replicas: bool) -> _OverHttp:
     """How faces are served there. Where others could come in, nobody does who has not said who they are."""
+    from handrail.faces.web.app import Faces
+    from handrail.faces.web.metrics import Metrics
     from handrail.faces.web.run import address, run
+    from handrail.faces.web.sessions import allowed
     from handrail.faces.web.who import Door
 
     where = address(given)
@@ -107,16 +143,16 @@ def _over_http(
     if where.is_anywhere and not known_as:
         message = f"at {where.host} nobody knows what the server is called"
         raise Failure("no_name", message, "say what requests call it with --known-as HOST:PORT")
-    asks = auth == "token" or not where.is_loopback
+    asks, metrics, may = auth == "token" or not where.is_loopback, Metrics(), allowed(sessions=not replicas)
 
     def served(serving: "Serving", faces: Mapping[str, "Served"]) -> bool:
         clock, access = serving.world.clock, serving.access if asks else None
         if access and not any(token.good_at(clock.now()) for token in access.tokens()):
             repair = "handrail token create NAME --scope run:read --scope run:write"
             raise Failure("no_authentication", "no token is good, so nobody could come in", repair)
-        return run(where, Door(access, clock), faces, known_as)
+        return run(where, Door(access, clock), Faces(faces, metrics, may), known_as)
 
-    return served
+    return _OverHttp(metrics, served)
 
 
 def _roots(given: tuple[Path, ...]) -> tuple[Path, ...]:

@@ -28,8 +28,19 @@ def run(server: Served) -> bool:
     return not server.halted.is_set()
 
 
-def made(serving: Serving, openings: Openings, roots: Sequence[Path], face: str, names: Names) -> Served:
-    """The server of a face over these projects; `openings` open the runs that live in them."""
+def made(  # noqa: PLR0913 - what a server is made of
+    serving: Serving,
+    openings: Openings,
+    roots: Sequence[Path],
+    face: str,
+    names: Names,
+    *,
+    replicas: bool = False,
+) -> Served:
+    """The server of a face over these projects; `openings` open the runs that live in them.
+
+    With `replicas` it is one of several, and any of them may answer.
+    """
     projects = Projects(roots, Trusted())
     programs = Programs(scrubbed(os.environ), MOST)
     world = serving.world
@@ -46,9 +57,8 @@ def made(serving: Serving, openings: Openings, roots: Sequence[Path], face: str,
         world.clock,
         lambda root: look(programs, root),
     )
-    return Served(
-        _FACES[face](serving, openings, projects, names), resources, serving, names, projects.signature
-    )
+    served = _FACES[face](serving, openings, projects, names)
+    return Served(served, resources, serving, names, projects.signature, replicas=replicas)
 
 
 def _steps(serving: Serving, _: Openings, projects: Projects, names: Names) -> Face:

@@ -6,20 +6,27 @@ the server is known by, and one that a page sends comes from a page of ours.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as Asked
 
 from handrail.faces.mcp.frames import LIMIT
 from handrail.faces.web.who import Door, enter
+from handrail.shell.access import Grant, Scope
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 OPEN: Final = frozenset({"/healthz", "/readyz"})
 """What anybody may ask: they say one word."""
 
-_RETRY: Final = {"retry-after": "1"}
+NEAR: Final = frozenset({"/metrics"})
+"""What whoever is on the same machine may read without saying who they are."""
+
+_NEAR: Final = Grant("", frozenset({Scope.READ}))
+_SAYS_WHO: Final = ("authorization", "forwarded", "via", "x-forwarded-for", "x-real-ip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +45,23 @@ _UNKNOWN: Final = Refusal(
 )
 
 
+_ENDING: Final = Refusal(503, "the server is ending: send the same request again", {"retry-after": "1"})
+
+
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """An application behind its guard. `closing` is true from the moment on when nothing new is begun."""
+    """An application behind its guard. `closing` is true from the moment on when nothing new is begun.
+
+    `proxied` says that requests may come through a program on this machine: none is then taken to be near.
+    """
 
     app: ASGIApp
     hosts: frozenset[str]
     door: Door
     closing: Callable[[], bool]
+    proxied: bool = False
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Asked, receive: Receive, send: Send) -> None:
         """Let it in, or say why not; of what is not there, nothing is told before that."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
@@ -55,8 +69,8 @@ class Guard:
         headers = Headers(scope=scope)
         refusal = self.refusal(headers)
         if refusal is None and scope["path"] not in OPEN:
-            grant = await self.door.grant(headers)
-            refusal = None if grant else _UNKNOWN
+            grant = await self.door.grant(headers) or (_NEAR if self._is_near(scope, headers) else None)
+            refusal = _ENDING if self.closing() else None if grant else _UNKNOWN
             if grant:
                 enter(scope, grant)
         if refusal is None:
@@ -76,12 +90,16 @@ class Guard:
             return Refusal(
                 403, "requests of other pages are not taken: send it from a program, or without Origin"
             )
-        if self.closing():
-            return Refusal(503, "the server is ending: send the same request again", _RETRY)
         size = headers.get("content-length", "0")
         if not (size.isascii() and size.isdigit()) or int(size) > LIMIT:
             return Refusal(413, f"the limit is {LIMIT} bytes: send less at a time")
         return None
+
+    def _is_near(self, scope: Asked, headers: Headers) -> bool:
+        """Whether the peer of the connection is on this machine, and speaks for nobody else."""
+        if scope["path"] not in NEAR or self.proxied or any(name in headers for name in _SAYS_WHO):
+            return False
+        return bool(scope.get("client")) and ip_address(scope["client"][0]).is_loopback
 
     def _is_ours(self, origin: str) -> bool:
         scheme, _, host = origin.lower().partition("://")

@@ -4,10 +4,9 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 import anyio
@@ -15,7 +14,8 @@ import uvicorn
 from anyio.abc import TaskStatus
 
 from handrail.faces.mcp.server import Served
-from handrail.faces.web.app import application
+from handrail.faces.web.app import Faces
+from handrail.faces.web.ending import Ending, Finished
 from handrail.faces.web.guard import LOOPBACK, Guard, known_by
 from handrail.faces.web.who import Door
 from handrail.shell.faults import NoAddress
@@ -61,28 +61,25 @@ def address(given: str) -> Address:
     return Address(host, int(port))
 
 
-def run(where: Address, door: Door, faces: Mapping[str, Served], known_as: Iterable[str] = ()) -> bool:
+def run(where: Address, door: Door, behind: Faces, known_as: Sequence[str] = ()) -> bool:
     """Serve until told to end; False if the disk has not confirmed a write.
 
     As many clients are served at once as the system allows files to be open.
-    `known_as` are more names, with their ports, by which requests may call the server.
+    `known_as` are more names, with their ports, by which requests may call the server: such as those of a
+    proxy before it.
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with _listening(where) as listener:
         bound = Address(where.host, int(listener.getsockname()[1]))
         hosts = known_by(str(bound)) | {name.lower() for name in known_as}
-        anyio.run(_served, faces, listener, bound, partial(Guard, application(faces), hosts, door))
-    return not any(served.halted.is_set() for served in faces.values())
+        calls = Finished(behind.application(), behind.ending)
+        guard = Guard(calls, hosts, door, lambda: behind.ending.begun, proxied=bool(known_as))
+        anyio.run(_served, guard, behind, listener, bound)
+    return not any(served.halted.is_set() for served in behind.faces.values())
 
 
-async def _served(
-    faces: Mapping[str, Served],
-    listener: socket.socket,
-    where: Address,
-    guarded: Callable[[Callable[[], bool]], Guard],
-) -> None:
-    guard = guarded(lambda: server.should_exit)
+async def _served(guard: Guard, behind: Faces, listener: socket.socket, where: Address) -> None:
     config = uvicorn.Config(
         guard,
         lifespan="on",
@@ -90,14 +87,16 @@ async def _served(
         access_log=False,
         server_header=False,
         date_header=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=_GRACE,
     )
     server = _Server(config)
     async with anyio.create_task_group() as tasks:
-        await tasks.start(_end_on_signal, server)
-        for served in faces.values():
-            tasks.start_soon(_end_when_halted, served, server)
-        for name in faces:
+        await tasks.start(_end_on_signal, behind.ending)
+        tasks.start_soon(_end, server, behind)
+        for served in behind.faces.values():
+            tasks.start_soon(_end_when_halted, served, behind.ending)
+        for name in behind.faces:
             print(f"handrail: {name} at http://{where}/mcp/{name}", file=sys.stderr, flush=True)  # noqa: T201 - whoever starts it needs to know
         await server.serve([listener])
         tasks.cancel_scope.cancel()
@@ -113,16 +112,23 @@ class _Server(uvicorn.Server):
 
 
 async def _end_on_signal(
-    server: uvicorn.Server, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+    ending: Ending, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
 ) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         task_status.started()
         async for _ in signals:
-            server.should_exit = True
+            ending.begin()
 
 
-async def _end_when_halted(served: Served, server: uvicorn.Server) -> None:
+async def _end_when_halted(served: Served, ending: Ending) -> None:
     await served.halted.wait()
+    ending.begin()
+
+
+async def _end(server: uvicorn.Server, behind: Faces) -> None:
+    """Once the end has begun: finish the calls that are under way, then the streams, then listen no more."""
+    await behind.ending.over(_GRACE)
+    await behind.end_streams()
     server.should_exit = True
 
 

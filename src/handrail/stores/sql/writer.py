@@ -35,6 +35,11 @@ class Writer:
         self._lock = Lock()
         self._waiting = 0
 
+    @property
+    def waiting(self) -> int:
+        """How many pieces of work have not begun."""
+        return self._count(0)
+
     def call(self, work: Callable[[], Result], seconds: float = PATIENCE) -> Result:
         """The result of this work, or what it raises.
 
