@@ -47,13 +47,21 @@ class Wire:
         assert answer["id"] == number
         return answer
 
+    async def listen(self, begun: asyncio.Event) -> bytes:
+        """All that a client of 2025 is told on the stream of its session, from its beginning to its end."""
+        return await self._send("GET", _OLD, begun=begun)
+
     async def leave(self) -> None:
         """End the session, if there is one."""
         if self.session:
             await self._send("DELETE", _OLD)
 
     async def _send(
-        self, method: str, more: Mapping[str, str], message: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        more: Mapping[str, str],
+        message: Mapping[str, Any] | None = None,
+        begun: asyncio.Event | None = None,
     ) -> bytes:
         body = json.dumps(message).encode() if message else b""
         headers = {
@@ -70,7 +78,10 @@ class Wire:
         reader, writer = await asyncio.open_connection(self.served.host, self.served.port)
         try:
             writer.write(request)
-            return self._answer(await reader.read())
+            first = await reader.readuntil(b"\r\n\r\n") if begun else b""
+            if begun:
+                begun.set()
+            return self._answer(first + await reader.read())
         finally:
             writer.close()
             await writer.wait_closed()

@@ -9,7 +9,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from handrail.faces.mcp.frames import LIMIT
@@ -74,6 +74,15 @@ class Sessions(StreamableHTTPSessionManager):
             self._owned = {who: kept for who, kept in self._owned.items() if kept}
             self._owned.setdefault(principal, WeakSet()).add(transport)
         return transport
+
+    async def _handle_stateless_request(
+        self, protocol_version_hint: str | None, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Nobody has a session to listen to, or to end."""
+        if scope["method"] == "POST":
+            await super()._handle_stateless_request(protocol_version_hint, scope, receive, send)
+        else:
+            await Response(status_code=405, headers={"allow": "POST"})(scope, receive, send)
 
     async def _handle_stateful_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
