@@ -8,10 +8,16 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from mcp.server import MCPServer
+from mcp.server._otel import OpenTelemetryMiddleware
 
 from faces.mcp.desk import TOOL, Pipe, note, place
+from handrail.app import openings
+from handrail.faces.mcp.names import Names
+from handrail.faces.mcp.serving import made
 from handrail.faces.mcp.spans import begun
 from handrail.faces.mcp.tracing import tracing, wanted
+from handrail.stores.sql.opening import serving
 
 CONSOLE: Final = {"OTEL_TRACES_EXPORTER": "console", "OTEL_METRICS_EXPORTER": "console"}
 PARENT: Final = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -59,6 +65,15 @@ def test_where_the_sdk_is_switched_off_nothing_of_it_is_imported(tmp_path: Path)
     assert [
         name for name in names if name.startswith(("opentelemetry.sdk", "handrail.faces.mcp.spans"))
     ] == []
+
+
+def test_the_spans_of_the_protocol_are_left_out_for_they_hold_what_agents_call_tools(tmp_path: Path) -> None:
+    at = place(tmp_path)
+    with serving(at.store) as opened:
+        served = made(opened, openings(), [at.project], "steps", Names.PORTABLE)
+
+    assert [type(one) for one in MCPServer("any").middleware].count(OpenTelemetryMiddleware) == 1
+    assert [type(one) for one in served.middleware].count(OpenTelemetryMiddleware) == 0
 
 
 @pytest.mark.parametrize(

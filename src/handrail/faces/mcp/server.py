@@ -108,11 +108,15 @@ class Served(MCPServer[None]):
         )
         self.low = self._lowlevel_server
         self.listening = ListenHandler(self.bus)
-        listen = types.SubscriptionsListenRequestParams
-        self.low.add_request_handler("subscriptions/listen", listen, self.listening)
+        self._install(replicas=replicas)
+
+    def _install(self, *, replicas: bool) -> None:
+        """Serve what the SDK leaves out, and leave out its spans: they hold what agents call tools."""
         changes = NotificationOptions(prompts_changed=not replicas, resources_changed=not replicas)
         told = partial(self.low.create_initialization_options, changes)
         self.low.create_initialization_options = told  # type: ignore[method-assign]  # no transport passes them
+        listen = types.SubscriptionsListenRequestParams
+        self.low.add_request_handler("subscriptions/listen", listen, self.listening)
         self.low.add_request_handler("completion/complete", types.CompleteRequestParams, self._complete)
         self.low.add_request_handler("logging/setLevel", types.SetLevelRequestParams, _set_level)
         if not replicas:
