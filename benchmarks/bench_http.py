@@ -142,10 +142,12 @@ async def measured(era: str, bare: Place, ours: Place, rounds: int, seconds: flo
     for number in range(rounds + 1):
         for (all_of_them, calls), times in zip(sides, taken, strict=True):
             for client in all_of_them:
-                client.close()
+                await client.close()
                 await client.connected()
             one = await driven(calls, seconds)
             times.extend([one] if number else [])
+    for client in (*theirs, *mine):
+        await client.close()
     return taken
 
 

@@ -69,9 +69,10 @@ class Client:
             await self._send("", {"jsonrpc": "2.0", "method": "notifications/initialized"})
         return self
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close the connection."""
         self._writer.close()
+        await self._writer.wait_closed()
 
     async def call(self, tool: str, arguments: Mapping[str, object]) -> dict[str, Any]:
         """What a tool answers."""
@@ -147,7 +148,7 @@ async def main(url: str, tool: str, given: str = "{}", count: str = "32", second
         taken = await driven(calls, float(seconds))
         print(f"{era}: {taken.rate:.0f} calls/s, p50 {taken.at(50):.2f} ms, p99 {taken.at(99):.2f} ms")
         for one in all_of_them:
-            one.close()
+            await one.close()
 
 
 if __name__ == "__main__":
