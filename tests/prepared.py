@@ -75,7 +75,7 @@ class Forked:
             return self.wait(0)
         return None
 
-    def wait(self, timeout: float | None) -> int:
+    def wait(self, timeout: float | None = None) -> int:
         """The status it has ended with, within so many seconds, if there is a limit."""
         if self.returncode is None:
             if not select.select([self._told], [], [], timeout)[0]:
