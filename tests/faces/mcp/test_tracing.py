@@ -4,20 +4,28 @@ import json
 import logging
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from mcp.server import MCPServer
 from mcp.server._otel import OpenTelemetryMiddleware
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode
 
 from faces.mcp.desk import TOOL, Pipe, note, place
 from handrail.app import openings
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.serving import made
-from handrail.faces.mcp.spans import begun
+from handrail.faces.mcp.spans import Spans, begun
 from handrail.faces.mcp.tracing import tracing, wanted
+from handrail.shell.watching import Came, Ended
 from handrail.stores.sql.opening import serving
+from turns import NOW
 
 CONSOLE: Final = {"OTEL_TRACES_EXPORTER": "console", "OTEL_METRICS_EXPORTER": "console"}
 PARENT: Final = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -54,6 +62,22 @@ def test_a_turn_is_a_span_of_the_clients_trace_and_tells_nothing_that_an_agent_w
     counted = [one for one in printed(said) if "resource_metrics" in one]
     assert json.dumps(counted[-1]).count('"name": "handrail.turns"') == 1
     assert "a text of an agent" not in said
+
+
+def test_a_turn_that_failed_is_a_span_with_an_error_and_its_code() -> None:
+    spans, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    told = Spans(provider.get_tracer("tests"), MeterProvider().get_meter("tests"))
+    told.turned(Came("continue", Ended.FAILED, "busy", "", "", NOW, NOW + timedelta(seconds=2)))
+    (span,) = spans.get_finished_spans()
+
+    assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, "busy")
+    assert (span.start_time, span.end_time) == (1772366400 * 10**9, 1772366402 * 10**9)
+    assert span.attributes == {
+        "handrail.trigger": "continue",
+        "handrail.outcome": "failed",
+        "handrail.code": "busy",
+    }
 
 
 def test_where_the_sdk_is_switched_off_nothing_of_it_is_imported(tmp_path: Path) -> None:

@@ -107,11 +107,3 @@ def test_a_client_of_2025_gets_no_session_and_can_subscribe_to_nothing(both: tup
     for method in ("GET", "DELETE"):
         answered = both[1].ask(method, "/mcp/steps", {"Host": f"127.0.0.1:{both[1].port}"})
         assert (answered.status, answered.headers["allow"]) == (405, "POST")
-
-
-def test_a_server_alone_gives_sessions_and_says_nothing_of_others(at: Place) -> None:
-    with site(at) as served:
-        (instructions, resources, _), _ = anyio.run(_as, [served], "legacy", _told)
-
-    assert "one of several" not in instructions
-    assert resources.subscribe is True
