@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,12 +88,17 @@ def _nothing_is_left_open() -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many points each test went through that recorded its `points`: a count that fell is seen."""
+    """Say how many points each test went through that recorded its `points`: a count that fell is seen.
+
+    What a test has recorded as its `table` is printed below that.
+    """
     for reports in terminalreporter.stats.values():
         for report in reports:
             for name, number in getattr(report, "user_properties", ()) if _called(report) else ():
                 if name == "points":
                     terminalreporter.write_line(f"{number:>7} points: {report.nodeid}")
+                if name == "table":
+                    terminalreporter.write_line(textwrap.indent(str(number), " " * 16))
 
 
 def _called(report: object) -> bool:
