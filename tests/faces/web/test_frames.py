@@ -85,6 +85,7 @@ def test_a_body_in_pieces_that_is_too_long_is_answered_with_the_limit(served: Si
 ALIVE: Final = 1000
 
 
+@pytest.mark.unmeasured
 def test_of_a_thousand_mutated_bodies_each_is_answered_and_the_server_stays_alive(
     served: Site, record_property: Callable[[str, object], None]
 ) -> None:
