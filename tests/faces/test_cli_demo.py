@@ -4,8 +4,6 @@ import pytest
 
 from program import Said, handrail
 
-pytestmark = pytest.mark.unmeasured
-
 REFUSED = [
     "arguments",
     "not_ended",

@@ -92,6 +92,7 @@ def test_a_page_goes_on_behind_the_run_it_is_given(records: SqlRecords, past: Hi
     assert names(records, past, Wanted(), "no such run") == []
 
 
+@pytest.mark.unmeasured
 def test_a_thousand_runs_are_paged_each_once_also_while_others_start(tmp_path: Path) -> None:
     with played(tmp_path / "handrail.db") as play:
         play.database.alone().execute("PRAGMA synchronous = OFF")
