@@ -1,8 +1,7 @@
 """Somebody who can be asked: behind a real client, and behind bytes that a test sees."""
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -94,13 +93,12 @@ class Asking(Pipe):
         """What the call is answered with when it is sent again with what was said."""
         return self.result(requestState=state, inputResponses={"choice": said}, **more)
 
-    @contextmanager
-    def asked(self) -> Iterator[dict[str, Any]]:
-        """A call of 2025 that has asked: the question, for as long as it is not answered."""
+    def asked(self) -> dict[str, Any]:
+        """The question that is sent while a call of 2025 goes on."""
         self.post("tools/call", {"name": ASKED[0], "arguments": ASKED[1]})
         question = self.answer()
         assert question["method"] == "elicitation/create", question
-        yield question
+        return question
 
     def reply(self, question: Mapping[str, Any], **said: Any) -> Told:  # noqa: ANN401 - the same
         """Answer a question of 2025, and what the call is answered with then."""

@@ -159,7 +159,8 @@ def test_nobody_is_asked_who_has_chosen_by_argument_or_whose_message_is_a_plan(a
 
 def test_nothing_is_held_while_a_person_thinks(at: Kitchen) -> None:
     good = "feat(tea): brew tea\n"
-    with Asking(at, "legacy") as pipe, pipe.asked() as question:
+    with Asking(at, "legacy") as pipe:
+        question = pipe.asked()
         assert pipe.call({}, "get_plan").reply["raw_commit_content"] == FOREIGN
         assert at.once("verify_plan", choice="reformat", message=good).failed is False
         assert pipe.call({"description": "Thirst."}, "update_description").failed is False
@@ -178,21 +179,21 @@ def test_a_client_that_fails_to_ask_is_answered_as_if_it_could_not(at: Kitchen) 
     answers += [{"result": one} for one in UNDECIDED]
     with Asking(at, "legacy") as pipe:
         for said in answers:
-            with pipe.asked() as question:
-                found = pipe.reply(question, **said)
+            found = pipe.reply(pipe.asked(), **said)
             assert (found.failed, found.reply["action_taken"].startswith(NEITHER)) == (False, True), said
 
 
 def test_a_client_that_leaves_in_place_of_an_answer_leaves_nothing_behind(at: Kitchen) -> None:
-    with Asking(at, "legacy") as pipe, pipe.asked():
-        pass
+    with Asking(at, "legacy") as pipe:
+        pipe.asked()
 
     assert pipe.errors() == ""
     assert at.text() == FOREIGN
 
 
 def test_an_older_client_gets_the_titles_as_it_knows_them(at: Kitchen) -> None:
-    with Asking(at, "legacy", {"elicitation": {}}, "2025-06-18") as pipe, pipe.asked() as question:
+    with Asking(at, "legacy", {"elicitation": {}}, "2025-06-18") as pipe:
+        question = pipe.asked()
         pipe.reply(question, result=READ_ONLY)
 
     assert question["params"]["requestedSchema"]["properties"] == {

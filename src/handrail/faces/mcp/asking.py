@@ -35,7 +35,7 @@ async def asked(
             return _chosen(question, said)
         put: types.InputRequests = {question.name: _form(question, context)}
         return types.InputRequiredResult(input_requests=put, request_state=question.about)
-    return await _heard(question, context) if context.session.can_send_request else None
+    return await _heard(question, context)
 
 
 def _can_be_asked(able: types.ClientCapabilities | None) -> bool:
@@ -45,7 +45,7 @@ def _can_be_asked(able: types.ClientCapabilities | None) -> bool:
 
 
 async def _heard(question: Question, context: Context[None, Any]) -> str | None:
-    """What the person chose while the call goes on; None if the client fails to say."""
+    """What the person chose while the call goes on; None if the client cannot be reached or fails to say."""
     part = ServerMessageMetadata(related_request_id=context.request_context.request_id)
     try:
         said = await context.session.send_request(
