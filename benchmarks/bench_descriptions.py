@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from handrail.engine.model import Workflow
+from handrail.faces.mcp.face import Answer
 from handrail.faces.mcp.planner import Planner
 from handrail.faces.mcp.projects import Projects
 from handrail.shell.definitions import Pinned
@@ -126,7 +127,7 @@ class Bench:
         """A call of the face."""
         (listed,) = [one for one in self.face.tools if one.names == (tool,)]
         answer = self.face.call(listed, given, Caller(client="bench 1"))
-        if answer.failed:
+        if isinstance(answer, Answer) and answer.failed:
             sys.exit(answer.text)
 
     def turn(self) -> None:

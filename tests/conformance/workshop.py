@@ -79,9 +79,7 @@ FIXTURES: Final[Mapping[str, Fixture]] = {
 class Workshop(Served):
     """A face as it is served, and before it what only the suite asks for."""
 
-    async def call_tool(  # type: ignore[override]  # no tool of ours asks back
-        self, name: str, arguments: dict[str, Any], context: Asked | None = None
-    ) -> Result:
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Asked | None = None) -> Result:
         if name in CONTENTS:
             return types.CallToolResult(content=CONTENTS[name])
         if name in FIXTURES and context is not None:

@@ -3,6 +3,7 @@
 Which tools there are, what each state recommends, asks and refuses stands in the workflow.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -13,7 +14,7 @@ from handrail.engine.model import Accepted, Refused, Who, Workflow
 from handrail.engine.model import Tool as Declared
 from handrail.faces.mcp.declared import REFUSAL, TEXT, failure, token_of
 from handrail.faces.mcp.described import PROJECT, TEXTS, TOKEN, Described, of_version_control
-from handrail.faces.mcp.face import Answer, Failed, Tool
+from handrail.faces.mcp.face import Answer, Failed, Question, Tool
 from handrail.faces.mcp.replies import following, reasons, told_next, told_why
 from handrail.faces.mcp.texts import Texts
 from handrail.plan.data import as_data
@@ -25,12 +26,19 @@ from handrail.plan.stage import Phase, progress
 from handrail.shell.ahead import Ahead, ahead
 from handrail.shell.opening import DescribedRun
 from handrail.shell.readers import QUOTED, template
+from handrail.shell.records import Caller
 from handrail.shell.turn import Call, Outcome, Reply, refuse, take_turn
 from handrail.shell.world import World
 from handrail.workflows.registry import DESCRIPTION
 
 FACE: Final = "commits"
 _RAW: Final = "raw_commit_content"
+_PERSON: Final = "person"
+"""Where a reply says what a person may be asked, until it is told; and the part of a text for them."""
+
+_SHORT: Final = 4 * 1024
+"""How many bytes of a commit message a person is shown who is asked about it."""
+
 _ASKS: Final = {"demands": True, "asks": False}
 """The parts of a text that ask the agent something: must it confirm?"""
 
@@ -136,6 +144,29 @@ class Commits(Described):
         }
         return Answer(reply, self._markdown(reply, ""), failed=True)
 
+    def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer | Question:
+        """Answer a call; where the text that is said names a parameter, a person is asked for it first."""
+        answer = self._answer(tool, arguments, caller)
+        if _PERSON not in answer.reply:
+            return answer
+        told = {name: value for name, value in answer.reply.items() if name != _PERSON}
+        asks, text = answer.reply[_PERSON], str(told[_RAW])
+        boundary = self._serving.world.ids.nonce().hex()
+        shown = bounded(text, self._texts.say("plan_label"), boundary, _SHORT, kind="the")
+        of = f"{self._root(arguments)}\n{text}".encode("utf-8", "surrogatepass")
+
+        def answered(choice: str) -> Answer:
+            return self._answer(tool, {**arguments, asks["fills"]: choice}, caller)
+
+        return Question(
+            self._texts.say("asked", shown=shown, form=asks["form"]),
+            asks["fills"],
+            asks["options"],
+            hashlib.sha256(of).hexdigest(),
+            answered,
+            replace(answer, reply=told),
+        )
+
     def _reply(self, tool: Declared, call: Call, given: Mapping[str, Any]) -> Reply:
         teller = _Teller(self._texts, self._workflow, tool, given)
         root, wrong = self._root(given), self._arguments[tool.name].wrong(given)
@@ -195,6 +226,7 @@ class _Teller:
             "current_state": standing(plan),
             "next_actions": self._actions(here, error),
             **self._question(said, here),
+            **(self._person(said, here) if "fills" in said and here else {}),
             **({_RAW: text} if raw else self._shown(plan, refused)),
             **(token_of(outcome) or (token_of(here.shown) if here else {})),
             **(self._refusal(refused, error, said) if refused else {}),
@@ -231,6 +263,13 @@ class _Teller:
                 question = f"{asking[kind]}\n{form}".rstrip("\n")
                 return {"alignment_check": {"question": question, "required_confirmation": confirmed}}
         return {}
+
+    def _person(self, said: Mapping[str, str], here: Ahead) -> dict[str, Value]:
+        """What a person is asked: to fill in a parameter, whose choices have their titles in the text."""
+        choices = self.tool.params[said["fills"]].choices
+        form = self.workflow.texts[str(here.state.extra["form"])].parts[_PERSON]
+        options: dict[str, Value] = {str(one): said[str(one)] for one in choices}
+        return {_PERSON: {"fills": said["fills"], "options": options, "form": form}}
 
     def _shown(self, plan: Plan, refused: Refused | None) -> dict[str, Value]:
         """The part of the plan that the tool shows; all of it to somebody who was overtaken."""

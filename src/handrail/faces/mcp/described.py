@@ -10,7 +10,7 @@ from handrail.engine.facts import Kind
 from handrail.engine.model import Event, Refused, Variable, Workflow
 from handrail.engine.model import Tool as Declared
 from handrail.faces.mcp.declared import TEXT
-from handrail.faces.mcp.face import Answer, Failed, Prompt, Tool, UnknownPrompt
+from handrail.faces.mcp.face import Answer, Failed, Prompt, Question, Tool, UnknownPrompt
 from handrail.faces.mcp.forms import Arguments
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.texts import texts
@@ -81,8 +81,11 @@ class Described(ABC):
             raise UnknownPrompt(f"there are {', '.join(self._workflow.prompts)}, without arguments")
         return template(self._workflow, self._workflow.prompts[name].text)
 
-    def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+    def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer | Question:
         """Answer a call."""
+        return self._answer(tool, arguments, caller)
+
+    def _answer(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         declared = self._workflow.tools[tool.names[0]]
         event = Event(declared.name, {name: arguments[name] for name in declared.params if name in arguments})
         call = Call("", event, caller, str(arguments.get(TOKEN, "")))

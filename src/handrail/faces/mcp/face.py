@@ -1,6 +1,6 @@
 """What the server needs of a face: its tools, its prompts, and an answer to each call. No SDK in here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -25,6 +25,23 @@ class Answer:
     reply: Mapping[str, Any]
     text: str
     failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person is asked before a call is answered: to choose one of `options`, each with its title.
+
+    `about` stands for exactly what is asked and is never empty: what was said to one question is not taken
+    for another. `answered` goes on with the choice, blocks as a call does, and sees to what must still hold
+    by then. `otherwise` is the answer if nobody can be asked, or nobody chooses. Nothing is held meanwhile.
+    """
+
+    text: str
+    name: str
+    options: Mapping[str, str]
+    about: str
+    answered: Callable[[str], Answer]
+    otherwise: Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +91,11 @@ class Face(Protocol):
         """The tools, in the order they are listed."""
         ...
 
-    def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
-        """Answer a call: what is wrong with it is an answer too. Raises `Fault` for what the world did."""
+    def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer | Question:
+        """Answer a call, or ask: what is wrong with it is an answer too.
+
+        Raises `Fault` for what the world did.
+        """
         ...
 
     def failed(self, tool: Tool, arguments: Mapping[str, Any], failed: Failed) -> Answer:

@@ -29,9 +29,10 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 import handrail
+from handrail.faces.mcp.asking import asked
 from handrail.faces.mcp.bus import Bus
 from handrail.faces.mcp.callers import caller_of, grant_in, grant_of
-from handrail.faces.mcp.face import Answer, Face, Failed, Prompt, Tool, UnknownPrompt
+from handrail.faces.mcp.face import Answer, Face, Failed, Prompt, Question, Tool, UnknownPrompt
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.resources import NotFound, Resources
@@ -39,7 +40,7 @@ from handrail.faces.mcp.texts import texts
 from handrail.shell.access import Scope
 from handrail.shell.faults import Fault, SyncFailed
 from handrail.shell.opening import Serving
-from handrail.shell.records import Caller, Change
+from handrail.shell.records import Change
 
 Result = TypeVar("Result")
 
@@ -98,7 +99,9 @@ class Served(MCPServer[None]):
             log_level="WARNING",
             lifespan=lambda _: self.alive(),
             subscriptions=self.bus,
-            request_state_security=RequestStateSecurity(keys=[serving.secret], ttl=_STATE_TTL),
+            request_state_security=RequestStateSecurity(
+                keys=[serving.secret], ttl=_STATE_TTL, bind_principal=_principal
+            ),
             cache_hints={
                 "tools/list": _FRESH,
                 "prompts/list": _FRESH,
@@ -133,21 +136,27 @@ class Served(MCPServer[None]):
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
-    ) -> types.CallToolResult:
-        """Answer a call. Whatever goes wrong is an answer; only an unknown tool is a protocol error."""
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Answer a call, or ask. Whatever goes wrong is an answer; only an unknown tool is an error."""
         tool = self._tools.get(name)
         if tool is None:
             known = ", ".join(listed.names[0] for listed in self._face.tools)
             raise MCPError(types.INVALID_PARAMS, f"there is no such tool; this face has {known}")
         needed = _needed(tool)
         if needed in grant_of(context).scopes:
-            answer = await self._answered(tool, arguments, caller_of(context))
+            caller = caller_of(context)
+            work = partial(self._face.call, tool, arguments, caller)
+            answer = await self._settled(
+                tool, arguments, await self._answered(tool, arguments, work), context
+            )
         else:
             message = "your token does not let you do this; nothing was done"
             wanted = f"a token with the scope {needed}: ask whoever runs the server"
             answer = self._face.failed(
                 tool, arguments, Failed("forbidden", "scope", message, wanted, again=False)
             )
+        if isinstance(answer, types.InputRequiredResult):
+            return answer
         if self.meter is not None:
             self.meter(tool, answer)
         return types.CallToolResult(
@@ -161,9 +170,26 @@ class Served(MCPServer[None]):
         tool = self._tools.get(name) if method == "tools/call" else None
         return Scope.READ if method in _READING else _needed(tool) if tool else None
 
-    async def _answered(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+    async def _settled(
+        self,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        found: Answer | Question,
+        context: Context[None, Any] | None,
+    ) -> Answer | types.InputRequiredResult:
+        """The answer to a call; if it depends on a person, they are asked first, in the way of the client."""
+        if isinstance(found, Answer):
+            return found
+        said = await asked(found, context)
+        if isinstance(said, str):
+            return await self._answered(tool, arguments, partial(found.answered, said))
+        return said or found.otherwise
+
+    async def _answered(
+        self, tool: Tool, arguments: Mapping[str, Any], work: Callable[[], Result]
+    ) -> Result | Answer:
         try:
-            return await self._written(lambda: self._face.call(tool, arguments, caller))
+            return await self._written(work)
         except Fault as fault:
             self._halt_on(fault, answered=True)
             hide = self._projects.hide
@@ -298,6 +324,11 @@ class Served(MCPServer[None]):
         if isinstance(fault, SyncFailed):
             self.answered = answered
             self.halted.set()
+
+
+def _principal(ctx: ServerRequestContext[Any, Any]) -> str:
+    """Who is asked: nobody else answers for them."""
+    return grant_in(ctx.request).principal
 
 
 def _needed(tool: Tool) -> Scope:
