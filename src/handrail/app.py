@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from handrail.engine.model import Workflow
+    from handrail.shell.carried import Carried
     from handrail.shell.folders import Folder
     from handrail.shell.opening import DescribedRun, FolderRuns, Openings
     from handrail.shell.ports import Descriptions
@@ -25,7 +26,7 @@ def openings() -> "Openings":
     from handrail.shell.opening import Openings  # noqa: PLC0415 - most commands start without a store
     from handrail.stores.sql.opening import opened, serving, turning  # noqa: PLC0415 - the same
 
-    return Openings(opened, turning, _folder, serving, _described)
+    return Openings(opened, turning, _folder, serving, _described, _carried)
 
 
 def _folder(folder: "Folder") -> "FolderRuns":
@@ -50,11 +51,17 @@ def _described(root: "Path", world: "World", workflow: "Workflow") -> "Described
 @cache
 def _descriptions(root: "Path") -> "Descriptions":
     """Those of a project: what they have found out about its program holds for as long as this process."""
+    return _carried(root, "").descriptions
+
+
+def _carried(root: "Path", kind: str) -> "Carried":
     import os  # noqa: PLC0415 - only for runs in commits
 
     from handrail.shell.runner import Programs  # noqa: PLC0415 - the same
     from handrail.shell.system import RandomIds  # noqa: PLC0415 - the same
-    from handrail.stores.descriptions.choose import descriptions  # noqa: PLC0415 - the same
+    from handrail.stores.descriptions.choose import carried  # noqa: PLC0415 - the same
+    from handrail.stores.descriptions.git_shared import travelling  # noqa: PLC0415 - the same
     from handrail.stores.descriptions.program import environment  # noqa: PLC0415 - the same
 
-    return descriptions(Programs(environment(os.environ)), root, RandomIds())
+    here, far = (Programs(seen(os.environ)) for seen in (environment, travelling))
+    return carried(here, far, root, RandomIds(), kind)

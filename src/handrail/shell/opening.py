@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from handrail.engine.model import Workflow
 from handrail.shell.access import Access
+from handrail.shell.carried import Carried
 from handrail.shell.faults import Unreadable
 from handrail.shell.folders import Folder, folders
 from handrail.shell.homes import data_folder
@@ -122,7 +123,8 @@ class DescribedRun(Runs, Files, Protocol):
 class Openings:
     """How a face opens what is kept: a store to ask, one to take turns in, the run of a folder or a commit.
 
-    A store that is to be asked must be there; one for turns is made if it is not.
+    A store that is to be asked must be there; one for turns is made if it is not. `carried` is the
+    description of a project by itself, of the kind of repository that is named, or of the one it is in.
     """
 
     store: Callable[[Path], AbstractContextManager[Store]]
@@ -130,6 +132,7 @@ class Openings:
     folder: Callable[[Folder], FolderRuns]
     serving: Callable[[Path], AbstractContextManager[Serving]]
     described: Callable[[Path, World, Workflow], DescribedRun]
+    carried: Callable[[Path, str], Carried]
 
 
 @dataclass(frozen=True, slots=True)

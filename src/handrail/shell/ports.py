@@ -148,6 +148,13 @@ class Descriptions(Protocol):
         """
         ...
 
+    def archive(self, expected: str) -> None:
+        """Have the text kept by the name of its change, if its version is still the expected one.
+
+        Nothing where the commit keeps it. Raises `Overtaken` if another text stands.
+        """
+        ...
+
 
 class Files(Protocol):
     """What can be read by a path."""

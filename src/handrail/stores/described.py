@@ -88,7 +88,10 @@ class DescribedRuns:
         return _revision(text, 1 if resolved.anew else self._turns() + 1)
 
     def commit(self, turn: Turn) -> bool:
-        """Replace the text, if it is still the one that was seen; then have the turn remembered."""
+        """Replace the text, if it is still the one that was seen; then have the turn remembered.
+
+        A text that is complete is archived. What fails of that is made good by whoever begins another.
+        """
         text = self._seen.text if turn.describes is None else turn.describes
         try:
             if turn.anew:
@@ -98,6 +101,8 @@ class DescribedRuns:
             return False
         try:
             self._remember(turn)
+            if self._workflow.states[turn.passages[-1].target].phase == _COMPLETE:
+                self._descriptions.archive(self._seen.version)
         except SyncFailed:
             raise
         except Fault:

@@ -6,13 +6,16 @@ from typing import Final
 
 from handrail.shell.faults import (
     BadConfig,
+    Denied,
     Divergent,
     Immutable,
     Internal,
     Locked,
+    NoPlan,
     NoRepository,
     Overtaken,
     StaleCopy,
+    Unreachable,
     VcsFailed,
 )
 from handrail.shell.ports import Finished
@@ -23,6 +26,8 @@ _LOCK: Final = re.compile(r"""(?:lockfile at "|Unable to create ')([^"'\n]+[.]lo
 _INSIDE: Final = 255
 _USAGE: Final = 2
 _DIVERGED: Final = "run `jj converge`, or `jj abandon` the wrong one that `jj log -r 'divergent()'` shows"
+
+_ASIDE: Final = ("To ", "Done", "hint: ", "Please make sure", "and the repository exists", "warning: ")
 
 _JJ: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
     (
@@ -60,6 +65,58 @@ _GIT: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
 )
 
 
+_LET_IN: Final = (
+    "see that you may write there, and that your key or password is given without a question: by an"
+    " ssh-agent, or a credential helper"
+)
+_FAR: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
+    ("couldn't find remote ref", NoPlan, "the remote has no such plan", "push it where it is"),
+    (
+        "[rejected]",
+        Overtaken,
+        "somebody else has pushed at the same moment",
+        "run the same command again: it sees what stands there now",
+    ),
+    (
+        "[remote rejected]",
+        Denied,
+        "the remote does not take the plan: {said}",
+        "ask whoever keeps it to let you write below `refs/handrail/`",
+    ),
+    (
+        "' not allowed",
+        Unreachable,
+        "the remote is reached in a way that is not used for plans: {said}",
+        "give it a path, or a URL of ssh or https: `git remote set-url`",
+    ),
+    *(
+        (
+            words,
+            Denied,
+            "the remote does not let you in: {said}",
+            _LET_IN,
+        )
+        for words in (
+            *("Permission denied", "Authentication failed", "could not read Username", "returned error: 40"),
+            *("could not read Password", "Host key verification failed", "insufficient permission"),
+            *("unable to create temporary object directory", "dubious ownership"),
+        )
+    ),
+    *(
+        (
+            words,
+            Unreachable,
+            "the remote does not answer: {said}",
+            "see that you are online and that `git remote -v` names the right place, then run it again",
+        )
+        for words in (
+            *("Could not resolve host", "unable to access", "does not appear to be a git repository"),
+            *("Could not read from remote repository", "hung up", "not found"),
+        )
+    ),
+)
+
+
 class NoSuchCommand(VcsFailed):
     """This version of the program does not know the command."""
 
@@ -85,6 +142,13 @@ def git_failed(folder: Path, ended: Finished) -> VcsFailed:
     if "File exists" in said and (found := _LOCK.search(said)):
         return _locked(found[1])
     return _known(_GIT, "git", folder, said)
+
+
+def far_failed(folder: Path, ended: Finished) -> VcsFailed:
+    """The fault for how git ended when it spoke to a remote: what ssh or the remote says counts too."""
+    text = b"\n".join((ended.out, ended.err)).decode("utf-8", "replace")
+    told = [line for line in text.split("\n") if line.strip() and not line.startswith(_ASIDE)]
+    return _known(_FAR, "git", folder, "; ".join(told))
 
 
 def diverged() -> Divergent:

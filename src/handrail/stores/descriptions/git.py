@@ -6,9 +6,11 @@ The ref is the worktree's own, no branch knows of it, and git replaces it only i
 import re
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from handrail.shell.carried import Version
 from handrail.shell.faults import Fault, Unreadable, VcsFailed
 from handrail.shell.ports import ChangedFile, Changes, Description, Ids, Runner
 from handrail.shell.workspace import Disk
@@ -23,10 +25,12 @@ ARCHIVE: Final = "refs/handrail/done/"
 """Below which those stand that were left, each by the name of its change."""
 
 _FILE: Final = "plan"
-_WORDS: Final = (
+WORDS: Final = (
     *("git", "--no-pager", "--no-optional-locks", "--no-replace-objects"),
     *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
 )
+"""What stands before every command, so that nothing of the project is run."""
+
 _NOTHING: Final = "EMPTY_FOR_GIT"
 _FILTER: Final = re.compile(r"filter[.].*[.](?:clean|smudge|process|required)", re.DOTALL)
 _STATUS: Final = (
@@ -36,6 +40,9 @@ _STATUS: Final = (
 _CHANGE: Final = re.compile(rb"^Handrail-Change: ([0-9a-z-]+)$", re.MULTILINE)
 _IDENT: Final = re.compile(r"(?P<name>.+) <(?P<email>[^<>]+)> \d+ [+-]\d+\s*")
 _NOBODY: Final = ("-c", "user.name=Handrail", "-c", "user.email=handrail@localhost")
+_NUL: Final = "\0"
+_FORMAT: Final = "%H%x00%ct%x00%an <%ae>"
+_LAST: Final = 253_402_300_799
 _CONFLICTS: Final = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
 
 
@@ -53,7 +60,7 @@ class Git:
     __slots__ = ("_common", "_git", "_ids", "_user")
 
     def __init__(self, runner: Runner, folder: Path, ids: Ids, limits: Limits = LIMITS) -> None:
-        self._git = Program(runner, folder, _WORDS, git_failed, limits)
+        self._git = Program(runner, folder, WORDS, git_failed, limits)
         self._ids = ids
         self._common: Path | None = None
         self._user: tuple[str, ...] | None = None
@@ -100,21 +107,67 @@ class Git:
                     raise overtaken(tip.described, now) from fault
         return _described("", "")
 
+    def archive(self, expected: str) -> None:
+        """Copy the chain below `refs/handrail/done/`, by the name of its change."""
+        with self._held() as lock:
+            tip = self._standing(expected)
+            if tip.commit:
+                name = f"{ARCHIVE}{tip.described.change}"
+                self._write("update-ref", "--no-deref", name, tip.commit, lock=lock)
+
+    def versions(self) -> tuple[Version, ...]:
+        """Every commit of the chain."""
+        commit = self.tip()
+        if not commit:
+            return ()
+        words = ("rev-list", "--reverse", "--first-parent", "--encoding=UTF-8", f"--format={_FORMAT}")
+        lines = self._git.ask(*words, commit, "--").decode("utf-8", "replace").split("\n")
+        return tuple(Version(*_told(line)) for line in lines if _NUL in line)
+
+    def texts(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The file of each of these commits."""
+        asked = "".join(f"{name}:{_FILE}\n" for name in names)
+        said = self._git.ask("cat-file", "--batch", text=asked.encode())
+        found = []
+        for _ in names:
+            _, _, text, said = _object(said)
+            found.append(text.decode("utf-8", "replace"))
+        return tuple(found)
+
+    def tip(self) -> str:
+        """The commit that the ref is at; nothing if there is none."""
+        return self._tip().commit
+
+    def said_by(self, commit: str) -> Description:
+        """What a commit of any chain says."""
+        return self._tip(commit).described
+
+    def take(self, commit: str, expected: str, archive: str = "") -> None:
+        """Put the ref on the commit of another chain, if it is still at the expected one, or at none.
+
+        What stood is kept by the name `archive`, if one is given. Raises `Overtaken`.
+        """
+        none = "0" * len(commit)
+        kept_first = f"update {archive} {expected}\n" if archive else ""
+        moves = f"{kept_first}update {REF} {commit} {expected or none}\n"
+        with self._held() as lock:
+            self._write("update-ref", "--no-deref", "--stdin", text=moves, lock=lock)
+
     def _standing(self, expected: str) -> _Tip:
         tip = self._tip()
         if tip.described.version != expected:
             raise overtaken(None, tip.described)
         return tip
 
-    def _tip(self) -> _Tip:
-        said = self._git.ask("cat-file", "--batch", text=f"{REF}\n{REF}:{_FILE}\n".encode())
+    def _tip(self, ref: str = REF) -> _Tip:
+        said = self._git.ask("cat-file", "--batch", text=f"{ref}\n{ref}:{_FILE}\n".encode())
         kind, commit, body, rest = _object(said)
         if kind == "missing":
             return _Tip("", _described("", ""))
         found, _, text, _ = _object(rest)
         if (kind, found) != ("commit", "blob"):
             raise Unreadable(
-                f"`{REF}` holds no file `{_FILE}`", f"look at it, and remove it: `git update-ref -d {REF}`"
+                f"`{ref}` holds no file `{_FILE}`", f"look at it, and remove it: `git update-ref -d {ref}`"
             )
         change = _CHANGE.search(body)
         named = change[1].decode() if change else commit
@@ -163,6 +216,12 @@ class Git:
             said = self._git.ask("rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape")
             self._common = self._git.folder / said.removesuffix("\n")
         return Disk(self._common).lock(LOCK, self._git.limits.lock)
+
+
+def _told(line: str) -> tuple[str, datetime, str]:
+    """The name of a commit, when it was made and by whom, from a line in our format."""
+    name, at, who = line.split(_NUL)
+    return name, datetime.fromtimestamp(min(int(at), _LAST), UTC), who
 
 
 def _described(text: str, change: str) -> Description:
