@@ -43,7 +43,6 @@ _MOVED: Final = {
 of_kind = click.option(
     "--vcs",
     type=click.Choice([JJ, GIT]),
-    default="",
     help="Whose plan; by default that of the repository the project is in, of jj where it is in both.",
 )
 named = click.option(
@@ -56,7 +55,7 @@ at_remote = click.argument("remote", default="")
 @in_project
 @of_kind
 @as_json
-def show(project: Path, vcs: str, *, as_json: bool) -> None:
+def show(project: Path, vcs: str | None, *, as_json: bool) -> None:
     """Show the plan in the commit of a project: how far it has come, what is next, and what is wrong with it.
 
     Exits with 1 if the text is no whole plan.
@@ -104,7 +103,7 @@ def history(  # noqa: PLR0913 - each option is one argument
     after: int | None,
     limit: int,
     project: Path,
-    vcs: str,
+    vcs: str | None,
     as_json: bool,
 ) -> None:
     """List every text that the plan in the commit has had, the newest first, or print the one of NUMBER.
@@ -128,7 +127,7 @@ def history(  # noqa: PLR0913 - each option is one argument
 @click.command()
 @in_project
 @of_kind
-def message(project: Path, vcs: str) -> None:
+def message(project: Path, vcs: str | None) -> None:
     """Print the plan in the commit as it is, for `handrail plan message | git commit -F -`.
 
     In jj it is the message of its commit already.
@@ -147,7 +146,7 @@ def message(project: Path, vcs: str) -> None:
 @in_project
 @of_kind
 @as_json
-def push(remote: str, name: str, project: Path, vcs: str, *, as_json: bool) -> None:
+def push(remote: str, name: str, project: Path, vcs: str | None, *, as_json: bool) -> None:
     """Send the plan of a git worktree to REMOTE, with every text it has had.
 
     It stands there below `refs/handrail/plans/`. Nothing is written over: where somebody has changed the plan
@@ -166,7 +165,7 @@ def push(remote: str, name: str, project: Path, vcs: str, *, as_json: bool) -> N
 @in_project
 @of_kind
 @as_json
-def pull(remote: str, name: str, project: Path, vcs: str, *, archive: bool, as_json: bool) -> None:  # noqa: PLR0913 - each option is one argument
+def pull(remote: str, name: str, project: Path, vcs: str | None, *, archive: bool, as_json: bool) -> None:  # noqa: PLR0913 - each option is one argument
     """Take the plan of a git worktree from REMOTE, and go on with it here.
 
     Another plan that stands here is archived below `refs/handrail/done/`. Where both sides have changed the
@@ -180,11 +179,11 @@ def pull(remote: str, name: str, project: Path, vcs: str, *, archive: bool, as_j
     _print_exchanged(found.sharing.pull(remote, name, archive=archive), as_json=as_json)
 
 
-def _carried(project: Path, vcs: str) -> Carried:
+def _carried(project: Path, vcs: str | None) -> Carried:
     """The description of a project, with all about it."""
     if not project.is_dir():
         raise NotFound("folder", str(project), "name the folder of the project with --project")
-    return openings().carried(project.resolve(), vcs)
+    return openings().carried(project.resolve(), vcs or "")
 
 
 def _advise(kind: str, read: Read) -> None:
@@ -287,5 +286,5 @@ def _print_exchanged(done: Exchanged, *, as_json: bool) -> None:
         return
     click.echo(one_line(_MOVED[done.moved].format(remote=done.remote, ref=done.ref)), err=True)
     if done.archived:
-        where = done.remote if done.moved is Moved.SENT else "here"
-        click.echo(one_line(f"what stood there is kept {where} as `{done.archived}`"), err=True)
+        stood = f"there is kept at `{done.remote}`" if done.moved is Moved.SENT else "here is kept"
+        click.echo(one_line(f"what stood {stood} as `{done.archived}`"), err=True)
