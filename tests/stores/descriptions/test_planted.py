@@ -145,7 +145,7 @@ def _plant_in_git(repo: Repo, mark: Path) -> None:
         (repo.folder / ".git" / "hooks" / hook).chmod(0o755)
 
 
-def _planted(git: Repo) -> tuple[Path, Repo]:
+def planted(git: Repo) -> tuple[Path, Repo]:
     """Files that a filter would see, and all that can be planted."""
     (git.folder / "file").write_text("x")
     (git.folder / "other").write_text("x")
@@ -160,14 +160,14 @@ def _planted(git: Repo) -> tuple[Path, Repo]:
 
 
 def test_nothing_that_a_repository_of_git_brings_is_run(git: Repo) -> None:
-    mark, repo = _planted(git)
+    mark, repo = planted(git)
     _everything_is_done(repo)
 
     assert not mark.exists(), mark.read_text()
 
 
 def test_the_same_repository_of_git_runs_it_for_whoever_calls_git_bare(git: Repo) -> None:
-    mark, repo = _planted(git)
+    mark, repo = planted(git)
     repo.run("sh", "-c", "git status; git update-ref refs/heads/x HEAD; true")
 
     assert "reference-transaction" in mark.read_text()

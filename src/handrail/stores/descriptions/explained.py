@@ -71,11 +71,14 @@ _LET_IN: Final = (
 )
 _FAR: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
     ("couldn't find remote ref", NoPlan, "the remote has no such plan", "push it where it is"),
-    (
-        "[rejected]",
-        Overtaken,
-        "somebody else has pushed at the same moment",
-        "run the same command again: it sees what stands there now",
+    *(
+        (
+            words,
+            Overtaken,
+            "somebody else has pushed at the same moment: {said}",
+            "run the same command again: it sees what stands there now",
+        )
+        for words in ("[rejected]", "but expected", "cannot lock ref", "failed to update ref", "old value")
     ),
     (
         "[remote rejected]",
@@ -146,7 +149,7 @@ def git_failed(folder: Path, ended: Finished) -> VcsFailed:
 
 def far_failed(folder: Path, ended: Finished) -> VcsFailed:
     """The fault for how git ended when it spoke to a remote: what ssh or the remote says counts too."""
-    text = b"\n".join((ended.out, ended.err)).decode("utf-8", "replace")
+    text = b"\n".join((ended.err, ended.out)).decode("utf-8", "replace")
     told = [line for line in text.split("\n") if line.strip() and not line.startswith(_ASIDE)]
     return _known(_FAR, "git", folder, "; ".join(told))
 
