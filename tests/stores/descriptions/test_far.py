@@ -20,8 +20,8 @@ from handrail.shell.system import RandomIds
 from handrail.stores.descriptions.choose import carried
 from handrail.stores.descriptions.explained import far_failed
 from handrail.stores.descriptions.git_shared import travelling
+from stores.descriptions.planting import planted
 from stores.descriptions.repos import Repo
-from stores.descriptions.test_planted import planted
 
 REF = "refs/handrail/plans/main"
 
