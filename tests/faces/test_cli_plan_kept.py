@@ -31,7 +31,7 @@ def here(repo: Repo, *words: str | Path) -> Said:
     return command("plan", *words, cwd=repo.folder)
 
 
-every_kind = pytest.mark.parametrize("repo", ["git", "jj", "colocated"], indirect=True)
+every_kind = pytest.mark.parametrize("repo", ["git", "jj"], indirect=True)
 
 
 @every_kind

@@ -12,6 +12,7 @@ from handrail.stores.descriptions.git import Git
 from handrail.stores.descriptions.program import environment
 from stores.descriptions.repos import Repo
 
+colocated = pytest.mark.parametrize("jj", ["colocated"], indirect=True)
 ANN = "Ann <ann@example.org>"
 TEXTS = ("a\n", "b \x1b[31m \u202e\n\n\nend\n", "a\n", "ä\r\n\tx\n")
 
@@ -52,6 +53,7 @@ def test_a_text_that_was_taken_away_is_a_version_too(repo: Repo) -> None:
     assert told(repo) == ("a\n", "", "b\n")
 
 
+@colocated
 def test_asking_changes_nothing_and_takes_no_file_into_the_commit(jj: Repo) -> None:
     wrote(jj, "a\n")
     (jj.folder / "file").write_text("x")
@@ -61,6 +63,7 @@ def test_asking_changes_nothing_and_takes_no_file_into_the_commit(jj: Repo) -> N
     assert jj.operation() == before
 
 
+@colocated
 def test_files_that_were_taken_in_between_make_no_version(jj: Repo) -> None:
     wrote(jj, "a\n")
     for content in ("x", "y"):
@@ -71,6 +74,7 @@ def test_files_that_were_taken_in_between_make_no_version(jj: Repo) -> None:
     assert told(jj) == ("a\n", "b\n")
 
 
+@colocated
 def test_texts_of_another_change_that_went_into_this_one_are_none_of_its_versions(jj: Repo) -> None:
     wrote(jj, "a\n")
     jj.jj("new", "-m", "other")
@@ -117,6 +121,7 @@ def test_what_is_complete_is_archived_once_and_moves_on_with_its_text(git: Repo)
     assert store.read() == done
 
 
+@colocated
 def test_jj_keeps_a_complete_text_in_its_commit(jj: Repo) -> None:
     wrote(jj, "a\n")
     before = jj.operation()
