@@ -78,10 +78,12 @@ def example(path: str, argument: str) -> tuple[str, str]:
         if path == "handrail trust":
             _sample_persona(Path(folder))
         (Path(folder) / "plan.txt").write_text(docs_plans.PLAN, "utf-8")
+        if path in docs_plans.KEPT:
+            docs_plans.sample_repository(Path(folder), path)
         files = (".yaml", ".gz", ".json", ".txt")
         given = [f"{folder}/{word}" if word.endswith(files) else word for word in argument.split()]
         words = [*path.split()[1:], *given, "--json"]
-        homes = {"XDG_CONFIG_HOME": folder, "XDG_DATA_HOME": folder}
+        homes = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"), folder)
         environment = {**homes, "HANDRAIL_PROJECT": folder, "HANDRAIL_STORE": str(store)}
         runner = partial(CliRunner().invoke, cli, obj=openings, env=environment, catch_exceptions=False)
         if path in BEFORE:
@@ -94,6 +96,8 @@ def example(path: str, argument: str) -> tuple[str, str]:
     printed = BYTES.sub(r'"\1": 98304', printed)
     for pattern, shown in CHANCE.items():
         printed = re.sub(pattern, shown, printed) if path.startswith("handrail token") else printed
+    for pattern, shown in docs_plans.CHANCE.items():
+        printed = re.sub(pattern, shown, printed) if path in docs_plans.KEPT else printed
     return " ".join([path, *argument.split(), "--json"]), printed
 
 

@@ -78,6 +78,22 @@ def test_a_text_that_is_no_plan_is_shown_as_such_with_what_to_do(repo: Repo) -> 
     )
 
 
+@pytest.mark.parametrize(
+    ("tasks", "path"),
+    [
+        ("- [ ]: One\n  - [ ]: Deep\n    - [x]: Deeper\n- [ ]: Two\n", "one/deep"),
+        ("- [ ]: One\n  - [x]: Deep\n- [ ]: Two\n", "one"),
+        ("- [x]: One\n- [x]: Two\n", None),
+    ],
+)
+def test_what_comes_next_is_the_first_open_task_without_open_ones_below(
+    repo: Repo, tasks: str, path: str | None
+) -> None:
+    wrote(repo, f"feat(x): t\n\nwhy\n\n{tasks}")
+
+    assert here(repo, "show", "--json").data["next"] == path
+
+
 def test_a_problem_is_shown_with_its_carets(repo: Repo) -> None:
     wrote(repo, HALTED)
     done = here(repo, "show")

@@ -1,16 +1,23 @@
 """Commands in a project: the option that names it."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-in_project = click.option(
-    "--project",
-    type=click.Path(file_okay=False, path_type=Path),
-    envvar="HANDRAIL_PROJECT",
-    default=".",
-    help="The project whose .handrail/workflows come first; the current folder by default.",
-)
+
+def project_option(about: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The option `--project`, which is the current folder unless something else is said."""
+    return click.option(
+        "--project",
+        type=click.Path(file_okay=False, path_type=Path),
+        envvar="HANDRAIL_PROJECT",
+        default=".",
+        help=f"{about}; the current folder by default.",
+    )
+
+
+in_project = project_option("The project whose .handrail/workflows come first")
 
 
 def typed(project: Path) -> str:

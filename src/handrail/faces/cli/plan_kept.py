@@ -15,12 +15,13 @@ from handrail.faces.cli.output import (
     print_table,
     print_text,
 )
-from handrail.faces.cli.placed import in_project
+from handrail.faces.cli.placed import project_option
 from handrail.faces.cli.plan_texts import AUTO, Read, plan_in, rows, shown
 from handrail.faces.cli.stored import openings
 from handrail.plan.data import as_data
-from handrail.plan.model import State
-from handrail.plan.stage import detect_stage, is_finished, progress
+from handrail.plan.model import Plan, State
+from handrail.plan.stage import detect_stage, is_finished, phase_of, progress
+from handrail.plan.tasks import paths
 from handrail.shell.carried import Carried, Exchanged, Moved, Version
 from handrail.shell.faults import Unreadable
 from handrail.shell.records import rfc3339
@@ -40,19 +41,18 @@ _MOVED: Final = {
     Moved.AHEAD: "the plan here is newer than `{ref}` of `{remote}`: `handrail plan push` sends it",
 }
 
+of_project = project_option("The project whose commit has the plan")
 of_kind = click.option(
     "--vcs",
     type=click.Choice([JJ, GIT]),
     help="Whose plan; by default that of the repository the project is in, of jj where it is in both.",
 )
-named = click.option(
-    "--name", default="", help="What the plan is called at the remote; by default as the branch is."
-)
-at_remote = click.argument("remote", default="")
+named = click.option("--name", help="What the plan is called at the remote; by default as the branch is.")
+at_remote = click.argument("remote", required=False)
 
 
 @click.command()
-@in_project
+@of_project
 @of_kind
 @as_json
 def show(project: Path, vcs: str | None, *, as_json: bool) -> None:
@@ -63,16 +63,16 @@ def show(project: Path, vcs: str | None, *, as_json: bool) -> None:
     found = _carried(project, vcs)
     described = found.descriptions.read()
     read = plan_in(described.text, _FILE, AUTO)
-    done = progress(read.plan)
     if as_json:
         place = {"vcs": found.kind, "folder": str(found.folder), "change": described.change}
-        far = {"stage": detect_stage(read.plan), "phase": str(done.phase), "next": done.current}
+        far = {"stage": detect_stage(read.plan), "phase": str(phase_of(read.plan)), "next": _next(read.plan)}
         told = as_data(read.plan, read.config, described.text)
         dialect = {"dialect": str(read.config.dialect), "state": str(read.plan.state)}
         print_json({**place, **dialect, **far, "text": described.text, "plan": told})
     else:
         place_rows = [("repository", f"{found.kind} in {found.folder}"), ("change", described.change)]
-        next_row = [("next", done.current)] if done.current else []
+        after = _next(read.plan)
+        next_row = [("next", after)] if after else []
         print_table([*place_rows, *rows(read), *next_row], ("part", "what it is"))
         if described.text:
             click.echo()
@@ -93,7 +93,7 @@ def show(project: Path, vcs: str | None, *, as_json: bool) -> None:
 @click.option(
     "--limit", type=click.IntRange(1, 1000), default=PAGE, show_default=True, help="How many at most."
 )
-@in_project
+@of_project
 @of_kind
 @as_json
 def history(  # noqa: PLR0913 - each option is one argument
@@ -125,7 +125,7 @@ def history(  # noqa: PLR0913 - each option is one argument
 
 
 @click.command()
-@in_project
+@of_project
 @of_kind
 def message(project: Path, vcs: str | None) -> None:
     """Print the plan in the commit as it is, for `handrail plan message | git commit -F -`.
@@ -143,10 +143,10 @@ def message(project: Path, vcs: str | None) -> None:
 @click.command()
 @at_remote
 @named
-@in_project
+@of_project
 @of_kind
 @as_json
-def push(remote: str, name: str, project: Path, vcs: str | None, *, as_json: bool) -> None:
+def push(remote: str | None, name: str | None, project: Path, vcs: str | None, *, as_json: bool) -> None:
     """Send the plan of a git worktree to REMOTE, with every text it has had.
 
     It stands there below `refs/handrail/plans/`. Nothing is written over: where somebody has changed the plan
@@ -155,17 +155,19 @@ def push(remote: str, name: str, project: Path, vcs: str | None, *, as_json: boo
     found = _carried(project, vcs)
     if found.sharing is None:
         raise _with_the_commit(found, "jj git push --change {change}")
-    _print_exchanged(found.sharing.push(remote, name), as_json=as_json)
+    _print_exchanged(found.sharing.push(remote or "", name or ""), as_json=as_json)
 
 
 @click.command()
 @at_remote
 @named
 @click.option("--archive", is_flag=True, help="Where both sides changed it: archive yours, and take theirs.")
-@in_project
+@of_project
 @of_kind
 @as_json
-def pull(remote: str, name: str, project: Path, vcs: str | None, *, archive: bool, as_json: bool) -> None:  # noqa: PLR0913 - each option is one argument
+def pull(  # noqa: PLR0913 - each option is one argument
+    remote: str | None, name: str | None, project: Path, vcs: str | None, *, archive: bool, as_json: bool
+) -> None:
     """Take the plan of a git worktree from REMOTE, and go on with it here.
 
     Another plan that stands here is archived below `refs/handrail/done/`. Where both sides have changed the
@@ -176,7 +178,7 @@ def pull(remote: str, name: str, project: Path, vcs: str | None, *, archive: boo
         raise _with_the_commit(
             found, "jj git fetch, then jj bookmark track NAME@REMOTE for its bookmark, and jj edit its change"
         )
-    _print_exchanged(found.sharing.pull(remote, name, archive=archive), as_json=as_json)
+    _print_exchanged(found.sharing.pull(remote or "", name or "", archive=archive), as_json=as_json)
 
 
 def _carried(project: Path, vcs: str | None) -> Carried:
@@ -184,6 +186,17 @@ def _carried(project: Path, vcs: str | None) -> Carried:
     if not project.is_dir():
         raise NotFound("folder", str(project), "name the folder of the project with --project")
     return openings().carried(project.resolve(), vcs or "")
+
+
+def _next(plan: Plan) -> str | None:
+    """The path of the first open task that has no open ones below it."""
+    tasks = plan.tasks or ()
+    for index, task in enumerate(tasks):
+        rest = tasks[index + 1 :]
+        end = next((at for at, one in enumerate(rest) if one.level <= task.level), len(rest))
+        if not task.ticked and all(one.ticked for one in rest[:end]):
+            return paths(tasks)[index]
+    return None
 
 
 def _advise(kind: str, read: Read) -> None:
