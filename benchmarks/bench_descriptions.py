@@ -1,24 +1,38 @@
-"""A guarded write of a description, against the bare processes it needs; and how many a read needs."""
+"""A guarded write of a description, and a turn of the face, against the bare processes that they need."""
 
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Final
 
+from handrail.engine.model import Workflow
+from handrail.faces.mcp.planner import Planner
+from handrail.faces.mcp.projects import Projects
+from handrail.shell.definitions import Pinned
+from handrail.shell.opening import Serving
 from handrail.shell.ports import Finished
+from handrail.shell.records import Caller
 from handrail.shell.runner import Programs
 from handrail.shell.system import RandomIds
-from handrail.stores.descriptions.choose import descriptions
+from handrail.shell.trust import Trusted
+from handrail.shell.world import World
+from handrail.stores.described import DescribedRuns
+from handrail.stores.descriptions.choose import carried
 from handrail.stores.descriptions.git import REF
+from handrail.stores.descriptions.pack import Packer
 from handrail.stores.descriptions.program import environment
+from handrail.stores.sql.opening import serving
 from rounds import cost_ratio, report
 
 TOOLS: Final = Path(__file__).resolve().parent.parent / ".tools" / "bin"
-PLAN: Final = "- [ ] feat(a): a plan\n\n" + "A line of its description.\n" * 100
+GOAL: Final = {"type": "feat", "scope": "tea", "title": "brew tea"}
+BODY: Final = "A line of its description.\n" * 100
+NOW: Final = datetime(2026, 3, 1, tzinfo=UTC)
 ROUNDS: Final = 21
 
 
@@ -50,52 +64,94 @@ class Bare:
     def __init__(self, folder: Path, env: dict[str, str]) -> None:
         self.folder, self.env = folder, env
 
-    def said(self, words: Sequence[str], text: str = "") -> str:
+    def said(self, words: Sequence[str], text: bytes = b"") -> str:
         """What a program says."""
         done = subprocess.run(  # noqa: S603 - the words stand below
-            words, cwd=self.folder, env=self.env, input=text.encode(), capture_output=True, check=True
+            words, cwd=self.folder, env=self.env, input=text, capture_output=True, check=True
         )
         return done.stdout.decode().strip()
 
     def jj(self, text: str) -> None:
-        """Read by the caller and by the writer, write, read."""
+        """Read, write, read."""
         read = ("jj", "--ignore-working-copy", "log", "--no-graph", "-r", "@", "-T", "description")
         self.said(read)
-        self.said(read)
-        self.said(("jj", "describe", "--stdin", "-r", "@"), text)
+        self.said(("jj", "describe", "--stdin", "-r", "@"), text.encode())
         self.said(read)
 
     def git(self, text: str) -> None:
-        """Read by the caller and by the writer, then four to write."""
-        self.said(("git", "cat-file", "--batch"), f"{REF}\n{REF}:plan\n")
-        tip = self.said(("git", "cat-file", "--batch"), f"{REF}\n{REF}:plan\n").split(" ", 1)[0]
-        blob = self.said(("git", "hash-object", "-w", "--stdin"), text)
-        tree = self.said(("git", "mktree"), f"100644 blob {blob}\tplan\n")
-        commit = self.said(("git", "commit-tree", tree, "-p", tip), "plan")
-        self.said(("git", "update-ref", REF, commit, tip))
+        """Two to write: the objects, and the ref; the commit before is known, as it is to a server."""
+        tip = (self.folder / ".git" / REF).read_text().strip()
+        made = Packer("sha1", b"A <a@example.org>").commit("plan", text.encode(), "plan", tip, NOW)
+        self.said(("git", "unpack-objects", "-q"), made.pack)
+        self.said(("git", "update-ref", REF, made.name, tip))
 
 
-def measure(kind: str, folder: Path, env: dict[str, str]) -> None:
-    """Print both figures of one kind."""
-    folder.mkdir()
-    bare = Bare(folder, env)
-    bare.said(("git", "init", "-q") if kind == "git" else ("jj", "git", "init", "--quiet"))
-    runner = Counted(environment(env))
-    store = descriptions(runner, folder, RandomIds(), kind)
-    by_hand = bare.git if kind == "git" else bare.jj
-    numbers = count()
+class Bench:
+    """A repository, a store on it, the face `planner` over that store; and another one for bare programs."""
 
-    def ours() -> None:
-        store.swap(store.read().version, f"{PLAN}{next(numbers)}\n")
+    def __init__(self, kind: str, folder: Path, env: dict[str, str], served: Serving) -> None:
+        beside = folder.with_name(f"{kind}-bare")
+        for place in (folder, beside):
+            place.mkdir()
+            self.bare = Bare(place, env)
+            self.bare.said(("git", "init", "-q") if kind == "git" else ("jj", "git", "init", "--quiet"))
+        self.kind, self.numbers = kind, count()
+        plain = Programs(environment(env))
+        other = carried(plain, plain, beside, RandomIds(), kind).descriptions
+        other.swap(other.read(), self.text())
+        self.runner = Counted(environment(env))
+        self.store = carried(self.runner, self.runner, folder, RandomIds(), kind).descriptions
+        projects = Projects((folder,), Trusted())
+        flow = projects.shelf("").pinned("planner")
+        if not isinstance(flow, Pinned) or flow.workflow is None:
+            sys.exit("the workflow `planner` cannot be read")
+        self.face = Planner(served, projects, flow.workflow, self._opened)
 
-    def floor() -> None:
-        by_hand(f"{PLAN}{next(numbers)}\n")
+    def _opened(self, root: Path, world: World, workflow: Workflow) -> DescribedRuns:
+        return DescribedRuns(self.store, world.runs, root, workflow)
 
-    ours()
-    before = runner.runs
-    store.read()
-    report(f"{kind}_processes_of_a_read", runner.runs - before, 1)
-    report(f"{kind}_guarded_write_x_bare", cost_ratio(ours, floor, ROUNDS), 1.3)
+    def text(self) -> str:
+        """A plan that was not there before."""
+        return f"feat(tea): brew tea\n\n{BODY}{next(self.numbers)}\n"
+
+    def written(self) -> None:
+        """A guarded write by the store alone."""
+        self.store.swap(self.store.read(), self.text())
+
+    def floor(self) -> None:
+        """The processes that it needs."""
+        by_hand = self.bare.git if self.kind == "git" else self.bare.jj
+        by_hand(self.text())
+
+    def called(self, tool: str, **given: object) -> None:
+        """A call of the face."""
+        (listed,) = [one for one in self.face.tools if one.names == (tool,)]
+        answer = self.face.call(listed, given, Caller(client="bench 1"))
+        if answer.failed:
+            sys.exit(answer.text)
+
+    def turn(self) -> None:
+        """A turn of the face that writes."""
+        self.called("set_detailed_goal", description=f"{BODY}{next(self.numbers)}")
+
+    def started(self, work: Callable[[], None]) -> int:
+        """How many programs this starts."""
+        before = self.runner.runs
+        work()
+        return self.runner.runs - before
+
+
+def measure(bench: Bench) -> None:
+    """Print the figures of one kind."""
+    kind, needed = bench.kind, 2 if bench.kind == "git" else 3
+    bench.called("set_overarching_goal", goal=GOAL)
+    bench.turn()
+    bench.called("gather_requirements")
+    report(f"{kind}_processes_of_a_look", bench.started(lambda: bench.called("gather_requirements")), 1)
+    report(f"{kind}_processes_of_a_turn_x_needed", bench.started(bench.turn) / needed, 1.3)
+    turns = cost_ratio(bench.turn, bench.floor, ROUNDS)
+    report(f"{kind}_turn_of_the_face_x_bare", turns, 2.0 if kind == "git" else 1.3)
+    report(f"{kind}_guarded_write_x_bare", cost_ratio(bench.written, bench.floor, ROUNDS), 1.3)
 
 
 def main() -> None:
@@ -108,8 +164,9 @@ def main() -> None:
         (home / ".config" / "jj" / "config.toml").write_text('[user]\nname = "A"\nemail = "a@example.org"\n')
         (home / ".gitconfig").write_text("[user]\n\tname = A\n\temail = a@example.org\n")
         env = {"HOME": folder, "PATH": f"{TOOLS}:{os.environ['PATH']}"}
-        for kind in ("jj", "git"):
-            measure(kind, home / kind, env)
+        with serving(home / "store" / "handrail.db") as served:
+            for kind in ("jj", "git"):
+                measure(Bench(kind, home / kind, env, served))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ BREAK: Final = ("attempts: 3", "atempts: 3")
 
 ARGUMENTS: Final = {
     **docs_plans.ARGUMENTS,
+    "handrail project add": "shop /srv/shop",
+    "handrail project remove": "shop",
     "handrail runs abandon": "00000007 --reason obsolete",
     "handrail runs artifacts": "00000007",
     "handrail runs complete-step": "00000007 --output output.json",
@@ -42,6 +44,9 @@ ARGUMENTS: Final = {
 """What the examples of commands with `--json` are given."""
 
 BEFORE: Final = {
+    **dict.fromkeys(
+        ("handrail project list", "handrail project remove"), ("project", "add", "shop", "/srv/shop")
+    ),
     "handrail runs resume": ("runs", "pause", "00000007"),
     "handrail token list": ("token", "create", "ada", "--scope", "run:read", "--scope", "run:write"),
 }
@@ -59,8 +64,9 @@ CHANCE: Final = {
     r"hr_[\w-]{43}": "hr_Zm9yIGV4YW1wbGUgb25seSwgaXQgb3BlbnMgbm90aGluZw",
     r'"created": "[^"]+"': '"created": "2026-03-01T12:00:00.000Z"',
     r'"expires": "[^"]+"': '"expires": "2026-05-30T12:00:00.000Z"',
+    r'"project_id": "[^"]+"': '"project_id": "3a5e1c0f9b7d2e48"',
 }
-"""What is another in every token."""
+"""What is another in every token, and in every project."""
 
 
 def example(path: str, argument: str) -> tuple[str, str]:
@@ -77,25 +83,31 @@ def example(path: str, argument: str) -> tuple[str, str]:
             _sample_project(Path(folder))
         if path == "handrail trust":
             _sample_persona(Path(folder))
+        (Path(folder) / "srv" / "shop").mkdir(parents=True)
         (Path(folder) / "plan.txt").write_text(docs_plans.PLAN, "utf-8")
         if path in docs_plans.KEPT:
             docs_plans.sample_repository(Path(folder), path)
         files = (".yaml", ".gz", ".json", ".txt")
-        given = [f"{folder}/{word}" if word.endswith(files) else word for word in argument.split()]
+        placed = (word.replace("/srv/", f"{folder}/srv/") for word in argument.split())
+        given = [f"{folder}/{word}" if word.endswith(files) else word for word in placed]
         words = [*path.split()[1:], *given, "--json"]
         homes = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"), folder)
         environment = {**homes, "HANDRAIL_PROJECT": folder, "HANDRAIL_STORE": str(store)}
         runner = partial(CliRunner().invoke, cli, obj=openings, env=environment, catch_exceptions=False)
         if path in BEFORE:
-            runner(BEFORE[path])
+            runner([word.replace("/srv/", f"{folder}/srv/") for word in BEFORE[path]])
         printed = runner(words).stdout
     ours = str(original.parent.parent.parent)
-    printed = printed.replace(f"{folder}/", "").replace(folder, "/home/you/project")
+    printed = (
+        printed.replace(f"{folder}/srv/", "/srv/")
+        .replace(f"{folder}/", "")
+        .replace(folder, "/home/you/project")
+    )
     printed = printed.replace(ours, "…/handrail/workflows").rstrip()
     printed = PLACED.sub("9f0c0f4e-3f0e-5d55-9c2e-0f6d1b7a8c11", printed)
     printed = BYTES.sub(r'"\1": 98304', printed)
     for pattern, shown in CHANCE.items():
-        printed = re.sub(pattern, shown, printed) if path.startswith("handrail token") else printed
+        printed = re.sub(pattern, shown, printed) if path.split()[1] in {"project", "token"} else printed
     for pattern, shown in docs_plans.CHANCE.items():
         printed = re.sub(pattern, shown, printed) if path in docs_plans.KEPT else printed
     return " ".join([path, *argument.split(), "--json"]), printed

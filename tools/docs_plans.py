@@ -76,10 +76,10 @@ def sample_repository(folder: Path, path: str) -> None:
     runner, far = Programs(environment(environ)), Programs(travelling(environ))
     made = carried(runner, far, folder, RandomIds(), "git")
     for text in (PLAN.partition("\n")[0] + "\n", PLAN):
-        made.descriptions.swap(made.descriptions.read().version, text)
+        made.descriptions.swap(made.descriptions.read(), text)
     if path == "handrail plan pull" and made.sharing:
         made.sharing.push()
-        made.descriptions.renew(made.descriptions.read().version)
+        made.descriptions.renew(made.descriptions.read())
 
 
 def plans_page() -> str:

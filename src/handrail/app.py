@@ -1,6 +1,6 @@
 """Settings to world to faces: the only file that knows every name."""
 
-from functools import cache
+from functools import partial
 from typing import TYPE_CHECKING
 
 from handrail.faces.cli.main import cli
@@ -21,12 +21,12 @@ def main() -> None:
     cli.main(prog_name="handrail", obj=openings)
 
 
-def openings() -> "Openings":
-    """How what is kept is opened; imported only by the commands that ask for it."""
+def openings(vcs: str = "") -> "Openings":
+    """How what is kept is opened; imported only by the commands that ask for it. `vcs` forces jj or git."""
     from handrail.shell.opening import Openings  # noqa: PLC0415 - most commands start without a store
     from handrail.stores.sql.opening import opened, serving, turning  # noqa: PLC0415 - the same
 
-    return Openings(opened, turning, _folder, serving, _described, _carried)
+    return Openings(opened, turning, _folder, serving, _Described(vcs), partial(_carried, vcs))
 
 
 def _folder(folder: "Folder") -> "FolderRuns":
@@ -42,26 +42,31 @@ def _folder(folder: "Folder") -> "FolderRuns":
     return FileRuns(workspace, shape, folder.new, folder.origin, folder.stays, ends=folder.ends, signs=signs)
 
 
-def _described(root: "Path", world: "World", workflow: "Workflow") -> "DescribedRun":
-    from handrail.stores.described import DescribedRuns  # noqa: PLC0415 - only for runs in commits
+class _Described:
+    """Opens runs in commits. What was found out about the program of a project holds as long as this does."""
 
-    return DescribedRuns(_descriptions(root), world.runs, root, workflow)
+    def __init__(self, vcs: str) -> None:
+        self._vcs = vcs
+        self._opened: dict[Path, Descriptions] = {}
+
+    def __call__(self, root: "Path", world: "World", workflow: "Workflow") -> "DescribedRun":
+        """The run of this project."""
+        from handrail.stores.described import DescribedRuns  # noqa: PLC0415 - only for runs in commits
+
+        if root not in self._opened:
+            self._opened[root] = _carried(self._vcs, root).descriptions
+        return DescribedRuns(self._opened[root], world.runs, root, workflow)
 
 
-@cache
-def _descriptions(root: "Path") -> "Descriptions":
-    """Those of a project: what they have found out about its program holds for as long as this process."""
-    return _carried(root, "").descriptions
-
-
-def _carried(root: "Path", kind: str) -> "Carried":
+def _carried(vcs: str, root: "Path") -> "Carried":
     import os  # noqa: PLC0415 - only for runs in commits
 
+    from handrail.shell.opening import patience  # noqa: PLC0415 - the same
     from handrail.shell.runner import Programs  # noqa: PLC0415 - the same
     from handrail.shell.system import RandomIds  # noqa: PLC0415 - the same
     from handrail.stores.descriptions.choose import carried  # noqa: PLC0415 - the same
     from handrail.stores.descriptions.git_shared import travelling  # noqa: PLC0415 - the same
-    from handrail.stores.descriptions.program import environment  # noqa: PLC0415 - the same
+    from handrail.stores.descriptions.program import environment, limited  # noqa: PLC0415 - the same
 
     here, far = (Programs(seen(os.environ)) for seen in (environment, travelling))
-    return carried(here, far, root, RandomIds(), kind)
+    return carried(here, far, root, RandomIds(), vcs, limits=limited(patience()))

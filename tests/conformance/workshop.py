@@ -20,6 +20,7 @@ from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.resources import Resources
 from handrail.faces.mcp.server import Served
 from handrail.faces.web.run import address, run
+from handrail.faces.web.tenants import Tenants
 from handrail.faces.web.who import Door
 from handrail.shell.opening import Serving, limits
 from handrail.shell.runner import Programs
@@ -128,17 +129,17 @@ def workshop(opened: Serving, project: Path) -> Workshop:
     resources = Resources(
         opened.records,
         lambda _: None,
-        projects.shelf,
-        (str(project),),
+        projects,
         limits(),
         opened.world.clock,
         lambda root: look(programs, root),
     )
     listed = Exhibits({name: NEEDED.get(name, ()) for name in (*CONTENTS, *FIXTURES)})
-    return Workshop(listed, resources, opened, Names.PORTABLE, projects.signature)
+    return Workshop(listed, resources, opened, Names.PORTABLE, projects)
 
 
 if __name__ == "__main__":
     with serving(Path(sys.argv[2])) as opened:
         door = Door(None, opened.world.clock)
-        run(address("127.0.0.1:0"), door, {FACE: workshop(opened, Path(sys.argv[1]))})
+        made = workshop(opened, Path(sys.argv[1]))
+        run(address("127.0.0.1:0"), door, Tenants((FACE,), lambda _face, _projects: made))

@@ -284,3 +284,19 @@ transitions:
     assert needs_to_start(told) == Needs(frozenset({"criteria.total"}), frozenset())
     assert needs(told, "First") == Needs(frozenset({"task.name"}), frozenset())
     assert needs_to_start(flow()) == Needs(frozenset(), frozenset())
+
+
+def test_what_a_state_says_is_needed_there() -> None:
+    said = workflow(
+        """
+workflow: said
+version: 1
+authority: files
+states: {Home: {say: here}, Away: {}}
+transitions: [{id: go, from: Home, trigger: go, when: plan.exists, to: Away}]
+texts: {here: "{{task.name}} in {{run.state}}"}
+"""
+    )
+
+    assert needs(said, "Home").facts == {"plan.exists", "task.name"}
+    assert needs(said, "Away").facts == frozenset()

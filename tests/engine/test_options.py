@@ -5,7 +5,7 @@ import pytest
 from build import GATED, idle, moved, send, started, workflow
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.model import Event, Lifecycle, Option, Refused, Run, Step, Who, Workflow
-from handrail.engine.options import here, options
+from handrail.engine.options import closed, here, options
 
 FLOW = """
 workflow: options
@@ -153,3 +153,12 @@ def test_where_the_state_is_derived_the_step_exists_for_the_question_only() -> N
     assert options(derived, run, {"plan.stage": "empty"}) == ()
     assert options(derived, run, {}) == ()
     assert options(derived, idle(derived), {"plan.stage": "planned"}) == ()
+
+
+def test_what_is_closed_is_told_with_the_text_that_refuses_it() -> None:
+    flow_ = workflow(FLOW.replace("  fill: {}\n", "  fill: {}\n  look: {reads: true}\n"), GATED)
+    run = started(flow_)
+
+    shut = closed(flow_, run, {**FACTS, "task.exists": False, "plan.exists": False, "criteria.total": None})
+
+    assert shut == {"guarded": "", "asked": "", "shut": "no", "half": "", "late": "", "gone": ""}

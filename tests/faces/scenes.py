@@ -9,9 +9,9 @@ import pytest
 
 from build import output
 from handrail.engine.model import Event
+from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.resources import NotFound, Resources
 from handrail.shell.records import Origin
-from handrail.shell.shelf import Shelf
 from handrail.shell.sweep import Limits
 from handrail.shell.trust import Trusted
 from handrail.shell.vcs import Vcs
@@ -34,8 +34,7 @@ def resources(desk: Desk, *roots: str, vcs: Vcs | None = None) -> Resources:
     return Resources(
         SqlRecords(runs.database),
         lambda run: runs.touch(run, desk.clock.now()),
-        lambda root: Shelf(Path(root or "/nonexistent"), Trusted()),
-        roots,
+        Projects(tuple(map(Path, roots)), Trusted()),
         Limits(),
         desk.clock,
         lambda _root: vcs or Vcs("none"),

@@ -24,7 +24,7 @@ def repo(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 def wrote(repo: Repo, *texts: str) -> None:
     store = repo.store()
     for text in texts:
-        store.swap(store.read().version, text)
+        store.swap(store.read(), text)
 
 
 def here(repo: Repo, *words: str | Path) -> Said:
@@ -106,11 +106,14 @@ def test_a_problem_is_shown_with_its_carets(repo: Repo) -> None:
 def test_where_there_is_no_plan_it_is_said_how_one_is_begun(repo: Repo) -> None:
     done = here(repo, "show")
 
-    assert (done.status, done.err) == (0, "there is no plan yet: a server of `--face planner` begins one\n")
+    assert done.status == 0
+    assert done.err == "there is no plan yet: a server of `--face planner` or `--face commits` begins one\n"
     assert here(repo, "history").err == "no such version\n"
     message = here(repo, "message")
     assert (message.status, message.out) == (1, "")
-    assert message.err == "handrail: there is no plan yet\n  begin one with a server of `--face planner`\n"
+    assert message.err == (
+        "handrail: there is no plan yet\n  begin one with a server of `--face planner` or `--face commits`\n"
+    )
 
 
 def test_a_folder_without_a_repository_and_one_that_is_not_there_are_said(tmp_path: Path) -> None:
@@ -127,6 +130,9 @@ def test_a_repository_of_both_is_one_of_jj_unless_git_is_asked_for(repo: Repo) -
     assert here(repo, "show", "--json").data["text"] == PLAN
     told = here(repo, "show", "--vcs", "git", "--json").data
     assert (told["vcs"], told["text"]) == ("git", "")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HANDRAIL_VCS", "git")
+        assert here(repo, "show", "--json").data == told
 
 
 @every_kind
@@ -240,15 +246,15 @@ def test_a_push_and_a_pull_say_what_came_of_them(repo: Repo, tmp_path: Path) -> 
         f"the plan here is newer than `{ref}` of `origin`: `handrail plan push` sends it\n"
     )
     store = repo.store()
-    store.renew(store.read().version)
+    store.renew(store.read())
     assert here(repo, "pull").err == f"taken from `{ref}` of `origin`\n"
-    store.renew(store.read().version)
+    store.renew(store.read())
     wrote(repo, "other\n")
     told = here(repo, "pull", "--json").data
 
     assert (told["remote"], told["ref"], told["moved"]) == ("origin", ref, "taken")
     assert repo.git("cat-file", "blob", f"{told['archived']}:plan") == "other\n"
-    store.renew(store.read().version)
+    store.renew(store.read())
     wrote(repo, "another\n")
     kept = here(repo, "pull").err.splitlines()
     assert kept[1].startswith("what stood here is kept as `refs/handrail/done/")
@@ -260,7 +266,7 @@ def test_what_a_remote_archives_is_told(repo: Repo, tmp_path: Path) -> None:
     wrote(repo, "feat(x): t\n\nwhy\n\n- [x]: One\n\n~~~ COMPLETE ~~~\n")
     here(repo, "push")
     store = repo.store()
-    store.renew(store.read().version)
+    store.renew(store.read())
     wrote(repo, "feat(x): next\n")
 
     said = here(repo, "push").err.splitlines()[1]

@@ -232,8 +232,8 @@ def test_events_are_one_line_each_from_behind_a_number(past: History) -> None:
     said = handrail("runs", "events", past.runs["running"], "--after", "34")
 
     assert said.out == (
-        '35\t2026-01-31T09:10:00.000Z\tstep_started\tmend\t{"number":3}\n'
-        "36\t2026-01-31T09:10:00.000Z\ttoken_generated\tmend\t\n"
+        '35\t2026-01-31T09:10:00.000Z\tstep_started\tmend\t{"number":3,"by":"agent"}\n'
+        '36\t2026-01-31T09:10:00.000Z\ttoken_generated\tmend\t{"by":"agent"}\n'
     )
 
 
@@ -248,7 +248,7 @@ def test_events_as_json(past: History) -> None:
         "kind": "step_started",
         "step": "mend",
         "agent": "implementer",
-        "data": {"number": 3},
+        "data": {"number": 3, "by": "agent"},
     }
 
 

@@ -169,7 +169,7 @@ def test_each_fault_is_a_failure_also_those_that_a_sound_disk_cannot_produce(
 ) -> None:
     (tmp_path / "handrail.db").touch()
 
-    def broken() -> NoReturn:
+    def broken(_: str) -> NoReturn:
         raise kind("it went wrong", "mend it")
 
     words = ["store", "check", "--store", str(tmp_path / "handrail.db")]
@@ -182,7 +182,7 @@ def test_each_fault_is_a_failure_also_those_that_a_sound_disk_cannot_produce(
 def test_ctrl_c_at_an_instant_that_no_test_can_hit_is_status_130(tmp_path: Path) -> None:
     (tmp_path / "handrail.db").touch()
 
-    def stopped() -> NoReturn:
+    def stopped(_: str) -> NoReturn:
         raise KeyboardInterrupt
 
     words = ["store", "check", "--store", str(tmp_path / "handrail.db")]

@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from handrail.plan.edit import finished, unfinished, with_constraints, with_description, with_goal, with_tasks
+from handrail.plan.edit import (
+    finished,
+    unfinished,
+    with_constraints,
+    with_description,
+    with_goal,
+    with_tasks,
+    written_anew,
+)
 from handrail.plan.format import format_plan
 from handrail.plan.grammar import COMMIT_MESSAGE, COMMITS, Config
 from handrail.plan.model import Header, Plan, Refused
@@ -156,6 +164,24 @@ def test_tasks_of_commits_are_set_nested_or_by_level_and_parents_follow() -> Non
         assert _text(edited, COMMITS) == "feat: t\n\nTasks [ ]:\n- [x] a: b\n  - [x] a: b\n- [ ] c: d\n"
         assert isinstance(edited, Plan)
         assert [one.code for one in edited.warnings] == ["box_opened"]
+
+
+def test_tasks_that_are_set_open_the_box_of_commits_even_if_all_are_complete() -> None:
+    plan = parse("feat: t\n\nTasks [X]:\n- [x] a: b", COMMITS)
+
+    edited = with_tasks(plan, [{**NODE, "completed": True}], COMMITS)
+
+    assert _text(edited, COMMITS) == "feat: t\n\nTasks [ ]:\n- [x] a: b\n"
+    assert isinstance(edited, Plan)
+    assert [one.message for one in edited.warnings] == ["the plan was complete: its box is open again"]
+
+
+@requirement("commits:K19")
+def test_a_whole_text_is_written_anew_or_not_at_all() -> None:
+    assert _text(written_anew("feat(X): t\n\n\nd\n\n\n", COMMITS), COMMITS) == "feat(x): t\n\nd\n"
+    assert _why(written_anew("feat: t\n\nTasks [ ]:\n- [ ] a", COMMITS)) == [("task_malformed",)]
+    assert _why(written_anew("feat: t\n\nTasks [ ]:", COMMITS)) == [("tasks_empty",)]
+    assert _why(written_anew(" \n", COMMITS)) == [("goal_missing",)]
 
 
 @pytest.mark.parametrize(

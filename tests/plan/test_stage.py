@@ -4,7 +4,7 @@ import pytest
 
 from handrail.plan.grammar import COMMITS
 from handrail.plan.parse import parse
-from handrail.plan.stage import Phase, Progress, decide_type, detect_stage, directive, progress
+from handrail.plan.stage import Phase, Progress, decide_type, detect_stage, directive, lacking, progress
 from requirement import requirement
 
 TASKS = "feat(x): t\n\nd\n\n- [x]: a\n\n"
@@ -25,6 +25,8 @@ TASKS = "feat(x): t\n\nd\n\n- [x]: a\n\n"
         (TASKS + "~~~ EXECUTE ~~~", 5),
         (TASKS + "~~~ COMPLETE ~~~", 6),
         (TASKS + "COMPLETE", 6),
+        ("feat(x): t\n\n- [x]: a\n\n~~~ COMPLETE ~~~", 6),
+        ("feat(x): t\n\n- Never: x\n\n~~~ COMPLETE ~~~", 1),
     ],
 )
 def test_the_stage_follows_from_what_is_there(text: str, stage: int) -> None:
@@ -100,3 +102,16 @@ def test_decided_constraints_count_and_ticked_tasks_leave_none_open() -> None:
 )
 def test_the_matrix_decides_the_type(types: list[str], decided: str | None) -> None:
     assert decide_type(types) == decided
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", ("description", "constraints", "tasks")),
+        ("feat: t\n\nd", ("constraints", "tasks")),
+        ("feat: t\n\nConstraints: none", ("description", "tasks")),
+        ("feat: t\n\nd\n\nConstraints: none\n\nTasks [ ]:\n- [ ] a: b", ()),
+    ],
+)
+def test_what_a_plan_has_not_is_named_in_order(text: str, parts: tuple[str, ...]) -> None:
+    assert lacking(parse(text, COMMITS)) == parts

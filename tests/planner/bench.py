@@ -10,6 +10,8 @@ import handrail
 from faces.mcp.desk import Pipe, Place, Told, place
 from faces.mcp.judged import leaves
 from handrail.engine.model import Workflow
+from handrail.faces.mcp.commits import Commits
+from handrail.faces.mcp.described import Described
 from handrail.faces.mcp.planner import Planner
 from handrail.faces.mcp.projects import Projects
 from handrail.shell.catalog import read_source
@@ -37,10 +39,11 @@ class Kitchen:
 
     at: Place
     repo: Repo
+    face: str = "planner"
 
     def server(self, era: str = "auto") -> Pipe:
         """A new server process, spoken to in bytes."""
-        return Pipe(self.at, "--face", "planner", era=era, PATH=self.repo.path)
+        return Pipe(self.at, "--face", self.face, era=era, PATH=self.repo.path)
 
     def once(self, tool: str, **given: object) -> Told:
         """What a server answers that was started for this call alone."""
@@ -58,23 +61,24 @@ class Kitchen:
     def writes(self, text: str) -> None:
         """Put a text there, past every server."""
         store = self.repo.store()
-        store.swap(store.read().version, text)
+        store.swap(store.read(), text)
 
 
-def kitchen(folder: Path, kind: str) -> Kitchen:
+def kitchen(folder: Path, kind: str, face: str = "planner") -> Kitchen:
     """A new one, of a kind of repository."""
     at = place(folder)
-    return Kitchen(at, made(kind, at.project, folder / "home"))
+    return Kitchen(at, made(kind, at.project, folder / "home"), face)
 
 
-def flow() -> Workflow:
-    """The workflow that comes with Handrail."""
-    found = load(read_source(LIBRARY / "planner" / "planner" / "workflow.yaml")).workflow
+def flow(face: str) -> Workflow:
+    """The workflow of a face that comes with Handrail."""
+    found = load(read_source(LIBRARY / face / face / "workflow.yaml")).workflow
     assert found is not None
     return found
 
 
-FLOW: Final = flow()
+FLOW: Final = flow("planner")
+FACES: Final = {"planner": (Planner, FLOW), "commits": (Commits, flow("commits"))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ class Cook:
     """Somebody who calls the tools of the face, without a process in between."""
 
     repo: Repo
-    face: Planner
+    face: Described
     serving: Serving
     store: Descriptions
 
@@ -106,11 +110,13 @@ class Cook:
 
     def writes(self, text: str) -> None:
         """Put a text there, past the face."""
-        self.store.swap(self.store.read().version, text)
+        self.store.swap(self.store.read(), text)
 
 
 @contextmanager
-def cook_in(folder: Path, repo: Repo, store: Descriptions | None = None) -> Iterator[Cook]:
+def cook_in(
+    folder: Path, repo: Repo, store: Descriptions | None = None, face: str = "planner"
+) -> Iterator[Cook]:
     """Somebody at a server of this repository, with a store in this folder."""
     kept = store or repo.store()
 
@@ -118,8 +124,8 @@ def cook_in(folder: Path, repo: Repo, store: Descriptions | None = None) -> Iter
         return DescribedRuns(kept, world.runs, root, workflow)
 
     with serving(folder / "store" / "handrail.db") as made_:
-        face = Planner(made_, Projects((repo.folder,), Trusted()), FLOW, opened)
-        yield Cook(repo, face, made_, kept)
+        make, workflow = FACES[face]
+        yield Cook(repo, make(made_, Projects((repo.folder,), Trusted()), workflow, opened), made_, kept)
 
 
 TO_GOAL: Final = ("set_overarching_goal", {"goal": GOAL})

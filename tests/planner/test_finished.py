@@ -1,11 +1,14 @@
 """The finished plan: archived, offered as the message of the commit, and seen among the runs."""
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from handrail.shell.faults import Locked
 from handrail.shell.ports import Changes, Description, Descriptions
+from handrail.shell.view import Wanted
+from handrail.telemetry.entries import EntryKind
 from planner.bench import TO_DETAIL, TO_GOAL, Cook, Kitchen, cook_in, kitchen
 from program import Said, command
 from stores.descriptions.repos import Repo, made
@@ -50,6 +53,39 @@ def test_a_finished_plan_is_offered_as_the_message_of_the_commit(cook: Cook) -> 
     assert "`handrail plan message | git commit -F -` commits with it" in told.reply["message"]
 
 
+def lifecycles(cook: Cook) -> list[tuple[object, object]]:
+    """From where to where the run went, as its journal has it."""
+    (row,) = cook.serving.records.runs(Wanted())
+    entries = [one.entry for one in cook.serving.world.runs.entries(row.id)]
+    passed = [one.data for one in entries if one.kind is EntryKind.WORKFLOW_STATE_TRANSITION]
+    assert {one["client"] for one in passed} == {"bench 1"}
+    return [(one["from"], one["to"]) for one in passed]
+
+
+def test_the_journal_says_that_a_plan_is_complete_and_that_it_is_opened_again(cook: Cook) -> None:
+    cook.does(TO_GOAL, TO_DETAIL, DONE, END, END)
+    whole = [("idle", "running"), ("running", "completed")]
+    assert lifecycles(cook) == whole
+    cook.does(("mark_task", {"task_id": "heat", "completed": False}))
+    assert lifecycles(cook) == [*whole, ("completed", "running")]
+    cook.does(("mark_task", {"task_id": "heat"}), END)
+
+    assert lifecycles(cook) == [*whole, ("completed", "running"), ("running", "completed")]
+
+
+def test_a_plan_without_details_that_is_finished_is_complete_and_keeps_its_goal(cook: Cook) -> None:
+    told = cook.does(TO_GOAL, DONE, END)
+    assert (told.reply["stage"], archived(cook.repo)) == ("6", [cook.text()])
+    assert lifecycles(cook)[-1] == ("running", "completed")
+    other = {"goal": {"type": "fix", "scope": "tea", "title": "brew coffee"}}
+    refused = cook.calls("set_overarching_goal", **other)
+    assert (refused.failed, cook.text()) == (True, archived(cook.repo)[0])
+    assert "Call again with `new_plan: true`" in refused.reply["error"]
+
+    assert cook.does(("set_overarching_goal", {**other, "new_plan": True})).reply["stage"] == "1"
+    assert cook.text() == "fix(tea): brew coffee\n"
+
+
 class Unarchived(Descriptions):
     """A real store that cannot archive: a ref that is locked just then."""
 
@@ -64,20 +100,24 @@ class Unarchived(Descriptions):
         """As they are."""
         return self._store.changes(most)
 
-    def swap(self, expected: str, new: str) -> Description:
+    def alone(self) -> AbstractContextManager[object]:
         """As it is."""
-        return self._store.swap(expected, new)
+        return self._store.alone()
 
-    def renew(self, expected: str) -> Description:
+    def swap(self, seen: Description, new: str) -> Description:
         """As it is."""
-        return self._store.renew(expected)
+        return self._store.swap(seen, new)
 
-    def archive(self, expected: str) -> None:
+    def renew(self, seen: Description) -> Description:
+        """As it is."""
+        return self._store.renew(seen)
+
+    def archive(self, seen: Description) -> None:
         """Not at first."""
         self.tried += 1
         if self.tried == 1:
             raise Locked("locked", "wait")
-        self._store.archive(expected)
+        self._store.archive(seen)
 
 
 def test_a_plan_whose_archive_fails_is_finished_all_the_same_and_archived_by_the_next_call(
@@ -121,8 +161,16 @@ def test_a_plan_is_a_run_among_the_others_and_stays_one_when_the_store_is_rebuil
         "step_stayed",
         "error_occurred",
         "step_stayed",
+        "workflow_state_transition",
     ]
     assert events[5]["data"]["trigger"] == "mark_task"
+    end = events[7]["data"]
+    assert (end["from"], end["to"], end["by"], end["duration_ms"] >= 0) == (
+        "running",
+        "completed",
+        "agent",
+        True,
+    )
 
     rebuilt = command("store", "rebuild", "--store", at.at.store, "--json", cwd=at.at.project)
     assert (rebuilt.status, rebuilt.data["runs"]) == (0, [])

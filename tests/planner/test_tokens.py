@@ -1,6 +1,7 @@
 """Calls that are sent twice, too late, or together with others: nothing is lost and nothing done twice."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -106,20 +107,24 @@ class Raced(Descriptions):
         """As they are."""
         return self._store.changes(most)
 
-    def swap(self, expected: str, new: str) -> Description:
+    def alone(self) -> AbstractContextManager[object]:
+        """As it is."""
+        return self._store.alone()
+
+    def swap(self, seen: Description, new: str) -> Description:
         """Too late, once."""
         self.writes += 1
         if self.writes == 2:
-            self._store.swap(expected, "feat(tea): brew coffee\n")
-        return self._store.swap(expected, new)
+            self._store.swap(seen, "feat(tea): brew coffee\n")
+        return self._store.swap(seen, new)
 
-    def renew(self, expected: str) -> Description:
+    def renew(self, seen: Description) -> Description:
         """As it is."""
-        return self._store.renew(expected)
+        return self._store.renew(seen)
 
-    def archive(self, expected: str) -> None:
+    def archive(self, seen: Description) -> None:
         """As it is."""
-        self._store.archive(expected)
+        self._store.archive(seen)
 
 
 @pytest.mark.parametrize("held", [True, False])

@@ -118,8 +118,8 @@ def test_a_fork_is_entered_like_a_start_with_where_it_comes_from(desk: Desk) -> 
     by = {"by": "agent", "principal": "eve", "client": "test", "agent": "bot"}
     assert entries(desk, told["run"]) == [
         ("workflow_created", "", {"parent": old, "step": "review", "workflow": "paper", "version": 1, **by}),
-        ("step_started", "review", {"number": 3}),
-        ("token_generated", "review", {}),
+        ("step_started", "review", {"number": 3, **by}),
+        ("token_generated", "review", by),
         ("workflow_state_transition", "", {"from": "idle", "to": "running", **by}),
     ]
     assert {line.revision for line in desk.runs.entries(told["run"])} == {1}
@@ -200,7 +200,7 @@ def test_a_fork_that_is_asked_for_again_is_the_same_run_with_a_fresh_token(place
     assert other.go_on(first["run"], first["token"])["code"] == "superseded"
     assert other.go_on(first["run"], second["token"])["status"] == "ok"
     noted = [line.entry.data for line in desk.runs.entries(first["run"]) if not line.revision]
-    assert noted[0] == {"why": "recover"}
+    assert noted[0] == {"why": "recover", "by": "agent", "principal": "eve", "client": "test", "agent": "bot"}
 
 
 @requirement("steps:life.fork")

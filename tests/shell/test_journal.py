@@ -88,7 +88,17 @@ def test_a_step_output_is_kept_with_its_artifacts_by_id(desk: Desk) -> None:
     ]
     kept = {"summary": "Done.", "artifacts": named, "references": [], "confidence": 0.8}
     assert turn.closed == (Closed(1, "draft", StepStatus.COMPLETED, kept),)
-    assert turn.entries[2].data == {"artifact_id": ids[0], "type": "spec"}
+    assert turn.entries[2].data == {"artifact_id": ids[0], "type": "spec", "by": "agent"}
+
+
+def test_every_entry_of_a_turn_says_who_called(desk: Desk) -> None:
+    told = desk.start()
+    caller = Caller(Who.PERSON, "ann", "cli", "bot")
+    desk.call(Call(told["run"], Event("continue", output()), caller, told["token"]))
+
+    data = [entry.data for entry in last(desk).entries]
+    names = ("by", "principal", "client", "agent")
+    assert [tuple(one[name] for name in names) for one in data] == [("person", "ann", "cli", "bot")] * 4
 
 
 def test_a_completed_step_tells_who_sent_what_which_row_and_where_it_led(desk: Desk) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from handrail.shell.faults import Unreadable
-from handrail.shell.opening import limits
+from handrail.shell.opening import limits, patience
 from handrail.shell.sweep import Limits
+from handrail.stores.descriptions import program
 from handrail.stores.sql.opening import turning
 from requirement import requirement
 
@@ -66,3 +67,14 @@ def test_a_limit_that_is_no_number_of_seconds_is_told(
 
     with pytest.raises(Unreadable, match=f"{variable} is '{given}', which is no number of seconds"):
         limits()
+
+
+def test_jj_and_git_have_as_long_as_the_setting_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert program.limited(patience()) == program.Limits(read=10.0, write=30.0, lock=60.0)
+    monkeypatch.setenv("HANDRAIL_VCS_SECONDS", "300")
+    assert program.limited(patience()) == program.Limits(read=10.0, write=300.0, lock=600.0)
+    monkeypatch.setenv("HANDRAIL_VCS_SECONDS", "2")
+    assert program.limited(patience()) == program.Limits(read=2.0, write=2.0, lock=60.0)
+    monkeypatch.setenv("HANDRAIL_VCS_SECONDS", "soon")
+    with pytest.raises(Unreadable, match="HANDRAIL_VCS_SECONDS is 'soon', which is no number of seconds"):
+        patience()

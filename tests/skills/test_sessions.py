@@ -131,7 +131,7 @@ def test_only_the_whole_path_of_a_root_names_a_project(tmp_path: Path) -> None:
 
 def test_a_server_without_a_project_says_so(tmp_path: Path) -> None:
     with agent_in(tmp_path) as agent:
-        agent.face._sessions._projects.roots = ()  # noqa: SLF001 - as where the server was started in no project
+        agent.face._sessions._projects._roots = ()  # noqa: SLF001 - as where the server was started in no project
         assert agent.completes("collab-start").reply["code"] == "no_project"
 
 

@@ -259,15 +259,15 @@ def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
     asked = {
         "wanted": (
             f"{sql['run_columns']}\n{sql['wanted']}",
-            ("x", "p", "f", "w", '["idle"]', "%t%", "1", "2", 9),
+            ("x", "p", "f", "w", '["idle"]', "%t%", "1", "2", 9, "[1]"),
         ),
         "one": (f"{sql['run_columns']}\n{sql['one']}", ("x",)),
-        "named": (sql["named"], ("x", 9)),
+        "named": (sql["named"], ("x", 9, "[1]")),
         "steps": (sql["steps"], ("x", 0, 9)),
         "artifacts": (sql["artifacts"], ("x", 0, 9)),
         "content": (sql["content"], ("x", 1)),
         "journal_of": (sql["journal_of"], ("x", 0, 9)),
-        "journal": (sql["journal"], (0, 9)),
+        "journal": (sql["journal"], (0, 9, "[1]")),
     }
     plans = {
         name: [row[3] for row in database.reader().execute(f"EXPLAIN QUERY PLAN {statement}", given)]

@@ -189,3 +189,21 @@ def test_a_state_of_a_sub_workflow_can_be_named_from_outside() -> None:
 def test_a_workflow_that_is_used_twice_is_looked_up_for_both() -> None:
     assert text("house/main.yaml").count("workflow: review") == 2
     assert len(workflow("house/main.yaml").states) == 23
+
+
+def test_what_a_state_says_bears_the_prefix_too() -> None:
+    sub = (
+        "workflow: sub\n"
+        + HEAD
+        + """states:
+  ask: {say: here}
+  Z: {terminal: true}
+transitions:
+  - {id: go, from: ask, trigger: go, to: Z}
+texts: {here: Look.}
+"""
+    )
+    found = of(OUTER + "  - {id: out, from: use, to: Z}\n", sub=sub)
+
+    assert found.states["use/ask"].say == "use/here"
+    assert found.texts["use/here"].parts == {"text": "Look."}

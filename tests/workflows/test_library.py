@@ -88,7 +88,7 @@ def at(name: str, step: str) -> tuple[Workflow, Run]:
 def test_six_workflows_of_steps_those_of_three_faces_and_seven_personas_come_with_handrail() -> None:
     found = sorted(path.relative_to(FOLDER / "library").as_posix() for path in FOLDER.rglob("library/*/*"))
 
-    faces = ["planner/planner", "skills/skills", "spells/spells"]
+    faces = ["commits/commits", "planner/planner", "skills/skills", "spells/spells"]
     assert found == [*faces, *(f"steps/{name}.yaml" for name in WORKFLOWS)]
     assert sorted(path.name for path in (FOLDER / "personas").iterdir()) == [
         f"{name}.md" for name in PERSONAS

@@ -9,12 +9,39 @@ from workflows.sound_files import one
 WEATHER = Fact(
     "weather.dry", Type(Kind.BOOL), Provenance.MEASURED, "it does not rain", (True, False), closed=True
 )
+DESCRIBED = (
+    "boxes",
+    "current",
+    "lacking",
+    "left",
+    "open",
+    "problems",
+    "shown",
+    "stage",
+    "tasks",
+    "waiting",
+)
+"""What is known of a commit description, in either dialect."""
+
+EDITS = (
+    "finished",
+    "new",
+    "unfinished",
+    "with_constraints",
+    "with_description",
+    "with_goal",
+    "with_mark",
+    "with_tasks",
+    "written_anew",
+)
+"""What can be made of one."""
+
 HEAD = "workflow: w\nversion: 1\nauthority: files\nstates:\n  A:\n  Z: {terminal: true}\ntransitions:\n"
 
 
 def test_every_fact_says_who_reads_it_and_what_it_means() -> None:
     assert [fact.name for fact in FACTS if not fact.about or fact.reader == "engine"] == []
-    assert len(BUILT_IN.facts) == len(FACTS) == 35
+    assert len(BUILT_IN.facts) == len(FACTS) == 51
 
 
 def test_no_fact_of_the_world_is_only_claimed() -> None:
@@ -35,14 +62,12 @@ def test_every_value_of_a_domain_is_of_the_facts_type() -> None:
 
 def test_a_yes_or_no_and_an_enumeration_are_closed_and_a_count_is_open() -> None:
     assert {name for name, fact in BUILT_IN.facts.items() if not fact.closed} == {
+        *(f"plan.{name}" for name in DESCRIBED),
+        *(f"commit.{name}" for name in DESCRIBED),
         "criteria.total",
         "criteria.unchecked",
         "links.new",
         "task.name",
-        "plan.stage",
-        "plan.tasks",
-        "plan.open",
-        "plan.problems",
         "plan.quoted",
         "task.quoted",
         "results.quoted",
@@ -66,12 +91,8 @@ def test_drafts_and_effects_are_found_by_name() -> None:
         "taskgraph.layers",
         "tasks.update",
         "batch.complete",
-        "plan.with_goal",
-        "plan.new",
-        "plan.with_description",
-        "plan.with_tasks",
-        "plan.with_mark",
-        "plan.finished",
+        *(f"plan.{name}" for name in EDITS),
+        *(f"commit.{name}" for name in EDITS),
     ]
     assert list(BUILT_IN.effects) == ["write", "archive", "describe"]
     assert BUILT_IN.effects["describe"].authorities == (Authority.DESCRIPTION,)
@@ -112,10 +133,6 @@ def test_a_draft_is_asked_for_by_its_kind() -> None:
         "taskgraph.layers": (["batches", "pending"], ()),
         "tasks.update": (["batches", "completed", "pending"], ()),
         "batch.complete": (["batches", "completed", "pending"], ()),
-        "plan.with_goal": (["error", "notes", "stage"], ("text",)),
-        "plan.new": (["error", "notes", "stage"], ("text",)),
-        "plan.with_description": (["error", "notes", "stage"], ("text",)),
-        "plan.with_tasks": (["error", "notes", "stage"], ("text",)),
-        "plan.with_mark": (["error", "notes", "stage"], ("text",)),
-        "plan.finished": (["error", "notes", "stage"], ("text",)),
+        **{f"plan.{name}": (["before", "error", "notes", "stage"], ("text",)) for name in EDITS},
+        **{f"commit.{name}": (["before", "error", "notes", "stage"], ("text",)) for name in EDITS},
     }

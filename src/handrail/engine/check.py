@@ -36,7 +36,7 @@ FINDINGS = {
     "unhandled-trigger": "no row waits for a trigger that can be sent",
     "unreachable-state": "no row leads to a state",
     "unset-variable": "a row goes to the state in a variable that nothing sets",
-    "unused-text": "no row or prompt says a text",
+    "unused-text": "no row, state or prompt says a text",
     "unused-variable": "nothing reads a variable",
 }
 """Every code `check` can give, and what it means."""
@@ -164,10 +164,11 @@ def _unused(workflow: Workflow) -> Iterator[Problem]:
     """What nothing uses; the variables of a flat state file are there for other programs to read."""
     said = {text for row in workflow.rows for text in (row.say, row.refuse)}
     said |= {e.template for row in workflow.rows for e in row.do if isinstance(e, Write)}
+    said |= {state.say for state in workflow.states.values()}
     said |= {prompt.text for prompt in workflow.prompts.values()}
     for name, text in workflow.texts.items():
         if name not in said:
-            message = f"no row or prompt says the text `{name}`"
+            message = f"no row, state or prompt says the text `{name}`"
             yield warning("unused-text", text.place, message, "say it, or drop it")
     read = set(_read(workflow))
     gone_to = {row.to.name for row in workflow.rows if isinstance(row.to, ToVariable)}

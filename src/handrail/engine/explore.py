@@ -3,6 +3,7 @@
 import re
 from collections import deque
 from collections.abc import Callable, Container, Iterator, Mapping
+from dataclasses import replace
 from typing import assert_never
 
 from handrail.engine.domains import held
@@ -29,9 +30,17 @@ def needs(workflow: Workflow, state: str, trigger: str | None = None) -> Needs:
         found = (rows for (source, _), rows in workflow.index.items() if source == state)
         rows = [row for some in found for row in some if trigger is None or row.trigger == trigger]
         behind = [target for row in rows for target in targets(workflow, row)]
-        workflow.memo[needs, state, trigger] = _needs(workflow, rows, behind)
+        asked = _needs(workflow, rows, behind)
+        workflow.memo[needs, state, trigger] = replace(asked, facts=asked.facts | _stands(workflow, state))
     known: Needs = workflow.memo[needs, state, trigger]
     return known
+
+
+def _stands(workflow: Workflow, state: str) -> frozenset[str]:
+    """The facts in the text that a state says."""
+    say = workflow.states[state].say
+    names = workflow.texts[say].names if say else ()
+    return frozenset(name for name in names if name in workflow.facts and not name.startswith("run."))
 
 
 def needs_to_start(workflow: Workflow) -> Needs:

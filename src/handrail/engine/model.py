@@ -79,7 +79,8 @@ class Brief:
 class State:
     """A node of a workflow. A router has no stay; a terminal state ends the run; `attempts` 0 means no cap.
 
-    `outputs` are the facts that guards may read from the output of a step here. `extra` is what a face reads.
+    `say` names the text of how things stand here. `outputs` are the facts that guards may read from the
+    output of a step here. `extra` is what a face reads.
     """
 
     name: str
@@ -89,6 +90,7 @@ class State:
     router: bool = False
     terminal: bool = False
     attempts: int = 0
+    say: str = ""
     brief: Brief | None = None
     outputs: Mapping[str, Fact] = field(default_factory=dict)
     extra: Mapping[str, Value] = field(default_factory=dict)

@@ -39,17 +39,38 @@ def here(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[Step
     return run.open
 
 
+def closed(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> Mapping[str, str]:
+    """The tools that would be refused now, in their order, each with the text of the row that refuses it.
+
+    The text is empty where no row says why. A tool that only reads is never refused.
+    """
+    found = {}
+    for step in here(workflow, run, facts):
+        for trigger in (name for name, tool in workflow.tools.items() if not tool.reads):
+            decides = _deciding(workflow, run, step, trigger, facts)
+            if _shut(decides, run):
+                found[trigger] = decides.row.refuse if decides else ""
+    return found
+
+
 def _open(workflow: Workflow, run: Run, step: Step, trigger: str, facts: Mapping[str, Value]) -> bool:
+    return not _shut(_deciding(workflow, run, step, trigger, facts), run)
+
+
+def _shut(decides: Tried | None, run: Run) -> bool:
+    return decides is None or decides.verdict is Verdict.ERROR or _refuses(decides, run)
+
+
+def _deciding(
+    workflow: Workflow, run: Run, step: Step, trigger: str, facts: Mapping[str, Value]
+) -> Tried | None:
+    """The first row that says whether a trigger is open, whatever comes with the event; None if none does."""
     world = World(workflow, Event(trigger), facts)
-    candidates, _ = possible(workflow.index[step.state, trigger], world.seen_by(run, step))
+    candidates, _ = possible(workflow.index.get((step.state, trigger), ()), world.seen_by(run, step))
     for tried in candidates:
-        if tried.verdict is Verdict.ERROR:
-            return False
-        if not _refuses(tried, run):
-            return True
-        if not tried.row.accept:
-            return False
-    return False
+        if tried.verdict is Verdict.ERROR or not (_refuses(tried, run) and tried.row.accept):
+            return tried
+    return None
 
 
 def _refuses(tried: Tried, run: Run) -> bool:

@@ -14,6 +14,7 @@ from handrail.plan.given import constraint_of, nested_by_level, tasks_of
 from handrail.plan.grammar import COMMIT_MESSAGE, Config, Dialect
 from handrail.plan.lines import joined, normalised
 from handrail.plan.model import COMPLETE, Header, Kept, Plan, Refused, Section, State, Task
+from handrail.plan.parse import parse
 from handrail.plan.problems import Problem, Warned
 from handrail.plan.stage import directive
 from handrail.plan.tasks import propagated
@@ -23,6 +24,14 @@ DEEPEST: Final = 3
 
 MARKED: Final = f"~~~ {COMPLETE} ~~~"
 """The line that says of a plan that it is complete."""
+
+
+def written_anew(text: str, config: Config = COMMIT_MESSAGE) -> Plan | Refused:
+    """The plan that a whole text is: all of it, or what is wrong with it."""
+    plan = parse(text, config)
+    if plan.state is State.PARSED:
+        return settled(plan, config)
+    return Refused(plan.problems or (Problem("goal_missing"),))
 
 
 def with_goal(plan: Plan, goal: Header, config: Config = COMMIT_MESSAGE) -> Plan | Refused:
@@ -65,7 +74,7 @@ def with_constraints(
 
 
 def with_tasks(plan: Plan, given: Sequence[Any], config: Config = COMMIT_MESSAGE) -> Plan | Refused:
-    """The plan with these tasks, as nested values, or with a `level` each."""
+    """The plan with these tasks, as nested values, or with a `level` each; one of `commits` is open again."""
     if (refused := closed(plan)) is not None:
         return refused
     rows = nested_by_level(given) if config.dialect is Dialect.COMMITS else given
@@ -78,15 +87,17 @@ def with_tasks(plan: Plan, given: Sequence[Any], config: Config = COMMIT_MESSAGE
     constraints = plan.constraints
     if constraints is None and config.dialect is Dialect.PLANNER:
         constraints = ()
-    return with_row(replace(plan, constraints=constraints), tasks_of(rows, config), config)
+    reopens = config.dialect is Dialect.COMMITS
+    return with_row(replace(plan, constraints=constraints), tasks_of(rows, config), config, reopens=reopens)
 
 
-def with_row(plan: Plan, tasks: tuple[Task, ...], config: Config) -> Plan | Refused:
-    """The plan with this row of tasks; a plan that was complete and has an open one is so no longer."""
+def with_row(plan: Plan, tasks: tuple[Task, ...], config: Config, *, reopens: bool = False) -> Plan | Refused:
+    """The plan with this row of tasks; it is no longer complete if one is open, or if it `reopens`."""
     if config.dialect is Dialect.COMMITS:
         tasks = propagated(tasks)
     changed = replace(plan, tasks=tasks, warnings=())
-    return settled(changed if all(task.ticked for task in tasks) else opened(changed), config)
+    stays = not reopens and all(task.ticked for task in tasks)
+    return settled(changed if stays else opened(changed), config)
 
 
 def opened(plan: Plan) -> Plan:

@@ -117,7 +117,7 @@ SENTENCES: Final = {
 """Of each code that a text is not read for: what is wrong, and the repair; `{0}` is the first thing seen."""
 
 WARNINGS: Final = {
-    "box_opened": ("tasks", "the plan was complete and has an open task again: its box is open too"),
+    "box_opened": ("tasks", "the plan was complete: its box is open again"),
     "completion_propagated": ("tasks", "`{0}` is read as ticked: all below it is"),
     "constraint_skipped": (
         "constraints",

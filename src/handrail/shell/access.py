@@ -29,10 +29,11 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a principal may do."""
+    """What a principal may do, and in which projects, by their names; None is in all that are served."""
 
     principal: str
     scopes: frozenset[Scope]
+    projects: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

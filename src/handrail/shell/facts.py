@@ -76,7 +76,7 @@ class Gathered:
 
 
 def gather(asked: Asked, readers: Mapping[str, Reader], drafters: Mapping[str, Drafter]) -> Gathered:
-    """Everything that the rows of the open states name.
+    """Every fact that the rows of the open states name, and the drafts of those that wait for the event.
 
     A fact that no reader here reads is left out: a guard over it is then an error, never a pass.
     """
@@ -107,10 +107,9 @@ def _wanted(asked: Asked, facts: Mapping[str, Value]) -> Needs:
     if asked.event.trigger == START:
         return needs_to_start(workflow)
     states = [str(facts[workflow.derive])] if workflow.derive else [step.state for step in asked.run.open]
-    found = [needs(workflow, state) for state in states if state in workflow.states]
-    if len(found) == 1:
-        return found[0]
+    known = [state for state in states if state in workflow.states]
+    tried = [needs(workflow, state, asked.event.trigger) for state in known]
     return Needs(
-        frozenset().union(*(need.facts for need in found)),
-        frozenset().union(*(need.drafts for need in found)),
+        frozenset().union(*(needs(workflow, state).facts for state in known)),
+        frozenset().union(*(need.drafts for need in tried)),
     )

@@ -45,6 +45,13 @@ class NoAddress(Fault):
     about = "a server cannot listen at that address; nothing was begun"
 
 
+class NoIssuer(Fault):
+    """Who gives out tokens for a server does not say by which keys they are known."""
+
+    code = "no_issuer"
+    about = "the issuer of tokens cannot be reached, or has no key that can be used; nothing was begun"
+
+
 class UnsafePath(Fault):
     """A path leads through a link, out of its folder, or to something that is no plain file."""
 
@@ -205,7 +212,8 @@ _OF_VERSION_CONTROL = (
 )
 
 FAULTS = (
-    *(Busy, DiskFull, NotWritable, NoAddress, UnsafePath, SyncFailed, Unreadable, Missing, Newer),
+    *(Busy, DiskFull, NotWritable, NoAddress, NoIssuer, UnsafePath, SyncFailed),
+    *(Unreadable, Missing, Newer),
     *_OF_VERSION_CONTROL,
 )
 """Every fault there is."""

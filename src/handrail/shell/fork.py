@@ -17,7 +17,7 @@ from handrail.engine.fork import FORK, forked, step_states
 from handrail.engine.lifecycle import START
 from handrail.engine.model import Accepted, Event, Lifecycle, Option, Refused, Run, Seen, Who, Workflow
 from handrail.shell.gatekeeper import issue, request_of
-from handrail.shell.journal import Told, agent_of, left, who
+from handrail.shell.journal import Told, agent_of, left, signed, who
 from handrail.shell.records import Caller, Change, Origin, Spent, StepStatus, Stored, Turn
 from handrail.shell.standing import shown_again
 from handrail.shell.sweep import MARK
@@ -112,7 +112,7 @@ def _attempt(world: World, asked: Fork, render: Render) -> Reply | None:
     state = found.open[0].state
     new_id, there = _place(world, old, state)
     if there is not None:
-        return shown_again(world, there, render)
+        return shown_again(world, there, asked.caller, render)
     made, overrides = _decided(world, old, new_id, state, asked.caller.by)
     if isinstance(made, Refused):
         return refuse(world, call, render, Outcome(made, stored, workflow))
@@ -230,7 +230,7 @@ def _begin(world: World, call: Call, render: Render, made: _Made) -> Reply | Non
         spent=Spent(hashed(call.token), request_of(call.event), msgspec.json.encode(reply)),
         tokens=issued.hashes,
         opened=told.opened,
-        entries=tuple(_entries(call.caller, made, told.entries)),
+        entries=signed(_entries(call.caller, made, told.entries), call.caller),
         definition=made.new.definition if made.new else None,
         inherits=old.stored.run.id,
     )

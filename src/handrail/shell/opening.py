@@ -1,7 +1,7 @@
 """Opening a store: where it is, and what a face has of it."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -19,7 +19,9 @@ from handrail.shell.homes import data_folder
 from handrail.shell.keeping import Keeper
 from handrail.shell.papers import lying
 from handrail.shell.ports import Changes, Files, Mirror, Runs
+from handrail.shell.rates import Rate
 from handrail.shell.records import Artifact, Stored
+from handrail.shell.registry import Registry
 from handrail.shell.resolve import Resolved
 from handrail.shell.sweep import Limits
 from handrail.shell.view import Measures, Records
@@ -32,7 +34,13 @@ _SQLITE: Final = "sqlite://"
 _LIFETIME: Final = "HANDRAIL_TOKEN_TTL"
 _IDLE_RUNNING: Final = "HANDRAIL_IDLE_RUNNING"
 _IDLE_PAUSED: Final = "HANDRAIL_IDLE_PAUSED"
+_PATIENCE: Final = "HANDRAIL_VCS_SECONDS"
 _LONGEST: Final = 31_536_000
+_RATE: Final = "HANDRAIL_RATE"
+_BURST: Final = "HANDRAIL_BURST"
+_MOST_CALLS: Final = 1_000_000
+_SIZE: Final = "HANDRAIL_SIZE"
+_LARGEST: Final = 16 * 1024 * 1024
 
 
 class Mirrors(Protocol):
@@ -61,6 +69,7 @@ class Store:
     mirrors: Mirrors
     measures: Measures
     access: Access
+    registry: Registry
     pulse: Callable[[], int]
 
 
@@ -76,18 +85,23 @@ class Work(Protocol):
 class Serving:
     """A store that a server serves from: turns are taken in the `writer`, questions asked anywhere.
 
+    Turns that wait for other programs are taken `aside`, so that nobody else waits for those programs.
     `secret` is for what a server must recognise again; `sweep` gives up runs gone quiet, and is due once in
-    `every` seconds. `mirror` shows the runs of another store here.
+    `every` seconds. `mirror` shows the runs of another store here, and `among` are the records of the
+    projects with these roots, as if there were no others.
     """
 
     world: World
     records: Records
     writer: Work
+    aside: Work
     secret: bytes
     sweep: Callable[[], tuple[str, ...]]
     every: float
     access: Access
+    registry: Registry
     mirror: Callable[[Runs], Mirror]
+    among: Callable[[Callable[[], Sequence[str]]], Records]
 
 
 class FolderRuns(Runs, Protocol):
@@ -110,6 +124,10 @@ class DescribedRun(Runs, Files, Protocol):
         """The description as it was last seen."""
         ...
 
+    def load(self, run: str) -> Stored:
+        """The run as the text has it now; there is one only, whatever the name."""
+        ...
+
     def look(self, most: int) -> tuple[Stored, Changes]:
         """The run as it stands, and at most so many of the changed files."""
         ...
@@ -124,7 +142,7 @@ class Openings:
     """How a face opens what is kept: a store to ask, one to take turns in, the run of a folder or a commit.
 
     A store that is to be asked must be there; one for turns is made if it is not. `carried` is the
-    description of a project by itself, of the kind of repository that is named, or of the one it is in.
+    description of a project by itself.
     """
 
     store: Callable[[Path], AbstractContextManager[Store]]
@@ -132,7 +150,7 @@ class Openings:
     folder: Callable[[Folder], FolderRuns]
     serving: Callable[[Path], AbstractContextManager[Serving]]
     described: Callable[[Path, World, Workflow], DescribedRun]
-    carried: Callable[[Path, str], Carried]
+    carried: Callable[[Path], Carried]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,12 +215,42 @@ def limits() -> Limits:
     return Limits(_seconds(_IDLE_RUNNING, usual.running), _seconds(_IDLE_PAUSED, usual.paused))
 
 
+def rate() -> Rate:
+    """How often one principal may call over HTTP: HANDRAIL_RATE is calls a minute, HANDRAIL_BURST at once.
+
+    Without HANDRAIL_BURST, the calls of a whole minute may come at once. Raises `Unreadable` if one of them
+    is no number.
+    """
+    calls = _number(_RATE, "calls", _MOST_CALLS) or Rate().calls
+    return Rate(calls, _number(_BURST, "calls", _MOST_CALLS) or calls)
+
+
+def size(usual: int) -> int:
+    """How many bytes a message over HTTP may have: the usual number, or what HANDRAIL_SIZE gives.
+
+    Raises `Unreadable` if that is no number.
+    """
+    return _number(_SIZE, "bytes", _LARGEST) or usual
+
+
+def patience() -> timedelta:
+    """How long jj or git may take for a change or a look at files: 30 seconds, or HANDRAIL_VCS_SECONDS.
+
+    Raises `Unreadable` if that is no number of seconds above zero.
+    """
+    return _seconds(_PATIENCE, timedelta(seconds=30))
+
+
 def _seconds(variable: str, usual: timedelta) -> timedelta:
     """The time that a variable of the environment gives, or the usual one if it is not set."""
+    given = _number(variable, "seconds", _LONGEST)
+    return timedelta(seconds=given) if given else usual
+
+
+def _number(variable: str, unit: str, most: int) -> int:
+    """The number that a variable of the environment gives; 0 if it is not set."""
     given = os.environ.get(variable, "")
-    if not given:
-        return usual
-    if not (given.isascii() and given.isdecimal() and 0 < int(given) <= _LONGEST):
-        message = f"{variable} is {given!a}, which is no number of seconds"
-        raise Unreadable(message, f"set it to a whole number from 1 to {_LONGEST}, or not at all")
-    return timedelta(seconds=int(given))
+    if given and not (given.isascii() and given.isdecimal() and len(given) < 20 and 0 < int(given) <= most):
+        message = f"{variable} is {given!a}, which is no number of {unit}"
+        raise Unreadable(message, f"set it to a whole number from 1 to {most}, or not at all")
+    return int(given or "0")

@@ -87,7 +87,7 @@ class Runs(Protocol):
 class Description:
     """A text that a version control system keeps, and how what it describes stands.
 
-    `version` stands for the text of this change, and for no other. `change` names what is described,
+    `version` stands for the text of this change, and for no other text. `change` names what is described,
     whatever becomes of it; it is empty where nothing was written yet. `empty` is True if no file was changed
     when files were last looked at, and None where that is not kept. What is `immutable` or `divergent` takes
     no text.
@@ -133,23 +133,30 @@ class Descriptions(Protocol):
         """The text as it stands, and at most so many of the changed files, as the disk has them now."""
         ...
 
-    def swap(self, expected: str, new: str) -> Description:
-        """Replace the text if its version is still the expected one; what stands then.
+    def alone(self) -> AbstractContextManager[object]:
+        """Hold out every other Handrail that would change a text of this repository; also before a write.
+
+        A write inside the block does not wait. Raises `Busy` if it cannot be had in time.
+        """
+        ...
+
+    def swap(self, seen: Description, new: str) -> Description:
+        """Replace the text if what was seen still stands; what stands then.
 
         A text that is not empty ends with a line break: one is added if there is none. Raises `Overtaken` if
         another text stands, and `Unreadable` for a text that cannot be kept.
         """
         ...
 
-    def renew(self, expected: str) -> Description:
-        """Leave the text where it is, if its version is still the expected one, and begin with an empty one.
+    def renew(self, seen: Description) -> Description:
+        """Leave the text where it is, if what was seen still stands, and begin with an empty one.
 
         Raises `Overtaken` if another text stands.
         """
         ...
 
-    def archive(self, expected: str) -> None:
-        """Have the text kept by the name of its change, if its version is still the expected one.
+    def archive(self, seen: Description) -> None:
+        """Have the text kept by the name of its change, if what was seen still stands.
 
         Nothing where the commit keeps it. Raises `Overtaken` if another text stands.
         """

@@ -46,7 +46,8 @@ class Resolved:
 class Values:
     """What paths and texts can be filled with: facts, what drafts made, and the run as the turn leaves it.
 
-    Names of a sub-workflow mean its own variables and states: each scope has its view.
+    Names of a sub-workflow mean its own variables and states: each scope has its view. They are asked for
+    only of an event whose payload has been found good.
     """
 
     def __init__(self, workflow: Workflow, run: Run, event: Event, gathered: Gathered, before: Run) -> None:
@@ -54,14 +55,15 @@ class Values:
         stays = (*run.open, *before.open, Step(0, "", 0))
         self._step = stays[0]
         self._views: dict[str, Mapping[str, Value]] = {}
-        from_ = next((step.state for step in before.open if event.step in {None, step.number}), "")
-        self._claimed = claimed(workflow, from_, event) if from_ in workflow.states else {}
+        self._from = next((step.state for step in before.open if event.step in {None, step.number}), "")
 
     def within(self, scope: str) -> Mapping[str, Value]:
         """The values as rows and texts of this scope name them."""
         if scope not in self._views:
-            own = known(self._workflow, self._run, self._step, self._event, scope)
-            self._views[scope] = {**self._gathered.facts, **self._gathered.values, **self._claimed, **own}
+            workflow, event = self._workflow, self._event
+            own = known(workflow, self._run, self._step, event, scope)
+            came = claimed(workflow, self._from, event) if self._from in workflow.states else {}
+            self._views[scope] = {**self._gathered.facts, **self._gathered.values, **came, **own}
         return self._views[scope]
 
 

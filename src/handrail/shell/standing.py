@@ -9,9 +9,9 @@ from handrail.engine.lifecycle import START
 from handrail.engine.model import Accepted, Event, Lifecycle, Refused
 from handrail.engine.options import options
 from handrail.shell.adopting import adoptable
-from handrail.shell.facts import Asked, Gathered, Sight, gather
+from handrail.shell.facts import Asked, Sight, gather
 from handrail.shell.gatekeeper import Held, Stale, check, issue, not_running
-from handrail.shell.journal import agent_of
+from handrail.shell.journal import agent_of, signed
 from handrail.shell.records import Caller, Stored
 from handrail.shell.resolve import Values, said
 from handrail.shell.turn import (
@@ -50,13 +50,15 @@ def ask(world: World, call: Call, render: Render) -> Reply:
     return tried(world, call.run, lambda: _asked(world, call, render))
 
 
-def look(world: World, stored: Stored) -> Outcome:
+def look(world: World, stored: Stored, sight: Sight | None = None) -> Outcome:
     """How the run in files or a commit stands, and what may be called; nothing is written, no entry made.
+
+    `sight` is how the files are seen, if somebody has looked at them already, or looks ahead.
 
     The token that is given is good for the revision, as every one there. A run whose trouble is told and
     that stands all the same is only proposed to stand so.
     """
-    workflow, at, sight = world.workflow_of(stored), world.clock.now(), Sight(world.workspace)
+    workflow, at, sight = world.workflow_of(stored), world.clock.now(), sight or Sight(world.workspace)
     stored, proposal = adoptable(workflow, stored, sight)
     if stored.trouble and not proposal:
         return Outcome(troubled(stored.trouble), stored, workflow)
@@ -71,18 +73,19 @@ def look(world: World, stored: Stored) -> Outcome:
 
 
 def unready(world: World, shown: Outcome, event: Event) -> Mapping[str, str]:
-    """What a row would say that refused this event now, by what `look` has shown; nothing if none would."""
-    workflow, stored, facts = shown.workflow, shown.stored, shown.facts
-    if workflow is None or stored is None or facts is None:
+    """What a row would say that refused this event now, of a run that `look` has shown; or nothing."""
+    workflow, stored, at = shown.workflow, shown.stored, world.clock.now()
+    if workflow is None or stored is None:
         return {}
-    decision = decide(workflow, stored.run, event, facts)
+    asked = Asked(workflow, Sight(world.workspace), stored.run, event, at, world.ids.nonce().hex())
+    gathered = gather(asked, world.readers, world.drafters)
+    decision = decide(workflow, stored.run, event, gathered.facts)
     if not isinstance(decision, Refused) or not decision.say:
         return {}
-    values = Values(workflow, stored.run, event, Gathered(facts, {}), stored.run)
-    return said(workflow, decision.say, values, world.clock.now())
+    return said(workflow, decision.say, Values(workflow, stored.run, event, gathered, stored.run), at)
 
 
-def shown_again(world: World, stored: Stored, render: Render) -> Reply | None:
+def shown_again(world: World, stored: Stored, caller: Caller, render: Render) -> Reply | None:
     """The run as it was loaded, with fresh tokens; None if somebody else moved it meanwhile."""
     workflow, at = world.workflow_of(stored), world.clock.now()
     issued = issue(world, stored.run, stored.revision, at)
@@ -90,7 +93,7 @@ def shown_again(world: World, stored: Stored, render: Render) -> Reply | None:
         Entry(EntryKind.TOKEN_GENERATED, step.state, agent_of(workflow, step.state), {"why": RECOVER})
         for step in stored.run.open
     )
-    if issued.tokens and not world.runs.renew(stored, issued.hashes, at, entries):
+    if issued.tokens and not world.runs.renew(stored, issued.hashes, at, signed(entries, caller)):
         return None
     return render(Outcome(Accepted(stored.run), stored, workflow, issued.tokens))
 
@@ -102,7 +105,7 @@ def _recovered(world: World, call: Call, render: Render) -> Reply | None:
     if stored.run.lifecycle not in {Lifecycle.RUNNING, Lifecycle.IDLE}:
         outcome = Outcome(not_running(stored.run), stored, world.workflow_of(stored))
         return refuse(world, call, render, outcome)
-    return shown_again(world, stored, render)
+    return shown_again(world, stored, call.caller, render)
 
 
 def _asked(world: World, call: Call, render: Render) -> Reply | None:
@@ -113,7 +116,7 @@ def _asked(world: World, call: Call, render: Render) -> Reply | None:
     if stored.run.lifecycle is not Lifecycle.RUNNING:
         return render(Outcome(Accepted(stored.run), stored, workflow))
     if not call.token:
-        return shown_again(world, stored, render)
+        return shown_again(world, stored, call.caller, render)
     held = check(world, stored, call.token, call.event)
     if isinstance(held, Stale):
         return turned_away(world, call, render, Outcome(held.refused, stored, workflow), held)

@@ -39,7 +39,7 @@ from handrail.shell.gatekeeper import (
     issue,
     request_of,
 )
-from handrail.shell.journal import Left, Told, left, offered, refusal_entry, who
+from handrail.shell.journal import Left, Told, left, offered, refusal_entry, signed, who
 from handrail.shell.papers import papers
 from handrail.shell.records import Artifact, Caller, Change, Definition, Origin, Spent, Stored, Turn
 from handrail.shell.resolve import Resolved, Values, resolve, said
@@ -173,7 +173,7 @@ def turned_away(world: World, call: Call, render: Render, outcome: Outcome, stal
     if stored is None or issued is None:
         return refuse(world, call, render, outcome)
     outcome = replace(outcome, tokens=issued.tokens)
-    entries = (*stale.entries, _refusal(call, outcome, stale.refused))
+    entries = signed((*stale.entries, _refusal(call, outcome, stale.refused)), call.caller)
     renewed = world.runs.renew(stored, issued.hashes, world.clock.now(), entries)
     return render(outcome) if renewed else None
 
@@ -285,13 +285,14 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
         closed=told.closed,
         opened=told.opened,
         artifacts=told.artifacts,
-        entries=(*told.entries, *call.entries),
+        entries=signed((*told.entries, *call.entries), call.caller),
         finals=resolved.finals,
         passages=_passages(decision, event),
         describes=resolved.describes,
         anew=resolved.anew,
         definition=call.new.definition if call.new and not stored.revision else None,
         marks=marks,
+        caller=call.caller,
     )
     if not world.runs.commit(turn):
         return None

@@ -5,8 +5,8 @@ of it is lost to the journal, and to nothing else: whoever comes later goes on f
 """
 
 import hashlib
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +15,8 @@ from uuid import NAMESPACE_URL, uuid5
 
 from handrail.engine.model import Authority, Lifecycle, Run, Step, Workflow
 from handrail.shell.faults import Fault, Overtaken, SyncFailed
-from handrail.shell.ports import Changes, Description, Descriptions, Runs
+from handrail.shell.journal import lifecycle_entry
+from handrail.shell.ports import ChangedFile, Changes, Description, Descriptions, Runs
 from handrail.shell.records import (
     REMEMBERED,
     Closed,
@@ -29,12 +30,14 @@ from handrail.shell.records import (
     Written,
 )
 from handrail.shell.resolve import Resolved
+from handrail.shell.turn import ATTEMPTS
 from handrail.shell.view import StepRow
 from handrail.telemetry.entries import Entry
-from handrail.workflows.registry import DESCRIPTION
+from handrail.workflows.registry import CHANGED, DESCRIPTION
 
 _TRIES: Final = 5
 _COMPLETE: Final = "complete"
+"""What a workflow notes of a state, for faces to read, if a run that has come to it is complete."""
 
 
 class DescribedRuns:
@@ -46,13 +49,14 @@ class DescribedRuns:
     for the one that was.
     """
 
-    __slots__ = ("_common", "_descriptions", "_folder", "_run", "_seen", "_workflow")
+    __slots__ = ("_changed", "_common", "_descriptions", "_folder", "_last", "_run", "_seen", "_workflow")
 
     def __init__(self, descriptions: Descriptions, common: Runs, folder: Path, workflow: Workflow) -> None:
         self._descriptions, self._common = descriptions, common
         self._folder, self._workflow = folder, workflow
         self._run = _named(f"{folder.as_uri()}#{workflow.name}")
-        self._seen = Description("", "", "")
+        self._seen, self._last = Description("", "", ""), False
+        self._changed: tuple[ChangedFile, ...] | None = None
 
     @property
     def text(self) -> str:
@@ -62,24 +66,39 @@ class DescribedRuns:
     def look(self, most: int) -> tuple[Stored, Changes]:
         """The run as it stands, and at most so many of the changed files."""
         found = self._descriptions.changes(most)
-        self._seen = found.description
+        self._seen, self._changed = found.description, found.files
         return self._stored(), found
 
     def read(self, path: str) -> bytes | None:
-        """The description by its path; there is nothing else."""
+        """The description by its path, or the first of the changed files; there is nothing else."""
+        if path == CHANGED:
+            return self._first()
         return self._seen.text.encode("utf-8", "surrogatepass") if path == DESCRIPTION else None
 
+    def _first(self) -> bytes | None:
+        """The path of the first changed file; the disk is asked once, and only if somebody wants to know."""
+        if self._changed is None:
+            self._changed = self._descriptions.changes(1).files
+        return self._changed[0].path.encode("utf-8", "surrogatepass") if self._changed else None
+
     def names(self, folder: str) -> tuple[str, ...]:
-        """The description."""
+        """The description, which alone can be listed."""
         return () if folder else (DESCRIPTION,)
 
-    def held(self, run: str, attempt: int) -> AbstractContextManager[None]:
-        """Nothing on the first attempt; then what the common store holds."""
-        return self._common.held(run, attempt)
+    @contextmanager
+    def held(self, run: str, attempt: int) -> Iterator[None]:  # noqa: ARG002 - there is one only
+        """Nothing on the first attempt; then the lock of the repository, and nothing of the common store.
 
-    def load(self, run: str) -> Stored | None:  # noqa: ARG002 - there is one only
+        So other runs of that store go on while jj or git takes its time. Whoever is overtaken on the last
+        attempt, by somebody who does not ask for that lock, is told so.
+        """
+        self._last = attempt == ATTEMPTS - 1
+        with self._descriptions.alone() if attempt else nullcontext():
+            yield
+
+    def load(self, run: str) -> Stored:  # noqa: ARG002 - there is one only
         """The run as the text has it now."""
-        self._seen = self._descriptions.read()
+        self._seen, self._changed = self._descriptions.read(), None
         return self._stored()
 
     def revised(self, stored: Stored, resolved: Resolved) -> int:  # noqa: ARG002 - it was seen
@@ -94,20 +113,26 @@ class DescribedRuns:
         """
         text = self._seen.text if turn.describes is None else turn.describes
         try:
-            if turn.anew:
-                self._seen = self._descriptions.renew(self._seen.version)
-            self._seen = self._descriptions.swap(self._seen.version, text)
+            self._replace(text, anew=turn.anew)
         except Overtaken:
+            if self._last:
+                raise
             return False
         try:
             self._remember(turn)
-            if self._workflow.states[turn.passages[-1].target].phase == _COMPLETE:
-                self._descriptions.archive(self._seen.version)
+            if self._completes(turn):
+                self._descriptions.archive(self._seen)
         except SyncFailed:
             raise
         except Fault:
             return True
         return True
+
+    def _replace(self, text: str, *, anew: bool) -> None:
+        with self._descriptions.alone():
+            if anew:
+                self._seen = self._descriptions.renew(self._seen)
+            self._seen = self._descriptions.swap(self._seen, text)
 
     def spent(self, run: str, revision: int) -> Spent | None:  # noqa: ARG002 - there is one only
         """What is remembered of the turn that left this revision."""
@@ -174,8 +199,16 @@ class DescribedRuns:
         for _ in range(_TRIES):
             known = self._common.load(self._shown)
             before = known or Stored(told.run, origin)
-            if self._common.commit(self._staged(replace(told, before=before))):
+            staged = self._staged(replace(told, before=before))
+            if before.run.lifecycle is not staged.run.lifecycle:
+                passed = lifecycle_entry(before, staged.run, turn.at, turn.caller)
+                staged = replace(staged, entries=(*staged.entries, passed))
+            if self._common.commit(staged):
                 return
+
+    def _completes(self, turn: Turn) -> bool:
+        """True if the text that a turn leaves is complete."""
+        return self._workflow.states[turn.passages[-1].target].extra.get(_COMPLETE) is True
 
     def _staged(self, turn: Turn) -> Turn:
         """The turn with the stage that it leads to as the step that is open, for those who look at runs."""
@@ -183,7 +216,7 @@ class DescribedRuns:
         if before.open and before.open[0].state == target:
             return replace(turn, run=replace(turn.run, open=before.open, steps=before.steps))
         closed = tuple(Closed(step.number, step.state, StepStatus.COMPLETED) for step in before.open)
-        if self._workflow.states[target].phase == _COMPLETE:
+        if self._completes(turn):
             run = replace(turn.run, steps=before.steps, lifecycle=Lifecycle.COMPLETED)
             return replace(turn, run=run, closed=closed)
         number = before.steps + 1

@@ -10,7 +10,7 @@ from handrail.workflows.reader import Reader
 from handrail.workflows.render import Placeholder, placeholders
 
 BRIEF_KEYS = ("agent", "task", "inputs", "allowed_actions", "forbidden_actions", "done_when", "contract")
-_SAID_THERE = (*BRIEF_KEYS, "attempts", "router", "terminal")
+_SAID_THERE = (*BRIEF_KEYS, "attempts", "router", "terminal", "say")
 CONTRACT_KEYS = ("artifacts", "min_confidence", "no_blockers", "schema")
 
 

@@ -30,7 +30,7 @@ TOP_KEYS = (
     "prompts",
     "texts",
 )
-STATE_KEYS = ("about", "phase", "router", "terminal", "attempts", "workflow", "face", *BRIEF_KEYS)
+STATE_KEYS = ("about", "phase", "router", "terminal", "attempts", "workflow", "say", "face", *BRIEF_KEYS)
 ROW_KEYS = (
     "id",
     "from",
@@ -75,6 +75,7 @@ def declare(reader: Reader, root: Node, beside: Mapping[str, tuple[str, str]]) -
         states=ways.states,
         uses=ways.uses,
         tasks=ways.tasks,
+        says=ways.says,
         rows=ways.rows,
         tools=_tools(reader, fields.get("tools"), ways.states),
         prompts=_prompts(reader, fields.get("prompts")),
@@ -146,8 +147,9 @@ def _ways(reader: Reader, root: Table, fields: Mapping[str, Node]) -> Ways:
     tables = {name: node for name, (_, node) in named.items() if isinstance(node, Table)}
     uses = {name: used for name, table in tables.items() if (used := as_text(table.get("workflow")))}
     tasks = [(name, task) for name, table in tables.items() if (task := as_text(table.get("task")))]
+    says = [(name, say) for name, table in tables.items() if (say := as_text(table.get("say")))]
     rows = (_row(reader, item) for item in reader.items(fields.get("transitions"), "`transitions`"))
-    return Ways(states, uses, tuple(tasks), tuple(row for row in rows if row is not None))
+    return Ways(states, uses, tuple(tasks), tuple(row for row in rows if row is not None), tuple(says))
 
 
 def _state(reader: Reader, key: Scalar, node: Node) -> State:
@@ -172,6 +174,7 @@ def _described(reader: Reader, key: Scalar, node: Node, what: str) -> State:
         router=reader.flag(fields.get("router"), f"`router` of {what}"),
         terminal=reader.flag(fields.get("terminal"), f"`terminal` of {what}"),
         attempts=reader.number(fields.get("attempts"), f"`attempts` of {what}", 1, 0),
+        say=reader.text(fields.get("say"), f"`say` of {what}"),
         brief=brief,
         outputs=outputs,
         extra={name: plain(value) for name, (_, value) in face.items()},

@@ -60,11 +60,14 @@ class Ways:
     uses: Mapping[str, Scalar]
     tasks: tuple[tuple[str, Scalar], ...]
     rows: tuple[DeclaredRow, ...]
+    says: tuple[tuple[str, Scalar], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
     """A whole file. `uses` are the states that stand for another workflow, `tasks` the texts of steps.
+
+    `says` are the names of the texts that states say.
 
     The name is empty and the authority None where they could not be read.
     """
@@ -82,6 +85,7 @@ class Declared:
     states: Mapping[str, State]
     uses: Mapping[str, Scalar]
     tasks: tuple[tuple[str, Scalar], ...]
+    says: tuple[tuple[str, Scalar], ...]
     rows: tuple[DeclaredRow, ...]
     tools: Mapping[str, Tool]
     prompts: tuple[DeclaredPrompt, ...]

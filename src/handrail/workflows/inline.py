@@ -62,9 +62,10 @@ def inline(used_by: State, sub: Workflow) -> Inlined:
 
 def _state(prefix: str, state: State, used_by: State) -> State:
     """An end becomes a router; what is wrong with the way on from there is wrong where the other is used."""
+    own = replace(state, name=prefix + state.name, say=state.say and prefix + state.say)
     if not state.terminal:
-        return replace(state, name=prefix + state.name)
-    return replace(state, name=prefix + state.name, router=True, terminal=False, place=used_by.place)
+        return own
+    return replace(own, router=True, terminal=False, place=used_by.place)
 
 
 def _variable(prefix: str, variable: Variable) -> Variable:

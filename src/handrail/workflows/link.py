@@ -54,6 +54,8 @@ def link(
     _check_ids(linker)
     for name, task in declared.tasks:
         linker.texts.task(name, task, linker.names.world)
+    for name, say in declared.says:
+        linker.texts.named(say, linker.names.world, f"state `{name}`")
     own = [_row(linker, row) for row in declared.rows]
     rows = (*(row for sub in subs.values() for row in sub.rows), *own)
     return Workflow(

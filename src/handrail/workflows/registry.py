@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from handrail.engine.facts import Fact, Kind, Provenance, Type
 from handrail.engine.model import Archive, Authority, Describe, Effect, Write
+from handrail.plan.grammar import Dialect
 
 OK = "ok"
 PROBLEMS = "problems"
@@ -17,6 +18,12 @@ PLAN = ("plan.md", "plan")
 
 DESCRIPTION = "description"
 """By what path the description of a commit is read."""
+
+CHANGED = "changed"
+"""By what path it is read which file was changed first in that commit; there is nothing if none was."""
+
+DIALECTS: Mapping[str, str] = {"plan": Dialect.PLANNER, "commit": Dialect.COMMITS}
+"""How the facts and drafts are called of a description that is read by the rules of a dialect."""
 
 LINKS = ("plan.md", "atlassian/refs")
 """The file whose links are handed on, and the list of those that were."""
@@ -102,6 +109,36 @@ def _quoted(name: str, path: str) -> Fact:
 
 def _untouched(name: str, path: str, text: str) -> Fact:
     return _yes_or_no(name, f"`{path}` is, byte for byte, the text `{text}`", "file.untouched", path, text)
+
+
+def _described(name: str, dialect: str) -> tuple[Fact, ...]:
+    """The facts of a commit description that is read as a plan document of a dialect."""
+    of = (DESCRIPTION, dialect)
+
+    def told(fact: str, kind: Kind, about: str) -> Fact:
+        return Fact(f"{name}.{fact}", Type(kind), Provenance.OBSERVED, about, reader=f"plan.{fact}", of=of)
+
+    document, texts = f"the plan document of `{dialect}`", Kind.STRINGS
+    return (
+        told("stage", Kind.STRING, f"how far {document} has come; if the text is none, why it is not read"),
+        _count(f"{name}.tasks", f"tasks of {document}, on all levels", "plan.tasks", *of),
+        _count(f"{name}.open", f"tasks of {document} that are not complete", "plan.open", *of),
+        _count(f"{name}.waiting", f"open tasks with none below them, of {document}", "plan.waiting", *of),
+        told(
+            "current",
+            Kind.STRING,
+            f"the path of the first open task with none below it, of {document}",
+        ),
+        told(
+            "left",
+            texts,
+            f"ten paths of open tasks with none below them, of {document}",
+        ),
+        told("boxes", texts, f"each task of {document} by its path, behind its box"),
+        told("lacking", texts, f"which parts {document} has not: description, constraints, tasks"),
+        told("problems", texts, f"why the text is not {document}, each with its line and its repair"),
+        told("shown", Kind.STRING, "the commit description between boundaries, untrusted, cut if long"),
+    )
 
 
 FACTS = (
@@ -196,24 +233,7 @@ FACTS = (
         domain=(0, 1, None),
         reader="batches.next",
     ),
-    Fact(
-        "plan.stage",
-        Type(Kind.STRING),
-        Provenance.OBSERVED,
-        "how far the plan document in the commit description has come; if it is none, why it cannot be read",
-        reader="plan.stage",
-        of=(DESCRIPTION,),
-    ),
-    _count("plan.tasks", "tasks of the plan document, on all levels", "plan.tasks", DESCRIPTION),
-    _count("plan.open", "tasks of the plan document that are not complete", "plan.open", DESCRIPTION),
-    Fact(
-        "plan.problems",
-        Type(Kind.STRINGS),
-        Provenance.OBSERVED,
-        "why the commit description is no plan document, each with its line and its repair",
-        reader="plan.problems",
-        of=(DESCRIPTION,),
-    ),
+    *(fact for name, dialect in DIALECTS.items() for fact in _described(name, dialect)),
 )
 
 _TASKS: Mapping[str, Type] = {
@@ -226,7 +246,21 @@ _PLANNED: Mapping[str, Type] = {
     "stage": Type(Kind.STRING),
     "error": Type(Kind.STRING),
     "notes": Type(Kind.STRINGS),
+    "before": Type(Kind.STRINGS),
 }
+
+_EDITS: Mapping[str, str] = {
+    "finished": "the plan document that says that it is complete",
+    "new": "a new plan document with the goal that came with the event",
+    "unfinished": "the plan document that does not say that it is complete",
+    "with_constraints": "the plan document with the constraints that came with the event",
+    "with_description": "the plan document with the description, and the constraints if any, that came",
+    "with_goal": "the plan document with the goal that came; with `keep`, over a text that is none",
+    "with_mark": "the plan document with the task that came with the event complete, or open",
+    "with_tasks": "the plan document with the tasks that came with the event",
+    "written_anew": "the plan document that the message is which came with the event, all of it or nothing",
+}
+"""What can be made of a plan document, in either dialect; `before` are the tasks that were complete."""
 
 DRAFTS = (
     DraftKind(
@@ -261,28 +295,11 @@ DRAFTS = (
         facts=_TASKS,
         values=(),
     ),
-    DraftKind(
-        "plan.with_goal",
-        "the plan document with the goal that came with the event; with `keep`, over a text that is none",
-        facts=_PLANNED,
+    *(
+        DraftKind(f"{name}.{edit}", f"{about}; of the dialect `{dialect}`", facts=_PLANNED)
+        for name, dialect in DIALECTS.items()
+        for edit, about in _EDITS.items()
     ),
-    DraftKind("plan.new", "a new plan document with the goal that came with the event", facts=_PLANNED),
-    DraftKind(
-        "plan.with_description",
-        "the plan document with the description, and the constraints if any, that came with the event",
-        facts=_PLANNED,
-    ),
-    DraftKind(
-        "plan.with_tasks",
-        "the plan document with the tasks that came with the event",
-        facts=_PLANNED,
-    ),
-    DraftKind(
-        "plan.with_mark",
-        "the plan document with the task that came with the event complete, or open",
-        facts=_PLANNED,
-    ),
-    DraftKind("plan.finished", "the plan document that says that it is complete", facts=_PLANNED),
 )
 
 

@@ -12,10 +12,11 @@ import signal
 import subprocess
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final, Self
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -314,6 +315,14 @@ class Pipe(Desk):
             if "id" in message:
                 return message
             self.unasked.append(message)
+
+    def answered(self, lines: Sequence[bytes], count: int) -> list[dict[str, Any]]:
+        """So many answers to these lines, which may be more than a pipe takes at once."""
+        writing = Thread(target=self.send, args=lines)
+        writing.start()
+        answers = [self.answer() for _ in range(count)]
+        writing.join()
+        return answers
 
     def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """A request of this era, with the next id."""

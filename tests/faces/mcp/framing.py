@@ -1,7 +1,6 @@
-"""Bytes that are no message, and good messages with some of their bytes changed: for every transport."""
+"""Bytes that are no message, and good messages of many kinds: for every transport."""
 
 import json
-import random
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
@@ -62,29 +61,6 @@ REFUSED: Final[dict[str, tuple[bytes, int, object]]] = {
         7,
     ),
 }
-
-
-def mutated(frame: bytes, chance: random.Random) -> bytes:
-    """The frame with some of its bytes changed, removed, doubled or moved."""
-    data = bytearray(frame)
-    for _ in range(chance.randint(1, 6)):
-        at, to = sorted(chance.randrange(len(data)) for _ in range(2))
-        match chance.randrange(6):
-            case 0:
-                data[at] = chance.randrange(256)
-            case 1:
-                data[at] ^= 1 << chance.randrange(8)
-            case 2:
-                del data[at : min(to, at + 20)]
-            case 3:
-                data[at:at] = data[at : min(to, at + 40)]
-            case 4:
-                data[at:at] = chance.choice(
-                    [b'"', b"{", b"}", b"[", b"]", b"\\", b"\0", b"\xf0\x9f", b"NaN", b"-1"]
-                )
-            case _:
-                data[at:to] = data[at:to][::-1]
-    return bytes(data)
 
 
 def frames(request: Request, token: str, run: str) -> list[bytes]:

@@ -3,14 +3,17 @@
 import json
 import random
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from faces.mcp.desk import META, Pipe, place, told
-from faces.mcp.framing import CALL, INVALID_REQUEST, REFUSED, call, frames, mutated
+from faces.mcp.framing import CALL, INVALID_REQUEST, REFUSED, call, frames
+from faces.mcp.mutants import CALLS, bent, calls, mutants, went_wrong_inside
 from handrail.faces.mcp.frames import LIMIT
+from stores.descriptions.repos import made
 
 
 @pytest.fixture(scope="module")
@@ -150,25 +153,47 @@ def awaits_an_answer(line: bytes) -> bool:
     if not isinstance(found, dict) or found.get("jsonrpc") != "2.0":
         return True
     silent = isinstance(found.get("method"), str) and "id" not in found
-    return not (silent and isinstance(found.get("params", {}), dict))
+    return not (silent and isinstance(found.get("params"), dict | None))
+
+
+FRAMES: Final = 100_000
+AT_ONCE: Final = 500
 
 
 @pytest.mark.parametrize("era", ["auto", "legacy"])
-def test_of_a_thousand_mutated_frames_each_is_answered_and_the_server_stays_alive(
+def test_of_a_hundred_thousand_mutated_frames_each_is_answered_and_the_server_stays_alive(
     tmp_path: Path, era: str, record_property: Callable[[str, object], None]
 ) -> None:
-    chance, answered = random.Random(f"frames for {era}"), 0  # noqa: S311 - the same ones each time
-    with Pipe(place(tmp_path / "place"), era=era) as pipe:
+    count = FRAMES // 2
+    with Pipe(place(tmp_path / "place", measured=False), era=era) as pipe:
         first = pipe.start("walk")
-        good = frames(pipe.request, first.token, first.run)
-        for _ in range(50):
-            lines = [mutated(chance.choice(good), chance) for _ in range(20)]
-            pipe.send(*lines)
-            for _ in range(sum(awaits_an_answer(part) for line in lines for part in line.split(b"\n"))):
-                answer = pipe.answer()
-                assert ("result" in answer) != ("error" in answer)
-                answered += 1
+        crop = mutants(frames(pipe.request, first.token, first.run), count, f"frames for {era}")
+        for _ in range(count // AT_ONCE):
+            lines = list(islice(crop, AT_ONCE))
+            awaited = sum(awaits_an_answer(part) for line in lines for part in line.split(b"\n"))
+            answers = pipe.answered(lines, awaited)
+            assert all(("result" in answer) != ("error" in answer) for answer in answers)
+            assert not any(went_wrong_inside(answer) for answer in answers)
             assert pipe.start("brief").code == "ok"
         assert pipe.recover(first.run).code == "ok"
         assert "Traceback" not in pipe.errors()
-    record_property("points", answered)
+    assert next(crop, None) is None
+    record_property("points", count)
+
+
+@pytest.mark.parametrize("face", CALLS)
+def test_calls_of_every_face_that_are_bent_are_refused_and_never_fail_inside(
+    tmp_path: Path, face: str, record_property: Callable[[str, object], None]
+) -> None:
+    at, count = place(tmp_path / "place", measured=False), 400
+    chance = random.Random(face)  # noqa: S311 - the same ones each time
+    made("git", at.project, at.folder / "home")
+    with Pipe(at, "--face", face) as pipe:
+        good = calls(face, pipe.request, str(at.project))
+        assert "result" in pipe.ask("tools/list")
+        lines = [bent(chance.choice(good), chance) for _ in range(count)]
+        for line in lines:
+            (answer,) = pipe.answered([line], 1) if awaits_an_answer(line) else ({"error": {"code": 0}},)
+            assert not went_wrong_inside(answer), line
+        assert "result" in pipe.ask("tools/list")
+    record_property("points", count)

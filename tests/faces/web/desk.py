@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from faces.mcp.desk import BOUND, Place
+from program import handrail
 
-FACES = ("planner", "skills", "spells", "steps")
+FACES = ("commits", "planner", "skills", "spells", "steps")
 _SAID = re.compile(r"handrail: (\w+) at http://(\S+?):(\d+)(/mcp/\w+)\n")
 
 
@@ -57,9 +58,16 @@ class Site:
 
 
 @contextmanager
-def site(at: Place, *words: str, address: str = "127.0.0.1:0") -> Iterator[Site]:
-    """A server over HTTP in this place; it must end well when it is told to."""
-    with begun(at, at.words("--http", address, *words), at.env, FACES) as made:
+def site(at: Place, *words: str, address: str = "127.0.0.1:0", **env: str) -> Iterator[Site]:
+    """A server over HTTP in this place, with these settings; it must end well when it is told to.
+
+    Where it asks for tokens, its project is one that has a name.
+    """
+    started = (*at.words("--http", address), *words)
+    if {"token", "oauth", "--issuer"} & set(words):
+        handrail("project", "add", "project", at.project, "--store", at.store, HOME=at.env["HOME"])
+        started = tuple(word for word in started if word not in {"--project", str(at.project)})
+    with begun(at, started, {**at.env, **env}, FACES) as made:
         yield made
 
 

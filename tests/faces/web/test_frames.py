@@ -1,16 +1,22 @@
 """Bodies of any length and any bytes: the same verdict as over stdin, and the next call works."""
 
+import asyncio
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import pytest
 
-from faces.mcp.desk import META, TOOL, Told, place, told
-from faces.mcp.framing import CALL, REFUSED, call, frames, mutated
+from faces.mcp.desk import ERAS, META, TOOL, Told, place, told
+from faces.mcp.framing import CALL, REFUSED, Request, call, frames
+from faces.mcp.mutants import calls, mutants, mutated
 from faces.web.desk import Answered, Site, site
+from faces.web.wire import Wire
 from handrail.faces.mcp.frames import LIMIT
 
 
@@ -20,8 +26,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield made
 
 
-def request(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": 7, "method": method, "params": {**params, "_meta": META}}
+def request(
+    method: str, params: Mapping[str, Any], more: Mapping[str, Any] = MappingProxyType({"_meta": META})
+) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 7, "method": method, "params": {**params, **more}}
 
 
 def post(served: Site, body: bytes, method: str = "tools/call", name: str = TOOL) -> Answered:
@@ -82,18 +90,57 @@ def test_a_body_in_pieces_that_is_too_long_is_answered_with_the_limit(served: Si
     assert "the limit is 1048576: send less at a time" in answered.text
 
 
-ALIVE: Final = 1000
+# --- mutated requests ---------------------------------------------------------------------------------------
+
+BODIES: Final = 97_000
+HEADS: Final = 3_000
 
 
-def test_of_a_thousand_mutated_bodies_each_is_answered_and_the_server_stays_alive(
-    served: Site, record_property: Callable[[str, object], None]
+async def _bodies(wire: Wire, crop: Iterable[bytes]) -> Counter[int]:
+    """How many of these bodies were answered with which status."""
+    await wire.greet()
+    counted: Counter[int] = Counter()
+    async for status, answer in wire.statuses(crop):
+        assert b'"code":"internal"' not in answer
+        counted[status] += 1
+    return counted
+
+
+async def _heads(wire: Wire, count: int) -> None:
+    """Requests whose heads are mutated, each over a connection of its own, which must come to its end."""
+    chance = random.Random("heads")  # noqa: S311 - the same ones each time
+    body = json.dumps(request("tools/call", CALL)).encode()
+    head = wire.head("POST", len(body), {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call"})
+    for _ in range(count):
+        await wire.thrown(mutated(head, chance) + body, ends=True)
+
+
+def test_of_a_hundred_thousand_mutated_requests_each_is_answered_and_the_server_stays_alive(
+    tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    chance = random.Random("bodies")  # noqa: S311 - the same ones each time
-    first = start(served, "walk")
-    good = frames(request, first.token, first.run)
-    for _ in range(ALIVE):
-        body = mutated(chance.choice(good), chance)
-        assert post(served, body).status in {200, 202, 400, 404, 413}
+    counted: Counter[int] = Counter()
+    with site(place(tmp_path / "place", measured=False)) as served:
+        first = start(served, "walk")
+        asked: Mapping[str, Request] = {"auto": request, "legacy": partial(request, more={})}
+        good = {
+            era: [*frames(asked[era], first.token, first.run), *calls("spells", asked[era], "project")]
+            for era in ERAS
+        }
+        wires = [Wire(served, face, era) for face in ("steps", "spells") for era in (*ERAS, *ERAS)]
+        each = BODIES // len(wires)
 
-    assert start(served).code == "ok"
-    record_property("points", ALIVE)
+        async def every() -> list[Counter[int]]:
+            crops = [mutants(good[wire.era], each, f"bodies {number}") for number, wire in enumerate(wires)]
+            found, _ = await asyncio.gather(
+                asyncio.gather(*map(_bodies, wires, crops)), _heads(Wire(served, "steps", "auto"), HEADS)
+            )
+            return found
+
+        for one in asyncio.run(every()):
+            counted += one
+        assert start(served).code == "ok"
+        assert served.ask("GET", "/healthz", {"Host": f"{served.host}:{served.port}"}).text == "ok\n"
+
+    assert set(counted) <= {200, 202, 400, 404}
+    assert counted.total() == each * len(wires)
+    record_property("points", counted.total() + HEADS)

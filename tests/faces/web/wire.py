@@ -2,14 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
-from faces.mcp.desk import HELLO, META, Told, told
+from faces.mcp.desk import HELLO, META, TOOL, Told, told
 from faces.web.desk import Site
 
 _SESSION: Final = "mcp-session-id"
+_AT_ONCE: Final = 20
 _OLD: Final = {"mcp-protocol-version": "2025-11-25"}
 _NEW: Final = {"mcp-protocol-version": "2026-07-28"}
 
@@ -56,21 +58,47 @@ class Wire:
         self, method: str, more: Mapping[str, str], message: Mapping[str, Any] | None = None
     ) -> bytes:
         body = json.dumps(message).encode() if message else b""
+        head = self.head(method, len(body), {"connection": "close", **more})
+        return self._answer(await self.thrown(head + body))
+
+    def head(self, method: str, size: int, more: Mapping[str, str]) -> bytes:
+        """How a request begins whose body has so many bytes."""
         headers = {
             "host": f"{self.served.host}:{self.served.port}",
-            "connection": "close",
             "accept": "application/json, text/event-stream",
             "content-type": "application/json",
-            "content-length": str(len(body)),
+            "content-length": str(size),
             **self.session,
             **more,
         }
-        head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-        request = f"{method} {self.served.paths[self.face]} HTTP/1.1\r\n{head}\r\n".encode() + body
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        return f"{method} {self.served.paths[self.face]} HTTP/1.1\r\n{lines}\r\n".encode()
+
+    async def thrown(self, data: bytes, *, ends: bool = False) -> bytes:
+        """All that is answered to these bytes over a connection of their own, until the server closes it.
+
+        It is told that they are all if `ends`.
+        """
         reader, writer = await asyncio.open_connection(self.served.host, self.served.port)
         try:
-            writer.write(request)
-            return self._answer(await reader.read())
+            writer.write(data)
+            if ends:
+                writer.write_eof()
+            return await reader.read()
+        finally:
+            writer.close()
+            await writer.wait_closed()
+
+    async def statuses(self, bodies: Iterable[bytes]) -> AsyncIterator[tuple[int, bytes]]:
+        """What each of these bodies is answered with, over one connection; some are sent at once."""
+        more = _OLD if self.era == "legacy" else {**_NEW, "mcp-method": "tools/call", "mcp-name": TOOL}
+        reader, writer = await asyncio.open_connection(self.served.host, self.served.port)
+        try:
+            left = iter(bodies)
+            while some := tuple(islice(left, _AT_ONCE)):
+                writer.write(b"".join(self.head("POST", len(body), more) + body for body in some))
+                for _ in some:
+                    yield await _next(reader)
         finally:
             writer.close()
             await writer.wait_closed()
@@ -94,3 +122,16 @@ def _joined(chunks: bytes) -> bytes:
         if not int(size, 16):
             return body
         body, chunks = body + chunks[: int(size, 16)], chunks[int(size, 16) + 2 :]
+
+
+async def _next(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+    """The status and the body of the next answer."""
+    head = (await reader.readuntil(b"\r\n\r\n")).lower()
+    body, size = b"", -1
+    if b"transfer-encoding: chunked" in head:
+        while size:
+            size = int(await reader.readline(), 16)
+            body += (await reader.readexactly(size + 2))[:size]
+    elif b"content-length: " in head:
+        body = await reader.readexactly(int(head.partition(b"content-length: ")[2].split(b"\r")[0]))
+    return int(head.split(b" ", 2)[1]), body

@@ -19,7 +19,7 @@ def _add(store: Descriptions) -> int:
     for tries in range(10_000):
         before = store.read()
         try:
-            store.swap(before.version, f"{int(before.text or '0') + 1}\n")
+            store.swap(before, f"{int(before.text or '0') + 1}\n")
         except Overtaken:
             continue
         return tries

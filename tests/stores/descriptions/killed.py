@@ -13,9 +13,10 @@ from typing import Final
 
 import faults
 from handrail.shell.faults import Divergent, Fault, Locked, StaleCopy
+from handrail.shell.ports import Description
 from handrail.shell.runner import Programs
 from handrail.shell.system import RandomIds
-from handrail.stores.descriptions.choose import descriptions
+from handrail.stores.descriptions.choose import carried
 from handrail.stores.descriptions.program import environment
 from stores.descriptions.repos import Repo, made
 
@@ -32,22 +33,23 @@ class Bench:
         faults.arm(self.control, 0)
         self.repo: Repo = made(kind, folder / "now", folder / "home")
         self.plain = self.repo.store()
-        before = self.plain.swap(self.plain.read().version, "old\n")
+        before = self.plain.swap(self.plain.read(), "old\n")
         if kind == "colocated":
             (self.repo.folder / "file").write_text("not yet seen by jj")
-        self.version = before.version
+        self.before = before
         shutil.copytree(self.repo.folder, self.first, symlinks=True)
         env = {**environment(self.repo.env), **faults.armed(self.repo.folder, self.control)}
         kind = "git" if kind == "git" else "jj"
-        self.writer = descriptions(Programs(env), self.repo.folder, RandomIds(), kind)
+        programs = Programs(env)
+        self.writer = carried(programs, programs, self.repo.folder, RandomIds(), kind).descriptions
 
-    def written(self, k: int) -> tuple[str, str]:
-        """What the writer says whose k-th call is its program's last, and the version that stands."""
+    def written(self, k: int) -> tuple[str, Description]:
+        """What the writer says whose k-th call is its program's last, and what stands."""
         shutil.rmtree(self.repo.folder)
         shutil.copytree(self.first, self.repo.folder, symlinks=True)
         faults.arm(self.control, k, kill=True, kinds=CHANGES)
         try:
-            said = self.writer.swap(self.version, "new\n").text
+            said = self.writer.swap(self.before, "new\n").text
         except Fault as fault:
             said = fault.code
         faults.arm(self.control, 0)
@@ -55,14 +57,14 @@ class Bench:
         wanted = "new\n" if said == "new\n" else "old\n"
         if stands.text != wanted or stands.divergent:
             raise SystemExit(f"call {k}: {said!a}, and {stands} stands")
-        return said, stands.version
+        return said, stands
 
-    def next_said(self, version: str) -> str:
+    def next_said(self, before: Description) -> str:
         """What the next writer says again and again, until it has written on top of what stands."""
         said: list[str] = []
         while True:
             try:
-                self.plain.swap(version, "next\n")
+                self.plain.swap(before, "next\n")
             except Locked as fault:
                 lock = Path(fault.repair.split("`")[1])
                 lock.relative_to(self.repo.folder)
@@ -78,12 +80,12 @@ class Bench:
 def main(kind: str, folder: str) -> None:
     bench = Bench(kind, Path(folder))
     faults.arm(bench.control, 0, kinds=CHANGES)
-    bench.writer.swap(bench.version, "new\n")
+    bench.writer.swap(bench.before, "new\n")
     points = faults.calls(bench.control)
     said: dict[str, int] = {}
     for k in range(1, points + 1):
-        told, version = bench.written(k)
-        way = f"{told.strip()}: {bench.next_said(version)}"
+        told, before = bench.written(k)
+        way = f"{told.strip()}: {bench.next_said(before)}"
         said[way] = said.get(way, 0) + 1
     print(json.dumps({"points": points, "said": said}))  # noqa: T201 - what the test reads
 

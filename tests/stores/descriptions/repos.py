@@ -13,7 +13,7 @@ from handrail.shell.carried import Carried
 from handrail.shell.ports import Descriptions
 from handrail.shell.runner import Programs
 from handrail.shell.system import RandomIds
-from handrail.stores.descriptions.choose import carried, descriptions
+from handrail.stores.descriptions.choose import carried
 from handrail.stores.descriptions.git import Git
 from handrail.stores.descriptions.git_shared import travelling
 from handrail.stores.descriptions.jj import Jj
@@ -70,12 +70,12 @@ class Repo:
 
     def chosen(self, kind: str = "") -> Descriptions:
         """The store that is chosen for its folder."""
-        return descriptions(self.runner(), self.folder, RandomIds(), kind)
+        return self.carried(kind).descriptions
 
-    def carried(self) -> Carried:
-        """The description with all about it."""
+    def carried(self, kind: str = "") -> Carried:
+        """The description that is chosen for its folder, with all about it."""
         far = Programs(travelling(self.env), grace=0.1)
-        return carried(self.runner(), far, self.folder, RandomIds(), self.program)
+        return carried(self.runner(), far, self.folder, RandomIds(), kind)
 
     def run(self, *words: str, text: str = "", folder: Path | None = None) -> str:
         """What a bare program says, which must end well."""

@@ -24,19 +24,20 @@ from handrail.shell.faults import (
     TooOld,
     VcsFailed,
 )
-from handrail.shell.ports import Finished
+from handrail.shell.ports import Description, Finished
 from handrail.shell.workspace import Disk
 from handrail.stores.descriptions.explained import jj_failed
 from handrail.stores.descriptions.program import Limits
 from stores.descriptions.repos import Repo, made, stand_in
 
 IMMUTABLE = '\n[revset-aliases]\n"immutable_heads()" = "@"\n'
+NOTHING = Description("", "", "")
 SOON = Limits(read=0.5, write=0.5, lock=0.1)
 
 
 def test_a_folder_without_a_repository(repo: Repo) -> None:
     nowhere = Repo(repo.kind, repo.home, repo.home).store()
-    for call in (nowhere.read, lambda: nowhere.swap("", "text")):
+    for call in (nowhere.read, lambda: nowhere.swap(NOTHING, "text")):
         with pytest.raises(NoRepository, match=f"`{repo.home}.*no repository of {repo.program}") as caught:
             call()
         assert "init`" in caught.value.repair
@@ -68,14 +69,15 @@ def test_a_stand_in_that_is_older_than_any_jj_that_can_be_had(said: str, tmp_pat
 
 def test_a_commit_that_may_not_be_changed(jj: Repo) -> None:
     store = jj.store()
-    done = store.swap(store.read().version, "plan\n")
+    done = store.swap(store.read(), "plan\n")
     jj.settings.write_text(jj.settings.read_text() + IMMUTABLE)
     with pytest.raises(Immutable) as caught:
-        store.swap(done.version, "more\n")
+        store.swap(done, "more\n")
 
-    assert (caught.value.code, caught.value.repair) == (
-        "vcs_immutable",
-        "run `jj new` first, and write there",
+    assert caught.value.code == "vcs_immutable"
+    assert caught.value.repair == (
+        "run `jj new` first, and write there; in a fresh clone, where its bookmark is not yet tracked, run"
+        " `jj bookmark track NAME@REMOTE`, and go on in it"
     )
     assert (store.read().text, store.read().immutable) == ("plan\n", True)
 
@@ -85,7 +87,7 @@ def test_a_commit_that_only_the_writing_command_finds_immutable(jj: Repo) -> Non
     jj.settings.write_text(jj.settings.read_text() + scoped)
     store = jj.store()
     with pytest.raises(Immutable):
-        store.swap(store.read().version, "more\n")
+        store.swap(store.read(), "more\n")
 
     assert (store.read().text, store.read().immutable) == ("", False)
 
@@ -96,16 +98,16 @@ def test_a_working_copy_that_is_stale(tmp_path: Path) -> None:
     side = Repo("jj", tmp_path / "side", repo.home)
     (side.folder / "file").write_text("x")
     store = side.store()
-    done = store.swap(store.read().version, "plan\n")
+    done = store.swap(store.read(), "plan\n")
     repo.jj("restore", "--into", "side@", "--from", "root()")
-    for call in (lambda: store.swap(done.version, "more\n"), lambda: store.changes(5)):
+    for call in (lambda: store.swap(done, "more\n"), lambda: store.changes(5)):
         with pytest.raises(StaleCopy) as caught:
             call()
         assert caught.value.repair == "run `jj workspace update-stale` there"
 
     assert (caught.value.code, store.read().text) == ("vcs_stale", "plan\n")
     side.jj("workspace", "update-stale")
-    assert store.swap(done.version, "more\n").text == "more\n"
+    assert store.swap(done, "more\n").text == "more\n"
 
 
 def test_a_change_that_is_divergent_already(jj: Repo) -> None:
@@ -115,7 +117,7 @@ def test_a_change_that_is_divergent_already(jj: Repo) -> None:
     store = jj.store()
     found = store.read()
     with pytest.raises(Divergent, match="the current change has several commits") as caught:
-        store.swap(found.version, "mine\n")
+        store.swap(found, "mine\n")
 
     assert caught.value.code == "vcs_divergent"
     assert caught.value.repair.startswith("run `jj converge`, or `jj abandon`")
@@ -140,42 +142,51 @@ def test_a_lock_of_git_that_a_killed_jj_has_left(tmp_path: Path) -> None:
     before = store.read()
     lock.touch()
     with pytest.raises(Locked, match=f"the lock file `{lock}` is in the way") as caught:
-        store.swap(before.version, "mine\n")
+        store.swap(before, "mine\n")
 
     assert caught.value.repair.endswith(f"if none does, remove `{lock}`")
     assert (caught.value.code, store.read()) == ("vcs_locked", before)
     lock.unlink()
-    assert store.swap(before.version, "mine\n").text == "mine\n"
+    assert store.swap(before, "mine\n").text == "mine\n"
+
+
+def test_the_words_of_an_older_jj_for_a_lock_are_known_which_this_one_does_not_say() -> None:
+    said = b"Error: Failed to reset Git HEAD state\nCaused by:\n1: Could not acquire lock for index file\n"
+    more = b"2: The lock for resource '/p/.git/index' could not be obtained immediately after 1 attempt(s)."
+    last = b" The lockfile at '/p/.git/index.lock' might need manual deletion."
+    fault = jj_failed(Path("/p"), Finished(1, b"", said + more + last))
+
+    assert (type(fault), fault.message) == (Locked, "the lock file `/p/.git/index.lock` is in the way")
 
 
 def test_a_renewal_that_met_a_lock_of_git_is_finished_by_the_next_try(tmp_path: Path) -> None:
     repo = made("colocated", tmp_path / "project", tmp_path / "home")
     lock = repo.folder / ".git" / "index.lock"
     store = repo.store()
-    before = store.swap(store.read().version, "plan\n")
+    before = store.swap(store.read(), "plan\n")
     lock.touch()
     with pytest.raises(Locked):
-        store.renew(before.version)
+        store.renew(before)
 
     assert store.read() == before
     lock.unlink()
-    assert store.renew(before.version).text == ""
+    assert store.renew(before).text == ""
     assert repo.jj("log", "--no-graph", "-r", "@-", "-T", "description") == "plan\n"
 
 
 def test_a_lock_of_the_ref_that_a_killed_git_has_left(git: Repo) -> None:
     store = git.store()
-    before = store.swap(store.read().version, "plan\n")
+    before = store.swap(store.read(), "plan\n")
     lock = git.folder / ".git" / "refs" / "worktree" / "handrail" / "plan.lock"
     lock.touch()
     with pytest.raises(Locked, match=f"the lock file `{lock}` is in the way"):
-        store.swap(before.version, "mine\n")
+        store.swap(before, "mine\n")
     with pytest.raises(Locked, match=f"the lock file `{lock}` is in the way"):
-        store.renew(before.version)
+        store.renew(before)
 
     assert store.read() == before
     lock.unlink()
-    assert store.swap(before.version, "mine\n").text == "mine\n"
+    assert store.swap(before, "mine\n").text == "mine\n"
 
 
 def test_settings_that_cannot_be_read(repo: Repo) -> None:
@@ -203,7 +214,7 @@ def test_what_has_no_name_is_passed_on_as_it_is_said(git: Repo) -> None:
     before = store.read()
     (git.folder / ".git" / "refs" / "worktree").write_text("in the way")
     with pytest.raises(VcsFailed, match="git failed: fatal: ") as caught:
-        store.swap(before.version, "mine\n")
+        store.swap(before, "mine\n")
 
     assert caught.value.code == "vcs_failed"
     assert store.read() == before
@@ -215,13 +226,13 @@ def test_jj_that_waits_for_a_lock_of_its_own_is_ended_and_can_still_be_read(jj: 
     held = os.open(jj.folder / ".jj" / "working_copy" / "working_copy.lock", os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(held, fcntl.LOCK_EX)
-        for call in (lambda: store.swap(before.version, "mine\n"), lambda: store.changes(5)):
+        for call in (lambda: store.swap(before, "mine\n"), lambda: store.changes(5)):
             with pytest.raises(TimedOut, match=r"`jj` was not done after 0\.5 s and was ended") as caught:
                 call()
         assert (caught.value.code, jj.store().read()) == ("vcs_timeout", before)
     finally:
         os.close(held)
-    assert jj.store().swap(before.version, "mine\n").text == "mine\n"
+    assert jj.store().swap(before, "mine\n").text == "mine\n"
 
 
 def test_git_that_waits_for_a_file_is_ended(git: Repo) -> None:
@@ -235,16 +246,16 @@ def test_a_lock_of_ours_that_is_held_for_too_long(repo: Repo) -> None:
     before = store.read()
     place = repo.folder / (".git" if repo.kind == "git" else ".jj/repo")
     with Disk(place).lock("handrail-lock", 0), pytest.raises(Busy, match="handrail-lock` was held"):
-        store.swap(before.version, "mine\n")
+        store.swap(before, "mine\n")
 
-    assert store.swap(before.version, "mine\n").text == "mine\n"
+    assert store.swap(before, "mine\n").text == "mine\n"
 
 
 def test_a_repository_that_leads_nowhere(tmp_path: Path) -> None:
     (tmp_path / ".jj").mkdir()
     (tmp_path / ".jj" / "repo").write_text("elsewhere")
     with pytest.raises(Missing, match="elsewhere` is not a folder"):
-        Repo("jj", tmp_path, tmp_path).store().swap("", "text")
+        Repo("jj", tmp_path, tmp_path).store().swap(NOTHING, "text")
 
 
 RACES: dict[str, Callable[[Repo], str]] = {
@@ -265,7 +276,7 @@ def test_a_writer_that_knows_nothing_of_our_lock_is_not_overwritten(repo: Repo) 
     store = stand_in(repo, script).store()
     before = store.read()
     with pytest.raises(Overtaken, match="begins `theirs`") as caught:
-        store.swap(before.version, "mine\n")
+        store.swap(before, "mine\n")
 
     assert (caught.value.code, caught.value.texts) == ("conflict", ("theirs\n",))
     assert repo.store().read().text == "theirs\n"
@@ -276,18 +287,18 @@ def test_a_new_commit_that_somebody_else_began_meanwhile_is_not_taken_for_ours(j
     store = stand_in(jj, script).store()
     before = store.read()
     with pytest.raises(Overtaken, match="the commit is another one now, and its text begins `theirs`"):
-        store.renew(before.version)
+        store.renew(before)
 
 
 def test_a_chain_that_grew_while_it_was_archived_stays(git: Repo) -> None:
     store = git.store()
-    first = store.swap(store.read().version, "one\n")
+    first = store.swap(store.read(), "one\n")
     git.git("branch", "one", "refs/worktree/handrail/plan")
-    second = store.swap(first.version, "two\n")
+    second = store.swap(first, "two\n")
     script = 'case "$*" in *"update-ref --no-deref --stdin"*) "$REAL" update-ref $REF one;; esac'
     raced = stand_in(git, script.replace("$REF", "refs/worktree/handrail/plan")).store()
     with pytest.raises(Overtaken, match="begins `one`"):
-        raced.renew(second.version)
+        raced.renew(second)
 
     assert store.read() == first
     assert git.git("for-each-ref", "refs/handrail") == ""

@@ -33,7 +33,7 @@ def far(git: Repo) -> Path:
     git.git("init", "-q", "--bare", str(folder))
     git.git("remote", "add", "origin", str(folder))
     store = git.store()
-    store.swap(store.read().version, "a\n")
+    store.swap(store.read(), "a\n")
     return folder
 
 
@@ -69,7 +69,9 @@ def test_a_plan_that_is_not_there_is_not_pulled_and_none_is_not_pushed(git: Repo
 
     assert "run `handrail plan push` where it is" in there.value.repair
     assert "git ls-remote origin 'refs/handrail/plans/*'" in there.value.repair
-    assert here.value.repair == "begin one with a server of `--face planner`, then push it"
+    assert (
+        here.value.repair == "begin one with a server of `--face planner` or `--face commits`, then push it"
+    )
 
 
 @pytest.mark.usefixtures("far")
@@ -170,9 +172,9 @@ def test_nothing_that_a_repository_brings_is_run_while_its_plan_is_exchanged(git
     (git.folder / ".git" / "objects" / "info" / "alternates").write_text(f"{far}/objects\n")
     store = repo.store()
     assert sharing(repo).push().moved is Moved.SENT
-    store.swap(store.read().version, "b\n")
+    store.swap(store.read(), "b\n")
     assert sharing(repo).push().moved is Moved.SENT
-    store.renew(store.read().version)
+    store.renew(store.read())
     assert sharing(repo).pull().moved is Moved.TAKEN
 
     assert store.read().text == "b\n"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from handrail.shell.carried import Past
-from handrail.shell.faults import Unreadable
+from handrail.shell.faults import Locked, Overtaken, Unreadable
 from handrail.shell.runner import Programs
 from handrail.shell.system import RandomIds
 from handrail.stores.descriptions.git import Git
@@ -20,7 +20,7 @@ TEXTS = ("a\n", "b \x1b[31m \u202e\n\n\nend\n", "a\n", "ä\r\n\tx\n")
 def wrote(repo: Repo, *texts: str) -> None:
     store = repo.store()
     for text in texts:
-        store.swap(store.read().version, text)
+        store.swap(store.read(), text)
 
 
 def past(repo: Repo) -> Past:
@@ -110,15 +110,66 @@ def test_a_commit_from_after_the_year_9999_is_of_that_year(git: Repo) -> None:
 
 def test_what_is_complete_is_archived_once_and_moves_on_with_its_text(git: Repo) -> None:
     store = git.store()
-    store.archive(store.read().version)
+    store.archive(store.read())
     assert git.git("for-each-ref", "refs/handrail") == ""
-    done = store.swap(store.read().version, "a\n")
-    store.archive(done.version)
-    done = store.swap(done.version, "b\n")
-    store.archive(done.version)
+    done = store.swap(store.read(), "a\n")
+    store.archive(done)
+    done = store.swap(done, "b\n")
+    store.archive(done)
 
     assert git.git("cat-file", "blob", f"refs/handrail/done/{done.change}:plan") == "b\n"
     assert store.read() == done
+
+
+def archived(repo: Repo) -> dict[str, str]:
+    """What stands below the archive: each text by its name."""
+    refs = repo.git("for-each-ref", "--format=%(refname:lstrip=3)", "refs/handrail/done").split()
+    return {ref: repo.git("cat-file", "blob", f"refs/handrail/done/{ref}:plan") for ref in refs}
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_what_was_archived_is_replaced_only_by_what_goes_on_from_it(git: Repo, *, packed: bool) -> None:
+    store = git.store()
+    first = store.swap(store.read(), "first\n")
+    done = store.swap(first, "done\n")
+    store.archive(done)
+    if packed:
+        git.git("pack-refs", "--all")
+    git.git("update-ref", "refs/worktree/handrail/plan", first.version)
+    other = store.swap(first, "other\n")
+    for left in (store.archive, store.archive, store.renew):
+        left(other)
+        assert archived(git) == {done.change: "done\n", f"{done.change}-{other.version}": "other\n"}
+
+    assert store.read().text == ""
+
+
+def test_a_text_that_is_not_there_any_more_is_not_archived(git: Repo) -> None:
+    one, other = git.store(), git.store()
+    seen = one.swap(one.read(), "one\n")
+    now = other.swap(seen, "other\n")
+    with pytest.raises(Overtaken, match="now it begins `other`"):
+        one.archive(seen)
+    assert archived(git) == {}
+    one.archive(now)
+    other.renew(now)
+    with pytest.raises(Overtaken, match="is empty"):
+        one.archive(now)
+
+    assert archived(git) == {now.change: "other\n"}
+
+
+def test_a_chain_whose_archive_is_locked_stays_where_it_is(git: Repo) -> None:
+    store = git.store()
+    done = store.swap(store.read(), "a\n")
+    lock = git.folder / ".git" / "refs" / "handrail" / "done" / f"{done.change}.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    for left in (store.archive, store.renew):
+        with pytest.raises(Locked, match=f"{done.change}.lock"):
+            left(done)
+
+    assert (store.read(), archived(git)) == (done, {})
 
 
 @colocated
@@ -126,6 +177,6 @@ def test_jj_keeps_a_complete_text_in_its_commit(jj: Repo) -> None:
     wrote(jj, "a\n")
     before = jj.operation()
     store = jj.store()
-    store.archive(store.read().version)
+    store.archive(store.read())
 
     assert jj.operation() == before

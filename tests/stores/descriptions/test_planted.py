@@ -12,10 +12,10 @@ from stores.descriptions.repos import Repo, jj_program, made
 
 def _everything_is_done(repo: Repo) -> None:
     store = repo.store()
-    done = store.swap(store.read().version, "mine\n")
-    done = store.swap(done.version, "more\n")
+    done = store.swap(store.read(), "mine\n")
+    done = store.swap(done, "more\n")
     assert store.changes(5).total > 0
-    assert store.renew(done.version).text == ""
+    assert store.renew(done).text == ""
 
 
 def test_nothing_that_a_repository_of_jj_brings_is_run(jj: Repo) -> None:
@@ -92,7 +92,7 @@ def test_a_symbolic_ref_that_is_planted_moves_no_branch(git: Repo) -> None:
     git.git("branch", "side", commit)
     git.git("symbolic-ref", "refs/worktree/handrail/plan", "refs/heads/side")
     store = git.store()
-    store.swap(store.read().version, "mine\n")
+    store.swap(store.read(), "mine\n")
 
     assert git.git("rev-parse", "side").strip() == commit
     assert git.git("rev-parse", "main") == main
@@ -101,7 +101,7 @@ def test_a_symbolic_ref_that_is_planted_moves_no_branch(git: Repo) -> None:
 
 def test_an_object_that_is_replaced_is_read_as_it_was_written(git: Repo) -> None:
     store = git.store()
-    store.swap(store.read().version, "mine\n")
+    store.swap(store.read(), "mine\n")
     theirs = git.git("hash-object", "-w", "--stdin", text="theirs\n").strip()
     git.git("replace", git.git("rev-parse", "refs/worktree/handrail/plan:plan").strip(), theirs)
 
@@ -112,7 +112,7 @@ def test_an_object_that_is_missing_is_fetched_from_nowhere(git: Repo) -> None:
     mark, repo = evil(git)
     program = mark.parent / "evil" / "evil"
     store = git.store()
-    store.swap(store.read().version, "mine\n")
+    store.swap(store.read(), "mine\n")
     blob = git.git("rev-parse", "refs/worktree/handrail/plan:plan").strip()
     with (git.folder / ".git" / "config").open("a") as config:
         config.write(

@@ -50,7 +50,7 @@ def wrote(repo: Repo, *texts: str) -> str:
     """Write these texts; the commit that the plan is at then."""
     store = repo.store()
     for text in texts:
-        store.swap(store.read().version, text)
+        store.swap(store.read(), text)
     return repo.git("rev-parse", "refs/worktree/handrail/plan").strip()
 
 

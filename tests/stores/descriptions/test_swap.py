@@ -8,7 +8,7 @@ from handrail.shell.faults import NoRepository, Overtaken
 from handrail.shell.ports import ChangedFile
 from handrail.shell.runner import Programs
 from handrail.shell.system import RandomIds
-from handrail.stores.descriptions.choose import descriptions
+from handrail.stores.descriptions.choose import carried
 from handrail.stores.descriptions.git import Git
 from handrail.stores.descriptions.jj import Jj
 from handrail.stores.descriptions.program import environment
@@ -25,34 +25,35 @@ def test_a_new_project_has_an_empty_text(repo: Repo) -> None:
 
 def test_a_version_stands_for_a_text_of_a_change(repo: Repo) -> None:
     store = repo.store()
-    first = store.swap(store.read().version, "a\n")
-    second = store.swap(first.version, "b\n")
-    third = store.swap(second.version, "a\n")
+    first = store.swap(store.read(), "a\n")
+    second = store.swap(first, "b\n")
+    third = store.swap(second, "a\n")
 
     assert first.version != second.version
-    assert third == first
+    assert (third.version == first.version) is (repo.kind != "git")
+    assert (third.text, third.change) == (first.text, first.change)
 
 
 def test_a_text_that_is_no_longer_the_one_that_was_read_is_not_replaced(repo: Repo) -> None:
     one, other = repo.store(), repo.store()
     before = one.read()
-    other.swap(before.version, "theirs\nand more\n")
+    other.swap(before, "theirs\nand more\n")
     with pytest.raises(Overtaken, match="the text has changed: now it begins `theirs`") as caught:
-        one.swap(before.version, "mine\n")
+        one.swap(before, "mine\n")
 
     assert caught.value.texts == ("theirs\nand more\n",)
     assert caught.value.repair == "read what stands now, and send the change again on top of it"
     with pytest.raises(Overtaken):
-        one.renew(before.version)
+        one.renew(before)
     assert one.read().text == "theirs\nand more\n"
 
 
 def test_a_text_that_stands_already_is_not_written_again(repo: Repo) -> None:
     store = repo.store()
-    done = store.swap(store.read().version, "a")
+    done = store.swap(store.read(), "a")
     state = repo.git("for-each-ref") if repo.kind == "git" else repo.operation()
 
-    assert store.swap(done.version, "a\n") == done
+    assert store.swap(done, "a\n") == done
     assert (repo.git("for-each-ref") if repo.kind == "git" else repo.operation()) == state
 
 
@@ -63,26 +64,26 @@ def test_what_a_person_writes_by_jj_is_read_and_overtakes(jj: Repo) -> None:
 
     assert store.read().text == "by hand\n"
     with pytest.raises(Overtaken, match="now it begins `by hand`"):
-        store.swap(before.version, "mine\n")
+        store.swap(before, "mine\n")
 
 
 def test_another_commit_is_another_change(jj: Repo) -> None:
     store = jj.store()
-    done = store.swap(store.read().version, "plan\n")
+    done = store.swap(store.read(), "plan\n")
     jj.jj("new")
 
     assert store.read().change != done.change
-    with pytest.raises(Overtaken, match="the text has changed: now it is empty"):
-        store.swap(done.version, "more\n")
+    with pytest.raises(Overtaken, match="the commit is another one now, and its text is empty"):
+        store.swap(done, "more\n")
     jj.jj("edit", "@-")
     assert store.read() == done
 
 
 def test_a_renewed_text_is_empty_and_jj_keeps_the_old_one_below(jj: Repo) -> None:
     store = jj.store()
-    done = store.swap(store.read().version, "plan\n")
+    done = store.swap(store.read(), "plan\n")
     (jj.folder / "file").write_text("x")
-    fresh = store.renew(done.version)
+    fresh = store.renew(done)
 
     assert (fresh.text, fresh.empty, fresh.change != done.change) == ("", True, True)
     assert jj.jj("log", "--no-graph", "-r", "@-", "-T", "description") == "plan\n"
@@ -91,9 +92,9 @@ def test_a_renewed_text_is_empty_and_jj_keeps_the_old_one_below(jj: Repo) -> Non
 
 def test_a_renewed_text_is_empty_and_git_keeps_the_chain_in_its_archive(git: Repo) -> None:
     store = git.store()
-    first = store.swap(store.read().version, "one\n")
-    second = store.swap(first.version, "two\n")
-    fresh = store.renew(second.version)
+    first = store.swap(store.read(), "one\n")
+    second = store.swap(first, "two\n")
+    fresh = store.renew(second)
 
     assert (fresh.text, fresh.change, store.read()) == ("", "", fresh)
     archived = f"refs/handrail/done/{second.change}"
@@ -103,14 +104,14 @@ def test_a_renewed_text_is_empty_and_git_keeps_the_chain_in_its_archive(git: Rep
     assert git.git("show", f"{archived}:plan") == "two\n"
     assert git.git("show", f"{archived}^:plan") == "one\n"
     assert git.git("log", "--format=%an <%ae>", "-1", archived) == "Ann <ann@example.org>\n"
-    assert store.renew(fresh.version) == fresh
-    assert store.swap(fresh.version, "next\n").change not in {"", second.change}
+    assert store.renew(fresh) == fresh
+    assert store.swap(fresh, "next\n").change not in {"", second.change}
 
 
 def test_no_branch_and_no_file_of_git_knows_of_the_text(git: Repo) -> None:
     store = git.store()
     before = git.git("log", "--all", "--branches", "--format=%H", "HEAD")
-    store.swap(store.read().version, "plan\n")
+    store.swap(store.read(), "plan\n")
 
     assert git.git("log", "--format=%H", "HEAD") == before
     assert git.git("status", "--porcelain", "--ignored") == ""
@@ -119,11 +120,11 @@ def test_no_branch_and_no_file_of_git_knows_of_the_text(git: Repo) -> None:
 def test_each_worktree_of_git_has_a_text_of_its_own(git: Repo, tmp_path: Path) -> None:
     git.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
     here, there = git.store(), Repo("git", tmp_path / "side", git.home).store()
-    here.swap(here.read().version, "here\n")
-    there.swap(there.read().version, "there\n")
+    here.swap(here.read(), "here\n")
+    there.swap(there.read(), "there\n")
 
     assert (here.read().text, there.read().text) == ("here\n", "there\n")
-    there.renew(there.read().version)
+    there.renew(there.read())
     assert (here.read().text, there.read().text) == ("here\n", "")
 
 
@@ -131,8 +132,8 @@ def test_each_workspace_of_jj_has_a_text_of_its_own(tmp_path: Path) -> None:
     repo = made("jj", tmp_path / "project", tmp_path / "home")
     repo.jj("workspace", "add", str(tmp_path / "side"))
     here, there = repo.store(), Repo("jj", tmp_path / "side", repo.home).store()
-    here.swap(here.read().version, "here\n")
-    there.swap(there.read().version, "there\n")
+    here.swap(here.read(), "here\n")
+    there.swap(there.read(), "there\n")
 
     assert (here.read().text, there.read().text) == ("here\n", "there\n")
     assert (repo.folder / ".jj" / "repo" / "handrail-lock").exists()
@@ -213,9 +214,9 @@ def test_a_folder_below_has_the_text_of_its_repository(repo: Repo) -> None:
     below = repo.folder / "a" / "b"
     below.mkdir(parents=True)
     store = repo.store()
-    store.swap(store.read().version, "plan\n")
+    store.swap(store.read(), "plan\n")
 
-    assert descriptions(repo.runner(), below, RandomIds()).read().text == "plan\n"
+    assert carried(repo.runner(), repo.runner(), below, RandomIds()).descriptions.read().text == "plan\n"
 
 
 @pytest.mark.parametrize(
@@ -223,7 +224,8 @@ def test_a_folder_below_has_the_text_of_its_repository(repo: Repo) -> None:
     [("", "jj or git", "git init"), ("jj", "jj", "jj git init"), ("git", "git", "git init")],
 )
 def test_a_folder_in_no_repository_is_a_fault(kind: str, what: str, begin: str, tmp_path: Path) -> None:
+    programs = Programs(environment({}))
     with pytest.raises(NoRepository, match=f"is in no repository of {what}$") as caught:
-        descriptions(Programs(environment({})), tmp_path, RandomIds(), kind)
+        carried(programs, programs, tmp_path, RandomIds(), kind)
 
     assert caught.value.repair.startswith(f"run `{begin}` there")

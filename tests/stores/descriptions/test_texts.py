@@ -27,35 +27,35 @@ ADDED = {"no break at the end": "text", "a carriage return at the end": "text\r"
 
 def test_a_text_is_read_as_it_was_written_and_replaced_by_the_next(repo: Repo) -> None:
     store, other = repo.store(), repo.store()
-    version = store.read().version
+    before = store.read()
     for name, text in EXACT.items():
-        done = store.swap(version, text)
+        done = store.swap(before, text)
         assert done.text == text, name
         assert other.read().text == text, name
-        version = done.version
+        before = done
 
 
 def test_a_line_break_is_added_where_there_is_none(repo: Repo) -> None:
     store = repo.store()
-    version = store.read().version
+    before = store.read()
     for name, text in ADDED.items():
-        done = store.swap(version, text)
+        done = store.swap(before, text)
         assert (done.text, store.read().text) == (f"{text}\n", f"{text}\n"), name
-        version = done.version
+        before = done
 
 
 def test_a_long_text_is_kept_whole(repo: Repo) -> None:
     store = repo.store()
     text = "- [ ] a task with é\n" * 15_000
-    done = store.swap(store.read().version, text)
+    done = store.swap(store.read(), text)
 
     assert store.read() == done
-    assert store.swap(done.version, "short\n").text == "short\n"
+    assert store.swap(done, "short\n").text == "short\n"
 
 
 def test_an_empty_text_takes_the_old_one_away(repo: Repo) -> None:
     store = repo.store()
-    done = store.swap(store.swap(store.read().version, "text\n").version, "")
+    done = store.swap(store.swap(store.read(), "text\n"), "")
 
     assert (done.text, store.read().text) == ("", "")
 
@@ -75,7 +75,7 @@ def test_a_text_that_cannot_be_kept_is_refused_before_anything_is_written(
     store = git.store()
     before = store.read()
     with pytest.raises(Unreadable, match=why):
-        store.swap(before.version, text)
+        store.swap(before, text)
 
     assert store.read() == before
 
@@ -86,7 +86,7 @@ def test_a_text_with_a_nul_character_that_jj_has_already_is_replaced(jj: Repo) -
     before = store.read()
 
     assert before.text == "a\0b\n"
-    assert store.swap(before.version, "c\n").text == "c\n"
+    assert store.swap(before, "c\n").text == "c\n"
 
 
 def test_bytes_at_the_ref_that_are_no_text_are_shown_with_marks_and_replaced(git: Repo) -> None:
@@ -98,7 +98,7 @@ def test_bytes_at_the_ref_that_are_no_text_are_shown_with_marks_and_replaced(git
     before = store.read()
 
     assert (before.text, before.change) == ("a\ufffdb\n", commit)
-    assert store.swap(before.version, "c\n").change == commit
+    assert store.swap(before, "c\n").change == commit
 
 
 def test_what_is_at_the_ref_and_no_text_is_said_with_the_way_out(git: Repo) -> None:

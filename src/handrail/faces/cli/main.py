@@ -14,6 +14,7 @@ INTERRUPTED = 130
 COMMANDS = {
     "demo": "handrail.faces.cli.demo",
     "plan": "handrail.faces.cli.plan",
+    "project": "handrail.faces.cli.project",
     "repair": "handrail.faces.cli.repair",
     "runs": "handrail.faces.cli.runs",
     "serve": "handrail.faces.cli.serve",

@@ -15,7 +15,7 @@ from handrail.faces.cli.output import (
     print_table,
     print_text,
 )
-from handrail.faces.cli.placed import project_option
+from handrail.faces.cli.placed import by_vcs, project_option
 from handrail.faces.cli.plan_texts import AUTO, Read, plan_in, rows, shown
 from handrail.faces.cli.stored import openings
 from handrail.plan.data import as_data
@@ -25,13 +25,14 @@ from handrail.plan.tasks import paths
 from handrail.shell.carried import Carried, Exchanged, Moved, Version
 from handrail.shell.faults import Unreadable
 from handrail.shell.records import rfc3339
-from handrail.shell.vcs import GIT, JJ
+from handrail.shell.vcs import JJ
 from handrail.shell.view import PAGE
 
 LINES: Final = 2000
 """How many lines a text may have that is compared with another."""
 
 _FILE: Final = "description"
+_SERVER: Final = "a server of `--face planner` or `--face commits`"
 _SHORT: Final = 12
 _LAST: Final = 2**31 - 1
 _MOVED: Final = {
@@ -42,18 +43,13 @@ _MOVED: Final = {
 }
 
 of_project = project_option("The project whose commit has the plan")
-of_kind = click.option(
-    "--vcs",
-    type=click.Choice([JJ, GIT]),
-    help="Whose plan; by default that of the repository the project is in, of jj where it is in both.",
-)
 named = click.option("--name", help="What the plan is called at the remote; by default as the branch is.")
 at_remote = click.argument("remote", required=False)
 
 
 @click.command()
 @of_project
-@of_kind
+@by_vcs
 @as_json
 def show(project: Path, vcs: str | None, *, as_json: bool) -> None:
     """Show the plan in the commit of a project: how far it has come, what is next, and what is wrong with it.
@@ -94,7 +90,7 @@ def show(project: Path, vcs: str | None, *, as_json: bool) -> None:
     "--limit", type=click.IntRange(1, 1000), default=PAGE, show_default=True, help="How many at most."
 )
 @of_project
-@of_kind
+@by_vcs
 @as_json
 def history(  # noqa: PLR0913 - each option is one argument
     *,
@@ -126,7 +122,7 @@ def history(  # noqa: PLR0913 - each option is one argument
 
 @click.command()
 @of_project
-@of_kind
+@by_vcs
 def message(project: Path, vcs: str | None) -> None:
     """Print the plan in the commit as it is, for `handrail plan message | git commit -F -`.
 
@@ -134,7 +130,7 @@ def message(project: Path, vcs: str | None) -> None:
     """
     text = _carried(project, vcs).descriptions.read().text
     if not text:
-        raise Failure("no_plan", "there is no plan yet", "begin one with a server of `--face planner`")
+        raise Failure("no_plan", "there is no plan yet", f"begin one with {_SERVER}")
     if not is_finished(plan_in(text, _FILE, AUTO).plan):
         click.echo("the plan is not complete yet", err=True)
     print_text(text)
@@ -144,7 +140,7 @@ def message(project: Path, vcs: str | None) -> None:
 @at_remote
 @named
 @of_project
-@of_kind
+@by_vcs
 @as_json
 def push(remote: str | None, name: str | None, project: Path, vcs: str | None, *, as_json: bool) -> None:
     """Send the plan of a git worktree to REMOTE, with every text it has had.
@@ -163,7 +159,7 @@ def push(remote: str | None, name: str | None, project: Path, vcs: str | None, *
 @named
 @click.option("--archive", is_flag=True, help="Where both sides changed it: archive yours, and take theirs.")
 @of_project
-@of_kind
+@by_vcs
 @as_json
 def pull(  # noqa: PLR0913 - each option is one argument
     remote: str | None, name: str | None, project: Path, vcs: str | None, *, archive: bool, as_json: bool
@@ -185,7 +181,7 @@ def _carried(project: Path, vcs: str | None) -> Carried:
     """The description of a project, with all about it."""
     if not project.is_dir():
         raise NotFound("folder", str(project), "name the folder of the project with --project")
-    return openings().carried(project.resolve(), vcs or "")
+    return openings(vcs or "").carried(project.resolve())
 
 
 def _next(plan: Plan) -> str | None:
@@ -204,7 +200,7 @@ def _advise(kind: str, read: Read) -> None:
     if said := shown(read):
         click.echo(said, err=True)
     if read.plan.state is State.EMPTY:
-        click.echo("there is no plan yet: a server of `--face planner` begins one", err=True)
+        click.echo(f"there is no plan yet: {_SERVER} begins one", err=True)
     elif read.plan.state is not State.PARSED:
         by_hand = "mend it with `jj describe`, or " if kind == JJ else ""
         keep = "have the server of `--face planner` set a goal with `keep: true`, which keeps it below"

@@ -1,24 +1,17 @@
 """`handrail serve`: the MCP server for an agent, over stdin and stdout."""
 
 import gc
-from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from handrail.engine.facts import sound
-from handrail.faces.cli.output import Failure, one_line
+from handrail.faces.cli.over_http import Asking, Over, over
+from handrail.faces.cli.placed import by_vcs, check_root, nowhere
 from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
 
-if TYPE_CHECKING:
-    from handrail.faces.mcp.server import Served
-    from handrail.shell.opening import Serving
-
-FACES = ("planner", "skills", "spells", "steps")
+FACES = ("commits", "planner", "skills", "spells", "steps")
 
 
 @click.command()
@@ -44,6 +37,7 @@ FACES = ("planner", "skills", "spells", "steps")
     show_default=True,
     help="Which spelling of tools and resources is listed; both are accepted.",
 )
+@by_vcs
 @click.option(
     "--http",
     metavar="HOST:PORT",
@@ -51,8 +45,33 @@ FACES = ("planner", "skills", "spells", "steps")
 )
 @click.option(
     "--auth",
-    type=click.Choice(["token", "none"]),
-    help="Over HTTP: must a request show a token? `none` is for loopback addresses, and their default.",
+    type=click.Choice(["token", "oauth", "none"]),
+    multiple=True,
+    envvar="HANDRAIL_AUTH",
+    help="Over HTTP: which tokens open it, our own or those of an issuer; may be given twice, for both. "
+    "`none` is for loopback addresses, and their default.",
+)
+@click.option(
+    "--issuer",
+    metavar="URL",
+    default="",
+    envvar="HANDRAIL_ISSUER",
+    help="Over HTTP, with OAuth: who gives out tokens, written as in the tokens themselves.",
+)
+@click.option(
+    "--audience",
+    metavar="URL",
+    default="",
+    envvar="HANDRAIL_AUDIENCE",
+    help="Over HTTP, with OAuth: what clients call this server, without a path; tokens are given out for it. "
+    "At a loopback address, that by default.",
+)
+@click.option(
+    "--projects-claim",
+    metavar="NAME",
+    default="",
+    envvar="HANDRAIL_PROJECTS_CLAIM",
+    help="Over HTTP, with OAuth: the claim of a token that lists its projects. All of them by default.",
 )
 @click.option(
     "--known-as",
@@ -66,8 +85,12 @@ def serve(  # noqa: PLR0913 - an argument for each option
     face: str,
     projects: tuple[Path, ...],
     names: str,
+    vcs: str | None,
     http: str | None,
-    auth: str | None,
+    auth: tuple[str, ...],
+    issuer: str,
+    audience: str,
+    projects_claim: str,
     known_as: tuple[str, ...],
     store: str | None,
 ) -> None:
@@ -79,55 +102,25 @@ def serve(  # noqa: PLR0913 - an argument for each option
     from handrail.faces.mcp.names import Names
     from handrail.faces.mcp.serving import made, run
 
-    over_http = _over_http(http, auth, known_as) if http else None
+    asking = Asking(auth, issuer, audience, projects_claim)
+    over_http = over(http, asking, known_as, projects) if http else None
     gc.freeze()
     gc.enable()
-    roots = _roots(projects)
-    with openings().serving(located(store or "")) as serving:
-        parts = partial(made, serving, openings(), roots, names=Names(names))
+    roots, where, opens = _roots(projects), located(store or ""), openings(vcs or "")
+    with opens.serving(where) as serving:
         if over_http:
-            confirmed = over_http(serving, {name: parts(name) for name in FACES})
+            confirmed = over_http(serving, Over(opens, FACES, roots, Names(names), where))
         else:
-            confirmed = run(parts(face))
+            confirmed = run(made(serving, opens, roots, face, Names(names)))
     if not confirmed:
         raise SystemExit(SYNC_FAILED_STATUS)
 
 
-def _over_http(
-    given: str, auth: str | None, known_as: tuple[str, ...]
-) -> Callable[["Serving", Mapping[str, "Served"]], bool]:
-    """How faces are served there. Where others could come in, nobody does who has not said who they are."""
-    from handrail.faces.web.run import address, run
-    from handrail.faces.web.who import Door
-
-    where = address(given)
-    if not where.is_loopback and auth == "none":
-        message = f"{where.host} is reached from other machines, and nobody is asked who they are"
-        raise Failure("no_authentication", message, "leave --auth out, or listen at 127.0.0.1 or [::1]")
-    if where.is_anywhere and not known_as:
-        message = f"at {where.host} nobody knows what the server is called"
-        raise Failure("no_name", message, "say what requests call it with --known-as HOST:PORT")
-    asks = auth == "token" or not where.is_loopback
-
-    def served(serving: "Serving", faces: Mapping[str, "Served"]) -> bool:
-        clock, access = serving.world.clock, serving.access if asks else None
-        if access and not any(token.good_at(clock.now()) for token in access.tokens()):
-            repair = "handrail token create NAME --scope run:read --scope run:write"
-            raise Failure("no_authentication", "no token is good, so nobody could come in", repair)
-        return run(where, Door(access, clock), faces, known_as)
-
-    return served
-
-
 def _roots(given: tuple[Path, ...]) -> tuple[Path, ...]:
     """The projects: as given, or the folder the server runs in, unless that is none."""
-    nowhere = {Path("/"), Path.home().resolve()}
     roots = tuple(dict.fromkeys(root.resolve() for root in given or (Path.cwd(),)))
-    odd = [root for root in roots if not sound(str(root))]
-    if odd:
-        message = f"the path {one_line(str(odd[0]))} is not UTF-8"
-        raise Failure("no_project", message, "give the folder another name, or name another with --project")
-    if given and nowhere & set(roots):
-        message = f"{next(iter(nowhere & set(roots)))} is no project"
-        raise Failure("no_project", message, "name the folder of a project with --project")
-    return tuple(root for root in roots if root not in nowhere)
+    if not given and nowhere() & set(roots):
+        return ()
+    for root in roots:
+        check_root(root, "name the folder of a project with --project")
+    return roots

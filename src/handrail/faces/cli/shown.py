@@ -116,6 +116,7 @@ def _state_data(state: State) -> dict[str, object]:
         "router": state.router,
         "terminal": state.terminal,
         "attempts": state.attempts or None,
+        "say": state.say or None,
         "brief": msgspec.to_builtins(state.brief),
         "face": dict(state.extra),
     }

@@ -83,9 +83,9 @@ def opened(store: str | None, *, made: bool = False) -> Iterator[Store]:
         yield found
 
 
-def openings() -> Openings:
-    """How what is kept is opened: whoever started the program says so."""
-    found: Openings = click.get_current_context().obj()
+def openings(vcs: str = "") -> Openings:
+    """How what is kept is opened: whoever started the program says so. `vcs` forces jj or git."""
+    found: Openings = click.get_current_context().obj(vcs)
     return found
 
 

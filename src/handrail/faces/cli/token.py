@@ -8,9 +8,11 @@ from handrail.faces.cli.output import Failure, NotFound, as_json, print_json, pr
 from handrail.faces.cli.stored import UNITS, Text, aged, at_store, opened
 from handrail.shell.access import NAME, AccessToken, Grant, Scope, new_secret
 from handrail.shell.records import rfc3339
+from handrail.shell.registry import Registry
 from handrail.shell.system import SystemClock
 
 _NEVER = "never"
+_ALL = "all"
 _LONGEST = timedelta(days=3653)
 
 
@@ -53,13 +55,21 @@ def token() -> None:
     help="What it is good for; may be given several times, and none holds another.",
 )
 @click.option(
+    "--project",
+    "projects",
+    type=Text(),
+    multiple=True,
+    help="The project it is for, by its name; may be given several times. All that are served by default.",
+)
+@click.option(
     "--expires", type=Lasting(), default="90d", show_default=True, help="For how long, such as 30d, or never."
 )
 @at_store
 @as_json
-def create(
+def create(  # noqa: PLR0913 - an argument for each option
     principal: str,
     scopes: tuple[str, ...],
+    projects: tuple[str, ...],
     expires: timedelta | None,
     store: str | None,
     *,
@@ -71,7 +81,8 @@ def create(
         raise Failure("bad_name", message, f"write one that matches {NAME.pattern}")
     secret, now = new_secret(), SystemClock().now()
     with opened(store, made=True) as found:
-        grant = Grant(principal, frozenset(map(Scope, scopes)))
+        _check_known(found.registry, projects)
+        grant = Grant(principal, frozenset(map(Scope, scopes)), frozenset(projects) or None)
         made = AccessToken(secret.id, grant, now, now + expires if expires else None)
         found.access.give(secret.digest, made)
     if as_json:
@@ -92,7 +103,7 @@ def list_(store: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json({"tokens": [_as_data(one, now) for one in tokens]})
         return
-    heads = ("id", "principal", "scopes", "", "expires", "last used")
+    heads = ("id", "principal", "scopes", "", "expires", "last used", "projects")
     print_table([_row(one, now) for one in tokens], heads)
 
 
@@ -107,12 +118,21 @@ def revoke(identity: str, store: str | None) -> None:
     click.echo(f"token {identity} opens nothing any more", err=True)
 
 
+def _check_known(registry: Registry, projects: tuple[str, ...]) -> None:
+    """Fail if a project is not served: a name that is added later would be opened by it unawares."""
+    known = {one.name for one in registry.projects()}
+    for name in projects:
+        if name not in known:
+            raise NotFound("project", name, "handrail project list, or add it: handrail project add")
+
+
 def _as_data(one: AccessToken, now: datetime) -> dict[str, object]:
     grant = one.grant
     return {
         "id": one.id,
         "principal": grant.principal,
         "scopes": sorted(grant.scopes),
+        "projects": None if grant.projects is None else sorted(grant.projects),
         "standing": _standing(one, now),
         "created": rfc3339(one.created),
         "expires": rfc3339(one.expires) if one.expires else None,
@@ -129,6 +149,7 @@ def _row(one: AccessToken, now: datetime) -> tuple[str, ...]:
         _standing(one, now),
         rfc3339(one.expires) if one.expires else _NEVER,
         rfc3339(one.used) if one.used else _NEVER,
+        _ALL if grant.projects is None else " ".join(sorted(grant.projects)),
     )
 
 

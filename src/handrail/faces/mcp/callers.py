@@ -11,6 +11,9 @@ from handrail.shell.records import Caller
 GRANT: Final = "handrail_grant"
 """Where a transport that asks who somebody is leaves the answer, in the state of the request."""
 
+AGENT: Final = "handrail/agent"
+"""Where a client that has several agents says, in the `_meta` of a call, which of them calls."""
+
 ANYBODY: Final = Grant("", frozenset(Scope))
 """Whoever reaches a server that asks nobody who they are, such as who started it themselves."""
 
@@ -31,7 +34,11 @@ def grant_in(request: Request | None) -> Grant:
 
 def caller_of(context: Context[None, Any] | None) -> Caller:
     """Who calls."""
-    session = context.request_context.session if context else None
-    info = session.client_params.client_info if session and session.client_params else None
+    if context is None:
+        return Caller(principal=ANYBODY.principal)
+    asked = context.request_context
+    info = asked.session.client_params.client_info if asked.session.client_params else None
     client = f"{info.name} {info.version}"[:_LONGEST] if info else ""
-    return Caller(principal=grant_of(context).principal, client=client)
+    agent = (asked.meta or {}).get(AGENT)
+    named = agent[:_LONGEST] if isinstance(agent, str) else ""
+    return Caller(principal=grant_of(context).principal, client=client, agent=named)

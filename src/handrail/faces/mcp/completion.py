@@ -1,13 +1,13 @@
 """What a client may offer to somebody who fills in a template."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from handrail.engine.model import Lifecycle
 from handrail.faces.mcp import addresses
 from handrail.faces.mcp.addresses import FINAL, FINAL_OF, LONGEST, RECENT, TYPE
-from handrail.shell.records import project_id, project_name
+from handrail.shell.records import project_id
 from handrail.shell.view import Records, Wanted
 
 MOST: Final = 100
@@ -16,10 +16,10 @@ MOST: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Who knows the agents, runs, projects and artifacts there are."""
+    """Who knows the agents, runs, projects and artifacts there are; projects by root, with their names."""
 
     records: Records
-    projects: Sequence[str]
+    projects: Mapping[str, str]
     personas: Sequence[str]
 
     def of(self, template: str, argument: str, typed: str) -> tuple[str, ...]:
@@ -44,15 +44,15 @@ class Completion:
 
     def _runs(self, typed: str) -> Iterator[str]:
         """Those under way in these projects, the last ones of all, and whatever else begins so."""
-        yield from self.records.live(self.projects, typed)
+        yield from self.records.live(tuple(self.projects), typed)
         yield from (row.id for row in self.records.runs(Wanted()) if row.id.startswith(typed))
         if typed:
             yield from self.records.named(typed)
 
     def _projects(self, typed: str) -> Iterator[str]:
         """Those whose id or name begins so."""
-        for root in self.projects:
-            if project_id(root).startswith(typed) or project_name(root).startswith(typed):
+        for root, name in self.projects.items():
+            if project_id(root).startswith(typed) or name.startswith(typed):
                 yield project_id(root)
 
     def _patterns(self, typed: str) -> Iterator[str]:

@@ -44,10 +44,10 @@ class Flaw:
         return json.dumps({"jsonrpc": "2.0", "id": _guessed(head, tail), "error": error})
 
 
-def too_long(size: int) -> Flaw:
+def too_long(size: int, limit: int = LIMIT) -> Flaw:
     """Why a message of so many bytes is not taken."""
     return Flaw(
-        types.INVALID_REQUEST, f"the message has {size} bytes; the limit is {LIMIT}: send less at a time"
+        types.INVALID_REQUEST, f"the message has {size} bytes; the limit is {limit}: send less at a time"
     )
 
 

@@ -50,16 +50,20 @@ class Guide(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Guides:
-    """The personas and guardrails of the project that a run belongs to, and the boundary of this reply."""
+    """The personas and guardrails of the project that a run belongs to, and the boundary of this reply.
+
+    `shown` is how a file is called to who reads it.
+    """
 
     texts: Texts
     boundary: str
     persona: Callable[[str], Guide | None]
     guardrails: Callable[[str, str], Sequence[Guide]]
+    shown: Callable[[str], str] = str
 
     def told(self, guide: Guide) -> str:
         """What a file says, marked as such unless it came with Handrail or from the person's own folder."""
-        text, path = guide.text.strip(), str(guide.path)
+        text, path = guide.text.strip(), self.shown(str(guide.path))
         if guide.origin != "project":
             return cut(text, path, LONGEST)
         return bounded(text, path, self.boundary, LONGEST, self.texts.say("standing"))

@@ -3,44 +3,36 @@
 Which tools there are, what each stage asks for and why something is refused stands in the workflow.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 from handrail.documents.quote import bounded
-from handrail.engine.facts import Kind, Value
-from handrail.engine.model import Event, Refused, Variable, Who, Workflow
+from handrail.engine.facts import Value
+from handrail.engine.model import Refused, Who, Workflow
 from handrail.engine.model import Tool as Declared
 from handrail.faces.mcp.declared import REFUSAL, TEXT, failure, token_of
-from handrail.faces.mcp.face import Answer, Failed, Prompt, Tool, UnknownPrompt
-from handrail.faces.mcp.forms import Arguments
-from handrail.faces.mcp.projects import Projects
+from handrail.faces.mcp.described import PROJECT, TEXTS, TOKEN, Described, of_version_control
+from handrail.faces.mcp.face import Answer, Failed, Tool
 from handrail.faces.mcp.replies import following, reasons, told_next, told_why
 from handrail.faces.mcp.texts import Texts, texts
 from handrail.plan.data import as_data
 from handrail.plan.grammar import COMMIT_MESSAGE
 from handrail.plan.model import Plan, State
 from handrail.plan.parse import parse
-from handrail.shell.opening import DescribedRun, Serving
+from handrail.shell.opening import DescribedRun
 from handrail.shell.plans import problems_of, state_of
 from handrail.shell.ports import Changes
-from handrail.shell.readers import QUOTED, template
-from handrail.shell.records import Caller
+from handrail.shell.readers import QUOTED
 from handrail.shell.standing import look
 from handrail.shell.turn import Call, Outcome, Reply, refuse, take_turn
-from handrail.shell.world import World
 
 FACE: Final = "planner"
-TOKEN: Final = "step_token"  # noqa: S105 - the name of an argument, no secret
-PROJECT: Final = "project"
 KEEP: Final = "keep"
 FILES: Final = 50
 """How many changed files are listed."""
 
-_TEXTS: Final = {"type": "array", "items": TEXT}
 _NOT_STARTED: Final = frozenset({"vcs_missing_tool", "vcs_timeout"})
-_CONFLICT: Final = "conflict"
 _SHAPES: Final[Mapping[str, Mapping[str, Any]]] = {
     "goal": {
         "type": "object",
@@ -65,18 +57,13 @@ _SHAPES: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """What the parameters that are JSON look like."""
 
-_KINDS: Final[Mapping[Kind, Mapping[str, Any]]] = {
-    Kind.BOOL: {"type": "boolean"},
-    Kind.STRING: TEXT,
-    Kind.STRINGS: _TEXTS,
-}
 _ANSWERS: Final[Mapping[str, Any]] = {
     "type": "object",
     "properties": {
         "stage": TEXT,
         "message": TEXT,
         "plan": {"type": "object"},
-        "options": _TEXTS,
+        "options": TEXTS,
         "files": {"type": "array", "items": {"type": "object", "required": ["path", "status"]}},
         "files_total": {"type": "integer"},
         TOKEN: TEXT,
@@ -87,112 +74,41 @@ _ANSWERS: Final[Mapping[str, Any]] = {
 }
 
 
-class Planner:
+class Planner(Described):
     """The face over the descriptions of a server's projects, remembered in the common store."""
 
-    def __init__(
-        self,
-        serving: Serving,
-        projects: Projects,
-        workflow: Workflow,
-        opened: Callable[[Path, World, Workflow], DescribedRun],
-    ) -> None:
-        self._serving, self._projects, self._workflow, self._opened = serving, projects, workflow, opened
-        self._texts = texts(FACE)
-        self.tools: Sequence[Tool] = tuple(self._listed(tool) for tool in workflow.tools.values())
-        longest = COMMIT_MESSAGE.max_input_length
-        self._arguments = {
-            tool.names[0]: Arguments(tool.listed["inputSchema"], (), longest) for tool in self.tools
-        }
+    SHAPES, ANSWERS = _SHAPES, _ANSWERS
 
     @property
     def instructions(self) -> str:
         """What an agent is told about the face before its first call."""
         return self._texts.say("instructions")
 
-    def prompts(self) -> Sequence[Prompt]:
-        """Those that the workflow has."""
-        return [Prompt(one.name, one.about) for one in self._workflow.prompts.values()]
-
-    def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
-        """What a prompt says."""
-        if name not in self._workflow.prompts or arguments:
-            raise UnknownPrompt(f"there are {', '.join(self._workflow.prompts)}, without arguments")
-        return template(self._workflow, self._workflow.prompts[name].text)
-
-    def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
-        """Answer a call."""
-        teller = _Teller(self._texts, self._workflow, self._workflow.tools[tool.names[0]], arguments)
-        reply = self._reply(teller, caller)
-        boundary = self._serving.world.ids.nonce().hex()
-        return Answer(reply, markdown(self._texts, reply, boundary), failed="code" in reply)
-
     def failed(self, tool: Tool, arguments: Mapping[str, Any], failed: Failed) -> Answer:
         """Put a failure into the shape of a refusal; one of version control is told as the source does."""
         kind, error = {}, f"{failed.message}: {failed.needed}"
-        if failed.code.startswith("vcs_") or failed.code == _CONFLICT:
+        if of_version_control(failed):
             type_ = "command failed" if failed.code in _NOT_STARTED else "command non zero exit"
             kind = {"error_type": type_}
             said = {"type": type_, "code": failed.code, "message": failed.message, "repair": failed.needed}
             error = self._texts.say("critical", **said)
-        reply = {
-            "error": error,
-            **kind,
-            **failure(tool.names[0], arguments, failed),
-        }
-        return Answer(reply, markdown(self._texts, reply, ""), failed=True)
+        reply = {"error": error, **kind, **failure(tool.names[0], arguments, failed)}
+        return Answer(reply, self._markdown(reply, ""), failed=True)
 
-    def _reply(self, teller: "_Teller", caller: Caller) -> Reply:
-        tool, given = teller.tool, teller.given
-        wrong = self._arguments[tool.name].wrong(given)
-        root = wrong or self._projects.named(str(given.get(PROJECT, "")))
-        event = Event(tool.name, {name: given[name] for name in tool.params if name in given})
-        call = Call("", event, caller, str(given.get(TOKEN, "")))
+    def _reply(self, tool: Declared, call: Call, given: Mapping[str, Any]) -> Reply:
+        teller = _Teller(self._texts, self._workflow, tool, given)
+        root = self._arguments[tool.name].wrong(given) or self._root(given)
         if isinstance(root, Refused):
             return refuse(self._serving.world, call, teller.reply, Outcome(root, None))
-        runs = self._opened(root, self._serving.world, self._workflow)
-        world = replace(
-            self._serving.world,
-            runs=runs,
-            workflow_of=lambda _: self._workflow,
-            workspace=runs,
-            lifetime=None,
-            revised=runs.revised,
-        )
+        runs, world = self._in(root)
         if tool.reads:
             stored, changes = runs.look(FILES)
             return replace(teller, runs=runs, changes=changes).reply(look(world, stored))
         return take_turn(world, call, replace(teller, runs=runs).reply)
 
-    def _listed(self, tool: Declared) -> Tool:
-        more = [PROJECT] + [TOKEN] * (not tool.reads)
-        params = {name: _schema(one) for name, one in tool.params.items()}
-        named = {name: {**TEXT, "description": self._texts.say(name)} for name in more}
-        listed = {
-            "name": tool.name,
-            "description": tool.about,
-            "inputSchema": {
-                "type": "object",
-                "properties": {**params, **named},
-                "required": [name for name, one in tool.params.items() if one.required],
-                "additionalProperties": False,
-            },
-            "outputSchema": _ANSWERS,
-            "annotations": {
-                "title": tool.name.replace("_", " ").title(),
-                "readOnlyHint": tool.reads,
-                "destructiveHint": not tool.reads,
-                "idempotentHint": True,
-                "openWorldHint": False,
-            },
-        }
-        return Tool((tool.name,), listed)
-
-
-def _schema(variable: Variable) -> dict[str, Any]:
-    shape = _SHAPES[variable.name] if variable.type.kind is Kind.JSON else _KINDS[variable.type.kind]
-    default = {} if variable.required or variable.default is None else {"default": variable.default}
-    return {**shape, "description": variable.about, **default}
+    def _markdown(self, reply: Mapping[str, Any], boundary: str) -> str:
+        """The same reply as text: nothing that the data says is missing from it."""
+        return "\n\n".join(_sections(self._texts, reply, boundary))
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,11 +184,6 @@ def _data(plan: Plan, text: str) -> Mapping[str, Value]:
     notes = [one.message for one in plan.warnings] if read else problems_of(plan)
     found = {name: told[name] for name in parts if name in told}
     return {"text": text, **found, **({"notes" if read else "problems": notes} if notes else {})}
-
-
-def markdown(texts_: Texts, reply: Mapping[str, Any], boundary: str) -> str:
-    """The same reply as text: nothing that the data says is missing from it."""
-    return "\n\n".join(_sections(texts_, reply, boundary))
 
 
 def _sections(texts_: Texts, reply: Mapping[str, Any], boundary: str) -> Iterator[str]:

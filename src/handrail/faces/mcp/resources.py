@@ -5,7 +5,7 @@ who reads the current step of a run looks after it.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
@@ -15,6 +15,7 @@ from handrail.engine.model import Authority
 from handrail.faces.mcp import addresses, contents
 from handrail.faces.mcp.addresses import FINAL, FINAL_OF, RECENT, TYPE, Address, shown, uri
 from handrail.faces.mcp.completion import Completion
+from handrail.faces.mcp.projects import Projects
 from handrail.shell.catalog import PROJECT
 from handrail.shell.definitions import Pinned
 from handrail.shell.hiding import Untrusted
@@ -97,16 +98,15 @@ class NotFound(Exception):  # noqa: N818 - the word of the house, and no error o
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """The resources of a server for these project roots; may be asked by many threads at once.
+    """The resources of a server for these projects; may be asked by many threads at once.
 
-    `touch` notes that somebody looks after a run; `shelf_of` has the definitions and `vcs_of` the version
-    control as seen from a root. Without any root, the definitions are those as seen from nowhere, `""`.
+    `touch` notes that somebody looks after a run; `vcs_of` has the version control as seen from a root.
+    Without any project, the definitions are those as seen from nowhere, `""`.
     """
 
     records: Records
     touch: Callable[[str], None]
-    shelf_of: Callable[[str], Shelf]
-    projects: tuple[str, ...]
+    projects: Projects
     limits: Limits
     clock: Clock
     vcs_of: Callable[[str], Vcs]
@@ -133,7 +133,8 @@ class Resources:
     def complete(self, template_uri: str, argument: str, typed: str) -> tuple[str, ...]:
         """What an argument of a template may be that begins as typed, the likeliest first."""
         personas = (_DEFAULT, *(persona.name for persona in self._personas()))
-        return Completion(self.records, self.projects, personas).of(template_uri, argument, typed)
+        names = {root: self._named(root) for root in self._roots()}
+        return Completion(self.records, names, personas).of(template_uri, argument, typed)
 
     def about(self, run: RunRow) -> tuple[str, ...]:
         """Every address, in both spellings, of what changes when this run moves."""
@@ -183,8 +184,20 @@ class Resources:
 
     # --- definitions ----------------------------------------------------------------------------------------
 
+    def _roots(self) -> tuple[str, ...]:
+        return tuple(map(str, self.projects.roots))
+
+    def _named(self, root: str) -> str:
+        """What a project is called."""
+        label = self.projects.label(root)
+        return project_name(root) if label is None else label
+
+    def _told(self, root: str) -> str | None:
+        """The root of a project, where clients are told of it."""
+        return root if self.projects.label(root) is None else None
+
     def _shelves(self) -> Iterator[tuple[str, Shelf]]:
-        return ((root, self.shelf_of(root)) for root in self.projects or ("",))
+        return ((root, self.projects.shelf(root)) for root in self._roots() or ("",))
 
     def _personas(self) -> list[Persona]:
         """Every persona, by name; where projects differ, that of the first."""
@@ -195,8 +208,8 @@ class Resources:
         return [found[name] for name in sorted(found)]
 
     def _persona(self, name: str) -> str:
-        for _, shelf in self._shelves():
-            if persona := shelf.persona(name):
+        for root in self._roots() or ("",):
+            if persona := self.projects.persona(root, name):
                 return persona.text
         known = ", ".join((_DEFAULT, *(persona.name for persona in self._personas())))
         raise NotFound(f"no persona is called `{shown(name)}`; there are {known}")
@@ -204,9 +217,10 @@ class Resources:
     def _guardrails(self) -> str:
         """Each under its name; of several projects, those a project brought also under its name."""
         sections: list[str] = []
-        for root, shelf in self._shelves():
+        shelves = tuple(self._shelves())
+        for root, shelf in shelves:
             for one in shelf.guardrails():
-                own = f" ({project_name(root)})" if one.origin == PROJECT and len(self.projects) > 1 else ""
+                own = f" ({self._named(root)})" if one.origin == PROJECT and len(shelves) > 1 else ""
                 section = f"# {one.name}{own}\n\n{one.text}"
                 if section not in sections:
                     sections.append(section)
@@ -220,10 +234,8 @@ class Resources:
         for root, shelf in self._shelves():
             project = project_id(root) if root else None
             if project:
-                known = self.records.project(project)
-                name = known.name if known else project_name(root)
-                projects.append({"project_id": project, "name": name, "root": root})
-            workflows += [{**one, "project_id": project} for one in _offers(shelf)]
+                projects.append({"project_id": project, "name": self._title(root), "root": self._told(root)})
+            workflows += [{**one, "project_id": project} for one in self._offers(shelf)]
         return {"projects": projects, "workflows": workflows}
 
     # --- runs -----------------------------------------------------------------------------------------------
@@ -287,13 +299,12 @@ class Resources:
         raise NotFound(f"`{shown(at.name)}` is no pattern of artifacts; {known}")
 
     def _project(self, name: str) -> dict[str, object]:
-        root = next((root for root in self.projects if project_id(root) == name), "")
+        roots = self._roots()
+        root = next((root for root in roots if project_id(root) == name), "")
         if not root:
-            known = (
-                ", ".join(f"{project_id(root)} ({project_name(root)})" for root in self.projects) or "none"
-            )
+            known = ", ".join(f"{project_id(root)} ({self._named(root)})" for root in roots) or "none"
             raise NotFound(f"no project of this server has the id `{shown(name)}`; there are {known}")
-        shelf = self.shelf_of(root)
+        shelf = self.projects.shelf(root)
         with self.records.moment():
             row = self.records.project(name)
             active = (row.active if row else "") or next(iter(self.records.live((root,))), "")
@@ -302,14 +313,29 @@ class Resources:
             last = self.records.excerpts(FinalIn(name), _LAST)
         return {
             "project_id": name,
-            "name": row.name if row else project_name(root),
-            "root": root,
-            "vcs": contents.vcs(self.vcs_of(root)),
+            "name": self._title(root),
+            "root": self._told(root),
+            "vcs": self._vcs(root),
             "active_run": contents.active(run, steps) if run else None,
-            "workflows": [offer["name"] for offer in _offers(shelf)],
+            "workflows": [offer["name"] for offer in self._offers(shelf)],
             "guardrails": [one.name for one in shelf.guardrails()],
             "artifacts": [contents.artifact(one) for one in last],
         }
+
+    def _title(self, root: str) -> str:
+        """What a project is called, where it was given no name as the store knows it."""
+        label = self.projects.label(root)
+        row = self.records.project(project_id(root)) if label is None else None
+        return row.name if row else self._named(root)
+
+    def _vcs(self, root: str) -> dict[str, object]:
+        vcs = self.vcs_of(root)
+        return contents.vcs(replace(vcs, problem=self.projects.hide(vcs.problem)) if vcs.problem else vcs)
+
+    def _offers(self, shelf: Shelf) -> list[dict[str, object]]:
+        """The workflows that can be started; what a file hides is named, not told."""
+        hide = self.projects.hide
+        return [{**one, "problems": [*map(hide, problems)]} for one, problems in _offers(shelf)]
 
 
 def _about(persona: Persona) -> str:
@@ -317,19 +343,14 @@ def _about(persona: Persona) -> str:
     return "A persona that this project brought." if persona.origin == PROJECT else persona.about
 
 
-def _offers(shelf: Shelf) -> list[dict[str, object]]:
-    """The workflows that can be started; what a file hides is named, not told."""
+def _offers(shelf: Shelf) -> Iterator[tuple[dict[str, object], list[str]]]:
+    """The workflows that can be started, and what is wrong with each."""
     files = shelf.workflows()
-    return [
-        {
-            "name": used.name,
-            "origin": used.origin,
-            "hides": [file.origin for file in files if file.hidden and file.name == used.name],
-            **_offered(shelf, used.name),
-        }
-        for used in files
-        if not used.hidden and not _lives_elsewhere(shelf, used.name)
-    ]
+    for used in files:
+        if not used.hidden and not _lives_elsewhere(shelf, used.name):
+            hides = [file.origin for file in files if file.hidden and file.name == used.name]
+            told, problems = _offered(shelf, used.name)
+            yield {"name": used.name, "origin": used.origin, "hides": hides, **told}, problems
 
 
 def _lives_elsewhere(shelf: Shelf, name: str) -> bool:
@@ -339,14 +360,14 @@ def _lives_elsewhere(shelf: Shelf, name: str) -> bool:
     return workflow is not None and workflow.authority is not Authority.SQL
 
 
-def _offered(shelf: Shelf, name: str) -> dict[str, object]:
+def _offered(shelf: Shelf, name: str) -> tuple[dict[str, object], list[str]]:
     """What starting the workflow of this name takes, or why it cannot be started."""
     found = shelf.pinned(name)
     if isinstance(found, Pinned) and found.workflow:
-        return {**contents.offered(found.workflow), "trusted": True, "problems": []}
+        return {**contents.offered(found.workflow), "trusted": True}, []
     nothing: dict[str, object] = {"about": None, "version": None, "inputs": []}
     if isinstance(found, Untrusted):
         how = f"a person must look at it and run `handrail trust {found.name}`"
         problem = f"{found.path} hides {found.hides} and nobody has trusted it: {how}"
-        return {**nothing, "trusted": False, "problems": [safe(problem)]}
-    return {**nothing, "trusted": True, "problems": contents.problems(found.problems if found else ())}
+        return {**nothing, "trusted": False}, [safe(problem)]
+    return {**nothing, "trusted": True}, contents.problems(found.problems if found else ())

@@ -31,6 +31,7 @@ from handrail.faces.mcp.bus import Bus
 from handrail.faces.mcp.callers import caller_of, grant_in, grant_of
 from handrail.faces.mcp.face import Answer, Face, Failed, Prompt, Tool, UnknownPrompt
 from handrail.faces.mcp.names import Names
+from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.resources import NotFound, Resources
 from handrail.shell.access import Scope
 from handrail.shell.faults import Fault, SyncFailed
@@ -69,10 +70,10 @@ class Served(MCPServer[None]):
     """
 
     def __init__(
-        self, face: Face, resources: Resources, serving: Serving, names: Names, signature: Callable[[], str]
+        self, face: Face, resources: Resources, serving: Serving, names: Names, projects: Projects
     ) -> None:
         self._face, self._resources, self._serving = face, resources, serving
-        self._portable, self._signature = names is Names.PORTABLE, signature
+        self._portable, self._projects = names is Names.PORTABLE, projects
         self._tools = {name: tool for tool in face.tools for name in tool.names}
         self.halted = asyncio.Event()
         self.answered = False
@@ -117,7 +118,7 @@ class Served(MCPServer[None]):
         if tool is None:
             known = ", ".join(listed.names[0] for listed in self._face.tools)
             raise MCPError(types.INVALID_PARAMS, f"there is no such tool; this face has {known}")
-        needed = Scope.READ if tool.listed["annotations"]["readOnlyHint"] else Scope.WRITE
+        needed = _needed(tool)
         if needed in grant_of(context).scopes:
             answer = await self._answered(tool, arguments, caller_of(context))
         else:
@@ -132,12 +133,18 @@ class Served(MCPServer[None]):
             is_error=answer.failed,
         )
 
+    def needs(self, method: str, name: str) -> Scope | None:
+        """What somebody must be allowed who sends this, if anything; `name` is that of a tool."""
+        tool = self._tools.get(name) if method == "tools/call" else None
+        return Scope.READ if method in _READING else _needed(tool) if tool else None
+
     async def _answered(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         try:
             return await self._written(lambda: self._face.call(tool, arguments, caller))
         except Fault as fault:
             self._halt_on(fault, answered=True)
-            failed = Failed(fault.code, "store", fault.message, fault.repair, again=True)
+            hide = self._projects.hide
+            failed = Failed(fault.code, "store", hide(fault.message), hide(fault.repair), again=True)
         except Exception as bug:  # noqa: BLE001 - the edge: it is numbered, logged and answered
             needed = f"the server's log tells more under incident {_incident(bug)}"
             message = "Handrail failed; nothing is known to have moved"
@@ -177,7 +184,8 @@ class Served(MCPServer[None]):
         except NotFound as missing:
             raise ResourceNotFoundError(str(missing)) from None
         except Fault as fault:
-            raise MCPError(types.INTERNAL_ERROR, f"{fault.message}: {fault.repair}") from None
+            message = self._projects.hide(f"{fault.message}: {fault.repair}")
+            raise MCPError(types.INTERNAL_ERROR, message) from None
         return [ReadResourceContents(content.text, content.mime)]
 
     # prompts
@@ -261,7 +269,7 @@ class Served(MCPServer[None]):
 
     async def _told_if_changed(self, known: str) -> str:
         """Tell clients to ask for their lists again, if what was known of the definitions is no longer so."""
-        seen = await run_sync(self._signature)
+        seen = await run_sync(self._projects.signature)
         if known and seen != known:
             await self.bus.publish(PromptsListChanged())
             await self.bus.publish(ResourcesListChanged())
@@ -271,6 +279,10 @@ class Served(MCPServer[None]):
         if isinstance(fault, SyncFailed):
             self.answered = answered
             self.halted.set()
+
+
+def _needed(tool: Tool) -> Scope:
+    return Scope.READ if tool.listed["annotations"]["readOnlyHint"] else Scope.WRITE
 
 
 async def _guarded(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

@@ -2,10 +2,14 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import anyio
 
+from handrail.faces.mcp.commits import FACE as COMMITS
+from handrail.faces.mcp.commits import Commits
 from handrail.faces.mcp.face import Face
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.planner import FACE as PLANNER
@@ -26,6 +30,9 @@ from handrail.shell.runner import Programs
 from handrail.shell.trust import Trusted
 from handrail.shell.vcs import MOST, look, scrubbed
 
+_ASIDE: Final = frozenset({COMMITS, PLANNER})
+"""The faces whose calls wait for another program."""
+
 
 def run(server: Served) -> bool:
     """Serve one client over stdin and stdout; False if the disk has not confirmed a write."""
@@ -34,8 +41,12 @@ def run(server: Served) -> bool:
 
 
 def made(serving: Serving, openings: Openings, roots: Sequence[Path], face: str, names: Names) -> Served:
+    """The server of a face for whoever started it, over the projects in these folders."""
+    return served(serving, openings, Projects(roots, Trusted()), face, names)
+
+
+def served(serving: Serving, openings: Openings, projects: Projects, face: str, names: Names) -> Served:
     """The server of a face over these projects; `openings` open the runs that live in them."""
-    projects = Projects(roots, Trusted())
     programs = Programs(scrubbed(os.environ), MOST)
     world = serving.world
 
@@ -45,14 +56,14 @@ def made(serving: Serving, openings: Openings, roots: Sequence[Path], face: str,
     resources = Resources(
         serving.records,
         touch,
-        projects.shelf,
-        tuple(map(str, roots)),
+        projects,
         limits(),
         world.clock,
         lambda root: look(programs, root),
     )
-    served = Steps(serving, projects, names) if face == STEPS else _kept(face, serving, openings, projects)
-    return Served(served, resources, serving, names, projects.signature)
+    way_in = Steps(serving, projects, names) if face == STEPS else _kept(face, serving, openings, projects)
+    turns = replace(serving, writer=serving.aside) if face in _ASIDE else serving
+    return Served(way_in, resources, turns, names, projects)
 
 
 def _kept(face: str, serving: Serving, openings: Openings, projects: Projects) -> Face:
@@ -60,7 +71,8 @@ def _kept(face: str, serving: Serving, openings: Openings, projects: Projects) -
     pinned = projects.shelf("").pinned(face)
     if not isinstance(pinned, Pinned) or pinned.workflow is None:
         raise Unreadable(f"the workflow `{face}` cannot be read", f"handrail workflows check {face}")
-    if face == PLANNER:
-        return Planner(serving, projects, pinned.workflow, openings.described)
+    if face in {COMMITS, PLANNER}:
+        described = Commits if face == COMMITS else Planner
+        return described(serving, projects, pinned.workflow, openings.described)
     made = Skills if face == SKILLS else Spells
     return made(serving, projects, pinned.workflow, openings.folder)

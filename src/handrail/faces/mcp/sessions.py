@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from handrail.documents.strict import Flaw, parse
@@ -29,8 +28,9 @@ _LISTED: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session that is there or may begin: its folder, its run, and the world of its turns."""
+    """A session that is there or may begin: how its project is called, its folder, its run, and its world."""
 
+    project: str
     folder: Folder
     runs: FolderRuns
     world: World
@@ -38,7 +38,7 @@ class Session:
     @property
     def named(self) -> dict[str, str]:
         """What a call names it by."""
-        return {PROJECT: str(self.folder.project), SESSION: self.folder.name}
+        return {PROJECT: self.project, SESSION: self.folder.name}
 
     def state(self, run: Run) -> str:
         """The state that the run is in; of one that is over, the one that its file names."""
@@ -72,7 +72,7 @@ class Sessions:
 
     def found(self, given: Mapping[str, Any]) -> Session | Refused:
         """The session that a call names, if it is there or this call begins it; nothing is made yet."""
-        root = self._root(str(given[PROJECT]))
+        root = self._projects.exactly(str(given[PROJECT]))
         if isinstance(root, Refused):
             return root
         name = str(given[SESSION])
@@ -90,17 +90,6 @@ class Sessions:
             return self._unknown(folder, begins)
         return self._session(replace(folder, workflow=graph))
 
-    def _root(self, given: str) -> Path | Refused:
-        """The root that is meant: by its whole path only, and nothing is looked up on the disk for that."""
-        roots = self._projects.roots
-        for root in roots:
-            if given.startswith("/") and PurePosixPath(given) == PurePosixPath(root):
-                return root
-        if not roots:
-            return self._projects.named(given)
-        needed = f"one of {', '.join(map(str, roots))}"
-        return Refused("unknown_project", PROJECT, (Seen(PROJECT, given),), (needed,))
-
     def _graph(self, folder: Folder, stored: Stored, wanted: str) -> Workflow | Refused:
         """The graph that a session has kept, or the one that it shall follow from now on."""
         kept = stored.run.workflow if stored.revision else ""
@@ -112,7 +101,7 @@ class Sessions:
             return self._usual
         found = usable(self._projects.shelf(str(folder.project)), name)
         if isinstance(found, Refused):
-            return found
+            return self._projects.hidden(found)
         if found is None:
             return Refused("unknown_workflow", GRAPH, (Seen(GRAPH, name),), (self._texts.say("a_graph"),))
         unfit = tuple(self._unfit(found.workflow))
@@ -142,7 +131,8 @@ class Sessions:
             yield say("a_first_skill", key=SKILL)
 
     def _session(self, folder: Folder) -> Session:
-        return Session(folder, *in_folder(self._serving, folder, self._opened))
+        called = self._projects.called(folder.project)
+        return Session(called, folder, *in_folder(self._serving, folder, self._opened))
 
 
 def is_there(stored: Stored) -> bool:

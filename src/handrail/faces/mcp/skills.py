@@ -65,6 +65,7 @@ class Skills:
         self, serving: Serving, projects: Projects, workflow: Workflow, opened: Callable[[Folder], FolderRuns]
     ) -> None:
         self._serving, self._workflow, self._texts = serving, workflow, texts(FACE)
+        self._about = projects.about
         self._sessions = Sessions(serving, projects, workflow, opened, FACE)
         self.tools: Sequence[Tool] = tuple(self._listed(tool) for tool in workflow.tools.values())
         self._arguments = {tool.names[0]: Arguments(tool.listed["inputSchema"], ()) for tool in self.tools}
@@ -72,7 +73,7 @@ class Skills:
     @property
     def instructions(self) -> str:
         """What an agent is told about the face before its first call."""
-        return self._texts.say("instructions")
+        return self._texts.say("instructions", project=self._texts.say(f"{self._about}_told"))
 
     def prompts(self) -> Sequence[Prompt]:
         """None: skills are invoked by agents."""
@@ -126,7 +127,10 @@ class Skills:
     def _listed(self, tool: Declared) -> Tool:
         say = self._texts.say
         params = {name: parameter(one) for name, one in tool.params.items()}
-        first = {name: {**TEXT, "description": say(name)} for name in (PROJECT, SESSION)}
+        first = {
+            PROJECT: {**TEXT, "description": say(self._about)},
+            SESSION: {**TEXT, "description": say(SESSION)},
+        }
         more = [GRAPH] * (SKILL in params) + [TOKEN] * (not tool.reads)
         listed = {
             "name": tool.name,

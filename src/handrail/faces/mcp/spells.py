@@ -6,6 +6,7 @@ in small letters.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final, assert_never
 
 import msgspec
@@ -74,7 +75,7 @@ class Spells:
     ) -> None:
         self._serving, self._projects, self._workflow, self._opened = serving, projects, workflow, opened
         self._texts = texts(FACE)
-        self._places: dict[str, _Place] = {}
+        self._places: dict[Path, _Place] = {}
         self.tools: Sequence[Tool] = tuple(self._listed(tool) for tool in workflow.tools.values())
         self._arguments = {tool.names[0]: Arguments(tool.listed["inputSchema"], ()) for tool in self.tools}
 
@@ -121,7 +122,7 @@ class Spells:
         root = self._projects.named(str(given.get("project", "")))
         if isinstance(root, Refused):
             return self._turned_away(tool, caller, wrong or root, None)
-        place = self._place(str(root))
+        place = self._place(root)
         if wrong:
             return self._turned_away(tool, caller, wrong, place)
         teller = _Teller(self._texts, self._workflow, tool, place)
@@ -137,9 +138,9 @@ class Spells:
         call = Call("", Event(tool.name), caller)
         return refuse(self._serving.world, call, teller.reply, Outcome(refused, None))
 
-    def _place(self, root: str) -> _Place:
+    def _place(self, root: Path) -> _Place:
         if root not in self._places:
-            folder = Folder(next(one for one in self._projects.roots if str(one) == root), self._workflow)
+            folder = Folder(root, self._workflow)
             self._places[root] = _Place(*in_folder(self._serving, folder, self._opened))
         return self._places[root]
 
@@ -148,7 +149,7 @@ class Spells:
         described = {
             "note": {**TEXT, "description": say("note")},
             "step_token": {**TEXT, "description": say("step_token")},
-            "project": {**TEXT, "description": say("project")},
+            "project": {**TEXT, "description": say(self._projects.about)},
         }
         params = {name: parameter(one) for name, one in tool.params.items()}
         listed = {

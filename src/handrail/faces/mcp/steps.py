@@ -28,6 +28,8 @@ from handrail.shell.starting import startable
 from handrail.shell.turn import Call, New, Outcome, Reply, refuse, take_turn
 
 FACE: Final = "steps"
+_OF_FILES: Final = frozenset({"broken_workflow", "untrusted"})
+"""Refusals that tell of the server's own files, and of nothing that was sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,8 @@ class Steps:
                     yield following(tool, Who.AGENT, {"template_name": one})
             case "which_project":
                 for root in self._projects.roots:
-                    yield following(tool, Who.AGENT, {"template_name": name, "project": str(root)})
+                    called = self._projects.called(root)
+                    yield following(tool, Who.AGENT, {"template_name": name, "project": called})
             case "untrusted":
                 yield following("handrail trust", Who.PERSON, {"NAME": refused.rule})
             case "arguments" if refused.rule == START:
@@ -174,7 +177,7 @@ class Steps:
         name, shelf = asked.text("template_name"), self._projects.shelf(root)
         found = startable(shelf, name)
         if isinstance(found, Refused):
-            return found
+            return self._projects.hidden(found) if found.code in _OF_FILES else found
         origin = Origin(
             FACE,
             Authority.SQL,

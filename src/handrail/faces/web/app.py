@@ -1,41 +1,38 @@
 """All faces in one application: each at `/mcp/<face>`, for clients of both protocol eras."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
-from handrail.faces.mcp.frames import LIMIT
-from handrail.faces.mcp.server import Served
-from handrail.faces.web.bodies import Checked
+from handrail.faces.web.tenants import Tenants
 
 
-def application(faces: Mapping[str, Served]) -> Starlette:
-    """The routes of a server; who may use them is the guard's affair."""
-    managers = {
-        name: StreamableHTTPSessionManager(served.low, max_request_body_size=LIMIT)
-        for name, served in faces.items()
-    }
+def application(tenants: Tenants, more: Iterable[BaseRoute] = ()) -> Starlette:
+    """The routes of a server; who may use them is the guard's affair, what they see the tenants'."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        async with AsyncExitStack() as stack:
-            for manager in managers.values():
-                await stack.enter_async_context(manager.run())
+        async with tenants.alive():
             yield
 
     return Starlette(
         routes=[
             Route("/healthz", _well, methods=["GET"]),
             Route("/readyz", _well, methods=["GET"]),
-            *(Route(f"/mcp/{name}", Checked(StreamableHTTPASGIApp(one))) for name, one in managers.items()),
+            *(Route(path(face), tenants.way_in(face)) for face in tenants.faces),
+            *more,
         ],
         lifespan=lifespan,
     )
+
+
+def path(face: str) -> str:
+    """Where a face is."""
+    return f"/mcp/{face}"
 
 
 async def _well(_: Request) -> PlainTextResponse:

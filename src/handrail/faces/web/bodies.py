@@ -6,14 +6,20 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from handrail.faces.mcp.frames import EDGE, LIMIT, Flaw, flaw, too_long
+from handrail.faces.mcp.frames import EDGE, Flaw, flaw, too_long
+from handrail.faces.web.lacking import Needs, lacks
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """An application that is given only messages it can take; the others are answered here."""
+    """An application that is given only messages it can take; the others are answered here.
+
+    `limit` is how many bytes a message may have, and `needs` what its sender must be allowed.
+    """
 
     app: ASGIApp
+    limit: int
+    needs: Needs
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the whole message, and pass it on or say what is wrong with it."""
@@ -21,23 +27,25 @@ class Checked:
             await self.app(scope, receive, send)
             return
         try:
-            body = await _read(Request(scope, receive))
+            body = await _read(Request(scope, receive), self.limit)
         except ClientDisconnect:
             return
-        if len(body) > LIMIT:
-            await _told(413, too_long(len(body)), body)(scope, receive, send)
+        if len(body) > self.limit:
+            await _told(413, too_long(len(body), self.limit), body)(scope, receive, send)
         elif wrong := flaw(body):
             await _told(400, wrong, body)(scope, receive, send)
+        elif lacking := lacks(scope, body, self.needs):
+            await lacking(scope, receive, send)
         else:
             await self.app(scope, _again(body, receive), send)
 
 
-async def _read(request: Request) -> bytes:
+async def _read(request: Request, limit: int) -> bytes:
     """The body, and of one that is too long only so much that it shows."""
     body = bytearray()
     async for part in request.stream():
         body += part
-        if len(body) > LIMIT:
+        if len(body) > limit:
             break
     return bytes(body)
 

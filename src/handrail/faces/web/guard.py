@@ -12,8 +12,8 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from handrail.faces.mcp.frames import LIMIT
-from handrail.faces.web.who import Door, enter
+from handrail.faces.web.refusal import Refusal
+from handrail.faces.web.who import Door
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 OPEN: Final = frozenset({"/healthz", "/readyz"})
@@ -23,28 +23,16 @@ _RETRY: Final = {"retry-after": "1"}
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a request is not let in."""
-
-    status: int
-    text: str
-    headers: dict[str, str] | None = None
-
-
-_UNKNOWN: Final = Refusal(
-    401,
-    "say who you are: Authorization: Bearer and a token that `handrail token create` made for this server",
-    {"www-authenticate": "Bearer"},
-)
-
-
-@dataclass(frozen=True, slots=True)
 class Guard:
-    """An application behind its guard. `closing` is true from the moment on when nothing new is begun."""
+    """An application behind its guard. `closing` is true from the moment on when nothing new is begun.
+
+    `limit` is how many bytes a request may have.
+    """
 
     app: ASGIApp
     hosts: frozenset[str]
     door: Door
+    limit: int
     closing: Callable[[], bool]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,11 +42,8 @@ class Guard:
             return
         headers = Headers(scope=scope)
         refusal = self.refusal(headers)
-        if refusal is None and scope["path"] not in OPEN:
-            grant = await self.door.grant(headers)
-            refusal = None if grant else _UNKNOWN
-            if grant:
-                enter(scope, grant)
+        if refusal is None and scope["path"] not in OPEN and not self.door.is_open(scope["path"]):
+            refusal = await self.door.refusal(scope, headers)
         if refusal is None:
             await self.app(scope, receive, send)
             return
@@ -79,8 +64,8 @@ class Guard:
         if self.closing():
             return Refusal(503, "the server is ending: send the same request again", _RETRY)
         size = headers.get("content-length", "0")
-        if not (size.isascii() and size.isdigit()) or int(size) > LIMIT:
-            return Refusal(413, f"the limit is {LIMIT} bytes: send less at a time")
+        if not (size.isascii() and size.isdigit()) or int(size) > self.limit:
+            return Refusal(413, f"the limit is {self.limit} bytes: send less at a time")
         return None
 
     def _is_ours(self, origin: str) -> bool:

@@ -4,7 +4,7 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,9 +14,10 @@ import anyio
 import uvicorn
 from anyio.abc import TaskStatus
 
-from handrail.faces.mcp.server import Served
-from handrail.faces.web.app import application
+from handrail.faces.mcp.frames import LIMIT
+from handrail.faces.web.app import application, path
 from handrail.faces.web.guard import LOOPBACK, Guard, known_by
+from handrail.faces.web.tenants import Tenants
 from handrail.faces.web.who import Door
 from handrail.shell.faults import NoAddress
 
@@ -61,23 +62,27 @@ def address(given: str) -> Address:
     return Address(host, int(port))
 
 
-def run(where: Address, door: Door, faces: Mapping[str, Served], known_as: Iterable[str] = ()) -> bool:
+def run(
+    where: Address, door: Door, tenants: Tenants, known_as: Iterable[str] = (), limit: int = LIMIT
+) -> bool:
     """Serve until told to end; False if the disk has not confirmed a write.
 
-    As many clients are served at once as the system allows files to be open.
-    `known_as` are more names, with their ports, by which requests may call the server.
+    As many clients are served at once as the system allows files to be open. `known_as` are more names, with
+    their ports, by which requests may call the server; `limit` is how many bytes a message may have.
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with _listening(where) as listener:
         bound = Address(where.host, int(listener.getsockname()[1]))
         hosts = known_by(str(bound)) | {name.lower() for name in known_as}
-        anyio.run(_served, faces, listener, bound, partial(Guard, application(faces), hosts, door))
-    return not any(served.halted.is_set() for served in faces.values())
+        door = door.at(f"http://{bound}", map(path, tenants.faces))
+        app = application(tenants, door.routes())
+        anyio.run(_served, tenants, listener, bound, partial(Guard, app, hosts, door, limit))
+    return not tenants.halted.is_set()
 
 
 async def _served(
-    faces: Mapping[str, Served],
+    tenants: Tenants,
     listener: socket.socket,
     where: Address,
     guarded: Callable[[Callable[[], bool]], Guard],
@@ -95,9 +100,8 @@ async def _served(
     server = _Server(config)
     async with anyio.create_task_group() as tasks:
         await tasks.start(_end_on_signal, server)
-        for served in faces.values():
-            tasks.start_soon(_end_when_halted, served, server)
-        for name in faces:
+        tasks.start_soon(_end_when_halted, tenants, server)
+        for name in tenants.faces:
             print(f"handrail: {name} at http://{where}/mcp/{name}", file=sys.stderr, flush=True)  # noqa: T201 - whoever starts it needs to know
         await server.serve([listener])
         tasks.cancel_scope.cancel()
@@ -121,8 +125,8 @@ async def _end_on_signal(
             server.should_exit = True
 
 
-async def _end_when_halted(served: Served, server: uvicorn.Server) -> None:
-    await served.halted.wait()
+async def _end_when_halted(tenants: Tenants, server: uvicorn.Server) -> None:
+    await tenants.halted.wait()
     server.should_exit = True
 
 

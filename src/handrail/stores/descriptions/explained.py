@@ -22,11 +22,15 @@ from handrail.shell.ports import Finished
 
 _MOST: Final = 600
 _ERROR: Final = re.compile(r"^(?:Config error|Internal error|[Ee]rror|fatal): .*", re.MULTILINE | re.DOTALL)
-_LOCK: Final = re.compile(r"""(?:lockfile at "|Unable to create ')([^"'\n]+[.]lock)""")
+_LOCK: Final = re.compile(r"""(?:lockfile at ["']|Unable to create ')([^"'\n]+[.]lock)""")
 _INSIDE: Final = 255
 _USAGE: Final = 2
 _DIVERGED: Final = "run `jj converge`, or `jj abandon` the wrong one that `jj log -r 'divergent()'` shows"
 
+_IMMUTABLE: Final = (
+    "run `jj new` first, and write there; in a fresh clone, where its bookmark is not yet tracked, run"
+    " `jj bookmark track NAME@REMOTE`, and go on in it"
+)
 _ASIDE: Final = ("To ", "Done", "hint: ", "Please make sure", "and the repository exists", "warning: ")
 
 _JJ: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
@@ -40,7 +44,7 @@ _JJ: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
         "is immutable",
         Immutable,
         "the current commit may not be changed",
-        "run `jj new` first, and write there",
+        _IMMUTABLE,
     ),
     (
         "working copy is stale",
@@ -161,7 +165,7 @@ def diverged() -> Divergent:
 
 def immutable() -> Immutable:
     """The fault for a commit that may not be changed."""
-    return Immutable("the current commit may not be changed", "run `jj new` first, and write there")
+    return Immutable("the current commit may not be changed", _IMMUTABLE)
 
 
 def _known(

@@ -5,18 +5,21 @@ The ref is the worktree's own, no branch knows of it, and git replaces it only i
 
 import re
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from handrail.shell.carried import Version
-from handrail.shell.faults import Fault, Unreadable, VcsFailed
-from handrail.shell.ports import ChangedFile, Changes, Description, Ids, Runner
-from handrail.shell.workspace import Disk
+from handrail.shell.faults import Fault, Overtaken, Unreadable, VcsFailed
+from handrail.shell.ports import ChangedFile, Changes, Clock, Description, Ids, Runner
+from handrail.shell.system import SystemClock
 from handrail.stores.descriptions.explained import git_failed
-from handrail.stores.descriptions.program import LIMITS, LOCK, Limits, Program
-from handrail.stores.descriptions.texts import judged, kept, overtaken, unseen, version
+from handrail.stores.descriptions.gitdir import Stamp, places
+from handrail.stores.descriptions.lock import Lock
+from handrail.stores.descriptions.pack import Packer
+from handrail.stores.descriptions.program import LIMITS, Limits, Program
+from handrail.stores.descriptions.texts import judged, kept, overtaken, unseen
 
 REF: Final = "refs/worktree/handrail/plan"
 """Where the current text is kept."""
@@ -24,50 +27,57 @@ REF: Final = "refs/worktree/handrail/plan"
 ARCHIVE: Final = "refs/handrail/done/"
 """Below which those stand that were left, each by the name of its change."""
 
-_FILE: Final = "plan"
 WORDS: Final = (
     *("git", "--no-pager", "--no-optional-locks", "--no-replace-objects"),
     *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
 )
 """What stands before every command, so that nothing of the project is run."""
 
+_FILE: Final = "plan"
 _NOTHING: Final = "EMPTY_FOR_GIT"
+_INCLUDE: Final = "include"
 _FILTER: Final = re.compile(r"filter[.].*[.](?:clean|smudge|process|required)", re.DOTALL)
 _STATUS: Final = (
     *("status", "--porcelain", "-z", "--untracked-files=all"),
     *("--no-renames", "--ignore-submodules=dirty"),
 )
 _CHANGE: Final = re.compile(rb"^Handrail-Change: ([0-9a-z-]+)$", re.MULTILINE)
-_IDENT: Final = re.compile(r"(?P<name>.+) <(?P<email>[^<>]+)> \d+ [+-]\d+\s*")
-_NOBODY: Final = ("-c", "user.name=Handrail", "-c", "user.email=handrail@localhost")
+_IDENT: Final = re.compile(rb"(.+ <[^<>]+>) \d+ [+-]\d+\s*")
+_NOBODY: Final = b"Handrail <handrail@localhost>"
+_CLOCK: Final = SystemClock()
+_NONE: Final = Description("", "", "")
 _NUL: Final = "\0"
 _FORMAT: Final = "%H%x00%ct%x00%an <%ae>"
 _LAST: Final = 253_402_300_799
 _CONFLICTS: Final = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Tip:
-    """The commit that the ref is at, if it is there, and what it says."""
-
-    commit: str
-    described: Description
-
-
 class Git:
-    """`Descriptions` of the worktree in this folder, by a runner with the `environment` meant for it."""
+    """`Descriptions` of the worktree in this folder, by a runner with the `environment` meant for it.
 
-    __slots__ = ("_common", "_git", "_ids", "_user")
+    The version of a text is the commit that has it. What a commit says never changes, so a text that was read
+    once is not asked for again as long as the ref names its commit.
+    """
 
-    def __init__(self, runner: Runner, folder: Path, ids: Ids, limits: Limits = LIMITS) -> None:
+    __slots__ = ("_clock", "_filters", "_git", "_home", "_ids", "_known", "_lock", "_packer")
+
+    def __init__(
+        self, runner: Runner, folder: Path, ids: Ids, limits: Limits = LIMITS, clock: Clock = _CLOCK
+    ) -> None:
         self._git = Program(runner, folder, WORDS, git_failed, limits)
-        self._ids = ids
-        self._common: Path | None = None
-        self._user: tuple[str, ...] | None = None
+        self._ids, self._clock, self._lock = ids, clock, Lock(limits.lock)
+        self._known = _NONE
+        self._filters: tuple[Stamp, tuple[str, ...]] | None = None
+        self._home: tuple[Path, str] | None = None
+        self._packer: Packer | None = None
 
     def read(self) -> Description:
         """The text at the ref; the empty one, of no change, if there is none."""
-        return self._tip().described
+        known = self._known
+        if known.version and self._loose(REF) == known.version:
+            return known
+        self._known = self._asked()
+        return self._known
 
     def changes(self, most: int) -> Changes:
         """The text, and the files that differ from the commit that is checked out."""
@@ -76,48 +86,54 @@ class Git:
         files = _files(said.decode("utf-8", "replace").split("\0"))
         return Changes(replace(described, empty=not files), files[:most], len(files))
 
-    def swap(self, expected: str, new: str) -> Description:
+    def alone(self) -> AbstractContextManager[object]:
+        """Hold the lock of the repository, which all its worktrees share."""
+        return self._held()
+
+    def swap(self, seen: Description, new: str) -> Description:
         """Add a commit with the text to the chain, or begin one."""
         text = kept(new)
         with self._held() as lock:
-            tip = self._standing(expected)
-            if tip.described.text == text:
-                return tip.described
-            change = tip.described.change or self._ids.run()
+            if seen.text == text:
+                return self._standing(seen)
+            change = seen.change or self._ids.run()
             try:
-                self._grow(tip.commit, change, text, lock)
+                return self._grown(seen, change, text, lock)
             except VcsFailed as fault:
-                return judged(tip.described, text, self._seen(fault), fault)
-        return _described(text, change)
+                return judged(seen, text, self._stands(fault), fault)
 
-    def renew(self, expected: str) -> Description:
+    def renew(self, seen: Description) -> Description:
         """Move the chain below `refs/handrail/done/`, by the name of its change."""
         with self._held() as lock:
-            tip = self._standing(expected)
-            if not tip.commit:
-                return tip.described
-            moves = f"update {ARCHIVE}{tip.described.change} {tip.commit}\ndelete {REF} {tip.commit}\n"
+            if not seen.version:
+                return self._standing(seen)
             try:
-                self._write("update-ref", "--no-deref", "--stdin", text=moves, lock=lock)
+                self._keep(seen, f"delete {REF} {seen.version}\n", lock)
             except VcsFailed as fault:
-                now = self._seen(fault)
-                if now.version == expected:
+                now = self._stands(fault)
+                if now.version == seen.version:
                     raise
-                if now.text:
-                    raise overtaken(tip.described, now) from fault
-        return _described("", "")
+                if now.version:
+                    raise overtaken(seen, now) from fault
+        return _NONE
 
-    def archive(self, expected: str) -> None:
+    def archive(self, seen: Description) -> None:
         """Copy the chain below `refs/handrail/done/`, by the name of its change."""
         with self._held() as lock:
-            tip = self._standing(expected)
-            if tip.commit:
-                name = f"{ARCHIVE}{tip.described.change}"
-                self._write("update-ref", "--no-deref", name, tip.commit, lock=lock)
+            if self._loose(_done(seen)) == seen.version:
+                self._standing(seen)
+                return
+            try:
+                self._keep(seen, f"verify {REF} {seen.version}\n", lock)
+            except VcsFailed as fault:
+                now = self._stands(fault)
+                if now.version == seen.version:
+                    raise
+                raise overtaken(seen, now) from fault
 
     def versions(self) -> tuple[Version, ...]:
         """Every commit of the chain."""
-        commit = self.tip()
+        commit = self.read().version
         if not commit:
             return ()
         words = ("rev-list", "--reverse", "--first-parent", "--encoding=UTF-8", f"--format={_FORMAT}")
@@ -134,58 +150,84 @@ class Git:
             found.append(text.decode("utf-8", "replace"))
         return tuple(found)
 
-    def tip(self) -> str:
-        """The commit that the ref is at; nothing if there is none."""
-        return self._tip().commit
-
     def said_by(self, commit: str) -> Description:
         """What a commit of any chain says."""
-        return self._tip(commit).described
+        return self._asked(commit)
 
-    def take(self, commit: str, expected: str, archive: str = "") -> None:
-        """Put the ref on the commit of another chain, if it is still at the expected one, or at none.
+    def take(self, there: Description, seen: Description, aside: str = "") -> None:
+        """Put the ref on the commit of another chain, if what was seen still stands.
 
-        What stood is kept by the name `archive`, if one is given. Raises `Overtaken`.
+        What stood is kept by the name `aside`, if one is given. Raises `Overtaken`.
         """
-        none = "0" * len(commit)
-        kept_first = f"update {archive} {expected}\n" if archive else ""
-        moves = f"{kept_first}update {REF} {commit} {expected or none}\n"
+        kept_first = f"update {aside} {seen.version}\n" if aside else ""
+        before = seen.version or "0" * len(there.version)
         with self._held() as lock:
-            self._write("update-ref", "--no-deref", "--stdin", text=moves, lock=lock)
+            self._move(f"{kept_first}update {REF} {there.version} {before}\n", lock)
 
-    def _standing(self, expected: str) -> _Tip:
-        tip = self._tip()
-        if tip.described.version != expected:
-            raise overtaken(None, tip.described)
-        return tip
+    def _keep(self, seen: Description, then: str, lock: int) -> None:
+        """Keep the chain by the name of its change, and have git do `then` at once; both, or neither.
 
-    def _tip(self, ref: str = REF) -> _Tip:
+        What has that name already is replaced by what goes on from it only. The file of the name is a hint:
+        it is git that compares.
+        """
+        name = _done(seen)
+        hinted = {"": f"create {name} {seen.version}\n", seen.version: ""}.get(self._loose(name))
+        try:
+            self._move((self._further(name, seen) if hinted is None else hinted) + then, lock)
+        except Overtaken:
+            self._move(self._further(name, seen) + then, lock)
+
+    def _further(self, name: str, seen: Description) -> str:
+        """How the chain is kept where the name is taken: by it, if it goes on from what has it."""
+        words = ("for-each-ref", "--format=%(objectname)", f"--merged={seen.version}", name)
+        before = self._git.ask(*words).decode("ascii").strip()
+        if before:
+            return f"update {name} {seen.version} {before}\n"
+        return f"update {set_aside(seen)} {seen.version}\n"
+
+    def _loose(self, ref: str) -> str:
+        """What the file of a ref says, as far as that can be seen."""
+        found = places(self._git.folder)
+        return found.loose(ref) if found else ""
+
+    def _standing(self, seen: Description) -> Description:
+        now = self.read()
+        if now.version != seen.version:
+            raise overtaken(None, now)
+        return now
+
+    def _asked(self, ref: str = REF) -> Description:
+        """The text as git has it."""
         said = self._git.ask("cat-file", "--batch", text=f"{ref}\n{ref}:{_FILE}\n".encode())
         kind, commit, body, rest = _object(said)
         if kind == "missing":
-            return _Tip("", _described("", ""))
+            return _NONE
         found, _, text, _ = _object(rest)
         if (kind, found) != ("commit", "blob"):
             raise Unreadable(
                 f"`{ref}` holds no file `{_FILE}`", f"look at it, and remove it: `git update-ref -d {ref}`"
             )
         change = _CHANGE.search(body)
-        named = change[1].decode() if change else commit
-        return _Tip(commit, _described(text.decode("utf-8", "replace"), named))
+        return Description(text.decode("utf-8", "replace"), commit, change[1].decode() if change else commit)
 
-    def _grow(self, parent: str, change: str, text: str, lock: int) -> None:
-        blob = self._write("hash-object", "-w", "--stdin", text=text, lock=lock)
-        tree = self._write("mktree", text=f"100644 blob {blob}\t{_FILE}\n", lock=lock)
-        above = ("-p", parent) if parent else ()
-        words = (*self._identity(), "commit-tree", tree, *above, "--no-gpg-sign")
-        commit = self._write(*words, text=f"plan\n\nHandrail-Change: {change}\n", lock=lock)
-        self._write("update-ref", "--no-deref", REF, commit, parent or "0" * len(commit), lock=lock)
+    def _grown(self, seen: Description, change: str, text: str, lock: int) -> Description:
+        """What stands once there is one commit more, and the ref has moved from the one before to it."""
+        message = f"plan\n\nHandrail-Change: {change}\n"
+        made = self._packing().commit(_FILE, text.encode(), message, seen.version, self._clock.now())
+        self._write("unpack-objects", "-q", "--strict", text=made.pack, lock=lock)
+        before = seen.version or "0" * len(made.name)
+        self._write("update-ref", "--no-deref", REF, made.name, before, lock=lock)
+        self._known = Description(text, made.name, change)
+        return self._known
 
-    def _write(self, *words: str, lock: int, text: str = "") -> str:
-        said = self._git.tell(*words, text=text.encode(), files=(lock,))
-        return said.decode("ascii", "replace").strip()
+    def _move(self, moves: str, lock: int) -> None:
+        """Have git move refs as these lines say, all of them or none."""
+        self._write("update-ref", "--no-deref", "--stdin", text=moves.encode(), lock=lock)
 
-    def _seen(self, fault: Fault) -> Description:
+    def _write(self, *words: str, lock: int, text: bytes = b"") -> None:
+        self._git.tell(*words, text=text, files=(lock,))
+
+    def _stands(self, fault: Fault) -> Description:
         """What stands after a write that ended with this fault."""
         try:
             return self.read()
@@ -193,39 +235,59 @@ class Git:
             raise unseen(fault, blind) from blind
 
     def _unfiltered(self) -> tuple[str, ...]:
-        """Words that take away every program that the configuration would have files go through."""
-        said = self._git.ask("config", "--list", "--name-only", "-z").decode("utf-8", "surrogateescape")
-        names = sorted({name for name in said.split("\0") if _FILTER.fullmatch(name)})
-        return tuple(f"--config-env={name}={_NOTHING}" for name in names)
+        """Words that take away every program that the configuration would have files go through.
 
-    def _identity(self) -> tuple[str, ...]:
-        """Once: who writes, in words that keep it so; Handrail itself where git knows nobody."""
-        if self._user is None:
-            self._user = _NOBODY
+        Git is asked again once the settings of the repository look different, and every time if they include
+        other files.
+        """
+        found = places(self._git.folder)
+        looks = found.configured() if found else None
+        if self._filters and self._filters[0] == looks:
+            return self._filters[1]
+        said = self._git.ask("config", "--list", "--name-only", "-z").decode("utf-8", "surrogateescape")
+        names = sorted({*said.split("\0")})
+        words = tuple(f"--config-env={name}={_NOTHING}" for name in names if _FILTER.fullmatch(name))
+        alone = not any(name.startswith(_INCLUDE) for name in names)
+        self._filters = (looks, words) if looks and alone else None
+        return words
+
+    def _packing(self) -> Packer:
+        """Once: how objects are named here, and who writes; Handrail itself where git knows nobody."""
+        if self._packer is None:
             try:
-                said = self._git.ask("var", "GIT_COMMITTER_IDENT").decode("utf-8", "replace")
+                said = self._git.ask("var", "GIT_COMMITTER_IDENT")
             except VcsFailed:
-                said = ""
-            if found := _IDENT.fullmatch(said):
-                self._user = ("-c", f"user.name={found['name']}", "-c", f"user.email={found['email']}")
-        return self._user
+                said = b""
+            who = _IDENT.fullmatch(said)
+            self._packer = Packer(self._place()[1], who[1] if who else _NOBODY)
+        return self._packer
 
     def _held(self) -> AbstractContextManager[int]:
-        """The lock of the repository, which all its worktrees share."""
-        if self._common is None:
-            said = self._git.ask("rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape")
-            self._common = self._git.folder / said.removesuffix("\n")
-        return Disk(self._common).lock(LOCK, self._git.limits.lock)
+        return self._lock.held(self._place()[0])
+
+    def _place(self) -> tuple[Path, str]:
+        """Once: the folder that all worktrees share, and by which hash objects have their names there."""
+        if self._home is None:
+            said = self._git.ask("rev-parse", "--git-common-dir", "--show-object-format")
+            common, _, named = said.decode("utf-8", "surrogateescape").strip("\n").rpartition("\n")
+            self._home = (self._git.folder / common, named)
+        return self._home
+
+
+def set_aside(described: Description) -> str:
+    """A name for a text that is left, under which nothing else ever stands."""
+    return f"{_done(described)}-{described.version}"
+
+
+def _done(described: Description) -> str:
+    """The name for a text that is complete."""
+    return f"{ARCHIVE}{described.change}"
 
 
 def _told(line: str) -> tuple[str, datetime, str]:
     """The name of a commit, when it was made and by whom, from a line in our format."""
     name, at, who = line.split(_NUL)
     return name, datetime.fromtimestamp(min(int(at), _LAST), UTC), who
-
-
-def _described(text: str, change: str) -> Description:
-    return Description(text, version(change, text), change)
 
 
 def _object(said: bytes) -> tuple[str, str, bytes, bytes]:

@@ -18,7 +18,7 @@ from handrail.shell.carried import Exchanged, Moved
 from handrail.shell.faults import NoPlan, NoRemote, Overtaken, Unreadable, VcsFailed
 from handrail.shell.ports import Description, Runner
 from handrail.stores.descriptions.explained import far_failed, git_failed
-from handrail.stores.descriptions.git import ARCHIVE, WORDS, Git
+from handrail.stores.descriptions.git import ARCHIVE, WORDS, Git, set_aside
 from handrail.stores.descriptions.program import LIMITS, Limits, Program, environment
 from handrail.stores.descriptions.texts import kept
 
@@ -63,10 +63,8 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Sides:
-    """Both chains by their tips, which may be none, and how many texts each has that the other has not."""
+    """What stands on either side, if anything, and how many texts each has that the other has not."""
 
-    mine: str
-    theirs: str
     here: Description
     there: Description
     ahead: int
@@ -90,24 +88,25 @@ class GitShared:
     def push(self, remote: str = "", name: str = "") -> Exchanged:
         """Send the chain, if it goes on from the one that is there."""
         place = self._place(remote, name, "--push")
-        if not self._git.tip():
+        if not self._git.read().version:
             raise NoPlan(
                 "this worktree has no plan to push",
-                "begin one with a server of `--face planner`, then push it",
+                "begin one with a server of `--face planner` or `--face commits`, then push it",
             )
         with self._between() as far:
             sides = self._sides(place, far)
-            if sides.mine == sides.theirs:
+            mine, theirs = sides.here.version, sides.there.version
+            if mine == theirs:
                 return Exchanged(place.remote, place.ref, Moved.SAME)
-            sent = f"{sides.mine}:{place.ref}"
-            if not sides.theirs or not sides.behind:
+            sent = f"{mine}:{place.ref}"
+            if not theirs or not sides.behind:
                 far.tell(*_PUSH, "--", place.url, sent, files=())
                 return Exchanged(place.remote, place.ref, Moved.SENT)
             if not sides.another or not _finished(sides.there):
                 raise _refused(place, sides)
-            archive = _archive(sides.there, sides.theirs)
-            lease = f"--force-with-lease={place.ref}:{sides.theirs}"
-            both = (f"{sides.theirs}:{archive}", sent)
+            archive = set_aside(sides.there)
+            lease = f"--force-with-lease={place.ref}:{theirs}"
+            both = (f"{theirs}:{archive}", sent)
             far.tell(*_PUSH, "--atomic", lease, "--", place.url, *both, files=())
             return Exchanged(place.remote, place.ref, Moved.SENT, archive)
 
@@ -116,35 +115,35 @@ class GitShared:
         place = self._place(remote, name)
         with self._between() as far:
             sides = self._sides(place, far)
-        if not sides.theirs:
+        here, there = sides.here, sides.there
+        if not there.version:
             raise NoPlan(
                 f"`{place.remote}` has no plan under `{place.ref}`",
                 "run `handrail plan push` where it is, or say its name with --name:"
                 f" `git ls-remote {place.remote} '{PLANS}*'` lists those there are",
             )
-        kept(sides.there.text)
-        if sides.mine and not sides.behind:
-            moved = Moved.SAME if sides.mine == sides.theirs else Moved.AHEAD
+        kept(there.text)
+        if here.version and not sides.behind:
+            moved = Moved.SAME if here.version == there.version else Moved.AHEAD
             return Exchanged(place.remote, place.ref, moved)
-        if not sides.mine or not sides.ahead:
-            self._git.take(sides.theirs, sides.mine)
+        if not here.version or not sides.ahead:
+            self._git.take(there, here)
             return Exchanged(place.remote, place.ref, Moved.TAKEN)
         if not (sides.another or archive):
             raise _diverged(place, sides)
-        left = _archive(sides.here, sides.mine)
-        self._git.take(sides.theirs, sides.mine, left)
+        left = set_aside(here)
+        self._git.take(there, here, left)
         return Exchanged(place.remote, place.ref, Moved.TAKEN, left)
 
     def _sides(self, place: _Place, far: Program) -> _Sides:
         theirs = self._fetched(place, far)
-        mine = self._git.tip()
-        nothing = Description("", "", "")
-        if not mine or not theirs:
-            here, there = (self._git.said_by(one) if one else nothing for one in (mine, theirs))
-            return _Sides(mine, theirs, here, there, 0, 0)
-        words = ("rev-list", "--count", "--left-right", f"{mine}...{theirs}", "--")
+        here = self._git.read()
+        there = self._git.said_by(theirs) if theirs else Description("", "", "")
+        if not here.version or not theirs:
+            return _Sides(here, there, 0, 0)
+        words = ("rev-list", "--count", "--left-right", f"{here.version}...{theirs}", "--")
         ahead, behind = map(int, self._program.ask(*words).split())
-        return _Sides(mine, theirs, self._git.said_by(mine), self._git.said_by(theirs), ahead, behind)
+        return _Sides(here, there, ahead, behind)
 
     def _fetched(self, place: _Place, far: Program) -> str:
         """The commit that the ref of the remote is at, now one of ours; nothing if there is none."""
@@ -198,11 +197,6 @@ class GitShared:
 
 def _finished(described: Description) -> bool:
     return is_finished(parse_any(described.text)[0])
-
-
-def _archive(described: Description, commit: str) -> str:
-    """A name under which nothing else ever stands."""
-    return f"{ARCHIVE}{described.change}-{commit}"
 
 
 def _refused(place: _Place, sides: _Sides) -> Overtaken:

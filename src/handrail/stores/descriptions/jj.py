@@ -4,6 +4,7 @@ jj takes no lock between what it reads and what it writes. So whoever writes hol
 compares the text once more, and what stands is read again afterwards.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -17,10 +18,10 @@ import msgspec
 from handrail.shell.carried import Version
 from handrail.shell.faults import BadConfig, Fault, NoRepository, TooOld, VcsFailed
 from handrail.shell.ports import ChangedFile, Changes, Description, Runner
-from handrail.shell.workspace import Disk
 from handrail.stores.descriptions.explained import NoSuchCommand, diverged, immutable, jj_failed
-from handrail.stores.descriptions.program import LIMITS, LOCK, Limits, Program, in_memory
-from handrail.stores.descriptions.texts import judged, kept, overtaken, unseen, version
+from handrail.stores.descriptions.lock import Lock
+from handrail.stores.descriptions.program import LIMITS, Limits, Program, in_memory
+from handrail.stores.descriptions.texts import judged, kept, overtaken, unseen
 
 _OLDEST: Final = (0, 38)
 _CONFIG: Final = (
@@ -77,7 +78,7 @@ class _Row(msgspec.Struct, frozen=True):
 
     def described(self) -> Description:
         """What the port has of it."""
-        stands = version(self.change_id, self.description)
+        stands = _version(self.change_id, self.description)
         flags = (self.empty, self.immutable, self.divergent, self.conflict)
         return Description(self.description, stands, self.change_id, *flags)
 
@@ -121,10 +122,11 @@ class Jj:
     are not signed.
     """
 
-    __slots__ = ("_jj", "_recent", "_user")
+    __slots__ = ("_jj", "_lock", "_recent", "_user")
 
     def __init__(self, runner: Runner, folder: Path, limits: Limits = LIMITS) -> None:
         self._jj = Program(runner, folder, _WORDS, jj_failed, limits)
+        self._lock = Lock(limits.lock)
         self._recent = False
         self._user: tuple[str, ...] | None = None
 
@@ -140,31 +142,40 @@ class Jj:
             row = _rows(self._jj.tell(*_LOG, "@", "-T", _READ_FILES, files=(lock,)), _Row)[0]
         return Changes(row.described(), row.files[:most], len(row.files))
 
-    def swap(self, expected: str, new: str) -> Description:
-        """Replace the text; a divergence that comes of it is mended, or said."""
+    def alone(self) -> AbstractContextManager[object]:
+        """Hold the lock of the repository, which all its workspaces share."""
+        return self._held()
+
+    def swap(self, seen: Description, new: str) -> Description:
+        """Replace the text; a divergence that comes of it is mended, or said.
+
+        It is jj that compares what was seen with what stands, so nothing is read before.
+        """
         text = kept(new)
         with self._held() as lock:
-            before = self._standing(expected)
-            if before.immutable:
+            if seen.divergent:
+                raise diverged()
+            if seen.immutable:
                 raise immutable()
-            if before.text == text:
-                return before
-            fault = self._tried(before, lock, "describe", "--stdin", "-r", _exactly(before), text=text)
-            return self._settled(before, text, fault, lock)
+            if seen.text == text:
+                return self._standing(seen)
+            fault = self._tried(seen, lock, "describe", "--stdin", "-r", _exactly(seen), text=text)
+            return self._settled(seen, text, fault, lock)
 
-    def renew(self, expected: str) -> Description:
+    def renew(self, seen: Description) -> Description:
         """Begin a new commit on top of the current one, which keeps its text."""
         with self._held() as lock:
-            before = self._standing(expected)
-            fault = self._tried(before, lock, "new", _exactly(before))
+            if seen.divergent:
+                raise diverged()
+            fault = self._tried(seen, lock, "new", _exactly(seen))
             now = self._seen(fault)
-        if now.change != before.change and not now.text:
+        if now.change != seen.change and not now.text:
             return now
-        if now.version == before.version and fault:
+        if now.version == seen.version and fault:
             raise fault
-        raise overtaken(before, now)
+        raise overtaken(seen, now)
 
-    def archive(self, expected: str) -> None:
+    def archive(self, seen: Description) -> None:
         """Nothing: the commit keeps its text."""
 
     def versions(self) -> tuple[Version, ...]:
@@ -187,11 +198,9 @@ class Jj:
         texts = {row.commit: row.text for row in rows}
         return tuple(texts[name] for name in names)
 
-    def _standing(self, expected: str) -> Description:
+    def _standing(self, seen: Description) -> Description:
         now = self.read()
-        if now.divergent:
-            raise diverged()
-        if now.version != expected:
+        if now.version != seen.version:
             raise overtaken(None, now)
         return now
 
@@ -265,7 +274,12 @@ class Jj:
             raise NoRepository(
                 f"`{kept_in}` leads to no repository of jj", "run `jj git init`, or force git"
             ) from error
-        return Disk(repository).lock(LOCK, self._jj.limits.lock)
+        return self._lock.held(repository)
+
+
+def _version(change: str, text: str) -> str:
+    """What stands for this text of this change: the name of the commit would not, files change it too."""
+    return hashlib.sha256(f"{change}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _exactly(before: Description) -> str:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -25,10 +26,14 @@ class Limits:
 
 
 LIMITS: Final = Limits()
-"""What is waited for outside of tests."""
+"""What is waited for unless somebody says otherwise."""
 
-LOCK: Final = "handrail-lock"
-"""The file in a repository that whoever changes its descriptions holds."""
+
+def limited(write: timedelta) -> Limits:
+    """What is waited for if a change may take so long; whoever says something need not take longer."""
+    seconds = write.total_seconds()
+    return Limits(min(LIMITS.read, seconds), seconds, max(LIMITS.lock, 2 * seconds))
+
 
 _THEIRS: Final = (
     *("JJ_CONFIG", "JJ_USER", "JJ_EMAIL", "GIT_CONFIG_GLOBAL"),

@@ -1,6 +1,5 @@
-"""The texts themselves: which can be kept, what their versions are, and what stands after a write."""
+"""The texts themselves: which can be kept, and what stands after a write."""
 
-import hashlib
 from typing import Final
 
 from handrail.shell.faults import BadConfig, Fault, Overtaken, Unreadable
@@ -25,15 +24,11 @@ def kept(text: str) -> str:
     return text if text.endswith("\n") or not text else f"{text}\n"
 
 
-def version(change: str, text: str) -> str:
-    """What stands for this text of this change."""
-    return hashlib.sha256(f"{change}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def overtaken(expected: Description | None, *found: Description) -> Overtaken:
     """The fault for what was found where another text was expected."""
     texts = tuple(one.text for one in found)
-    moved = expected is not None and any(one.change != expected.change for one in found)
+    before = expected.change if expected else ""
+    moved = before and any(one.change != before for one in found)
     where = "the commit is another one now, and its text" if moved else "the text has changed: now it"
     shown = " and ".join(_shown(text) for text in texts)
     return Overtaken(
@@ -42,12 +37,16 @@ def overtaken(expected: Description | None, *found: Description) -> Overtaken:
 
 
 def judged(before: Description, text: str, now: Description, fault: Fault | None) -> Description:
-    """What stands now, if it is the new text; otherwise raises the fault, or says who was faster."""
-    if now.text == text and now.change == (before.change or now.change):
+    """What stands now, if it is the new text; otherwise raises the fault, or says who was faster.
+
+    A program that found another text than the one before has not written, whatever stands.
+    """
+    late = isinstance(fault, Overtaken)
+    if not late and now.text == text and now.change == (before.change or now.change):
         return now
     if now.version != before.version:
         raise overtaken(before, now) from fault
-    if fault is None or isinstance(fault, Overtaken):
+    if fault is None or late:
         raise BadConfig(
             "the program neither writes the text nor says why, so it does not say what it has",
             "look for aliases of your own in `jj config list revset-aliases` and `template-aliases` that have"

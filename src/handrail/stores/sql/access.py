@@ -1,4 +1,4 @@
-"""Who may do what, in a SQLite store."""
+"""Who may do what, and where, in a SQLite store."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from handrail.shell.access import AccessToken, Grant, Scope
+from handrail.shell.registry import Registered
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.text import asked, dumped, queries, stamp, time
 
@@ -25,8 +26,9 @@ class SqlAccess:
         """Keep what was given away."""
         grant = token.grant
         scopes = dumped(sorted(grant.scopes))
+        projects = None if grant.projects is None else dumped(sorted(grant.projects))
         expires = stamp(token.expires) if token.expires else None
-        values = (token.id, digest, grant.principal, scopes, stamp(token.created), expires)
+        values = (token.id, digest, grant.principal, scopes, projects, stamp(token.created), expires)
         with self._database.written() as execute:
             execute(self._sql["give"], values)
 
@@ -53,8 +55,33 @@ class SqlAccess:
         return token
 
 
+class SqlRegistry:
+    """`Registry` in one SQLite file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = queries("access.sql")
+
+    def add(self, project: Registered) -> bool:
+        """Have it served from now on; False, and nothing changed, if the name or the folder is taken."""
+        values = (project.name, project.root, stamp(project.created))
+        with self._database.written() as execute:
+            return execute(self._sql["register"], values).rowcount == 1
+
+    def projects(self) -> tuple[Registered, ...]:
+        """All of them, by name."""
+        found = self._database.peek(self._sql["registered"], ())
+        return tuple(Registered(name, root, time(created)) for name, root, created in found)
+
+    def remove(self, name: str) -> bool:
+        """Serve it no longer; False if there is none of this name. What was done in it stays."""
+        with self._database.written() as execute:
+            return execute(self._sql["unregister"], (asked(name),)).rowcount == 1
+
+
 def _token(row: Sequence[Any]) -> AccessToken:
-    name, principal, scopes, created, *rest = row
+    name, principal, scopes, projects, created, *rest = row
     expires, revoked, used = (time(at) if at else None for at in rest)
-    grant = Grant(principal, frozenset(msgspec.json.decode(scopes, type=list[Scope])))
+    among = None if projects is None else msgspec.json.decode(projects, type=frozenset[str])
+    grant = Grant(principal, frozenset(msgspec.json.decode(scopes, type=list[Scope])), among)
     return AccessToken(name, grant, time(created), expires, revoked, used)

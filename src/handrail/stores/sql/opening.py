@@ -4,6 +4,7 @@ import hashlib
 import hmac
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from handrail.shell.definitions import pinned_by
@@ -11,7 +12,7 @@ from handrail.shell.opening import Serving, Store, lifetime, limits
 from handrail.shell.sweep import sweep
 from handrail.shell.system import RandomIds, SystemClock
 from handrail.shell.world import World
-from handrail.stores.sql.access import SqlAccess
+from handrail.stores.sql.access import SqlAccess, SqlRegistry
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.feed import SqlFeed
 from handrail.stores.sql.keeper import SqlKeeper
@@ -29,7 +30,8 @@ def opened(path: Path) -> Iterator[Store]:
     records = SqlRecords(database)
     try:
         keeper, mirrors, measures = SqlKeeper(database), Projection(database), Summaries(database)
-        yield Store(path, records, keeper, mirrors, measures, SqlAccess(database), records.pulse)
+        access, registry = SqlAccess(database), SqlRegistry(database)
+        yield Store(path, records, keeper, mirrors, measures, access, registry, records.pulse)
     finally:
         database.close()
 
@@ -57,19 +59,23 @@ def serving(path: Path) -> Iterator[Serving]:
     world = World(
         runs, SystemClock(), RandomIds(), SqlFeed(database), key, pinned_by(runs), lifetime=good_for
     )
-    writer = Writer(database, Summaries(database))
+    writer, aside = (Writer(database, Summaries(database)) for _ in range(2))
     secret = hmac.digest(key, b"request-state", hashlib.sha256)
     try:
         yield Serving(
             world,
             SqlRecords(database),
             writer,
+            aside,
             secret,
             lambda: sweep(world, runs, given),
             given.every,
             SqlAccess(database),
+            SqlRegistry(database),
             Projection(database).mirror,
+            partial(SqlRecords, database),
         )
     finally:
         writer.close()
+        aside.close()
         database.close()

@@ -1,12 +1,12 @@
 """Questions about runs, answered from SQLite on connections that cannot write."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from handrail.engine.model import Authority, Lifecycle
-from handrail.shell.records import Written
+from handrail.shell.records import Written, project_id
 from handrail.shell.view import (
     EXCERPT,
     NAMED,
@@ -43,10 +43,14 @@ _CHOSEN: Final[Mapping[type[Choice], str]] = {
 
 
 class SqlRecords:
-    """What a SQLite file can be asked about its runs; each answer is of one moment."""
+    """What a SQLite file can be asked about its runs; each answer is of one moment.
 
-    def __init__(self, database: Database) -> None:
+    With `roots`, the runs of other projects than these are not there, and never were.
+    """
+
+    def __init__(self, database: Database, roots: Callable[[], Sequence[str]] | None = None) -> None:
         self.database = database
+        self._roots = roots
         self._sql = queries("questions.sql")
 
     @contextmanager
@@ -67,76 +71,110 @@ class SqlRecords:
             stamp(wanted.since) if wanted.since else "",
             stamp(wanted.until) if wanted.until else "",
             most,
+            self._within(),
         )
+        if after and not self._sees(after):
+            return ()
         statement = f"{self._sql['run_columns']}\n{self._sql['wanted']}"
         return tuple(_run(row) for row in self._asked(statement, given))
 
     def named(self, prefix: str) -> tuple[str, ...]:
         """The ids that begin like this, in order, at most `NAMED`."""
-        return tuple(row[0] for row in self._asked(self._sql["named"], (prefix, NAMED)))
+        return tuple(row[0] for row in self._asked(self._sql["named"], (prefix, NAMED, self._within())))
 
     def run(self, run: str) -> RunRow | None:
         """One run."""
-        found = self._asked(f"{self._sql['run_columns']}\n{self._sql['one']}", (run,))
+        found = self._of(run, f"{self._sql['run_columns']}\n{self._sql['one']}", (run,))
         return _run(found[0]) if found else None
 
     def steps(self, run: str, after: int = 0, most: int = PAGE) -> tuple[StepRow, ...]:
         """Its steps in order, from behind step number `after`."""
-        return tuple(rows.step(row) for row in self._asked(self._sql["steps"], (run, after, most)))
+        return tuple(rows.step(row) for row in self._of(run, self._sql["steps"], (run, after, most)))
 
     def open_steps(self, run: str) -> tuple[StepRow, ...]:
         """Its open steps in order."""
-        return tuple(rows.step(row) for row in self._asked(self._sql["open_steps"], (run,)))
+        return tuple(rows.step(row) for row in self._of(run, self._sql["open_steps"], (run,)))
 
     def artifacts(self, run: str, after: int = 0, most: int = PAGE) -> tuple[ArtifactRow, ...]:
         """Its artifacts in order, from behind artifact number `after`."""
-        return tuple(_artifact(row) for row in self._asked(self._sql["artifacts"], (run, after, most)))
+        return tuple(_artifact(row) for row in self._of(run, self._sql["artifacts"], (run, after, most)))
 
     def content(self, run: str, artifact: int) -> str | None:
         """The text of an artifact."""
-        found = self._asked(self._sql["content"], (run, artifact))
+        found = self._of(run, self._sql["content"], (run, artifact))
         return str(found[0][0]) if found else None
 
     def excerpts(self, choice: Choice, most: int = PAGE, skip: int = 0) -> tuple[Excerpt, ...]:
         """The artifacts of this choice with what is shown of their texts, without the first `skip`."""
         statement = f"{self._sql['excerpt_columns']}\n{self._sql[_CHOSEN[type(choice)]]}"
         given = (EXCERPT, *astuple(choice), most, skip)
-        return tuple(_excerpt(row) for row in self._asked(statement, given))
+        match choice:
+            case Recent() | AllFinal() | OfType():
+                found = self._asked(statement, (*given, self._within()))
+            case FinalIn(project):
+                found = self._asked(statement, given) if self._is_inside(project) else []
+            case OfRun(run) | OfStep(run) | FinalOf(run):
+                found = self._of(run, statement, given)
+            case _:
+                assert_never(choice)
+        return tuple(map(_excerpt, found))
 
     def types(self, run: str = "") -> tuple[str, ...]:
         """The types of the artifacts of a run, or of the last thousand of all; in order, at most `PAGE`."""
-        name, given = ("types_of", (run,)) if run else ("types", ())
-        return tuple(row[0] for row in self._asked(self._sql[name], (*given, PAGE)))
+        if run:
+            found = self._of(run, self._sql["types_of"], (run, PAGE))
+        else:
+            found = self._asked(self._sql["types"], (PAGE, self._within()))
+        return tuple(row[0] for row in found)
 
     def live(self, roots: Sequence[str], prefix: str = "") -> tuple[str, ...]:
         """The ids, beginning so, of runs under way in these projects, last started first, at most `PAGE`."""
-        return tuple(row[0] for row in self._asked(self._sql["live"], (dumped(roots), prefix, PAGE)))
+        given = (dumped(roots), prefix, PAGE, self._within())
+        return tuple(row[0] for row in self._asked(self._sql["live"], given))
 
     def completed(self) -> tuple[str, ...]:
         """The ids of the runs that made the last `PAGE` final artifacts, last started first."""
-        return tuple(row[0] for row in self._asked(self._sql["completed"], (PAGE,)))
+        return tuple(row[0] for row in self._asked(self._sql["completed"], (PAGE, self._within())))
 
     def project(self, project: str) -> ProjectRow | None:
         """A project, by its id."""
-        found = self._asked(self._sql["project"], (project,))
+        found = self._asked(self._sql["project"], (project,)) if self._is_inside(project) else []
         return _project(found[0]) if found else None
 
     def journal(self, after: int = 0, most: int = PAGE, run: str = "") -> tuple[Written, ...]:
         """The entries of one run, or of all, in order, from behind entry number `after`."""
         if run:
-            found = self._asked(self._sql["journal_of"], (run, after, most))
+            found = self._of(run, self._sql["journal_of"], (run, after, most))
         else:
-            found = self._asked(self._sql["journal"], (after, most))
+            found = self._asked(self._sql["journal"], (after, most, self._within()))
         return tuple(rows.written(row[0], row[1:]) for row in found)
 
     def refusals(self, run: str, most: int = 3) -> tuple[Written, ...]:
         """The last entries of a run that tell of a refusal or a failure, the newest first."""
-        found = self._asked(self._sql["refusals_of"], (run, most))
+        found = self._of(run, self._sql["refusals_of"], (run, most))
         return tuple(rows.written(row[0], row[1:]) for row in found)
 
     def pulse(self) -> int:
         """A number that is another one whenever another connection has committed since."""
         return int(self._asked(self._sql["pulse"], ())[0][0])
+
+    def _within(self) -> str | None:
+        """The ids of the projects that there are, as statements take them; None for all."""
+        return None if self._roots is None else dumped(list(map(project_id, self._roots())))
+
+    def _is_inside(self, project: str | None) -> bool:
+        return self._roots is None or project in {project_id(root) for root in self._roots()}
+
+    def _sees(self, run: str) -> bool:
+        """False of a run that is not inside; which project it is of never changes."""
+        if self._roots is None:
+            return True
+        found = self._asked(self._sql["project_of"], (run,))
+        return bool(found) and self._is_inside(found[0][0])
+
+    def _of(self, run: str, statement: str, given: Sequence[Any]) -> list[Any]:
+        """The rows of a statement about one run; none if it is not inside."""
+        return self._asked(statement, given) if self._sees(run) else []
 
     def _asked(self, statement: str, given: Sequence[Any]) -> list[Any]:
         with self.database.read() as execute:

@@ -1,3 +1,5 @@
+-- What is asked about all runs is given, last, the ids of the projects to ask about as JSON, or NULL for all.
+
 -- name: run_columns
 SELECT
   r.execution_id, r.workflow_name, r.state, coalesce(r.current_step, ''), r.revision, r.face, r.authority,
@@ -18,6 +20,7 @@ WHERE
     OR r.workflow_name LIKE ?6 ESCAPE '\' OR r.current_step LIKE ?6 ESCAPE '\' OR p.name LIKE ?6 ESCAPE '\')
   AND (?7 = '' OR r.started_at >= ?7)
   AND (?8 = '' OR r.started_at < ?8)
+  AND (?10 IS NULL OR r.project_id IN (SELECT value FROM json_each(?10)))
 ORDER BY r.k DESC
 LIMIT ?9
 
@@ -26,7 +29,9 @@ WHERE r.execution_id = ?
 
 -- name: named
 SELECT execution_id FROM runs
-WHERE execution_id >= ?1 AND execution_id < ?1 || char(1114111)
+WHERE
+  execution_id >= ?1 AND execution_id < ?1 || char(1114111)
+  AND (?3 IS NULL OR project_id IN (SELECT value FROM json_each(?3)))
 ORDER BY execution_id
 LIMIT ?2
 
@@ -57,35 +62,44 @@ SELECT content FROM artifacts WHERE run = (SELECT k FROM runs WHERE execution_id
 
 -- name: excerpt_columns
 SELECT
-  r.execution_id, substr(CAST(a.content AS BLOB), 1, ?), a.number, a.artifact_id, a.step_name, a.agent_name,
+  r.execution_id, substr(CAST(a.content AS BLOB), 1, ?1), a.number, a.artifact_id, a.step_name, a.agent_name,
   a.artifact_type, a.title, coalesce(a.description, ''), a.is_final, a.created_at, length(CAST(a.content AS BLOB))
 FROM artifacts AS a JOIN runs AS r ON r.k = a.run
 
 -- name: of_run
-WHERE r.execution_id = ? ORDER BY a.number LIMIT ? OFFSET ?
+WHERE r.execution_id = ?2 ORDER BY a.number LIMIT ?3 OFFSET ?4
 
 -- name: of_step
-WHERE r.execution_id = ? AND a.step_name = ? ORDER BY a.number DESC LIMIT ? OFFSET ?
+WHERE r.execution_id = ?2 AND a.step_name = ?3 ORDER BY a.number DESC LIMIT ?4 OFFSET ?5
 
 -- name: of_type
 -- The narrow copy by time is read until there are enough, not the artifacts.
 WHERE (a.run, a.number) IN (
-  SELECT run, number FROM artifacts WHERE artifact_type = ?
-  ORDER BY created_at DESC, run DESC, number DESC LIMIT ? OFFSET ?)
+  SELECT b.run, b.number FROM artifacts AS b
+  WHERE b.artifact_type = ?2 AND (?5 IS NULL OR EXISTS (
+    SELECT 1 FROM json_each(?5) AS j CROSS JOIN runs AS m INDEXED BY runs_by_project
+    ON m.project_id = j.value AND m.k = b.run))
+  ORDER BY b.created_at DESC, b.run DESC, b.number DESC LIMIT ?3 OFFSET ?4)
 ORDER BY +a.created_at DESC, a.run DESC, a.number DESC
 
 -- name: recent
-ORDER BY a.created_at DESC, a.run DESC, a.number DESC LIMIT ? OFFSET ?
+WHERE ?4 IS NULL OR EXISTS (
+  SELECT 1 FROM json_each(?4) AS j CROSS JOIN runs AS m INDEXED BY runs_by_project
+  ON m.project_id = j.value AND m.k = a.run)
+ORDER BY a.created_at DESC, a.run DESC, a.number DESC LIMIT ?2 OFFSET ?3
 
 -- name: all_final
-WHERE a.is_final = 1 ORDER BY a.created_at DESC, a.run DESC, a.number DESC LIMIT ? OFFSET ?
+WHERE a.is_final = 1 AND (?4 IS NULL OR EXISTS (
+  SELECT 1 FROM json_each(?4) AS j CROSS JOIN runs AS m INDEXED BY runs_by_project
+  ON m.project_id = j.value AND m.k = a.run))
+ORDER BY a.created_at DESC, a.run DESC, a.number DESC LIMIT ?2 OFFSET ?3
 
 -- name: final_of
-WHERE r.execution_id = ? AND a.is_final = 1 ORDER BY a.number DESC LIMIT ? OFFSET ?
+WHERE r.execution_id = ?2 AND a.is_final = 1 ORDER BY a.number DESC LIMIT ?3 OFFSET ?4
 
 -- name: final_in
-WHERE r.project_id = ? AND r.state = 'completed'
-ORDER BY r.completed_at DESC, r.k DESC, a.number DESC LIMIT ? OFFSET ?
+WHERE r.project_id = ?2 AND r.state = 'completed'
+ORDER BY r.completed_at DESC, r.k DESC, a.number DESC LIMIT ?3 OFFSET ?4
 
 -- name: types_of
 SELECT DISTINCT artifact_type FROM artifacts
@@ -93,8 +107,13 @@ WHERE run = (SELECT k FROM runs WHERE execution_id = ?)
 ORDER BY artifact_type LIMIT ?
 
 -- name: types
-SELECT DISTINCT artifact_type FROM (SELECT artifact_type FROM artifacts ORDER BY created_at DESC LIMIT 1000)
-ORDER BY artifact_type LIMIT ?
+SELECT DISTINCT artifact_type FROM (
+  SELECT a.artifact_type FROM artifacts AS a
+  WHERE ?2 IS NULL OR EXISTS (
+    SELECT 1 FROM json_each(?2) AS j CROSS JOIN runs AS m INDEXED BY runs_by_project
+    ON m.project_id = j.value AND m.k = a.run)
+  ORDER BY a.created_at DESC LIMIT 1000)
+ORDER BY artifact_type LIMIT ?1
 
 -- name: live
 SELECT r.execution_id
@@ -102,17 +121,25 @@ FROM runs AS r INDEXED BY runs_live CROSS JOIN projects AS p ON p.project_id = r
 WHERE
   r.state IN ('running', 'paused') AND p.root IN (SELECT value FROM json_each(?1))
   AND substr(r.execution_id, 1, length(?2)) = ?2
+  AND (?4 IS NULL OR r.project_id IN (SELECT value FROM json_each(?4)))
 ORDER BY r.k DESC LIMIT ?3
 
 -- name: completed
 SELECT DISTINCT r.execution_id
 FROM (
-  SELECT run FROM artifacts WHERE is_final = 1 ORDER BY created_at DESC, run DESC, number DESC LIMIT ?
+  SELECT a.run FROM artifacts AS a
+  WHERE a.is_final = 1 AND (?2 IS NULL OR EXISTS (
+    SELECT 1 FROM json_each(?2) AS j CROSS JOIN runs AS m INDEXED BY runs_by_project
+    ON m.project_id = j.value AND m.k = a.run))
+  ORDER BY a.created_at DESC, a.run DESC, a.number DESC LIMIT ?1
 ) AS f CROSS JOIN runs AS r ON r.k = f.run
 ORDER BY r.k DESC
 
 -- name: project
 SELECT project_id, name, root, coalesce(active_task_id, ''), created_at FROM projects WHERE project_id = ?
+
+-- name: project_of
+SELECT project_id FROM runs WHERE execution_id = ?
 
 -- name: journal_of
 SELECT ?1, id, revision, created_at, event_type, step_name, agent_name, metadata
@@ -125,9 +152,9 @@ LIMIT ?3
 SELECT
   coalesce(r.execution_id, ''), e.id, e.revision, e.created_at, e.event_type, e.step_name, e.agent_name, e.metadata
 FROM events AS e LEFT JOIN runs AS r ON r.k = e.run
-WHERE e.id > ?
+WHERE e.id > ?1 AND (?3 IS NULL OR r.project_id IN (SELECT value FROM json_each(?3)))
 ORDER BY e.id
-LIMIT ?
+LIMIT ?2
 
 -- name: refusals_of
 SELECT ?1, id, revision, created_at, event_type, step_name, agent_name, metadata

@@ -1,0 +1,142 @@
+"""`handrail serve --http`: where it listens, and who comes in. Where others could, nobody does unasked."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from handrail.faces.cli.output import Failure
+from handrail.shell.opening import rate, size
+
+if TYPE_CHECKING:
+    from handrail.faces.mcp.names import Names
+    from handrail.faces.web.issued import Issued
+    from handrail.faces.web.run import Address
+    from handrail.shell.opening import Openings, Serving
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Which tokens are asked for, as the command line says it: the kinds, and what is told of the issuer."""
+
+    auth: tuple[str, ...]
+    issuer: str
+    audience: str
+    claim: str
+
+    def kinds(self, where: "Address") -> frozenset[str]:
+        """The kinds of tokens that open a server there; none if nobody is asked."""
+        usual = ("oauth",) if self.issuer else ("none",) if where.is_loopback else ("token",)
+        kinds = frozenset(self.auth or usual)
+        if self.issuer and "oauth" not in kinds:
+            message = f"tokens of {self.issuer} are not asked for"
+            raise Failure("no_authentication", message, "say --auth oauth, or leave --issuer out")
+        if "none" in kinds and len(kinds) > 1:
+            message = "nobody is asked who they are, and yet tokens are asked for"
+            raise Failure("no_authentication", message, "leave --auth none out, or the rest")
+        if kinds == {"none"} and not where.is_loopback:
+            message = f"{where.host} is reached from other machines, and nobody is asked who they are"
+            raise Failure("no_authentication", message, "leave --auth out, or listen at 127.0.0.1 or [::1]")
+        return kinds - {"none"}
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """What is served: these faces of the projects in these folders, the names that are listed, the store."""
+
+    opens: "Openings"
+    faces: tuple[str, ...]
+    roots: tuple[Path, ...]
+    names: "Names"
+    store: Path
+
+
+def over(
+    given: str, asking: Asking, known_as: tuple[str, ...], projects: tuple[Path, ...]
+) -> Callable[["Serving", Over], bool]:
+    """How faces are served there, by which names, and with which tokens."""
+    from handrail.faces.mcp.frames import LIMIT
+    from handrail.faces.web.limits import Limits
+    from handrail.faces.web.run import address, run
+    from handrail.faces.web.serving import Known, tenants
+    from handrail.faces.web.who import Door
+
+    where = address(given)
+    kinds = asking.kinds(where)
+    names = frozenset(known_as) | _named(asking.audience if "oauth" in kinds else "")
+    if where.is_anywhere and not names:
+        message = f"at {where.host} nobody knows what the server is called"
+        raise Failure("no_name", message, "say what requests call it with --known-as HOST:PORT")
+    if kinds and projects:
+        message = "where tokens are asked for, only projects that have a name are served"
+        repair = f"handrail project add NAME {projects[0]}, then leave --project and HANDRAIL_PROJECT out"
+        raise Failure("no_name", message, repair)
+    limits, limit = Limits(rate()), size(LIMIT)
+    issued = _issued(asking, where) if "oauth" in kinds else None
+
+    def served(serving: "Serving", what: Over) -> bool:
+        clock, access = serving.world.clock, serving.access if "token" in kinds else None
+        if kinds:
+            _check_open(serving, tokens_only=issued is None)
+        known = Known(serving, {} if kinds else _by_folder(serving, what.roots), what.store)
+        faces = tenants(serving, what.opens, what.faces, known, what.names, limit=limit)
+        return run(where, Door(access, clock, limits, issued, asking.audience), faces, names, limit)
+
+    return served
+
+
+def _check_open(serving: "Serving", *, tokens_only: bool) -> None:
+    """Fail if nobody could come in, or would find anything there."""
+    now = serving.world.clock.now()
+    if tokens_only and not any(token.good_at(now) for token in serving.access.tokens()):
+        repair = "handrail token create NAME --scope run:read --scope run:write"
+        raise Failure("no_authentication", "no token is good, so nobody could come in", repair)
+    if not serving.registry.projects():
+        repair = "handrail project add NAME ROOT"
+        raise Failure("no_project", "no project is served, so there is nothing to do", repair)
+
+
+def _by_folder(serving: "Serving", roots: tuple[Path, ...]) -> dict[str, Path]:
+    """The projects of the command line by the names of their folders; one that has a name keeps it."""
+    taken = {one.name: Path(one.root) for one in serving.registry.projects()}
+    found: dict[str, Path] = {}
+    for root in (root for root in roots if root not in taken.values()):
+        if (other := {**taken, **found}.get(root.name)) is not None:
+            message = f"{root} and {other} would both be called `{root.name}`"
+            raise Failure("taken", message, f"give it another name: handrail project add NAME {root}")
+        found[root.name] = root
+    return found
+
+
+def _named(audience: str) -> frozenset[str]:
+    """The names of a server in `Host`, by what its clients call it; a usual port may be left out."""
+    from handrail.faces.web.fetching import is_web
+
+    if not audience:
+        return frozenset()
+    parts = urlsplit(audience)
+    if not is_web(audience, whole=True) or parts.path:
+        message = f"`{audience}` is not what clients call a server"
+        repair = "write --audience as https://HOST or https://HOST:PORT; http is for this machine only"
+        raise Failure("no_audience", message, repair)
+    usual = ":443" if parts.scheme == "https" else ":80"
+    named = parts.netloc if parts.port else parts.netloc + usual
+    return frozenset({named, named.removesuffix(usual)})
+
+
+def _issued(asking: Asking, where: "Address") -> "Issued":
+    """How tokens of the issuer are read. Raises `NoIssuer` if it cannot be reached."""
+    import anyio
+
+    from handrail.faces.web.issued import Issued
+    from handrail.faces.web.issuer import Keyring, found
+
+    if not asking.issuer:
+        raise Failure("no_issuer", "nobody is named who gives out tokens", "name them with --issuer URL")
+    if not (asking.audience or where.is_loopback):
+        message = f"for whom tokens are given out that open {where.host} is not said"
+        raise Failure("no_audience", message, "say what clients call this server with --audience URL")
+    issuer = anyio.run(found, asking.issuer)
+    return Issued(issuer.name, Keyring(issuer, time.monotonic), asking.claim)

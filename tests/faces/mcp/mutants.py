@@ -1,0 +1,128 @@
+"""Good messages that are changed, by their bytes or by what they say: the same ones each time."""
+
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from faces.mcp.framing import Request
+
+
+def mutated(frame: bytes, chance: random.Random) -> bytes:
+    """The frame with some of its bytes changed, removed, doubled or moved."""
+    data = bytearray(frame)
+    for _ in range(chance.randint(1, 6)):
+        at, to = sorted(chance.randrange(len(data)) for _ in range(2))
+        match chance.randrange(6):
+            case 0:
+                data[at] = chance.randrange(256)
+            case 1:
+                data[at] ^= 1 << chance.randrange(8)
+            case 2:
+                del data[at : min(to, at + 20)]
+            case 3:
+                data[at:at] = data[at : min(to, at + 40)]
+            case 4:
+                data[at:at] = chance.choice(
+                    [b'"', b"{", b"}", b"[", b"]", b"\\", b"\0", b"\xf0\x9f", b"NaN", b"-1"]
+                )
+            case _:
+                data[at:to] = data[at:to][::-1]
+    return bytes(data)
+
+
+INTERNAL_ERROR: Final = -32603
+_VALUES: Final[tuple[object, ...]] = (
+    *(
+        None,
+        True,
+        0,
+        -1,
+        1.5,
+        10**400,
+        1e308,
+        "",
+        " ",
+        "\u202e",
+        "\U000e0041",
+        "a" * 5000,
+        "../../etc/passwd",
+    ),
+    *([], {}, [[]], [None] * 100, {"": ""}, {"__proto__": 1}, "workflow_next_step", "7", 7, "2.0"),
+)
+_ODD: Final = tuple(map(json.dumps, _VALUES))
+
+
+def bent(frame: bytes, chance: random.Random) -> bytes:
+    """The frame, still JSON, with some of its values replaced, renamed, removed or nested."""
+    message = json.loads(frame)
+    for _ in range(chance.randint(1, 4)):
+        places = list(_places(message))
+        if not places:
+            break
+        holder, key = chance.choice(places)
+        match chance.randrange(5):
+            case 0:
+                del holder[key]
+            case 1 if isinstance(holder, dict):
+                holder[f"{key}{chance.choice(['_', ' ', 'é', key])}"] = holder.pop(key)
+            case 2:
+                holder[key] = json.loads(json.dumps([holder[key]] * chance.choice([1, 2, 40])))
+            case 3:
+                other, name = chance.choice(places)
+                holder[key] = json.loads(json.dumps(other.get(name) if isinstance(other, dict) else None))
+            case _:
+                holder[key] = json.loads(chance.choice(_ODD))
+    return json.dumps(message).encode()
+
+
+def _places(value: object) -> Iterator[tuple[Any, Any]]:
+    """Where in a message something stands: what holds it, and under which key."""
+    within = enumerate(value) if isinstance(value, list) else ()
+    for key, inner in tuple(value.items()) if isinstance(value, dict) else within:
+        yield value, key
+        yield from _places(inner)
+
+
+def mutants(good: Sequence[bytes], count: int, seed: str) -> Iterator[bytes]:
+    """So many changed messages: one of each twenty is still JSON, and comes further for that."""
+    chance = random.Random(seed)  # noqa: S311 - the same ones each time
+    for number in range(count):
+        yield (mutated if number % 20 else bent)(chance.choice(good), chance)
+
+
+CALLS: Final[dict[str, tuple[tuple[str, dict[str, Any]], ...]]] = {
+    "spells": (
+        ("lumos", {"note": "now"}),
+        ("accio", {"note": "", "step_token": "AAAA"}),
+        ("reparo", {"resume": True, "note": "resume"}),
+        ("finite", {"project": "project"}),
+    ),
+    "skills": (
+        ("complete_skill", {"project": "PROJECT", "session": "s", "skill": "brainstorm", "graph": "skills"}),
+        ("update_task_status", {"project": "PROJECT", "session": "s", "task_id": "a", "status": "failed"}),
+        ("session_status", {"project": "PROJECT", "session": "s"}),
+    ),
+    "planner": (
+        ("gather_requirements", {}),
+        ("set_overarching_goal", {"goal": {"type": "feat", "scope": "x", "title": "a"}, "keep": True}),
+        ("set_detailed_goal", {"description": "Why.", "constraints": ["Do not: stop"]}),
+        ("set_plan", {"plan": [[False, "one", [[True, "two", []]]]]}),
+        ("mark_task", {"task_id": "two", "completed": False}),
+        ("finish_job", {"step_token": "AAAA"}),
+    ),
+}
+"""Good calls of faces, with PROJECT for the path of the project."""
+
+
+def calls(face: str, request: Request, project: str) -> list[bytes]:
+    """The good calls of a face, as messages."""
+    made = [request("tools/call", {"name": name, "arguments": given}) for name, given in CALLS[face]]
+    return [json.dumps(message).replace("PROJECT", project).encode() for message in made]
+
+
+def went_wrong_inside(answer: Mapping[str, Any]) -> bool:
+    """Whether an answer says that the server did not know what to do."""
+    said = answer.get("result", {}).get("structuredContent", {})
+    codes = (said.get("code"), answer.get("error", {}).get("code"))
+    return "internal" in codes or INTERNAL_ERROR in codes

@@ -1,0 +1,305 @@
+"""What is asked of an issuer before anything is served, and how seldom afterwards."""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import anyio
+import pytest
+
+from faces.web.mint import KEYS, METADATA, OPENID, Mint, mint, signing
+from handrail.faces.cli.output import Failure
+from handrail.faces.cli.over_http import Asking, over
+from handrail.faces.web import fetching
+from handrail.faces.web.issued import Issued, principal
+from handrail.faces.web.issuer import FRESH, MINUTE, STALE, Keyring, found
+from handrail.shell.access import Grant, Scope
+from handrail.shell.faults import NoIssuer
+
+READ: Final = "https://handrail.example"
+
+
+@pytest.fixture
+def issuer() -> Iterator[Mint]:
+    with mint() as made:
+        yield made
+
+
+@pytest.mark.parametrize("path", ["", "/", "/tenant", "/tenant/"])
+@pytest.mark.parametrize("kind", ["rfc", "openid inserted", "openid appended"])
+def test_an_issuer_is_found_wherever_its_metadata_may_be(issuer: Mint, path: str, kind: str) -> None:
+    name, inner = issuer.url + path, path.rstrip("/")
+    told = {"issuer": name, "jwks_uri": f"{issuer.url}{KEYS}?p=1"}
+    issuer.pages = {f"{KEYS}?p=1": issuer.pages[KEYS]}
+    places = {"rfc": METADATA + inner, "openid inserted": OPENID + inner, "openid appended": inner + OPENID}
+    issuer.pages[places[kind]] = told
+
+    known = anyio.run(found, name)
+
+    assert (known.name, known.source, set(known.keys)) == (name, f"{issuer.url}{KEYS}?p=1", {"first"})
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """What is wrong with an issuer, and what is said of it."""
+
+    change: Callable[[Mint], object]
+    said: str
+
+
+def _page(path: str, page: Any) -> Callable[[Mint], object]:  # noqa: ANN401 - whatever an issuer says
+    return lambda issuer: issuer.pages.update({path: page})
+
+
+def _told(**other: object) -> Callable[[Mint], object]:
+    return lambda issuer: issuer.pages[METADATA].update(other)
+
+
+WRONG: Final = {
+    "no metadata": Wrong(_page(METADATA, None), "has no metadata at"),
+    "metadata that fail": Wrong(_page(METADATA, 500), "has no metadata at"),
+    "metadata elsewhere": Wrong(_page(METADATA, 302), "has no metadata at"),
+    "metadata without end": Wrong(_page(METADATA, b" " * 300_000), "says more than 262144 bytes"),
+    "metadata that are a list": Wrong(_page(METADATA, []), "says is no JSON object"),
+    "metadata that are no JSON": Wrong(_page(METADATA, b"<html>"), "says is no JSON object"),
+    "metadata that are no text": Wrong(_page(METADATA, b'{"issuer": "\xff"}'), "says is no JSON object"),
+    "metadata that nest": Wrong(_page(METADATA, b'{"a":' * 50_000), "says is no JSON object"),
+    "metadata of another": Wrong(_told(issuer="https://other.example"), "is called 'https://other.example'"),
+    "metadata of nobody": Wrong(_told(issuer=None), "is called 'None'"),
+    "metadata with a slash more": Wrong(lambda m: _told(issuer=f"{m.url}/")(m), "is called"),
+    "no place of keys": Wrong(_told(jwks_uri=None), "names no place of keys"),
+    "keys in the open": Wrong(_told(jwks_uri="http://other.example/keys"), "names no place of keys"),
+    "keys in a file": Wrong(_told(jwks_uri="file:///etc/passwd"), "names no place of keys"),
+    "keys with a password": Wrong(_told(jwks_uri="https://a:b@other.example"), "names no place of keys"),
+    "keys at no port": Wrong(_told(jwks_uri="https://other.example:x"), "names no place of keys"),
+    "keys on two lines": Wrong(_told(jwks_uri="https://other.example/\n"), "names no place of keys"),
+    "no keys": Wrong(_page(KEYS, {"keys": []}), "can be used"),
+    "keys that are no list": Wrong(_page(KEYS, {"keys": {"kid": "first"}}), "can be used"),
+    "keys that are gone": Wrong(_page(KEYS, 404), "can be used"),
+    "keys elsewhere": Wrong(_page(KEYS, 307), "can be used"),
+    "keys without end": Wrong(_page(KEYS, {"keys": [], "x": "x" * 300_000}), "says more than 262144 bytes"),
+    "keys of no use": Wrong(_page(KEYS, {"keys": [{"kty": ["RSA"], "kid": "x"}, 7]}), "can be used"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_an_issuer_that_is_not_as_it_should_be_is_told_with_its_repair(issuer: Mint, name: str) -> None:
+    WRONG[name].change(issuer)
+
+    with pytest.raises(NoIssuer) as told:
+        anyio.run(found, issuer.url)
+
+    assert WRONG[name].said in told.value.message
+    assert told.value.repair
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "handrail",
+        "http://issuer.example",
+        "ftp://issuer.example",
+        "https://",
+        "https://issuer.example?x=1",
+        "https://issuer.example#x",
+        "https://a:b@issuer.example",
+        "https://issuer.example/a b",
+        "https://issuer.example\\x",
+        "https://issuer.example:0",
+        "https://issuer.example:99999",
+        "https://[issuer.example",
+        "https://issüer.example",
+    ],
+)
+def test_what_is_no_issuer_is_not_asked(name: str) -> None:
+    with pytest.raises(NoIssuer, match="is no issuer") as told:
+        anyio.run(found, name)
+
+    assert told.value.repair == "write an https URL with --issuer; http is for this machine only"
+
+
+def test_an_issuer_that_is_not_there_is_told() -> None:
+    with mint() as gone:
+        url = gone.url
+
+    with pytest.raises(NoIssuer, match=f"{url}{METADATA} cannot be read") as told:
+        anyio.run(found, url)
+
+    assert told.value.repair == "look whether the issuer is up and --issuer names it, and start again"
+
+
+def test_an_issuer_that_does_not_answer_is_waited_for_no_longer_than_said(
+    issuer: Mint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "_SECONDS", 0.2)
+    answer = threading.Event()
+    issuer.pages[METADATA] = answer.wait
+    try:
+        with pytest.raises(NoIssuer, match="was not read within"):
+            anyio.run(found, issuer.url)
+    finally:
+        answer.set()
+
+
+@pytest.mark.parametrize(
+    ("where", "asking", "said"),
+    [
+        ("127.0.0.1:0", Asking(("oauth",), "", "", ""), "name them with --issuer URL"),
+        ("192.0.2.1:0", Asking((), READ, "", ""), "say what clients call this server with --audience URL"),
+        ("0.0.0.0:0", Asking((), READ, "", ""), "say what requests call it with --known-as HOST:PORT"),
+        ("127.0.0.1:0", Asking((), READ, "handrail", ""), "write --audience as https://HOST"),
+        ("127.0.0.1:0", Asking((), READ, "http://handrail.example", ""), "write --audience as https://HOST"),
+        ("127.0.0.1:0", Asking((), READ, f"{READ}/mcp", ""), "write --audience as https://HOST"),
+        ("127.0.0.1:0", Asking((), READ, f"{READ}/", ""), "write --audience as https://HOST"),
+        ("127.0.0.1:0", Asking(("none",), READ, "", ""), "say --auth oauth, or leave --issuer out"),
+        ("127.0.0.1:0", Asking(("token",), READ, "", ""), "say --auth oauth, or leave --issuer out"),
+        ("127.0.0.1:0", Asking(("none", "token"), "", "", ""), "leave --auth none out, or the rest"),
+        ("192.0.2.1:0", Asking(("none",), "", "", ""), "leave --auth out, or listen at 127.0.0.1 or [::1]"),
+    ],
+)
+def test_who_comes_in_must_be_said_in_full(where: str, asking: Asking, said: str) -> None:
+    with pytest.raises(Failure) as told:
+        over(where, asking, (), ())
+
+    assert said in told.value.repair
+
+
+def test_a_server_whose_issuer_is_gone_does_not_begin(issuer: Mint) -> None:
+    issuer.publish()
+
+    with pytest.raises(NoIssuer, match="can be used"):
+        over("0.0.0.0:0", Asking(("oauth", "token"), issuer.url, READ, ""), (), ())
+
+
+class Seconds:
+    """A clock that the test moves."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_keys_are_fetched_when_one_is_missing_or_they_are_old_and_never_twice_in_a_minute(
+    issuer: Mint,
+) -> None:
+    clock = Seconds()
+
+    async def tried() -> list[tuple[bool, int]]:
+        ring, begun = Keyring(await found(issuer.url), clock), issuer.asked[KEYS]
+        seen = []
+
+        async def look(kid: str) -> None:
+            key = await ring.key(kid)
+            seen.append((key is not None, issuer.asked[KEYS] - begun))
+
+        await look("first")
+        await look("made up")
+        await look("made up too")
+        issuer.publish(signing("second", "ES256").public())
+        clock.now += MINUTE - 1
+        await look("second")
+        clock.now += 1
+        await look("second")
+        await look("first")
+        clock.now += FRESH - 1
+        await look("second")
+        clock.now += 1
+        await look("second")
+        return seen
+
+    assert anyio.run(tried) == [
+        (True, 0),
+        (False, 1),
+        (False, 1),
+        (False, 1),
+        (True, 2),
+        (False, 2),
+        (True, 2),
+        (True, 3),
+    ]
+
+
+def test_a_hundred_who_ask_at_once_for_a_new_key_all_get_it_and_the_issuer_is_asked_once(
+    issuer: Mint,
+) -> None:
+    async def tried() -> tuple[int, int]:
+        ring, begun = Keyring(await found(issuer.url), Seconds()), issuer.asked[KEYS]
+        issuer.publish(signing("second", "ES256").public())
+        got = []
+
+        async def look() -> None:
+            got.append(await ring.key("second"))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(100):
+                tasks.start_soon(look)
+        return sum(key is not None for key in got), issuer.asked[KEYS] - begun
+
+    assert anyio.run(tried) == (100, 1)
+
+
+def test_while_the_issuer_is_away_its_keys_are_good_for_a_day_and_it_is_asked_once_a_minute(
+    issuer: Mint, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Seconds()
+
+    async def tried() -> list[tuple[bool, int]]:
+        ring, begun = Keyring(await found(issuer.url), clock), issuer.asked[KEYS]
+        issuer.pages[KEYS] = 503
+        seen = []
+        for passed in (FRESH, MINUTE - 1, 1, STALE - FRESH - MINUTE - 1, 1):
+            clock.now += passed
+            seen.append((await ring.key("first") is not None, issuer.asked[KEYS] - begun))
+        issuer.publish(issuer.key.public())
+        clock.now += MINUTE
+        seen.append((await ring.key("first") is not None, issuer.asked[KEYS] - begun))
+        return seen
+
+    assert anyio.run(tried) == [(True, 1), (True, 1), (True, 2), (True, 3), (False, 3), (True, 4)]
+    assert "the keys known so far are used" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("claims", "scopes", "projects"),
+    [
+        ({"scope": "run:read run:write"}, {Scope.READ, Scope.WRITE}, set()),
+        ({"scope": "run:read  nonsense admin"}, {Scope.READ, Scope.ADMIN}, set()),
+        ({"scope": None, "scp": ["run:read", 7, "gate:approve"]}, {Scope.READ, Scope.APPROVE}, set()),
+        ({"scope": None, "scp": "run:write"}, {Scope.WRITE}, set()),
+        ({"scope": None}, set(), set()),
+        ({"scope": {"run:read": True}, "scp": "admin"}, set(), set()),
+        ({"scope": "", "teams": ["a", "b", 7]}, set(), {"a", "b"}),
+        ({"scope": "", "teams": "a b"}, set(), {"a", "b"}),
+        ({"scope": "", "teams": {"a": "b"}}, set(), set()),
+    ],
+)
+def test_a_token_is_good_for_the_scopes_and_projects_that_it_names_and_no_others(
+    issuer: Mint, claims: dict[str, Any], scopes: set[Scope], projects: set[str]
+) -> None:
+    async def granted(claim: str) -> Grant | None:
+        issued = Issued(issuer.url, Keyring(await found(issuer.url), Seconds()), claim)
+        return await issued.grant(issuer.token(READ, **claims), [READ])
+
+    assert anyio.run(granted, "teams") == Grant("sub:ada", frozenset(scopes), frozenset(projects))
+    assert anyio.run(granted, "") == Grant("sub:ada", frozenset(scopes), None)
+
+
+@pytest.mark.parametrize(
+    ("subject", "called"),
+    [
+        ("ada", "sub:ada"),
+        ("auth0|5f7c8ec7", "sub:auth0|5f7c8ec7"),
+        ("ada@example.com", "sub:ada@example.com"),
+        ("a b", "sub:a%20b"),
+        ("a%20b", "sub:a%2520b"),
+        ("\x1b[31m\u202e", "sub:%1B%5B31m%E2%80%AE"),
+        ("\ud800", "sub:%ED%A0%80"),
+        ("a" * 64, "sub:" + "a" * 64),
+        ("a" * 65, "sub:" + "a" * 64 + "#635361c48bb9eab14198e76ea8ab7f1a"),
+        ("a" * 66, "sub:" + "a" * 64 + "#ac137fce49837c7c2945f6160d3c0e67"),
+    ],
+)
+def test_who_a_token_is_of_is_short_safe_to_print_and_nobody_else(subject: str, called: str) -> None:
+    assert principal(subject) == called

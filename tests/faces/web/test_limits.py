@@ -1,0 +1,165 @@
+"""Too many calls and too large ones: held up is who makes them, and nobody else."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from faces.mcp.desk import place
+from faces.web.desk import Answered, Site, site
+from faces.web.mint import Mint, mint
+from handrail.faces.cli.over_http import Asking, over
+from handrail.faces.web.limits import Limits, Visit, peer_of
+from handrail.faces.web.refusal import Refusal
+from handrail.shell.faults import Unreadable
+from handrail.shell.rates import SECOND, Rate
+
+SMALL: Final = {"HANDRAIL_RATE": "1", "HANDRAIL_BURST": "5", "HANDRAIL_SIZE": "1000"}
+"""One call a minute, so that no test is slow enough for another one."""
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[Mint]:
+    with mint() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, issuer: Mint) -> Iterator[Site]:
+    at = place(Path(tmp_path_factory.mktemp("limits")) / "place")
+    with site(at, "--issuer", issuer.url, **SMALL) as made:
+        yield made
+
+
+def ask(served: Site, token: str, path: str = "/nothing", come_by: str = "192.0.2.1") -> Answered:
+    """A request that a proxy on this machine passes on."""
+    sent = {"Authorization": f"Bearer {token}", "X-Forwarded-For": come_by}
+    return served.ask("GET", path, {"Host": f"{served.host}:{served.port}", **sent})
+
+
+def test_who_calls_too_often_is_told_when_to_come_again_and_nobody_else_is(
+    served: Site, issuer: Mint
+) -> None:
+    url = f"http://{served.host}:{served.port}"
+    seen = [ask(served, issuer.token(url, jti=str(number))) for number in range(7)]
+    others = [ask(served, issuer.token(url, sub=name)).status for name in ("bob", "ada ", "Ada")]
+
+    assert [one.status for one in seen] == [404] * 5 + [429] * 2
+    assert 1 <= int(seen[-1].headers["retry-after"]) <= 60
+    assert seen[-1].text == (
+        f"you call too often: send the same request again in {seen[-1].headers['retry-after']} s\n"
+    )
+    assert others == [404, 404, 404]
+
+
+def test_an_address_that_shows_nothing_good_is_held_up_before_anything_is_looked_at(
+    served: Site, issuer: Mint
+) -> None:
+    """Who came in before still does, from the same address; so does everybody from another one."""
+    url, there = f"http://{served.host}:{served.port}", "192.0.2.2"
+    known, late = issuer.token(url, sub="known"), issuer.token(url, sub="late")
+    assert ask(served, known, come_by=there).status == 404
+    before = sum(issuer.asked.values())
+    made_up = [issuer.token(url, {"kid": f"made up {number}"}) for number in range(8)]
+
+    assert [ask(served, one, come_by=there).status for one in made_up] == [401] * 5 + [429] * 3
+    assert sum(issuer.asked.values()) - before == 1
+    assert [ask(served, late, path, there).status for path in ("/mcp/steps", "/", "/nothing")] == [429] * 3
+    assert [ask(served, "", path, there).status for path in OPEN] == [200, 200]
+    assert ask(served, late, come_by="192.0.2.3").status == 404
+    assert ask(served, known, come_by=there).status == 404
+    assert ask(served, issuer.token(url, sub="later"), come_by=there).status == 429
+
+
+OPEN: Final = ("/healthz", "/.well-known/oauth-protected-resource")
+
+
+@pytest.mark.parametrize(("size", "status"), [(1000, 400), (1001, 413)])
+def test_how_large_a_message_may_be_is_a_setting(served: Site, issuer: Mint, size: int, status: int) -> None:
+    body = json.dumps({"jsonrpc": "1.0"}).encode().ljust(size)
+    token = issuer.token(served.url("steps"), sub="large")
+    headers = {"Host": f"{served.host}:{served.port}", "Authorization": f"Bearer {token}"}
+    whole = served.ask("POST", "/mcp/steps", {**headers, "Content-Length": str(size)}, body)
+    piece = f"{size:x}\r\n".encode() + body + b"\r\n0\r\n\r\n"
+    pieces = served.ask("POST", "/mcp/steps", {**headers, "Transfer-Encoding": "chunked"}, piece)
+
+    assert (whole.status, pieces.status) == (status, status)
+    assert ("the limit is 1000" in whole.text, "the limit is 1000" in pieces.text) == (status == 413,) * 2
+
+
+@pytest.mark.parametrize("setting", SMALL)
+def test_a_setting_that_is_no_number_is_told_before_anything_is_begun(
+    monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    monkeypatch.setenv(setting, "many")
+
+    with pytest.raises(Unreadable, match=f"{setting} is 'many'"):
+        over("127.0.0.1:0", Asking((), "", "", ""), (), ())
+
+
+class Ticks:
+    """A clock that the test moves."""
+
+    now = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def through(limits: Limits, peer: str, shown: str) -> Visit:
+    visit = limits.visit(peer, shown)
+    assert isinstance(visit, Visit)
+    return visit
+
+
+def test_many_at_once_with_one_new_token_cost_their_address_nothing() -> None:
+    limits = Limits(Rate(calls=60, burst=10), Ticks())
+    at_once = [through(limits, "192.0.2.7", "good") for _ in range(10)]
+    assert isinstance(limits.visit("192.0.2.7", "other"), Refusal)
+
+    assert [visit.entered("ada") for visit in at_once] == [None] * 10
+    assert [isinstance(limits.visit("192.0.2.7", "other"), Visit) for _ in range(11)] == [True] * 10 + [False]
+
+
+def test_a_token_that_is_good_no_more_is_counted_like_any_other() -> None:
+    clock = Ticks()
+    limits = Limits(Rate(calls=60, burst=3), clock)
+    assert through(limits, "192.0.2.7", "good").entered("ada") is None
+    for _ in range(3):
+        through(limits, "192.0.2.7", "good").failed()
+
+    held = limits.visit("192.0.2.7", "good")
+
+    assert isinstance(held, Refusal)
+    assert (held.status, held.headers) == (429, {"retry-after": "1"})
+    clock.now = SECOND
+    assert isinstance(limits.visit("192.0.2.7", "good"), Visit)
+
+
+def test_of_very_many_tokens_addresses_and_principals_only_the_last_are_remembered() -> None:
+    limits = Limits(Rate(calls=1, burst=1), Ticks(), most=50)
+    for number in range(1000):
+        assert through(limits, f"192.0.2.{number}", f"good {number}").entered(f"ada {number}") is None
+        through(limits, f"198.51.100.{number}", "bad").failed()
+
+    assert (len(limits.callers), len(limits.strangers)) == (50, 50)
+    assert [through(limits, str(number), f"good {number}").known for number in (949, 950)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("client", "peer"),
+    [
+        (("192.0.2.7", 1234), "192.0.2.7"),
+        (("2001:db8:1:2:3:4:5:6", 1234), "2001:db8:1:2::/64"),
+        (("2001:db8:1:2:ffff::", 1), "2001:db8:1:2::/64"),
+        (("::ffff:192.0.2.7", 1234), "192.0.2.7"),
+        (("::1", 1234), "::/64"),
+        (("fe80::1%eth0", 1), "fe80::/64"),
+        (("somewhere", 0), "somewhere"),
+        (None, ""),
+    ],
+)
+def test_an_address_is_that_of_a_machine_or_of_a_network(client: object, peer: str) -> None:
+    assert peer_of({"type": "http", "client": client}) == peer

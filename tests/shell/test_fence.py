@@ -1,0 +1,188 @@
+"""A store behind a fence answers every question about what is outside as about what never was."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from faces.scenes import NOBODY, ROOT, made
+from handrail.engine.model import Event
+from handrail.shell.fence import FencedFeed, FencedRuns, fenced
+from handrail.shell.ports import Feed, Runs
+from handrail.shell.records import Change, Spent, Stored, Turn, project_id
+from handrail.shell.view import (
+    AllFinal,
+    FinalIn,
+    FinalOf,
+    OfRun,
+    OfStep,
+    OfType,
+    Recent,
+    Records,
+    Wanted,
+    every,
+)
+from handrail.stores.sql.opening import serving
+from handrail.stores.sql.questions import SqlRecords
+from handrail.stores.sql.runs import SqlRuns
+from handrail.telemetry.entries import Entry, EntryKind
+from turns import ORIGIN, Desk, sqlite
+
+OTHER: Final = "/srv/other"
+NOW: Final = datetime(2026, 3, 1, 13, tzinfo=UTC)
+NOTED: Final = (Entry(EntryKind.ERROR_OCCURRED, data={"error_type": "tried"}),)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(sqlite(tmp_path / "store.db"))
+
+
+@pytest.fixture
+def runs(desk: Desk) -> SqlRuns:
+    assert isinstance(desk.runs, SqlRuns)
+    return desk.runs
+
+
+def played(desk: Desk, root: str) -> tuple[str, str]:
+    """A run that is over and one that is under way, in a project."""
+    origin = replace(ORIGIN, project=root)
+    ids = []
+    for ends in (True, False):
+        told = desk.start(None, origin)
+        ids.append(told["run"])
+        while ends and told["lifecycle"] == "running":
+            told = desk.send(told["run"], Event("continue", made(root)), told["token"])
+    return ids[0], ids[1]
+
+
+def methods(port: type) -> set[str]:
+    """What can be asked of a port."""
+    return {name for name, one in vars(port).items() if inspect.isfunction(one) and not name.startswith("_")}
+
+
+ASKED: Final[Mapping[str, Callable[[Any, str], object]]] = {
+    "run": lambda records, run: records.run(run),
+    "steps": lambda records, run: records.steps(run),
+    "open_steps": lambda records, run: records.open_steps(run),
+    "artifacts": lambda records, run: records.artifacts(run),
+    "content": lambda records, run: records.content(run, 1),
+    "types": lambda records, run: records.types(run),
+    "journal": lambda records, run: records.journal(run=run),
+    "refusals": lambda records, run: records.refusals(run),
+    "named": lambda records, run: records.named(run),
+    "runs": lambda records, run: (records.runs(Wanted(text=run)), records.runs(Wanted(), after=run)),
+    "live": lambda records, run: records.live((OTHER,), run),
+    "excerpts": lambda records, run: [
+        records.excerpts(one) for one in (OfRun(run), OfStep(run, "draft"), FinalOf(run))
+    ],
+}
+"""Questions about a run, by its id."""
+
+ALL: Final[Mapping[str, Callable[[Any], object]]] = {
+    "runs": lambda records: records.runs(Wanted()),
+    "types": lambda records: records.types(),
+    "completed": lambda records: records.completed(),
+    "journal": lambda records: records.journal(),
+    "named": lambda records: records.named(""),
+    "live": lambda records: records.live((ROOT, OTHER)),
+    "project": lambda records: records.project(project_id(ROOT)),
+    "excerpts": lambda records: [
+        records.excerpts(one) for one in (Recent(), AllFinal(), OfType("spec"), FinalIn(project_id(ROOT)))
+    ],
+}
+"""Questions about everything."""
+
+
+def test_every_question_about_what_is_outside_is_answered_as_about_what_never_was(
+    desk: Desk, runs: SqlRuns
+) -> None:
+    inside = played(desk, ROOT)
+    alone = {name: ask(SqlRecords(runs.database)) for name, ask in ALL.items() if name != "journal"}
+    outside = played(desk, OTHER)
+    desk.send(outside[1], Event("nonsense"))
+    records = SqlRecords(runs.database, lambda: (ROOT,))
+
+    assert {*ASKED, *ALL, "moment"} == methods(Records)
+    for name, ask in ASKED.items():
+        for run in outside:
+            assert ask(records, run) == ask(records, NOBODY), name
+        assert any(ask(SqlRecords(runs.database), run) != ask(records, NOBODY) for run in outside), name
+        assert any(ask(records, run) != ask(records, NOBODY) for run in inside) or name in {
+            "live",
+            "refusals",
+        }
+    for name, answer in alone.items():
+        assert ALL[name](records) == answer, name
+    assert {line.run for line in every(records.journal)} == set(inside)
+    nothing = SqlRecords(runs.database, lambda: (OTHER,))
+    assert nothing.project(project_id(ROOT)) is None
+    assert nothing.excerpts(FinalIn(project_id(ROOT))) == ()
+
+
+def test_runs_outside_can_be_neither_read_nor_moved(desk: Desk, runs: SqlRuns) -> None:
+    (_, mine), (over, theirs) = played(desk, ROOT), played(desk, OTHER)
+    behind = FencedRuns(runs, lambda: (ROOT,))
+    stored, own = runs.load(theirs), runs.load(mine)
+    assert stored is not None
+    assert own is not None
+    before = [len(runs.entries(run)) for run in (over, theirs)]
+
+    asked: Mapping[str, Callable[[str], object]] = {
+        "load": behind.load,
+        "spent": lambda run: behind.spent(run, 0),
+        "entries": behind.entries,
+        "steps": behind.steps,
+        "touch": lambda run: behind.touch(run, NOW),
+        "note": lambda run: behind.note(run, NOW, NOTED),
+    }
+    apart = {"held", "commit", "renew", "definition"}
+    assert {*asked, *apart} == methods(Runs)
+    for name, ask in asked.items():
+        for run in (over, theirs, ""):
+            assert ask(run) == ask(NOBODY), name
+    assert not behind.renew(stored, {}, NOW, ())
+    assert Desk(behind).send(theirs, Event("pause"))["code"] == "unknown_run"
+    nothing = Spent("", "", b"")
+    with pytest.raises(ValueError, match="outside the fence"):
+        behind.commit(Turn(stored, stored.run, NOW, nothing))
+    heir = Stored(replace(own.run, id=NOBODY), own.origin)
+    assert not behind.commit(Turn(heir, heir.run, NOW, nothing, inherits=over))
+
+    assert [len(runs.entries(run)) for run in (over, theirs)] == before
+    assert runs.load(theirs) == stored
+    assert behind.load(mine) == own
+    assert len(behind.steps(mine)) == 1
+    assert behind.definition(own.run.digest) == runs.definition(own.run.digest)
+
+
+def test_a_feed_tells_of_what_is_inside(desk: Desk, runs: SqlRuns) -> None:
+    (_, mine), (_, theirs) = played(desk, ROOT), played(desk, OTHER)
+    assert methods(Feed) == {"announce", "listen"}
+    feed = FencedFeed(desk.feed, SqlRecords(runs.database, lambda: (ROOT,)))
+    heard: list[str] = []
+    end = feed.listen(lambda change: heard.append(change.run))
+
+    for run in (theirs, mine, NOBODY):
+        feed.announce(Change(run, 1))
+    end()
+    feed.announce(Change(mine, 2))
+
+    assert heard == [mine]
+
+
+def test_which_projects_are_inside_is_asked_anew_each_time(tmp_path: Path) -> None:
+    roots = [ROOT]
+    with serving(tmp_path / "handrail.db") as opened:
+        behind = fenced(opened, lambda: roots)
+        desk = Desk(opened.world.runs)
+        mine = desk.start(None, replace(ORIGIN, project=ROOT))["run"]
+        assert behind.world.runs.load(mine) is not None
+        roots.clear()
+
+        assert behind.world.runs.load(mine) is None
+        assert behind.records.run(mine) is None
