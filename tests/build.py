@@ -31,10 +31,20 @@ GATED = registry(
 )
 """What every workflow may name, and some facts that take their time."""
 
+_LOADED: dict[tuple[object, ...], tuple[Registry, Workflow]] = {}
+"""A text is loaded once: what it was loaded into does not change."""
+
 
 def workflow(text: str, registry: Registry = BUILT_IN, subs: Mapping[str, str] | None = None) -> Workflow:
     """The workflow of this text, which has no problem; `subs` are the texts of other workflows by name."""
-    others = {name: Source(f"{name}.yaml", content) for name, content in (subs or {}).items()}
+    key = (text, id(registry), *sorted((subs or {}).items()))
+    if key not in _LOADED:
+        _LOADED[key] = registry, _loaded(text, registry, subs or {})
+    return _LOADED[key][1]
+
+
+def _loaded(text: str, registry: Registry, subs: Mapping[str, str]) -> Workflow:
+    others = {name: Source(f"{name}.yaml", content) for name, content in subs.items()}
     loaded = load(Source(FILE, text), others.get, registry)
     shown = show_all(loaded.problems, {FILE: text})
     assert not loaded.problems, f"\n{shown}"

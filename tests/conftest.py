@@ -3,12 +3,14 @@
 import os
 import shutil
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+import measuring
 from memory import in_memory
 from opened import close_all
 
@@ -29,12 +31,29 @@ _FOLDERS = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the folders of tests in memory until the end, where that can be; or where `--basetemp` says."""
+    """Keep the folders of tests in memory until the end, where that can be; or where `--basetemp` says.
+
+    A process that only starts those in which tests run is not measured.
+    """
+    if config.getoption("numprocesses", default=None):
+        measuring.end_here()
     memory = in_memory()
     if config.option.basetemp is None and memory:
         folder = tempfile.mkdtemp(prefix="handrail-tests-", dir=memory)
         config.option.basetemp = folder
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that are not measured come last."""
+    measuring.last(items)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Measure nothing from the first such test on."""
+    if measuring.marked(item):
+        measuring.end()
 
 
 @pytest.fixture(autouse=True)
@@ -69,12 +88,17 @@ def _nothing_is_left_open() -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many points each test went through that recorded its `points`: a count that fell is seen."""
+    """Say how many points each test went through that recorded its `points`: a count that fell is seen.
+
+    What a test has recorded as its `table` is printed below that.
+    """
     for reports in terminalreporter.stats.values():
         for report in reports:
             for name, number in getattr(report, "user_properties", ()) if _called(report) else ():
                 if name == "points":
                     terminalreporter.write_line(f"{number:>7} points: {report.nodeid}")
+                if name == "table":
+                    terminalreporter.write_line(textwrap.indent(str(number), " " * 16))
 
 
 def _called(report: object) -> bool:

@@ -1,21 +1,26 @@
-"""The real program, as a person would start it; and its commands in this process, where many are tried."""
+"""The real program in a process of its own; and its commands in this process, where many are tried."""
 
 import json
 import os
 import pty
 import subprocess
-import sys
 from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from click.testing import CliRunner
 
+import prepared
 from handrail.app import openings
 from handrail.faces.cli.main import cli
+from prepared import Forked, imported, suits
 
-PROGRAM = Path(sys.executable).with_name("handrail")
+PROGRAM = prepared.PROGRAM
+SECONDS = 60
+
+imported()
 
 
 @dataclass(frozen=True)
@@ -36,16 +41,19 @@ class Said:
 
 def handrail(*words: str | Path, cwd: Path | None = None, **env: str) -> Said:
     """Run `handrail` with these words; it must end within a minute."""
-    done = subprocess.run(
-        [PROGRAM, *words],
-        cwd=cwd,
-        env={**os.environ, **env},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    return Said(done.returncode, done.stdout, done.stderr)
+    given, at = {**os.environ, **env}, cwd or Path.cwd()
+    with Path(os.devnull).open() as none, TemporaryFile("w+") as out, TemporaryFile("w+") as err:
+        if suits(PROGRAM, given):
+            streams = [file.fileno() for file in (none, out, err)]
+            status = Forked([*map(str, words)], given, at, streams).wait(SECONDS)
+        else:
+            command = [PROGRAM, *words]
+            status = subprocess.run(
+                command, cwd=at, env=given, stdin=none, stdout=out, stderr=err, timeout=SECONDS, check=False
+            ).returncode
+        out.seek(0)
+        err.seek(0)
+        return Said(status, out.read(), err.read())
 
 
 def command(*words: str | Path, cwd: Path) -> Said:

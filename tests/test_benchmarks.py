@@ -1,11 +1,14 @@
 import pytest
 
+import bench_http
 import bench_plan
 import bench_start
 from handrail.plan.parse import parse
 from messages import MESSAGES, PLANS
 from requirement import requirement
 from scanner import scan
+
+pytestmark = pytest.mark.unmeasured
 
 
 @requirement("steps:fig.start")
@@ -15,6 +18,20 @@ def test_the_start_of_a_server_is_measured_against_a_bare_one(capsys: pytest.Cap
     name, value, goal, _ = capsys.readouterr().out.split()
     assert (name, goal) == ("start_x_bare_mcpserver", "1.10")
     assert float(value) > 0
+
+
+def test_calls_over_http_are_measured_against_a_bare_server(capsys: pytest.CaptureFixture[str]) -> None:
+    bench_http.main(rounds=1, seconds=0.2)
+
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    figures = [line for line in lines if line[-1] in {"ok", "short"}]
+    assert [(name, goal) for name, _, goal, _ in figures] == [
+        ("http_read_2026_x_bare", "0.70"),
+        ("http_step_2026_x_bare", "0.70"),
+        ("http_read_2025_x_bare", "0.70"),
+        ("http_step_2025_x_bare", "0.70"),
+    ]
+    assert len(lines) == len(figures) + 6
 
 
 def test_the_plan_parser_is_measured_against_three_others(capsys: pytest.CaptureFixture[str]) -> None:

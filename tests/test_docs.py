@@ -37,6 +37,8 @@ from handrail.workflows.render import FILTERS
 from tools import docs
 from tools.sample_store import sample_store
 
+pytestmark = pytest.mark.unmeasured
+
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "handrail"
 DOCS = ROOT / "docs"

@@ -10,6 +10,8 @@ import pytest
 
 from tools import docs, docs_examples, docs_pages
 
+pytestmark = pytest.mark.unmeasured
+
 
 def test_what_was_written_is_not_stale(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "deep" / "reference"

@@ -51,6 +51,10 @@ transitions:
 """
 
 
+_PINNED: dict[tuple[object, ...], tuple[Registry, Pinned]] = {}
+"""A text is loaded once: what it was loaded into does not change."""
+
+
 @dataclass(slots=True)
 class HandClock:
     """A clock that stands still until a test moves it."""
@@ -86,10 +90,13 @@ class CountedIds:
 
 def pinned(text: str = PAPER, subs: Mapping[str, str] | None = None, registry: Registry = BUILT_IN) -> Pinned:
     """The workflow of this text, which has no problem, and what a run of it keeps."""
-    others = {name: Source(f"{name}.yaml", sub) for name, sub in (subs or {}).items()}
-    found = pin(Source("test.yaml", text), others.get, registry)
-    assert not found.problems, show_all(found.problems, {"test.yaml": text})
-    return found
+    key = (text, id(registry), *sorted((subs or {}).items()))
+    if key not in _PINNED:
+        others = {name: Source(f"{name}.yaml", sub) for name, sub in (subs or {}).items()}
+        found = pin(Source("test.yaml", text), others.get, registry)
+        assert not found.problems, show_all(found.problems, {"test.yaml": text})
+        _PINNED[key] = registry, found
+    return _PINNED[key][1]
 
 
 def sqlite(folder: Path) -> SqlRuns:

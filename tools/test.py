@@ -27,6 +27,7 @@ PARTS: Final[Mapping[str, tuple[Command, ...]]] = {
     "imports": ((".venv/bin/lint-imports",),),
     "docs": ((PYTHON, "tools/docs.py", "--check"),),
     "tests": (
+        (PYTHON, "-m", "compileall", "-q", "src"),
         (PYTHON, "-m", "coverage", "erase"),
         (PYTHON, "-m", "coverage", "run", "-m", "pytest", "-n", "2"),
         (PYTHON, "-m", "coverage", "combine", "--quiet"),

@@ -12,6 +12,8 @@ from faces.mcp.desk import place
 from faces.web.desk import site
 from requirement import requirement
 
+pytestmark = pytest.mark.unmeasured
+
 ERRAND = """
 workflow: errand
 version: 1

@@ -12,6 +12,8 @@ from faces.mcp.desk import place
 from faces.web.desk import site
 from requirement import requirement
 
+pytestmark = pytest.mark.unmeasured
+
 SCRIPT = Path(__file__).with_name("walk.mjs")
 COMMAND = "pytest tests/test_export.py -k twice"
 CLIENTS = [("auto", "2026-07-28"), ("legacy", "2025-11-25"), ("sdk", None)]

@@ -4,7 +4,11 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from clients.foreign import SECONDS, Server
+
+pytestmark = pytest.mark.unmeasured
 
 HALF = (-32602, "the message holds half a character: leave it out")
 NO_JSON = (-32700, "the message is no JSON, or nests too deeply")

@@ -15,6 +15,8 @@ from conformance.workshop import FACE
 from faces.mcp.desk import Place, place
 from faces.web.desk import FACES, Site, begun, site
 
+pytestmark = pytest.mark.unmeasured
+
 TESTS = Path(__file__).resolve().parent.parent
 
 

@@ -19,6 +19,8 @@ from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.resources import Resources
 from handrail.faces.mcp.server import Served
+from handrail.faces.web.app import Behind
+from handrail.faces.web.metrics import Metrics
 from handrail.faces.web.run import address, run
 from handrail.faces.web.tenants import Tenants
 from handrail.faces.web.who import Door
@@ -142,4 +144,5 @@ if __name__ == "__main__":
     with serving(Path(sys.argv[2])) as opened:
         door = Door(None, opened.world.clock)
         made = workshop(opened, Path(sys.argv[1]))
-        run(address("127.0.0.1:0"), door, Tenants((FACE,), lambda _face, _projects: made))
+        behind = Behind(Tenants((FACE,), lambda _face, _projects: made), Metrics(), opened.strain)
+        run(address("127.0.0.1:0"), door, behind)

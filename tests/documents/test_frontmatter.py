@@ -300,6 +300,7 @@ def _written(value: str | tuple[str, ...], *, below: bool) -> str:
     return f" [{', '.join(map(_quoted, value))}]"
 
 
+@pytest.mark.unmeasured
 @given(fields=FIELDS, body=st.text(), below=st.booleans(), end=st.sampled_from(["\n", "\r\n"]))
 def test_what_is_written_is_read_back(
     fields: dict[str, str | tuple[str, ...]], body: str, *, below: bool, end: str

@@ -7,6 +7,8 @@ import pytest
 from handrail.documents.items import document, read
 from handrail.documents.taskgraph import read as read_graph
 
+pytestmark = pytest.mark.unmeasured
+
 SIZE = 64 * 1024
 BOUND = 20.0
 """How many seconds any of them may take: a bound for liveness, not for speed."""

@@ -242,6 +242,7 @@ OTHERS = [
 SIGNS = "()[é&\\a<`%\0\r\n\ufffd\u202e"
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("piece", [*LINKISH, *OTHERS, *SIGNS])
 def test_a_hostile_text_of_a_megabyte_is_read_in_no_time(piece: str) -> None:
     many = piece * (1_000_000 // len(piece))

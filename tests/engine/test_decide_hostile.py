@@ -1,4 +1,5 @@
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -6,6 +7,8 @@ from build import GATED, output, send, started, workflow
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.model import Accepted, Event, Refused, Waiting, Who
 from handrail.engine.record import dump, load
+
+pytestmark = pytest.mark.unmeasured
 
 FLOW = workflow(
     """

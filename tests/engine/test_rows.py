@@ -1,6 +1,8 @@
 from build import workflow
 from handrail.engine.check import check
+from handrail.engine.domains import Domains
 from handrail.engine.facts import Fact, Kind, Provenance, Type
+from handrail.engine.satisfy import ALL_IN_ALL, Answer, Search, line
 from handrail.workflows.registry import registry
 
 
@@ -101,6 +103,21 @@ transitions:
   - {{id: one, from: Home, trigger: go, when: ["{guard}", "!{names[0]}"], to: Over}}
 """
     assert check(workflow(text, many)) == ()
+
+
+def test_a_question_is_left_open_once_all_tries_are_spent() -> None:
+    text = """
+workflow: w
+version: 1
+authority: sql
+states: {Home: {}, Over: {terminal: true}}
+transitions: [{id: lit, from: Home, trigger: go, when: [light.on], to: Over}]
+"""
+    of = workflow(text, registry((_switch("light.on"),), (), ()))
+    asked = line(of.rows[0].when[0], {}, "")
+
+    assert Search(Domains(of)).possible([asked]) is Answer.YES
+    assert Search(Domains(of), tried=ALL_IN_ALL).possible([asked]) is Answer.UNKNOWN
 
 
 def _switch(name: str) -> Fact:

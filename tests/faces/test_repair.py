@@ -127,6 +127,7 @@ def test_a_project_that_is_gone_is_passed_over(project: Project) -> None:
     assert handrail("store", "rebuild", "--store", project.store, "--json").data["runs"] == []
 
 
+@pytest.mark.unmeasured
 def test_a_disk_that_does_not_confirm_ends_the_program_with_75_and_the_next_start_recovers(
     project: Project, record_property: Callable[[str, object], None]
 ) -> None:

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,8 @@ from handrail.plan.parse import parse
 from handrail.plan.stage import detect_stage, progress
 from plan.documents import TEXTS, commits_texts, planner_texts
 from requirement import requirement
+
+pytestmark = pytest.mark.unmeasured
 
 
 def _characters(text: str) -> str:

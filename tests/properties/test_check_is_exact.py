@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import pytest
 from hypothesis import given, settings
 
 from handrail.engine.check import check
@@ -10,6 +11,8 @@ from handrail.engine.facts import Value
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.model import Accepted, Event, Lifecycle, Refused, Run, Step, Who
 from random_workflows import BOOLEANS, KINDS, TRIGGERS, Case, any_cases, output
+
+pytestmark = pytest.mark.unmeasured
 
 WORLDS: list[dict[str, Value]] = [
     {**dict(zip(BOOLEANS, switches, strict=True)), "door.colour": colour, "cats.count": cats}

@@ -51,6 +51,7 @@ def test_other_line_ends_and_a_missing_last_one_are_differences() -> None:
     assert last.splitlines()[3:] == [" a", "-"]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("old", "new"),
     [

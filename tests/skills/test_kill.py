@@ -17,6 +17,8 @@ from skills.moves import LATER, MOVES, Move, runs_in
 from stores.folders import chained
 from stores.simulated import PowerLoss, Simulated, Stop
 
+pytestmark = pytest.mark.unmeasured
+
 MANY = 16
 
 

@@ -8,6 +8,8 @@ from handrail.documents.criteria import Criterion, check_off, criteria, listed
 from handrail.documents.links import LONGEST, MOST, found, fresh, handed, line
 from spells.hostile import ORDERS, PLACES, SOUND, Hostile, documents
 
+pytestmark = pytest.mark.unmeasured
+
 ALL: Final = tuple(documents())
 ISSUE: Final = "https://acme.atlassian.net/browse/TEA-1"
 

@@ -140,21 +140,25 @@ class Simulated:
 
     def copy(self) -> "Simulated":
         """The same, without the power having been lost; all is confirmed."""
-        return self._image(self.names_now, self.bytes_now)
+        return _image(_reached(self.names_now), self.bytes_now)
 
     def images(self) -> Iterator["Simulated"]:
         """What may be there once the power is back."""
-        seen = set()
+        named, seen = set(), set()
+        torn = list(self._data())
         for kept in self._kept():
             names = dict(self.names_sure)
             for change in kept:
                 _apply(names, change)
-            for data in self._data():
-                image = self._image(names, data)
-                key = tuple(sorted(image.everything().items())), tuple(sorted(image.names_now))
+            reached = _reached(names)
+            if (there := frozenset(reached.items())) in named:
+                continue
+            named.add(there)
+            for data in torn:
+                key = frozenset((path, data.get(number)) for path, number in there)
                 if key not in seen:
                     seen.add(key)
-                    yield image
+                    yield _image(reached, data)
 
     def _kept(self) -> Iterator[list[Renamed]]:
         changes = self.pending
@@ -170,18 +174,11 @@ class Simulated:
     def _data(self) -> Iterator[dict[int, bytes]]:
         unsure = [n for n, data in self.bytes_now.items() if self.bytes_sure[n] != data]
         for share in (0, 1, 2) if unsure else (2,):
-            yield {n: self._torn(n, share) for n in self.bytes_now}
+            yield {**self.bytes_now, **{n: self._torn(n, share) for n in unsure}}
 
     def _torn(self, number: int, share: int) -> bytes:
         sure, now = self.bytes_sure[number], self.bytes_now[number]
         return now[: len(sure) + (len(now) - len(sure)) * share // 2]
-
-    def _image(self, names: dict[str, int], data: dict[int, bytes]) -> "Simulated":
-        image = Simulated()
-        reached = {path: n for path, n in names.items() if _reachable(names, path)}
-        image.names_now, image.names_sure = dict(reached), dict(reached)
-        image.bytes_now, image.bytes_sure = dict(data), dict(data)
-        return image
 
     def _at(self, path: str) -> int | None:
         parts = path.split("/")
@@ -228,9 +225,20 @@ def _apply(names: dict[str, int], change: Renamed) -> None:
         names[change.new] = change.number
 
 
-def _reachable(names: dict[str, int], path: str) -> bool:
-    folder = above(path)
-    return not folder or (names.get(folder) == FOLDER and _reachable(names, folder))
+def _reached(names: dict[str, int]) -> dict[str, int]:
+    """The names that every folder above leads to."""
+    folders = {""}
+    for path in sorted(path for path, number in names.items() if number == FOLDER):
+        if above(path) in folders:
+            folders.add(path)
+    return {path: number for path, number in names.items() if above(path) in folders}
+
+
+def _image(names: dict[str, int], data: dict[int, bytes]) -> Simulated:
+    image = Simulated()
+    image.names_now, image.names_sure = dict(names), dict(names)
+    image.bytes_now, image.bytes_sure = dict(data), dict(data)
+    return image
 
 
 class Stop:

@@ -124,6 +124,13 @@ def test_the_types_are_those_of_a_run_or_of_all_lately(records: SqlRecords) -> N
     assert records.types(THREE) == ()
 
 
+def test_the_last_steps_that_are_done_are_told_in_order(records: SqlRecords) -> None:
+    assert [step.number for step in records.last_done(TWO, 9)] == [1]
+    assert [step.number for step in records.last_done(ONE, 9)] == [1, 2, 3]
+    assert [step.state for step in records.last_done(ONE, 2)] == ["review", "publish"]
+    assert records.last_done(ONE, 0) == records.last_done("nobody", 9) == ()
+
+
 def test_open_steps_are_those_that_wait_for_an_output(desk: Desk, records: SqlRecords) -> None:
     (step,) = records.open_steps(TWO)
 
@@ -175,7 +182,7 @@ def test_answers_inside_a_moment_are_of_that_moment_whatever_others_commit(
 # --- plans --------------------------------------------------------------------------------------------------
 
 CHOICES = ("of_run", "of_step", "of_type", "recent", "all_final", "final_of", "final_in")
-OTHERS = ("open_steps", "types_of", "types", "live", "completed", "project")
+OTHERS = ("last_done", "open_steps", "types_of", "types", "live", "completed", "project")
 ALLOWED = (
     r"SEARCH .*",
     r"SCAN a USING INDEX artifacts_by_time",

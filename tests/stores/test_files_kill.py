@@ -4,6 +4,8 @@ import pytest
 
 from killing import said_by
 
+pytestmark = pytest.mark.unmeasured
+
 
 def test_a_process_killed_anywhere_leaves_the_turn_taken_or_not_and_never_in_between(
     capsys: pytest.CaptureFixture[str],

@@ -7,6 +7,8 @@ import pytest
 from stores.folders import A2, AFTER, BEFORE, STATE_BEFORE, begin, folder_runs, judged, loaded, take
 from stores.simulated import PowerLoss, Simulated
 
+pytestmark = pytest.mark.unmeasured
+
 JOURNAL = ".handrail/history.jsonl"
 
 

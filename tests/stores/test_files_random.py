@@ -4,12 +4,15 @@ import json
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from handrail.shell.records import Final
 from stores.folders import chained, final, folder_runs, loaded, turn_to
 from stores.simulated import PowerLoss, Simulated, Stop
+
+pytestmark = pytest.mark.unmeasured
 
 STATES = ("EDITING", "DRAFTING", "EXECUTED")
 PATHS = ("a.md", "b.md", "deep/er/c.md")

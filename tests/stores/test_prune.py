@@ -269,6 +269,7 @@ def saved(archives: Iterable[Path]) -> set[str]:
     return found
 
 
+@pytest.mark.unmeasured
 def test_killed_at_any_point_prune_has_lost_nothing_and_can_be_repeated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -92,6 +92,7 @@ def test_a_page_goes_on_behind_the_run_it_is_given(records: SqlRecords, past: Hi
     assert names(records, past, Wanted(), "no such run") == []
 
 
+@pytest.mark.unmeasured
 def test_a_thousand_runs_are_paged_each_once_also_while_others_start(tmp_path: Path) -> None:
     with played(tmp_path / "handrail.db") as play:
         play.database.alone().execute("PRAGMA synchronous = OFF")
@@ -264,6 +265,7 @@ def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
         "one": (f"{sql['run_columns']}\n{sql['one']}", ("x",)),
         "named": (sql["named"], ("x", 9, "[1]")),
         "steps": (sql["steps"], ("x", 0, 9)),
+        "last_done": (sql["last_done"], ("x", 9)),
         "artifacts": (sql["artifacts"], ("x", 0, 9)),
         "content": (sql["content"], ("x", 1)),
         "journal_of": (sql["journal_of"], ("x", 0, 9)),

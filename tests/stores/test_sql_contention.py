@@ -13,6 +13,8 @@ from stores.programs import crowd
 from stores.sound import unsound
 from turns import ENDLESS, Desk, pinned, sqlite
 
+pytestmark = pytest.mark.unmeasured
+
 CONTENDED = 400
 
 

@@ -3,8 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from requirement import requirement
 from stores.programs import broken
+
+pytestmark = pytest.mark.unmeasured
 
 Record = Callable[[str, object], None]
 

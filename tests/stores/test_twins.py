@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from handrail.shell.records import Stored, Turn
 from handrail.telemetry.entries import Entry, EntryKind
 from stores.contract import OTHER, PLACES, RUN, all_of, begun, ended, followed, heir
 from turns import NOW
+
+pytestmark = pytest.mark.unmeasured
 
 RUNS = (RUN, OTHER)
 ACTS = ("begin", "follow", "follow", "follow", "end", "note", "touch", "renew", "inherit")

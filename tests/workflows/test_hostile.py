@@ -88,12 +88,14 @@ def _survives(written: str) -> None:
     assert show_all(problems, {"f.yaml": written})
 
 
+@pytest.mark.unmeasured
 @settings(max_examples=300)
 @given(TREES)
 def test_no_tree_of_keys_and_junk_makes_the_loader_raise(tree: object) -> None:
     _survives(json.dumps(tree))
 
 
+@pytest.mark.unmeasured
 @settings(max_examples=150)
 @given(st.fixed_dictionaries(dict.fromkeys(("workflow", "version", "authority"), TREES)), TREES, TREES, TREES)
 def test_no_sections_of_junk_do(head: dict[str, object], states: object, rows: object, rest: object) -> None:
@@ -113,6 +115,7 @@ def _with(tree: object, path: list[int], junk: object) -> object:
     return {key: _with(item, rest, junk) if number == here else item for number, (key, item) in entries}
 
 
+@pytest.mark.unmeasured
 @settings(max_examples=300)
 @given(st.sampled_from(sorted(SOUND)), st.lists(st.integers(0, 99), min_size=1, max_size=6), JUNK | TREES)
 def test_no_junk_in_a_sound_file_does(name: str, path: list[int], junk: object) -> None:

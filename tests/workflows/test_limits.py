@@ -56,6 +56,7 @@ def test_a_few_small_files_cannot_become_a_huge_workflow() -> None:
     assert time.perf_counter() - started < 30
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "text",
     [

@@ -277,6 +277,11 @@ def test_problems_of_all_kinds_are_reported_at_once_in_reading_order() -> None:
     assert read(written).workflow is None
 
 
+def test_a_key_that_is_only_a_little_like_another_is_not_read_as_that() -> None:
+    assert said(BASE + "tooled: 5\n") == [("unknown-key", 10, 1)]
+    assert said(BASE + "tols: 5\n") == [("unknown-key", 10, 1), ("wrong-type", 10, 7)]
+
+
 def test_where_no_other_workflow_can_be_found_none_can_be_used() -> None:
     found = load(Source("f.yaml", HEAD + "states: {A: {workflow: other}}\n"))
 

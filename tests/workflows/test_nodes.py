@@ -280,6 +280,7 @@ MIB = 1 << 20
 TAGS = "".join(f"%TAG !a{number}! t:\n" for number in range(50_000)) + "---\na"
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("text", "code"),
     [

@@ -13,6 +13,8 @@ from handrail.engine.check import check
 from handrail.workflows.load import Source, load
 from workflows.sound_files import text
 
+pytestmark = pytest.mark.unmeasured
+
 
 @dataclass(frozen=True, slots=True)
 class Planted:

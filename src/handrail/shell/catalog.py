@@ -4,7 +4,7 @@ Anybody may have written what a project holds, so no link in its folders is foll
 the user's own, and ours. A file that cannot be read is told of and passed over.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -105,16 +105,14 @@ class Catalog:
 
     def look(self) -> tuple[tuple[Found, ...], tuple[Lost, ...]]:
         """Every definition by name, a hidden one after the one that hides it; and what is passed over."""
-        below: dict[str, Found] = {}
-        found: list[Found] = []
-        lost: list[Lost] = []
-        for rack in reversed(self.racks):
-            here = _shipped(self.kind, rack.path) if rack.origin == BUILT_IN else self.entries(rack)
-            readable = [entry for entry in here if isinstance(entry, Found)]
-            found = [*(replace(entry, hides=below.get(entry.name)) for entry in readable), *found]
-            lost = [*(entry for entry in here if isinstance(entry, Lost)), *lost]
-            below |= {entry.name: _standing(entry) for entry in reversed(here)}
-        return tuple(_marked(sorted(found, key=lambda one: one.name))), tuple(lost)
+        return put_together(self.read())
+
+    def read(self) -> tuple[tuple[Found | Lost, ...], ...]:
+        """What is in each folder, read now; what came with the program is read once."""
+        return tuple(
+            _shipped(self.kind, rack.path) if rack.origin == BUILT_IN else self.entries(rack)
+            for rack in self.racks
+        )
 
     def all(self) -> tuple[Found, ...]:
         """Every definition there is, by name; a hidden one stands after the one that hides it."""
@@ -194,6 +192,19 @@ def catalog(project: Path, kind: Kind = Kind.WORKFLOW) -> Catalog:
             *(Rack(BUILT_IN, folder, Followed(folder)) for folder in _library(kind)),
         ),
     )
+
+
+def put_together(racks: Sequence[Sequence[Found | Lost]]) -> tuple[tuple[Found, ...], tuple[Lost, ...]]:
+    """What was read, as `Catalog.look` gives it."""
+    below: dict[str, Found] = {}
+    found: list[Found] = []
+    lost: list[Lost] = []
+    for here in reversed(racks):
+        readable = [entry for entry in here if isinstance(entry, Found)]
+        found = [*(replace(entry, hides=below.get(entry.name)) for entry in readable), *found]
+        lost = [*(entry for entry in here if isinstance(entry, Lost)), *lost]
+        below |= {entry.name: _standing(entry) for entry in reversed(here)}
+    return tuple(_marked(sorted(found, key=lambda one: one.name))), tuple(lost)
 
 
 @cache

@@ -82,13 +82,22 @@ class Work(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Strain:
+    """What waits: work for the thread that writes, and entries that listeners were not told of yet."""
+
+    waiting: int
+    behind: int
+
+
+@dataclass(frozen=True, slots=True)
 class Serving:
     """A store that a server serves from: turns are taken in the `writer`, questions asked anywhere.
 
     Turns that wait for other programs are taken `aside`, so that nobody else waits for those programs.
     `secret` is for what a server must recognise again; `sweep` gives up runs gone quiet, and is due once in
     `every` seconds. `mirror` shows the runs of another store here, and `among` are the records of the
-    projects with these roots, as if there were no others.
+    projects with these roots, as if there were no others. `strain` says what waits; it raises a fault if the
+    store cannot be read.
     """
 
     world: World
@@ -102,6 +111,7 @@ class Serving:
     registry: Registry
     mirror: Callable[[Runs], Mirror]
     among: Callable[[Callable[[], Sequence[str]]], Records]
+    strain: Callable[[], Strain]
 
 
 class FolderRuns(Runs, Protocol):
@@ -241,10 +251,16 @@ def patience() -> timedelta:
     return _seconds(_PATIENCE, timedelta(seconds=30))
 
 
+def numbered(variable: str, usual: int, unit: str = "seconds") -> int:
+    """The number that a variable of the environment gives, or the usual one if it is not set.
+
+    Raises `Unreadable` if it gives no whole number above zero.
+    """
+    return _number(variable, unit, _LONGEST) or usual
+
+
 def _seconds(variable: str, usual: timedelta) -> timedelta:
-    """The time that a variable of the environment gives, or the usual one if it is not set."""
-    given = _number(variable, "seconds", _LONGEST)
-    return timedelta(seconds=given) if given else usual
+    return timedelta(seconds=numbered(variable, int(usual.total_seconds())))
 
 
 def _number(variable: str, unit: str, most: int) -> int:

@@ -7,6 +7,7 @@ A project's file that hides one of the user's, or one that is built in, is used 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Final
@@ -14,7 +15,17 @@ from typing import Final
 from handrail.documents.frontmatter import Front, parse, texts
 from handrail.engine.model import Workflow
 from handrail.engine.problems import Place, Problem, error
-from handrail.shell.catalog import DEFAULT, PROJECT, Catalog, Found, Kind, Lost, catalog, unfit_in
+from handrail.shell.catalog import (
+    DEFAULT,
+    PROJECT,
+    Catalog,
+    Found,
+    Kind,
+    Lost,
+    catalog,
+    put_together,
+    unfit_in,
+)
 from handrail.shell.definitions import Pinned, pin
 from handrail.shell.followed import seen
 from handrail.shell.hiding import Untrusted, untrusted
@@ -77,19 +88,28 @@ class _Known:
     pinned: Pinned
 
 
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """What was read in the folders of a kind, and that put together."""
+
+    racks: tuple[tuple[Found | Lost, ...], ...]
+    found: tuple[tuple[Found, ...], tuple[Lost, ...]]
+
+
 class Shelf:
     """The definitions as a project sees them; files are looked at anew with every call, since they change.
 
     Asks what is trusted only if a file of the project hides another; then raises what `Trusted` raises.
     """
 
-    __slots__ = ("_catalogs", "_known", "_project", "_trusted")
+    __slots__ = ("_catalogs", "_known", "_looked", "_project", "_trusted")
 
     def __init__(self, project: Path, trusted: Trusted) -> None:
         self._project = project
         self._trusted = trusted
         self._catalogs: Mapping[Kind, Catalog] = {kind: catalog(project, kind) for kind in Kind}
         self._known: dict[str, _Known] = {}
+        self._looked: dict[Kind, _Looked] = {}
 
     def workflows(self) -> tuple[Found, ...]:
         """Every workflow file that can be read, by name; a hidden one after the one that hides it."""
@@ -97,14 +117,14 @@ class Shelf:
 
     def found(self, kind: Kind) -> tuple[Found, ...]:
         """The same of any kind."""
-        return self._catalogs[kind].all()
+        return self._look(kind)[0]
 
     def pinned(self, name: str) -> Pinned | Untrusted | None:
         """The workflow of this name for a run to keep, or its problems; None if there is none.
 
         If it, or one inside it, is not trusted, that one.
         """
-        found, lost = self._catalogs[Kind.WORKFLOW].look()
+        found, lost = self._look(Kind.WORKFLOW)
         first = _first(found)
         if name not in first:
             problems = tuple(chain.from_iterable(one.problems for one in lost if one.name == name))
@@ -165,11 +185,11 @@ class Shelf:
 
     def lost(self, kind: Kind) -> tuple[Lost, ...]:
         """The files of a kind that are passed over, and why."""
-        return self._catalogs[kind].look()[1]
+        return self._look(kind)[1]
 
     def problems(self, kind: Kind) -> tuple[Problem, ...]:
         """What is wrong with the files of a kind: why some are passed over, and front matter."""
-        found, lost = self._catalogs[kind].look()
+        found, lost = self._look(kind)
         wrong = chain.from_iterable(one.problems for one in lost)
         return (*wrong, *chain.from_iterable(front_problems(kind, one.source) for one in found))
 
@@ -179,6 +199,14 @@ class Shelf:
         stamp = (now.st_ino, now.st_size, now.st_mtime_ns) if now else ()
         stamps = [tuple(each.stamps()) for each in self._catalogs.values()]
         return hashlib.sha256(repr((stamps, stamp)).encode("utf-8", "surrogateescape")).hexdigest()
+
+    def _look(self, kind: Kind) -> tuple[tuple[Found, ...], tuple[Lost, ...]]:
+        """What the folders of a kind hold now, put together anew only if something in them has changed."""
+        racks = self._catalogs[kind].read()
+        known = self._looked.get(kind)
+        if known is None or known.racks != racks:
+            known = self._looked[kind] = _Looked(racks, put_together(racks))
+        return known.found
 
     def _read(self, name: str, first: Mapping[str, Found]) -> "_Known":
         """The workflow of this name, read anew only if a text has changed."""
@@ -246,8 +274,13 @@ def _about(front: Front) -> str:
     return " ".join(texts(front.fields.get("about", "")))
 
 
+@lru_cache(maxsize=256)
+def _front(text: str) -> Front:
+    return parse(text)
+
+
 def _persona(found: Found) -> Persona:
-    front = parse(found.source.text)
+    front = _front(found.source.text)
     return Persona(found.name, _about(front), front.body, found.origin, found.path)
 
 
@@ -259,6 +292,6 @@ def _unreadable(lost: Lost) -> Persona:
 
 
 def _guardrail(found: Found) -> Guardrail:
-    front = parse(found.source.text)
+    front = _front(found.source.text)
     workflows, steps = (texts(front.fields.get(key, "")) for key in ("workflows", "steps"))
     return Guardrail(found.name, front.body, found.origin, found.path, workflows, steps)

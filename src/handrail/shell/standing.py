@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Final
 
 from handrail.engine.decide import decide
@@ -30,6 +31,8 @@ from handrail.telemetry.entries import Entry, EntryKind
 
 RECOVER: Final = "recover"
 NOBODY: Final = Caller()
+NOTICED: Final = timedelta(seconds=1)
+"""How often it is noted, at most, that somebody looks after a run: each note is a write."""
 
 
 def recover(world: World, run: str, render: Render, caller: Caller = NOBODY) -> Reply:
@@ -120,6 +123,8 @@ def _asked(world: World, call: Call, render: Render) -> Reply | None:
     held = check(world, stored, call.token, call.event)
     if isinstance(held, Stale):
         return turned_away(world, call, render, Outcome(held.refused, stored, workflow), held)
-    world.runs.touch(call.run, world.clock.now())
+    now = world.clock.now()
+    if stored.active is None or now - stored.active >= NOTICED:
+        world.runs.touch(call.run, now)
     step = held.step if isinstance(held, Held) else 0
     return render(Outcome(Accepted(stored.run), stored, workflow, {step: call.token}))

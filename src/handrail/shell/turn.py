@@ -45,6 +45,7 @@ from handrail.shell.records import Artifact, Caller, Change, Definition, Origin,
 from handrail.shell.resolve import Resolved, Values, resolve, said
 from handrail.shell.tokens import hashed
 from handrail.shell.unfit import moved_on, troubled, unknown
+from handrail.shell.watching import watched
 from handrail.shell.world import World
 from handrail.telemetry.entries import Entry, EntryKind
 
@@ -120,7 +121,10 @@ def take_turn(world: World, call: Call, render: Render) -> Reply:
     journal has it.
     Raises `Busy` if others kept moving the run, and the faults of the store; then nothing has moved.
     """
-    return tried(world, call.run, lambda: _attempt(world, call, render))
+    if world.watch is None:
+        return tried(world, call.run, lambda: _attempt(world, call, render))
+    unwatched = replace(world, watch=None)
+    return watched(world.watch, world, call, render, lambda told: take_turn(unwatched, call, told))
 
 
 def tried(world: World, run: str, once: Callable[[], Reply | None]) -> Reply:

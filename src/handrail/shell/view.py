@@ -187,6 +187,10 @@ class Records(Protocol):
         """Its steps in order, from behind step number `after`."""
         ...
 
+    def last_done(self, run: str, most: int) -> tuple[StepRow, ...]:
+        """So many of its completed steps in order, the last ones."""
+        ...
+
     def open_steps(self, run: str) -> tuple[StepRow, ...]:
         """Its open steps in order."""
         ...

@@ -14,6 +14,7 @@ from handrail.shell.ports import Clock, Feed, Files, Ids, Mirror, Runs
 from handrail.shell.readers import READERS
 from handrail.shell.records import Stored
 from handrail.shell.resolve import Resolved
+from handrail.shell.watching import Watch
 
 WorkflowOf: TypeAlias = Callable[[Stored], Workflow]
 """Which workflow a run walks through: the one it started with, or the one installed."""
@@ -34,7 +35,7 @@ class World:
     Without a lifetime tokens do not expire: each is good for the revision it was issued at, and the store
     keeps none. `mirror` brings the common store up to date with a run that is kept elsewhere; what
     cannot be written there now is caught up later, and never fails a turn. `revised` says which revision a
-    turn leaves.
+    turn leaves. `watch`, if there is one, is told what came of each.
     """
 
     runs: Runs
@@ -51,3 +52,4 @@ class World:
     lifetime: timedelta | None = timedelta(minutes=10)
     mirror: Mirror | None = None
     revised: Revised = counted
+    watch: Watch | None = None

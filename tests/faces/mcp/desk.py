@@ -9,7 +9,6 @@ import json
 import os
 import select
 import signal
-import subprocess
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,6 +32,7 @@ from handrail.shell.records import Caller
 from handrail.shell.trust import Trusted
 from handrail.stores.sql.opening import serving
 from killing import unmeasured
+from prepared import served
 from program import PROGRAM
 from turns import HandClock
 
@@ -228,15 +228,7 @@ class Pipe(Desk):
         self._asked, self._rest, self.era = 0, b"", era
         self.unasked: list[dict[str, Any]] = []
         with self._errors.open("wb") as errors:
-            self.process = subprocess.Popen(
-                at.words(*words),
-                env={**at.env, **env},
-                cwd=at.folder,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                bufsize=0,
-            )
+            self.process = served(at.words(*words), {**at.env, **env}, at.folder, errors.fileno())
         if era == "legacy":
             self.hello: dict[str, Any] = self.ask("initialize", HELLO)["result"]
             self.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode())

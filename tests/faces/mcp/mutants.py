@@ -111,6 +111,19 @@ CALLS: Final[dict[str, tuple[tuple[str, dict[str, Any]], ...]]] = {
         ("mark_task", {"task_id": "two", "completed": False}),
         ("finish_job", {"step_token": "AAAA"}),
     ),
+    "commits": (
+        (
+            "start_planning",
+            {"type": "feat", "scope": "x", "summary": "a", "breaking": False, "confirm": True},
+        ),
+        ("update_goal", {"summary": "b", "scope": "Y"}),
+        ("update_description", {"description": "Why."}),
+        ("set_constraints", {"constraints": ["Do not: stop"]}),
+        ("set_tasks", {"tasks": [{"summary": "a", "details": "b", "children": [], "level": 0}]}),
+        ("mark_task", {"task_id": "a", "completed": True, "step_token": "AAAA"}),
+        ("verify_plan", {"choice": "reformat", "message": "feat: a"}),
+        ("get_plan", {}),
+    ),
 }
 """Good calls of faces, with PROJECT for the path of the project."""
 

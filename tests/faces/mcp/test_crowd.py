@@ -13,6 +13,8 @@ from faces.mcp.whole import whole
 from requirement import requirement
 from stores.programs import crowd_at_the_face
 
+pytestmark = pytest.mark.unmeasured
+
 ROUNDS: Final = 30
 CONTENDED: Final = 400
 

@@ -19,6 +19,8 @@ from faces.mcp.judged import unruled
 from faces.mcp.whole import changed, whole
 from requirement import requirement
 
+pytestmark = pytest.mark.unmeasured
+
 STEPS: Final = ("one", "two", "three", "four", "five", "six")
 
 

@@ -226,6 +226,7 @@ def _review(walk: Walk) -> None:
     }
 
 
+@pytest.mark.unmeasured
 @requirement("spells:anytime", "spells:review.finish", "spells:note", "spells:P.archive")
 @requirement("spells:A2.archive", "spells:A2.mark", "spells:words.never", "spells:context.clear")
 def test_a_plan_three_tasks_a_review_in_the_middle_and_more_to_do(walk: Walk) -> None:

@@ -114,6 +114,7 @@ def lies(desk: Inside, at: Place, foreign: str, kind: str, lifecycle: str) -> It
         yield [f"{name}: {one}" for one in found if one]
 
 
+@pytest.mark.unmeasured
 @requirement("steps:life.guards", "steps:life.terminal", "steps:token.outcomes", "steps:token.retry")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_lying_agent_moves_no_run_that_it_should_not(

@@ -11,6 +11,8 @@ from faces.mcp.desk import ERAS, Pipe, Place, Told, place
 from program import handrail
 from requirement import requirement
 
+pytestmark = pytest.mark.unmeasured
+
 PLAN = """# Sort the list
 
 ## Acceptance Criteria

@@ -17,6 +17,8 @@ from faces.mcp.desk import Pipe, Place, Told, place
 from requirement import requirement
 from spells.hostile import ORDERS, SOUND, Hostile, documents
 
+pytestmark = pytest.mark.unmeasured
+
 OPEN = SOUND.replace("- [x]", "- [ ]")
 TOO_LONG = {"a long line", "many marks of direction"}
 BLANK = {"nothing", "a byte order mark"}

@@ -106,6 +106,7 @@ def plain(state: str) -> Line:
     return next(line for line in lines() if line.state == state)
 
 
+@pytest.mark.unmeasured
 @requirement("spells:options.computed", "spells:reply.dual")
 def test_a_word_is_listed_if_and_only_if_it_would_not_be_refused(
     served: Serving, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -160,6 +160,7 @@ FRAMES: Final = 100_000
 AT_ONCE: Final = 500
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("era", ["auto", "legacy"])
 def test_of_a_hundred_thousand_mutated_frames_each_is_answered_and_the_server_stays_alive(
     tmp_path: Path, era: str, record_property: Callable[[str, object], None]
@@ -181,6 +182,7 @@ def test_of_a_hundred_thousand_mutated_frames_each_is_answered_and_the_server_st
     record_property("points", count)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("face", CALLS)
 def test_calls_of_every_face_that_are_bent_are_refused_and_never_fail_inside(
     tmp_path: Path, face: str, record_property: Callable[[str, object], None]

@@ -4,8 +4,12 @@ import json
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from faces.mcp.desk import Pipe, Place, inside, place, until
 from requirement import requirement
+
+pytestmark = pytest.mark.unmeasured
 
 ABANDONED = "SELECT execution_id FROM telemetry_events WHERE event_type = 'workflow_abandoned'"
 

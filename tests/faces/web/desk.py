@@ -1,14 +1,15 @@
 """The bench of the way in over HTTP: a server of its own, its address, and raw requests to it."""
 
 import http.client
+import os
 import re
 import signal
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from faces.mcp.desk import BOUND, Place
+from prepared import Served, served
 from program import handrail
 
 FACES = ("commits", "planner", "skills", "spells", "steps")
@@ -28,7 +29,7 @@ class Answered:
 class Site:
     """A server that listens; `paths` are those of its faces."""
 
-    process: "subprocess.Popen[str]"
+    process: Served
     host: str
     port: int
     paths: Mapping[str, str]
@@ -74,16 +75,16 @@ def site(at: Place, *words: str, address: str = "127.0.0.1:0", **env: str) -> It
 @contextmanager
 def begun(at: Place, words: Sequence[str], env: Mapping[str, str], faces: Sequence[str]) -> Iterator[Site]:
     """A program that says where it serves these faces; it must end well when it is told to."""
-    process = subprocess.Popen(words, env=env, cwd=at.folder, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    with process, process.stderr:
+    errors, theirs = os.pipe()
+    with os.fdopen(errors) as saying, served(words, env, at.folder, theirs) as process:
+        os.close(theirs)
         try:
-            told = [(line := process.stderr.readline(), _SAID.fullmatch(line))[1] for _ in faces]
+            told = [(line := saying.readline(), _SAID.fullmatch(line))[1] for _ in faces]
             said = [one for one in told if one]
-            assert len(said) == len(faces), process.stderr.read()
+            assert len(said) == len(faces), saying.read()
             made = Site(process, said[0][2], int(said[0][3]), {one[1]: one[4] for one in said})
             yield made
             if process.poll() is None:
                 assert made.end() == 0
         finally:
-            process.kill()
+            process.send_signal(signal.SIGKILL)

@@ -13,6 +13,8 @@ from faces.mcp.whole import whole
 from faces.web.desk import Site, site
 from faces.web.wire import Wire
 
+pytestmark = pytest.mark.unmeasured
+
 CLIENTS: Final = 1000
 MARGIN: Final = 8
 """How many MiB more a server may hold after a thousand clients than after the thousand before them."""

@@ -115,6 +115,7 @@ async def _heads(wire: Wire, count: int) -> None:
         await wire.thrown(mutated(head, chance) + body, ends=True)
 
 
+@pytest.mark.unmeasured
 def test_of_a_hundred_thousand_mutated_requests_each_is_answered_and_the_server_stays_alive(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:

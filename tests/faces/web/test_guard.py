@@ -7,7 +7,7 @@ import pytest
 from faces.mcp.desk import place
 from faces.web.desk import FACES, Answered, Site, site
 
-PATHS = ("/healthz", "/readyz", *(f"/mcp/{face}" for face in FACES), "/", "/nothing")
+PATHS = ("/healthz", "/readyz", "/metrics", *(f"/mcp/{face}" for face in FACES), "/", "/nothing")
 
 
 @pytest.fixture(scope="module")

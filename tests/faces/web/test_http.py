@@ -12,6 +12,8 @@ from faces.mcp.desk import ERAS, Place, note, place
 from faces.web.desk import FACES, Site, site
 from program import handrail
 
+pytestmark = pytest.mark.unmeasured
+
 
 @pytest.fixture
 def at(tmp_path: Path) -> Place:

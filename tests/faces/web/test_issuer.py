@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import anyio
 import pytest
+from starlette.datastructures import Headers
 
 from faces.web.mint import KEYS, METADATA, OPENID, Mint, mint, signing
 from handrail.faces.cli.output import Failure
@@ -14,8 +15,11 @@ from handrail.faces.cli.over_http import Asking, over
 from handrail.faces.web import fetching
 from handrail.faces.web.issued import Issued, principal
 from handrail.faces.web.issuer import FRESH, MINUTE, STALE, Keyring, found
+from handrail.faces.web.refusal import Refusal
+from handrail.faces.web.who import Door
 from handrail.shell.access import Grant, Scope
 from handrail.shell.faults import NoIssuer
+from handrail.shell.system import SystemClock
 
 READ: Final = "https://handrail.example"
 
@@ -303,3 +307,18 @@ def test_a_token_is_good_for_the_scopes_and_projects_that_it_names_and_no_others
 )
 def test_who_a_token_is_of_is_short_safe_to_print_and_nobody_else(subject: str, called: str) -> None:
     assert principal(subject) == called
+
+
+def test_a_door_that_does_not_know_yet_what_the_server_is_called_lets_nobody_in(issuer: Mint) -> None:
+    async def asked() -> Refusal | None:
+        issued = Issued(issuer.url, Keyring(await found(issuer.url), Seconds()))
+        headers = [(b"authorization", f"Bearer {issuer.token(READ)}".encode())]
+        scope = {"type": "http", "path": "/", "headers": headers}
+        return await Door(None, SystemClock(), issued=issued, audience=READ).refusal(
+            scope, Headers(scope=scope)
+        )
+
+    refused = anyio.run(asked)
+
+    assert refused is not None
+    assert refused.status == 401

@@ -29,7 +29,7 @@ def issuer() -> Iterator[Mint]:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory, issuer: Mint) -> Iterator[Site]:
     at = place(Path(tmp_path_factory.mktemp("limits")) / "place")
-    with site(at, "--issuer", issuer.url, **SMALL) as made:
+    with site(at, "--issuer", issuer.url, "--known-as", "plans.example.org:443", **SMALL) as made:
         yield made
 
 

@@ -37,6 +37,12 @@ TOLD: Final[Mapping[str, Mapping[str, Any]]] = {
     "set_plan": {"plan": []},
     "mark_task": {"task": "1"},
     "finish_job": {},
+    **{tool: {} for tool in ("get_plan", "get_constraints", "get_tasks", "unfinish_job", "verify_plan")},
+    "start_planning": {"type": "feat", "summary": "brew tea"},
+    "update_goal": {"summary": "brew tea"},
+    "update_description": {"description": "Words."},
+    "set_constraints": {"constraints": []},
+    "set_tasks": {"tasks": []},
 }
 """Each tool of each face, and what a call of it needs in any case."""
 

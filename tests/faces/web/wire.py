@@ -49,17 +49,25 @@ class Wire:
         assert answer["id"] == number
         return answer
 
+    async def listen(self, begun: asyncio.Event) -> bytes:
+        """All that a client of 2025 is told on the stream of its session, from its beginning to its end."""
+        return await self._send("GET", _OLD, begun=begun)
+
     async def leave(self) -> None:
         """End the session, if there is one."""
         if self.session:
             await self._send("DELETE", _OLD)
 
     async def _send(
-        self, method: str, more: Mapping[str, str], message: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        more: Mapping[str, str],
+        message: Mapping[str, Any] | None = None,
+        begun: asyncio.Event | None = None,
     ) -> bytes:
         body = json.dumps(message).encode() if message else b""
         head = self.head(method, len(body), {"connection": "close", **more})
-        return self._answer(await self.thrown(head + body))
+        return self._answer(await self.thrown(head + body, begun=begun))
 
     def head(self, method: str, size: int, more: Mapping[str, str]) -> bytes:
         """How a request begins whose body has so many bytes."""
@@ -74,17 +82,20 @@ class Wire:
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         return f"{method} {self.served.paths[self.face]} HTTP/1.1\r\n{lines}\r\n".encode()
 
-    async def thrown(self, data: bytes, *, ends: bool = False) -> bytes:
+    async def thrown(self, data: bytes, *, ends: bool = False, begun: asyncio.Event | None = None) -> bytes:
         """All that is answered to these bytes over a connection of their own, until the server closes it.
 
-        It is told that they are all if `ends`.
+        It is told that they are all if `ends`; `begun` is set once the answer has begun.
         """
         reader, writer = await asyncio.open_connection(self.served.host, self.served.port)
         try:
             writer.write(data)
             if ends:
                 writer.write_eof()
-            return await reader.read()
+            first = await reader.readuntil(b"\r\n\r\n") if begun else b""
+            if begun:
+                begun.set()
+            return first + await reader.read()
         finally:
             writer.close()
             await writer.wait_closed()

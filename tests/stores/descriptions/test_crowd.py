@@ -7,6 +7,8 @@ import pytest
 from stores.descriptions.repos import made
 from stores.programs import crowd_of_writers
 
+pytestmark = pytest.mark.unmeasured
+
 
 @pytest.mark.parametrize(
     ("kind", "processes", "times"), [("colocated", 4, 4), ("jj", 16, 2), ("git", 4, 10), ("git", 16, 4)]

@@ -18,6 +18,8 @@ from handrail.stores.descriptions.program import environment
 from stores.descriptions.repos import KINDS, Repo, stand_in
 from stores.programs import killed_writers
 
+pytestmark = pytest.mark.unmeasured
+
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_program_that_is_killed_at_any_call_leaves_the_old_text_or_the_new_one(

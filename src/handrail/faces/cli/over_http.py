@@ -1,19 +1,25 @@
 """`handrail serve --http`: where it listens, and who comes in. Where others could, nobody does unasked."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from handrail.faces.cli.output import Failure
-from handrail.shell.opening import rate, size
+from handrail.shell.opening import rate
 
 if TYPE_CHECKING:
     from handrail.faces.mcp.names import Names
+    from handrail.faces.mcp.server import Served
+    from handrail.faces.mcp.spans import Spans
     from handrail.faces.web.issued import Issued
+    from handrail.faces.web.metrics import Metrics
     from handrail.faces.web.run import Address
+    from handrail.faces.web.sessions import Allowed
+    from handrail.faces.web.tenants import Tenants
     from handrail.shell.opening import Openings, Serving
 
 
@@ -44,47 +50,86 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """What is served: these faces of the projects in these folders, the names that are listed, the store."""
+    """What is served: these faces of the projects in these folders, the names that are listed, the store.
+
+    `spans` is told of calls, if somebody wants to trace them.
+    """
 
     opens: "Openings"
     faces: tuple[str, ...]
     roots: tuple[Path, ...]
     names: "Names"
     store: Path
+    spans: "Spans | None"
+
+
+@dataclass(frozen=True, slots=True)
+class OverHttp:
+    """How faces are served over HTTP, and what is counted of them."""
+
+    metrics: "Metrics"
+    run: Callable[["Serving", Over], bool]
 
 
 def over(
-    given: str, asking: Asking, known_as: tuple[str, ...], projects: tuple[Path, ...]
-) -> Callable[["Serving", Over], bool]:
+    given: str,
+    asking: Asking,
+    known_as: tuple[str, ...] = (),
+    projects: tuple[Path, ...] = (),
+    *,
+    replicas: bool = False,
+) -> OverHttp:
     """How faces are served there, by which names, and with which tokens."""
-    from handrail.faces.mcp.frames import LIMIT
+    from handrail.faces.web.app import Behind
     from handrail.faces.web.limits import Limits
+    from handrail.faces.web.metrics import Metrics
     from handrail.faces.web.run import address, run
-    from handrail.faces.web.serving import Known, tenants
+    from handrail.faces.web.sessions import allowed
     from handrail.faces.web.who import Door
 
     where = address(given)
     kinds = asking.kinds(where)
-    names = frozenset(known_as) | _named(asking.audience if "oauth" in kinds else "")
-    if where.is_anywhere and not names:
-        message = f"at {where.host} nobody knows what the server is called"
-        raise Failure("no_name", message, "say what requests call it with --known-as HOST:PORT")
+    names = _names(where, asking.audience if "oauth" in kinds else "", known_as)
     if kinds and projects:
         message = "where tokens are asked for, only projects that have a name are served"
         repair = f"handrail project add NAME {projects[0]}, then leave --project and HANDRAIL_PROJECT out"
         raise Failure("no_name", message, repair)
-    limits, limit = Limits(rate()), size(LIMIT)
+    limits, may, metrics = Limits(rate()), allowed(sessions=not replicas), Metrics()
     issued = _issued(asking, where) if "oauth" in kinds else None
 
     def served(serving: "Serving", what: Over) -> bool:
         clock, access = serving.world.clock, serving.access if "token" in kinds else None
         if kinds:
             _check_open(serving, tokens_only=issued is None)
-        known = Known(serving, {} if kinds else _by_folder(serving, what.roots), what.store)
-        faces = tenants(serving, what.opens, what.faces, known, what.names, limit=limit)
-        return run(where, Door(access, clock, limits, issued, asking.audience), faces, names, limit)
+        given = {} if kinds else _by_folder(serving, what.roots)
+        behind = Behind(_tenants(serving, what, given, metrics, may), metrics, serving.strain)
+        door = Door(access, clock, limits, issued, asking.audience)
+        return run(where, door, behind, names, may.limit)
 
-    return served
+    return OverHttp(metrics, served)
+
+
+def _names(where: "Address", audience: str, known_as: tuple[str, ...]) -> frozenset[str]:
+    """The names by which requests may call the server, besides where it listens."""
+    names = frozenset(name for given in known_as for name in _usual(given)) | _named(audience)
+    if where.is_anywhere and not names:
+        message = f"at {where.host} nobody knows what the server is called"
+        raise Failure("no_name", message, "say what requests call it with --known-as HOST:PORT")
+    return names
+
+
+def _tenants(
+    serving: "Serving", what: Over, given: "Mapping[str, Path]", metrics: "Metrics", may: "Allowed"
+) -> "Tenants":
+    from handrail.faces.web.serving import Known, tenants
+
+    def told(face: str, served: "Served") -> None:
+        served.meter = partial(metrics.called, face)
+        if what.spans:
+            served.middleware.append(what.spans.carried)
+
+    known = Known(serving, given, what.store)
+    return tenants(serving, what.opens, what.faces, known, what.names, allowed=may, told=told)
 
 
 def _check_open(serving: "Serving", *, tokens_only: bool) -> None:
@@ -122,8 +167,12 @@ def _named(audience: str) -> frozenset[str]:
         repair = "write --audience as https://HOST or https://HOST:PORT; http is for this machine only"
         raise Failure("no_audience", message, repair)
     usual = ":443" if parts.scheme == "https" else ":80"
-    named = parts.netloc if parts.port else parts.netloc + usual
-    return frozenset({named, named.removesuffix(usual)})
+    return _usual(parts.netloc if parts.port else parts.netloc + usual)
+
+
+def _usual(name: str) -> frozenset[str]:
+    """A name in `Host`: clients leave out a port that is the usual one."""
+    return frozenset({name, name.removesuffix(":443").removesuffix(":80")})
 
 
 def _issued(asking: Asking, where: "Address") -> "Issued":

@@ -1,7 +1,11 @@
 """`handrail serve`: the MCP server for an agent, over stdin and stdout."""
 
 import gc
+import os
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +14,9 @@ from handrail.faces.cli.placed import by_vcs, check_root, nowhere
 from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
+
+if TYPE_CHECKING:
+    from handrail.shell.watching import Came, Watch
 
 FACES = ("commits", "planner", "skills", "spells", "steps")
 
@@ -79,6 +86,12 @@ FACES = ("commits", "planner", "skills", "spells", "steps")
     multiple=True,
     help="Over HTTP: another name by which requests may call the server, such as that of a proxy before it.",
 )
+@click.option(
+    "--replicas",
+    is_flag=True,
+    help="Over HTTP: one of several servers on the same store, any of which may answer. Clients of 2025 then "
+    "have no sessions: no subscriptions, and no questions in between.",
+)
 @at_store
 def serve(  # noqa: PLR0913 - an argument for each option
     *,
@@ -92,6 +105,7 @@ def serve(  # noqa: PLR0913 - an argument for each option
     audience: str,
     projects_claim: str,
     known_as: tuple[str, ...],
+    replicas: bool,
     store: str | None,
 ) -> None:
     """Serve an agent over stdin and stdout, as its client starts it, or many over HTTP.
@@ -101,19 +115,34 @@ def serve(  # noqa: PLR0913 - an argument for each option
     gc.disable()
     from handrail.faces.mcp.names import Names
     from handrail.faces.mcp.serving import made, run
+    from handrail.faces.mcp.tracing import tracing
 
     asking = Asking(auth, issuer, audience, projects_claim)
-    over_http = over(http, asking, known_as, projects) if http else None
+    over_http = over(http, asking, known_as, projects, replicas=replicas) if http else None
+    spans = tracing(os.environ)
     gc.freeze()
     gc.enable()
     roots, where, opens = _roots(projects), located(store or ""), openings(vcs or "")
-    with opens.serving(where) as serving:
+    watches = [one.turned for one in (over_http and over_http.metrics, spans) if one]
+    with opens.serving(where) as opened:
+        serving = replace(opened, world=replace(opened.world, watch=_all(watches)))
         if over_http:
-            confirmed = over_http(serving, Over(opens, FACES, roots, Names(names), where))
+            confirmed = over_http.run(serving, Over(opens, FACES, roots, Names(names), where, spans))
         else:
-            confirmed = run(made(serving, opens, roots, face, Names(names)))
-    if not confirmed:
-        raise SystemExit(SYNC_FAILED_STATUS)
+            served = made(serving, opens, roots, face, Names(names))
+            served.middleware.extend([spans.carried] if spans else ())
+            confirmed = run(served)
+    raise SystemExit(0 if confirmed else SYNC_FAILED_STATUS)
+
+
+def _all(watches: "Sequence[Watch]") -> "Watch | None":
+    """One that tells them all, if there are any."""
+
+    def told(came: "Came") -> None:
+        for watch in watches:
+            watch(came)
+
+    return told if watches else None
 
 
 def _roots(given: tuple[Path, ...]) -> tuple[Path, ...]:

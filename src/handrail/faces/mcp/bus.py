@@ -40,11 +40,24 @@ class Bus(InMemorySubscriptionBus):
         self._end: Callable[[], None] | None = None
         self._subscribed: WeakKeyDictionary[Connection, set[str]] = WeakKeyDictionary()
         self._connected: WeakSet[Connection] = WeakSet()
+        self._streams: set[object] = set()
+
+    @property
+    def subscriptions(self) -> int:
+        """How many streams of 2026 are open, and resources subscribed to by clients of 2025."""
+        return len(self._streams) + sum(map(len, self._subscribed.values()))
 
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
         """Tell a stream of 2026 of every event; the SDK picks those it asked for."""
         self._begin()
-        return super().subscribe(listener)
+        stream, end = object(), super().subscribe(listener)
+        self._streams.add(stream)
+
+        def ended() -> None:
+            self._streams.discard(stream)
+            end()
+
+        return ended
 
     async def publish(self, event: ServerEvent) -> None:
         """Tell everybody who asked to hear of this."""

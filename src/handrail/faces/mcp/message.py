@@ -13,7 +13,7 @@ from handrail.engine.facts import Value
 from handrail.engine.known import known
 from handrail.engine.model import Brief, Event, State, Step, Workflow
 from handrail.faces.mcp.texts import Texts
-from handrail.shell.records import StepStatus, Stored
+from handrail.shell.records import Stored
 from handrail.shell.view import StepRow
 from handrail.workflows.render import render
 
@@ -21,7 +21,8 @@ LONGEST: Final = 32 * 1024
 """How many bytes of a file are told; then its path is."""
 
 _SUMMARY: Final = 300
-_STEPS: Final = 20
+STEPS: Final = 20
+"""How many steps are told of what was done before: the last ones."""
 
 
 class Guide(Protocol):
@@ -133,10 +134,9 @@ def _guardrails(guides: Guides, stay: Stay) -> Iterator[str]:
         yield guides.texts.say("guardrail", name=guardrail.name, text=guides.told(guardrail))
 
 
-def so_far(texts: Texts, steps: Sequence[StepRow], uri: str) -> str:
+def so_far(texts: Texts, done: Sequence[StepRow], uri: str) -> str:
     """What was done in a run before, for an agent that knows nothing of it; empty if nothing was."""
-    done = [step for step in steps if step.status is StepStatus.COMPLETED]
-    lines = [_line(texts, step) for step in done[-_STEPS:]]
+    lines = [_line(texts, step) for step in done]
     return texts.say("so_far", lines=lines, uri=uri) if lines else ""
 
 

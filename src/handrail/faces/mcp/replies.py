@@ -20,7 +20,7 @@ from handrail.engine.model import (
     Who,
 )
 from handrail.engine.options import outside
-from handrail.faces.mcp.message import Guides, Stay, message, so_far
+from handrail.faces.mcp.message import STEPS, Guides, Stay, message, so_far
 from handrail.faces.mcp.texts import Texts
 from handrail.shell.records import Stored, Written, rfc3339
 from handrail.shell.starting import DIFF
@@ -37,8 +37,8 @@ _SEEN: Final = 400
 class Teller:
     """Puts outcomes into words, for one call.
 
-    `steps` gives what was done before, where that is to be told; `elsewhere` what may be called where a call
-    was about no run at all.
+    `done` gives so many of the last completed steps of a run, where that is to be told; `elsewhere` what may
+    be called where a call was about no run at all.
     """
 
     tool: str
@@ -46,7 +46,7 @@ class Teller:
     guides: Callable[[Stored], Guides]
     uri: Callable[[str], str]
     elsewhere: Callable[[Refused], Iterable[Mapping[str, Value]]]
-    steps: Callable[[str], Sequence[StepRow]] | None = None
+    done: Callable[[str, int], Sequence[StepRow]] | None = None
 
     def reply(self, outcome: Outcome) -> Reply:
         """The reply, as data."""
@@ -89,7 +89,7 @@ class Teller:
         if run.lifecycle is not Lifecycle.RUNNING:
             return {**self._head("ok", outcome), "human_message": self.standing(run)}
         step = run.open[0] if run.open else Step(0, "", 0)
-        done = so_far(self.texts, self.steps(run.id), self.uri(run.id)) if self.steps else ""
+        done = so_far(self.texts, self.done(run.id, STEPS), self.uri(run.id)) if self.done else ""
         told = message(self.guides(stored), Stay(stored, workflow, step, outcome.facts or {}), done)
         held = [self.texts.say("held", step=step.state)] if step.held else []
         return {

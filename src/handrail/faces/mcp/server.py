@@ -9,20 +9,22 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from contextvars import copy_context
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import mcp_types as types
-from anyio import CancelScope, create_task_group, current_time, sleep
+from anyio import CancelScope, current_time, sleep
 from anyio.to_thread import run_sync
 from mcp.server import MCPServer, NotificationOptions
+from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.request_state import RequestStateSecurity
-from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged
+from mcp.server.subscriptions import ListenHandler, PromptsListChanged, ResourcesListChanged
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
@@ -33,6 +35,7 @@ from handrail.faces.mcp.face import Answer, Face, Failed, Prompt, Tool, UnknownP
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.resources import NotFound, Resources
+from handrail.faces.mcp.texts import texts
 from handrail.shell.access import Scope
 from handrail.shell.faults import Fault, SyncFailed
 from handrail.shell.opening import Serving
@@ -66,23 +69,32 @@ log = logging.getLogger("handrail")
 class Served(MCPServer[None]):
     """One face, served. `halted` is set once the disk has not confirmed a write: then nothing is done.
 
-    `answered` says whether somebody is still to be told of it.
+    `answered` says whether somebody is still to be told of it. `meter`, if there is one, is told of each call
+    that is answered. Where it is one of several `replicas`, clients of 2025 have no sessions.
     """
 
-    def __init__(
-        self, face: Face, resources: Resources, serving: Serving, names: Names, projects: Projects
+    def __init__(  # noqa: PLR0913 - what a server is made of
+        self,
+        face: Face,
+        resources: Resources,
+        serving: Serving,
+        names: Names,
+        projects: Projects,
+        *,
+        replicas: bool = False,
     ) -> None:
         self._face, self._resources, self._serving = face, resources, serving
         self._portable, self._projects = names is Names.PORTABLE, projects
         self._tools = {name: tool for tool in face.tools for name in tool.names}
         self.halted = asyncio.Event()
         self.answered = False
+        self.meter: Callable[[Tool, Answer], None] | None = None
         self.bus = Bus(self._heard)
         super().__init__(
             name="handrail",
             title="Handrail",
             version=handrail.__version__,
-            instructions=face.instructions,
+            instructions=f"{face.instructions}\n\n{_without_sessions()}" if replicas else face.instructions,
             log_level="WARNING",
             lifespan=lambda _: self.alive(),
             subscriptions=self.bus,
@@ -96,12 +108,21 @@ class Served(MCPServer[None]):
             },
         )
         self.low = self._lowlevel_server
-        changes = NotificationOptions(prompts_changed=True, resources_changed=True)
+        self.listening = ListenHandler(self.bus)
+        self._install(replicas=replicas)
+
+    def _install(self, *, replicas: bool) -> None:
+        """Serve what the SDK leaves out, and leave out its spans: they hold what agents call tools."""
+        changes = NotificationOptions(prompts_changed=not replicas, resources_changed=not replicas)
         told = partial(self.low.create_initialization_options, changes)
         self.low.create_initialization_options = told  # type: ignore[method-assign]  # no transport passes them
+        listen = types.SubscriptionsListenRequestParams
+        self.low.add_request_handler("subscriptions/listen", listen, self.listening)
         self.low.add_request_handler("completion/complete", types.CompleteRequestParams, self._complete)
         self.low.add_request_handler("logging/setLevel", types.SetLevelRequestParams, _set_level)
-        self.bus.install(self.low)
+        if not replicas:
+            self.bus.install(self.low)
+        self.middleware[:] = [one for one in self.middleware if not isinstance(one, OpenTelemetryMiddleware)]
         self.middleware.extend((_guarded, _permitted))
 
     # tools
@@ -127,6 +148,8 @@ class Served(MCPServer[None]):
             answer = self._face.failed(
                 tool, arguments, Failed("forbidden", "scope", message, wanted, again=False)
             )
+        if self.meter is not None:
+            self.meter(tool, answer)
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=answer.text)],
             structured_content=dict(answer.reply),
@@ -152,8 +175,8 @@ class Served(MCPServer[None]):
         return self._face.failed(tool, arguments, failed)
 
     async def _written(self, work: Callable[[], Result]) -> Result:
-        """The result of work that may write, done in the thread that writes."""
-        return await asyncio.wrap_future(self._serving.writer.submit(work))
+        """The result of work that may write, done in the thread that writes, in the context of who asks."""
+        return await asyncio.wrap_future(self._serving.writer.submit(partial(copy_context().run, work)))
 
     # resources
 
@@ -238,21 +261,17 @@ class Served(MCPServer[None]):
 
     @asynccontextmanager
     async def alive(self) -> AsyncIterator[None]:
-        """Look after the store while this lasts; afterwards nothing of it reads the store."""
+        """Afterwards nothing of it reads the store."""
         try:
-            async with create_task_group() as tasks:
-                tasks.start_soon(self.look_after)
-                try:
-                    yield
-                finally:
-                    tasks.cancel_scope.cancel()
+            yield
         finally:
             with CancelScope(shield=True):
                 await self.bus.close()
 
-    async def look_after(self) -> None:
+    async def look_after(self, *others: Self) -> None:
         """Give up what has gone quiet, and say so when workflows, personas or guardrails have changed.
 
+        One face of a process does this for all `others`: they have the same store and the same projects.
         What the world does to it is told in the log, and tried again.
         """
         known, due = "", 0.0
@@ -261,18 +280,18 @@ class Served(MCPServer[None]):
                 if current_time() >= due:
                     await self._written(self._serving.sweep)
                     due = current_time() + self._serving.every
-                known = await self._told_if_changed(known)
+                known = await self._told_if_changed(known, others)
             except Fault as fault:
                 log.warning("%s; %s", fault.message, fault.repair)
                 self._halt_on(fault, answered=False)
             await sleep(_LOOK)
 
-    async def _told_if_changed(self, known: str) -> str:
+    async def _told_if_changed(self, known: str, others: Iterable[Self]) -> str:
         """Tell clients to ask for their lists again, if what was known of the definitions is no longer so."""
         seen = await run_sync(self._projects.signature)
-        if known and seen != known:
-            await self.bus.publish(PromptsListChanged())
-            await self.bus.publish(ResourcesListChanged())
+        for served in (self, *others) if known and seen != known else ():
+            await served.bus.publish(PromptsListChanged())
+            await served.bus.publish(ResourcesListChanged())
         return seen
 
     def _halt_on(self, fault: Fault, *, answered: bool) -> None:
@@ -283,6 +302,11 @@ class Served(MCPServer[None]):
 
 def _needed(tool: Tool) -> Scope:
     return Scope.READ if tool.listed["annotations"]["readOnlyHint"] else Scope.WRITE
+
+
+def _without_sessions() -> str:
+    """What clients of 2025 do not have where any of several servers may answer."""
+    return texts("replicas").say("instructions")
 
 
 async def _guarded(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

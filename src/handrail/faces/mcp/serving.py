@@ -1,28 +1,20 @@
 """Everything a served face is made of, put together; and run until its client is gone."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import anyio
 
-from handrail.faces.mcp.commits import FACE as COMMITS
-from handrail.faces.mcp.commits import Commits
+from handrail.engine.model import Workflow
 from handrail.faces.mcp.face import Face
 from handrail.faces.mcp.names import Names
-from handrail.faces.mcp.planner import FACE as PLANNER
-from handrail.faces.mcp.planner import Planner
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.resources import Resources
 from handrail.faces.mcp.server import Served
-from handrail.faces.mcp.skills import FACE as SKILLS
-from handrail.faces.mcp.skills import Skills
-from handrail.faces.mcp.spells import Spells
 from handrail.faces.mcp.stdio import serve
-from handrail.faces.mcp.steps import FACE as STEPS
-from handrail.faces.mcp.steps import Steps
 from handrail.shell.definitions import Pinned
 from handrail.shell.faults import Unreadable
 from handrail.shell.opening import Openings, Serving, limits
@@ -30,7 +22,7 @@ from handrail.shell.runner import Programs
 from handrail.shell.trust import Trusted
 from handrail.shell.vcs import MOST, look, scrubbed
 
-_ASIDE: Final = frozenset({COMMITS, PLANNER})
+_ASIDE: Final = frozenset({"commits", "planner"})
 """The faces whose calls wait for another program."""
 
 
@@ -45,8 +37,19 @@ def made(serving: Serving, openings: Openings, roots: Sequence[Path], face: str,
     return served(serving, openings, Projects(roots, Trusted()), face, names)
 
 
-def served(serving: Serving, openings: Openings, projects: Projects, face: str, names: Names) -> Served:
-    """The server of a face over these projects; `openings` open the runs that live in them."""
+def served(  # noqa: PLR0913 - what a server is made of
+    serving: Serving,
+    openings: Openings,
+    projects: Projects,
+    face: str,
+    names: Names,
+    *,
+    replicas: bool = False,
+) -> Served:
+    """The server of a face over these projects; `openings` open the runs that live in them.
+
+    With `replicas` it is one of several, and any of them may answer.
+    """
     programs = Programs(scrubbed(os.environ), MOST)
     world = serving.world
 
@@ -61,18 +64,54 @@ def served(serving: Serving, openings: Openings, projects: Projects, face: str, 
         world.clock,
         lambda root: look(programs, root),
     )
-    way_in = Steps(serving, projects, names) if face == STEPS else _kept(face, serving, openings, projects)
+    way_in = _FACES[face](serving, openings, projects, names)
     turns = replace(serving, writer=serving.aside) if face in _ASIDE else serving
-    return Served(way_in, resources, turns, names, projects)
+    return Served(way_in, resources, turns, names, projects, replicas=replicas)
 
 
-def _kept(face: str, serving: Serving, openings: Openings, projects: Projects) -> Face:
-    """The face over what a project keeps, by the workflow that is installed: it cannot put another there."""
+def _steps(serving: Serving, _: Openings, projects: Projects, names: Names) -> Face:
+    from handrail.faces.mcp.steps import Steps
+
+    return Steps(serving, projects, names)
+
+
+def _commits(serving: Serving, openings: Openings, projects: Projects, _: Names) -> Face:
+    from handrail.faces.mcp.commits import FACE, Commits
+
+    return Commits(serving, projects, _installed(projects, FACE), openings.described)
+
+
+def _planner(serving: Serving, openings: Openings, projects: Projects, _: Names) -> Face:
+    from handrail.faces.mcp.planner import FACE, Planner
+
+    return Planner(serving, projects, _installed(projects, FACE), openings.described)
+
+
+def _skills(serving: Serving, openings: Openings, projects: Projects, _: Names) -> Face:
+    from handrail.faces.mcp.skills import FACE, Skills
+
+    return Skills(serving, projects, _installed(projects, FACE), openings.folder)
+
+
+def _spells(serving: Serving, openings: Openings, projects: Projects, _: Names) -> Face:
+    from handrail.faces.mcp.spells import FACE, Spells
+
+    return Spells(serving, projects, _installed(projects, FACE), openings.folder)
+
+
+_FACES: Final[Mapping[str, Callable[[Serving, Openings, Projects, Names], Face]]] = {
+    "commits": _commits,
+    "planner": _planner,
+    "skills": _skills,
+    "spells": _spells,
+    "steps": _steps,
+}
+"""How each face is made; a server imports those that it serves, and no other."""
+
+
+def _installed(projects: Projects, face: str) -> Workflow:
+    """The workflow that is installed for a face over what a project keeps: it cannot put another there."""
     pinned = projects.shelf("").pinned(face)
     if not isinstance(pinned, Pinned) or pinned.workflow is None:
         raise Unreadable(f"the workflow `{face}` cannot be read", f"handrail workflows check {face}")
-    if face in {COMMITS, PLANNER}:
-        described = Commits if face == COMMITS else Planner
-        return described(serving, projects, pinned.workflow, openings.described)
-    made = Skills if face == SKILLS else Spells
-    return made(serving, projects, pinned.workflow, openings.folder)
+    return pinned.workflow

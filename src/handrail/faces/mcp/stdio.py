@@ -30,6 +30,7 @@ async def serve(server: Served) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_stop_on_signal, wire)
             tasks.start_soon(_stop_when_halted, server, wire)
+            tasks.start_soon(server.look_after)
             async with stdio_server(wire, wire) as (incoming, outgoing):  # type: ignore[arg-type]  # what it uses of a file
                 await server.low.run(incoming, outgoing, server.low.create_initialization_options())
             tasks.cancel_scope.cancel()

@@ -157,7 +157,7 @@ class Steps:
 
     def _whole(self, asked: _Asked) -> Teller:
         """Tells also what was done before: to somebody who comes back."""
-        return replace(asked.teller, steps=self._serving.world.runs.steps)
+        return replace(asked.teller, done=self._serving.records.last_done)
 
     # start
 

@@ -6,27 +6,36 @@ the server is known by, and one that a page sends comes from a page of ours.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as Asked
 
 from handrail.faces.web.refusal import Refusal
-from handrail.faces.web.who import Door
+from handrail.faces.web.who import Door, enter
+from handrail.shell.access import Grant, Scope
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 OPEN: Final = frozenset({"/healthz", "/readyz"})
 """What anybody may ask: they say one word."""
 
-_RETRY: Final = {"retry-after": "1"}
+NEAR: Final = frozenset({"/metrics"})
+"""What whoever is on the same machine may read without saying who they are."""
+
+_NEAR: Final = Grant("", frozenset({Scope.READ}))
+_SAYS_WHO: Final = ("authorization", "forwarded", "via", "x-forwarded-for", "x-real-ip")
+_ENDING: Final = Refusal(503, "the server is ending: send the same request again", {"retry-after": "1"})
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
     """An application behind its guard. `closing` is true from the moment on when nothing new is begun.
 
-    `limit` is how many bytes a request may have.
+    `limit` is how many bytes a request may have. `proxied` says that requests may come through a program on
+    this machine: none is then taken to be near.
     """
 
     app: ASGIApp
@@ -34,8 +43,9 @@ class Guard:
     door: Door
     limit: int
     closing: Callable[[], bool]
+    proxied: bool = False
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Asked, receive: Receive, send: Send) -> None:
         """Let it in, or say why not; of what is not there, nothing is told before that."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
@@ -43,7 +53,11 @@ class Guard:
         headers = Headers(scope=scope)
         refusal = self.refusal(headers)
         if refusal is None and scope["path"] not in OPEN and not self.door.is_open(scope["path"]):
-            refusal = await self.door.refusal(scope, headers)
+            if self._is_near(scope, headers):
+                enter(scope, _NEAR)
+            else:
+                refusal = await self.door.refusal(scope, headers)
+            refusal = refusal or (_ENDING if self.closing() else None)
         if refusal is None:
             await self.app(scope, receive, send)
             return
@@ -61,12 +75,16 @@ class Guard:
             return Refusal(
                 403, "requests of other pages are not taken: send it from a program, or without Origin"
             )
-        if self.closing():
-            return Refusal(503, "the server is ending: send the same request again", _RETRY)
         size = headers.get("content-length", "0")
         if not (size.isascii() and size.isdigit()) or int(size) > self.limit:
             return Refusal(413, f"the limit is {self.limit} bytes: send less at a time")
         return None
+
+    def _is_near(self, scope: Asked, headers: Headers) -> bool:
+        """Whether the peer of the connection is on this machine, and speaks for nobody else."""
+        if scope["path"] not in NEAR or self.proxied or any(name in headers for name in _SAYS_WHO):
+            return False
+        return bool(scope.get("client")) and ip_address(scope["client"][0]).is_loopback
 
     def _is_ours(self, origin: str) -> bool:
         scheme, _, host = origin.lower().partition("://")

@@ -4,10 +4,9 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 import anyio
@@ -15,9 +14,9 @@ import uvicorn
 from anyio.abc import TaskStatus
 
 from handrail.faces.mcp.frames import LIMIT
-from handrail.faces.web.app import application, path
+from handrail.faces.web.app import Behind, path
+from handrail.faces.web.ending import Ending, Finished
 from handrail.faces.web.guard import LOOPBACK, Guard, known_by
-from handrail.faces.web.tenants import Tenants
 from handrail.faces.web.who import Door
 from handrail.shell.faults import NoAddress
 
@@ -63,31 +62,27 @@ def address(given: str) -> Address:
 
 
 def run(
-    where: Address, door: Door, tenants: Tenants, known_as: Iterable[str] = (), limit: int = LIMIT
+    where: Address, door: Door, behind: Behind, known_as: Collection[str] = (), limit: int = LIMIT
 ) -> bool:
     """Serve until told to end; False if the disk has not confirmed a write.
 
     As many clients are served at once as the system allows files to be open. `known_as` are more names, with
-    their ports, by which requests may call the server; `limit` is how many bytes a message may have.
+    their ports, by which requests may call the server, such as those of a proxy before it; `limit` is how
+    many bytes a message may have.
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with _listening(where) as listener:
         bound = Address(where.host, int(listener.getsockname()[1]))
         hosts = known_by(str(bound)) | {name.lower() for name in known_as}
-        door = door.at(f"http://{bound}", map(path, tenants.faces))
-        app = application(tenants, door.routes())
-        anyio.run(_served, tenants, listener, bound, partial(Guard, app, hosts, door, limit))
-    return not tenants.halted.is_set()
+        door = door.at(f"http://{bound}", map(path, behind.tenants.faces))
+        calls = Finished(behind.application(door.routes()), behind.ending)
+        guard = Guard(calls, hosts, door, limit, lambda: behind.ending.begun, proxied=bool(known_as))
+        anyio.run(_served, guard, behind, listener, bound)
+    return not behind.tenants.halted.is_set()
 
 
-async def _served(
-    tenants: Tenants,
-    listener: socket.socket,
-    where: Address,
-    guarded: Callable[[Callable[[], bool]], Guard],
-) -> None:
-    guard = guarded(lambda: server.should_exit)
+async def _served(guard: Guard, behind: Behind, listener: socket.socket, where: Address) -> None:
     config = uvicorn.Config(
         guard,
         lifespan="on",
@@ -95,13 +90,15 @@ async def _served(
         access_log=False,
         server_header=False,
         date_header=False,
+        proxy_headers=guard.proxied,
         timeout_graceful_shutdown=_GRACE,
     )
     server = _Server(config)
     async with anyio.create_task_group() as tasks:
-        await tasks.start(_end_on_signal, server)
-        tasks.start_soon(_end_when_halted, tenants, server)
-        for name in tenants.faces:
+        await tasks.start(_end_on_signal, behind.ending)
+        tasks.start_soon(_end, server, behind)
+        tasks.start_soon(_end_when_halted, behind)
+        for name in behind.tenants.faces:
             print(f"handrail: {name} at http://{where}/mcp/{name}", file=sys.stderr, flush=True)  # noqa: T201 - whoever starts it needs to know
         await server.serve([listener])
         tasks.cancel_scope.cancel()
@@ -117,16 +114,23 @@ class _Server(uvicorn.Server):
 
 
 async def _end_on_signal(
-    server: uvicorn.Server, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+    ending: Ending, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
 ) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         task_status.started()
         async for _ in signals:
-            server.should_exit = True
+            ending.begin()
 
 
-async def _end_when_halted(tenants: Tenants, server: uvicorn.Server) -> None:
-    await tenants.halted.wait()
+async def _end_when_halted(behind: Behind) -> None:
+    await behind.tenants.halted.wait()
+    behind.ending.begin()
+
+
+async def _end(server: uvicorn.Server, behind: Behind) -> None:
+    """Once the end has begun: finish the calls that are under way, then the streams, then listen no more."""
+    await behind.ending.over(_GRACE)
+    await behind.tenants.end_streams()
     server.should_exit = True
 
 

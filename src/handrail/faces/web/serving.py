@@ -10,11 +10,11 @@ from typing import Final
 from anyio import sleep
 
 import handrail
-from handrail.faces.mcp.frames import LIMIT
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import NamedProjects, shelves
 from handrail.faces.mcp.server import Served
 from handrail.faces.mcp.serving import served
+from handrail.faces.web.sessions import USUAL, Allowed
 from handrail.faces.web.tenants import Seen, Tenants
 from handrail.shell.faults import Fault
 from handrail.shell.fence import fenced
@@ -69,9 +69,10 @@ def tenants(  # noqa: PLR0913 - what a server is made of
     known: Known,
     names: Names,
     *,
-    limit: int = LIMIT,
+    allowed: Allowed = USUAL,
+    told: Callable[[str, Served], None] = lambda _face, _served: None,
 ) -> Tenants:
-    """Everybody that this store is served to, by messages of at most `limit` bytes.
+    """Everybody that this store is served to; `told` is told of every face that is made.
 
     Only who sees everything looks after the runs gone quiet.
     """
@@ -81,9 +82,11 @@ def tenants(  # noqa: PLR0913 - what a server is made of
         projects = NamedProjects(known.among(seen), shelf_of, known.folders)
         behind = fenced(serving, lambda: tuple(map(str, projects.roots)))
         mine = behind if seen is None else replace(behind, sweep=tuple)
-        return served(mine, openings, projects, face, names)
+        one = served(mine, openings, projects, face, names, replicas=not allowed.sessions)
+        told(face, one)
+        return one
 
-    return Tenants(faces, made, known.keep_up, limit=limit)
+    return Tenants(faces, made, known.keep_up, allowed)
 
 
 def _folders(store: Path) -> Mapping[str, str]:

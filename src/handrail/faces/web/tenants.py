@@ -6,20 +6,21 @@ a stream belongs to the projects it was begun with.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
+from weakref import WeakSet
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handrail.faces.mcp.callers import GRANT
-from handrail.faces.mcp.frames import LIMIT
 from handrail.faces.mcp.server import Served
 from handrail.faces.web.bodies import Checked
+from handrail.faces.web.sessions import USUAL, Allowed, Sessions
 from handrail.shell.access import Grant
 
 MOST: Final = 64
@@ -33,6 +34,8 @@ Seen: TypeAlias = frozenset[str] | None
 class Tenant:
     """The faces as those see them who may see the same projects; `busy` counts requests under way."""
 
+    served: Mapping[str, Served]
+    sessions: Mapping[str, Sessions]
     apps: Mapping[str, ASGIApp]
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     busy: int = 0
@@ -50,8 +53,7 @@ class Tenant:
 class Tenants:
     """The tenants of a server. `halted` is set once the disk has not confirmed a write.
 
-    `made` makes a face for those who may see these projects; `beside` is done while they are served. A
-    message may have `limit` bytes.
+    `made` makes a face for those who may see these projects; `beside` is done while they are served.
     """
 
     def __init__(
@@ -59,15 +61,30 @@ class Tenants:
         faces: Sequence[str],
         made: Callable[[str, Seen], Served],
         beside: Callable[[], Coroutine[Any, Any, None]] = anyio.sleep_forever,
+        allowed: Allowed = USUAL,
         most: int = MOST,
-        limit: int = LIMIT,
     ) -> None:
         self.faces, self._made, self._beside = tuple(faces), made, beside
-        self._most, self._limit = most, limit
+        self._allowed, self._most = allowed, most
         self.halted = asyncio.Event()
         self._tenants: dict[Seen, Tenant] = {}
+        self._sessions: WeakSet[Sessions] = WeakSet()
         self._making = anyio.Lock()
         self._tasks: TaskGroup | None = None
+
+    def stands(self) -> Iterator[tuple[str, int, int]]:
+        """How many sessions and subscriptions each face has now."""
+        for face in self.faces:
+            faces = [(one.sessions[face], one.served[face]) for one in self._tenants.values()]
+            yield face, sum(one.count for one, _ in faces), sum(one.bus.subscriptions for _, one in faces)
+
+    async def end_streams(self) -> None:
+        """End what has no end of its own: streams of 2026, and sessions of 2025."""
+        for tenant in self._tenants.values():
+            for served in tenant.served.values():
+                served.listening.close()
+            for sessions in tenant.sessions.values():
+                await sessions.end()
 
     def way_in(self, face: str) -> ASGIApp:
         """A face, for whoever asks."""
@@ -104,17 +121,14 @@ class Tenants:
         if self._tasks is None:
             raise RuntimeError("nobody is served before the server is alive")
         served = {face: self._made(face, projects) for face in self.faces}
-        managers = {
-            face: StreamableHTTPSessionManager(one.low, max_request_body_size=self._limit)
-            for face, one in served.items()
+        sessions = {face: Sessions(one.low, self._allowed, self._sessions) for face, one in served.items()}
+        self._sessions.update(sessions.values())
+        apps = {
+            face: Checked(StreamableHTTPASGIApp(one), self._allowed.limit, served[face].needs)
+            for face, one in sessions.items()
         }
-        tenant = Tenant(
-            {
-                face: Checked(StreamableHTTPASGIApp(one), self._limit, served[face].needs)
-                for face, one in managers.items()
-            }
-        )
-        await self._tasks.start(self._serve, tenant, served.values(), managers.values())
+        tenant = Tenant(served, sessions, apps)
+        await self._tasks.start(self._serve, tenant)
         return tenant
 
     def _end_idle(self) -> None:
@@ -124,21 +138,18 @@ class Tenants:
             self._tenants.pop(seen).scope.cancel()
 
     async def _serve(
-        self,
-        tenant: Tenant,
-        served: Iterable[Served],
-        managers: Iterable[StreamableHTTPSessionManager],
-        *,
-        task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
+        self, tenant: Tenant, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
     ) -> None:
-        """Serve these faces for as long as the tenant is there."""
+        """Serve its faces for as long as the tenant is there; one of them looks after the store for all."""
+        first, *others = tenant.served.values()
         with tenant.scope:
             async with AsyncExitStack() as stack:
-                for manager in managers:
-                    await stack.enter_async_context(manager.run())
+                for sessions in tenant.sessions.values():
+                    await stack.enter_async_context(sessions.run())
                 task_status.started()
                 async with anyio.create_task_group() as tasks:
-                    for one in served:
+                    tasks.start_soon(first.look_after, *others)
+                    for one in tenant.served.values():
                         tasks.start_soon(self._halt_with, one)
 
     async def _halt_with(self, served: Served) -> None:

@@ -60,7 +60,7 @@ class Door:
 
     async def refusal(self, asked: Asked, headers: Headers) -> Refusal | None:
         """Let it in, or say why not."""
-        if self.access is None and self.protected is None:
+        if self.access is None and self.issued is None:
             enter(asked, ANYBODY)
             return None
         peer, given = peer_of(asked), headers.getlist("authorization")

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Thread, current_thread, local
 from typing import Any, Final, TypeAlias
 
-from handrail.shell.faults import Fault, Newer, SyncFailed
+from handrail.shell.faults import Fault, Missing, Newer, SyncFailed
 from handrail.stores.sql.connection import Faults, connect, prepared
 from handrail.stores.sql.text import migrations
 from handrail.stores.sql.turnstile import Turnstile
@@ -55,6 +55,8 @@ class Database:
         self._closed = False
         self._faults, self._disk = Faults(path), Disk(path)
         self._version = len(migrations())
+        found = path.stat()
+        self._file = (found.st_dev, found.st_ino)
 
     @contextmanager
     def written(self) -> Iterator[Execute]:
@@ -104,6 +106,17 @@ class Database:
             if free:
                 self.turnstile.release()
 
+    def there(self) -> None:
+        """Raises `Missing` if the file that is open is not the one at its path, or what reading it raises."""
+        try:
+            seen = self.path.stat()
+        except OSError as error:
+            raise self._gone(error.strerror or "gone") from error
+        if (seen.st_dev, seen.st_ino) != self._file:
+            raise self._gone("it is another file now")
+        with self.read() as execute:
+            execute("SELECT count(*) FROM sqlite_schema", ()).fetchone()
+
     def reader(self) -> sqlite3.Connection:
         """The connection that this thread reads with."""
         found = getattr(self._mine, "reader", None)
@@ -134,6 +147,9 @@ class Database:
             self._close(lambda _: True)
             self._writer.close()
         self.turnstile.close()
+
+    def _gone(self, why: str) -> Missing:
+        return Missing(f"{self.path} cannot be read: {why}", "put the store back, or start Handrail again")
 
     def _close(self, whose: Callable[[Thread], bool]) -> None:
         """Close the connections of these threads, while nobody else commits."""

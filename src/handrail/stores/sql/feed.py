@@ -29,6 +29,7 @@ class SqlFeed:
         self._look = Event()
         self._stop: Event | None = None
         self._thread: Thread | None = None
+        self._told = 0
 
     def announce(self, change: Change) -> None:  # noqa: ARG002 - what changed stands in the journal
         """Look now."""
@@ -52,10 +53,17 @@ class SqlFeed:
 
         return stop
 
+    def behind(self) -> int:
+        """How many entries whoever listens was not told of yet; without listeners, none."""
+        if self._thread is None:
+            return 0
+        with self._database.read() as execute:
+            return int(execute(queries()["behind"], (self._told,)).fetchone()[0])
+
     def _begin(self) -> None:
         """Start to look; what is committed from here on is heard."""
         with self._database.read() as execute:
-            last = int(execute(queries()["last_event"], ()).fetchone()[0])
+            last = self._told = int(execute(queries()["last_event"], ()).fetchone()[0])
         self._stop = Event()
         self._thread = Thread(target=self._watch, args=(self._stop, last), name="handrail-feed", daemon=True)
         self._thread.start()
@@ -86,5 +94,5 @@ class SqlFeed:
             found = execute(queries()["changes"], (last,)).fetchall()
         for run, revision, number in found:
             self._listeners.announce(Change(run, revision))
-            last = max(last, number)
+            last = self._told = max(last, number)
         return version, last

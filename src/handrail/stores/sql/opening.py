@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from handrail.shell.definitions import pinned_by
-from handrail.shell.opening import Serving, Store, lifetime, limits
+from handrail.shell.opening import Serving, Store, Strain, lifetime, limits
 from handrail.shell.sweep import sweep
 from handrail.shell.system import RandomIds, SystemClock
 from handrail.shell.world import World
@@ -56,11 +56,15 @@ def serving(path: Path) -> Iterator[Serving]:
     database = Database(path)
     runs = SqlRuns(database)
     key = runs.key()
-    world = World(
-        runs, SystemClock(), RandomIds(), SqlFeed(database), key, pinned_by(runs), lifetime=good_for
-    )
+    feed = SqlFeed(database)
+    world = World(runs, SystemClock(), RandomIds(), feed, key, pinned_by(runs), lifetime=good_for)
     writer, aside = (Writer(database, Summaries(database)) for _ in range(2))
     secret = hmac.digest(key, b"request-state", hashlib.sha256)
+
+    def strain() -> Strain:
+        database.there()
+        return Strain(writer.waiting, feed.behind())
+
     try:
         yield Serving(
             world,
@@ -74,6 +78,7 @@ def serving(path: Path) -> Iterator[Serving]:
             SqlRegistry(database),
             Projection(database).mirror,
             partial(SqlRecords, database),
+            strain,
         )
     finally:
         writer.close()

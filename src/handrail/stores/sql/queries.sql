@@ -121,6 +121,9 @@ WHERE e.id > ?
 GROUP BY e.run
 ORDER BY last
 
+-- name: behind
+SELECT count(*) FROM events AS e JOIN runs AS r ON r.k = e.run WHERE e.id > ?
+
 -- name: quiet
 SELECT r.execution_id
 FROM runs AS r

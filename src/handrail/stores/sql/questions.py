@@ -91,6 +91,11 @@ class SqlRecords:
         """Its steps in order, from behind step number `after`."""
         return tuple(rows.step(row) for row in self._of(run, self._sql["steps"], (run, after, most)))
 
+    def last_done(self, run: str, most: int) -> tuple[StepRow, ...]:
+        """So many of its completed steps in order, the last ones."""
+        found = self._asked(self._sql["last_done"], (run, most))
+        return tuple(rows.step(row) for row in reversed(found))
+
     def open_steps(self, run: str) -> tuple[StepRow, ...]:
         """Its open steps in order."""
         return tuple(rows.step(row) for row in self._of(run, self._sql["open_steps"], (run,)))

@@ -42,6 +42,13 @@ WHERE run = (SELECT k FROM runs WHERE execution_id = ?) AND number > ?
 ORDER BY number
 LIMIT ?
 
+-- name: last_done
+SELECT number, step_name, agent_name, status, started_at, completed_at, duration_ms, output
+FROM steps
+WHERE run = (SELECT k FROM runs WHERE execution_id = ?) AND status = 'completed'
+ORDER BY number DESC
+LIMIT ?
+
 -- name: open_steps
 SELECT s.number, s.step_name, s.agent_name, s.status, s.started_at, s.completed_at, s.duration_ms, s.output
 FROM runs AS r CROSS JOIN steps AS s ON s.run = r.k AND s.number >= r.oldest

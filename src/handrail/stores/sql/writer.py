@@ -34,6 +34,12 @@ class Writer:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="handrail-writer")
         self._lock = Lock()
         self._waiting = 0
+        self._due = False
+
+    @property
+    def waiting(self) -> int:
+        """How many pieces of work have not begun."""
+        return self._count(0)
 
     def call(self, work: Callable[[], Result], seconds: float = PATIENCE) -> Result:
         """The result of this work, or what it raises.
@@ -66,18 +72,27 @@ class Writer:
         except RuntimeError as closed:
             raise _closed() from closed
         promise.add_done_callback(self._forget)
-        with suppress(RuntimeError):
-            self._thread.submit(self._rest)
+        if not self._due:
+            self._due = True
+            self._rest_later()
         return promise
 
     def close(self) -> None:
         """Finish what has begun; what has not never will."""
         self._thread.shutdown(wait=True, cancel_futures=True)
 
+    def _rest_later(self) -> None:
+        """Behind all work that waits: so whoever waits for that has its result."""
+        with suppress(RuntimeError):
+            self._thread.submit(self._rest)
+
     def _rest(self) -> None:
-        """In the thread, when whoever waited for the work before has its result."""
+        """In the thread: rest until somebody waits, and then again behind what they wait for."""
+        self._due = False
         for one in self._resting:
             if self._count(0):
+                self._due = True
+                self._rest_later()
                 return
             with suppress(Fault):
                 one.rest()

@@ -1,0 +1,212 @@
+"""The program in processes that need not import it: forks of one that has imported everything.
+
+Half a second goes by until Python has imported what a command needs, a whole one for a server; tests start
+hundreds of them. A fork is a process like any other, with its own variables, folder and streams. Who asks for
+variables that are read before the program begins, Python's and the loader's, must start it anew.
+"""
+
+import atexit
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import IO, Final, Self, TypeAlias
+
+import coverage
+
+import handrail
+
+PROGRAM: Final = Path(sys.executable).with_name("handrail")
+_BEFORE: Final = ("LANG", "LC_", "LD_", "PYTHON")
+_MOST: Final = 1 << 17
+"""No request is longer."""
+
+
+def imported() -> None:
+    """Import every part of the program."""
+    for found in pkgutil.walk_packages(handrail.__path__, "handrail."):
+        if found.name != "handrail.__main__":
+            importlib.import_module(found.name)
+
+
+class Forked:
+    """A process of the program, as `subprocess` has them; with pipes, if there are any."""
+
+    stdin: IO[bytes] | None = None
+    stdout: IO[bytes] | None = None
+
+    def __init__(
+        self, words: Sequence[str], env: Mapping[str, str], cwd: Path, streams: Sequence[int]
+    ) -> None:
+        self.returncode: int | None = None
+        self._told, theirs = os.pipe()
+        request = json.dumps({"words": words, "env": dict(env), "cwd": str(cwd)}).encode()
+        assert len(request) < _MOST
+        try:
+            socket.send_fds(_parent().asked, [request], [*streams, theirs])
+        finally:
+            os.close(theirs)
+        self.pid = int(os.read(self._told, 32))
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close its pipes, and wait for its end."""
+        for pipe in (self.stdin, self.stdout):
+            if pipe:
+                pipe.close()
+        self.wait(None)
+
+    def poll(self) -> int | None:
+        """The status it has ended with, if it has."""
+        with suppress(subprocess.TimeoutExpired):
+            return self.wait(0)
+        return None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The status it has ended with, within so many seconds, if there is a limit."""
+        if self.returncode is None:
+            if not select.select([self._told], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(str(PROGRAM), timeout or 0)
+            self.returncode = int(os.read(self._told, 32))
+            os.close(self._told)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+
+Served: TypeAlias = "subprocess.Popen[bytes] | Forked"
+
+
+def served(words: Sequence[str], env: Mapping[str, str], cwd: Path, errors: int) -> Served:
+    """A process of a program, spoken to through unbuffered pipes: a fork if that is the same."""
+    if not suits(words[0], env):
+        pipe = subprocess.PIPE
+        return subprocess.Popen(words, env=env, cwd=cwd, stdin=pipe, stdout=pipe, stderr=errors, bufsize=0)
+    (theirs, stdin), (stdout, ours) = os.pipe(), os.pipe()
+    forked = Forked(words[1:], env, cwd, [theirs, ours, errors])
+    os.close(theirs)
+    os.close(ours)
+    forked.stdin, forked.stdout = os.fdopen(stdin, "wb", 0), os.fdopen(stdout, "rb", 0)
+    return forked
+
+
+class _Parent:
+    """The process that has imported everything, and what it was started with."""
+
+    def __init__(self) -> None:
+        self.asked, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        env = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_PROCESS_")}
+        path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "prepared", str(theirs.fileno())],
+            env={**env, "PYTHONPATH": path},
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        self.before = _before(os.environ)
+        theirs.close()
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        """Let it end."""
+        self.asked.close()
+        self.process.wait()
+
+
+@cache
+def _parent() -> _Parent:
+    return _Parent()
+
+
+def _before(env: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in env.items() if name.startswith(_BEFORE)}
+
+
+def suits(program: str | Path, env: Mapping[str, str]) -> bool:
+    """True if a fork is what this program would be in this environment."""
+    return str(program) == str(PROGRAM) and _before(env) == _parent().before
+
+
+# --- the process that forks ---------------------------------------------------------------------------------
+
+
+def main(number: int) -> None:
+    """Fork for every request, until nobody can ask any more; tell who asked its number, then its status."""
+    imported()
+    gc.collect()
+    gc.freeze()
+    asked = socket.socket(fileno=number)
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    heard: dict[int, int] = {}
+    while True:
+        ready, _, _ = select.select([asked.fileno(), woken], [], [])
+        if woken in ready:
+            os.read(woken, 4096)
+            _tell_of_the_ended(heard)
+        if asked.fileno() in ready:
+            request, streams, _, _ = socket.recv_fds(asked, _MOST, 4)
+            if not request:
+                return
+            child = os.fork()
+            if child == 0:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                asked.close()
+                _become(json.loads(request), streams, [woken, wake, *heard.values()])
+            heard[child] = streams.pop()
+            os.write(heard[child], f"{child}\n".ljust(32).encode())
+            for stream in streams:
+                os.close(stream)
+
+
+def _tell_of_the_ended(heard: dict[int, int]) -> None:
+    with suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            said = heard.pop(ended[0])
+            with suppress(BrokenPipeError):
+                os.write(said, str(os.waitstatus_to_exitcode(ended[1])).encode())
+            os.close(said)
+
+
+def _become(request: Mapping[str, object], streams: Sequence[int], others: Sequence[int]) -> None:
+    """Be the program, with the words, variables, folder and streams that were asked for, to its end."""
+    from handrail.app import main as program  # noqa: PLC0415 - here it has been imported
+
+    for at, stream in enumerate(streams[:3]):
+        os.dup2(stream, at)
+    for stream in (*streams, *others):
+        os.close(stream)
+    words, env, cwd = request["words"], request["env"], request["cwd"]
+    assert isinstance(words, list)
+    assert isinstance(env, dict)
+    os.chdir(str(cwd))
+    os.environ.clear()
+    os.environ.update(env)
+    coverage.process_startup(force=True)
+    sys.argv = [str(PROGRAM), *words]
+    program()
+    sys.exit()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
