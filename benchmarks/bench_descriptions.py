@@ -23,7 +23,7 @@ from handrail.shell.system import RandomIds
 from handrail.shell.trust import Trusted
 from handrail.shell.world import World
 from handrail.stores.described import DescribedRuns
-from handrail.stores.descriptions.choose import descriptions
+from handrail.stores.descriptions.choose import carried
 from handrail.stores.descriptions.git import REF
 from handrail.stores.descriptions.pack import Packer
 from handrail.stores.descriptions.program import environment
@@ -97,10 +97,11 @@ class Bench:
             self.bare = Bare(place, env)
             self.bare.said(("git", "init", "-q") if kind == "git" else ("jj", "git", "init", "--quiet"))
         self.kind, self.numbers = kind, count()
-        other = descriptions(Programs(environment(env)), beside, RandomIds(), kind)
+        plain = Programs(environment(env))
+        other = carried(plain, plain, beside, RandomIds(), kind).descriptions
         other.swap(other.read(), self.text())
         self.runner = Counted(environment(env))
-        self.store = descriptions(self.runner, folder, RandomIds(), kind)
+        self.store = carried(self.runner, self.runner, folder, RandomIds(), kind).descriptions
         projects = Projects((folder,), Trusted())
         flow = projects.shelf("").pinned("planner")
         if not isinstance(flow, Pinned) or flow.workflow is None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import subprocess
 from contextlib import chdir
 from dataclasses import dataclass
@@ -60,3 +61,25 @@ def command(*words: str | Path, cwd: Path) -> Said:
     with chdir(cwd):
         done = CliRunner().invoke(cli, list(map(str, words)), obj=openings, catch_exceptions=False)
     return Said(done.exit_code, done.stdout, done.stderr)
+
+
+def on_terminal(*words: str, **env: str) -> Said:
+    """What a command shows on a terminal."""
+    ours, theirs = pty.openpty()
+    command = [str(PROGRAM), *words]
+    shown = b""
+    with subprocess.Popen(command, stdout=theirs, env={**os.environ, "TERM": "dumb", **env}) as running:
+        os.close(theirs)
+        while chunk := _chunk(ours):
+            shown += chunk
+        status = running.wait(timeout=60)
+    os.close(ours)
+    return Said(status, shown.decode(), "")
+
+
+def _chunk(terminal: int) -> bytes:
+    """What the terminal shows next; nothing once the other side has closed it."""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""

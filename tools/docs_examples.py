@@ -85,11 +85,13 @@ def example(path: str, argument: str) -> tuple[str, str]:
             _sample_persona(Path(folder))
         (Path(folder) / "srv" / "shop").mkdir(parents=True)
         (Path(folder) / "plan.txt").write_text(docs_plans.PLAN, "utf-8")
+        if path in docs_plans.KEPT:
+            docs_plans.sample_repository(Path(folder), path)
         files = (".yaml", ".gz", ".json", ".txt")
         placed = (word.replace("/srv/", f"{folder}/srv/") for word in argument.split())
         given = [f"{folder}/{word}" if word.endswith(files) else word for word in placed]
         words = [*path.split()[1:], *given, "--json"]
-        homes = {"XDG_CONFIG_HOME": folder, "XDG_DATA_HOME": folder}
+        homes = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"), folder)
         environment = {**homes, "HANDRAIL_PROJECT": folder, "HANDRAIL_STORE": str(store)}
         runner = partial(CliRunner().invoke, cli, obj=openings, env=environment, catch_exceptions=False)
         if path in BEFORE:
@@ -106,6 +108,8 @@ def example(path: str, argument: str) -> tuple[str, str]:
     printed = BYTES.sub(r'"\1": 98304', printed)
     for pattern, shown in CHANCE.items():
         printed = re.sub(pattern, shown, printed) if path.split()[1] in {"project", "token"} else printed
+    for pattern, shown in docs_plans.CHANCE.items():
+        printed = re.sub(pattern, shown, printed) if path in docs_plans.KEPT else printed
     return " ".join([path, *argument.split(), "--json"]), printed
 
 

@@ -1,13 +1,21 @@
 """The page of docs/reference/ about plan documents, and the examples of the commands about them."""
 
+import os
 import re
+import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 from handrail.plan.check import CODES, SCOPE_CASE
 from handrail.plan.convert import NOTES
 from handrail.plan.grammar import COMMIT_MESSAGE, COMMITS, PRESETS, Config
 from handrail.plan.problems import REFUSALS, SENTENCES, WARNINGS
+from handrail.shell.runner import Programs
+from handrail.shell.system import RandomIds
+from handrail.stores.descriptions.choose import carried
+from handrail.stores.descriptions.git_shared import travelling
+from handrail.stores.descriptions.program import environment
 from tools.docs_pages import page, table
 
 PLAN: Final = """\
@@ -35,6 +43,16 @@ ARGUMENTS: Final = {
 }
 """What the examples of commands with `--json` are given."""
 
+KEPT: Final = frozenset(f"handrail plan {name}" for name in ("history", "pull", "push", "show"))
+"""The commands about the plan in a commit."""
+
+CHANCE: Final = {
+    r'"change": "[^"]+"': '"change": "7c0e8f0a-52f3-4c6e-9a55-3f1f0c7d2b10"',
+    r'"name": "[0-9a-f]+"': '"name": "2f1e8c0b7d6a5f4e3d2c1b0a9f8e7d6c5b4a3f2e"',
+    r'"at": "[^"]+"': '"at": "2026-03-01T12:00:00.000Z"',
+}
+"""What is another in every repository."""
+
 _LIMITS: Final = {
     "max_title_length": "characters of a title",
     "max_nesting_depth": "the deepest level of a task; the first is 0",
@@ -43,6 +61,25 @@ _LIMITS: Final = {
     "indent_size": "spaces of a level",
     "direction_halt_length": "a direction whose first line has no more characters than this halts",
 }
+
+
+def sample_repository(folder: Path, path: str) -> None:
+    """A repository of git with the plan of the examples, and a remote; for a pull the plan is only there."""
+    (folder / ".gitconfig").write_text("[user]\n\tname = Ann\n\temail = ann@example.org\n", "utf-8")
+    environ = {"HOME": str(folder), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
+    for words in (
+        ("init", "-q", "-b", "main"),
+        ("init", "-q", "--bare", "far.git"),
+        ("remote", "add", "origin", "far.git"),
+    ):
+        subprocess.run(["git", *words], cwd=folder, env=environ, check=True)  # noqa: S607 - whichever git there is
+    runner, far = Programs(environment(environ)), Programs(travelling(environ))
+    made = carried(runner, far, folder, RandomIds(), "git")
+    for text in (PLAN.partition("\n")[0] + "\n", PLAN):
+        made.descriptions.swap(made.descriptions.read(), text)
+    if path == "handrail plan pull" and made.sharing:
+        made.sharing.push()
+        made.descriptions.renew(made.descriptions.read())
 
 
 def plans_page() -> str:

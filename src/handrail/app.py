@@ -1,5 +1,6 @@
 """Settings to world to faces: the only file that knows every name."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from handrail.faces.cli.main import cli
@@ -8,6 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from handrail.engine.model import Workflow
+    from handrail.shell.carried import Carried
     from handrail.shell.folders import Folder
     from handrail.shell.opening import DescribedRun, FolderRuns, Openings
     from handrail.shell.ports import Descriptions
@@ -24,7 +26,7 @@ def openings(vcs: str = "") -> "Openings":
     from handrail.shell.opening import Openings  # noqa: PLC0415 - most commands start without a store
     from handrail.stores.sql.opening import opened, serving, turning  # noqa: PLC0415 - the same
 
-    return Openings(opened, turning, _folder, serving, _Described(vcs))
+    return Openings(opened, turning, _folder, serving, _Described(vcs), partial(_carried, vcs))
 
 
 def _folder(folder: "Folder") -> "FolderRuns":
@@ -52,18 +54,19 @@ class _Described:
         from handrail.stores.described import DescribedRuns  # noqa: PLC0415 - only for runs in commits
 
         if root not in self._opened:
-            self._opened[root] = _descriptions(root, self._vcs)
+            self._opened[root] = _carried(self._vcs, root).descriptions
         return DescribedRuns(self._opened[root], world.runs, root, workflow)
 
 
-def _descriptions(root: "Path", vcs: str) -> "Descriptions":
+def _carried(vcs: str, root: "Path") -> "Carried":
     import os  # noqa: PLC0415 - only for runs in commits
 
     from handrail.shell.opening import patience  # noqa: PLC0415 - the same
     from handrail.shell.runner import Programs  # noqa: PLC0415 - the same
     from handrail.shell.system import RandomIds  # noqa: PLC0415 - the same
-    from handrail.stores.descriptions.choose import descriptions  # noqa: PLC0415 - the same
+    from handrail.stores.descriptions.choose import carried  # noqa: PLC0415 - the same
+    from handrail.stores.descriptions.git_shared import travelling  # noqa: PLC0415 - the same
     from handrail.stores.descriptions.program import environment, limited  # noqa: PLC0415 - the same
 
-    runner = Programs(environment(os.environ))
-    return descriptions(runner, root, RandomIds(), vcs, limited(patience()))
+    here, far = (Programs(seen(os.environ)) for seen in (environment, travelling))
+    return carried(here, far, root, RandomIds(), vcs, limits=limited(patience()))

@@ -1,14 +1,12 @@
 """Whatever a run says, no command over runs lets it give orders to the terminal."""
 
-import os
-import pty
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from history import played
-from program import PROGRAM, Said, handrail
+from program import PROGRAM, handrail, on_terminal
 from tools.sample_store import output
 
 HOSTILE = "\x1b[2J\u202egnp.exe\u200b\x9b31m\x07\r\nnext"
@@ -99,25 +97,3 @@ def test_a_difference_is_coloured_on_a_terminal_only(run: str) -> None:
 def test_the_list_has_heads_on_a_terminal(run: str) -> None:
     assert run
     assert on_terminal("runs", "list", COLUMNS="200").out.split()[:3] == ["run", "workflow", "lifecycle"]
-
-
-def on_terminal(*words: str, **env: str) -> Said:
-    """What a command shows on a terminal."""
-    ours, theirs = pty.openpty()
-    command = [str(PROGRAM), *words]
-    shown = b""
-    with subprocess.Popen(command, stdout=theirs, env={**os.environ, "TERM": "dumb", **env}) as running:
-        os.close(theirs)
-        while chunk := _chunk(ours):
-            shown += chunk
-        status = running.wait(timeout=60)
-    os.close(ours)
-    return Said(status, shown.decode(), "")
-
-
-def _chunk(terminal: int) -> bytes:
-    """What the terminal shows next; nothing once the other side has closed it."""
-    try:
-        return os.read(terminal, 65536)
-    except OSError:
-        return b""

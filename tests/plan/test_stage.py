@@ -25,6 +25,8 @@ TASKS = "feat(x): t\n\nd\n\n- [x]: a\n\n"
         (TASKS + "~~~ EXECUTE ~~~", 5),
         (TASKS + "~~~ COMPLETE ~~~", 6),
         (TASKS + "COMPLETE", 6),
+        ("feat(x): t\n\n- [x]: a\n\n~~~ COMPLETE ~~~", 6),
+        ("feat(x): t\n\n- Never: x\n\n~~~ COMPLETE ~~~", 1),
     ],
 )
 def test_the_stage_follows_from_what_is_there(text: str, stage: int) -> None:

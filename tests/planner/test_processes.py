@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from faces.mcp.desk import Pipe
-from planner.bench import GOAL, TASKS, Kitchen, kitchen
+from planner.bench import DETAIL, GOAL, TASKS, Kitchen, kitchen
 from stores.descriptions.repos import stand_in
 
 
@@ -51,6 +51,28 @@ def test_git_is_started_once_to_look_and_twice_to_write(tmp_path: Path) -> None:
         at.repo.git("config", "core.autocrlf", "false")
         assert counting.started(pipe, "gather_requirements") == 2, "the settings are new ones"
         assert counting.started(pipe, "gather_requirements") == 1
+
+
+def test_git_is_started_once_more_to_archive_what_is_complete_and_never_for_what_is_archived(
+    tmp_path: Path,
+) -> None:
+    counting = Counting(kitchen(tmp_path, "git"))
+    with counting.at.server() as pipe:
+        pipe.call({"goal": GOAL}, "set_overarching_goal")
+        pipe.call({"plan": [[True, "Heat water", []]]}, "set_plan")
+        assert counting.started(pipe, "finish_job") == 3
+        assert counting.started(pipe, "finish_job") == 0, "nothing is new"
+        more = counting.started(pipe, "set_detailed_goal", description=DETAIL)
+        assert more == 4, "and once for what was archived before"
+        assert counting.started(pipe, "set_overarching_goal", goal=GOAL, new_plan=True) == 3
+
+
+def test_jj_is_started_no_more_for_what_is_complete(tmp_path: Path) -> None:
+    counting = Counting(kitchen(tmp_path, "colocated"))
+    with counting.at.server() as pipe:
+        pipe.call({"goal": GOAL}, "set_overarching_goal")
+        pipe.call({"plan": [[True, "Heat water", []]]}, "set_plan")
+        assert counting.started(pipe, "finish_job") == 3
 
 
 def test_git_whose_settings_include_others_is_asked_for_filters_every_time(tmp_path: Path) -> None:

@@ -9,14 +9,13 @@ import pytest
 from mcp import Client
 
 from faces.mcp.desk import Pipe, note, told, until
-from faces.web.desk import begun
+from faces.web.desk import FACES, begun
 from planner.bench import GOAL
 from planner.shop import Shop, Stall, shop
 from requirement import requirement
 
 KINDS = {"jj-16": "jj", "jj-4": "colocated", "git-16": "git", "git-4": "git"}
 PLAN = "feat(tea): brew tea\n\n"
-FACES = ("planner", "skills", "spells", "steps")
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +99,7 @@ def test_a_run_of_steps_goes_on_while_jj_takes_its_time_in_the_same_server(tmp_p
                 return bool((await client.call_tool("set_overarching_goal", given)).is_error)
 
         async def walked() -> bool:
-            project = {"project": str(made.at.project)}
+            project = {"project": made.at.project.name}
             async with Client(served.url("steps")) as client:
                 first = await client.call_tool("workflow_next_step", {"template_name": "brief", **project})
                 assert first.structured_content is not None

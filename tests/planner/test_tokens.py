@@ -122,6 +122,10 @@ class Raced(Descriptions):
         """As it is."""
         return self._store.renew(seen)
 
+    def archive(self, seen: Description) -> None:
+        """As it is."""
+        self._store.archive(seen)
+
 
 @pytest.mark.parametrize("held", [True, False])
 def test_a_write_in_the_moment_between_reading_and_writing_is_built_on_or_told_and_never_lost(

@@ -53,12 +53,17 @@ def is_finished(plan: Plan) -> bool:
 
 
 def detect_stage(plan: Plan) -> int:
-    """The stage by what is there: 0, 1, 2 (which is also called 3), 4, 5 or 6."""
+    """The stage by what is there: 0, 1, 2 (which is also called 3), 4, 5 or 6.
+
+    A plan with tasks that says of itself that it is complete is of the last one, whatever else was left out.
+    """
+    if plan.tasks is not None and is_finished(plan):
+        return 6
     present = ((0, plan.header), (1, plan.description), (2, plan.constraints), (4, plan.tasks))
     for stage, part in present:
         if part is None:
             return stage
-    return 6 if is_finished(plan) else 5
+    return 5
 
 
 def phase_of(plan: Plan) -> Phase:

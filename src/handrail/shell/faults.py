@@ -177,9 +177,38 @@ class Overtaken(VcsFailed):
         self.texts = texts
 
 
+class NoPlan(VcsFailed):
+    """There is no text to send, or none to take."""
+
+    code = "vcs_no_plan"
+    about = "there is no plan to push here, or none to pull at the remote"
+
+
+class NoRemote(VcsFailed):
+    """The repository knows no such remote."""
+
+    code = "vcs_no_remote"
+    about = "the repository has no remote, no such one, or several of which none was named"
+
+
+class Unreachable(VcsFailed):
+    """The remote does not answer, or is no repository."""
+
+    code = "vcs_unreachable"
+    about = "the remote does not answer, or is no repository; nothing was changed"
+
+
+class Denied(VcsFailed):
+    """The remote answers, and does not let this user in, or does not take what is sent."""
+
+    code = "vcs_denied"
+    about = "the remote does not let you in, or does not take what you send; nothing was changed"
+
+
 _OF_VERSION_CONTROL = (
     *(VcsFailed, NoRepository, NoTool, TooOld, TimedOut, Immutable),
     *(StaleCopy, Divergent, Locked, BadConfig, Internal, Overtaken),
+    *(NoPlan, NoRemote, Unreachable, Denied),
 )
 
 FAULTS = (

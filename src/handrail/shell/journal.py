@@ -51,7 +51,7 @@ class Told:
 
     def since(self, began: datetime | None) -> dict[str, Value]:
         """How long something took until this turn, where it is known when it began."""
-        return {} if began is None else {"duration_ms": milliseconds(began, self.at)}
+        return _took(began, self.at)
 
 
 def left(told: Told) -> Left:
@@ -93,6 +93,16 @@ def refusal_entry(workflow: Workflow | None, run: Run | None, event: Event, refu
     return Entry(EntryKind.ERROR_OCCURRED, state, agent, data)
 
 
+def lifecycle_entry(stored: Stored, after: Run, at: datetime, caller: Caller) -> Entry:
+    """What is entered of a run whose lifecycle has changed; if it has ended, also how long it took."""
+    details: dict[str, Value] = {"from": str(stored.run.lifecycle), "to": str(after.lifecycle)}
+    if after.reason:
+        details["reason"] = after.reason
+    if terminal(after.lifecycle):
+        details |= _took(stored.started, at)
+    return Entry(EntryKind.WORKFLOW_STATE_TRANSITION, data={**details, **who(caller)})
+
+
 def who(caller: Caller) -> dict[str, Value]:
     """The caller as entries have it: empty parts are left out."""
     given = {"principal": caller.principal, "client": caller.client, "agent": caller.agent}
@@ -105,6 +115,10 @@ def signed(entries: Iterable[Entry], caller: Caller) -> tuple[Entry, ...]:
     return tuple(
         entry if "by" in entry.data else replace(entry, data={**entry.data, **mark}) for entry in entries
     )
+
+
+def _took(began: datetime | None, at: datetime) -> dict[str, Value]:
+    return {} if began is None else {"duration_ms": milliseconds(began, at)}
 
 
 def _artifacts(told: Told) -> tuple[Artifact, ...]:
@@ -199,7 +213,7 @@ def _entries(
             for step in told.decision.run.open
         ]
     if told.stored.run.lifecycle is not told.decision.run.lifecycle:
-        found += _of_lifecycle(told)
+        found.append(lifecycle_entry(told.stored, told.decision.run, told.at, told.caller))
     return found
 
 
@@ -248,13 +262,3 @@ def _of_steps(told: Told, closed: tuple[Closed, ...]) -> list[Entry]:
         return []
     state = _step(told).state if told.before.open else ""
     return [Entry(kind, state, agent_of(told.workflow, state), details)]
-
-
-def _of_lifecycle(told: Told) -> list[Entry]:
-    after = told.decision.run
-    details: dict[str, Value] = {"from": str(told.stored.run.lifecycle), "to": str(after.lifecycle)}
-    if after.reason:
-        details["reason"] = after.reason
-    if terminal(after.lifecycle):
-        details |= told.since(told.stored.started)
-    return [Entry(EntryKind.WORKFLOW_STATE_TRANSITION, data={**details, **who(told.caller)})]

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from handrail.engine.model import Workflow
 from handrail.shell.access import Access
+from handrail.shell.carried import Carried
 from handrail.shell.faults import Unreadable
 from handrail.shell.folders import Folder, folders
 from handrail.shell.homes import data_folder
@@ -150,7 +151,8 @@ class DescribedRun(Runs, Files, Protocol):
 class Openings:
     """How a face opens what is kept: a store to ask, one to take turns in, the run of a folder or a commit.
 
-    A store that is to be asked must be there; one for turns is made if it is not.
+    A store that is to be asked must be there; one for turns is made if it is not. `carried` is the
+    description of a project by itself.
     """
 
     store: Callable[[Path], AbstractContextManager[Store]]
@@ -158,6 +160,7 @@ class Openings:
     folder: Callable[[Folder], FolderRuns]
     serving: Callable[[Path], AbstractContextManager[Serving]]
     described: Callable[[Path, World, Workflow], DescribedRun]
+    carried: Callable[[Path], Carried]
 
 
 @dataclass(frozen=True, slots=True)

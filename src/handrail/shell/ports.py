@@ -155,6 +155,13 @@ class Descriptions(Protocol):
         """
         ...
 
+    def archive(self, seen: Description) -> None:
+        """Have the text kept by the name of its change, if what was seen still stands.
+
+        Nothing where the commit keeps it. Raises `Overtaken` if another text stands.
+        """
+        ...
+
 
 class Files(Protocol):
     """What can be read by a path."""

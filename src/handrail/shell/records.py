@@ -183,9 +183,10 @@ class Turn:
     """One accepted turn, ready to be saved at one commit point, if `before` is still the revision there.
 
     `tokens` are the hashes of the tokens of the steps that are open after it; `marks` go into the metadata of
-    the run; `passages` is what a state file tells of it. The text that it `describes` begins `anew`, or takes
-    the place of the one that is there. The first turn of a run may name another one that
-    it `inherits` from: what that has finished and all its artifacts are its own from then on, none final.
+    the run; `passages` is what a state file tells of it, and `caller` is who its entries are signed by. The
+    text that it `describes` begins `anew`, or takes the place of the one that is there. The first turn of a
+    run may name another one that it `inherits` from: what that has finished and all its artifacts are its own
+    from then on, none final.
     """
 
     before: Stored
@@ -204,6 +205,7 @@ class Turn:
     definition: Definition | None = None
     marks: Mapping[str, Value] = field(default_factory=dict)
     inherits: str = ""
+    caller: Caller = field(default_factory=Caller)
 
     @property
     def revision(self) -> int:

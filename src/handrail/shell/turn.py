@@ -296,6 +296,7 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
         anew=resolved.anew,
         definition=call.new.definition if call.new and not stored.revision else None,
         marks=marks,
+        caller=call.caller,
     )
     if not world.runs.commit(turn):
         return None

@@ -15,6 +15,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from handrail.engine.model import Authority, Lifecycle, Run, Step, Workflow
 from handrail.shell.faults import Fault, Overtaken, SyncFailed
+from handrail.shell.journal import lifecycle_entry
 from handrail.shell.ports import ChangedFile, Changes, Description, Descriptions, Runs
 from handrail.shell.records import (
     REMEMBERED,
@@ -106,7 +107,10 @@ class DescribedRuns:
         return _revision(text, 1 if resolved.anew else self._turns() + 1)
 
     def commit(self, turn: Turn) -> bool:
-        """Replace the text, if it is still the one that was seen; then have the turn remembered."""
+        """Replace the text, if it is still the one that was seen; then have the turn remembered.
+
+        A text that is complete is archived. What fails of that is made good by whoever begins another.
+        """
         text = self._seen.text if turn.describes is None else turn.describes
         try:
             self._replace(text, anew=turn.anew)
@@ -116,6 +120,8 @@ class DescribedRuns:
             return False
         try:
             self._remember(turn)
+            if self._completes(turn):
+                self._descriptions.archive(self._seen)
         except SyncFailed:
             raise
         except Fault:
@@ -193,8 +199,16 @@ class DescribedRuns:
         for _ in range(_TRIES):
             known = self._common.load(self._shown)
             before = known or Stored(told.run, origin)
-            if self._common.commit(self._staged(replace(told, before=before))):
+            staged = self._staged(replace(told, before=before))
+            if before.run.lifecycle is not staged.run.lifecycle:
+                passed = lifecycle_entry(before, staged.run, turn.at, turn.caller)
+                staged = replace(staged, entries=(*staged.entries, passed))
+            if self._common.commit(staged):
                 return
+
+    def _completes(self, turn: Turn) -> bool:
+        """True if the text that a turn leaves is complete."""
+        return self._workflow.states[turn.passages[-1].target].extra.get(_COMPLETE) is True
 
     def _staged(self, turn: Turn) -> Turn:
         """The turn with the stage that it leads to as the step that is open, for those who look at runs."""
@@ -202,7 +216,7 @@ class DescribedRuns:
         if before.open and before.open[0].state == target:
             return replace(turn, run=replace(turn.run, open=before.open, steps=before.steps))
         closed = tuple(Closed(step.number, step.state, StepStatus.COMPLETED) for step in before.open)
-        if self._workflow.states[target].extra.get(_COMPLETE) is True:
+        if self._completes(turn):
             run = replace(turn.run, steps=before.steps, lifecycle=Lifecycle.COMPLETED)
             return replace(turn, run=run, closed=closed)
         number = before.steps + 1

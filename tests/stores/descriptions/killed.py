@@ -16,7 +16,7 @@ from handrail.shell.faults import Divergent, Fault, Locked, StaleCopy
 from handrail.shell.ports import Description
 from handrail.shell.runner import Programs
 from handrail.shell.system import RandomIds
-from handrail.stores.descriptions.choose import descriptions
+from handrail.stores.descriptions.choose import carried
 from handrail.stores.descriptions.program import environment
 from stores.descriptions.repos import Repo, made
 
@@ -40,7 +40,8 @@ class Bench:
         shutil.copytree(self.repo.folder, self.first, symlinks=True)
         env = {**environment(self.repo.env), **faults.armed(self.repo.folder, self.control)}
         kind = "git" if kind == "git" else "jj"
-        self.writer = descriptions(Programs(env), self.repo.folder, RandomIds(), kind)
+        programs = Programs(env)
+        self.writer = carried(programs, programs, self.repo.folder, RandomIds(), kind).descriptions
 
     def written(self, k: int) -> tuple[str, Description]:
         """What the writer says whose k-th call is its program's last, and what stands."""

@@ -9,11 +9,13 @@ from typing import Final
 
 import pytest
 
+from handrail.shell.carried import Carried
 from handrail.shell.ports import Descriptions
 from handrail.shell.runner import Programs
 from handrail.shell.system import RandomIds
-from handrail.stores.descriptions.choose import descriptions
+from handrail.stores.descriptions.choose import carried
 from handrail.stores.descriptions.git import Git
+from handrail.stores.descriptions.git_shared import travelling
 from handrail.stores.descriptions.jj import Jj
 from handrail.stores.descriptions.program import LIMITS, Limits, environment
 
@@ -68,7 +70,12 @@ class Repo:
 
     def chosen(self, kind: str = "") -> Descriptions:
         """The store that is chosen for its folder."""
-        return descriptions(self.runner(), self.folder, RandomIds(), kind)
+        return self.carried(kind).descriptions
+
+    def carried(self, kind: str = "") -> Carried:
+        """The description that is chosen for its folder, with all about it."""
+        far = Programs(travelling(self.env), grace=0.1)
+        return carried(self.runner(), far, self.folder, RandomIds(), kind)
 
     def run(self, *words: str, text: str = "", folder: Path | None = None) -> str:
         """What a bare program says, which must end well."""

@@ -74,9 +74,10 @@ def test_a_commit_that_may_not_be_changed(jj: Repo) -> None:
     with pytest.raises(Immutable) as caught:
         store.swap(done, "more\n")
 
-    assert (caught.value.code, caught.value.repair) == (
-        "vcs_immutable",
-        "run `jj new` first, and write there",
+    assert caught.value.code == "vcs_immutable"
+    assert caught.value.repair == (
+        "run `jj new` first, and write there; in a fresh clone, where its bookmark is not yet tracked, run"
+        " `jj bookmark track NAME@REMOTE`, and go on in it"
     )
     assert (store.read().text, store.read().immutable) == ("plan\n", True)
 

@@ -13,7 +13,7 @@ from handrail.shell.ports import Finished
 from handrail.shell.runner import Programs
 from handrail.shell.system import RandomIds
 from handrail.shell.workspace import Disk
-from handrail.stores.descriptions.choose import descriptions
+from handrail.stores.descriptions.choose import carried
 from handrail.stores.descriptions.program import environment
 from stores.descriptions.repos import KINDS, Repo, stand_in
 from stores.programs import killed_writers
@@ -77,7 +77,7 @@ def test_a_writer_that_is_killed_between_its_programs_leaves_the_old_text_or_the
         points += 1
         before = plain.swap(plain.read(), f"old {points}\n")
         mortal = Mortal(environment(repo.env), points)
-        store = descriptions(mortal, repo.folder, RandomIds())
+        store = carried(mortal, mortal, repo.folder, RandomIds()).descriptions
         status = _in_a_child(partial(store.swap, before, "new\n"))
         found = plain.read()
         if not status:

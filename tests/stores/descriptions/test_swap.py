@@ -8,7 +8,7 @@ from handrail.shell.faults import NoRepository, Overtaken
 from handrail.shell.ports import ChangedFile
 from handrail.shell.runner import Programs
 from handrail.shell.system import RandomIds
-from handrail.stores.descriptions.choose import descriptions
+from handrail.stores.descriptions.choose import carried
 from handrail.stores.descriptions.git import Git
 from handrail.stores.descriptions.jj import Jj
 from handrail.stores.descriptions.program import environment
@@ -216,7 +216,7 @@ def test_a_folder_below_has_the_text_of_its_repository(repo: Repo) -> None:
     store = repo.store()
     store.swap(store.read(), "plan\n")
 
-    assert descriptions(repo.runner(), below, RandomIds()).read().text == "plan\n"
+    assert carried(repo.runner(), repo.runner(), below, RandomIds()).descriptions.read().text == "plan\n"
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,8 @@ def test_a_folder_below_has_the_text_of_its_repository(repo: Repo) -> None:
     [("", "jj or git", "git init"), ("jj", "jj", "jj git init"), ("git", "git", "git init")],
 )
 def test_a_folder_in_no_repository_is_a_fault(kind: str, what: str, begin: str, tmp_path: Path) -> None:
+    programs = Programs(environment({}))
     with pytest.raises(NoRepository, match=f"is in no repository of {what}$") as caught:
-        descriptions(Programs(environment({})), tmp_path, RandomIds(), kind)
+        carried(programs, programs, tmp_path, RandomIds(), kind)
 
     assert caught.value.repair.startswith(f"run `{begin}` there")

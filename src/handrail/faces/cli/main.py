@@ -1,11 +1,10 @@
 """The program `handrail`: a group of commands, each in a file of its own, imported when it is called."""
 
-from importlib import import_module
-
 import click
 from click.shell_completion import get_completion_class
 
 import handrail
+from handrail.faces.cli.late import Late
 from handrail.faces.cli.output import Failure
 from handrail.shell.faults import SYNC_FAILED_STATUS, Fault, SyncFailed
 
@@ -34,22 +33,11 @@ class Unconfirmed(Failure):
     exit_code = SYNC_FAILED_STATUS
 
 
-class Late(click.Group):
-    """A group whose commands are imported when they are asked for, so that each starts as fast as it can."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands, imported or not."""
-        return sorted([*super().list_commands(ctx), *COMMANDS])
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name."""
-        if cmd_name not in COMMANDS:
-            return super().get_command(ctx, cmd_name)
-        command = getattr(import_module(COMMANDS[cmd_name]), cmd_name)
-        return command if isinstance(command, click.Command) else None
+class Program(Late):
+    """All commands; what the world does to one is a failure with a name and a repair."""
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; what the world does to it is a failure with a name and a repair."""
+        """Run the command."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -64,7 +52,7 @@ class Late(click.Group):
             raise Failure("unreadable", f"{fault.filename}: {fault.strerror}", repair) from None
 
 
-@click.group(cls=Late, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Program, modules=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(handrail.__version__, prog_name="handrail", message="%(prog)s %(version)s")
 def cli() -> None:
     """Walk AI coding agents through workflows they cannot skip, fake or lose."""

@@ -1,18 +1,33 @@
-"""Commands in a project: the option that names it."""
+"""Commands in a project: the options that name it, and the version control that keeps its plan."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from handrail.engine.facts import sound
 from handrail.faces.cli.output import Failure, one_line
+from handrail.shell.vcs import GIT, JJ
 
-in_project = click.option(
-    "--project",
-    type=click.Path(file_okay=False, path_type=Path),
-    envvar="HANDRAIL_PROJECT",
-    default=".",
-    help="The project whose .handrail/workflows come first; the current folder by default.",
+
+def project_option(about: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The option `--project`, which is the current folder unless something else is said."""
+    return click.option(
+        "--project",
+        type=click.Path(file_okay=False, path_type=Path),
+        envvar="HANDRAIL_PROJECT",
+        default=".",
+        help=f"{about}; the current folder by default.",
+    )
+
+
+in_project = project_option("The project whose .handrail/workflows come first")
+
+by_vcs = click.option(
+    "--vcs",
+    type=click.Choice([JJ, GIT]),
+    envvar="HANDRAIL_VCS",
+    help="Which version control keeps plans; by default what the project has, jj if it has both.",
 )
 
 

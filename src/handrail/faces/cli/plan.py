@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from handrail.faces.cli.late import Late
 from handrail.faces.cli.output import Failure, as_json, one_line, print_table, print_text
 from handrail.faces.cli.plan_texts import (
     DIALECTS,
@@ -19,6 +20,7 @@ from handrail.faces.cli.plan_texts import (
     read_plan,
     read_text,
     refuse,
+    rows,
     shown,
     text_file,
     value_in,
@@ -31,17 +33,17 @@ from handrail.plan.format import format_plan
 from handrail.plan.grammar import COMMITS, Config, Dialect
 from handrail.plan.mark import mark_task
 from handrail.plan.model import Plan, Refused
-from handrail.plan.stage import decide_type, detect_stage, phase_of
-from handrail.plan.tasks import counts
+from handrail.plan.stage import decide_type, detect_stage
 
 _SCISSORS: Final = re.compile(r"^# -+ >8 -+$.*", re.MULTILINE | re.DOTALL)
 _COMMENT: Final = re.compile(r"^#.*\n?", re.MULTILINE)
+_KEPT: Final = ("history", "message", "pull", "push", "show")
 _MADE_BY_GIT: Final = ("Merge ", "Revert ", "fixup! ", "squash! ", "amend! ")
 
 
-@click.group()
+@click.group(cls=Late, modules=dict.fromkeys(_KEPT, "handrail.faces.cli.plan_kept"))
 def plan() -> None:
-    """Read, check, write and mark plan documents.
+    """Read, check, write and mark plan documents, and look at the one in the commit.
 
     FILE is a text in one of two dialects, planner or commits; without it, or with -, stdin is read.
     """
@@ -61,7 +63,7 @@ def parse(file: str, dialect: str, *, has_modifications: bool, as_json: bool) ->
     if as_json:
         _print(as_data(read.plan, read.config, read.text))
     else:
-        print_table(_rows(read), ("part", "what it is"))
+        print_table(rows(read), ("part", "what it is"))
         if said := shown(read):
             click.echo(said, err=True)
     if read.plan.problems:
@@ -232,23 +234,3 @@ def _written(plan: Plan, config: Config) -> str:
 def _print(data: Mapping[str, object]) -> None:
     """One JSON object on stdout, in exactly the shape that plans have."""
     click.echo(json.dumps(data, indent=2))
-
-
-def _rows(read: Read) -> list[tuple[str, str]]:
-    plan = read.plan
-    total, ticked = counts(plan.tasks or ())
-    commits = read.config.dialect is Dialect.COMMITS
-    far = ("phase", str(phase_of(plan))) if commits else ("stage", str(detect_stage(plan)))
-    rows = [("dialect", str(read.config.dialect)), ("state", str(plan.state)), far]
-    if plan.header is not None:
-        rows.append(("type", plan.header.type))
-        rows += [("scope", plan.header.scope)] if plan.header.scope is not None else []
-        rows += [("title", plan.header.title)] if plan.header.title is not None else []
-        rows += [("breaking", "yes")] if plan.header.breaking else []
-    if plan.description is not None:
-        lines = plan.description.count("\n") + 1
-        rows.append(("description", "1 line" if lines == 1 else f"{lines} lines"))
-    rows += [("constraint", f"{key}: {value}") for key, value in plan.constraints or ()]
-    rows += [("tasks", f"{ticked} of {total} complete")] if total else []
-    rows += [("direction", plan.direction)] if plan.direction is not None else []
-    return rows

@@ -20,11 +20,13 @@ from handrail.plan.lines import normalised
 from handrail.plan.model import Plan, Refused
 from handrail.plan.parse import parse
 from handrail.plan.problems import Problem
+from handrail.plan.stage import detect_stage, phase_of
+from handrail.plan.tasks import counts
 from handrail.workflows.carets import show_all
 
 STDIN: Final = "-"
 DIALECTS: Final = tuple(one.value for one in Dialect)
-_AUTO: Final = "auto"
+AUTO: Final = "auto"
 _MOST: Final = 1 << 20
 """How many bytes are read: far more than the grammar takes, and no more than a machine has room for."""
 
@@ -33,8 +35,8 @@ Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
 text_file: Final[Decorator] = click.argument("file", default=STDIN)
 in_dialect: Final[Decorator] = click.option(
     "--dialect",
-    type=click.Choice([*DIALECTS, _AUTO]),
-    default=_AUTO,
+    type=click.Choice([*DIALECTS, AUTO]),
+    default=AUTO,
     show_default=True,
     help="How the text is laid out; `auto` looks for what only one of them has, and else takes planner.",
 )
@@ -80,7 +82,7 @@ def read_plan(file: str, dialect: str, *, has_modifications: bool = False) -> Re
 
 def plan_in(text: str, file: str, dialect: str, *, has_modifications: bool = False) -> Read:
     """The plan in a text that came from this file."""
-    if dialect == _AUTO:
+    if dialect == AUTO:
         plan, config = parse_any(text, has_modifications=has_modifications)
     else:
         config = CONFIGS[Dialect(dialect)]
@@ -99,7 +101,7 @@ def value_in(text: str, dialect: str) -> tuple[Mapping[str, Any], Config] | None
         raise Failure("not_json", message, "give a plan document, or one JSON object") from None
     header = value.get("header")
     commits = isinstance(header, Mapping) and "summary" in header
-    found = (Dialect.COMMITS if commits else Dialect.PLANNER) if dialect == _AUTO else Dialect(dialect)
+    found = (Dialect.COMMITS if commits else Dialect.PLANNER) if dialect == AUTO else Dialect(dialect)
     return value, CONFIGS[found]
 
 
@@ -144,6 +146,27 @@ def findings(verdict: Verdict) -> list[tuple[str, str, str, str]]:
 def named(file: str) -> str:
     """What a file is called in a message."""
     return "stdin" if file == STDIN else file
+
+
+def rows(read: Read) -> list[tuple[str, str]]:
+    """What a plan holds, a row for each part."""
+    plan = read.plan
+    total, ticked = counts(plan.tasks or ())
+    commits = read.config.dialect is Dialect.COMMITS
+    far = ("phase", str(phase_of(plan))) if commits else ("stage", str(detect_stage(plan)))
+    found = [("dialect", str(read.config.dialect)), ("state", str(plan.state)), far]
+    if plan.header is not None:
+        found.append(("type", plan.header.type))
+        found += [("scope", plan.header.scope)] if plan.header.scope is not None else []
+        found += [("title", plan.header.title)] if plan.header.title is not None else []
+        found += [("breaking", "yes")] if plan.header.breaking else []
+    if plan.description is not None:
+        lines = plan.description.count("\n") + 1
+        found.append(("description", "1 line" if lines == 1 else f"{lines} lines"))
+    found += [("constraint", f"{key}: {value}") for key, value in plan.constraints or ()]
+    found += [("tasks", f"{ticked} of {total} complete")] if total else []
+    found += [("direction", plan.direction)] if plan.direction is not None else []
+    return found
 
 
 def _row(kind: str, found: Finding) -> tuple[str, str, str, str]:

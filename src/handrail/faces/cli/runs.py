@@ -1,9 +1,7 @@
 """`handrail runs`: which there are, where each stands, what happened to it, and what it made."""
 
-import difflib
 import json
 import os
-import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime
@@ -15,6 +13,7 @@ import click
 
 from handrail.engine.lifecycle import terminal
 from handrail.engine.model import Lifecycle
+from handrail.faces.cli.compared import print_diff
 from handrail.faces.cli.control import CONTROLLING, complete_step, fork
 from handrail.faces.cli.output import (
     SCHEMA,
@@ -41,7 +40,6 @@ from handrail.shell.opening import Store, limits
 from handrail.shell.records import rfc3339
 from handrail.shell.system import SystemClock
 from handrail.shell.view import PAGE, ArtifactRow, Records, RunRow, Wanted, every
-from handrail.workflows.characters import split_lines
 
 POLL: Final = 0.1
 """How many seconds pass between two looks at whether something was committed."""
@@ -286,22 +284,6 @@ def _artifact(records: Records, run: RunRow, number: int) -> tuple[ArtifactRow, 
 
 
 def _print_diff(records: Records, run: RunRow, numbers: tuple[int, int], *, as_json: bool) -> None:
-    texts = [_artifact(records, run, number) for number in numbers]
-    (old, new), (before, after) = (split_lines(text) for _, text in texts), (row for row, _ in texts)
-    heads = [one_line(f"{row.number} {row.title}") for row in (before, after)]
-    lines = list(difflib.unified_diff(old, new, heads[0], heads[1], lineterm=""))
-    if as_json:
-        print_json({"diff": "\n".join(lines)})
-    elif sys.stdout.isatty():
-        _print_coloured(lines)
-    elif lines:
-        print_text("\n".join(lines) + "\n")
-
-
-def _print_coloured(lines: list[str]) -> None:
-    from rich.console import Console
-    from rich.text import Text as Styled
-
-    console, styles = Console(), {"+": "green", "-": "red", "@": "cyan"}
-    for line in lines:
-        console.print(Styled(one_line(line), styles.get(line[:1], "")), soft_wrap=True)
+    (before, old), (after, new) = (_artifact(records, run, number) for number in numbers)
+    heads = (f"{before.number} {before.title}", f"{after.number} {after.title}")
+    print_diff((old, new), heads, as_json=as_json)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from handrail.faces.cli.over_http import Asking, Over, over
-from handrail.faces.cli.placed import check_root, nowhere
+from handrail.faces.cli.placed import by_vcs, check_root, nowhere
 from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
-from handrail.shell.vcs import GIT, JJ
 
 if TYPE_CHECKING:
     from handrail.shell.watching import Came, Watch
@@ -45,12 +44,7 @@ FACES = ("commits", "planner", "skills", "spells", "steps")
     show_default=True,
     help="Which spelling of tools and resources is listed; both are accepted.",
 )
-@click.option(
-    "--vcs",
-    type=click.Choice([JJ, GIT]),
-    envvar="HANDRAIL_VCS",
-    help="Which version control keeps plans; by default what the project has, jj if it has both.",
-)
+@by_vcs
 @click.option(
     "--http",
     metavar="HOST:PORT",

@@ -6,13 +6,16 @@ from typing import Final
 
 from handrail.shell.faults import (
     BadConfig,
+    Denied,
     Divergent,
     Immutable,
     Internal,
     Locked,
+    NoPlan,
     NoRepository,
     Overtaken,
     StaleCopy,
+    Unreachable,
     VcsFailed,
 )
 from handrail.shell.ports import Finished
@@ -23,6 +26,12 @@ _LOCK: Final = re.compile(r"""(?:lockfile at ["']|Unable to create ')([^"'\n]+[.
 _INSIDE: Final = 255
 _USAGE: Final = 2
 _DIVERGED: Final = "run `jj converge`, or `jj abandon` the wrong one that `jj log -r 'divergent()'` shows"
+
+_IMMUTABLE: Final = (
+    "run `jj new` first, and write there; in a fresh clone, where its bookmark is not yet tracked, run"
+    " `jj bookmark track NAME@REMOTE`, and go on in it"
+)
+_ASIDE: Final = ("To ", "Done", "hint: ", "Please make sure", "and the repository exists", "warning: ")
 
 _JJ: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
     (
@@ -35,7 +44,7 @@ _JJ: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
         "is immutable",
         Immutable,
         "the current commit may not be changed",
-        "run `jj new` first, and write there",
+        _IMMUTABLE,
     ),
     (
         "working copy is stale",
@@ -57,6 +66,61 @@ _GIT: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
     ("but expected", Overtaken, "the text has changed", "read it again"),
     ("reference already exists", Overtaken, "there is a text now", "read it again"),
     ("bad config", BadConfig, "the configuration of git is broken: {said}", "mend the line that git names"),
+)
+
+
+_LET_IN: Final = (
+    "see that you may write there, and that your key or password is given without a question: by an"
+    " ssh-agent, or a credential helper"
+)
+_FAR: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
+    ("couldn't find remote ref", NoPlan, "the remote has no such plan", "push it where it is"),
+    *(
+        (
+            words,
+            Overtaken,
+            "somebody else has pushed at the same moment: {said}",
+            "run the same command again: it sees what stands there now",
+        )
+        for words in ("[rejected]", "but expected", "cannot lock ref", "failed to update ref", "old value")
+    ),
+    (
+        "[remote rejected]",
+        Denied,
+        "the remote does not take the plan: {said}",
+        "ask whoever keeps it to let you write below `refs/handrail/`",
+    ),
+    (
+        "' not allowed",
+        Unreachable,
+        "the remote is reached in a way that is not used for plans: {said}",
+        "give it a path, or a URL of ssh or https: `git remote set-url`",
+    ),
+    *(
+        (
+            words,
+            Denied,
+            "the remote does not let you in: {said}",
+            _LET_IN,
+        )
+        for words in (
+            *("Permission denied", "Authentication failed", "could not read Username", "returned error: 40"),
+            *("could not read Password", "Host key verification failed", "insufficient permission"),
+            *("unable to create temporary object directory", "dubious ownership"),
+        )
+    ),
+    *(
+        (
+            words,
+            Unreachable,
+            "the remote does not answer: {said}",
+            "see that you are online and that `git remote -v` names the right place, then run it again",
+        )
+        for words in (
+            *("Could not resolve host", "unable to access", "does not appear to be a git repository"),
+            *("Could not read from remote repository", "hung up", "not found"),
+        )
+    ),
 )
 
 
@@ -87,6 +151,13 @@ def git_failed(folder: Path, ended: Finished) -> VcsFailed:
     return _known(_GIT, "git", folder, said)
 
 
+def far_failed(folder: Path, ended: Finished) -> VcsFailed:
+    """The fault for how git ended when it spoke to a remote: what ssh or the remote says counts too."""
+    text = b"\n".join((ended.err, ended.out)).decode("utf-8", "replace")
+    told = [line for line in text.split("\n") if line.strip() and not line.startswith(_ASIDE)]
+    return _known(_FAR, "git", folder, "; ".join(told))
+
+
 def diverged() -> Divergent:
     """The fault for a change that has several commits before anything is written."""
     return Divergent("the current change has several commits", _DIVERGED)
@@ -94,7 +165,7 @@ def diverged() -> Divergent:
 
 def immutable() -> Immutable:
     """The fault for a commit that may not be changed."""
-    return Immutable("the current commit may not be changed", "run `jj new` first, and write there")
+    return Immutable("the current commit may not be changed", _IMMUTABLE)
 
 
 def _known(

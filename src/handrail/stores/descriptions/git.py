@@ -6,10 +6,12 @@ The ref is the worktree's own, no branch knows of it, and git replaces it only i
 import re
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from handrail.shell.faults import Fault, Unreadable, VcsFailed
+from handrail.shell.carried import Version
+from handrail.shell.faults import Fault, Overtaken, Unreadable, VcsFailed
 from handrail.shell.ports import ChangedFile, Changes, Clock, Description, Ids, Runner
 from handrail.shell.system import SystemClock
 from handrail.stores.descriptions.explained import git_failed
@@ -25,11 +27,13 @@ REF: Final = "refs/worktree/handrail/plan"
 ARCHIVE: Final = "refs/handrail/done/"
 """Below which those stand that were left, each by the name of its change."""
 
-_FILE: Final = "plan"
-_WORDS: Final = (
+WORDS: Final = (
     *("git", "--no-pager", "--no-optional-locks", "--no-replace-objects"),
     *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
 )
+"""What stands before every command, so that nothing of the project is run."""
+
+_FILE: Final = "plan"
 _NOTHING: Final = "EMPTY_FOR_GIT"
 _INCLUDE: Final = "include"
 _FILTER: Final = re.compile(r"filter[.].*[.](?:clean|smudge|process|required)", re.DOTALL)
@@ -42,6 +46,9 @@ _IDENT: Final = re.compile(rb"(.+ <[^<>]+>) \d+ [+-]\d+\s*")
 _NOBODY: Final = b"Handrail <handrail@localhost>"
 _CLOCK: Final = SystemClock()
 _NONE: Final = Description("", "", "")
+_NUL: Final = "\0"
+_FORMAT: Final = "%H%x00%ct%x00%an <%ae>"
+_LAST: Final = 253_402_300_799
 _CONFLICTS: Final = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
 
 
@@ -57,7 +64,7 @@ class Git:
     def __init__(
         self, runner: Runner, folder: Path, ids: Ids, limits: Limits = LIMITS, clock: Clock = _CLOCK
     ) -> None:
-        self._git = Program(runner, folder, _WORDS, git_failed, limits)
+        self._git = Program(runner, folder, WORDS, git_failed, limits)
         self._ids, self._clock, self._lock = ids, clock, Lock(limits.lock)
         self._known = _NONE
         self._filters: tuple[Stamp, tuple[str, ...]] | None = None
@@ -66,8 +73,8 @@ class Git:
 
     def read(self) -> Description:
         """The text at the ref; the empty one, of no change, if there is none."""
-        known, found = self._known, places(self._git.folder)
-        if known.version and found and found.loose(REF) == known.version:
+        known = self._known
+        if known.version and self._loose(REF) == known.version:
             return known
         self._known = self._asked()
         return self._known
@@ -100,9 +107,8 @@ class Git:
         with self._held() as lock:
             if not seen.version:
                 return self._standing(seen)
-            moves = f"update {ARCHIVE}{seen.change} {seen.version}\ndelete {REF} {seen.version}\n"
             try:
-                self._write("update-ref", "--no-deref", "--stdin", text=moves.encode(), lock=lock)
+                self._keep(seen, f"delete {REF} {seen.version}\n", lock)
             except VcsFailed as fault:
                 now = self._stands(fault)
                 if now.version == seen.version:
@@ -111,22 +117,95 @@ class Git:
                     raise overtaken(seen, now) from fault
         return _NONE
 
+    def archive(self, seen: Description) -> None:
+        """Copy the chain below `refs/handrail/done/`, by the name of its change."""
+        with self._held() as lock:
+            if self._loose(_done(seen)) == seen.version:
+                self._standing(seen)
+                return
+            try:
+                self._keep(seen, f"verify {REF} {seen.version}\n", lock)
+            except VcsFailed as fault:
+                now = self._stands(fault)
+                if now.version == seen.version:
+                    raise
+                raise overtaken(seen, now) from fault
+
+    def versions(self) -> tuple[Version, ...]:
+        """Every commit of the chain."""
+        commit = self.read().version
+        if not commit:
+            return ()
+        words = ("rev-list", "--reverse", "--first-parent", "--encoding=UTF-8", f"--format={_FORMAT}")
+        lines = self._git.ask(*words, commit, "--").decode("utf-8", "replace").split("\n")
+        return tuple(Version(*_told(line)) for line in lines if _NUL in line)
+
+    def texts(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The file of each of these commits."""
+        asked = "".join(f"{name}:{_FILE}\n" for name in names)
+        said = self._git.ask("cat-file", "--batch", text=asked.encode())
+        found = []
+        for _ in names:
+            _, _, text, said = _object(said)
+            found.append(text.decode("utf-8", "replace"))
+        return tuple(found)
+
+    def said_by(self, commit: str) -> Description:
+        """What a commit of any chain says."""
+        return self._asked(commit)
+
+    def take(self, there: Description, seen: Description, aside: str = "") -> None:
+        """Put the ref on the commit of another chain, if what was seen still stands.
+
+        What stood is kept by the name `aside`, if one is given. Raises `Overtaken`.
+        """
+        kept_first = f"update {aside} {seen.version}\n" if aside else ""
+        before = seen.version or "0" * len(there.version)
+        with self._held() as lock:
+            self._move(f"{kept_first}update {REF} {there.version} {before}\n", lock)
+
+    def _keep(self, seen: Description, then: str, lock: int) -> None:
+        """Keep the chain by the name of its change, and have git do `then` at once; both, or neither.
+
+        What has that name already is replaced by what goes on from it only. The file of the name is a hint:
+        it is git that compares.
+        """
+        name = _done(seen)
+        hinted = {"": f"create {name} {seen.version}\n", seen.version: ""}.get(self._loose(name))
+        try:
+            self._move((self._further(name, seen) if hinted is None else hinted) + then, lock)
+        except Overtaken:
+            self._move(self._further(name, seen) + then, lock)
+
+    def _further(self, name: str, seen: Description) -> str:
+        """How the chain is kept where the name is taken: by it, if it goes on from what has it."""
+        words = ("for-each-ref", "--format=%(objectname)", f"--merged={seen.version}", name)
+        before = self._git.ask(*words).decode("ascii").strip()
+        if before:
+            return f"update {name} {seen.version} {before}\n"
+        return f"update {set_aside(seen)} {seen.version}\n"
+
+    def _loose(self, ref: str) -> str:
+        """What the file of a ref says, as far as that can be seen."""
+        found = places(self._git.folder)
+        return found.loose(ref) if found else ""
+
     def _standing(self, seen: Description) -> Description:
         now = self.read()
         if now.version != seen.version:
             raise overtaken(None, now)
         return now
 
-    def _asked(self) -> Description:
+    def _asked(self, ref: str = REF) -> Description:
         """The text as git has it."""
-        said = self._git.ask("cat-file", "--batch", text=f"{REF}\n{REF}:{_FILE}\n".encode())
+        said = self._git.ask("cat-file", "--batch", text=f"{ref}\n{ref}:{_FILE}\n".encode())
         kind, commit, body, rest = _object(said)
         if kind == "missing":
             return _NONE
         found, _, text, _ = _object(rest)
         if (kind, found) != ("commit", "blob"):
             raise Unreadable(
-                f"`{REF}` holds no file `{_FILE}`", f"look at it, and remove it: `git update-ref -d {REF}`"
+                f"`{ref}` holds no file `{_FILE}`", f"look at it, and remove it: `git update-ref -d {ref}`"
             )
         change = _CHANGE.search(body)
         return Description(text.decode("utf-8", "replace"), commit, change[1].decode() if change else commit)
@@ -140,6 +219,10 @@ class Git:
         self._write("update-ref", "--no-deref", REF, made.name, before, lock=lock)
         self._known = Description(text, made.name, change)
         return self._known
+
+    def _move(self, moves: str, lock: int) -> None:
+        """Have git move refs as these lines say, all of them or none."""
+        self._write("update-ref", "--no-deref", "--stdin", text=moves.encode(), lock=lock)
 
     def _write(self, *words: str, lock: int, text: bytes = b"") -> None:
         self._git.tell(*words, text=text, files=(lock,))
@@ -189,6 +272,22 @@ class Git:
             common, _, named = said.decode("utf-8", "surrogateescape").strip("\n").rpartition("\n")
             self._home = (self._git.folder / common, named)
         return self._home
+
+
+def set_aside(described: Description) -> str:
+    """A name for a text that is left, under which nothing else ever stands."""
+    return f"{_done(described)}-{described.version}"
+
+
+def _done(described: Description) -> str:
+    """The name for a text that is complete."""
+    return f"{ARCHIVE}{described.change}"
+
+
+def _told(line: str) -> tuple[str, datetime, str]:
+    """The name of a commit, when it was made and by whom, from a line in our format."""
+    name, at, who = line.split(_NUL)
+    return name, datetime.fromtimestamp(min(int(at), _LAST), UTC), who
 
 
 def _object(said: bytes) -> tuple[str, str, bytes, bytes]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 _POINTER: Final = b"gitdir: "
+_OWN: Final = "refs/worktree/"
 _LONGEST: Final = 4096
 _NAME: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
@@ -26,7 +27,7 @@ class Places:
 
     def loose(self, ref: str) -> str:
         """The commit that the file of a ref names; nothing if there is none, or it names no commit."""
-        said = _line(self.own / ref)
+        said = _line((self.own if ref.startswith(_OWN) else self.common) / ref)
         return said if _NAME.fullmatch(said) else ""
 
     def configured(self) -> Stamp:

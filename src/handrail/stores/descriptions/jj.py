@@ -9,11 +9,13 @@ import json
 import os
 import re
 from contextlib import AbstractContextManager
+from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
+from handrail.shell.carried import Version
 from handrail.shell.faults import BadConfig, Fault, NoRepository, TooOld, VcsFailed
 from handrail.shell.ports import ChangedFile, Changes, Description, Runner
 from handrail.stores.descriptions.explained import NoSuchCommand, diverged, immutable, jj_failed
@@ -46,6 +48,16 @@ _FILES: Final = (
 )
 _READ: Final = rf'"{{{_COMMIT} ++ "}}\n"'
 _READ_FILES: Final = rf'"{{{_COMMIT} ++ ",\"files\":[" ++ {_FILES} ++ "]}}\n"'
+_EVOLVED: Final = (
+    r'"{\"commit\":" ++ json(commit.commit_id()) ++ ",\"change\":" ++ json(commit.change_id())'
+    r' ++ ",\"hash\":" ++ json(hash(commit.description()))'
+    r' ++ ",\"blank\":" ++ if(commit.description(), "false", "true")'
+    r' ++ ",\"who\":" ++ json(commit.committer()) ++ "}\n"'
+)
+_TEXT: Final = (
+    r'"{\"commit\":" ++ json(self.commit_id())'
+    r' ++ ",\"text\":" ++ json(self.description()) ++ "}\n"'
+)
 _EXPECTED: Final = "handrail_expected()"
 _ESCAPES: Final = str.maketrans(
     {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\0": r"\0"},
@@ -69,6 +81,38 @@ class _Row(msgspec.Struct, frozen=True):
         stands = _version(self.change_id, self.description)
         flags = (self.empty, self.immutable, self.divergent, self.conflict)
         return Description(self.description, stands, self.change_id, *flags)
+
+
+class _Who(msgspec.Struct, frozen=True):
+    """Who made a commit, and when."""
+
+    name: str
+    email: str
+    timestamp: datetime
+
+
+class _Evolved(msgspec.Struct, frozen=True):
+    """A commit that a change once was; `hash` stands for its text, and `blank` says that there was none."""
+
+    commit: str
+    change: str
+    hash: str
+    blank: bool
+    who: _Who
+
+    def version(self) -> Version:
+        """What the port has of it."""
+        return Version(self.commit, self.who.timestamp, f"{self.who.name} <{self.who.email}>")
+
+
+class _Text(msgspec.Struct, frozen=True):
+    """The text of a commit."""
+
+    commit: str
+    text: str
+
+
+_Told = TypeVar("_Told", _Row, _Evolved, _Text)
 
 
 class Jj:
@@ -95,7 +139,7 @@ class Jj:
         """The text, and the files as jj finds them now: it takes them into the commit first."""
         self._check()
         with self._held() as lock:
-            row = _rows(self._jj.tell(*_LOG, "@", "-T", _READ_FILES, files=(lock,)))[0]
+            row = _rows(self._jj.tell(*_LOG, "@", "-T", _READ_FILES, files=(lock,)), _Row)[0]
         return Changes(row.described(), row.files[:most], len(row.files))
 
     def alone(self) -> AbstractContextManager[object]:
@@ -130,6 +174,29 @@ class Jj:
         if now.version == seen.version and fault:
             raise fault
         raise overtaken(seen, now)
+
+    def archive(self, seen: Description) -> None:
+        """Nothing: the commit keeps its text."""
+
+    def versions(self) -> tuple[Version, ...]:
+        """Every text that jj remembers of the current change, from the first that was not empty on."""
+        change = self.read().change
+        said = self._jj.ask(_ASIDE, "evolog", "--no-graph", "-r", "@", "-T", _EVOLVED)
+        found: list[_Evolved] = []
+        for row in reversed(_rows(said, _Evolved)):
+            another = row.hash != found[-1].hash if found else not row.blank
+            if row.change == change and another:
+                found.append(row)
+        return tuple(row.version() for row in found)
+
+    def texts(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The descriptions of these commits, hidden ones too."""
+        if not names:
+            return ()
+        commits = " | ".join(f'commit_id("{name}")' for name in names)
+        rows = _rows(self._jj.ask(_ASIDE, *_LOG, commits, "-T", _TEXT), _Text)
+        texts = {row.commit: row.text for row in rows}
+        return tuple(texts[name] for name in names)
 
     def _standing(self, seen: Description) -> Description:
         now = self.read()
@@ -177,7 +244,7 @@ class Jj:
     def _shown(self, revisions: str) -> tuple[Description, ...]:
         """What these commits say, at least one, past the working copy."""
         said = self._jj.ask(_ASIDE, *_LOG, revisions, "-T", _READ)
-        return tuple(row.described() for row in _rows(said))
+        return tuple(row.described() for row in _rows(said, _Row))
 
     def _check(self) -> None:
         """Once: that jj is new enough."""
@@ -230,9 +297,9 @@ def _guard(text: str) -> bytes:
     return f'[revset-aliases]\n"{_EXPECTED}" = {revisions}\n'.replace("\x7f", r"\u007f").encode()
 
 
-def _rows(said: bytes) -> tuple[_Row, ...]:
+def _rows(said: bytes, kind: type[_Told]) -> tuple[_Told, ...]:
     try:
-        rows = tuple(msgspec.json.decode(line, type=_Row) for line in said.splitlines())
+        rows = tuple(msgspec.json.decode(line, type=kind) for line in said.splitlines())
     except msgspec.MsgspecError as error:
         raise _misled(said) from error
     if not rows:

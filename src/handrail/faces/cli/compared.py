@@ -1,0 +1,28 @@
+"""What one text changes in another, as a person reads it and as a program does."""
+
+import difflib
+import sys
+
+from handrail.faces.cli.output import one_line, print_json, print_text
+from handrail.workflows.characters import split_lines
+
+
+def print_diff(texts: tuple[str, str], heads: tuple[str, str], *, as_json: bool) -> None:
+    """Print what the second text changes in the first; on a terminal neither can give orders to it."""
+    old, new = map(split_lines, texts)
+    lines = list(difflib.unified_diff(old, new, one_line(heads[0]), one_line(heads[1]), lineterm=""))
+    if as_json:
+        print_json({"diff": "\n".join(lines)})
+    elif sys.stdout.isatty():
+        _print_coloured(lines)
+    elif lines:
+        print_text("\n".join(lines) + "\n")
+
+
+def _print_coloured(lines: list[str]) -> None:
+    from rich.console import Console
+    from rich.text import Text as Styled
+
+    console, styles = Console(), {"+": "green", "-": "red", "@": "cyan"}
+    for line in lines:
+        console.print(Styled(one_line(line), styles.get(line[:1], "")), soft_wrap=True)
