@@ -98,6 +98,11 @@ def example(path: str, argument: str) -> tuple[str, str]:
             runner([word.replace("/srv/", f"{folder}/srv/") for word in BEFORE[path]])
         printed = runner(words).stdout
     ours = str(original.parent.parent.parent)
+    return " ".join([path, *argument.split(), "--json"]), _anywhere(path, printed, folder, ours)
+
+
+def _anywhere(path: str, printed: str, folder: str, ours: str) -> str:
+    """What a command printed, without what is another on every machine and at every time."""
     printed = (
         printed.replace(f"{folder}/srv/", "/srv/")
         .replace(f"{folder}/", "")
@@ -110,7 +115,7 @@ def example(path: str, argument: str) -> tuple[str, str]:
         printed = re.sub(pattern, shown, printed) if path.split()[1] in {"project", "token"} else printed
     for pattern, shown in docs_plans.CHANCE.items():
         printed = re.sub(pattern, shown, printed) if path in docs_plans.KEPT else printed
-    return " ".join([path, *argument.split(), "--json"]), printed
+    return printed
 
 
 def _sample_project(folder: Path) -> None:

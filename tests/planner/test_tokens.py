@@ -47,6 +47,17 @@ def test_a_token_is_void_once_somebody_has_edited_the_text_and_the_answer_shows_
 
         assert (told.reply["code"], told.failed) == ("superseded", True)
         assert told.reply["plan"]["text"] == cook.text() == "feat(tea): brew coffee\n"
+        assert told.reply["options"][0] == "set_overarching_goal"
+        fresh = told.reply["step_token"]
+        assert not cook.calls("set_detailed_goal", description="One.", step_token=fresh).failed
+
+
+def test_where_arguments_are_wrong_the_stage_and_the_open_token_are_told_too(cook: Cook) -> None:
+    cook.does(TO_GOAL)
+    told = cook.calls("set_detailed_goal", description=7)
+
+    assert (told.reply["code"], told.reply["stage"]) == ("arguments", "1")
+    assert not cook.calls("set_detailed_goal", description="One.", step_token=told.reply["step_token"]).failed
 
 
 def test_a_text_that_has_come_back_is_not_the_one_that_an_old_token_was_for(cook: Cook) -> None:

@@ -13,7 +13,7 @@ from handrail.engine.facts import Value
 from handrail.engine.model import Accepted, Refused, Who, Workflow
 from handrail.engine.model import Tool as Declared
 from handrail.faces.mcp.declared import REFUSAL, TEXT, failure, token_of
-from handrail.faces.mcp.described import PROJECT, TEXTS, TOKEN, Described, of_version_control
+from handrail.faces.mcp.described import PROJECT, TEXTS, TOKEN, Described, Here, of_version_control
 from handrail.faces.mcp.face import Answer, Failed, Question, Tool
 from handrail.faces.mcp.replies import following, reasons, told_next, told_why
 from handrail.faces.mcp.texts import Texts
@@ -24,11 +24,9 @@ from handrail.plan.model import Plan, State
 from handrail.plan.parse import parse
 from handrail.plan.stage import Phase, progress
 from handrail.shell.ahead import Ahead, ahead
-from handrail.shell.opening import DescribedRun
 from handrail.shell.readers import QUOTED, template
 from handrail.shell.records import Caller
-from handrail.shell.turn import Call, Outcome, Reply, refuse, take_turn
-from handrail.shell.world import World
+from handrail.shell.turn import Outcome, Render, Reply
 from handrail.workflows.registry import DESCRIPTION
 
 FACE: Final = "commits"
@@ -167,19 +165,12 @@ class Commits(Described):
             replace(answer, reply=told),
         )
 
-    def _reply(self, tool: Declared, call: Call, given: Mapping[str, Any]) -> Reply:
-        teller = _Teller(self._texts, self._workflow, tool, given)
-        root, wrong = self._root(given), self._arguments[tool.name].wrong(given)
-        if isinstance(root, Refused):
-            return refuse(self._serving.world, call, teller.reply, Outcome(wrong or root, None))
-        runs, world = self._in(root)
-        teller = replace(teller, runs=runs, world=world)
-        if wrong:
-            return refuse(world, call, teller.reply, Outcome(wrong, runs.load("")))
-        if tool.reads:
-            stored = runs.load("")
-            return teller.reply(Outcome(Accepted(stored.run), stored))
-        return take_turn(world, call, teller.reply)
+    def _told(self, tool: Declared, given: Mapping[str, Any], here: Here | None) -> Render:
+        return _Teller(self._texts, self._workflow, tool, given, here).reply
+
+    def _shown(self, tool: Declared, given: Mapping[str, Any], here: Here) -> Reply:
+        stored = here.runs.load("")
+        return self._told(tool, given, here)(Outcome(Accepted(stored.run), stored))
 
     def _markdown(self, reply: Mapping[str, Any], boundary: str) -> str:
         return "\n\n".join(_sections(self._texts, reply, boundary))
@@ -202,20 +193,21 @@ def standing(plan: Plan) -> dict[str, Value]:
 
 @dataclass(frozen=True, slots=True)
 class _Teller:
-    """Puts the outcome of one call into words; without `runs` and a `world` it was about no plan."""
+    """Puts the outcome of one call into words; without `here` it was about no plan."""
 
     texts: Texts
     workflow: Workflow
     tool: Declared
     given: Mapping[str, Any]
-    runs: DescribedRun | None = None
-    world: World | None = None
+    here: Here | None = None
 
     def reply(self, outcome: Outcome) -> Reply:
         """The reply, as data."""
         said = {name: part.rstrip("\n") for text in outcome.texts for name, part in text.items()}
         refused = outcome.decision if isinstance(outcome.decision, Refused) else None
-        text = outcome.describes if outcome.describes is not None else self.runs.text if self.runs else ""
+        text = (
+            outcome.describes if outcome.describes is not None else self.here.runs.text if self.here else ""
+        )
         plan, here = parse(text, COMMITS), self._ahead(outcome)
         error = said.get("error") or self.texts.error(refused.code, refused.rule) if refused else ""
         done = [said.get("action") or (here.says.get("action", "") if here else ""), said.get("notes", "")]
@@ -234,11 +226,11 @@ class _Teller:
 
     def _ahead(self, outcome: Outcome) -> Ahead | None:
         """Where things stand once the call is answered."""
-        if self.world is None or outcome.stored is None:
+        if self.here is None or outcome.stored is None:
             return None
         text = outcome.describes
         left = {} if text is None else {DESCRIPTION: text.encode("utf-8", "surrogatepass")}
-        return ahead(self.world, outcome.stored, left)
+        return ahead(self.here.world, outcome.stored, left)
 
     def _actions(self, here: Ahead | None, error: str) -> dict[str, Value]:
         """What is recommended, what is blocked and why, and what can be called."""
@@ -295,7 +287,7 @@ class _Teller:
         if missing:
             given = {name: value for name, value in self.given.items() if name != TOKEN}
             yield following(self.tool.name, Who.AGENT, {**given, missing: True})
-        named = {PROJECT: self.given[PROJECT]} if self.runs and PROJECT in self.given else {}
+        named = {PROJECT: self.given[PROJECT]} if self.here and PROJECT in self.given else {}
         reads = next(tool for tool in self.workflow.tools.values() if tool.reads)
         yield following(reads.name, Who.AGENT, named)
 

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -18,7 +18,7 @@ from handrail.plan.grammar import COMMIT_MESSAGE
 from handrail.shell.opening import DescribedRun, Serving
 from handrail.shell.readers import template
 from handrail.shell.records import Caller
-from handrail.shell.turn import Call, Reply
+from handrail.shell.turn import Call, Outcome, Render, Reply, refuse, take_turn
 from handrail.shell.world import World
 
 TOKEN: Final = "step_token"  # noqa: S105 - the name of an argument, no secret
@@ -31,6 +31,14 @@ _KINDS: Final[Mapping[Kind, Mapping[str, Any]]] = {
     Kind.STRING: TEXT,
     Kind.STRINGS: TEXTS,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """The run in a description, and the world of its turns."""
+
+    runs: DescribedRun
+    world: World
 
 
 def of_version_control(failed: Failed) -> bool:
@@ -93,9 +101,26 @@ class Described(ABC):
         boundary = self._serving.world.ids.nonce().hex()
         return Answer(reply, self._markdown(reply, boundary), failed="code" in reply)
 
-    @abstractmethod
     def _reply(self, tool: Declared, call: Call, given: Mapping[str, Any]) -> Reply:
         """What a call is answered with, as data."""
+        root, wrong = self._root(given), self._arguments[tool.name].wrong(given)
+        if isinstance(root, Refused):
+            told = self._told(tool, given, None)
+            return refuse(self._serving.world, call, told, Outcome(wrong or root, None))
+        here = self._in(root)
+        if wrong:
+            return refuse(here.world, call, self._told(tool, given, here), Outcome(wrong, here.runs.load("")))
+        if tool.reads:
+            return self._shown(tool, given, here)
+        return take_turn(here.world, call, self._told(tool, given, here))
+
+    @abstractmethod
+    def _told(self, tool: Declared, given: Mapping[str, Any], here: "Here | None") -> Render:
+        """How the outcome of a call is put into words; without `here` it was about no plan."""
+
+    @abstractmethod
+    def _shown(self, tool: Declared, given: Mapping[str, Any], here: "Here") -> Reply:
+        """What a tool is answered with that only reads."""
 
     @abstractmethod
     def _markdown(self, reply: Mapping[str, Any], boundary: str) -> str:
@@ -105,7 +130,7 @@ class Described(ABC):
         """The project that a call is about."""
         return self._projects.named(str(given.get(PROJECT, "")))
 
-    def _in(self, root: Path) -> tuple[DescribedRun, World]:
+    def _in(self, root: Path) -> "Here":
         """The run of a project, and the world of its turns."""
         runs = self._opened(root, self._serving.world, self._workflow)
         world = replace(
@@ -116,7 +141,7 @@ class Described(ABC):
             lifetime=None,
             revised=runs.revised,
         )
-        return runs, world
+        return Here(runs, world)
 
     def _listed(self, tool: Declared) -> Tool:
         more = [PROJECT] + [TOKEN] * (not tool.reads)

@@ -4,7 +4,7 @@ Which tools there are, what each stage asks for and why something is refused sta
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from handrail.documents.quote import bounded
@@ -12,7 +12,7 @@ from handrail.engine.facts import Value
 from handrail.engine.model import Refused, Who, Workflow
 from handrail.engine.model import Tool as Declared
 from handrail.faces.mcp.declared import REFUSAL, TEXT, failure, token_of
-from handrail.faces.mcp.described import PROJECT, TEXTS, TOKEN, Described, of_version_control
+from handrail.faces.mcp.described import PROJECT, TEXTS, TOKEN, Described, Here, of_version_control
 from handrail.faces.mcp.face import Answer, Failed, Tool
 from handrail.faces.mcp.replies import following, reasons, told_next, told_why
 from handrail.faces.mcp.texts import Texts, texts
@@ -20,12 +20,11 @@ from handrail.plan.data import as_data
 from handrail.plan.grammar import COMMIT_MESSAGE
 from handrail.plan.model import Plan, State
 from handrail.plan.parse import parse
-from handrail.shell.opening import DescribedRun
 from handrail.shell.plans import problems_of, state_of
 from handrail.shell.ports import Changes
 from handrail.shell.readers import QUOTED
 from handrail.shell.standing import look
-from handrail.shell.turn import Call, Outcome, Reply, refuse, take_turn
+from handrail.shell.turn import Outcome, Render, Reply
 
 FACE: Final = "planner"
 KEEP: Final = "keep"
@@ -95,16 +94,13 @@ class Planner(Described):
         reply = {"error": error, **kind, **failure(tool.names[0], arguments, failed)}
         return Answer(reply, self._markdown(reply, ""), failed=True)
 
-    def _reply(self, tool: Declared, call: Call, given: Mapping[str, Any]) -> Reply:
-        teller = _Teller(self._texts, self._workflow, tool, given)
-        root = self._arguments[tool.name].wrong(given) or self._root(given)
-        if isinstance(root, Refused):
-            return refuse(self._serving.world, call, teller.reply, Outcome(root, None))
-        runs, world = self._in(root)
-        if tool.reads:
-            stored, changes = runs.look(FILES)
-            return replace(teller, runs=runs, changes=changes).reply(look(world, stored))
-        return take_turn(world, call, replace(teller, runs=runs).reply)
+    def _told(self, tool: Declared, given: Mapping[str, Any], here: Here | None) -> Render:
+        return _Teller(self._texts, self._workflow, tool, given, here).reply
+
+    def _shown(self, tool: Declared, given: Mapping[str, Any], here: Here) -> Reply:
+        stored, changes = here.runs.look(FILES)
+        teller = _Teller(self._texts, self._workflow, tool, given, here, changes)
+        return teller.reply(look(here.world, stored))
 
     def _markdown(self, reply: Mapping[str, Any], boundary: str) -> str:
         """The same reply as text: nothing that the data says is missing from it."""
@@ -113,13 +109,13 @@ class Planner(Described):
 
 @dataclass(frozen=True, slots=True)
 class _Teller:
-    """Puts the outcome of one call into words; without `runs` it was about no plan."""
+    """Puts the outcome of one call into words; without `here` it was about no plan."""
 
     texts: Texts
     workflow: Workflow
     tool: Declared
     given: Mapping[str, Any]
-    runs: DescribedRun | None = None
+    here: Here | None = None
     changes: Changes | None = None
 
     def reply(self, outcome: Outcome) -> Reply:
@@ -133,19 +129,22 @@ class _Teller:
 
     def _standing(self, outcome: Outcome) -> dict[str, Value]:
         """Where the plan stands once the call is answered, and what it asks for there."""
-        if self.runs is None:
+        if self.here is None:
             return {}
-        text = self.runs.text if outcome.describes is None else outcome.describes
+        text = self.here.runs.text if outcome.describes is None else outcome.describes
         plan = parse(text)
         extra = self.workflow.states[state_of(plan)].extra
         refused = isinstance(outcome.decision, Refused)
-        open_ = outcome.decision.next if isinstance(outcome.decision, Refused) else outcome.options
+        shown = outcome
+        if refused and outcome.stored and not outcome.tokens:
+            shown = look(self.here.world, outcome.stored)
+        open_ = shown.decision.next if isinstance(shown.decision, Refused) else shown.options
         reply: dict[str, Value] = {
             "stage": str(extra["stage"]),
             **({} if refused else {"message": str(extra["guidance"]).rstrip("\n")}),
             "plan": _data(plan, text),
             "options": [option.trigger for option in open_],
-            **token_of(outcome),
+            **token_of(shown),
         }
         if self.changes:
             reply["files"] = [{"path": one.path, "status": one.status} for one in self.changes.files]
@@ -166,11 +165,11 @@ class _Teller:
 
     def _next(self) -> Iterator[Mapping[str, Value]]:
         """The call that would keep a text that is no plan, and the question where things stand."""
-        unread = self.runs is not None and parse(self.runs.text).state in {State.UNKNOWN, State.HALTED}
+        unread = self.here is not None and parse(self.here.runs.text).state in {State.UNKNOWN, State.HALTED}
         if unread and KEEP in self.tool.params and self.given.get(KEEP) is not True:
             given = {name: self.given[name] for name in self.tool.params if name in self.given}
             yield following(self.tool.name, Who.AGENT, {**given, KEEP: True})
-        named = {PROJECT: self.given[PROJECT]} if self.runs and PROJECT in self.given else {}
+        named = {PROJECT: self.given[PROJECT]} if self.here and PROJECT in self.given else {}
         for tool in self.workflow.tools.values():
             if tool.reads:
                 yield following(tool.name, Who.AGENT, named)
