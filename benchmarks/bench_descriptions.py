@@ -151,7 +151,7 @@ def measure(bench: Bench) -> None:
     report(f"{kind}_processes_of_a_look", bench.started(lambda: bench.called("gather_requirements")), 1)
     report(f"{kind}_processes_of_a_turn_x_needed", bench.started(bench.turn) / needed, 1.3)
     turns = cost_ratio(bench.turn, bench.floor, ROUNDS)
-    report(f"{kind}_turn_of_the_face_x_bare", turns, 2.0 if kind == "git" else 1.3)
+    report(f"{kind}_turn_of_the_face_x_bare", turns, 1.3)
     report(f"{kind}_guarded_write_x_bare", cost_ratio(bench.written, bench.floor, ROUNDS), 1.3)
 
 

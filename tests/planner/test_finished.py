@@ -1,13 +1,14 @@
 """The finished plan: archived, offered as the message of the commit, and seen among the runs."""
 
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from handrail.shell.faults import Locked
-from handrail.shell.ports import Changes, Description, Descriptions
+from handrail.shell.ports import Description
+from handrail.shell.system import RandomIds
 from handrail.shell.view import Wanted
+from handrail.stores.descriptions.git import Git
 from handrail.telemetry.entries import EntryKind
 from planner.bench import TO_DETAIL, TO_GOAL, Cook, Kitchen, cook_in, kitchen
 from program import Said, command
@@ -86,45 +87,24 @@ def test_a_plan_without_details_that_is_finished_is_complete_and_keeps_its_goal(
     assert cook.text() == "fix(tea): brew coffee\n"
 
 
-class Unarchived(Descriptions):
-    """A real store that cannot archive: a ref that is locked just then."""
+class Unarchived(Git):
+    """A real store that cannot archive at first: a ref that is locked just then."""
 
-    def __init__(self, repo: Repo) -> None:
-        self._store, self.tried = repo.store(), 0
-
-    def read(self) -> Description:
-        """As it is."""
-        return self._store.read()
-
-    def changes(self, most: int) -> Changes:
-        """As they are."""
-        return self._store.changes(most)
-
-    def alone(self) -> AbstractContextManager[object]:
-        """As it is."""
-        return self._store.alone()
-
-    def swap(self, seen: Description, new: str) -> Description:
-        """As it is."""
-        return self._store.swap(seen, new)
-
-    def renew(self, seen: Description) -> Description:
-        """As it is."""
-        return self._store.renew(seen)
+    tried = 0
 
     def archive(self, seen: Description) -> None:
-        """Not at first."""
+        """Not the first time."""
         self.tried += 1
         if self.tried == 1:
             raise Locked("locked", "wait")
-        self._store.archive(seen)
+        super().archive(seen)
 
 
 def test_a_plan_whose_archive_fails_is_finished_all_the_same_and_archived_by_the_next_call(
     tmp_path: Path,
 ) -> None:
     repo = made("git", tmp_path / "project", tmp_path / "home")
-    with cook_in(tmp_path, repo, Unarchived(repo)) as cook:
+    with cook_in(tmp_path, repo, Unarchived(repo.runner(), repo.folder, RandomIds())) as cook:
         assert cook.does(TO_GOAL, TO_DETAIL, DONE, END).reply["stage"] == "6"
         assert archived(repo) == []
         cook.does(END)

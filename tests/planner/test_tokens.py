@@ -1,15 +1,16 @@
 """Calls that are sent twice, too late, or together with others: nothing is lost and nothing done twice."""
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-from handrail.shell.ports import Changes, Description, Descriptions
+from handrail.shell.ports import Description
+from handrail.shell.system import RandomIds
+from handrail.stores.descriptions.git import Git
 from planner.bench import DETAIL, GOAL, TO_DETAIL, TO_GOAL, Cook, cook_in
 from requirement import requirement
-from stores.descriptions.repos import Repo, made
+from stores.descriptions.repos import made
 
 ONE = [[False, "Heat water", []]]
 
@@ -104,38 +105,17 @@ def test_four_at_once_lose_no_mark(tmp_path: Path, kind: str) -> None:
     assert repo.store().read().text == "feat(tea): brew tea\n\n" + "".join(f"- [x]: {n}\n" for n in names)
 
 
-class Raced(Descriptions):
-    """A real store in which somebody else is always a moment faster to write."""
+class Raced(Git):
+    """A real store in which somebody else is a moment faster to write, once."""
 
-    def __init__(self, repo: Repo) -> None:
-        self._store, self.writes = repo.store(), 0
-
-    def read(self) -> Description:
-        """As it is."""
-        return self._store.read()
-
-    def changes(self, most: int) -> Changes:
-        """As they are."""
-        return self._store.changes(most)
-
-    def alone(self) -> AbstractContextManager[object]:
-        """As it is."""
-        return self._store.alone()
+    writes = 0
 
     def swap(self, seen: Description, new: str) -> Description:
-        """Too late, once."""
+        """Too late the second time."""
         self.writes += 1
         if self.writes == 2:
-            self._store.swap(seen, "feat(tea): brew coffee\n")
-        return self._store.swap(seen, new)
-
-    def renew(self, seen: Description) -> Description:
-        """As it is."""
-        return self._store.renew(seen)
-
-    def archive(self, seen: Description) -> None:
-        """As it is."""
-        self._store.archive(seen)
+            super().swap(seen, "feat(tea): brew coffee\n")
+        return super().swap(seen, new)
 
 
 @pytest.mark.parametrize("held", [True, False])
@@ -143,7 +123,7 @@ def test_a_write_in_the_moment_between_reading_and_writing_is_built_on_or_told_a
     tmp_path: Path, *, held: bool
 ) -> None:
     repo = made("git", tmp_path / "project", tmp_path / "home")
-    with cook_in(tmp_path, repo, Raced(repo)) as cook:
+    with cook_in(tmp_path, repo, Raced(repo.runner(), repo.folder, RandomIds())) as cook:
         token = cook.does(TO_GOAL).reply["step_token"]
 
         told = cook.calls("set_detailed_goal", description="One.", **({"step_token": token} if held else {}))

@@ -68,6 +68,7 @@ def methods(port: type) -> set[str]:
 ASKED: Final[Mapping[str, Callable[[Any, str], object]]] = {
     "run": lambda records, run: records.run(run),
     "steps": lambda records, run: records.steps(run),
+    "last_done": lambda records, run: records.last_done(run, 5),
     "open_steps": lambda records, run: records.open_steps(run),
     "artifacts": lambda records, run: records.artifacts(run),
     "content": lambda records, run: records.content(run, 1),

@@ -4,33 +4,16 @@ import http.client
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from faces.mcp.desk import BOUND, META, TOOL, note, until
 from faces.web.desk import FACES
-from faces.web.estate import ACCEPTS, Estate, Person, estate, said, token, worked
+from faces.web.estate import ACCEPTS, Estate, Person, said, token, worked
 from program import command
 
 LIST = {"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {}}
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Estate]:
-    with estate(Path(tmp_path_factory.mktemp("principals")) / "place") as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def ann(house: Estate) -> Person:
-    return house.person("ann", "alpha")
-
-
-@pytest.fixture(scope="module")
-def bob(house: Estate) -> Person:
-    return house.person("bob", "beta")
 
 
 @pytest.mark.parametrize("face", FACES)

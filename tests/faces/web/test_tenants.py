@@ -5,7 +5,6 @@ import re
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
@@ -13,7 +12,7 @@ import pytest
 
 from faces.mcp.desk import TOOL, note
 from faces.web.desk import FACES
-from faces.web.estate import GOAL, Estate, Person, Work, estate, said, worked
+from faces.web.estate import GOAL, Estate, Person, Work, said, worked
 from handrail.shell.tokens import Claims, sign
 from handrail.stores.sql.opening import turning
 
@@ -56,22 +55,6 @@ HERS: Final = re.compile("alpha")
 """What everything of ann's has in it."""
 
 ACTIONS: Final = ("pause", "resume", "diverge", "abandon", "fail", "complete_step", "fork", "why")
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Estate]:
-    with estate(Path(tmp_path_factory.mktemp("tenants")) / "place") as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def ann(house: Estate) -> Person:
-    return house.person("ann", "alpha")
-
-
-@pytest.fixture(scope="module")
-def bob(house: Estate) -> Person:
-    return house.person("bob", "beta")
 
 
 @pytest.fixture(scope="module")

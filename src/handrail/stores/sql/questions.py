@@ -93,7 +93,7 @@ class SqlRecords:
 
     def last_done(self, run: str, most: int) -> tuple[StepRow, ...]:
         """So many of its completed steps in order, the last ones."""
-        found = self._asked(self._sql["last_done"], (run, most))
+        found = self._of(run, self._sql["last_done"], (run, most))
         return tuple(rows.step(row) for row in reversed(found))
 
     def open_steps(self, run: str) -> tuple[StepRow, ...]:
