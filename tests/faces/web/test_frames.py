@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from faces.mcp.desk import ERAS, META, TOOL, Told, place, told
+from faces.mcp.desk import BOUND, ERAS, META, TOOL, Told, place, told
 from faces.mcp.framing import CALL, REFUSED, Request, call, frames
 from faces.mcp.mutants import calls, mutants, mutated
 from faces.web.desk import Answered, Site, site
@@ -132,9 +132,10 @@ def test_of_a_hundred_thousand_mutated_requests_each_is_answered_and_the_server_
 
         async def every() -> list[Counter[int]]:
             crops = [mutants(good[wire.era], each, f"bodies {number}") for number, wire in enumerate(wires)]
-            found, _ = await asyncio.gather(
-                asyncio.gather(*map(_bodies, wires, crops)), _heads(Wire(served, "steps", "auto"), HEADS)
-            )
+            async with asyncio.timeout(BOUND * 10):
+                found, _ = await asyncio.gather(
+                    asyncio.gather(*map(_bodies, wires, crops)), _heads(Wire(served, "steps", "auto"), HEADS)
+                )
             return found
 
         for one in asyncio.run(every()):

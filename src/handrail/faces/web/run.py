@@ -86,7 +86,7 @@ async def _served(guard: Guard, behind: Behind, listener: socket.socket, where: 
     config = uvicorn.Config(
         guard,
         lifespan="on",
-        log_level="warning",
+        log_level="error",
         access_log=False,
         server_header=False,
         date_header=False,
