@@ -2,7 +2,7 @@
 
 import asyncio
 import resource
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -64,6 +64,17 @@ async def _start(wire: Wire, number: int) -> Told:
     return await wire.call(2, TOOL, {"template_name": "errand", "inputs": {"wish": f"number {number}"}})
 
 
+def _go_on(begun: Sequence[Told]) -> Callable[[Wire, int], Awaitable[Told]]:
+    """How each client goes on with the run of its number."""
+
+    async def go_on(wire: Wire, number: int) -> Told:
+        output = note(summary=f"Done by {number}")
+        given = {"step_token": begun[number].token, "model_output_so_far": output}
+        return await wire.call(2, TOOL, given)
+
+    return go_on
+
+
 def _open(served: Site) -> int:
     return len(list(Path(f"/proc/{served.process.pid}/fd").iterdir()))
 
@@ -79,17 +90,11 @@ def test_of_a_thousand_clients_with_equal_ids_each_gets_its_own_answers_and_noth
 ) -> None:
     at = place(tmp_path, errand=ERRAND)
     with site(at) as served:
-        _together(served, 4, _start)
+        _together(served, 4, _go_on(_together(served, 4, _start)))
         before = _open(served)
         begun = _together(served, CLIENTS, _start)
         first = _resident(served)
-
-        async def go_on(wire: Wire, number: int) -> Told:
-            output = note(summary=f"Done by {number}")
-            given = {"step_token": begun[number].token, "model_output_so_far": output}
-            return await wire.call(2, TOOL, given)
-
-        closed = _together(served, CLIENTS, go_on)
+        closed = _together(served, CLIENTS, _go_on(begun))
         until(lambda: _open(served) <= before, "its descriptors are closed")
         second = _resident(served)
 
