@@ -44,7 +44,11 @@ def nobody_writes(at: Place) -> Iterator[None]:
 
 
 def begun(at: Place, pipe: Pipe) -> None:
-    """Wait until the server waits for a turn to write."""
+    """Wait until the server has read the call that was sent, and waits for a turn to write.
+
+    What it does of its own accord may wait too; so it is asked something else, which it reads after the call.
+    """
+    assert "result" in pipe.ask("tools/list")
     number = Path(f"{at.store}.queue").stat().st_ino
     queue = re.compile(rf" {pipe.process.pid} [0-9a-f]+:[0-9a-f]+:{number} ")
     until(lambda: queue.search(Path("/proc/locks").read_text("ascii")) is not None, "a call that waits")
