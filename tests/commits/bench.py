@@ -50,3 +50,26 @@ def clean(folder: Path, kind: str) -> Kitchen:
     else:
         at.repo.jj("commit", "-m", "the kitchen")
     return at
+
+
+NOTHING: Final = {
+    "phase": "uninitialized",
+    "has_goal": False,
+    "has_description": False,
+    "has_constraints": False,
+    "has_tasks": False,
+    "total_tasks": 0,
+    "completed_tasks": 0,
+}
+"""The state of the plan where there is none."""
+
+EDITS: Final[tuple[tuple[str, dict[str, object]], ...]] = (
+    ("update_goal", {"summary": "x"}),
+    ("update_description", {"description": "x"}),
+    ("set_constraints", {"constraints": []}),
+    ("set_tasks", {"tasks": TASKS}),
+    ("mark_task", {"task_id": "x"}),
+    ("finish_job", {}),
+    ("unfinish_job", {}),
+)
+"""Calls that change a plan which is there."""

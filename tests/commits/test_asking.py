@@ -236,7 +236,7 @@ def test_without_a_session_a_client_of_2025_is_never_asked(at: Kitchen) -> None:
 # --- 2026 ---------------------------------------------------------------------------------------------------
 
 
-def test_what_was_answersis_taken_by_another_process_and_as_often_as_it_comes(at: Kitchen) -> None:
+def test_what_was_answered_is_taken_by_another_process_and_as_often_as_it_comes(at: Kitchen) -> None:
     with Asking(at, "auto") as first:
         state = first.question()["requestState"]
     with Asking(at, "auto") as second:
@@ -271,7 +271,7 @@ def test_what_comes_without_its_state_or_says_nothing_is_asked_again(at: Kitchen
     assert last["resultType"] == "input_required"
 
 
-def test_what_was_answersof_one_message_is_not_taken_for_another(at: Kitchen) -> None:
+def test_what_was_answered_of_one_message_is_not_taken_for_another(at: Kitchen) -> None:
     with Asking(at, "auto") as pipe:
         old = pipe.question()["requestState"]
         at.writes("Split the kettle\n")
@@ -282,7 +282,7 @@ def test_what_was_answersof_one_message_is_not_taken_for_another(at: Kitchen) ->
     assert found.reply["action_taken"].startswith(B)
 
 
-def test_what_seems_to_be_answersand_is_no_choice_is_answered_as_if_nobody_were_asked(at: Kitchen) -> None:
+def test_what_seems_to_be_answered_and_is_no_choice_is_answered_as_if_nobody_were_asked(at: Kitchen) -> None:
     with Asking(at, "auto") as pipe:
         state = pipe.question()["requestState"]
         found = [told({"result": pipe.goes_on(state, said)}) for said in UNDECIDED]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from commits.bench import START, TASKS, clean
+from commits.bench import NOTHING, START, TASKS, clean
 from faces.mcp.desk import Pipe, place, told
 from handrail.faces.mcp.face import Failed
 from planner.bench import Cook
@@ -25,15 +25,7 @@ CALLS: tuple[tuple[str, dict[str, object]], ...] = (
     ("verify_plan", {}),
     ("finish_job", {"no": "such argument"}),
 )
-NOTHING = {
-    "phase": "uninitialized",
-    "has_goal": False,
-    "has_description": False,
-    "has_constraints": False,
-    "has_tasks": False,
-    "total_tasks": 0,
-    "completed_tasks": 0,
-}
+"""Every tool, in the order of the source; then a call with a wrong argument."""
 
 
 @requirement("commits:jjfail")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from commits.bench import START, TASKS
+from commits.bench import EDITS, NOTHING, START
 from planner.bench import Cook
 from requirement import requirement
 
@@ -13,13 +13,7 @@ HALTED = "feat(tea): brew tea\n\nTasks [ ]:\n- [ ] no details\n"
 WRITERS: tuple[tuple[str, dict[str, object]], ...] = (
     ("start_planning", {**START}),
     ("start_planning", {**START, "confirm": True, "new_commit": True}),
-    ("update_goal", {"summary": "x"}),
-    ("update_description", {"description": "x"}),
-    ("set_constraints", {"constraints": []}),
-    ("set_tasks", {"tasks": TASKS}),
-    ("mark_task", {"task_id": "x"}),
-    ("finish_job", {}),
-    ("unfinish_job", {}),
+    *EDITS,
 )
 READERS: tuple[tuple[str, dict[str, object]], ...] = (
     ("get_plan", {}),
@@ -49,15 +43,7 @@ Choose: A) Reformat this commit, or B) Work with current message as read-only co
 def shown(reply: dict[str, Any], text: str) -> None:
     """Every answer has the raw text, the template with it, and nothing of a plan."""
     assert reply["raw_commit_content"] == text
-    assert reply["current_state"] == {
-        "phase": "uninitialized",
-        "has_goal": False,
-        "has_description": False,
-        "has_constraints": False,
-        "has_tasks": False,
-        "total_tasks": 0,
-        "completed_tasks": 0,
-    }
+    assert reply["current_state"] == NOTHING
     question = reply["alignment_check"]["question"]
     assert reply["alignment_check"]["required_confirmation"] is True
     head = "Current commit message does not follow structured format.\n\nCURRENT MESSAGE:\n["

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from commits.bench import START, TASKS, TO_ADD, TO_DESCRIBE, TO_FILL, TO_FINISH, TO_PLAN, TO_START
+from commits.bench import EDITS, START, TASKS, TO_ADD, TO_DESCRIBE, TO_FILL, TO_FINISH, TO_PLAN, TO_START
 from planner.bench import Cook
 from requirement import requirement
 
@@ -58,16 +58,7 @@ def test_a_plan_without_tasks_has_nothing_to_mark_and_is_never_complete(
 
 @pytest.mark.parametrize(
     ("tool", "given"),
-    [
-        ("update_goal", {"summary": "x"}),
-        ("update_description", {"description": "x"}),
-        ("set_constraints", {"constraints": []}),
-        ("set_tasks", {"tasks": TASKS}),
-        ("mark_task", {"task_id": "x"}),
-        ("finish_job", {}),
-        ("unfinish_job", {}),
-        ("verify_plan", {}),
-    ],
+    [*EDITS, ("verify_plan", {})],
 )
 def test_without_a_plan_only_one_can_be_begun(cook: Cook, tool: str, given: dict[str, object]) -> None:
     reply = refused(cook, tool, **given)

@@ -2,9 +2,28 @@
 
 import difflib
 import sys
+from collections.abc import Callable
+from typing import Final
+
+import click
 
 from handrail.faces.cli.output import one_line, print_json, print_text
 from handrail.workflows.characters import split_lines
+
+LAST: Final = 2**63 - 1
+"""The highest number that anything listed can have."""
+
+
+def one_or_diff(what: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The argument NUMBER and the option `--diff A B`, of a command that prints one thing or compares two."""
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        number = click.IntRange(1, LAST)
+        about = f"Print what {what} B changes in {what} A."
+        compared = click.option("--diff", type=number, nargs=2, metavar="A B", help=about)(command)
+        return click.argument("number", type=number, required=False)(compared)
+
+    return decorated
 
 
 def print_diff(texts: tuple[str, str], heads: tuple[str, str], *, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from typing import Final
 
 import click
 
-from handrail.faces.cli.compared import print_diff
+from handrail.faces.cli.compared import LAST, one_or_diff, print_diff
 from handrail.faces.cli.output import (
     Failure,
     NotFound,
@@ -34,7 +34,6 @@ LINES: Final = 2000
 _FILE: Final = "description"
 _SERVER: Final = "a server of `--face planner` or `--face commits`"
 _SHORT: Final = 12
-_LAST: Final = 2**31 - 1
 _MOVED: Final = {
     Moved.SENT: "sent to `{remote}`, where it stands under `{ref}`",
     Moved.TAKEN: "taken from `{ref}` of `{remote}`",
@@ -77,15 +76,8 @@ def show(project: Path, vcs: str | None, *, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("number", type=click.IntRange(1, _LAST), required=False)
-@click.option(
-    "--diff",
-    type=click.IntRange(1, _LAST),
-    nargs=2,
-    metavar="A B",
-    help="Print what version B changes in version A.",
-)
-@click.option("--after", type=click.IntRange(1, _LAST), metavar="NUMBER", help="Go on behind this version.")
+@one_or_diff("version")
+@click.option("--after", type=click.IntRange(1, LAST), metavar="NUMBER", help="Go on behind this version.")
 @click.option(
     "--limit", type=click.IntRange(1, 1000), default=PAGE, show_default=True, help="How many at most."
 )

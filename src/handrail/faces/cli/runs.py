@@ -13,7 +13,7 @@ import click
 
 from handrail.engine.lifecycle import terminal
 from handrail.engine.model import Lifecycle
-from handrail.faces.cli.compared import print_diff
+from handrail.faces.cli.compared import LAST, one_or_diff, print_diff
 from handrail.faces.cli.control import CONTROLLING, complete_step, fork
 from handrail.faces.cli.output import (
     SCHEMA,
@@ -44,7 +44,6 @@ from handrail.shell.view import PAGE, ArtifactRow, Records, RunRow, Wanted, ever
 POLL: Final = 0.1
 """How many seconds pass between two looks at whether something was committed."""
 
-_LAST: Final = 2**63 - 1
 _WIDTHS: Final = (7, 24, 26, 20, 0)
 
 
@@ -137,7 +136,7 @@ def show(run: str, store: str | None, *, as_json: bool) -> None:
 @the_run
 @click.option("-f", "--follow", is_flag=True, help="Go on as things happen, until the run ends or Ctrl-C.")
 @click.option(
-    "--after", type=click.IntRange(0, _LAST), default=0, show_default=True, help="Begin behind this number."
+    "--after", type=click.IntRange(0, LAST), default=0, show_default=True, help="Begin behind this number."
 )
 @at_store
 @as_json
@@ -163,14 +162,7 @@ def events(run: str, after: int, store: str | None, *, follow: bool, as_json: bo
 
 @runs.command()
 @the_run
-@click.argument("number", type=click.IntRange(1, _LAST), required=False)
-@click.option(
-    "--diff",
-    type=click.IntRange(1, _LAST),
-    nargs=2,
-    metavar="A B",
-    help="Print what artifact B changes in artifact A.",
-)
+@one_or_diff("artifact")
 @at_store
 @as_json
 def artifacts(

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from handrail.documents.quote import bounded
 from handrail.engine.facts import Value
-from handrail.engine.model import Accepted, Refused, Who, Workflow
+from handrail.engine.model import Accepted, Refused, Who
 from handrail.engine.model import Tool as Declared
 from handrail.faces.mcp.declared import REFUSAL, TEXT, failure, token_of
-from handrail.faces.mcp.described import PROJECT, TEXTS, TOKEN, Described, Here, of_version_control
+from handrail.faces.mcp.described import PROJECT, TEXTS, TOKEN, Described, Here, Teller, of_version_control
 from handrail.faces.mcp.face import Answer, Failed, Question, Tool
 from handrail.faces.mcp.replies import following, reasons, told_next, told_why
 from handrail.faces.mcp.texts import Texts
@@ -192,14 +192,8 @@ def standing(plan: Plan) -> dict[str, Value]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Teller:
-    """Puts the outcome of one call into words; without `here` it was about no plan."""
-
-    texts: Texts
-    workflow: Workflow
-    tool: Declared
-    given: Mapping[str, Any]
-    here: Here | None = None
+class _Teller(Teller):
+    """Puts the outcome of one call into words."""
 
     def reply(self, outcome: Outcome) -> Reply:
         """The reply, as data."""

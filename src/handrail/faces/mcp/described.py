@@ -13,7 +13,7 @@ from handrail.faces.mcp.declared import TEXT
 from handrail.faces.mcp.face import Answer, Failed, Prompt, Question, Tool, UnknownPrompt
 from handrail.faces.mcp.forms import Arguments
 from handrail.faces.mcp.projects import Projects
-from handrail.faces.mcp.texts import texts
+from handrail.faces.mcp.texts import Texts, texts
 from handrail.plan.grammar import COMMIT_MESSAGE
 from handrail.shell.opening import DescribedRun, Serving
 from handrail.shell.readers import template
@@ -39,6 +39,17 @@ class Here:
 
     runs: DescribedRun
     world: World
+
+
+@dataclass(frozen=True, slots=True)
+class Teller:
+    """What is known when the outcome of one call is put into words; without `here` it was about no plan."""
+
+    texts: Texts
+    workflow: Workflow
+    tool: Declared
+    given: Mapping[str, Any]
+    here: Here | None
 
 
 def of_version_control(failed: Failed) -> bool:

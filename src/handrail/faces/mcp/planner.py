@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from handrail.documents.quote import bounded
 from handrail.engine.facts import Value
-from handrail.engine.model import Refused, Who, Workflow
+from handrail.engine.model import Refused, Who
 from handrail.engine.model import Tool as Declared
 from handrail.faces.mcp.declared import REFUSAL, TEXT, failure, token_of
-from handrail.faces.mcp.described import PROJECT, TEXTS, TOKEN, Described, Here, of_version_control
+from handrail.faces.mcp.described import PROJECT, TEXTS, TOKEN, Described, Here, Teller, of_version_control
 from handrail.faces.mcp.face import Answer, Failed, Tool
 from handrail.faces.mcp.replies import following, reasons, told_next, told_why
 from handrail.faces.mcp.texts import Texts, texts
@@ -108,14 +108,9 @@ class Planner(Described):
 
 
 @dataclass(frozen=True, slots=True)
-class _Teller:
-    """Puts the outcome of one call into words; without `here` it was about no plan."""
+class _Teller(Teller):
+    """Puts the outcome of one call into words."""
 
-    texts: Texts
-    workflow: Workflow
-    tool: Declared
-    given: Mapping[str, Any]
-    here: Here | None = None
     changes: Changes | None = None
 
     def reply(self, outcome: Outcome) -> Reply:
