@@ -7,17 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import anyio
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
 from faces.mcp.desk import place
 from faces.web.desk import FACES, Site, site
+from faces.web.mint import mint
 from faces.web.test_who import given
 from handrail.app import openings
 from handrail.faces.mcp.names import Names
 from handrail.faces.web.app import Behind
-from handrail.faces.web.guard import OPEN
+from handrail.faces.web.guard import OPEN, Guard
 from handrail.faces.web.metrics import Metrics
 from handrail.faces.web.serving import Known, tenants
+from handrail.faces.web.who import Door
 from handrail.stores.sql.opening import serving
 
 NAME: Final = "plans.example.org"
@@ -26,7 +30,12 @@ BINDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "[::1], nobody is asked": ("[::1]:0", ()),
     "127.0.0.1, tokens": ("127.0.0.1:0", ("--auth", "token")),
     "0.0.0.0, tokens": ("0.0.0.0:0", ("--auth", "token", "--known-as", f"{NAME}:443")),
+    "127.0.0.1, an issuer": ("127.0.0.1:0", ("--auth", "token", "--auth", "oauth", "--issuer", "ISSUER")),
 }
+LED: Final = ("", *(f"/mcp/{face}" for face in FACES))
+METADATA: Final = tuple(f"/.well-known/oauth-protected-resource{path}" for path in LED)
+"""What anybody may read where there is an issuer: who that is, for the server and for each face."""
+
 NOWHERE: Final = ("/", "/nothing", "/mcp", "/mcp/", "/mcp/nothing", "/live", "/ws", "/api/runs")
 _SECRET: Final = re.compile("hr_[A-Za-z0-9_-]{20,}")
 
@@ -45,6 +54,10 @@ class Way:
     served: Site
     host: str
     token: str
+
+    def opens(self, path: str) -> bool:
+        """Whether anybody may read what is there."""
+        return path in OPEN or (path in METADATA and "issuer" in self.kind)
 
     def own(self) -> dict[str, str]:
         """The headers of somebody who may come in."""
@@ -123,11 +136,12 @@ ATTACKS: Final[Mapping[str, Attack]] = {
 @pytest.fixture(scope="module")
 def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Way]]:
     with ExitStack() as stack:
-        made = []
+        issuer, made = stack.enter_context(mint()), []
         for number, (kind, (address, words)) in enumerate(BINDS.items()):
             at = place(Path(tmp_path_factory.mktemp("attacks")) / f"place-{number}")
             token = str(given(at, "ada", "run:read", "run:write")["secret"]) if words else ""
-            served = stack.enter_context(site(at, *words, address=address))
+            told = (word.replace("ISSUER", issuer.url) for word in words)
+            served = stack.enter_context(site(at, *told, address=address))
             host = NAME if address.startswith("0.") else f"{served.host}:{served.port}"
             made.append(Way(kind, served, host, token))
         yield made
@@ -144,7 +158,7 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     found = [str(route.path) for route in app.routes if hasattr(route, "path")]
     assert set(found) > {"/healthz", "/readyz", *(f"/mcp/{face}" for face in FACES)}
     assert len(found) == len(app.routes)
-    return [*found, *NOWHERE]
+    return [*found, *METADATA, *NOWHERE]
 
 
 def test_every_attack_is_refused_on_every_route_and_nothing_is_learnt(
@@ -158,7 +172,7 @@ def test_every_attack_is_refused_on_every_route_and_nothing_is_learnt(
                 continue
             bodies = set()
             for path in routes:
-                if path in OPEN and attack.lacks_token:
+                if attack.lacks_token and way.opens(path):
                     continue
                 method = "POST" if path.startswith("/mcp/") else "GET"
                 answered = way.served.ask(method, attack.path(path), attack.headers(way))
@@ -179,3 +193,35 @@ def test_who_may_come_in_does_so_on_every_kind_of_server(ways: list[Way]) -> Non
         assert way.served.ask("GET", "/healthz", way.own()).status == 200
         assert way.served.ask("GET", "/metrics", way.own()).status == 200
         assert way.served.ask("GET", "/nothing", way.own()).status == 404
+        led = {way.served.ask("GET", path, way.own()).status for path in METADATA}
+        assert led == ({200} if "issuer" in way.kind else {404})
+
+
+@pytest.mark.parametrize("headers", [{}, {"origin": "http://evil.example"}, {"authorization": "Bearer hr_x"}])
+def test_a_websocket_reaches_nothing_behind_the_guard_unless_it_is_let_in(
+    tmp_path: Path, headers: dict[str, str]
+) -> None:
+    reached: list[str] = []
+    sent: list[Message] = []
+
+    async def behind(scope: Scope, _receive: Receive, _send: Send) -> None:
+        reached.append(scope["path"])
+
+    async def nothing() -> Message:
+        raise AssertionError("nothing is read of who is not let in")
+
+    async def told(message: Message) -> None:
+        sent.append(message)
+
+    sent_with = [
+        (name.encode(), value.encode()) for name, value in {"host": "127.0.0.1:1", **headers}.items()
+    ]
+    scope = {"type": "websocket", "path": "/live", "headers": sent_with, "client": ("127.0.0.1", 1)}
+    with serving(tmp_path / "handrail.db") as opened:
+        door = Door(opened.access, opened.world.clock)
+        guard = Guard(behind, frozenset({"127.0.0.1:1"}), door, 100, lambda: False)
+        anyio.run(guard, scope, nothing, told)
+
+    assert reached == []
+    assert [one["type"] for one in sent] == ["websocket.http.response.start", "websocket.http.response.body"]
+    assert sent[0]["status"] == (403 if "origin" in headers else 401)
