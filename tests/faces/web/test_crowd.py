@@ -11,6 +11,7 @@ import pytest
 from faces.mcp.desk import BOUND, ERAS, TOOL, Told, note, place, until
 from faces.mcp.whole import whole
 from faces.web.desk import Site, site
+from faces.web.test_metrics import figures, read
 from faces.web.wire import Wire
 
 pytestmark = pytest.mark.unmeasured
@@ -79,6 +80,11 @@ def _open(served: Site) -> int:
     return len(list(Path(f"/proc/{served.process.pid}/fd").iterdir()))
 
 
+def _held(served: Site) -> float:
+    """How many pieces of memory the server has in use."""
+    return figures(read(served).text)["handrail_memory_blocks"]
+
+
 def _resident(served: Site) -> int:
     """The memory of the server, in MiB."""
     status = Path(f"/proc/{served.process.pid}/status").read_text()
@@ -91,11 +97,14 @@ def test_of_a_thousand_clients_with_equal_ids_each_gets_its_own_answers_and_noth
     at = place(tmp_path, errand=ERRAND)
     with site(at) as served:
         _together(served, 4, _go_on(_together(served, 4, _start)))
-        before = _open(served)
+        held, before = _held(served), _open(served)
         begun = _together(served, CLIENTS, _start)
         first = _resident(served)
         closed = _together(served, CLIENTS, _go_on(begun))
         until(lambda: _open(served) <= before, "its descriptors are closed")
+        until(
+            lambda: _held(served) <= held + held // 100, "it holds as much memory as before, to a hundredth"
+        )
         second = _resident(served)
 
     for number, (one, other) in enumerate(zip(begun, closed, strict=True)):

@@ -13,11 +13,11 @@ _LISTEN: Final = "subscriptions/listen"
 
 
 class Ending:
-    """Whether the end has begun, and how many calls are under way."""
+    """Whether the end has begun, how many calls are `under_way`, and how many there have been."""
 
     def __init__(self) -> None:
         self._begun, self._idle = anyio.Event(), anyio.Event()
-        self._calls = 0
+        self.under_way, self.calls = 0, 0
 
     @property
     def begun(self) -> bool:
@@ -38,15 +38,15 @@ class Ending:
     @contextmanager
     def call(self) -> Iterator[None]:
         """A call that is finished before the end."""
-        self._calls += 1
+        self.under_way, self.calls = self.under_way + 1, self.calls + 1
         try:
             yield
         finally:
-            self._calls -= 1
+            self.under_way -= 1
             self._look()
 
     def _look(self) -> None:
-        if self.begun and not self._calls:
+        if self.begun and not self.under_way:
             self._idle.set()
 
 

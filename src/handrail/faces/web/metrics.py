@@ -1,5 +1,6 @@
 """Figures for Prometheus, in a registry of their own. No label holds what an agent or a file has said."""
 
+import sys
 from functools import partial
 from math import nan
 from typing import Final
@@ -36,6 +37,8 @@ class Metrics:
         self._subscriptions = gauge("handrail_subscriptions", "Streams and subscribed resources", face)
         self._waiting = gauge("handrail_writer_waiting", "Pieces of work that have not begun")
         self._behind = gauge("handrail_feed_behind", "Entries that listeners were not told of yet")
+        blocks = gauge("handrail_memory_blocks", "Pieces of memory that Python has in use")
+        blocks.set_function(sys.getallocatedblocks)
         self._calls = Counter(
             "handrail_calls", "Tool calls that were answered", ("face", "tool", "outcome"), registry=registry
         )

@@ -1,5 +1,6 @@
 """A server over HTTP from its first request to its last."""
 
+import gc
 import resource
 import signal
 import socket
@@ -22,6 +23,9 @@ from handrail.shell.faults import NoAddress
 
 _GRACE: Final = 10
 """How many seconds a call that is under way has when the server is told to end."""
+
+_MOMENT: Final = 1.0
+"""How many seconds pass between two looks at whether calls have left something behind."""
 
 _BACKLOG: Final = 2048
 
@@ -98,6 +102,7 @@ async def _served(guard: Guard, behind: Behind, listener: socket.socket, where: 
         await tasks.start(_end_on_signal, behind.ending)
         tasks.start_soon(_end, server, behind)
         tasks.start_soon(_end_when_halted, behind)
+        tasks.start_soon(_tidy, behind.ending)
         for name in behind.tenants.faces:
             print(f"handrail: {name} at http://{where}/mcp/{name}", file=sys.stderr, flush=True)  # noqa: T201 - whoever starts it needs to know
         await server.serve([listener])
@@ -120,6 +125,16 @@ async def _end_on_signal(
         task_status.started()
         async for _ in signals:
             ending.begin()
+
+
+async def _tidy(ending: Ending) -> None:
+    """Give back what calls have left behind, as soon as none is under way: then nobody waits for it."""
+    known = 0
+    while True:
+        await anyio.sleep(_MOMENT)
+        if ending.calls != known and not ending.under_way:
+            known = ending.calls
+            gc.collect()
 
 
 async def _end_when_halted(behind: Behind) -> None:
