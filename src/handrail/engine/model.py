@@ -209,7 +209,10 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that only sends a trigger: who says it, with what; one that `reads` has no rows."""
+    """A tool that only sends a trigger: who says it, with what; one that `reads` has no rows.
+
+    `extra` is what a face reads.
+    """
 
     name: str
     place: Place
@@ -217,6 +220,7 @@ class Tool:
     who: Who = Who.AGENT
     reads: bool = False
     params: Mapping[str, Variable] = field(default_factory=dict)
+    extra: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

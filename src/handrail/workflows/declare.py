@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
+from handrail.engine.facts import Value
 from handrail.engine.known import EVENT_FACTS
 from handrail.engine.lifecycle import CONTINUE, RESERVED
 from handrail.engine.model import NAME, STATE_FILES, Authority, State, Tool, Variable, Who
@@ -46,7 +47,7 @@ ROW_KEYS = (
     "refuse",
     "only_says",
 )
-TOOL_KEYS = ("about", "who", "reads", "params")
+TOOL_KEYS = ("about", "who", "reads", "params", "face")
 PROMPT_KEYS = ("about", "say")
 EVERYWHERE = "*"
 
@@ -162,7 +163,6 @@ def _state(reader: Reader, key: Scalar, node: Node) -> State:
 
 def _described(reader: Reader, key: Scalar, node: Node, what: str) -> State:
     fields = reader.fields(node, STATE_KEYS, what)
-    face = reader.named(fields.get("face"), f"`face` of {what}")
     stands_for = "workflow" in fields
     asks = any(name in fields for name in BRIEF_KEYS) and not stands_for
     brief, outputs = read_brief(reader, fields, key, what) if asks else (None, {})
@@ -177,7 +177,7 @@ def _described(reader: Reader, key: Scalar, node: Node, what: str) -> State:
         say=reader.text(fields.get("say"), f"`say` of {what}"),
         brief=brief,
         outputs=outputs,
-        extra={name: plain(value) for name, (_, value) in face.items()},
+        extra=_extra(reader, fields.get("face"), what),
     )
     if stands_for:
         check_stand_in(reader, node, what)
@@ -261,6 +261,7 @@ def _tool(reader: Reader, key: Scalar, node: Node, states: Mapping[str, State]) 
     with reader.reading(key.place):
         fields = reader.fields(node, TOOL_KEYS, what)
         params = read_variables(reader, fields.get("params"), f"`params` of {what}", states)
+        extra = _extra(reader, fields.get("face"), what)
     for param in params.values():
         if f"event.{param.name}" in {fact.name for fact in EVENT_FACTS}:
             message = f"`{param.name}` cannot be one of the `params` of {what}: every event has it already"
@@ -272,7 +273,13 @@ def _tool(reader: Reader, key: Scalar, node: Node, states: Mapping[str, State]) 
         who=Who(reader.one_of(fields.get("who"), _words(Who), f"`who` of {what}", Who.AGENT)),
         reads=reader.flag(fields.get("reads"), f"`reads` of {what}"),
         params=params,
+        extra=extra,
     )
+
+
+def _extra(reader: Reader, node: Node | None, what: str) -> dict[str, Value]:
+    """What a face reads, as the author wrote it."""
+    return {name: plain(value) for name, (_, value) in reader.named(node, f"`face` of {what}").items()}
 
 
 def _prompts(reader: Reader, node: Node | None) -> tuple[DeclaredPrompt, ...]:

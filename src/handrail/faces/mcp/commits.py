@@ -41,13 +41,8 @@ _ASKS: Final = {"demands": True, "asks": False}
 """The parts of a text that ask the agent something: must it confirm?"""
 
 _SUPERSEDED: Final = "superseded"
-_SHOWS: Final = {
-    "get_plan": "plan",
-    "get_constraints": "constraints",
-    "get_tasks": "tasks",
-    "verify_plan": "plan",
-}
-"""What a tool shows of the plan."""
+_SHOWS: Final = "shows"
+"""What a workflow notes of a tool, if it shows a part of the plan: which."""
 
 
 def _task(level: int) -> dict[str, Any]:
@@ -260,7 +255,7 @@ class _Teller(Teller):
     def _shown(self, plan: Plan, refused: Refused | None) -> dict[str, Value]:
         """The part of the plan that the tool shows; all of it to somebody who was overtaken."""
         overtaken = refused is not None and refused.code == _SUPERSEDED
-        what = "plan" if overtaken else _SHOWS.get(self.tool.name, "") if refused is None else ""
+        what = "plan" if overtaken else str(self.tool.extra.get(_SHOWS, "")) if refused is None else ""
         found = as_data(plan, COMMITS)
         whole = {"description": "", "constraints": [], "tasks": [], **found}
         if what == "plan":
