@@ -34,6 +34,7 @@ from turns import ORIGIN, Desk, sqlite
 
 OTHER: Final = "/srv/other"
 NOW: Final = datetime(2026, 3, 1, 13, tzinfo=UTC)
+LATER: Final = datetime(2100, 1, 1, tzinfo=UTC)
 NOTED: Final = (Entry(EntryKind.ERROR_OCCURRED, data={"error_type": "tried"}),)
 
 
@@ -91,6 +92,8 @@ ALL: Final[Mapping[str, Callable[[Any], object]]] = {
     "journal": lambda records: records.journal(),
     "named": lambda records: records.named(""),
     "live": lambda records: records.live((ROOT, OTHER)),
+    "needing": lambda records: records.needing(LATER, LATER),
+    "under_way": lambda records: records.under_way(),
     "project": lambda records: records.project(project_id(ROOT)),
     "excerpts": lambda records: [
         records.excerpts(one) for one in (Recent(), AllFinal(), OfType("spec"), FinalIn(project_id(ROOT)))
@@ -108,7 +111,7 @@ def test_every_question_about_what_is_outside_is_answered_as_about_what_never_wa
     desk.send(outside[1], Event("nonsense"))
     records = SqlRecords(runs.database, lambda: (ROOT,))
 
-    assert {*ASKED, *ALL, "moment"} == methods(Records)
+    assert {*ASKED, *ALL, "moment", "last"} == methods(Records)
     for name, ask in ASKED.items():
         for run in outside:
             assert ask(records, run) == ask(records, NOBODY), name

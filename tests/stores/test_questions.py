@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from handrail.engine.model import Authority, Lifecycle
-from handrail.shell.records import StepStatus
+from handrail.engine.lifecycle import FAIL
+from handrail.engine.model import Authority, Lifecycle, Who
+from handrail.shell.fork import Fork, fork
+from handrail.shell.records import Caller, StepStatus
 from handrail.shell.view import Wanted
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.questions import SqlRecords
@@ -67,6 +69,9 @@ def test_runs_come_last_started_first(records: SqlRecords, past: History) -> Non
         (Wanted(text="' OR 1=1 --"), []),
         (Wanted(since=BEGINS + 6 * MINUTE), ["waiting", "diverged"]),
         (Wanted(until=BEGINS + 2 * MINUTE), ["running"]),
+        (Wanted(agent="tester"), ["failed", "completed"]),
+        (Wanted(agent="tester", lifecycles=(Lifecycle.FAILED,)), ["failed"]),
+        (Wanted(agent="test"), []),
         (Wanted(since=BEGINS + 2 * MINUTE, until=BEGINS + 4 * MINUTE), ["completed", "paused"]),
     ],
 )
@@ -90,6 +95,38 @@ def test_a_page_goes_on_behind_the_run_it_is_given(records: SqlRecords, past: Hi
     assert names(records, past, Wanted(workflow="bug-fix"), first[-1].id, 2) == ["failed", "completed"]
     assert names(records, past, Wanted(), past.runs["running"]) == []
     assert names(records, past, Wanted(), "no such run") == []
+
+
+def test_what_may_need_somebody_waits_is_quiet_or_has_failed(records: SqlRecords, past: History) -> None:
+    by_id = {run: name for name, run in past.runs.items()}
+    before, after = BEGINS, BEGINS + 60 * MINUTE
+
+    def needing(quiet: datetime, failed: datetime, most: int = 100) -> list[str]:
+        return [by_id[row.id] for row in records.needing(quiet, failed, most)]
+
+    assert needing(after, before) == ["waiting", "failed", "paused", "running"]
+    assert needing(before, before) == ["waiting", "failed", "paused"]
+    assert needing(before, after) == ["waiting", "paused"]
+    assert needing(after, before, 2) == ["waiting", "failed"]
+    assert records.under_way() == {Lifecycle.RUNNING: 2, Lifecycle.PAUSED: 1}
+
+
+def test_a_failure_that_somebody_has_forked_needs_nobody(tmp_path: Path) -> None:
+    with played(tmp_path / "handrail.db") as play:
+        run = play.start("", GATE)
+        play.send(run, FAIL, note="no idea")
+        records = SqlRecords(play.database)
+
+        assert [row.id for row in records.needing(BEGINS, BEGINS)] == [run]
+        fork(play.world, Fork(run, "", Caller(Who.PERSON)), lambda _: {})
+        assert records.needing(BEGINS, BEGINS) == ()
+
+
+def test_the_last_entry_is_the_newest_of_all(records: SqlRecords, tmp_path: Path) -> None:
+    with played(tmp_path / "handrail.db") as play:
+        assert SqlRecords(play.database).last() == 0
+
+    assert records.last() == records.journal(most=1000)[-1].number
 
 
 @pytest.mark.unmeasured
@@ -260,8 +297,11 @@ def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
     asked = {
         "wanted": (
             f"{sql['run_columns']}\n{sql['wanted']}",
-            ("x", "p", "f", "w", '["idle"]', "%t%", "1", "2", 9, "[1]"),
+            ("x", "p", "f", "w", '["idle"]', "%t%", "1", "2", 9, "[1]", "a"),
         ),
+        "last": (sql["last"], ()),
+        "under_way": (sql["under_way"], ("[1]",)),
+        "needing": (f"{sql['run_columns']}\n{sql['needing']}", ("1", "1", 9, 9, "[1]")),
         "one": (f"{sql['run_columns']}\n{sql['one']}", ("x",)),
         "named": (sql["named"], ("x", 9, "[1]")),
         "steps": (sql["steps"], ("x", 0, 9)),
@@ -279,7 +319,8 @@ def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
 
     lines = [line for plan in plans.values() for line in plan if "json_each" not in line]
     assert len(lines) > 10
-    assert [line for line in lines if line.startswith("SCAN") or "TEMP B-TREE" in line] == []
+    costly = {line for line in lines if line.startswith("SCAN") or "TEMP B-TREE" in line}
+    assert costly - {"USE TEMP B-TREE FOR GROUP BY"} == {"SCAN runs USING INDEX runs_live"}
 
 
 def test_questions_are_asked_on_a_connection_that_cannot_write(records: SqlRecords) -> None:

@@ -23,13 +23,19 @@ PAGE: Final = 100
 NAMED: Final = 10
 """How many ids are given at most for the beginning of one."""
 
+LATELY: Final = 1000
+"""How many of the runs started last are looked through for what is rare among all."""
+
 EXCERPT: Final = 32 * 1024
 """How many bytes of the text of an artifact an excerpt has at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which runs are wanted: those that fit every part that is given; `text` is in the id, goal or a name."""
+    """Which runs are wanted: those that fit every part that is given; `text` is in the id, goal or a name.
+
+    `agent` is the principal whose run it is, or the persona of a step of it.
+    """
 
     project: str = ""
     face: str = ""
@@ -38,6 +44,7 @@ class Wanted:
     text: str = ""
     since: datetime | None = None
     until: datetime | None = None
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +182,18 @@ class Records(Protocol):
         """The runs wanted, last started first, from behind the run `after`."""
         ...
 
+    def needing(self, quiet: datetime, failed: datetime, most: int = PAGE) -> tuple[RunRow, ...]:
+        """The runs that may need somebody, last started first.
+
+        They are paused, wait for a check or a person, or run and were last moved before `quiet`; or they
+        failed since `failed`, are among the last `LATELY` started, and nobody has forked them.
+        """
+        ...
+
+    def under_way(self) -> Mapping[Lifecycle, int]:
+        """How many runs are running and paused."""
+        ...
+
     def named(self, prefix: str) -> tuple[str, ...]:
         """The ids that begin like this, in order, at most `NAMED`."""
         ...
@@ -225,6 +244,10 @@ class Records(Protocol):
 
     def journal(self, after: int = 0, most: int = PAGE, run: str = "") -> tuple[Written, ...]:
         """The entries of one run, or of all, in order, from behind entry number `after`."""
+        ...
+
+    def last(self) -> int:
+        """The number of the last entry of all; 0 if there is none."""
         ...
 
     def refusals(self, run: str, most: int = 3) -> tuple[Written, ...]:

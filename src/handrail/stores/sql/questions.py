@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
+from datetime import datetime
 from typing import Any, Final, assert_never
 
 from handrail.engine.model import Authority, Lifecycle
 from handrail.shell.records import Written, project_id
 from handrail.shell.view import (
     EXCERPT,
+    LATELY,
     NAMED,
     PAGE,
     AllFinal,
@@ -72,11 +74,23 @@ class SqlRecords:
             stamp(wanted.until) if wanted.until else "",
             most,
             self._within(),
+            wanted.agent,
         )
         if after and not self._sees(after):
             return ()
         statement = f"{self._sql['run_columns']}\n{self._sql['wanted']}"
         return tuple(_run(row) for row in self._asked(statement, given))
+
+    def needing(self, quiet: datetime, failed: datetime, most: int = PAGE) -> tuple[RunRow, ...]:
+        """The runs that may need somebody, last started first."""
+        given = (stamp(quiet), stamp(failed), LATELY, most, self._within())
+        statement = f"{self._sql['run_columns']}\n{self._sql['needing']}"
+        return tuple(_run(row) for row in self._asked(statement, given))
+
+    def under_way(self) -> Mapping[Lifecycle, int]:
+        """How many runs are running and paused."""
+        found = dict(self._asked(self._sql["under_way"], (self._within(),)))
+        return {one: found.get(one, 0) for one in (Lifecycle.RUNNING, Lifecycle.PAUSED)}
 
     def named(self, prefix: str) -> tuple[str, ...]:
         """The ids that begin like this, in order, at most `NAMED`."""
@@ -153,6 +167,10 @@ class SqlRecords:
         else:
             found = self._asked(self._sql["journal"], (after, most, self._within()))
         return tuple(rows.written(row[0], row[1:]) for row in found)
+
+    def last(self) -> int:
+        """The number of the last entry of all; 0 if there is none."""
+        return int(self._asked(self._sql["last"], ())[0][0])
 
     def refusals(self, run: str, most: int = 3) -> tuple[Written, ...]:
         """The last entries of a run that tell of a refusal or a failure, the newest first."""

@@ -21,8 +21,31 @@ WHERE
   AND (?7 = '' OR r.started_at >= ?7)
   AND (?8 = '' OR r.started_at < ?8)
   AND (?10 IS NULL OR r.project_id IN (SELECT value FROM json_each(?10)))
+  AND (?11 = '' OR r.principal = ?11 OR EXISTS (SELECT 1 FROM steps WHERE run = r.k AND agent_name = ?11))
 ORDER BY r.k DESC
 LIMIT ?9
+
+-- name: needing
+-- Of the live ones all are read, of those that failed the last started: neither grows with what there ever was.
+WHERE r.k IN (
+  SELECT k FROM runs INDEXED BY runs_live
+  WHERE
+    state IN ('running', 'paused') AND (state = 'paused' OR waiting = 1 OR active_at < ?1)
+    AND (?5 IS NULL OR project_id IN (SELECT value FROM json_each(?5)))
+  UNION ALL
+  SELECT f.k FROM runs AS f
+  WHERE
+    f.k > (SELECT max(k) FROM runs) - ?3 AND f.state = 'failed' AND f.completed_at >= ?2
+    AND (?5 IS NULL OR f.project_id IN (SELECT value FROM json_each(?5)))
+    AND NOT EXISTS (SELECT 1 FROM runs AS c WHERE c.k > f.k AND c.parent_execution_id = f.execution_id))
+ORDER BY r.k DESC
+LIMIT ?4
+
+-- name: under_way
+SELECT state, count(*) FROM runs INDEXED BY runs_live
+WHERE
+  state IN ('running', 'paused') AND (?1 IS NULL OR project_id IN (SELECT value FROM json_each(?1)))
+GROUP BY state
 
 -- name: one
 WHERE r.execution_id = ?
@@ -162,6 +185,9 @@ FROM events AS e LEFT JOIN runs AS r ON r.k = e.run
 WHERE e.id > ?1 AND (?3 IS NULL OR r.project_id IN (SELECT value FROM json_each(?3)))
 ORDER BY e.id
 LIMIT ?2
+
+-- name: last
+SELECT coalesce(max(id), 0) FROM events
 
 -- name: refusals_of
 SELECT ?1, id, revision, created_at, event_type, step_name, agent_name, metadata
