@@ -5,28 +5,20 @@ The same turns as an agent's: what the lifecycle or a contract refuses is refuse
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 
 import click
 
 from handrail.documents.strict import LARGEST, Flaw, parse
-from handrail.engine.fork import FORK
-from handrail.engine.lifecycle import ABANDON, CONTINUE, DIVERGE, FAIL, NEEDS_REASON, PAUSE, RESUME
-from handrail.engine.model import Authority, Event, Refused, Who
-from handrail.faces.cli.acted import rendered, say
+from handrail.engine.lifecycle import ABANDON, DIVERGE, FAIL, NEEDS_REASON, PAUSE, RESUME
+from handrail.engine.model import Who
+from handrail.faces.cli.acted import say
+from handrail.faces.cli.byhand import check_here, completed, controlled, current, forked, past
 from handrail.faces.cli.output import Failure, NotFound, as_json, confirm, one_line
 from handrail.faces.cli.stored import Text, at_store, found_run, opened, openings, the_run
-from handrail.faces.cli.told import MEANINGS
-from handrail.shell.folders import folders
 from handrail.shell.fork import Fork, overrides
-from handrail.shell.fork import fork as fork_run
-from handrail.shell.records import Caller, Origin
-from handrail.shell.shelf import Shelf
-from handrail.shell.starting import startable
+from handrail.shell.records import Caller
 from handrail.shell.system import login
-from handrail.shell.trust import Trusted
-from handrail.shell.turn import Call, New, take_turn
 from handrail.shell.view import RunRow
 from handrail.shell.world import World
 
@@ -52,8 +44,7 @@ def _control(trigger: str, about: str) -> click.Command:
     @as_json
     def control(run: str, reason: str, store: str | None, *, as_json: bool) -> None:
         with turning(store, run) as (world, row):
-            call = Call(row.id, Event(trigger, by=Who.PERSON, note=reason), person())
-            reply = take_turn(world, call, lambda outcome: rendered(trigger, outcome, ""))
+            reply = controlled(world, row, trigger, reason, person())
         say(reply, as_json=as_json)
 
     return control
@@ -81,9 +72,7 @@ def complete_step(run: str, output: str, store: str | None, *, as_json: bool) ->
     """
     payload = _payload(output)
     with turning(store, run) as (world, row):
-        call = Call(row.id, Event(CONTINUE, payload, Who.PERSON), person(), external=True)
-        done = f"{row.state} was completed by hand; "
-        reply = take_turn(world, call, lambda outcome: rendered("complete-step", outcome, done))
+        reply = completed(world, row, payload, person())
     say(reply, as_json=as_json)
 
 
@@ -122,33 +111,21 @@ def fork(  # noqa: PLR0913 - each option is one argument
     Asked again, the same run is told, until it has moved on.
     """
     with turning(store, run) as (world, row):
-        asked = Fork(row.id, step, person(), _current(row) if workflow else None)
+        asked = Fork(row.id, step, person(), current(row) if workflow else None)
         code = overrides(world, asked)
         if code:
             _past(step, code, yes=yes)
-        more = {"parent": row.id, "overrides": code or None}
-        happened = f"run {row.id} was forked; "
-        reply = fork_run(world, asked, lambda outcome: rendered(FORK, outcome, happened, more))
+        reply = forked(world, asked, code)
     say(reply, as_json=as_json)
 
 
 def _past(step: str, code: str, *, yes: bool) -> None:
     """Say that no agent could go there, and have it confirmed."""
-    begin = f"begin with `{step}`" if step else "begin where it stood"
-    message = f"no agent could {begin} ({MEANINGS[code]}): it will be entered as your override"
+    message = past(step, code)
     if yes:
         click.echo(one_line(message), err=True)
     else:
         confirm(message)
-
-
-def _current(row: RunRow) -> New:
-    """The workflow of a run as its project has it now."""
-    found = startable(Shelf(Path(row.project), Trusted()), row.workflow)
-    if isinstance(found, Refused):
-        message = f"`{row.workflow}` as it is now cannot be taken: {MEANINGS[found.code]}"
-        raise Failure(found.code, message, "; ".join(found.needed))
-    return New(found.workflow, Origin(row.face, row.authority), found.definition)
 
 
 @contextmanager
@@ -156,8 +133,7 @@ def turning(store: str | None, run: str) -> Iterator[tuple[World, RunRow]]:
     """The world of turns over a store that is there, and the run that is meant, if it can be turned here."""
     with opened(store) as found:
         row = found_run(found.records, run)
-        if row.authority is not Authority.SQL:
-            raise _elsewhere(row)
+        check_here(row)
         with openings().world(found.path) as world:
             yield world, row
 
@@ -165,14 +141,3 @@ def turning(store: str | None, run: str) -> Iterator[tuple[World, RunRow]]:
 def person() -> Caller:
     """Whoever typed the command."""
     return Caller(Who.PERSON, login(), "cli")
-
-
-def _elsewhere(row: RunRow) -> Failure:
-    """Why a run that this store only mirrors cannot be turned from here."""
-    project = Path(row.project)
-    found = [folder for folder in folders(project) if folder.new.id == row.id]
-    where = found[0].path if found else project
-    title = "".join(f" {folder.title}" for folder in found if folder.name)
-    message = f"run {row.id} is kept in {where}, and cannot be turned from here yet"
-    repair = f"have its agent call it there; how it stands: handrail repair{title} --project {row.project}"
-    return Failure("elsewhere", message, repair)
