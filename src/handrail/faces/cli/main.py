@@ -12,6 +12,7 @@ INTERRUPTED = 130
 """How a command ends that somebody stopped with Ctrl-C."""
 
 COMMANDS = {
+    "dashboard": "handrail.faces.cli.dashboard",
     "demo": "handrail.faces.cli.demo",
     "plan": "handrail.faces.cli.plan",
     "project": "handrail.faces.cli.project",

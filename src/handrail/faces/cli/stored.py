@@ -39,7 +39,7 @@ class Moment(click.ParamType[datetime]):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
         """The time in UTC."""
         try:
-            return _ago(value) or _on(value)
+            return moment(value)
         except (ValueError, OverflowError):
             message = f"`{one_line(value)}` is neither a time like 2026-01-31T12:00 nor an age like 30d"
             self.fail(message, param, ctx)
@@ -49,6 +49,11 @@ def aged(text: str) -> timedelta | None:
     """How long a text such as `2d` says, if it says that."""
     found = _AGE.fullmatch(text)
     return timedelta(**{UNITS[found[2]]: int(found[1])}) if found else None
+
+
+def moment(text: str) -> datetime:
+    """The time that a text gives. Raises `ValueError` or `OverflowError` if it gives none."""
+    return _ago(text) or _on(text)
 
 
 def _ago(text: str) -> datetime | None:

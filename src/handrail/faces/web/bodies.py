@@ -27,7 +27,7 @@ class Checked:
             await self.app(scope, receive, send)
             return
         try:
-            body = await _read(Request(scope, receive), self.limit)
+            body = await read(Request(scope, receive), self.limit)
         except ClientDisconnect:
             return
         if len(body) > self.limit:
@@ -40,7 +40,7 @@ class Checked:
             await self.app(scope, _again(body, receive), send)
 
 
-async def _read(request: Request, limit: int) -> bytes:
+async def read(request: Request, limit: int) -> bytes:
     """The body, and of one that is too long only so much that it shows."""
     body = bytearray()
     async for part in request.stream():

@@ -1,11 +1,12 @@
 """A server over HTTP from its first request to its last."""
 
+import asyncio
 import gc
 import resource
 import signal
 import socket
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -26,6 +27,9 @@ _GRACE: Final = 10
 
 _MOMENT: Final = 1.0
 """How many seconds pass between two looks at whether calls have left something behind."""
+
+_HEARD: Final = 4096
+"""How many bytes a message over a WebSocket may have: pages only listen."""
 
 _BACKLOG: Final = 2048
 
@@ -70,24 +74,62 @@ def run(
 ) -> bool:
     """Serve until told to end; False if the disk has not confirmed a write.
 
-    As many clients are served at once as the system allows files to be open. `known_as` are more names, with
-    their ports, by which requests may call the server, such as those of a proxy before it; `limit` is how
-    many bytes a message may have.
+    `known_as` are more names, with their ports, by which requests may call the server, such as those of a
+    proxy before it; `limit` is how many bytes a message may have.
     """
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    with _listening(where) as listener:
-        bound = Address(where.host, int(listener.getsockname()[1]))
+    with listening(where) as (listener, bound):
         hosts = known_by(str(bound)) | {name.lower() for name in known_as}
         door = door.at(f"http://{bound}", map(path, behind.tenants.faces))
         calls = Finished(behind.application(door.routes()), behind.ending)
         guard = Guard(calls, hosts, door, limit, lambda: behind.ending.begun, proxied=bool(known_as))
-        anyio.run(_served, guard, behind, listener, bound)
+        lasting = Lasting(guard, behind.ending, behind.tenants.end_streams, behind.tenants.halted)
+        told = [f"handrail: {name} at http://{bound}/mcp/{name}" for name in behind.tenants.faces]
+        anyio.run(lasting.served, listener, lambda: _say(told))
     return not behind.tenants.halted.is_set()
 
 
-async def _served(guard: Guard, behind: Behind, listener: socket.socket, where: Address) -> None:
-    config = uvicorn.Config(
+def _say(lines: Sequence[str]) -> None:
+    for line in lines:
+        print(line, file=sys.stderr, flush=True)  # noqa: T201 - whoever starts it needs to know
+
+
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """A server that ends well: once `ending` has begun, calls are finished, then `streams` ended.
+
+    It also ends once it is `halted`: the disk has not confirmed a write.
+    """
+
+    guard: Guard
+    ending: Ending
+    streams: Callable[[], Awaitable[None]]
+    halted: asyncio.Event
+
+    async def served(self, listener: socket.socket, begun: Callable[[], None]) -> None:
+        """Serve until told to end; `begun` is called when signals are heard."""
+        server = _Server(_config(self.guard))
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(_end_on_signal, self.ending)
+            tasks.start_soon(self._end, server)
+            tasks.start_soon(self._end_when_halted)
+            tasks.start_soon(_tidy, self.ending)
+            begun()
+            await server.serve([listener])
+            tasks.cancel_scope.cancel()
+
+    async def _end_when_halted(self) -> None:
+        await self.halted.wait()
+        self.ending.begin()
+
+    async def _end(self, server: uvicorn.Server) -> None:
+        """Once the end has begun: finish the calls under way, then the streams, then listen no more."""
+        await self.ending.over(_GRACE)
+        await self.streams()
+        server.should_exit = True
+
+
+def _config(guard: Guard) -> uvicorn.Config:
+    return uvicorn.Config(
         guard,
         lifespan="on",
         log_level="error",
@@ -96,17 +138,9 @@ async def _served(guard: Guard, behind: Behind, listener: socket.socket, where: 
         date_header=False,
         proxy_headers=guard.proxied,
         timeout_graceful_shutdown=_GRACE,
+        ws="websockets-sansio",
+        ws_max_size=_HEARD,
     )
-    server = _Server(config)
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(_end_on_signal, behind.ending)
-        tasks.start_soon(_end, server, behind)
-        tasks.start_soon(_end_when_halted, behind)
-        tasks.start_soon(_tidy, behind.ending)
-        for name in behind.tenants.faces:
-            print(f"handrail: {name} at http://{where}/mcp/{name}", file=sys.stderr, flush=True)  # noqa: T201 - whoever starts it needs to know
-        await server.serve([listener])
-        tasks.cancel_scope.cancel()
 
 
 class _Server(uvicorn.Server):
@@ -137,16 +171,16 @@ async def _tidy(ending: Ending) -> None:
             gc.collect()
 
 
-async def _end_when_halted(behind: Behind) -> None:
-    await behind.tenants.halted.wait()
-    behind.ending.begin()
+@contextmanager
+def listening(where: Address) -> Iterator[tuple[socket.socket, Address]]:
+    """A socket that takes connections, and where that is; as many at once as the system allows open files.
 
-
-async def _end(server: uvicorn.Server, behind: Behind) -> None:
-    """Once the end has begun: finish the calls that are under way, then the streams, then listen no more."""
-    await behind.ending.over(_GRACE)
-    await behind.tenants.end_streams()
-    server.should_exit = True
+    Raises `NoAddress` if there can be none.
+    """
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    with _listening(where) as listener:
+        yield listener, Address(where.host, int(listener.getsockname()[1]))
 
 
 def _listening(where: Address) -> socket.socket:

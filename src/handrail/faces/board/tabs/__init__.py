@@ -1,0 +1,1 @@
+"""The tabs of the page of a run: one module each."""
