@@ -15,6 +15,8 @@ from mcp.server.lowlevel.helper_types import ReadResourceContents
 from conformance import exhibits
 from conformance.asking import ASKING, CONTEXT, NEEDED, Asked, Fixture, Given, Result, ask, filled, said
 from conformance.exhibits import PICTURE, RESOURCES, SOUND, TEMPLATE, Exhibits, embedded
+from handrail.faces.board.boards import Boards
+from handrail.faces.board.served import ServedPages, boards
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.resources import Resources
@@ -22,6 +24,7 @@ from handrail.faces.mcp.server import Served
 from handrail.faces.web.app import Behind
 from handrail.faces.web.metrics import Metrics
 from handrail.faces.web.run import address, run
+from handrail.faces.web.serving import Known
 from handrail.faces.web.tenants import Tenants
 from handrail.faces.web.who import Door
 from handrail.shell.opening import Serving, limits
@@ -142,5 +145,6 @@ if __name__ == "__main__":
     with serving(Path(sys.argv[2])) as opened:
         door = Door(None, opened.world.clock)
         made = workshop(opened, Path(sys.argv[1]))
-        behind = Behind(Tenants((FACE,), lambda _face, _projects: made), Metrics(), opened.strain)
+        pages = ServedPages(Boards(boards(opened, Known(opened, {}, Path(sys.argv[2])))), opened.secret)
+        behind = Behind(Tenants((FACE,), lambda _face, _projects: made), Metrics(), opened.strain, pages)
         run(address("127.0.0.1:0"), door, behind)

@@ -114,4 +114,3 @@ def entered(context: BrowserContext, pages: Pages, path: str = "") -> Page:
 def live(page: Page) -> None:
     """Wait until a page hears what happens."""
     expect(page.locator(LIVE)).to_be_visible()
-

@@ -16,6 +16,8 @@ from faces.web.desk import FACES, Site, site
 from faces.web.mint import mint
 from faces.web.test_who import given
 from handrail.app import openings
+from handrail.faces.board.boards import Boards
+from handrail.faces.board.served import ServedPages, boards
 from handrail.faces.mcp.names import Names
 from handrail.faces.web.app import Behind
 from handrail.faces.web.guard import OPEN, Guard
@@ -36,7 +38,7 @@ LED: Final = ("", *(f"/mcp/{face}" for face in FACES))
 METADATA: Final = tuple(f"/.well-known/oauth-protected-resource{path}" for path in LED)
 """What anybody may read where there is an issuer: who that is, for the server and for each face."""
 
-NOWHERE: Final = ("/", "/nothing", "/mcp", "/mcp/", "/mcp/nothing", "/live", "/ws", "/api/runs")
+NOWHERE: Final = ("/nothing", "/mcp", "/mcp/", "/mcp/nothing", "/ws", "/api/runs")
 _SECRET: Final = re.compile("hr_[A-Za-z0-9_-]{20,}")
 
 
@@ -154,7 +156,8 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     with serving(at.store) as opened:
         known = Known(opened, {"project": at.project}, at.store)
         everybody = tenants(opened, openings(), FACES, known, Names.PORTABLE)
-        app = Behind(everybody, Metrics(), opened.strain).application()
+        pages = ServedPages(Boards(boards(opened, known)), opened.secret)
+        app = Behind(everybody, Metrics(), opened.strain, pages).application()
     found = [str(route.path) for route in app.routes if hasattr(route, "path")]
     assert set(found) > {"/healthz", "/readyz", *(f"/mcp/{face}" for face in FACES)}
     assert len(found) == len(app.routes)
@@ -174,7 +177,8 @@ def test_every_attack_is_refused_on_every_route_and_nothing_is_learnt(
             for path in routes:
                 if attack.lacks_token and way.opens(path):
                     continue
-                method = "POST" if path.startswith("/mcp/") else "GET"
+                posted = path.startswith("/mcp/") and "WebSocket" not in name
+                method = "POST" if posted else "GET"
                 answered = way.served.ask(method, attack.path(path), attack.headers(way))
                 bodies.add(answered.text)
                 tried += 1

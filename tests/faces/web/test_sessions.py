@@ -14,6 +14,8 @@ from faces.web.test_metrics import figures, read
 from faces.web.test_who import given
 from faces.web.wire import Wire
 from handrail.app import openings
+from handrail.faces.board.boards import Boards
+from handrail.faces.board.served import ServedPages, boards
 from handrail.faces.mcp.names import Names
 from handrail.faces.web.app import Behind
 from handrail.faces.web.metrics import Metrics
@@ -113,7 +115,8 @@ def test_of_all_the_faces_of_a_server_one_sweeps(at: Place) -> None:
 
         sweeping = replace(opened, sweep=sweep)
         known = Known(sweeping, {"project": at.project}, at.store)
+        pages = ServedPages(Boards(boards(sweeping, known)), opened.secret)
         all_ = tenants(sweeping, openings(), FACES, known, Names.PORTABLE)
-        anyio.run(served, Behind(all_, Metrics(), opened.strain))
+        anyio.run(served, Behind(all_, Metrics(), opened.strain, pages))
 
     assert swept == [()]

@@ -15,7 +15,7 @@ from faces.mcp.desk import ERAS, Place, place
 from faces.web.desk import FACES, Site, site
 from program import handrail
 
-PATHS = (*(f"/mcp/{face}" for face in FACES), "/", "/nothing", "/healthz/", "//healthz", "/metrics/")
+PATHS = (*(f"/mcp/{face}" for face in FACES), "/nothing", "/healthz/", "//healthz", "/metrics/")
 
 
 @pytest.fixture(scope="module")

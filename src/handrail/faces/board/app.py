@@ -27,12 +27,12 @@ from handrail.shell.faults import Fault
 
 _MEDIA: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _LONGEST: Final = 16 * 1024
-_PARTS: Final = frozenset({"", "in", "login", "logout", "static", "runs", "live", "events"})
+_PARTS: Final = frozenset({"in", "login", "logout", "static", "runs", "live", "events"})
 
 
 def is_page(path: str) -> bool:
     """Whether the pages have their own door at this path."""
-    return path.split("/")[1:2] != [] and path.split("/")[1] in _PARTS
+    return path == "/" or path.partition("/")[2].partition("/")[0] in _PARTS
 
 
 def application(entrance: Entrance) -> ASGIApp:

@@ -1,7 +1,7 @@
 """`handrail serve --http`: where it listens, and who comes in. Where others could, nobody does unasked."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from handrail.faces.web.issued import Issued
     from handrail.faces.web.metrics import Metrics
     from handrail.faces.web.run import Address
+    from handrail.faces.web.serving import Known
     from handrail.faces.web.sessions import Allowed
     from handrail.faces.web.tenants import Tenants
     from handrail.shell.opening import Openings, Serving
@@ -80,10 +81,13 @@ def over(
     replicas: bool = False,
 ) -> OverHttp:
     """How faces are served there, by which names, and with which tokens."""
+    from handrail.faces.board.boards import Boards
+    from handrail.faces.board.served import ServedPages, boards
     from handrail.faces.web.app import Behind
     from handrail.faces.web.limits import Limits
     from handrail.faces.web.metrics import Metrics
     from handrail.faces.web.run import address, run
+    from handrail.faces.web.serving import Known
     from handrail.faces.web.sessions import allowed
     from handrail.faces.web.who import Door
 
@@ -102,7 +106,10 @@ def over(
         if kinds:
             _check_open(serving, tokens_only=issued is None)
         given = {} if kinds else _by_folder(serving, what.roots)
-        behind = Behind(_tenants(serving, what, given, metrics, may), metrics, serving.strain)
+        known = Known(serving, given, what.store)
+        everybody = _tenants(serving, what, known, metrics, may)
+        pages = ServedPages(Boards(boards(serving, known), everybody.halted), serving.secret)
+        behind = Behind(everybody, metrics, serving.strain, pages)
         door = Door(access, clock, limits, issued, asking.audience)
         return run(where, door, behind, names, may.limit)
 
@@ -118,17 +125,14 @@ def _names(where: "Address", audience: str, known_as: tuple[str, ...]) -> frozen
     return names
 
 
-def _tenants(
-    serving: "Serving", what: Over, given: "Mapping[str, Path]", metrics: "Metrics", may: "Allowed"
-) -> "Tenants":
-    from handrail.faces.web.serving import Known, tenants
+def _tenants(serving: "Serving", what: Over, known: "Known", metrics: "Metrics", may: "Allowed") -> "Tenants":
+    from handrail.faces.web.serving import tenants
 
     def told(face: str, served: "Served") -> None:
         served.meter = partial(metrics.called, face)
         if what.spans:
             served.middleware.append(what.spans.carried)
 
-    known = Known(serving, given, what.store)
     return tenants(serving, what.opens, what.faces, known, what.names, allowed=may, told=told)
 
 

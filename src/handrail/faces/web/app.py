@@ -3,20 +3,40 @@
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from anyio.to_thread import run_sync
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as Asked
 
 from handrail.faces.mcp.callers import grant_in
 from handrail.faces.web.ending import Ending
 from handrail.faces.web.metrics import MEDIA, Metrics
 from handrail.faces.web.tenants import Tenants
+from handrail.faces.web.who import Door
 from handrail.shell.access import Scope
 from handrail.shell.faults import Fault
 from handrail.shell.opening import Strain
+
+
+class Pages(Protocol):
+    """What people see of the store in a browser."""
+
+    def at(self, url: str, door: Door, told: Callable[[str], None]) -> tuple[ASGIApp, Callable[[], None]]:
+        """The pages of a server at this URL behind this door; and what makes `told` say where they are."""
+        ...
+
+    def has(self, path: str) -> bool:
+        """Whether there is one at this path."""
+        ...
+
+    def close(self) -> None:
+        """End what they hear."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +49,13 @@ class Behind:
     tenants: Tenants
     metrics: Metrics
     strain: Callable[[], Strain]
+    pages: Pages
     ending: Ending = field(default_factory=Ending)
+
+    async def end_streams(self) -> None:
+        """End what has no end of its own."""
+        self.pages.close()
+        await self.tenants.end_streams()
 
     def application(self, more: Iterable[BaseRoute] = ()) -> Starlette:
         """The routes of the server; who may use them is the guard's affair, what they see the tenants'."""
@@ -80,3 +106,17 @@ def path(face: str) -> str:
 
 async def _well(_: Request) -> PlainTextResponse:
     return PlainTextResponse("ok\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """An application with `pages` at the paths that they have."""
+
+    app: ASGIApp
+    pages: ASGIApp
+    has: Callable[[str], bool]
+
+    async def __call__(self, scope: Asked, receive: Receive, send: Send) -> None:
+        """Pass it on."""
+        apart = scope["type"] != "lifespan" and self.has(scope["path"])
+        await (self.pages if apart else self.app)(scope, receive, send)

@@ -35,7 +35,8 @@ class Guard:
     """An application behind its guard. `closing` is true from the moment on when nothing new is begun.
 
     `limit` is how many bytes a request may have. `proxied` says that requests may come through a program on
-    this machine: none is then taken to be near.
+    this machine: none is then taken to be near. `apart` are the paths of pages, which have a door of their
+    own: only the headers of what comes there are looked at here.
     """
 
     app: ASGIApp
@@ -44,6 +45,7 @@ class Guard:
     limit: int
     closing: Callable[[], bool]
     proxied: bool = False
+    apart: Callable[[str], bool] = lambda _: False
 
     async def __call__(self, scope: Asked, receive: Receive, send: Send) -> None:
         """Let it in, or say why not; of what is not there, nothing is told before that."""
@@ -52,7 +54,7 @@ class Guard:
             return
         headers = Headers(scope=scope)
         refusal = self.refusal(headers)
-        if refusal is None and scope["path"] not in OPEN and not self.door.is_open(scope["path"]):
+        if refusal is None and not self._is_open(scope["path"]):
             if self._is_near(scope, headers):
                 enter(scope, _NEAR)
             else:
@@ -79,6 +81,9 @@ class Guard:
         if not (size.isascii() and size.isdigit()) or int(size) > self.limit:
             return Refusal(413, f"the limit is {self.limit} bytes: send less at a time")
         return None
+
+    def _is_open(self, path: str) -> bool:
+        return path in OPEN or self.door.is_open(path) or self.apart(path)
 
     def _is_near(self, scope: Asked, headers: Headers) -> bool:
         """Whether the peer of the connection is on this machine, and speaks for nobody else."""

@@ -6,7 +6,7 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -16,7 +16,7 @@ import uvicorn
 from anyio.abc import TaskStatus
 
 from handrail.faces.mcp.frames import LIMIT
-from handrail.faces.web.app import Behind, path
+from handrail.faces.web.app import Behind, Beside, path
 from handrail.faces.web.ending import Ending, Finished
 from handrail.faces.web.guard import LOOPBACK, Guard, known_by
 from handrail.faces.web.who import Door
@@ -80,17 +80,24 @@ def run(
     with listening(where) as (listener, bound):
         hosts = known_by(str(bound)) | {name.lower() for name in known_as}
         door = door.at(f"http://{bound}", map(path, behind.tenants.faces))
-        calls = Finished(behind.application(door.routes()), behind.ending)
-        guard = Guard(calls, hosts, door, limit, lambda: behind.ending.begun, proxied=bool(known_as))
-        lasting = Lasting(guard, behind.ending, behind.tenants.end_streams, behind.tenants.halted)
-        told = [f"handrail: {name} at http://{bound}/mcp/{name}" for name in behind.tenants.faces]
-        anyio.run(lasting.served, listener, lambda: _say(told))
+        pages, say_where = behind.pages.at(f"http://{bound}", door, lambda url: _say(f"pages at {url}"))
+        calls = Finished(Beside(behind.application(door.routes()), pages, behind.pages.has), behind.ending)
+        guard = Guard(
+            calls, hosts, door, limit, lambda: behind.ending.begun, bool(known_as), behind.pages.has
+        )
+
+        def begun() -> None:
+            _say(*(f"{name} at http://{bound}/mcp/{name}" for name in behind.tenants.faces))
+            say_where()
+
+        lasting = Lasting(guard, behind.ending, behind.end_streams, behind.tenants.halted)
+        anyio.run(lasting.served, listener, begun)
     return not behind.tenants.halted.is_set()
 
 
-def _say(lines: Sequence[str]) -> None:
+def _say(*lines: str) -> None:
     for line in lines:
-        print(line, file=sys.stderr, flush=True)  # noqa: T201 - whoever starts it needs to know
+        print(f"handrail: {line}", file=sys.stderr, flush=True)  # noqa: T201 - whoever starts it needs to know
 
 
 @dataclass(frozen=True, slots=True)

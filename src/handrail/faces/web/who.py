@@ -43,6 +43,11 @@ class Door:
     audience: str = ""
     protected: Protected | None = None
 
+    @property
+    def asks(self) -> bool:
+        """Whether anybody is asked who they are."""
+        return self.access is not None or self.issued is not None
+
     def at(self, url: str, faces: Iterable[str]) -> "Door":
         """The door of a server that listens there, with these paths of faces."""
         if self.issued is None:
@@ -60,24 +65,32 @@ class Door:
 
     async def refusal(self, asked: Asked, headers: Headers) -> Refusal | None:
         """Let it in, or say why not."""
-        if self.access is None and self.issued is None:
+        if not self.asks:
             enter(asked, ANYBODY)
             return None
-        peer, given = peer_of(asked), headers.getlist("authorization")
+        given = headers.getlist("authorization")
         shown = given[0] if len(given) == 1 else ""
-        visit = self.limits.visit(peer, shown)
+        grant = await self._admitted(asked, shown)
+        if isinstance(grant, Refusal):
+            return grant
+        enter(asked, grant)
+        if self.protected and not _is_own(_token(shown)):
+            asked["state"][CHALLENGE] = partial(_more, self.protected, asked["path"])
+        return None
+
+    async def admitted(self, asked: Asked, token: str) -> Grant | Refusal:
+        """What whoever shows this token may do, or why they are not let in."""
+        return await self._admitted(asked, f"{_BEARER}{token}")
+
+    async def _admitted(self, asked: Asked, shown: str) -> Grant | Refusal:
+        visit = self.limits.visit(peer_of(asked), shown)
         if isinstance(visit, Refusal):
             return visit
         grant = await self._grant(shown, asked["path"])
         if grant is None:
             visit.failed()
             return self._unknown(asked["path"], shown)
-        if held := visit.entered(grant.principal):
-            return held
-        enter(asked, grant)
-        if self.protected and not _is_own(_token(shown)):
-            asked["state"][CHALLENGE] = partial(_more, self.protected, asked["path"])
-        return None
+        return visit.entered(grant.principal) or grant
 
     async def _grant(self, shown: str, path: str) -> Grant | None:
         """What the request may do, or None if it shows no good secret."""
