@@ -139,7 +139,12 @@ def test_anybody_may_read_who_gives_out_tokens_for_the_server_and_for_each_face(
 
 @pytest.mark.parametrize(
     ("path", "led"),
-    [("/mcp/steps", "/mcp/steps"), ("/mcp/spells", "/mcp/spells"), ("/nothing", ""), (WELL_KNOWN + "/mcp", "")],
+    [
+        ("/mcp/steps", "/mcp/steps"),
+        ("/mcp/spells", "/mcp/spells"),
+        ("/nothing", ""),
+        (WELL_KNOWN + "/mcp", ""),
+    ],
 )
 def test_who_shows_no_token_is_led_to_the_metadata(served: Site, path: str, led: str) -> None:
     answered = served.ask("GET", path, {"Host": f"{served.host}:{served.port}"})

@@ -24,7 +24,7 @@ from handrail.engine.lifecycle import (
     TABLE,
     terminal,
 )
-from handrail.engine.model import Authority
+from handrail.engine.model import Authority, Brief, Workflow
 from handrail.faces.board.boards import Boards, Viewer, viewer_of
 from handrail.faces.board.looks import page
 from handrail.faces.board.overview import shown
@@ -40,7 +40,9 @@ LARGEST: Final = 1024 * 1024
 """How many bytes a form may have."""
 
 COMPLETE: Final = "complete-step"
-_CONTROLS: Final = (PAUSE, RESUME, DIVERGE, FAIL, ABANDON)
+_GENTLE: Final = (PAUSE, RESUME)
+_ENDING: Final = (DIVERGE, FAIL, ABANDON)
+_CONTROLS: Final = (*_GENTLE, *_ENDING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,9 @@ def possible(viewer: Viewer, row: RunRow) -> tuple[str, ...]:
         return ()
     if terminal(row.lifecycle):
         return (FORK,)
-    controls = tuple(one for one in _CONTROLS if one in TABLE[row.lifecycle])
-    return (*controls, COMPLETE) if CONTINUE in TABLE[row.lifecycle] else controls
+    table = TABLE[row.lifecycle]
+    gentle, ending = ([one for one in kinds if one in table] for kinds in (_GENTLE, _ENDING))
+    return (*gentle, *([COMPLETE] if CONTINUE in table else []), *ending)
 
 
 def asking(request: Request) -> Response:
@@ -154,6 +157,8 @@ def _page(
     board, now = viewer.board, viewer.board.now()
     if action not in {*_CONTROLS, COMPLETE, FORK}:
         raise HTTPException(404)
+    stored = board.serving.world.runs.load(row.id)
+    workflow = board.serving.world.workflow_of(stored) if stored and action in {FORK, COMPLETE} else None
     return page(
         "act.html",
         409 if refusal else 200,
@@ -166,13 +171,13 @@ def _page(
         refusal=refusal,
         allowed=action in possible(viewer, row),
         needs_reason=action in NEEDS_REASON,
-        steps=_steps(viewer, row) if action == FORK else (),
+        steps=step_states(workflow) if workflow and action == FORK else (),
+        brief=_brief(workflow, row) if action == COMPLETE else None,
         controls=_CONTROLS,
     )
 
 
-def _steps(viewer: Viewer, row: RunRow) -> tuple[str, ...]:
-    """The steps that a fork of a run could begin with."""
-    world = viewer.board.serving.world
-    stored = world.runs.load(row.id)
-    return step_states(world.workflow_of(stored)) if stored else ()
+def _brief(workflow: Workflow | None, row: RunRow) -> Brief | None:
+    """What the open step asks for, if it is one only."""
+    state = workflow.states.get(row.state) if workflow else None
+    return state.brief if state else None

@@ -52,7 +52,9 @@ def application(entrance: Entrance) -> ASGIApp:
         Route("/events", events, methods=["GET"]),
         WebSocketRoute("/live", live),
     ]
-    made = Starlette(routes=routes, exception_handlers={HTTPException: _missing, Fault: _faulty})
+    made = Starlette(
+        routes=routes, exception_handlers={HTTPException: _missing, Fault: _faulty, Exception: _broken}
+    )
     return Armoured(Entered(made, entrance))
 
 
@@ -99,6 +101,11 @@ class _Ways:
 def _missing(_: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     return page("missing.html", status, status=status)
+
+
+def _broken(_: Request, __: Exception) -> Response:
+    """What whoever looks is told of a bug: nothing of it; the log has it."""
+    return page("broken.html", 500)
 
 
 def _faulty(request: Request, error: Exception) -> Response:

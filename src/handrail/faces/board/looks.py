@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+import msgspec
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
@@ -40,6 +41,7 @@ def looks() -> Environment:
     made.filters |= {
         "plain": safe,
         "lines": lines,
+        "json": json,
         "iso": rfc3339,
         "when": when,
         "took": took,
@@ -53,6 +55,11 @@ def looks() -> Environment:
 def lines(text: str) -> str:
     """A text of several lines, with everything hidden in it written out."""
     return "\n".join("\t".join(map(safe, line.split("\t"))) for line in split_lines(text))
+
+
+def json(value: object) -> str:
+    """A value as JSON, its parts under each other."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
 def when(at: datetime) -> str:

@@ -41,11 +41,12 @@ def overview(request: Request) -> Response:
     board, asked, now = viewer.board, filters(query), viewer.board.now()
     wanted, unclear = asked.wanted(board)
     records, after = board.serving.records, query.get("after", "")
-    number = records.last()
-    rows = records.runs(wanted, after, ROWS + 1)
+    with records.moment():
+        number, counts = records.last(), records.under_way()
+        rows = records.runs(wanted, after, ROWS + 1)
+        needy = [] if after else _needy(board, now)
     more = asked.url(after=rows[ROWS - 1].id) if len(rows) > ROWS else ""
     listed = [shown(board, row, now) for row in rows[:ROWS]]
-    needy = [] if after else _needy(board, now)
     return page(
         "overview_live.html" if "fragment" in query else "overview.html",
         viewer=viewer,
@@ -58,7 +59,7 @@ def overview(request: Request) -> Response:
         after=after,
         needy=needy[:NEEDY],
         others=len(needy[NEEDY:]),
-        counts=records.under_way(),
+        counts=counts,
         lifecycles=LIFECYCLES,
         faces=FACES,
         known=_known(listed),

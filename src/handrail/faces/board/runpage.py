@@ -20,7 +20,9 @@ def run_page(request: Request) -> Response:
     tab = next((one for one in tabs if one.name == name), None)
     if tab is None:
         raise HTTPException(404)
-    now, number = viewer.board.now(), viewer.board.serving.records.last()
+    now, records = viewer.board.now(), viewer.board.serving.records
+    with records.moment():
+        number, told = records.last(), tab.told(viewer, row, request.query_params)
     return page(
         tab.template if "fragment" in request.query_params else "run.html",
         viewer=viewer,
@@ -32,7 +34,7 @@ def run_page(request: Request) -> Response:
         tabs=tabs,
         possible=possible(viewer, row),
         query=request.query_params,
-        **tab.told(viewer, row, request.query_params),
+        **told,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
+import msgspec
 from starlette.datastructures import QueryParams
 
 from handrail.faces.board.boards import Viewer
@@ -24,13 +25,14 @@ def told(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object
     chosen = _named(listed, query.get("n", "")) or (listed[-1] if listed else None)
     other = _named(listed, query.get("from", ""))
     text = _text(records, row, chosen)
-    plain = "raw" in query or not text or len(text) > EXCERPT
+    data = _data(text)
+    plain = "raw" in query or not text or len(text) > EXCERPT or bool(data)
     return {
         "artifacts": listed,
         "chosen": chosen,
         "other": other,
         "raw": "raw" in query,
-        "text": lines(text[:EXCERPT]),
+        "text": lines(text[:EXCERPT] if "raw" in query else data or text[:EXCERPT]),
         "cut": len(text) > EXCERPT,
         "html": None if plain else rendered(text),
         "changes": _changes(_text(records, row, other), text) if other else None,
@@ -44,6 +46,16 @@ def _named(listed: list[ArtifactRow], number: str) -> ArtifactRow | None:
 def _text(records: Records, row: RunRow, artifact: ArtifactRow | None) -> str:
     found = records.content(row.id, artifact.number) if artifact else None
     return found or ""
+
+
+def _data(text: str) -> str:
+    """The text with its parts under each other, if it is a JSON object or list that is not too long."""
+    if not text.lstrip().startswith(("{", "[")) or len(text) > EXCERPT:
+        return ""
+    try:
+        return msgspec.json.format(text, indent=2)
+    except (msgspec.DecodeError, RecursionError):
+        return ""
 
 
 def _changes(old: str, new: str) -> list[tuple[str, str]]:

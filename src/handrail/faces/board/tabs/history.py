@@ -39,7 +39,6 @@ def told(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object
         "text": text,
         "meanings": MEANINGS,
         "failed": _FAILED,
-        "cells": event_cells,
     }
 
 
