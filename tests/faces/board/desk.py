@@ -98,7 +98,8 @@ def dashboard(at: Place, *words: str, **env: str) -> Iterator[Pages]:
                 assert made.end() == 0
         finally:
             process.send_signal(signal.SIGKILL)
-    assert (at.folder / "stderr-board").read_text("utf-8") == ""
+    said = (at.folder / "stderr-board").read_text("utf-8")
+    assert said == "", said
 
 
 def entered(context: BrowserContext, pages: Pages, path: str = "") -> Page:

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import resource
 import signal
 import socket
@@ -115,6 +116,7 @@ class Lasting:
     async def served(self, listener: socket.socket, begun: Callable[[], None]) -> None:
         """Serve until told to end; `begun` is called when signals are heard."""
         server = _Server(_config(self.guard))
+        logging.getLogger("uvicorn.error").addFilter(_told)
         async with anyio.create_task_group() as tasks:
             await tasks.start(_end_on_signal, self.ending)
             tasks.start_soon(self._end, server)
@@ -148,6 +150,11 @@ def _config(guard: Guard) -> uvicorn.Config:
         ws="websockets-sansio",
         ws_max_size=_HEARD,
     )
+
+
+def _told(record: logging.LogRecord) -> bool:
+    """False of what uvicorn says of each WebSocket that was refused with an answer: that it got none."""
+    return record.msg != "ASGI callable returned without completing handshake."
 
 
 class _Server(uvicorn.Server):
