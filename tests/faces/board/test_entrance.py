@@ -128,9 +128,7 @@ def test_what_changes_or_listens_must_say_which_page_it_comes_from(
 
 
 @pytest.mark.parametrize("way", routes(), ids=" ".join)
-def test_every_answer_forbids_what_pages_do_not_need(
-    way: tuple[str, str], shown: Pages, cookie: str
-) -> None:
+def test_every_answer_forbids_what_pages_do_not_need(way: tuple[str, str], shown: Pages, cookie: str) -> None:
     if way[0] != "GET" or way[1] == "/events":
         headers = shown.ask("GET", "/nothing", {"Host": shown.host, "Cookie": cookie}).headers
     else:

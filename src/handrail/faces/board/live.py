@@ -1,6 +1,7 @@
 """The live ways in: a WebSocket, and server-sent events for browsers that have none; both say the same."""
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Final
 
 import anyio
@@ -21,18 +22,31 @@ _BEAT: Final = 15.0
 async def live(socket: WebSocket) -> None:
     """Tell a page which runs have changed, until it goes or the server ends."""
     hub, since = viewer_of(socket).board.hub, _number(socket.query_params.get("since", ""))
-    await socket.accept()
-    code = _GOING_AWAY
     try:
+        await socket.accept()
         async with hub.listening(since) as ear, anyio.create_task_group() as tasks:
-            tasks.start_soon(_until_gone, socket, tasks.cancel_scope)
-            while patch := await ear.next():
-                await socket.send_text(patch.text())
+            tasks.start_soon(_until_gone, socket, ear)
+            await _tell(socket, ear)
             tasks.cancel_scope.cancel()
+        await socket.close(_GOING_AWAY)
+    except WebSocketDisconnect:
+        return
     except Fault:
-        code = _AGAIN_LATER
-    if socket.application_state.name == "CONNECTED" and socket.client_state.name == "CONNECTED":
-        await socket.close(code)
+        await socket.close(_AGAIN_LATER)
+
+
+async def _tell(socket: WebSocket, ear: Ear) -> None:
+    """Send what is told, until there is nothing more, or nobody there."""
+    with suppress(WebSocketDisconnect):
+        while patch := await ear.next():
+            await socket.send_text(patch.text())
+
+
+async def _until_gone(socket: WebSocket, ear: Ear) -> None:
+    """Read what the page sends, which is nothing, so that it is seen when it goes."""
+    while (await socket.receive())["type"] != "websocket.disconnect":
+        pass
+    ear.close()
 
 
 async def events(request: Request) -> Response:
@@ -60,15 +74,6 @@ async def _beats(ear: Ear) -> AsyncIterator[str]:
             yield ": still here\n\n"
         else:
             return
-
-
-async def _until_gone(socket: WebSocket, scope: anyio.CancelScope) -> None:
-    """Read what the page sends, which is nothing, so that it is seen when it goes."""
-    try:
-        while True:
-            await socket.receive_text()
-    except (WebSocketDisconnect, KeyError):
-        scope.cancel()
 
 
 def _number(text: str) -> int | None:

@@ -19,6 +19,12 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => { button.textContent = before; }, 1500);
 });
 
+// A field that says nothing does not stand in the URL.
+document.querySelectorAll("form[method=get]").forEach((form) => form.addEventListener("submit", () => {
+  form.querySelectorAll("input, select").forEach((field) => { field.disabled = field.value === ""; });
+}));
+addEventListener("pageshow", () => document.querySelectorAll("form :disabled").forEach((field) => { field.disabled = false; }));
+
 // --- keys ---
 
 function items() { return [...document.querySelectorAll("[data-item]")]; }

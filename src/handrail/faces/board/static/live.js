@@ -146,13 +146,13 @@ function reconcile(list, fresh) {
 
 function replace(old, next) {
   if (alike(old, next)) { tick(old, next); return; }
-  const opened = [...old.querySelectorAll("details[open]")].length > 0;
   old.replaceWith(changed(next, old));
-  if (opened) next.querySelectorAll("details").forEach((one) => { one.open = true; });
 }
 
 function changed(next, old) {
   if (old?.classList.contains("chosen")) next.classList.add("chosen");
+  const before = old ? old.querySelectorAll("details") : [];
+  next.querySelectorAll("details").forEach((one, at) => { one.open = Boolean(before[at]?.open); });
   next.classList.add("changed");
   return next;
 }
@@ -163,6 +163,7 @@ function still(node) {
   const copy = node.cloneNode(true);
   copy.querySelectorAll("time").forEach((time) => { time.textContent = ""; });
   copy.querySelectorAll("[data-copy]").forEach((button) => { button.textContent = ""; button.hidden = true; });
+  copy.querySelectorAll("details").forEach((one) => { one.open = false; });
   copy.classList.remove("changed", "chosen");
   if (!copy.getAttribute("class")) copy.removeAttribute("class");
   return copy.outerHTML;
