@@ -7,7 +7,7 @@ from typing import Final
 import anyio
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from handrail.faces.board.boards import viewer_of
 from handrail.faces.board.hub import Ear, Hub
@@ -28,11 +28,17 @@ async def live(socket: WebSocket) -> None:
             tasks.start_soon(_until_gone, socket, ear)
             await _tell(socket, ear)
             tasks.cancel_scope.cancel()
-        await socket.close(_GOING_AWAY)
+        await _close(socket, _GOING_AWAY)
     except WebSocketDisconnect:
         return
     except Fault:
-        await socket.close(_AGAIN_LATER)
+        await _close(socket, _AGAIN_LATER)
+
+
+async def _close(socket: WebSocket, code: int) -> None:
+    """Say that there is nothing more, if anybody is there."""
+    if {socket.client_state, socket.application_state} == {WebSocketState.CONNECTED}:
+        await socket.close(code)
 
 
 async def _tell(socket: WebSocket, ear: Ear) -> None:
