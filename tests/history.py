@@ -9,7 +9,7 @@ from typing import Any
 from handrail.engine.facts import PENDING, Fact, Kind, Provenance, Type
 from handrail.engine.lifecycle import ABANDON, CONTINUE, DIVERGE, FAIL, PAUSE
 from handrail.engine.model import Lifecycle
-from handrail.stores.sql.database import Database
+from handrail.stores.sql.tables import Tables
 from handrail.workflows.load import Source
 from handrail.workflows.registry import DRAFTS, EFFECTS, FACTS, registry
 from tools.sample_store import OUTPUTS, Played
@@ -85,7 +85,7 @@ def quiet(_text: str) -> None:
     """Tells nobody."""
 
 
-def ids(database: Database) -> list[str]:
+def ids(database: Tables) -> list[str]:
     with database.read() as execute:
         return [row[0] for row in execute("SELECT execution_id FROM runs ORDER BY k", ())]
 

@@ -31,7 +31,7 @@ def opened(path: Path) -> Iterator[Store]:
     try:
         keeper, mirrors, measures = SqlKeeper(database), Projection(database), Summaries(database)
         access, registry = SqlAccess(database), SqlRegistry(database)
-        yield Store(path, records, keeper, mirrors, measures, access, registry, records.pulse)
+        yield Store(path, records, keeper, mirrors, measures, access, registry, database.pulse)
     finally:
         database.close()
 

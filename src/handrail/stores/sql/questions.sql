@@ -169,6 +169,3 @@ FROM events INDEXED BY events_by_run
 WHERE run = (SELECT k FROM runs WHERE execution_id = ?1) AND event_type = 'error_occurred'
 ORDER BY id DESC
 LIMIT ?2
-
--- name: pulse
-PRAGMA data_version

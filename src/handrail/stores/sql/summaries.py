@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from handrail.engine.model import Lifecycle
-from handrail.stores.sql.database import Database, Execute
-from handrail.stores.sql.text import queries, stamp
+from handrail.stores.sql.tables import Execute, Tables
+from handrail.stores.sql.text import stamp
 from handrail.telemetry.entries import EntryKind
 from handrail.telemetry.measures import (
     DayMeasured,
@@ -34,21 +34,21 @@ _FOLDS: Final = ("fold_runs", "fold_days", "fold_steps", "fold_hours")
 class Summaries:
     """The sums over a database."""
 
-    def __init__(self, database: Database, batch: int = BATCH, fold_after: int = FOLD_AFTER) -> None:
+    def __init__(self, database: Tables, batch: int = BATCH, fold_after: int = FOLD_AFTER) -> None:
         self.database, self._batch, self._fold_after = database, batch, fold_after
-        self._sql = queries("summaries.sql")
+        self._sql = database.sql("summaries.sql")
 
     def fold(self) -> int:
         """Move the mark to the last entry, a batch in each transaction; how many entries that were."""
         folded = 0
-        while count := self._fold_batch():
+        while count := self._fold_batch("mark"):
             folded += count
         return folded
 
     def rest(self) -> None:
         """What can wait until a reply is given: fold a batch, if there is much to fold."""
         if self.tail() >= self._fold_after:
-            self._fold_batch()
+            self._fold_batch("mark_if_free")
 
     def tail(self) -> int:
         """How many entries there can be behind the mark."""
@@ -93,12 +93,17 @@ class Summaries:
             found = execute(self._sql["errors"], (stamp(since) if since else "",)).fetchall()
         return tuple(ErrorMeasured(*row) for row in found)
 
-    def _fold_batch(self) -> int:
+    def _fold_batch(self, mark_by: str) -> int:
+        """Move the mark on; 0 if there is nothing to fold, or the mark is not free and needs to be."""
         if not self.tail():
             return 0
+        settled = self.database.settled()
         with self.database.written() as execute:
-            mark, last = execute(self._sql["tail"], ()).fetchone()
-            until = min(last, mark + self._batch)
+            found = execute(self._sql[mark_by], ()).fetchone()
+            if found is None:
+                return 0
+            (mark,) = found
+            until = min(settled, mark + self._batch)
             for name in _FOLDS:
                 execute(self._sql[name], (mark, until, 1, None))
             execute(self._sql["move_mark"], (max(mark, until),))
@@ -106,7 +111,7 @@ class Summaries:
 
     def unfold(self, execute: Execute, key: int) -> None:
         """Take what a run has added out of the sums again: its entries are about to be written anew."""
-        mark, _ = execute(self._sql["tail"], ()).fetchone()
+        (mark,) = execute(self._sql["mark"], ()).fetchone()
         for name in _FOLDS:
             execute(self._sql[name], (0, mark, -1, key))
 
