@@ -268,7 +268,7 @@ def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
         "artifacts": (sql["artifacts"], ("x", 0, 9)),
         "content": (sql["content"], ("x", 1)),
         "journal_of": (sql["journal_of"], ("x", 0, 9)),
-        "journal": (sql["journal"], (0, 9, "[1]")),
+        "journal": (sql["journal"], (0, 9, "[1]", 9)),
     }
     plans = {
         name: [row[3] for row in database.reader().execute(f"EXPLAIN QUERY PLAN {statement}", given)]

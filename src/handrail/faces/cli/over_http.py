@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from handrail.faces.web.run import Address
     from handrail.faces.web.sessions import Allowed
     from handrail.faces.web.tenants import Tenants
-    from handrail.shell.opening import Openings, Serving
+    from handrail.shell.opening import Openings, Serving, Where
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Over:
     faces: tuple[str, ...]
     roots: tuple[Path, ...]
     names: "Names"
-    store: Path
+    store: "Where"
     spans: "Spans | None"
 
 

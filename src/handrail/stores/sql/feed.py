@@ -83,6 +83,7 @@ class SqlFeed:
             except Fault:
                 seen = -1
             self._ear.wait(self._every)
+        self._ear.close()
 
     def _tell(self, seen: int, last: int) -> tuple[int, int]:
         """Tell what was entered behind entry `last`, if anything was written since `seen`."""

@@ -59,7 +59,7 @@ class Projection:
         after = known[1] if known else 0
         new = tuple(every(partial(source.entries, run), after))
         with self._database.written() as execute:
-            found = execute(self._sql["projected"], (run,)).fetchone()
+            found = execute(self._sql["projected_alone"], (run,)).fetchone()
             if (found[1] if found else 0) == after:
                 key = self._bring(execute, stored, found, new)
             elif found:

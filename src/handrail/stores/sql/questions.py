@@ -151,7 +151,8 @@ class SqlRecords:
         if run:
             found = self._of(run, self._sql["journal_of"], (run, after, most))
         else:
-            found = self._asked(self._sql["journal"], (after, most, self._within()))
+            given = (after, most, self._within(), self.database.settled())
+            found = self._asked(self._sql["journal"], given)
         return tuple(rows.written(row[0], row[1:]) for row in found)
 
     def refusals(self, run: str, most: int = 3) -> tuple[Written, ...]:

@@ -159,7 +159,7 @@ LIMIT ?3
 SELECT
   coalesce(r.execution_id, ''), e.id, e.revision, e.created_at, e.event_type, e.step_name, e.agent_name, e.metadata
 FROM events AS e LEFT JOIN runs AS r ON r.k = e.run
-WHERE e.id > ?1 AND (?3 IS NULL OR r.project_id IN (SELECT value FROM json_each(?3)))
+WHERE e.id > ?1 AND e.id <= ?4 AND (?3 IS NULL OR r.project_id IN (SELECT value FROM json_each(?3)))
 ORDER BY e.id
 LIMIT ?2
 

@@ -92,11 +92,12 @@ class RunTables:
     ) -> bool:
         """Replace the tokens of open steps, if nothing has moved since."""
         with self._tables.written() as execute:
-            found = execute(self._sql["run"], (asked(stored.run.id),)).fetchall()
+            held = execute(self._sql["revision"], (asked(stored.run.id),)).fetchone()
+            found = execute(self._sql["run"], (asked(stored.run.id),)).fetchall() if held else ()
             now = rows.stored(found) if found else None
             if now is None or (now.revision, now.tokens) != (stored.revision, stored.tokens):
                 return False
-            key = int(execute(self._sql["revision"], (stored.run.id,)).fetchone()[0])
+            key = int(held[0])
             for number, token in tokens.items():
                 execute(self._sql["token"], (token, key, number))
             execute(self._sql["touch"], (stamp(at), stored.run.id, stamp(at)))
@@ -178,7 +179,7 @@ class RunTables:
                 (key, *told, artifact.description or None, at, artifact.content),
             )
         if run.lifecycle not in rows.LIVE:
-            execute(self._sql["finalise"], (int(run.lifecycle is Lifecycle.COMPLETED), key))
+            execute(self._sql["finalise"], (int(rows.completes(turn)), key))
             execute(self._sql["deactivate"], (run.id,))
 
     def _enter(self, execute: Execute, key: int | None, lines: Sequence[tuple[Any, ...]]) -> None:
