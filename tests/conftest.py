@@ -13,7 +13,7 @@ from hypothesis import settings
 import measuring
 from memory import in_memory
 from opened import close_all
-from postgres import Server, await_end, shared
+from postgres import Server, await_end, let_go, meet_in, ours
 
 settings.register_profile("house", database=None, deadline=None, derandomize=True, print_blob=False)
 settings.load_profile("house")
@@ -42,10 +42,13 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.mkdtemp(prefix="handrail-tests-", dir=in_memory())
         config.option.basetemp = folder
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    base = Path(config.option.basetemp)
+    meet_in(base.parent if _worker(config) else base)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Let the run end only when nothing is left of its PostgreSQL server."""
+    let_go()
     if not _worker(config):
         await_end(Path(config.option.basetemp) / "postgres")
 
@@ -87,12 +90,9 @@ def on_disk(disk: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def postgres() -> Server:
     """The one PostgreSQL server of this test run, started by the first test that asks for it."""
-    folder = tmp_path_factory.getbasetemp()
-    server = shared(folder.parent if _worker(pytestconfig) else folder)
-    yield server
-    server.release()
+    return ours()
 
 
 @pytest.fixture

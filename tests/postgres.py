@@ -260,6 +260,28 @@ def shared(common: Path) -> Server:
         return server
 
 
+_COMMON: list[Path] = []
+_OURS: list[Server] = []
+
+
+def meet_in(common: Path) -> None:
+    """Have the processes of this test run meet in this folder, should one of them need the server."""
+    _COMMON[:] = [common]
+
+
+def ours() -> Server:
+    """The server of this test run, which this process holds from now on."""
+    if not _OURS:
+        _OURS.append(shared(_COMMON[0]))
+    return _OURS[0]
+
+
+def let_go() -> None:
+    """Hold the server of this test run no longer, if this process does."""
+    while _OURS:
+        _OURS.pop().release()
+
+
 def _joined(link: Path) -> Server | None:
     """The server a link leads to; None if there is none, or the last who held it has just let go."""
     if not (link / "held").exists():

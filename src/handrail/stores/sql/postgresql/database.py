@@ -158,7 +158,13 @@ class PgDatabase:
 
     @contextmanager
     def held(self, run: str) -> Iterator[None]:
-        """A transaction that has locked the run; what this thread writes first is written in it."""
+        """A transaction that has locked the run; what this thread writes first is written in it.
+
+        Inside another such block, or in one that sees one moment, it is that block's.
+        """
+        if self._held:
+            yield
+            return
         with self._pool.lent() as connection, self._faults:
             connection.execute("BEGIN")
             connection.execute(statements()["hold"], (run,))
@@ -224,12 +230,16 @@ class PgDatabase:
     @contextmanager
     def _lent(self) -> Iterator[Connection]:
         """The connection that this thread holds, or one of the pool."""
-        held: Connection | None = getattr(self._mine, "connection", None)
-        if held is not None:
-            yield held
+        if self._held:
+            yield self._held
             return
         with self._pool.lent() as connection:
             yield connection
+
+    @property
+    def _held(self) -> Connection | None:
+        """The connection that this thread has in a transaction."""
+        return getattr(self._mine, "connection", None)
 
     @contextmanager
     def _using(self, connection: Connection) -> Iterator[None]:
@@ -244,11 +254,10 @@ class PgDatabase:
 
     def _asked(self, statement: str, values: Sequence[Any]) -> Told:
         """What a statement finds; asked once more if the server was gone, and no moment is lost by that."""
-        held = getattr(self._mine, "connection", None) is not None
         try:
             return self._asked_once(statement, values)
         except NoServer:
-            if held:
+            if self._held:
                 raise
             return self._asked_once(statement, values)
 

@@ -80,6 +80,8 @@ class Faults:
 
 def named(place: Remote, error: psycopg.Error) -> Fault | None:
     """The fault that an error stands for; None if it is a mistake of ours."""
+    if isinstance(error, psycopg.DataError) and error.sqlstate is None:
+        return Unreadable(f"{place} cannot keep this: {said(error)}", "take it out of the text")
     if isinstance(error, _BUSY):
         return Busy(f"{place} did not come to it in time: {said(error)}", _AGAIN)
     for kind, (fault, message, repair) in _CLASSES.items():

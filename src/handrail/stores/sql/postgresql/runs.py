@@ -32,7 +32,7 @@ class PgRuns(RunTables):
             return self._save(turn) or self.spent(turn.run.id, turn.before.revision) == turn.spent
 
     def _save(self, turn: Turn) -> bool:
-        if turn.before.revision:
+        if turn.before.revision and not turn.definition:
             check_effects(turn, on_files=False)
             return bool(self.database.at_once(self._sql["turn"], _values(turn)))
         try:

@@ -67,7 +67,7 @@ def _migrate(place: Remote, connection: Connection) -> None:
         with connection.transaction():
             connection.execute(_VERSION)
             connection.execute("LOCK TABLE handrail_schema IN ACCESS EXCLUSIVE MODE")
-            connection.execute(_scripts()[number - 1])
+            connection.execute(_scripts()[number - 1], prepare=False)
             connection.execute("DELETE FROM handrail_schema")
             connection.execute("INSERT INTO handrail_schema (version) VALUES ($1)", (number,))
 

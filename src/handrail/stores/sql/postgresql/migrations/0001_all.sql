@@ -83,7 +83,7 @@ CREATE TABLE artifacts (
   PRIMARY KEY (run, number)
 );
 
-CREATE INDEX artifacts_by_time ON artifacts (created_at, run, number, artifact_type);
+CREATE INDEX artifacts_by_time ON artifacts (created_at, run, number);
 CREATE INDEX artifacts_final ON artifacts (created_at, run, number) WHERE is_final = 1;
 
 CREATE TABLE events (
