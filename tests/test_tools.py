@@ -222,12 +222,13 @@ def test_packages_that_are_missing_and_cannot_be_installed_are_named(tmp_path: P
     for name in ("sh", "dirname", "date", "mktemp", "rm", "id"):
         (tools / name).symlink_to(str(shutil.which(name)))
     command = (str(tools / "sh"), str(_project(tmp_path)), "packages")
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env={"PATH": str(tools)})
+    env = {"PATH": str(tools), "SBIN": str(tools)}
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=env)
 
     assert done.returncode == 1
     assert done.stderr == (
-        "setup: missing: gcc libc6-dev strace nodejs npm."
-        " Install it: sudo apt-get install -y gcc libc6-dev strace nodejs npm\n"
+        "setup: missing: gcc libc6-dev strace nginx systemd nodejs npm."
+        " Install it: sudo apt-get install -y gcc libc6-dev strace nginx systemd nodejs npm\n"
     )
 
 

@@ -38,15 +38,17 @@ def documents(name: str) -> dict[str, dict[str, Any]]:
 def wrong(words: Sequence[str]) -> str:
     """What is wrong with a command line of Handrail, without the program; nothing if it would be taken."""
     command: click.Command = cli
+    above: click.Context | None = None
     rest = list(words)
     while isinstance(command, click.Group):
         word = rest.pop(0) if rest else ""
-        found = command.get_command(click.Context(command), word)
+        above = click.Context(command, above, PROGRAM, **command.context_settings)
+        found = command.get_command(above, word)
         if found is None:
             return f"No such command: {word}"
         command = found
     try:
-        command.make_context(PROGRAM, rest)
+        command.make_context(PROGRAM, rest, above)
     except click.UsageError as error:
         return error.format_message()
     return ""
