@@ -245,8 +245,8 @@ class PgDatabase:
     def _using(self, connection: Connection) -> Iterator[None]:
         """Let this thread ask and write by a connection in a transaction, and end that.
 
-        It is never rolled back by a word: then the driver forgets what it has prepared, and in a pipeline gets
-        it wrong. Nothing is left in it to be undone, or the connection is given up.
+        It is never rolled back by a word: then the driver forgets what it has prepared, and gets it wrong in
+        a pipeline. Nothing is left in it to be undone, or the connection is given up.
         """
         self._mine.connection = connection
         try:
