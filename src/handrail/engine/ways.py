@@ -8,7 +8,7 @@ from handrail.engine.choose import FactsOf, Tried, possible
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.guards import Verdict
 from handrail.engine.lifecycle import CONTINUE, after
-from handrail.engine.model import Event, Run, Step, Stay, ToVariable, Transition, Workflow
+from handrail.engine.model import Event, Run, Stay, Step, ToVariable, Transition, Workflow
 from handrail.engine.options import here
 from handrail.engine.walk import World, assigned_by, capped, target_of
 

@@ -95,7 +95,7 @@ def _said(entry: Entry) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """A step that is open: its span as it is now, the trigger it holds, and what it waits for after a rest."""
+    """An open step: its span as it is now, the trigger it holds, and what it waits for after a rest."""
 
     span: Span
     held: str = ""

@@ -14,10 +14,14 @@ _TAKEN_OVER = frozenset({EntryKind.STATE_ADOPTED, EntryKind.STATE_REPAIRED})
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """How often a run has entered each state, and gone from one to another; routers and ends included."""
+    """How often a run has entered each state, and gone from one to another; and the last it came to.
+
+    Routers and ends are included.
+    """
 
     visits: Mapping[str, int]
     moves: Mapping[tuple[str, str], int]
+    last: str = ""
 
 
 def trail_of(workflow: Workflow, entries: Iterable[Entry]) -> Trail:
@@ -28,10 +32,8 @@ def trail_of(workflow: Workflow, entries: Iterable[Entry]) -> Trail:
     rows = {row.id: row for row in workflow.rows}
     visits, moves, last = Counter[str](), Counter[tuple[str, str]](), ""
     for entry in entries:
-        if entry.kind is EntryKind.STEP_STARTED:
-            visits[entry.step] += 1
-            last = entry.step
-        elif entry.kind in _TAKEN_OVER and entry.step not in {"", last}:
+        over = entry.kind in _TAKEN_OVER and entry.step not in {"", last}
+        if over or entry.kind is EntryKind.STEP_STARTED:
             visits[entry.step] += 1
             last = entry.step
         elif entry.kind in _MOVED:
@@ -39,7 +41,7 @@ def trail_of(workflow: Workflow, entries: Iterable[Entry]) -> Trail:
             moves.update(found)
             visits.update(target for _, target in found if _unopened(workflow, target))
             last = found[-1][1] if found else last
-    return Trail(dict(visits), dict(moves))
+    return Trail(dict(visits), dict(moves), last)
 
 
 def _unopened(workflow: Workflow, name: str) -> bool:
