@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from typing import assert_never
 
 from handrail.engine.ways import Prospect, Way
 from handrail.workflows.draw.graph import Node, Shape
@@ -116,6 +117,8 @@ def _sentence(way: Way) -> str:
             return f"{way.row} may be taken, depending on this{why}"
         case Prospect.SHUT:
             return f"{way.row} is blocked{why}"
+        case _:
+            assert_never(way.prospect)
 
 
 def _times(often: int) -> str:

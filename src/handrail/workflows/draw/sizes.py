@@ -19,10 +19,10 @@ _HEIGHT = {
     Shape.BACK: 24.0,
 }
 _PAD = {
-    Shape.STATE: 18.0,
-    Shape.ROUTER: 26.0,
-    Shape.TERMINAL: 22.0,
-    Shape.GROUP: 20.0,
+    Shape.STATE: 20.0,
+    Shape.ROUTER: 28.0,
+    Shape.TERMINAL: 25.0,
+    Shape.GROUP: 22.0,
     Shape.ANY: 12.0,
     Shape.BACK: 12.0,
 }

@@ -245,8 +245,7 @@ def _runs(scale: Scale, stretches: Sequence[Stretch]) -> Iterator[list[Stretch]]
             yield some
             some = []
         some.append(one)
-    if some:
-        yield some
+    yield some
 
 
 def _bar(scale: Scale, y: float, some: Sequence[Stretch]) -> str:
