@@ -13,6 +13,7 @@ FLOW = """
 workflow: waits
 version: 1
 authority: sql
+texts: {no: No}
 tools: {ask: {}, agree: {who: person}, tick: {who: server}}
 states:
   work: {agent: anyone, task: Do it.}
@@ -23,6 +24,7 @@ states:
   done: {terminal: true}
 transitions:
   - {id: worked, from: work, trigger: continue, to: choose}
+  - {id: not-asked, from: choose, trigger: ask, refuse: no}
   - {id: agreed, from: choose, trigger: agree, to: either}
   - {id: one, from: either, trigger: agree, to: wait}
   - {id: other, from: either, trigger: ask, to: wait}

@@ -70,7 +70,7 @@ def test_steps_are_counted_by_state_and_moves_by_their_ends() -> None:
         closed("build", "build", "redo"),
         opened("build"),
     )
-    assert trail == Trail({"plan": 1, "build": 2}, {("plan", "build"): 1, ("build", "build"): 1})
+    assert trail == Trail({"plan": 1, "build": 2}, {("plan", "build"): 1, ("build", "build"): 1}, "build")
 
 
 def test_routers_and_ends_are_counted_as_they_are_passed() -> None:
@@ -83,6 +83,7 @@ def test_routers_and_ends_are_counted_as_they_are_passed() -> None:
     assert trail == Trail(
         {"build": 2, "sort": 2, "again": 2, "done": 1},
         {("build", "sort"): 2, ("sort", "again"): 2, ("again", "build"): 1, ("again", "done"): 1},
+        "done",
     )
 
 
@@ -93,26 +94,26 @@ def test_a_way_back_leads_where_the_entry_says() -> None:
 
 def test_a_row_that_stays_is_no_move() -> None:
     trail = told(opened("plan"), closed("plan", "plan", "note", kind=EntryKind.STEP_STAYED))
-    assert trail == Trail({"plan": 1}, {})
+    assert trail == Trail({"plan": 1}, {}, "plan")
 
 
 def test_a_state_that_was_taken_over_is_entered_unless_the_run_is_there() -> None:
     adopted = Entry(EntryKind.STATE_ADOPTED, "build")
     restored = Entry(EntryKind.STATE_REPAIRED)
-    assert told(opened("plan"), adopted, adopted, restored) == Trail({"plan": 1, "build": 1}, {})
+    assert told(opened("plan"), adopted, adopted, restored) == Trail({"plan": 1, "build": 1}, {}, "build")
 
 
 def test_a_step_that_failed_or_was_ended_by_a_person_took_no_way() -> None:
     failed = Entry(EntryKind.STEP_FAILED, "plan", data={"rows": []})
     odd = Entry(EntryKind.STEP_COMPLETED, "plan", data={"rows": "begin"})
     assert told(opened("plan"), failed, odd, Entry(EntryKind.TOKEN_GENERATED, "plan")) == Trail(
-        {"plan": 1}, {}
+        {"plan": 1}, {}, "plan"
     )
 
 
 def test_what_rows_of_another_text_did_is_left_out() -> None:
     gone = closed("plan", "done", "gone", "over")
-    assert told(opened("plan"), gone) == Trail({"plan": 1, "done": 1}, {("again", "done"): 1})
+    assert told(opened("plan"), gone) == Trail({"plan": 1, "done": 1}, {("again", "done"): 1}, "done")
     assert told(opened("plan"), closed("plan", "attic", "begin")).visits == {"plan": 1}
     assert told(closed("help", "done", "home", "ask", "over")).moves == {}
 
@@ -125,8 +126,8 @@ def test_where_the_state_is_derived_the_states_are_those_that_were_come_to() -> 
         closed("", "EXECUTING", "draft", kind=EntryKind.STEP_STAYED),
         closed("", "PLANNING", "draft", kind=EntryKind.STEP_STAYED),
     ]
-    trail = trail_of(derived, [Entry(EntryKind.STATE_ADOPTED, "NONE"), *entries])
-    assert trail == Trail(
-        {"NONE": 1, "PLANNING": 2, "EXECUTING": 1},
-        {("NONE", "PLANNING"): 1, ("PLANNING", "EXECUTING"): 1, ("EXECUTING", "PLANNING"): 1},
+    assert trail_of(derived, entries) == Trail(
+        {"PLANNING": 2, "EXECUTING": 1},
+        {("PLANNING", "EXECUTING"): 1, ("EXECUTING", "PLANNING"): 1},
+        "PLANNING",
     )

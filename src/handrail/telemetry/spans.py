@@ -64,9 +64,10 @@ _ENDED: Final = frozenset(str(one) for one in Lifecycle if terminal(one))
 def waited_for(workflow: Workflow) -> Mapping[str, Waited]:
     """Whom a step in each state waits for: the agent, unless only somebody else can bring it on."""
     found: dict[str, set[Who]] = {}
-    for state, trigger in workflow.index:
+    for (state, trigger), rows in workflow.index.items():
         tool = workflow.tools.get(trigger or "")
-        found.setdefault(state, set()).add(tool.who if tool else Who.AGENT)
+        if any(not row.refuse for row in rows):
+            found.setdefault(state, set()).add(tool.who if tool else Who.AGENT)
     one = {state: next(who for who in Who if who in all_) for state, all_ in found.items()}
     return {state: _WHO[who] for state, who in one.items()}
 

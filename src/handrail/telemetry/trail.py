@@ -39,15 +39,17 @@ def trail_of(workflow: Workflow, entries: Iterable[Entry]) -> Trail:
         elif entry.kind in _MOVED:
             found = list(_moves(rows, entry.step or last, entry))
             moves.update(found)
-            visits.update(target for _, target in found if _unopened(workflow, target))
-            last = found[-1][1] if found else last
+            visits.update(target for _, target in found if _passed(workflow, target))
+            to = str(entry.data.get("to") or last)
+            visits.update([to] if workflow.derive and to != last else ())
+            last = to
     return Trail(dict(visits), dict(moves), last)
 
 
-def _unopened(workflow: Workflow, name: str) -> bool:
-    """True if no step is ever opened in this state: it is passed at once, the end, or derived."""
+def _passed(workflow: Workflow, name: str) -> bool:
+    """True if no step is ever opened in this state: it is passed at once, or the end."""
     state = workflow.states.get(name)
-    return state is not None and (state.router or state.terminal or bool(workflow.derive))
+    return state is not None and (state.router or state.terminal)
 
 
 def _moves(rows: Mapping[str, Transition], source: str, entry: Entry) -> Iterator[tuple[str, str]]:
