@@ -4,7 +4,7 @@ import pytest
 
 from build import GATED, idle, moved, started, workflow
 from handrail.engine.facts import PENDING, Value
-from handrail.engine.model import Lifecycle, Run, Workflow
+from handrail.engine.model import Lifecycle, Run, Step, Workflow
 from handrail.engine.ways import Prospect, Way, ways
 
 FLOW = """
@@ -154,6 +154,51 @@ def test_ways_go_on_through_routers_with_what_the_row_sets_and_pass_each_once() 
         ("on", "Second", UNSURE, first),
         ("round", "Sorter", UNSURE, first),
         ("out", "Away", SHUT, "row `round` comes first, and is taken: criteria.total > 5"),
+    ]
+
+
+def test_the_ways_of_steps_side_by_side_are_told_one_after_the_other() -> None:
+    run = replace(started(flow()), open=(Step(1, "Away", 1), Step(2, "Away", 1), Step(3, "Home", 1)))
+    first = ways(flow(), run, FACTS)[:2]
+    assert [(way.source, way.row) for way in first] == [("Away", "leave"), ("Home", "plain")]
+
+
+SUB = """
+workflow: sub
+version: 1
+authority: files
+vars: {kind: string?}
+tools: {go: {params: {word: string?}}}
+states: {In: {}, Sort: {router: true}, Out: {terminal: true}}
+transitions:
+  - {id: go, from: In, trigger: go, to: Sort, set: {kind: "@event.word"}}
+  - {id: same, from: Sort, when: 'run.vars.kind == "same"', to: In}
+  - {id: other, from: Sort, to: Out}
+"""
+OUTER = """
+workflow: outer
+version: 1
+authority: files
+vars: {kind: string?}
+tools: {go: {params: {word: string?}}}
+states: {Part: {workflow: sub}, Sort: {router: true}, Done: {terminal: true}}
+transitions:
+  - {id: on, from: Part, to: Sort}
+  - {id: none, from: Sort, when: run.vars.kind == null, to: Done}
+  - {id: some, from: Sort, to: Part}
+"""
+
+
+def test_ways_lead_through_the_routers_of_sub_workflows_and_each_has_its_own_variables() -> None:
+    outer = workflow(OUTER, GATED, {"sub": SUB})
+    first = "row `Part/same` comes first if it can be taken"
+    assert [(way.row, way.target, way.prospect, way.why) for way in ways(outer, started(outer), {})] == [
+        ("Part/go", "Part/Sort", OPEN, ()),
+        ("Part/same", "Part/In", UNSURE, ('run.vars.kind == "same"',)),
+        ("Part/other", "Part/Out", UNSURE, (first,)),
+        ("on", "Sort", UNSURE, (first,)),
+        ("none", "Done", UNSURE, (first,)),
+        ("some", "Part", SHUT, ("row `none` comes first, and is taken: run.vars.kind == null",)),
     ]
 
 

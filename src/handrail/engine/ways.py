@@ -72,7 +72,8 @@ class _Stand:
         unset = [name for name, value in self.run.vars.items() if value is PENDING]
 
         def facts(scope: str) -> Mapping[str, Value]:
-            held = {f"run.vars.{name.removeprefix(scope)}": PENDING for name in unset}
+            own = [name for name in unset if name.startswith(scope)]
+            held = {f"run.vars.{name.removeprefix(scope)}": PENDING for name in own}
             return {**dict.fromkeys(output, PENDING), **brings, **known(scope), **held}
 
         return facts

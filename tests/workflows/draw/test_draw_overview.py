@@ -105,7 +105,7 @@ def test_four_states_in_a_row_are_one_node_and_fewer_are_not() -> None:
     assert names(graph) == ["a", "b+5", "router", "done"]
     chain = graph.nodes[1]
     assert (chain.text, chain.about, chain.members) == (
-        "6 states: b … g",
+        "6 states: b to g",
         "b, c, d, e, f, g",
         ("b", "c", "d", "e", "f", "g"),
     )

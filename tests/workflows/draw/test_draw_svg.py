@@ -1,3 +1,4 @@
+import re
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -8,6 +9,7 @@ from handrail.engine.ways import Prospect, Way
 from handrail.workflows.draw.graph import Edge, Graph, Line, Node, Shape
 from handrail.workflows.draw.layout import layout_of
 from handrail.workflows.draw.marks import NO_MARKS, Marks
+from handrail.workflows.draw.style import STYLE
 from handrail.workflows.draw.svg import svg
 from workflows.draw.draw_cases import drawn
 
@@ -288,3 +290,31 @@ def test_the_arrow_of_an_edge_points_at_its_target() -> None:
     down, up = (element.get("d", "") for element in root.iter(f"{NS}path") if element.get("class") == "head")
     assert down.endswith("l-4.5 -8h9z")
     assert up.endswith("l-4.5 8h9z")
+
+
+def _shares(colour: str) -> list[float]:
+    full = colour if len(colour) == 6 else "".join(letter * 2 for letter in colour)
+    return [int(full[place : place + 2], 16) / 255 for place in (0, 2, 4)]
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours, as the guidelines for web content measure it."""
+    lights = []
+    for colour in (one, other):
+        linear = [s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in _shares(colour)]
+        lights.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
+    return (max(lights) + 0.05) / (min(lights) + 0.05)
+
+
+READ = "ink/sheet quiet/sheet quiet/node ink/node ink/been ink/router ink/end on-accent/accent bad/plate"
+SEEN = "line/sheet walked/sheet bad/node agent/sheet person/sheet check/sheet rest/sheet accent/sheet walked/been"
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_what_is_read_and_what_is_seen_stands_out_in_light_and_dark(theme: int) -> None:
+    blocks = re.findall(r"--sheet:[^}]*", STYLE)
+    colours = dict(re.findall(r"--([a-z-]+):#([0-9a-f]{6}|[0-9a-f]{3})\b", blocks[theme]))
+    for pairs, least in ((READ.split(), 4.5), (SEEN.split(), 3.0)):
+        assert [
+            pair for pair in pairs if contrast(*(colours[name] for name in pair.split("/"))) < least
+        ] == []

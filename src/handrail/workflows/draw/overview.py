@@ -14,7 +14,7 @@ MOST: Final = 40
 CHAIN: Final = 4
 """How many states in a row, without a branch, are drawn as one."""
 
-_ENDS: Final = 10
+_ENDS: Final = 9
 _STAND_INS: Final = frozenset({Shape.ANY, Shape.BACK})
 _Step: TypeAlias = Callable[[Graph], Iterable[Node]]
 
@@ -83,7 +83,7 @@ def _group(nodes: Sequence[Node], id_: str, text: str, about: str) -> Node:
 def _row(nodes: Sequence[Node]) -> Node:
     """The group of nodes one after the other: it is called like the first and the last of its states."""
     states = [state for node in nodes for state in _states(node)]
-    ends = f"{shortened(states[0], _ENDS)} … {shortened(states[-1], _ENDS)}"
+    ends = f"{shortened(states[0], _ENDS)} to {shortened(states[-1], _ENDS)}"
     id_ = f"{states[0]}+{len(states) - 1}"
     return _group(nodes, id_, f"{len(states)} states: {ends}", ", ".join(states))
 

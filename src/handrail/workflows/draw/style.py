@@ -5,7 +5,7 @@ Colours follow what the reader's system prefers, unless the page says otherwise 
 
 from typing import Final
 
-_LIGHT: Final = """--sheet:#fcfcfd;--ink:#1f2937;--quiet:#566176;--line:#94a3b8;--node:#fff;--rim:#b6c1d1;
+_LIGHT: Final = """--sheet:#fcfcfd;--ink:#1f2937;--quiet:#566176;--line:#7f8ea6;--node:#fff;--rim:#9aa8bc;
 --router:#f5f3ff;--router-rim:#a593f2;--end:#f0fdf6;--end-rim:#3f9f72;--accent:#2563eb;--on-accent:#fff;
 --been:#e6effe;--been-rim:#7ba4ee;--walked:#3f74e0;--bad:#c62828;--plate:#fcfcfd;
 --agent:#3b74e6;--person:#a85a08;--check:#7a3fd1;--rest:#7b8798;--grid:#e3e8ef;--band:#f3f5f9"""
@@ -72,7 +72,7 @@ stroke-width:4px;stroke-linejoin:round}
 .workflow-graph .blocked .box{stroke:var(--bad);stroke-width:1.5;stroke-dasharray:2 3}
 .workflow-graph .current .box{fill:var(--accent);stroke:var(--accent);stroke-width:5;stroke-opacity:.45}
 .workflow-graph .current .inner{stroke:var(--on-accent)}
-.workflow-graph .current text,.workflow-graph .current .prefix{fill:var(--on-accent);font-weight:600}
+.workflow-graph .current text,.workflow-graph .current .prefix{fill:var(--on-accent)}
 .workflow-graph .sign{fill:none;stroke:var(--walked);stroke-width:1.8;stroke-linecap:round;
 stroke-linejoin:round}
 .workflow-graph .possible-sign{stroke:var(--accent)}
