@@ -6,6 +6,8 @@ leaves the last one: its number must not be given again.
 """
 
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 from handrail.engine.model import Lifecycle
@@ -18,8 +20,12 @@ from handrail.telemetry.measures import (
     HourMeasured,
     KindMeasured,
     RunsMeasured,
+    RunTimes,
+    StateMeasured,
     StepsMeasured,
+    StepTimes,
 )
+from handrail.telemetry.spread import Spread
 
 BATCH: Final = 5000
 """How many entries are folded in one transaction."""
@@ -28,7 +34,16 @@ FOLD_AFTER: Final = 1000
 """How many entries may lie behind the mark before `rest` folds them."""
 
 _LATEST: Final = datetime(9999, 12, 30, tzinfo=UTC)
-_FOLDS: Final = ("fold_runs", "fold_days", "fold_steps", "fold_hours")
+_FOLDS: Final = (
+    "fold_runs",
+    "fold_days",
+    "fold_steps",
+    "fold_hours",
+    "fold_errors",
+    "fold_states",
+    "fold_run_times",
+    "fold_step_times",
+)
 
 
 class Summaries:
@@ -88,10 +103,35 @@ class Summaries:
         return tuple(KindMeasured(EntryKind(kind), entries) for kind, entries in found)
 
     def errors(self, since: datetime | None = None) -> tuple[ErrorMeasured, ...]:
-        """The errors entered since this time, or ever, by code; they are not summed, but have an index."""
+        """The errors entered since this time, or ever, by code; those of the first hour are counted anew."""
         with self.database.read() as execute:
-            found = execute(self._sql["errors"], (stamp(since) if since else "",)).fetchall()
+            given = (stamp(since), _next(since, timedelta(hours=1))[:13]) if since else ("", "")
+            found = execute(self._sql["errors"], given).fetchall()
         return tuple(ErrorMeasured(*row) for row in found)
+
+    def states(self) -> tuple[StateMeasured, ...]:
+        """What became of calls and runs in each state of a workflow."""
+        with self.database.read() as execute:
+            found = execute(self._sql["states"], ()).fetchall()
+        return tuple(StateMeasured(*row) for row in found)
+
+    def run_times(self) -> tuple[RunTimes, ...]:
+        """How long the runs took that have ended, by workflow and lifecycle."""
+        return tuple(
+            RunTimes(workflow, Lifecycle(state), times)
+            for workflow, state, times in self._spreads("run_times")
+        )
+
+    def step_times(self) -> tuple[StepTimes, ...]:
+        """How long the steps took that were completed, by state and persona."""
+        return tuple(StepTimes(step, agent, times) for step, agent, times in self._spreads("step_times"))
+
+    def _spreads(self, name: str) -> list[tuple[str, str, Spread]]:
+        """The rows of this question with the same two names, as one spread each."""
+        with self.database.read() as execute:
+            found = execute(self._sql[name], ()).fetchall()
+        together = groupby(found, key=itemgetter(0, 1))
+        return [(*names, Spread(tuple((row[2], row[3]) for row in rows))) for names, rows in together]
 
     def _fold_batch(self) -> int:
         if not self.tail():

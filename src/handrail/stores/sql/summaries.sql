@@ -94,8 +94,87 @@ HAVING sum(events) <> 0
 ORDER BY entries DESC, event_type
 
 -- name: errors
-SELECT coalesce(json_extract(metadata, '$.error_type'), '') AS code, count(*) AS entries
-FROM events INDEXED BY events_errors
-WHERE event_type = 'error_occurred' AND created_at >= ?
-GROUP BY json_extract(metadata, '$.error_type')
+SELECT code, CAST(sum(events) AS BIGINT) AS entries
+FROM (
+  SELECT code, events FROM summary_errors WHERE hour >= ?2
+  UNION ALL
+  SELECT code, events FROM measured_errors WHERE id > (SELECT event FROM folded) AND hour >= ?2
+  UNION ALL
+  SELECT code, events FROM measured_errors WHERE created_at >= ?1 AND created_at < ?2) AS counted
+GROUP BY code
+HAVING sum(events) <> 0
 ORDER BY entries DESC, code
+
+-- name: fold_errors
+INSERT INTO summary_errors (hour, code, events)
+SELECT hour, code, ?3 * sum(events)
+FROM measured_errors
+WHERE id > ?1 AND id <= ?2 AND (?4 IS NULL OR id IN (SELECT id FROM events WHERE run = ?4))
+GROUP BY hour, code
+ON CONFLICT (hour, code) DO UPDATE SET events = summary_errors.events + excluded.events
+
+-- name: fold_states
+INSERT INTO summary_states (workflow_name, step_name, opened, reached, accepted, refused, abandoned)
+SELECT
+  workflow_name, step_name, ?3 * sum(opened), ?3 * sum(reached), ?3 * sum(accepted), ?3 * sum(refused),
+  ?3 * sum(abandoned)
+FROM measured_states
+WHERE id > ?1 AND id <= ?2 AND (?4 IS NULL OR id IN (SELECT id FROM events WHERE run = ?4))
+GROUP BY workflow_name, step_name
+ON CONFLICT (workflow_name, step_name) DO UPDATE SET
+  opened = summary_states.opened + excluded.opened,
+  reached = summary_states.reached + excluded.reached,
+  accepted = summary_states.accepted + excluded.accepted,
+  refused = summary_states.refused + excluded.refused,
+  abandoned = summary_states.abandoned + excluded.abandoned
+
+-- name: fold_run_times
+INSERT INTO summary_run_times (workflow_name, state, bucket, runs)
+SELECT workflow_name, state, bucket, ?3 * sum(runs)
+FROM measured_run_times
+WHERE id > ?1 AND id <= ?2 AND (?4 IS NULL OR id IN (SELECT id FROM events WHERE run = ?4))
+GROUP BY workflow_name, state, bucket
+ON CONFLICT (workflow_name, state, bucket) DO UPDATE SET runs = summary_run_times.runs + excluded.runs
+
+-- name: fold_step_times
+INSERT INTO summary_step_times (step_name, agent_name, bucket, steps)
+SELECT step_name, agent_name, bucket, ?3 * sum(steps)
+FROM measured_step_times
+WHERE id > ?1 AND id <= ?2 AND (?4 IS NULL OR id IN (SELECT id FROM events WHERE run = ?4))
+GROUP BY step_name, agent_name, bucket
+ON CONFLICT (step_name, agent_name, bucket) DO UPDATE SET steps = summary_step_times.steps + excluded.steps
+
+-- name: states
+SELECT
+  workflow_name, step_name, CAST(sum(opened) AS BIGINT), CAST(sum(reached) AS BIGINT),
+  CAST(sum(accepted) AS BIGINT), CAST(sum(refused) AS BIGINT), CAST(sum(abandoned) AS BIGINT)
+FROM (
+  SELECT workflow_name, step_name, opened, reached, accepted, refused, abandoned FROM summary_states
+  UNION ALL
+  SELECT workflow_name, step_name, opened, reached, accepted, refused, abandoned FROM measured_states
+  WHERE id > (SELECT event FROM folded)) AS counted
+GROUP BY workflow_name, step_name
+HAVING sum(opened + accepted + refused + abandoned) <> 0
+ORDER BY workflow_name, step_name
+
+-- name: run_times
+SELECT workflow_name, state, bucket, CAST(sum(runs) AS BIGINT)
+FROM (
+  SELECT workflow_name, state, bucket, runs FROM summary_run_times
+  UNION ALL
+  SELECT workflow_name, state, bucket, runs FROM measured_run_times
+  WHERE id > (SELECT event FROM folded)) AS counted
+GROUP BY workflow_name, state, bucket
+HAVING sum(runs) <> 0
+ORDER BY workflow_name, state, bucket
+
+-- name: step_times
+SELECT step_name, agent_name, bucket, CAST(sum(steps) AS BIGINT)
+FROM (
+  SELECT step_name, agent_name, bucket, steps FROM summary_step_times
+  UNION ALL
+  SELECT step_name, agent_name, bucket, steps FROM measured_step_times
+  WHERE id > (SELECT event FROM folded)) AS counted
+GROUP BY step_name, agent_name, bucket
+HAVING sum(steps) <> 0
+ORDER BY step_name, agent_name, bucket
