@@ -5,7 +5,7 @@ number is a hundred for each digit behind, and the two; so numbers stand in the 
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -49,10 +49,15 @@ def least(bucket: int) -> int:
     return first * int(10**behind)
 
 
+def spread(counts: Mapping[int, int]) -> Spread:
+    """The spread with so many durations in each of these buckets."""
+    return Spread(tuple(sorted((bucket, count) for bucket, count in counts.items() if count)))
+
+
 def together(spreads: Iterable[Spread]) -> Spread:
     """All these durations as one spread."""
     found = Counter[int]()
-    for spread in spreads:
-        for bucket, count in spread.counts:
+    for one in spreads:
+        for bucket, count in one.counts:
             found[bucket] += count
-    return Spread(tuple(sorted(found.items())))
+    return spread(found)

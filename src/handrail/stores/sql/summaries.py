@@ -6,8 +6,6 @@ leaves the last one: its number must not be given again.
 """
 
 from datetime import UTC, datetime, timedelta
-from itertools import groupby
-from operator import itemgetter
 from typing import Final
 
 from handrail.engine.model import Lifecycle
@@ -25,7 +23,7 @@ from handrail.telemetry.measures import (
     StepsMeasured,
     StepTimes,
 )
-from handrail.telemetry.spread import Spread
+from handrail.telemetry.spread import Spread, spread
 
 BATCH: Final = 5000
 """How many entries are folded in one transaction."""
@@ -39,6 +37,7 @@ _FOLDS: Final = (
     "fold_days",
     "fold_steps",
     "fold_hours",
+    "fold_daily",
     "fold_errors",
     "fold_states",
     "fold_run_times",
@@ -98,15 +97,13 @@ class Summaries:
     def kinds(self, since: datetime | None = None) -> tuple[KindMeasured, ...]:
         """The entries made since this time, or ever, by kind; those of the first hour are counted anew."""
         with self.database.read() as execute:
-            given = (stamp(since), _next(since, timedelta(hours=1))[:13]) if since else ("", "")
-            found = execute(self._sql["kinds"], given).fetchall()
+            found = execute(self._sql["kinds"], _window(since)).fetchall()
         return tuple(KindMeasured(EntryKind(kind), entries) for kind, entries in found)
 
     def errors(self, since: datetime | None = None) -> tuple[ErrorMeasured, ...]:
         """The errors entered since this time, or ever, by code; those of the first hour are counted anew."""
         with self.database.read() as execute:
-            given = (stamp(since), _next(since, timedelta(hours=1))[:13]) if since else ("", "")
-            found = execute(self._sql["errors"], given).fetchall()
+            found = execute(self._sql["errors"], _window(since)).fetchall()
         return tuple(ErrorMeasured(*row) for row in found)
 
     def states(self) -> tuple[StateMeasured, ...]:
@@ -127,11 +124,17 @@ class Summaries:
         return tuple(StepTimes(step, agent, times) for step, agent, times in self._spreads("step_times"))
 
     def _spreads(self, name: str) -> list[tuple[str, str, Spread]]:
-        """The rows of this question with the same two names, as one spread each."""
+        """The rows of this question with the same two names, as one spread each, in the order of the names.
+
+        They are added up here: there are many buckets, and SQLite would sort them first.
+        """
+        found: dict[tuple[str, str], dict[int, int]] = {}
         with self.database.read() as execute:
-            found = execute(self._sql[name], ()).fetchall()
-        together = groupby(found, key=itemgetter(0, 1))
-        return [(*names, Spread(tuple((row[2], row[3]) for row in rows))) for names, rows in together]
+            for first, second, bucket, count in execute(self._sql[name], ()):
+                counts = found.setdefault((first, second), {})
+                counts[bucket] = counts.get(bucket, 0) + count
+        spreads = ((*names, spread(counts)) for names, counts in sorted(found.items()))
+        return [one for one in spreads if one[2].counts]
 
     def _fold_batch(self) -> int:
         if not self.tail():
@@ -149,6 +152,13 @@ class Summaries:
         mark, _ = execute(self._sql["tail"], ()).fetchone()
         for name in _FOLDS:
             execute(self._sql[name], (0, mark, -1, key))
+
+
+def _window(since: datetime | None) -> tuple[str, str, str]:
+    """When a window begins, its first whole hour, and its first whole day."""
+    if since is None:
+        return "", "", ""
+    return stamp(since), _next(since, timedelta(hours=1))[:13], _next(since, timedelta(days=1))[:10]
 
 
 def _next(at: datetime, unit: timedelta) -> str:

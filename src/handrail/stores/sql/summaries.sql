@@ -82,13 +82,15 @@ GROUP BY hour, event_type
 ORDER BY hour, event_type
 
 -- name: kinds
-SELECT event_type, sum(events) AS entries
+SELECT event_type, CAST(sum(events) AS BIGINT) AS entries
 FROM (
-  SELECT event_type, events FROM summary_hours WHERE hour >= ?2
+  SELECT event_type, events FROM summary_daily WHERE day >= ?3
+  UNION ALL
+  SELECT event_type, events FROM summary_hours WHERE hour >= ?2 AND hour < ?3
   UNION ALL
   SELECT event_type, events FROM measured_hours WHERE id > (SELECT event FROM folded) AND hour >= ?2
   UNION ALL
-  SELECT event_type, 1 FROM events WHERE created_at >= ?1 AND created_at < ?2)
+  SELECT event_type, 1 FROM events WHERE created_at >= ?1 AND created_at < ?2) AS counted
 GROUP BY event_type
 HAVING sum(events) <> 0
 ORDER BY entries DESC, event_type
@@ -96,7 +98,9 @@ ORDER BY entries DESC, event_type
 -- name: errors
 SELECT code, CAST(sum(events) AS BIGINT) AS entries
 FROM (
-  SELECT code, events FROM summary_errors WHERE hour >= ?2
+  SELECT code, events FROM summary_daily WHERE day >= ?3 AND event_type = 'error_occurred'
+  UNION ALL
+  SELECT code, events FROM summary_errors WHERE hour >= ?2 AND hour < ?3
   UNION ALL
   SELECT code, events FROM measured_errors WHERE id > (SELECT event FROM folded) AND hour >= ?2
   UNION ALL
@@ -104,6 +108,14 @@ FROM (
 GROUP BY code
 HAVING sum(events) <> 0
 ORDER BY entries DESC, code
+
+-- name: fold_daily
+INSERT INTO summary_daily (day, event_type, code, events)
+SELECT day, event_type, code, ?3 * sum(events)
+FROM measured_daily
+WHERE id > ?1 AND id <= ?2 AND (?4 IS NULL OR id IN (SELECT id FROM events WHERE run = ?4))
+GROUP BY day, event_type, code
+ON CONFLICT (day, event_type, code) DO UPDATE SET events = summary_daily.events + excluded.events
 
 -- name: fold_errors
 INSERT INTO summary_errors (hour, code, events)
@@ -158,23 +170,11 @@ HAVING sum(opened + accepted + refused + abandoned) <> 0
 ORDER BY workflow_name, step_name
 
 -- name: run_times
-SELECT workflow_name, state, bucket, CAST(sum(runs) AS BIGINT)
-FROM (
-  SELECT workflow_name, state, bucket, runs FROM summary_run_times
-  UNION ALL
-  SELECT workflow_name, state, bucket, runs FROM measured_run_times
-  WHERE id > (SELECT event FROM folded)) AS counted
-GROUP BY workflow_name, state, bucket
-HAVING sum(runs) <> 0
-ORDER BY workflow_name, state, bucket
+SELECT workflow_name, state, bucket, runs FROM summary_run_times
+UNION ALL
+SELECT workflow_name, state, bucket, runs FROM measured_run_times WHERE id > (SELECT event FROM folded)
 
 -- name: step_times
-SELECT step_name, agent_name, bucket, CAST(sum(steps) AS BIGINT)
-FROM (
-  SELECT step_name, agent_name, bucket, steps FROM summary_step_times
-  UNION ALL
-  SELECT step_name, agent_name, bucket, steps FROM measured_step_times
-  WHERE id > (SELECT event FROM folded)) AS counted
-GROUP BY step_name, agent_name, bucket
-HAVING sum(steps) <> 0
-ORDER BY step_name, agent_name, bucket
+SELECT step_name, agent_name, bucket, steps FROM summary_step_times
+UNION ALL
+SELECT step_name, agent_name, bucket, steps FROM measured_step_times WHERE id > (SELECT event FROM folded)

@@ -1,5 +1,6 @@
 -- More sums over the journal: how long runs and steps take, where runs are left, which steps are begun again,
--- which calls are refused, and why. What was folded before this is counted from the entries that are still here.
+-- which calls are refused, and why; and all entries by day, since a year has many hours. Errors were not summed
+-- before this, nor was any of the others: what was folded is counted from the entries that are still here.
 --
 -- A bucket holds the durations with the same two first digits and as many behind them: a hundred for each digit
 -- behind, and the two. So buckets stand in the order of durations, and those of any two sums can be added.
@@ -36,6 +37,14 @@ CREATE TABLE summary_errors (
   code TEXT NOT NULL,
   events INTEGER NOT NULL,
   PRIMARY KEY (hour, code)
+) WITHOUT ROWID;
+
+CREATE TABLE summary_daily (
+  day TEXT NOT NULL,
+  event_type TEXT NOT NULL,
+  code TEXT NOT NULL,
+  events INTEGER NOT NULL,
+  PRIMARY KEY (day, event_type, code)
 ) WITHOUT ROWID;
 
 -- A state is reached by a run when the run opens a step there for the first time; a run is abandoned where it
@@ -106,6 +115,15 @@ SELECT
 FROM events
 WHERE event_type = 'error_occurred';
 
+CREATE VIEW measured_daily AS
+SELECT
+  id, substr(created_at, 1, 10) AS day, event_type,
+  CASE
+    WHEN event_type = 'error_occurred' THEN coalesce(CAST(json_extract(metadata, '$.error_type') AS TEXT), '')
+    ELSE '' END AS code,
+  1 AS events
+FROM events;
+
 INSERT INTO summary_states (workflow_name, step_name, opened, reached, accepted, refused, abandoned)
 SELECT workflow_name, step_name, sum(opened), sum(reached), sum(accepted), sum(refused), sum(abandoned)
 FROM measured_states
@@ -129,3 +147,22 @@ SELECT hour, code, sum(events)
 FROM measured_errors
 WHERE id <= (SELECT event FROM folded)
 GROUP BY hour, code;
+
+-- Entries of all kinds were summed by the hour, also those that are gone; only their codes are not known.
+INSERT INTO summary_daily (day, event_type, code, events)
+SELECT substr(hour, 1, 10), event_type, '', sum(events)
+FROM summary_hours
+WHERE event_type <> 'error_occurred'
+GROUP BY substr(hour, 1, 10), event_type
+HAVING sum(events) <> 0;
+
+INSERT INTO summary_daily (day, event_type, code, events)
+SELECT day, event_type, code, sum(events)
+FROM (
+  SELECT substr(hour, 1, 10) AS day, 'error_occurred' AS event_type, code, events FROM summary_errors
+  UNION ALL
+  SELECT substr(hour, 1, 10), event_type, '', events FROM summary_hours WHERE event_type = 'error_occurred'
+  UNION ALL
+  SELECT substr(hour, 1, 10), 'error_occurred', '', -events FROM summary_errors) AS counted
+GROUP BY day, event_type, code
+HAVING sum(events) <> 0;
