@@ -131,6 +131,9 @@ def test_workflow_performance(past: Past) -> None:
             "mean_abandoned_ms": 1_810_000.0,
             "completion_rate": 50.0,
             "abandonment_rate": 25.0,
+            "p50_completed_ms": 60_000,
+            "p95_completed_ms": 120_000,
+            "p50_abandoned_ms": 1_800_000,
         },
         {
             "workflow": "endless",
@@ -141,6 +144,9 @@ def test_workflow_performance(past: Past) -> None:
             "mean_abandoned_ms": None,
             "completion_rate": 0.0,
             "abandonment_rate": 0.0,
+            "p50_completed_ms": None,
+            "p95_completed_ms": None,
+            "p50_abandoned_ms": None,
         },
     ]
 
@@ -162,10 +168,10 @@ def test_workflow_performance_is_that_of_the_printed_queries(past: Past) -> None
 
 @requirement("steps:tel.durations")
 def test_step_performance(past: Past) -> None:
-    assert past.told["times"] == [
-        {"step": "publish", "agent": "writer", "completed": 2, "mean_ms": 45_000.0},
-        {"step": "review", "agent": "reader", "completed": 2, "mean_ms": 30_000.0},
-        {"step": "draft", "agent": "writer", "completed": 4, "mean_ms": 11_000.0},
+    assert table(past.told["times"], "step", "agent", "completed", "mean_ms", "p50_ms", "p95_ms") == [
+        ("publish", "writer", 2, 45_000.0, 30_000, 60_000),
+        ("review", "reader", 2, 30_000.0, 20_000, 40_000),
+        ("draft", "writer", 4, 11_000.0, 10_000, 20_000),
     ]
     keys = ("step", "steps", "completed", "failed", "mean_completed_ms", "failure_rate")
     assert table(past.told["steps"], *keys) == [
@@ -243,6 +249,51 @@ def test_user_activity_is_that_of_the_printed_queries(past: Past) -> None:
     assert table(past.told["started"]["days"], "day", "runs") == past.ask("active_workflows")
 
 
+def test_where_runs_are_abandoned_and_after_how_long(past: Past) -> None:
+    assert past.told["abandonment"] == [
+        {
+            "workflow": "paper",
+            "abandoned": 1,
+            "abandonment_rate": 25.0,
+            "mean_ms": 1_810_000.0,
+            "p50_ms": 1_800_000,
+        }
+    ]
+    assert table(past.told["funnel"], "workflow", "step", "reached", "abandoned", "leaving_rate") == [
+        ("paper", "draft", 4, 0, 0.0),
+        ("paper", "review", 4, 1, 25.0),
+        ("paper", "publish", 2, 0, 0.0),
+    ]
+    assert past.told["leaving"] == [{"span": "30-60 min", "from_ms": 1_800_000, "runs": 1}]
+
+
+@requirement("steps:db.queries")
+def test_abandonment_is_that_of_the_printed_query(past: Past) -> None:
+    minutes = [
+        (row["workflow"], row["abandoned"], pytest.approx(row["mean_ms"] / 60_000, abs=0.001))
+        for row in past.told["abandonment"]
+    ]
+
+    assert past.ask("abandonment") == minutes
+
+
+def test_refused_calls_and_steps_begun_again_are_told_by_state(past: Past) -> None:
+    keys = ("workflow", "step", "opened", "reached", "again", "accepted", "refused", "refusal_rate")
+    assert table(past.told["states"], *keys) == [
+        ("endless", "Home", 2, 2, 0, 0, 4, 100.0),
+        ("paper", "draft", 4, 4, 0, 4, 0, 0.0),
+        ("paper", "publish", 2, 2, 0, 2, 0, 0.0),
+        ("paper", "review", 4, 4, 0, 3, 0, 0.0),
+    ]
+
+
+def test_entries_by_hour_add_up_to_those_by_kind_of_the_same_hours(past: Past) -> None:
+    hours = handrail("stats", "--since", "9d", "--json", "--store", past.path).data["entries"]
+
+    assert [sum(row["entries"] for row in hours[name]) for name in ("hours", "kinds")] == [66, 66]
+    assert sum(row["errors"] for row in hours["hours"]) == 4
+
+
 def test_since_begins_every_window_and_runs_and_steps_are_of_all_time(past: Past) -> None:
     told = handrail("stats", "--since", "9d", "--json", "--store", past.path).data
     late = handrail("stats", "--since", "1h", "--json", "--store", past.path).data
@@ -271,19 +322,24 @@ Workflow performance
   abandoned     1
   diverged      1
 
-  workflow  runs  completed  mean time  abandoned  mean time until then
-  bug-fix      6     16.7 %     13 min     16.7 %                16 min
-  gate         1      0.0 %          -      0.0 %                     -
+  workflow  runs  completion  mean time  half within  95 % within  abandonment
+  bug-fix      6      16.7 %     13 min       13 min       13 min       16.7 %
+  gate         1       0.0 %          -            -            -        0.0 %
 
 Step performance
-  step       persona      completed  mean time
-  reproduce  debugger             4     10 min
-  diagnose   debugger             3      1 min
-  mend       implementer          2      1 min
-  prove      tester               1      1 min
+  step       persona      completed  mean time  half within  95 % within
+  reproduce  debugger             4     10 min        9 min       13 min
+  diagnose   debugger             3      1 min        1 min        1 min
+  mend       implementer          2      1 min        1 min        1 min
+  prove      tester               1      1 min        1 min        1 min
 
   step   times  failed    rate
   prove      2       1  50.0 %
+
+  no run went round
+
+  workflow  step       accepted  refused    rate
+  bug-fix   reproduce         4        2  33.3 %
 
 Telemetry since 2026-01-31T00:00:00.000Z
   entry                      times
@@ -310,6 +366,13 @@ Refused calls since 2026-01-31T00:00:00.000Z
 Runs started since 2026-01-31T00:00:00.000Z
   day         runs
   2026-01-31     7
+
+Runs abandoned
+  workflow  abandoned    rate  mean time until then  half until then
+  bug-fix           1  16.7 %                16 min           16 min
+
+  workflow  step       by runs  abandoned    rate
+  bug-fix   reproduce        6          1  16.7 %
 """
 
 
@@ -339,13 +402,17 @@ def test_a_store_without_runs_says_how_to_get_one(tmp_path: Path) -> None:
         f"  nothing happened: {further}",
         "",
         "Step tokens since 2026-01-31T00:00:00.000Z",
-        "  none",
+        "  issued  found good  expired  rate",
+        "       0           0        0     -",
         "",
         "Refused calls since 2026-01-31T00:00:00.000Z",
         "  none",
         "",
         "Runs started since 2026-01-31T00:00:00.000Z",
         f"  none: {further}",
+        "",
+        "Runs abandoned",
+        "  no run was abandoned",
     ]
 
 

@@ -239,6 +239,15 @@ def by_day(measured: Iterable[DayMeasured]) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
+def by_hour(measured: Iterable[HourMeasured]) -> dict[str, tuple[int, int]]:
+    """How many entries, and how many of these of errors, were made in each hour; hours in order."""
+    every, errors = Counter[str](), Counter[str]()
+    for one in measured:
+        every[one.hour] += one.entries
+        errors[one.hour] += one.entries if one.kind is EntryKind.ERROR_OCCURRED else 0
+    return {hour: (every[hour], errors[hour]) for hour in sorted(every)}
+
+
 def funnels(measured: Iterable[StateMeasured]) -> dict[str, tuple[StateMeasured, ...]]:
     """Of each workflow with an abandoned run the states that runs reached, those that most reached first."""
     found: dict[str, list[StateMeasured]] = {}

@@ -29,21 +29,15 @@ sans-serif;font-variant-numeric:tabular-nums}
 .chart .grid{stroke:var(--grid);stroke-width:1}
 .chart .axis{stroke:var(--axis);stroke-width:1}
 .chart .inside{fill:var(--on);font-size:11px;font-weight:600}
-.chart .mark{fill:var(--s1)}
+.chart .mark{fill:var(--look)}
+.chart .line{fill:none;stroke:var(--look);stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
+.chart .area{fill:var(--look);opacity:.13}
 .chart .reach{stroke:var(--s1);stroke-width:1.5;opacity:.75}
 .chart .point{fill:var(--sheet);stroke:var(--ink);stroke-width:1.5}
-.chart .line{fill:none;stroke:var(--s1);stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
-.chart .area{fill:var(--s1);opacity:.13}
-.chart .mark.s1{fill:var(--s1)}.chart .line.s1{stroke:var(--s1)}.chart .area.s1{fill:var(--s1)}
-.chart .mark.s2{fill:var(--s2)}.chart .line.s2{stroke:var(--s2)}.chart .area.s2{fill:var(--s2)}
-.chart .mark.s3{fill:var(--s3)}.chart .line.s3{stroke:var(--s3)}.chart .area.s3{fill:var(--s3)}
-.chart .mark.s4{fill:var(--s4)}.chart .line.s4{stroke:var(--s4)}.chart .area.s4{fill:var(--s4)}
-.chart .mark.s5{fill:var(--s5)}.chart .line.s5{stroke:var(--s5)}.chart .area.s5{fill:var(--s5)}
-.chart .mark.s6{fill:var(--s6)}.chart .line.s6{stroke:var(--s6)}.chart .area.s6{fill:var(--s6)}
-.chart .mark.good{fill:var(--good)}.chart .line.good{stroke:var(--good)}.chart .area.good{fill:var(--good)}
-.chart .mark.bad{fill:var(--bad)}.chart .line.bad{stroke:var(--bad)}.chart .area.bad{fill:var(--bad)}
-.chart .mark.warn{fill:var(--warn)}.chart .line.warn{stroke:var(--warn)}.chart .area.warn{fill:var(--warn)}
-.chart .mark.quiet{fill:var(--quiet)}.chart .line.quiet{stroke:var(--quiet)}.chart .area.quiet{fill:var(--quiet)}
+.chart .s1{--look:var(--s1)}.chart .s2{--look:var(--s2)}.chart .s3{--look:var(--s3)}
+.chart .s4{--look:var(--s4)}.chart .s5{--look:var(--s5)}.chart .s6{--look:var(--s6)}
+.chart .good{--look:var(--good)}.chart .bad{--look:var(--bad)}.chart .warn{--look:var(--warn)}
+.chart .quiet{--look:var(--quiet)}
 .chart .hit{fill:transparent}
 .chart .hit:hover{fill:var(--dim);opacity:.12}
 .chart.spark{display:inline-block;width:7.5rem;max-width:100%;vertical-align:middle}

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 
+from handrail.workflows.draw.escape import number as _n
 from handrail.workflows.draw.escape import xml
 from handrail.workflows.draw.graph import Graph, Line, Node, Shape
 from handrail.workflows.draw.layout import MARGIN, Layout
@@ -177,9 +178,3 @@ def _label(route: Route, words: tuple[str, ...]) -> str:
 def _notes(graph: Graph, layout: Layout) -> Iterator[str]:
     for index, note in enumerate(graph.notes):
         yield f'<text class="note" x="24" y="{_n(layout.height + NOTE * index)}">{xml(note)}</text>'
-
-
-def _n(value: float) -> str:
-    """A number with at most one decimal."""
-    text = f"{value:.1f}".removesuffix(".0")
-    return "0" if text == "-0" else text
