@@ -11,7 +11,15 @@ DURATIONS = st.lists(st.integers(0, 10**12), min_size=1, max_size=60)
 
 @pytest.mark.parametrize(
     ("milliseconds", "bucket", "shortest"),
-    [(0, 0, 0), (7, 7, 7), (99, 99, 99), (100, 110, 100), (109, 110, 100), (110, 111, 110), (12_345, 312, 12_000)],
+    [
+        (0, 0, 0),
+        (7, 7, 7),
+        (99, 99, 99),
+        (100, 110, 100),
+        (109, 110, 100),
+        (110, 111, 110),
+        (12_345, 312, 12_000),
+    ],
 )
 def test_a_bucket_keeps_the_first_two_digits(milliseconds: int, bucket: int, shortest: int) -> None:
     assert bucket_of(milliseconds) == bucket

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.telemetry.tables import Column, Table, cells, csv, narrowed, objects
-from handrail.telemetry.units import Cell, Unit, shown, took
+from handrail.telemetry.units import Cell, Unit, shown
 
 COLUMNS = (
     Column("name", "who"),
@@ -96,20 +96,3 @@ def test_a_reader_of_csv_finds_every_name_again(names: list[str]) -> None:
 )
 def test_a_cell_is_shown_in_its_unit(value: Cell, unit: Unit, text: str) -> None:
     assert shown(value, unit) == text
-
-
-@pytest.mark.parametrize(
-    ("milliseconds", "text"),
-    [
-        (None, "-"),
-        (0, "0 s"),
-        (59_940, "59.9 s"),
-        (60_000, "1 min"),
-        (61_000, "1 min 1 s"),
-        (3_600_000, "1 h"),
-        (5_400_000, "1 h 30 min"),
-        (90_000_000, "1 d 1 h"),
-    ],
-)
-def test_how_long_is_told_in_the_two_largest_units(milliseconds: float | None, text: str) -> None:
-    assert took(milliseconds) == text

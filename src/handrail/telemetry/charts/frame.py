@@ -7,6 +7,7 @@ from typing import Final
 from handrail.telemetry.charts.style import STYLE
 from handrail.telemetry.charts.ticks import tick
 from handrail.telemetry.units import Unit
+from handrail.workflows.characters import safe
 from handrail.workflows.draw.escape import number, xml
 from handrail.workflows.draw.words import shortened
 from handrail.workflows.draw.words import width as words_width
@@ -113,8 +114,8 @@ def titled(title: str, *parts: str) -> str:
 
 
 def short(name: str) -> str:
-    """A name as it is drawn."""
-    return shortened(name, LETTERS)
+    """A name as it is drawn; what hides is written out before it is cut."""
+    return shortened(safe(name), LETTERS)
 
 
 def room(words: Iterable[str], size: float = FONT) -> float:

@@ -63,16 +63,16 @@ class Row:
         """True if there is a value to draw."""
         return any(any(one.values) for one in self.series)
 
-    def sums(self) -> list[int]:
-        """All series together in each slot."""
-        return [sum(values) for values in zip(*(one.values for one in self.series), strict=True)]
+    def each(self) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """The values of all series in each slot, by the number of the slot."""
+        return enumerate(zip(*(one.values for one in self.series), strict=True))
 
 
 def columns(row: Row) -> str:
     """The series stacked on each other in a column for each slot, the first at the foot."""
     if not row.anything:
         return nothing(row.title, row.empty)
-    sums = row.sums()
+    sums = [sum(values) for _, values in row.each()]
     head, box, marks = _ground(row, max(sums))
     step = box.width / len(row.slots)
     wide = min(step * 0.8, WIDEST) if step > 3 else step
@@ -83,7 +83,7 @@ def columns(row: Row) -> str:
         if total and len(row.slots) * (room((_count(total),), SMALL) + 4) <= box.width:
             y = box.bottom - box.height * total / marks[-1]
             parts.append(text(x + wide / 2, y - 8, _count(total), "value mid"))
-    return _finished(row, box, parts)
+    return _finished(row, box, parts, [_count(total) if total else "" for total in sums])
 
 
 def lines(row: Row) -> str:
@@ -100,7 +100,9 @@ def lines(row: Row) -> str:
     parts.append(
         text(min(max(x, box.left + 12), box.right - 12), y - 10, _count(max(peak.values)), "value mid")
     )
-    return _finished(row, box, parts)
+    return _finished(
+        row, box, parts, [_values(row, index) if any(each) else "" for index, each in row.each()]
+    )
 
 
 def sparkline(title: str, values: Sequence[int]) -> str:
@@ -124,16 +126,18 @@ def _ground(row: Row, largest: int) -> tuple[str, Box, tuple[float, ...]]:
     return head + upward(box, marks, Unit.COUNT), box, marks
 
 
-def _finished(row: Row, box: Box, parts: list[str]) -> str:
-    """The chart with words under it, and with what each slot tells when it is pointed at."""
+def _finished(row: Row, box: Box, parts: list[str], said: Sequence[str]) -> str:
+    """The chart with words under it, what each slot tells when it is pointed at, and what is said of all."""
     step = box.width / len(row.slots)
     words = ((box.left + step * (index + 0.5), slot.word) for index, slot in enumerate(row.slots))
     places = [
-        titled(_told(row, index), rect(box.left + step * index, box.top, (step, box.height), "hit"))
-        for index in range(len(row.slots))
+        titled(
+            f"{slot.name}: {_values(row, index)}",
+            rect(box.left + step * index, box.top, (step, box.height), "hit"),
+        )
+        for index, slot in enumerate(row.slots)
     ]
-    sums = zip(row.slots, row.sums(), strict=True)
-    about = told([(slot.name, _count(total)) for slot, total in sums if total])
+    about = told([(slot.name, each) for slot, each in zip(row.slots, said, strict=True) if each])
     drawn_parts = (*parts, beneath(box, words), *places)
     return drawn(row.title, about, (WIDTH, box.bottom + AXIS_LINE), drawn_parts)
 
@@ -173,9 +177,8 @@ def _points(box: Box, values: Sequence[int], end: float) -> list[tuple[float, fl
     ]
 
 
-def _told(row: Row, index: int) -> str:
-    values = [f"{one.name} {_count(one.values[index])}" for one in row.series]
-    return f"{row.slots[index].name}: {', '.join(values)}"
+def _values(row: Row, index: int) -> str:
+    return ", ".join(f"{one.name} {_count(one.values[index])}" for one in row.series)
 
 
 def _count(value: int) -> str:
