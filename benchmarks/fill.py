@@ -58,7 +58,8 @@ SELECT
     CASE kind
       WHEN 'error_occurred' THEN '{"error_type":"code_' || (k % 9) || '"}'
       WHEN 'step_completed' THEN '{"duration_ms":' || (1000 + k * 7919 % 720000) || '}'
-      ELSE '{"from":"running","to":"' || state || '","duration_ms":' || (1000 + k * 7919 % 3600000) || '}' END),
+      ELSE
+        '{"from":"running","to":"' || state || '","duration_ms":' || (1000 + k * 7919 % 3600000) || '}' END),
   started_at
 FROM runs CROSS JOIN kinds
 WHERE face = 'bench' AND k % :gap <> 0
