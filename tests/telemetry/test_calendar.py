@@ -36,6 +36,13 @@ def test_a_long_window_begins_where_something_happened() -> None:
     assert days_of(long_ago, NOW, "") == ["2026-03-09"]
 
 
+def test_what_somebody_wrote_into_the_store_draws_no_thousand_years() -> None:
+    long_ago = datetime(1970, 1, 1, tzinfo=UTC)
+
+    assert days_of(long_ago, NOW, "nonsense") == ["2026-03-09"]
+    assert len(days_of(long_ago, NOW, "0001-01-01")) == 3661
+
+
 def test_a_window_that_has_not_begun_has_no_days() -> None:
     assert days_of(NOW + timedelta(days=2), NOW, "") == []
     assert slots([]) == ()

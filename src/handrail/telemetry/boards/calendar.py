@@ -9,6 +9,9 @@ from handrail.telemetry.charts.series import Slot
 SHORT: Final = timedelta(days=62)
 """A longer window begins where something has happened."""
 
+LONGEST: Final = timedelta(days=3660)
+"""What is longer ago is not drawn."""
+
 HOURS_SHOWN: Final = 73
 """With more hours than this, days are drawn."""
 
@@ -93,10 +96,17 @@ def _word(name: str) -> str:
 
 def _each(window: tuple[datetime, datetime], first: str, unit: timedelta, letters: int) -> list[str]:
     since, until = window
-    begun = datetime.fromisoformat(first).replace(tzinfo=since.tzinfo) if first else until
-    at = since if until - since <= SHORT else begun
+    at = since if until - since <= SHORT else max(_time(first, until), until - LONGEST)
     last, names = until.isoformat(" ")[:letters], []
     while at.isoformat(" ")[:letters] <= last:
         names.append(at.isoformat(" ")[:letters])
         at += unit
     return names
+
+
+def _time(name: str, otherwise: datetime) -> datetime:
+    """When an hour or a day begins; somebody may have written into a store what is none."""
+    try:
+        return datetime.fromisoformat(name).replace(tzinfo=otherwise.tzinfo)
+    except ValueError:
+        return otherwise
