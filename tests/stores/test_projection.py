@@ -170,8 +170,9 @@ def test_a_damaged_mirror_is_made_again_and_a_sound_one_is_kept(elsewhere: Elsew
 def test_a_mirror_that_is_made_again_is_counted_once(elsewhere: Elsewhere, *, folded: bool) -> None:
     summaries = Summaries(elsewhere.database)
     elsewhere.say("go")
+    elsewhere.say("nonsense")
     elsewhere.say("go")
-    before = (summaries.runs(), summaries.steps(), summaries.days(NOW))
+    before = _counted(summaries)
     if folded:
         summaries.fold()
     with elsewhere.database.written() as execute:
@@ -179,9 +180,14 @@ def test_a_mirror_that_is_made_again_is_counted_once(elsewhere: Elsewhere, *, fo
 
     assert elsewhere.projection.rebuild(elsewhere.runs, elsewhere.run) > 0
 
-    assert (summaries.runs(), summaries.steps(), summaries.days(NOW)) == before
+    assert _counted(summaries) == before
     summaries.fold()
-    assert (summaries.runs(), summaries.steps(), summaries.days(NOW)) == before
+    assert _counted(summaries) == before
+
+
+def _counted(found: Summaries) -> tuple[object, ...]:
+    sums = (found.runs(), found.steps(), found.days(NOW), found.errors())
+    return (*sums, found.states(), found.run_times(), found.step_times())
 
 
 def test_numbers_of_entries_are_never_used_again(elsewhere: Elsewhere) -> None:

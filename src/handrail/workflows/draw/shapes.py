@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final, assert_never
 from urllib.parse import quote
 
-from handrail.workflows.draw.escape import clean, xml
+from handrail.workflows.draw.escape import clean, number, xml
 from handrail.workflows.draw.graph import Node, Shape
 from handrail.workflows.draw.marks import BLOCKED, CURRENT, POSSIBLE, VISITED, Marked
 from handrail.workflows.draw.piece import Box
@@ -25,12 +25,6 @@ _SIGNS: Final = {
     VISITED: "M-4 .5L-1 3.5L4 -3",
 }
 _INSET: Final = {Shape.ROUTER: 9.0, Shape.TERMINAL: 5.0}
-
-
-def number(value: float) -> str:
-    """A number with at most one decimal."""
-    text = f"{value:.1f}".removesuffix(".0")
-    return "0" if text == "-0" else text
 
 
 def rect(word: str, box: Box, inset: float, radius: float) -> str:

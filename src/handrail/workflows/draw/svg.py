@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from handrail.engine.ways import Prospect
-from handrail.workflows.draw.escape import xml
+from handrail.workflows.draw.escape import number, xml
 from handrail.workflows.draw.graph import Graph, Line, Node
 from handrail.workflows.draw.layout import MARGIN, Layout
 from handrail.workflows.draw.marks import (
@@ -18,7 +18,7 @@ from handrail.workflows.draw.marks import (
 )
 from handrail.workflows.draw.piece import Box, Route
 from handrail.workflows.draw.routes import Point
-from handrail.workflows.draw.shapes import node_drawn, number, rect, sign
+from handrail.workflows.draw.shapes import node_drawn, rect, sign
 from handrail.workflows.draw.sizes import LINE, LOOP, SMALL_FONT, label_size
 from handrail.workflows.draw.style import STYLE
 from handrail.workflows.draw.words import caption

@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
-from handrail.workflows.draw.escape import clean, xml
+from handrail.workflows.draw.escape import clean, number, xml
 from handrail.workflows.draw.piece import Box
-from handrail.workflows.draw.shapes import number, rect
+from handrail.workflows.draw.shapes import rect
 from handrail.workflows.draw.style import TIMELINE_STYLE
 from handrail.workflows.draw.timescale import Part, Scale, lasting, scale_of, ticks_of
 from handrail.workflows.draw.words import shortened

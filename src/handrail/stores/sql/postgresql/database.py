@@ -43,7 +43,7 @@ class Told:
         self.description, self.rowcount = cursor.description, cursor.rowcount
         self._rows = iter(cursor.fetchall() if cursor.description else ())
 
-    def fetchone(self) -> Any:  # noqa: ANN401 - a row is what the statement says
+    def fetchone(self) -> Any:  # noqa: ANN401 - what a row holds, the statement says
         """The next row, or None."""
         return next(self._rows, None)
 
@@ -74,7 +74,7 @@ class Late:
         self._pipeline.sync()
         return self._cursor.rowcount
 
-    def fetchone(self) -> Any:  # noqa: ANN401 - a row is what the statement says
+    def fetchone(self) -> Any:  # noqa: ANN401 - what a row holds, the statement says
         """The next row, or None."""
         return self._cursor.fetchone()
 
