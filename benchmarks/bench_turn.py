@@ -5,7 +5,6 @@ All sides begin with a copy of one store and see the same runs move in the same 
 
 import gc
 import shutil
-import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +14,8 @@ from statistics import median
 from typing import Any, Final, TypeAlias
 
 from handrail.stores.sql.connection import connect
-from handrail.stores.sql.database import Database, Execute
+from handrail.stores.sql.database import Database
+from handrail.stores.sql.tables import Execute, Found
 from handrail.stores.sql.writer import Writer
 from rounds import report
 from stage import Stage, stage
@@ -49,7 +49,7 @@ class Recorder(Database):
         return super().peek(statement, values)
 
     def _noting(self, execute: Execute) -> Execute:
-        def noting(statement: str, values: Sequence[Any]) -> sqlite3.Cursor:
+        def noting(statement: str, values: Sequence[Any]) -> Found:
             self.noted.append((statement, values))
             return execute(statement, values)
 

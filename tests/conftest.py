@@ -13,6 +13,7 @@ from hypothesis import settings
 import measuring
 from memory import in_memory
 from opened import close_all
+from postgres import Server, await_end, let_go, meet_in, ours
 
 settings.register_profile("house", database=None, deadline=None, derandomize=True, print_blob=False)
 settings.load_profile("house")
@@ -31,17 +32,25 @@ _FOLDERS = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the folders of tests in memory until the end, where that can be; or where `--basetemp` says.
+    """Keep the folders of tests until the end, in memory where that can be; or where `--basetemp` says.
 
     A process that only starts those in which tests run is not measured.
     """
     if config.getoption("numprocesses", default=None):
         measuring.end_here()
-    memory = in_memory()
-    if config.option.basetemp is None and memory:
-        folder = tempfile.mkdtemp(prefix="handrail-tests-", dir=memory)
+    if config.option.basetemp is None:
+        folder = tempfile.mkdtemp(prefix="handrail-tests-", dir=in_memory())
         config.option.basetemp = folder
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    base = Path(config.option.basetemp)
+    meet_in(base.parent if _worker(config) else base)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Let the run end only when nothing is left of its PostgreSQL server."""
+    let_go()
+    if not _worker(config):
+        await_end(Path(config.option.basetemp) / "postgres")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -60,7 +69,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home folder: neither a test nor a program it starts sees that of the person who runs it."""
     folder = tmp_path_factory.mktemp("home")
-    for name in [name for name in os.environ if name.startswith(("HANDRAIL_", "XDG_"))]:
+    for name in [name for name in os.environ if name.startswith(("HANDRAIL_", "PG", "XDG_"))]:
         monkeypatch.delenv(name)
     for name, below in _FOLDERS.items():
         monkeypatch.setenv(name, str(folder / below))
@@ -78,6 +87,20 @@ def disk() -> Iterator[Path]:
 def on_disk(disk: Path) -> Path:
     """A folder of the test's own there."""
     return Path(tempfile.mkdtemp(dir=disk))
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Server:
+    """The one PostgreSQL server of this test run, started by the first test that asks for it."""
+    tmp_path_factory.getbasetemp()
+    return ours()
+
+
+@pytest.fixture
+def database(postgres: Server) -> Iterator[str]:
+    """The URL of an empty PostgreSQL database of the test's own."""
+    with postgres.lent() as url:
+        yield url
 
 
 @pytest.fixture(autouse=True)
@@ -99,6 +122,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                     terminalreporter.write_line(f"{number:>7} points: {report.nodeid}")
                 if name == "table":
                     terminalreporter.write_line(textwrap.indent(str(number), " " * 16))
+
+
+def _worker(config: pytest.Config) -> bool:
+    """True in a process that another one of the same run has started to run tests."""
+    return hasattr(config, "workerinput")
 
 
 def _called(report: object) -> bool:

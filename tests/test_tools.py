@@ -216,19 +216,78 @@ def test_a_python_that_cannot_make_environments_is_named(tmp_path: Path) -> None
     )
 
 
-def test_packages_that_are_missing_and_cannot_be_installed_are_named(tmp_path: Path) -> None:
-    tools = tmp_path / "bin"
+def _bare(folder: Path, *names: str) -> tuple[Path, Path]:
+    """A PATH with a few programs only, and the set-up of a machine that has no PostgreSQL beside it."""
+    tools, script = folder / "bin", _project(folder)
     tools.mkdir()
-    for name in ("sh", "dirname", "date", "mktemp", "rm", "id"):
+    for name in ("sh", "dirname", "date", "mktemp", "rm", "id", *names):
         (tools / name).symlink_to(str(shutil.which(name)))
-    command = (str(tools / "sh"), str(_project(tmp_path)), "packages")
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env={"PATH": str(tools)})
+    script.write_text(script.read_text().replace("/usr/lib/postgresql", "/nowhere/postgresql"))
+    return tools, script
+
+
+def _packages(tools: Path, script: Path) -> subprocess.CompletedProcess[str]:
+    command = (str(tools / "sh"), str(script), "packages")
+    env = {"PATH": str(tools), "SBIN": str(tools)}
+    return subprocess.run(command, check=False, capture_output=True, text=True, env=env)
+
+
+def test_packages_that_are_missing_and_cannot_be_installed_are_named(tmp_path: Path) -> None:
+    done = _packages(*_bare(tmp_path))
 
     assert done.returncode == 1
     assert done.stderr == (
-        "setup: missing: gcc libc6-dev strace nodejs npm."
-        " Install it: sudo apt-get install -y gcc libc6-dev strace nodejs npm\n"
+        "setup: missing: gcc libc6-dev strace nginx systemd nodejs npm postgresql."
+        " Install it: sudo apt-get install -y gcc libc6-dev strace nginx systemd nodejs npm postgresql\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("programs", "missing"),
+    [
+        (
+            ("initdb", "pg_ctl", "postgres", "pg_dump", "pg_restore"),
+            "gcc libc6-dev strace nginx systemd nodejs npm",
+        ),
+        (
+            ("initdb", "pg_ctl", "postgres", "pg_dump"),
+            "gcc libc6-dev strace nginx systemd nodejs npm postgresql",
+        ),
+    ],
+)
+def test_a_postgresql_that_the_path_leads_to_will_do_if_it_is_whole(
+    tmp_path: Path, programs: tuple[str, ...], missing: str
+) -> None:
+    tools, script = _bare(tmp_path, "readlink")
+    (tmp_path / "pg").mkdir()
+    for name in programs:
+        (tmp_path / "pg" / name).touch(0o755)
+    (tools / "initdb").symlink_to(tmp_path / "pg" / "initdb")
+
+    assert _packages(tools, script).stderr.startswith(f"setup: missing: {missing}. Install it: ")
+
+
+def test_postgresql_is_installed_without_a_server_for_the_whole_machine(tmp_path: Path) -> None:
+    tools, script = _bare(tmp_path, "mkdir", "rmdir", "tee", "tail", "env", "cat")
+    etc = tmp_path / "etc"
+    script.write_text(script.read_text().replace("/etc/postgresql-common", str(etc)))
+    for name, text in (
+        ("sudo", 'shift\nexec "$@"'),
+        ("apt-get", f"cat {etc}/createcluster.d/*\n[ $1 = update ]"),
+        ("sleep", ""),
+    ):
+        (tools / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tools / name).chmod(0o755)
+
+    done = _packages(tools, script)
+
+    assert done.returncode == 1
+    assert done.stderr.endswith(
+        "create_main_cluster = false\n"
+        "setup: could not be installed: gcc libc6-dev strace nginx systemd nodejs npm postgresql."
+        " By hand: sudo apt-get install -y gcc libc6-dev strace nginx systemd nodejs npm postgresql\n"
+    )
+    assert list(etc.iterdir()) == []
 
 
 def test_foreign_programs_that_are_there_are_not_brought_again(tmp_path: Path) -> None:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 from handrail.faces.cli.main import cli
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
+    from types import ModuleType
 
     from handrail.engine.model import Workflow
     from handrail.shell.carried import Carried
     from handrail.shell.folders import Folder
-    from handrail.shell.opening import DescribedRun, FolderRuns, Openings
+    from handrail.shell.opening import DescribedRun, FolderRuns, Openings, Serving, Store, Where
     from handrail.shell.ports import Descriptions
     from handrail.shell.world import World
 
@@ -24,9 +26,45 @@ def main() -> None:
 def openings(vcs: str = "") -> "Openings":
     """How what is kept is opened; imported only by the commands that ask for it. `vcs` forces jj or git."""
     from handrail.shell.opening import Openings  # noqa: PLC0415 - most commands start without a store
-    from handrail.stores.sql.opening import opened, serving, turning  # noqa: PLC0415 - the same
 
-    return Openings(opened, turning, _folder, serving, _Described(vcs), partial(_carried, vcs))
+    return Openings(_there, _opened, _turning, _folder, _serving, _Described(vcs), partial(_carried, vcs))
+
+
+def _there(where: "Where") -> bool:
+    from handrail.shell.opening import Remote  # noqa: PLC0415 - most commands start without a store
+
+    return bool(_kind(where).there(where)) if isinstance(where, Remote) else where.is_file()
+
+
+def _opened(where: "Where") -> "AbstractContextManager[Store]":
+    found: AbstractContextManager[Store] = _kind(where).opened(where)
+    return found
+
+
+def _turning(where: "Where") -> "AbstractContextManager[World]":
+    found: AbstractContextManager[World] = _kind(where).turning(where)
+    return found
+
+
+def _serving(where: "Where") -> "AbstractContextManager[Serving]":
+    found: AbstractContextManager[Serving] = _kind(where).serving(where)
+    return found
+
+
+def _kind(where: "Where") -> "ModuleType":
+    """What opens this kind of store. Raises `Missing` if its driver is not installed."""
+    from importlib import import_module  # noqa: PLC0415 - most commands start without a store
+
+    from handrail.shell.faults import Missing  # noqa: PLC0415 - the same
+    from handrail.shell.opening import Remote  # noqa: PLC0415 - the same
+
+    if not isinstance(where, Remote):
+        return import_module("handrail.stores.sql.opening")
+    try:
+        return import_module("handrail.stores.sql.postgresql.opening")
+    except ModuleNotFoundError as error:
+        message = f"{where} is a PostgreSQL database, and the driver `{error.name}` is not installed"
+        raise Missing(message, "pip install 'handrail[postgresql]'") from error
 
 
 def _folder(folder: "Folder") -> "FolderRuns":

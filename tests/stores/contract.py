@@ -26,9 +26,11 @@ from handrail.shell.records import (
 from handrail.shell.workspace import Disk
 from handrail.stores.files import FileRuns
 from handrail.stores.memory import MemoryRuns
+from handrail.stores.sql.postgresql.runs import PgRuns
 from handrail.stores.sql.runs import SqlRuns
 from handrail.telemetry.entries import Entry, EntryKind
-from turns import NOW, ORIGIN, sqlite
+from postgres import ours
+from turns import NOW, ORIGIN, postgresql, sqlite
 
 RUN: Final = "6b1c0b52-6d9c-4cf1-8a9b-0c5b8e8f0a01"
 OTHER: Final = "6b1c0b52-6d9c-4cf1-8a9b-0c5b8e8f0a02"
@@ -43,7 +45,8 @@ class Place(Protocol):
     `many`: it holds any number of runs; else one, which the empty id names too. `new` is what it loads of a
     run that was never saved. `tokens`, `texts`, `steps` and `looks`: it keeps the tokens of open steps, the
     texts of workflows, steps that were closed, and when somebody looked after a run. `told`: it tells the run
-    in a file for people, and takes no variable that such a file cannot hold.
+    in a file for people, and takes no variable that such a file cannot hold. `nul`: it takes a text with NUL,
+    which no face ever gives it.
     """
 
     many: bool
@@ -53,6 +56,7 @@ class Place(Protocol):
     steps: bool
     looks: bool
     told: bool
+    nul: bool
 
     def open(self) -> Runs:
         """A store over the data; another object each time, where the data outlives one."""
@@ -73,6 +77,7 @@ class WholePlace:
     steps = True
     looks = True
     told = False
+    nul = True
 
 
 class MemoryPlace(WholePlace):
@@ -107,6 +112,27 @@ class SqlitePlace(WholePlace):
             runs.database.close()
 
 
+class PostgresqlPlace(WholePlace):
+    """Data in one database of the server of this test run."""
+
+    nul = False
+
+    def __init__(self, folder: Path) -> None:  # noqa: ARG002 - every place is made alike
+        self.url = ours().fresh()
+        self._opened: list[PgRuns] = []
+
+    def open(self) -> Runs:
+        """One more store on the database."""
+        self._opened.append(postgresql(self.url))
+        return self._opened[-1]
+
+    def close(self) -> None:
+        """Close every store, and drop the database."""
+        for runs in self._opened:
+            runs.database.close()
+        ours().drop(self.url)
+
+
 class FilesPlace:
     """Data in the files of one folder: the one run of it, told in a file for people."""
 
@@ -117,6 +143,7 @@ class FilesPlace:
     steps = False
     looks = False
     told = True
+    nul = True
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -130,9 +157,10 @@ class FilesPlace:
         """Nothing to let go of."""
 
 
-PLACES: Final[Mapping[str, type[MemoryPlace | SqlitePlace | FilesPlace]]] = {
+PLACES: Final[Mapping[str, type[MemoryPlace | SqlitePlace | PostgresqlPlace | FilesPlace]]] = {
     "memory": MemoryPlace,
     "sqlite": SqlitePlace,
+    "postgresql": PostgresqlPlace,
     "files": FilesPlace,
 }
 

@@ -23,8 +23,9 @@ from handrail.shell.records import Turn
 from handrail.shell.standing import recover
 from handrail.shell.turn import Call, take_turn
 from handrail.stores.sql.connection import Faults
-from handrail.stores.sql.database import Database, Execute
+from handrail.stores.sql.database import Database
 from handrail.stores.sql.runs import SqlRuns
+from handrail.stores.sql.tables import Execute
 from stores.contract import begun, followed
 from turns import ENDLESS, Desk, pinned
 

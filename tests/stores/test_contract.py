@@ -326,6 +326,11 @@ def test_any_text_comes_back_as_it_was(place: Place, runs: Runs, kind: str) -> N
         spent=Spent("t", "r", text.encode()),
         marks={"mark": text},
     )
+    if "\0" in text and not place.nul:
+        with pytest.raises(Unreadable, match="NUL"):
+            runs.commit(turn)
+        assert runs.load(RUN) == place.new
+        return
     assert runs.commit(turn)
 
     again = place.open()

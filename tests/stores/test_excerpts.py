@@ -1,6 +1,7 @@
 """What a store answers about the artifacts of all runs, and what is under way: by index, of one moment."""
 
 import re
+import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from handrail.shell.view import (
     ProjectRow,
     Recent,
 )
+from handrail.stores.sql.database import Database
 from handrail.stores.sql.questions import SqlRecords
 from handrail.stores.sql.runs import SqlRuns
 from handrail.stores.sql.text import queries
@@ -200,12 +202,17 @@ SORTED = r"USE TEMP B-TREE FOR (ORDER BY|DISTINCT)"
 """Only what was chosen before is sorted: artifacts of a type, types, runs under way or lately over."""
 
 
+def _writer(records: SqlRecords) -> sqlite3.Connection:
+    assert isinstance(records.database, Database)
+    return records.database.alone()
+
+
 def _plan(records: SqlRecords, name: str) -> list[str]:
     sql = queries("questions.sql")
     text = f"{sql['excerpt_columns']}\n{sql[name]}" if name in CHOICES else sql[name]
     taken = max([*map(int, re.findall(r"\?(\d+)", text)), len(re.findall(r"\?(?!\d)", text))])
     given = ("[1]", "x", 9, None) if name == "live" else (9,) * taken
-    return [row[3] for row in records.database.alone().execute(f"EXPLAIN QUERY PLAN {text}", given)]
+    return [row[3] for row in _writer(records).execute(f"EXPLAIN QUERY PLAN {text}", given)]
 
 
 @requirement("steps:db.indexes")
@@ -213,13 +220,13 @@ def _plan(records: SqlRecords, name: str) -> list[str]:
 def test_no_question_reads_all_artifacts_or_all_runs(
     desk: Desk, records: SqlRecords, *, analysed: bool
 ) -> None:
-    records.database.alone().execute("PRAGMA synchronous = OFF")
+    _writer(records).execute("PRAGMA synchronous = OFF")
     for _ in range(60):
         told = desk.start()
         for titles in (("a1", "b1"), ("c1",), ()):
             told = desk.send(told["run"], _made(*titles), told["token"])
     if analysed:
-        records.database.alone().execute("ANALYZE")
+        _writer(records).execute("ANALYZE")
 
     plans = {name: _plan(records, name) for name in (*CHOICES, *OTHERS)}
 
@@ -230,11 +237,11 @@ def test_no_question_reads_all_artifacts_or_all_runs(
 
 
 def test_a_question_without_its_index_is_found(records: SqlRecords) -> None:
-    records.database.alone().execute("DROP INDEX artifacts_final")
-    records.database.alone().execute("DROP INDEX runs_completed")
+    _writer(records).execute("DROP INDEX artifacts_final")
+    _writer(records).execute("DROP INDEX runs_completed")
 
     assert "SCAN a USING INDEX artifacts_final" not in _plan(records, "all_final")
-    records.database.alone().execute("DROP INDEX runs_by_project")
+    _writer(records).execute("DROP INDEX runs_by_project")
     assert any("SCAN" in line for line in _plan(records, "final_in"))
 
 

@@ -283,12 +283,11 @@ def test_an_entry_about_no_run_has_no_run(tmp_path: Path) -> None:
 
 def test_the_pulse_beats_when_another_connection_commits_and_only_then(tmp_path: Path) -> None:
     with played(tmp_path / "handrail.db") as play:
-        records = SqlRecords(play.database)
-        before = records.pulse()
+        before = play.database.pulse()
 
-        assert records.pulse() == before
+        assert play.database.pulse() == before
         play.start("", GATE)
-        assert records.pulse() != before
+        assert play.database.pulse() != before
 
 
 def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
@@ -309,7 +308,7 @@ def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
         "artifacts": (sql["artifacts"], ("x", 0, 9)),
         "content": (sql["content"], ("x", 1)),
         "journal_of": (sql["journal_of"], ("x", 0, 9)),
-        "journal": (sql["journal"], (0, 9, "[1]")),
+        "journal": (sql["journal"], (0, 9, "[1]", 9)),
     }
     plans = {
         name: [row[3] for row in database.reader().execute(f"EXPLAIN QUERY PLAN {statement}", given)]
@@ -324,4 +323,5 @@ def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
 
 
 def test_questions_are_asked_on_a_connection_that_cannot_write(records: SqlRecords) -> None:
+    assert isinstance(records.database, Database)
     assert records.database.reader().execute("PRAGMA query_only").fetchone() == (1,)

@@ -59,6 +59,13 @@ class UnsafePath(Fault):
     about = "a path leads through a link, out of its folder, or to something that is no plain file of its own"
 
 
+class NoServer(Fault):
+    """A database server does not answer, or broke off: the same call can be sent again."""
+
+    code = "no_server"
+    about = "the database server does not answer or broke off; the same call may be sent again"
+
+
 class SyncFailed(Fault):
     """The disk did not confirm a write: what it holds is unknown. The process must end, and recover anew."""
 

@@ -1,13 +1,14 @@
 """Opening a store: where it is, and what a face has of it."""
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar
 from urllib.parse import unquote
 
 from handrail.engine.model import Workflow
@@ -31,6 +32,9 @@ from handrail.shell.world import World
 Result = TypeVar("Result")
 
 _SQLITE: Final = "sqlite://"
+_SERVERS: Final = ("postgresql://", "postgres://")
+_PASSWORD: Final = re.compile(r"(?<=[?&])(?:password|sslpassword)=[^&]*&?")
+_SECRET: Final = re.compile(r"(?<=://)([^/@:]*):[^/@]*(?=@)")
 _LIFETIME: Final = "HANDRAIL_TOKEN_TTL"
 _IDLE_RUNNING: Final = "HANDRAIL_IDLE_RUNNING"
 _IDLE_PAUSED: Final = "HANDRAIL_IDLE_PAUSED"
@@ -41,6 +45,26 @@ _BURST: Final = "HANDRAIL_BURST"
 _MOST_CALLS: Final = 1_000_000
 _SIZE: Final = "HANDRAIL_SIZE"
 _LARGEST: Final = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A database on a server, by its address; as a text it has no password."""
+
+    url: str
+
+    def __str__(self) -> str:
+        """The address as people may see it."""
+        return _PASSWORD.sub("", _SECRET.sub(r"\1", self.url))
+
+    def unfit(self, why: str) -> Unreadable:
+        """That the address is none."""
+        repair = "write postgresql://user@host:port/database, with --store or HANDRAIL_STORE"
+        return Unreadable(f"{self} is no address of a database: {why}", repair)
+
+
+Where: TypeAlias = Path | Remote
+"""Where a store is: a file, or a database on a server."""
 
 
 class Mirrors(Protocol):
@@ -63,7 +87,7 @@ class Mirrors(Protocol):
 class Store:
     """A store that is open. `pulse` gives another number whenever another connection has committed."""
 
-    path: Path
+    path: Where
     records: Records
     keeper: Keeper
     mirrors: Mirrors
@@ -151,14 +175,15 @@ class DescribedRun(Runs, Files, Protocol):
 class Openings:
     """How a face opens what is kept: a store to ask, one to take turns in, the run of a folder or a commit.
 
-    A store that is to be asked must be there; one for turns is made if it is not. `carried` is the
-    description of a project by itself.
+    A store that is to be asked must be there, which `there` tells; one for turns is made if it is not.
+    `carried` is the description of a project by itself.
     """
 
-    store: Callable[[Path], AbstractContextManager[Store]]
-    world: Callable[[Path], AbstractContextManager[World]]
+    there: Callable[[Where], bool]
+    store: Callable[[Where], AbstractContextManager[Store]]
+    world: Callable[[Where], AbstractContextManager[World]]
     folder: Callable[[Folder], FolderRuns]
-    serving: Callable[[Path], AbstractContextManager[Serving]]
+    serving: Callable[[Where], AbstractContextManager[Serving]]
     described: Callable[[Path, World, Workflow], DescribedRun]
     carried: Callable[[Path], Carried]
 
@@ -189,8 +214,10 @@ def rebuilt(
             yield Rebuilt(run.id, str(folder.path), mirrors.rebuild(runs, run.id, papers))
 
 
-def located(address: str) -> Path:
+def located(address: str) -> Where:
     """The file of a store, by its path or `sqlite:///path`; by nothing, the one in the user's data folder.
+
+    Or a database, by `postgresql://` and so on, whose users libpq's own variables and files can name too.
 
     Raises `Unreadable` for the address of something else.
     """
@@ -199,9 +226,13 @@ def located(address: str) -> Path:
         if not path.startswith("/"):
             raise Unreadable(f"`{address}` names no file", "write sqlite:// and a path that begins with /")
         return Path("/" + path.lstrip("/"))
+    if address.startswith(_SERVERS):
+        return Remote(address)
     if "://" in address:
         kind = address.partition("://")[0]
-        repair = "name a file, or sqlite:// and its path, with --store or HANDRAIL_STORE"
+        repair = (
+            "name a file, sqlite:// and its path, or postgresql:// and so on, with --store or HANDRAIL_STORE"
+        )
         raise Unreadable(f"this Handrail keeps no runs in {kind}", repair)
     if address:
         return Path(address)

@@ -10,9 +10,10 @@ from handrail.faces.board.app import application
 from handrail.faces.board.boards import Board, Boards, Naming
 from handrail.faces.board.entrance import Entrance, Links
 from handrail.faces.board.hub import Hub
+from handrail.faces.web.address import Address
 from handrail.faces.web.ending import Ending, Finished
 from handrail.faces.web.guard import Guard, known_by
-from handrail.faces.web.run import Address, Lasting, listening
+from handrail.faces.web.run import Lasting, listening
 from handrail.faces.web.who import Door
 from handrail.shell.access import Grant, Scope
 from handrail.shell.opening import Serving, limits

@@ -26,7 +26,7 @@ def dashboard(port: int, store: str | None, *, no_open: bool) -> None:
     this machine reach it. It ends with Ctrl-C.
     """
     from handrail.faces.board.run import run
-    from handrail.faces.web.run import Address
+    from handrail.faces.web.address import Address
 
     opened: list[str] = []
 

@@ -8,6 +8,7 @@ import click
 
 from handrail.faces.cli.output import Failure, as_json, confirm, one_line, print_json, print_table
 from handrail.faces.cli.stored import Moment, at_store, opened, openings
+from handrail.shell.homes import data_folder
 from handrail.shell.opening import Store, located, rebuilt
 from handrail.shell.system import SystemClock
 
@@ -21,12 +22,12 @@ def store() -> None:
 @at_store
 @as_json
 def path(store: str | None, *, as_json: bool) -> None:
-    """Print which file the store is, whether it is there or not."""
-    file = located(store or "")
+    """Print which file or database the store is, whether it is there or not."""
+    where = located(store or "")
     if as_json:
-        print_json({"path": str(file), "exists": file.is_file()})
+        print_json({"path": str(where), "exists": openings().there(where)})
     else:
-        click.echo(one_line(str(file)))
+        click.echo(one_line(str(where)))
 
 
 @store.command()
@@ -129,7 +130,8 @@ def rebuild(projects: tuple[Path, ...], store: str | None, *, as_json: bool) -> 
 
 
 def _archive(found: Store) -> Path:
-    return found.path.parent / "archive" / f"runs-{SystemClock().now():%Y-%m-%d}.jsonl.gz"
+    home = found.path.parent if isinstance(found.path, Path) else data_folder()
+    return home / "archive" / f"runs-{SystemClock().now():%Y-%m-%d}.jsonl.gz"
 
 
 def _tell(text: str) -> None:

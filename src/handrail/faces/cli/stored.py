@@ -73,18 +73,18 @@ at_store = click.option(
     type=Text(),
     metavar="URL",
     envvar="HANDRAIL_STORE",
-    help="The store: a file, or sqlite:// and its path; handrail/handrail.db in your data folder by default.",
+    help="The store: a file, or postgresql://user@host/name; else handrail.db in your data folder.",
 )
 
 
 @contextmanager
 def opened(store: str | None, *, made: bool = False) -> Iterator[Store]:
     """The store that was named, if it is there: asking makes none, unless it shall be `made`."""
-    path = located(store or "")
-    if not (made or path.is_file()):
+    where, opens = located(store or ""), openings()
+    if not (made or opens.there(where)):
         repair = "name another with --store or HANDRAIL_STORE; the first run makes one"
-        raise NotFound("store", str(path), repair)
-    with openings().store(path) as found:
+        raise NotFound("store", str(where), repair)
+    with opens.store(where) as found:
         yield found
 
 

@@ -7,7 +7,7 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -17,9 +17,10 @@ import uvicorn
 from anyio.abc import TaskStatus
 
 from handrail.faces.mcp.frames import LIMIT
+from handrail.faces.web.address import Address, Before
 from handrail.faces.web.app import Behind, Beside, path
 from handrail.faces.web.ending import Ending, Finished
-from handrail.faces.web.guard import LOOPBACK, Guard, known_by
+from handrail.faces.web.guard import Guard, known_by
 from handrail.faces.web.who import Door
 from handrail.shell.faults import NoAddress
 
@@ -33,65 +34,28 @@ _HEARD: Final = 4096
 """How many bytes a message over a WebSocket may have: pages only listen."""
 
 _BACKLOG: Final = 2048
+_NOTHING: Final = Before()
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a server listens; port 0 is any that is free."""
-
-    host: str
-    port: int
-
-    @property
-    def is_loopback(self) -> bool:
-        """Whether only programs of this machine reach it."""
-        return self._host in LOOPBACK
-
-    @property
-    def is_anywhere(self) -> bool:
-        """Whether it is every address of this machine."""
-        return self.host in {"0.0.0.0", "::"}  # noqa: S104 - only compared with
-
-    def __str__(self) -> str:
-        """As it stands in an URL."""
-        return f"{self._host}:{self.port}"
-
-    @property
-    def _host(self) -> str:
-        return f"[{self.host}]" if ":" in self.host else self.host
-
-
-def address(given: str) -> Address:
-    """What `HOST:PORT` names. Raises `NoAddress` if it names nothing."""
-    host, found, port = given.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not (found and host and port.isascii() and port.isdigit() and int(port) < 65536):
-        raise NoAddress(f"`{given}` is no address", "write HOST:PORT, such as 127.0.0.1:8765")
-    return Address(host, int(port))
-
-
-def run(
-    where: Address, door: Door, behind: Behind, known_as: Collection[str] = (), limit: int = LIMIT
-) -> bool:
+def run(where: Address, door: Door, behind: Behind, before: Before = _NOTHING, limit: int = LIMIT) -> bool:
     """Serve until told to end; False if the disk has not confirmed a write.
 
-    `known_as` are more names, with their ports, by which requests may call the server, such as those of a
-    proxy before it; `limit` is how many bytes a message may have.
+    `limit` is how many bytes a message may have.
     """
     with listening(where) as (listener, bound):
-        hosts = known_by(str(bound)) | {name.lower() for name in known_as}
+        hosts = known_by(str(bound)) | {name.lower() for name in before.names}
         door = door.at(f"http://{bound}", map(path, behind.tenants.faces))
         pages, say_where = behind.pages.at(f"http://{bound}", door, lambda url: _say(f"pages at {url}"))
         calls = Finished(Beside(behind.application(door.routes()), pages, behind.pages.has), behind.ending)
         guard = Guard(
-            calls, hosts, door, limit, lambda: behind.ending.begun, bool(known_as), behind.pages.has
+            calls, hosts, door, limit, lambda: behind.ending.begun, before.is_there, behind.pages.has
         )
 
         def begun() -> None:
             _say(*(f"{name} at http://{bound}/mcp/{name}" for name in behind.tenants.faces))
             say_where()
 
-        lasting = Lasting(guard, behind.ending, behind.end_streams, behind.tenants.halted)
+        lasting = Lasting(guard, behind.ending, behind.end_streams, behind.tenants.halted, before.believed)
         anyio.run(lasting.served, listener, begun)
     return not behind.tenants.halted.is_set()
 
@@ -105,17 +69,19 @@ def _say(*lines: str) -> None:
 class Lasting:
     """A server that ends well: once `ending` has begun, calls are finished, then `streams` ended.
 
-    It also ends once it is `halted`: the disk has not confirmed a write.
+    It also ends once it is `halted`: the disk has not confirmed a write. Proxies at the addresses `believed`
+    say where requests come from.
     """
 
     guard: Guard
     ending: Ending
     streams: Callable[[], Awaitable[None]]
     halted: asyncio.Event
+    believed: Sequence[str] = ()
 
     async def served(self, listener: socket.socket, begun: Callable[[], None]) -> None:
         """Serve until told to end; `begun` is called when signals are heard."""
-        server = _Server(_config(self.guard))
+        server = _Server(_config(self.guard, list(self.believed)))
         logging.getLogger("uvicorn.error").addFilter(_told)
         async with anyio.create_task_group() as tasks:
             await tasks.start(_end_on_signal, self.ending)
@@ -137,7 +103,7 @@ class Lasting:
         server.should_exit = True
 
 
-def _config(guard: Guard) -> uvicorn.Config:
+def _config(guard: Guard, believed: list[str]) -> uvicorn.Config:
     return uvicorn.Config(
         guard,
         lifespan="on",
@@ -146,6 +112,7 @@ def _config(guard: Guard) -> uvicorn.Config:
         server_header=False,
         date_header=False,
         proxy_headers=guard.proxied,
+        forwarded_allow_ips=believed,
         timeout_graceful_shutdown=_GRACE,
         ws="websockets-sansio",
         ws_max_size=_HEARD,

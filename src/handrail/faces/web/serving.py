@@ -19,7 +19,7 @@ from handrail.faces.web.tenants import Seen, Tenants
 from handrail.shell.faults import Fault
 from handrail.shell.fence import fenced
 from handrail.shell.homes import data_folder, settings_folder
-from handrail.shell.opening import Openings, Serving
+from handrail.shell.opening import Openings, Serving, Where
 from handrail.shell.trust import Trusted
 
 _EVERY: Final = 1.0
@@ -34,7 +34,7 @@ class Known:
     `folders` are its other folders, and what a client reads in their place.
     """
 
-    def __init__(self, serving: Serving, given: Mapping[str, Path], store: Path) -> None:
+    def __init__(self, serving: Serving, given: Mapping[str, Path], store: Where) -> None:
         self._serving, self._given, self.folders = serving, given, _folders(store)
         self._projects = self._read()
 
@@ -89,12 +89,12 @@ def tenants(  # noqa: PLR0913 - what a server is made of
     return Tenants(faces, made, known.keep_up, allowed)
 
 
-def _folders(store: Path) -> Mapping[str, str]:
-    """The folders of a server besides its projects, and what a client reads in their place."""
+def _folders(store: Where) -> Mapping[str, str]:
+    """The folders of a server besides its projects, its store, and what a client reads in their place."""
     ours = Path(handrail.__file__).parent
+    kept = (store.parent, store.parent.resolve()) if isinstance(store, Path) else (store,)
     told = {
-        store.parent: "the store's folder",
-        store.parent.resolve(): "the store's folder",
+        **dict.fromkeys(kept, "the store's folder" if isinstance(store, Path) else "the store"),
         ours: "handrail",
         settings_folder(): "the server's settings",
         data_folder(): "the server's data",

@@ -1,4 +1,4 @@
-"""Who may do what, and where, in a SQLite store."""
+"""Who may do what, and where, in an SQL store."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -8,19 +8,19 @@ import msgspec
 
 from handrail.shell.access import AccessToken, Grant, Scope
 from handrail.shell.registry import Registered
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.text import asked, dumped, queries, stamp, time
+from handrail.stores.sql.tables import Tables
+from handrail.stores.sql.text import asked, dumped, stamp, time
 
 _EVERY: Final = timedelta(minutes=1)
 """How much later a use is before it is kept again: a call that only reads shall not write."""
 
 
 class SqlAccess:
-    """`Access` in one SQLite file."""
+    """`Access` in the tables of a database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Tables) -> None:
         self._database = database
-        self._sql = queries("access.sql")
+        self._sql = database.sql("access.sql")
 
     def give(self, digest: bytes, token: AccessToken) -> None:
         """Keep what was given away."""
@@ -56,11 +56,11 @@ class SqlAccess:
 
 
 class SqlRegistry:
-    """`Registry` in one SQLite file."""
+    """`Registry` in the tables of a database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Tables) -> None:
         self._database = database
-        self._sql = queries("access.sql")
+        self._sql = database.sql("access.sql")
 
     def add(self, project: Registered) -> bool:
         """Have it served from now on; False, and nothing changed, if the name or the folder is taken."""

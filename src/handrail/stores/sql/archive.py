@@ -20,8 +20,7 @@ from handrail.engine.facts import Value
 from handrail.shell.faults import DiskFull, NotWritable, SyncFailed, Unreadable
 from handrail.shell.keeping import Counts, Tell
 from handrail.shell.records import rfc3339
-from handrail.stores.sql.database import Database, Execute
-from handrail.stores.sql.text import queries
+from handrail.stores.sql.tables import Execute, Tables
 
 SCHEMA: Final = 1
 """The number of the shape; raised when a key goes away or changes its meaning."""
@@ -39,7 +38,7 @@ _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 class Order:
     """What is to be archived: these runs of a database, at this time; `tell` hears how far it has come."""
 
-    database: Database
+    database: Tables
     keys: Sequence[int]
     at: datetime
     tell: Tell
@@ -56,17 +55,16 @@ class Archived:
     seal: str = ""
 
 
-def whole(execute: Execute, key: int) -> dict[str, Any] | None:
-    """Everything about a run but its tokens and replies; None if it is gone."""
-    sql = queries("keeper.sql")
+def whole(execute: Execute, sql: Mapping[str, str], key: int) -> dict[str, Any] | None:
+    """Everything about a run but its tokens and replies, by the keeper's statements; None if it is gone."""
     found = _objects(execute, sql["run"], key)
     parts = {part: _objects(execute, sql[part], key) for part in ("steps", "artifacts", "events")}
     return {"run": found[0], **parts} if found else None
 
 
-def definition(execute: Execute, digest: str) -> dict[str, Any] | None:
+def definition(execute: Execute, sql: Mapping[str, str], digest: str) -> dict[str, Any] | None:
     """The text of the workflow with this digest."""
-    found = _objects(execute, queries("keeper.sql")["definition"], digest)
+    found = _objects(execute, sql["definition"], digest)
     return found[0] if found else None
 
 
@@ -122,14 +120,14 @@ def _fill(order: Order, made: Archived, file: IO[bytes]) -> None:
 
 
 def _lines(order: Order, made: Archived) -> Iterator[Mapping[str, Value]]:
-    total = len(order.keys)
+    total, sql = len(order.keys), order.database.sql("keeper.sql")
     yield {"handrail": "archive", "schema": SCHEMA, "made": rfc3339(order.at), "runs": total}
     for number, key in enumerate(order.keys, start=1):
         with order.database.seen() as execute:
-            line = whole(execute, key)
+            line = whole(execute, sql, key)
             digest = line["run"]["digest"] if line else ""
             new = line is not None and digest not in made.digests
-            kept = definition(execute, digest) if new else None
+            kept = definition(execute, sql, digest) if new else None
         if new:
             made.digests.append(digest)
         if kept:
@@ -155,7 +153,7 @@ def _added(counts: Counts, line: Mapping[str, Any]) -> Counts:
 def _objects(execute: Execute, statement: str, given: Value) -> list[dict[str, Any]]:
     """The rows of a statement by the names of its columns, as JSON tells them."""
     cursor = execute(statement, (given,))
-    names = [column[0] for column in cursor.description]
+    names = [column[0] for column in cursor.description or ()]
     return [{name: _told(name, value) for name, value in zip(names, row, strict=True)} for row in cursor]
 
 

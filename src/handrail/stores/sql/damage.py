@@ -10,8 +10,8 @@ from handrail.engine.model import Authority, Lifecycle, Run
 from handrail.engine.record import load as restore
 from handrail.shell.keeping import Damage
 from handrail.shell.records import REMEMBERED
-from handrail.stores.sql.database import Execute
 from handrail.stores.sql.rows import LIVE, chained
+from handrail.stores.sql.tables import Execute
 
 Found: TypeAlias = Iterator[tuple[str, str]]
 """Codes, each with what was found."""

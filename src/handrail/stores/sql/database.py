@@ -1,18 +1,17 @@
 """One SQLite file as this process has it open: one connection that writes, and one per thread that reads."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from threading import Thread, current_thread, local
-from typing import Any, Final, TypeAlias
+from threading import Event, Thread, current_thread, local
+from typing import Any, Final
 
-from handrail.shell.faults import Fault, Missing, Newer, SyncFailed
+from handrail.shell.faults import Fault, Missing, Newer, SyncFailed, Unreadable
 from handrail.stores.sql.connection import Faults, connect, prepared
-from handrail.stores.sql.text import migrations
+from handrail.stores.sql.tables import Ear, Execute
+from handrail.stores.sql.text import migrations, queries
 from handrail.stores.sql.turnstile import Turnstile
-
-Execute: TypeAlias = Callable[[str, Sequence[Any]], sqlite3.Cursor]
 
 CHECKPOINT_AFTER: Final = 128
 """How many commits of this process may lie in the WAL before `rest` puts them into the database."""
@@ -40,6 +39,25 @@ class Disk(Faults):
             raise
 
 
+class Bell:
+    """`Ear` of a file: it hears what this process says; others must be looked for."""
+
+    def __init__(self) -> None:
+        self._rung = Event()
+
+    def wait(self, seconds: float) -> None:
+        """Until `wake` is called, or the time is up."""
+        self._rung.wait(seconds)
+        self._rung.clear()
+
+    def wake(self) -> None:
+        """End the waiting."""
+        self._rung.set()
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
 class Database:
     """The connections to a file. Whoever writes is alone among all processes until the block ends.
 
@@ -57,6 +75,10 @@ class Database:
         self._version = len(migrations())
         found = path.stat()
         self._file = (found.st_dev, found.st_ino)
+
+    def sql(self, file: str = "queries.sql") -> Mapping[str, str]:
+        """The statements of a file, by name."""
+        return queries(file)
 
     @contextmanager
     def written(self) -> Iterator[Execute]:
@@ -105,6 +127,47 @@ class Database:
         finally:
             if free:
                 self.turnstile.release()
+
+    def held(self, run: str) -> AbstractContextManager[None]:  # noqa: ARG002 - one serves all
+        """The turnstile, so nobody else commits to anything."""
+        return self.turnstile.passed()
+
+    def pulse(self) -> int:
+        """SQLite's data version, which is kept for each connection."""
+        with self.read() as execute:
+            return int(execute("PRAGMA data_version", ()).fetchone()[0])
+
+    def settled(self) -> int:
+        """The last entry: they are numbered in the order of commits."""
+        return int(self.peek(queries()["last_event"], ())[0][0])
+
+    def ear(self) -> Ear:
+        """What hears that this process has written."""
+        return Bell()
+
+    def size(self) -> int:
+        """How many bytes the file and its WAL take."""
+        files = (self.path, Path(f"{self.path}-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def vacuum(self) -> None:
+        """Give unused space back, while nobody else writes."""
+        with self.turnstile.passed(), self._faults:
+            for statement in ("VACUUM", "ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)"):
+                self._writer.execute(statement).fetchall()
+
+    def flaws(self) -> Iterator[tuple[str, str]]:
+        """What is wrong with the file, and rows that belong to none."""
+        try:
+            with self.seen() as execute:
+                found = [text for (text,) in execute("PRAGMA integrity_check(100)", ()) if text != "ok"]
+                lost = execute("PRAGMA foreign_key_check", ()).fetchall()
+        except Unreadable as fault:
+            yield "file", fault.message
+            return
+        yield from (("file", text) for text in found)
+        for table, _, parent, _ in lost:
+            yield "reference", f"a row of {table} belongs to none of {parent}"
 
     def there(self) -> None:
         """Raises `Missing` if the file that is open is not the one at its path, or what reading it raises."""

@@ -11,8 +11,7 @@ from typing import Final
 from handrail.shell.faults import Fault
 from handrail.shell.records import Change
 from handrail.shell.system import LocalFeed
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.text import queries
+from handrail.stores.sql.tables import Ear, Tables
 
 EVERY: Final = 0.1
 """How many seconds pass between two looks while nothing is announced here."""
@@ -21,19 +20,20 @@ EVERY: Final = 0.1
 class SqlFeed:
     """Tells listeners of this process what any process has changed; looks only while somebody listens."""
 
-    def __init__(self, database: Database, every: float = EVERY) -> None:
+    def __init__(self, database: Tables, every: float = EVERY) -> None:
         self._database, self._every = database, every
         self._listeners = LocalFeed()
         self._count = 0
         self._lock = Lock()
-        self._look = Event()
+        self._ear: Ear = database.ear()
+        self._sql = database.sql()
         self._stop: Event | None = None
         self._thread: Thread | None = None
         self._told = 0
 
     def announce(self, change: Change) -> None:  # noqa: ARG002 - what changed stands in the journal
         """Look now."""
-        self._look.set()
+        self._ear.wake()
 
     def listen(self, heard: Callable[[Change], None]) -> Callable[[], None]:
         """Call `heard`, in a thread of the feed, for every change from now on."""
@@ -58,12 +58,12 @@ class SqlFeed:
         if self._thread is None:
             return 0
         with self._database.read() as execute:
-            return int(execute(queries()["behind"], (self._told,)).fetchone()[0])
+            return int(execute(self._sql["behind"], (self._told,)).fetchone()[0])
 
     def _begin(self) -> None:
         """Start to look; what is committed from here on is heard."""
         with self._database.read() as execute:
-            last = self._told = int(execute(queries()["last_event"], ()).fetchone()[0])
+            last = self._told = int(execute(self._sql["last_event"], ()).fetchone()[0])
         self._stop = Event()
         self._thread = Thread(target=self._watch, args=(self._stop, last), name="handrail-feed", daemon=True)
         self._thread.start()
@@ -71,7 +71,7 @@ class SqlFeed:
     def _end(self) -> Thread | None:
         if self._stop:
             self._stop.set()
-        self._look.set()
+        self._ear.wake()
         thread, self._thread, self._stop = self._thread, None, None
         return thread
 
@@ -82,16 +82,17 @@ class SqlFeed:
                 seen, last = self._tell(seen, last)
             except Fault:
                 seen = -1
-            self._look.wait(self._every)
-            self._look.clear()
+            self._ear.wait(self._every)
+        self._ear.close()
 
     def _tell(self, seen: int, last: int) -> tuple[int, int]:
         """Tell what was entered behind entry `last`, if anything was written since `seen`."""
+        version = self._database.pulse()
+        if version == seen:
+            return seen, last
+        until = self._database.settled()
         with self._database.read() as execute:
-            version = int(execute("PRAGMA data_version", ()).fetchone()[0])
-            if version == seen:
-                return seen, last
-            found = execute(queries()["changes"], (last,)).fetchall()
+            found = execute(self._sql["changes"], (last, until)).fetchall()
         for run, revision, number in found:
             self._listeners.announce(Change(run, revision))
             last = self._told = max(last, number)

@@ -1,4 +1,4 @@
-"""Keeping house in a SQLite file: check, vacuum, prune, export."""
+"""Keeping house in the tables of a database: check, vacuum, prune, export."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -10,11 +10,10 @@ from handrail.shell.faults import Unreadable
 from handrail.shell.keeping import Damage, Pruned, Tell
 from handrail.shell.system import SystemClock
 from handrail.stores.sql import archive as archives
-from handrail.stores.sql.connection import Faults
 from handrail.stores.sql.damage import damages, kept
-from handrail.stores.sql.database import Database, Execute
 from handrail.stores.sql.summaries import Summaries
-from handrail.stores.sql.text import queries, stamp
+from handrail.stores.sql.tables import Execute, Tables
+from handrail.stores.sql.text import stamp
 
 BATCH: Final = 50
 """How many runs are deleted in one transaction: others wait no longer than for these."""
@@ -23,33 +22,30 @@ _DELETE: Final = ("delete_replies", "delete_steps", "delete_artifacts", "delete_
 
 
 class SqlKeeper:
-    """Who looks after a SQLite file."""
+    """Who looks after the tables of a database."""
 
-    def __init__(self, database: Database, batch: int = BATCH) -> None:
+    def __init__(self, database: Tables, batch: int = BATCH) -> None:
         self.database = database
         self._batch = batch
-        self._sql = queries("keeper.sql")
+        self._sql = database.sql("keeper.sql")
 
     def check(self) -> Iterator[Damage]:
         """Every damage that can be found: in the file, between its tables, and in each run."""
-        yield from self._of_file()
+        yield from (Damage(code, "", message) for code, message in self.database.flaws())
         try:
             yield from self._of_runs()
         except Unreadable as fault:
             yield Damage("unreadable", "", fault.message)
 
     def size(self) -> int:
-        """How many bytes the database and its WAL take."""
-        files = (self.database.path, Path(f"{self.database.path}-wal"))
-        return sum(file.stat().st_size for file in files if file.exists())
+        """How many bytes the database takes."""
+        return self.database.size()
 
     def vacuum(self) -> tuple[int, int]:
-        """Give unused space back, while nobody else writes."""
-        with self.database.turnstile.passed(), Faults(self.database.path):
-            before, writer = self.size(), self.database.alone()
-            for statement in ("VACUUM", "ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)"):
-                writer.execute(statement).fetchall()
-            return before, self.size()
+        """Give unused space back."""
+        before = self.size()
+        self.database.vacuum()
+        return before, self.size()
 
     def old(self, before: datetime) -> int:
         """How many runs `prune` would take."""
@@ -75,22 +71,10 @@ class SqlKeeper:
         """Everything about one run but its tokens and replies, or None."""
         with self.database.seen() as execute:
             (key,) = execute(self._sql["key"], (run,)).fetchone() or (0,)
-            told = archives.whole(execute, key)
+            told = archives.whole(execute, self._sql, key)
             if told is None:
                 return None
-            return {**told, "definition": archives.definition(execute, told["run"]["digest"])}
-
-    def _of_file(self) -> Iterator[Damage]:
-        try:
-            with self.database.seen() as execute:
-                found = [text for (text,) in execute(self._sql["integrity"], ()) if text != "ok"]
-                lost = execute(self._sql["references"], ()).fetchall()
-        except Unreadable as fault:
-            yield Damage("file", "", fault.message)
-            return
-        yield from (Damage("file", "", text) for text in found)
-        for table, _, parent, _ in lost:
-            yield Damage("reference", "", f"a row of {table} belongs to none of {parent}")
+            return {**told, "definition": archives.definition(execute, self._sql, told["run"]["digest"])}
 
     def _of_runs(self) -> Iterator[Damage]:
         last, found = 0, True
@@ -117,14 +101,15 @@ class SqlKeeper:
         return kept_
 
     def _deleted(self, execute: Execute, key: int, last: int) -> bool:
+        execute(self._sql["lock_run"], (key,)).fetchall()
         (now,) = execute(self._sql["last_event"], (key,)).fetchone()
         if now not in {None, last}:
             return False
-        forget(execute, key)
+        forget(execute, self._sql, key)
         return True
 
 
-def forget(execute: Execute, key: int) -> None:
-    """Delete a run and all that belongs to it."""
+def forget(execute: Execute, sql: Mapping[str, str], key: int) -> None:
+    """Delete a run and all that belongs to it, by the keeper's statements."""
     for name in _DELETE:
-        execute(queries("keeper.sql")[name], (key,))
+        execute(sql[name], (key,))

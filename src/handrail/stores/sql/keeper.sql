@@ -1,9 +1,3 @@
--- name: integrity
-PRAGMA integrity_check(100)
-
--- name: references
-PRAGMA foreign_key_check
-
 -- name: kept
 SELECT
   r.k, r.execution_id, r.workflow_name, r.digest, r.state, r.current_step, r.waiting, r.revision,
@@ -33,7 +27,7 @@ SELECT k FROM runs
 WHERE
   completed_at < ?
   AND k < (SELECT max(k) FROM runs)
-  AND k IS NOT (SELECT run FROM events ORDER BY id DESC LIMIT 1)
+  AND k <> coalesce((SELECT run FROM events ORDER BY id DESC LIMIT 1), 0)
 ORDER BY k
 
 -- name: key
@@ -74,6 +68,9 @@ ORDER BY id
 
 -- name: definition
 SELECT digest, workflow_name AS workflow, version, CAST(text AS TEXT) AS text FROM definitions WHERE digest = ?
+
+-- name: lock_run
+SELECT k FROM runs WHERE k = ?
 
 -- name: last_event
 SELECT max(id) FROM events WHERE run = ?

@@ -1,14 +1,14 @@
-"""A SQLite file, opened for a face: to ask and keep house, to take turns, or to serve."""
+"""A SQLite file, or any tables, opened for a face: to ask and keep house, to take turns, or to serve."""
 
 import hashlib
 import hmac
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
 from handrail.shell.definitions import pinned_by
-from handrail.shell.opening import Serving, Store, Strain, lifetime, limits
+from handrail.shell.opening import Serving, Store, Strain, Where, lifetime, limits
 from handrail.shell.sweep import sweep
 from handrail.shell.system import RandomIds, SystemClock
 from handrail.shell.world import World
@@ -18,69 +18,85 @@ from handrail.stores.sql.feed import SqlFeed
 from handrail.stores.sql.keeper import SqlKeeper
 from handrail.stores.sql.projection import Projection
 from handrail.stores.sql.questions import SqlRecords
-from handrail.stores.sql.runs import SqlRuns
+from handrail.stores.sql.runs import RunTables, SqlRuns
 from handrail.stores.sql.summaries import Summaries
+from handrail.stores.sql.tables import Tables
 from handrail.stores.sql.writer import Writer
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[Store]:
     """The store in this file, until the block ends."""
-    database = Database(path)
-    records = SqlRecords(database)
-    try:
-        keeper, mirrors, measures = SqlKeeper(database), Projection(database), Summaries(database)
-        access, registry = SqlAccess(database), SqlRegistry(database)
-        yield Store(path, records, keeper, mirrors, measures, access, registry, records.pulse)
-    finally:
-        database.close()
+    with closing(Database(path)) as database:
+        yield asked(path, database)
 
 
 @contextmanager
 def turning(path: Path) -> Iterator[World]:
     """The world of turns over this file, until the block ends; the file is made if it is not there."""
-    good_for = lifetime()
-    database = Database(path)
-    runs = SqlRuns(database)
-    ports = (runs, SystemClock(), RandomIds(), SqlFeed(database))
-    try:
-        yield World(*ports, runs.key(), pinned_by(runs), lifetime=good_for)
-    finally:
-        database.close()
+    lifetime()
+    with closing(Database(path)) as database:
+        yield turned(SqlRuns(database), SqlFeed(database))
 
 
 @contextmanager
 def serving(path: Path) -> Iterator[Serving]:
     """What a server needs of this file, until the block ends; the file is made if it is not there."""
-    good_for, given = lifetime(), limits()
-    database = Database(path)
-    runs = SqlRuns(database)
-    key = runs.key()
-    feed = SqlFeed(database)
-    world = World(runs, SystemClock(), RandomIds(), feed, key, pinned_by(runs), lifetime=good_for)
-    writer, aside = (Writer(database, Summaries(database)) for _ in range(2))
-    secret = hmac.digest(key, b"request-state", hashlib.sha256)
+    lifetime(), limits()
+    with closing(Database(path)) as database, served(database, SqlRuns(database)) as found:
+        yield found
+
+
+def asked(where: Where, tables: Tables) -> Store:
+    """A store in these tables, to ask and to keep house."""
+    return Store(
+        where,
+        SqlRecords(tables),
+        SqlKeeper(tables),
+        Projection(tables),
+        Summaries(tables),
+        SqlAccess(tables),
+        SqlRegistry(tables),
+        tables.pulse,
+    )
+
+
+def turned(runs: RunTables, feed: SqlFeed) -> World:
+    """The world of turns of these runs."""
+    ports = (runs, SystemClock(), RandomIds(), feed)
+    return World(*ports, runs.key(), pinned_by(runs), lifetime=lifetime())
+
+
+@contextmanager
+def served(
+    tables: Tables, runs: RunTables, threads: int = 1, every: float | None = None
+) -> Iterator[Serving]:
+    """What a server needs of these tables, until the block ends; so many turns are taken at once."""
+    given = limits()
+    feed = SqlFeed(tables) if every is None else SqlFeed(tables, every)
+    world = turned(runs, feed)
+    writer, aside = (Writer(tables, Summaries(tables), threads=threads) for _ in range(2))
+    secret = hmac.digest(world.key, b"request-state", hashlib.sha256)
 
     def strain() -> Strain:
-        database.there()
+        tables.there()
         return Strain(writer.waiting, feed.behind())
 
     try:
         yield Serving(
             world,
-            SqlRecords(database),
+            SqlRecords(tables),
             writer,
             aside,
             secret,
             lambda: sweep(world, runs, given),
             given.every,
-            SqlAccess(database),
-            SqlRegistry(database),
-            Projection(database).mirror,
-            partial(SqlRecords, database),
+            SqlAccess(tables),
+            SqlRegistry(tables),
+            Projection(tables).mirror,
+            partial(SqlRecords, tables),
             strain,
         )
     finally:
         writer.close()
         aside.close()
-        database.close()

@@ -14,10 +14,10 @@ from handrail.shell.ports import Mirror, Runs
 from handrail.shell.records import Artifact, Spent, Stored, Turn, Written, project_id, project_name
 from handrail.shell.view import every
 from handrail.stores.sql import rows
-from handrail.stores.sql.database import Database, Execute
 from handrail.stores.sql.keeper import forget
 from handrail.stores.sql.summaries import Summaries
-from handrail.stores.sql.text import queries, stamp
+from handrail.stores.sql.tables import Execute, Tables
+from handrail.stores.sql.text import stamp
 from handrail.telemetry.entries import EntryKind
 
 _CLOSING: Final = {EntryKind.STEP_COMPLETED: "completed", EntryKind.STEP_FAILED: "failed"}
@@ -26,9 +26,10 @@ _CLOSING: Final = {EntryKind.STEP_COMPLETED: "completed", EntryKind.STEP_FAILED:
 class Projection:
     """The part of the common store that mirrors runs of other stores."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Tables) -> None:
         self._database = database
-        self._sql = queries("projection.sql")
+        self._sql = database.sql("projection.sql")
+        self._turn = database.sql()
 
     def mirror(self, source: Runs) -> Mirror:
         """Bring a run of this store up to date here; what a fault keeps out now is brought the next time."""
@@ -58,7 +59,7 @@ class Projection:
         after = known[1] if known else 0
         new = tuple(every(partial(source.entries, run), after))
         with self._database.written() as execute:
-            found = execute(self._sql["projected"], (run,)).fetchone()
+            found = execute(self._sql["projected_alone"], (run,)).fetchone()
             if (found[1] if found else 0) == after:
                 key = self._bring(execute, stored, found, new)
             elif found:
@@ -77,7 +78,7 @@ class Projection:
             with self._database.written() as execute:
                 Summaries(self._database).unfold(execute, known[0])
                 execute(self._sql["forget_mark"], (known[0],))
-                forget(execute, known[0])
+                forget(execute, self._database.sql("keeper.sql"), known[0])
         return self.catch_up(source, run, papers)
 
     def _sound(self, source: Runs, run: str, known: Sequence[Any]) -> bool:
@@ -100,14 +101,14 @@ class Projection:
         turn = Turn(before, stored.run, at, Spent("", "", b""))
         if found:
             key = int(found[0])
-            execute(queries()["update_run"], (*rows.moving(turn, stamp(turn.at), chain), key, found[3]))
-            execute(queries()["settle_run"], (*rows.settled(turn), key))
+            execute(self._turn["update_run"], (*rows.moving(turn, stamp(turn.at), chain), key, found[3]))
+            execute(self._turn["settle_run"], (*rows.settled(turn), key))
         else:
             key = self._insert(execute, turn, chain)
         execute(self._sql["mark"], (number, key))
         for line in new:
             self._step(execute, key, line)
-            execute(queries()["insert_event"], (key, *_row(line)))
+            execute(self._turn["insert_event"], (key, *_row(line)))
         for step in stored.run.open:
             execute(self._sql["adopt_step"], (key, step.number, step.state, stamp(at)))
         return key
@@ -116,10 +117,9 @@ class Projection:
         root = turn.before.origin.project
         if root:
             named = (project_id(root), project_name(root), root, stamp(turn.at))
-            execute(queries()["insert_project"], named)
+            execute(self._turn["insert_project"], named)
         new = (*rows.settled(turn), *rows.moving(turn, stamp(turn.at), chain), *rows.fixed(turn))
-        cursor = execute(queries()["insert_run"], new)
-        return int(cursor.lastrowid or 0)
+        return int(execute(self._turn["insert_run"], new).fetchone()[0])
 
     def _step(self, execute: Execute, key: int, line: Written) -> None:
         """The row of a step that an entry opens or closes."""

@@ -4,6 +4,9 @@ SELECT root FROM projects ORDER BY root
 -- name: projected
 SELECT k, projected, chain, revision FROM runs WHERE execution_id = ?
 
+-- name: projected_alone
+SELECT k, projected, chain, revision FROM runs WHERE execution_id = ?
+
 -- name: mark
 UPDATE runs SET projected = ? WHERE k = ?
 

@@ -16,6 +16,7 @@ INSERT INTO runs (
   oldest, digest, execution_id, workflow_name, started_at, face, authority, project_id, goal, principal,
   parent_execution_id)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+RETURNING k
 
 -- name: update_run
 UPDATE runs
@@ -117,8 +118,8 @@ SELECT coalesce(max(id), 0) FROM events
 -- name: changes
 SELECT r.execution_id, r.revision, max(e.id) AS last
 FROM events AS e JOIN runs AS r ON r.k = e.run
-WHERE e.id > ?
-GROUP BY e.run
+WHERE e.id > ? AND e.id <= ?
+GROUP BY e.run, r.execution_id, r.revision
 ORDER BY last
 
 -- name: behind

@@ -1,4 +1,4 @@
-"""Questions about runs, answered from SQLite on connections that cannot write."""
+"""Questions about runs, answered by the tables of a database; nothing is written."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,8 +29,8 @@ from handrail.shell.view import (
     Wanted,
 )
 from handrail.stores.sql import rows
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.text import dumped, parsed, queries, stamp, time
+from handrail.stores.sql.tables import Tables
+from handrail.stores.sql.text import dumped, parsed, stamp, time
 
 _CHOSEN: Final[Mapping[type[Choice], str]] = {
     OfRun: "of_run",
@@ -45,15 +45,15 @@ _CHOSEN: Final[Mapping[type[Choice], str]] = {
 
 
 class SqlRecords:
-    """What a SQLite file can be asked about its runs; each answer is of one moment.
+    """What a database can be asked about its runs; each answer is of one moment.
 
     With `roots`, the runs of other projects than these are not there, and never were.
     """
 
-    def __init__(self, database: Database, roots: Callable[[], Sequence[str]] | None = None) -> None:
+    def __init__(self, database: Tables, roots: Callable[[], Sequence[str]] | None = None) -> None:
         self.database = database
         self._roots = roots
-        self._sql = queries("questions.sql")
+        self._sql = database.sql("questions.sql")
 
     @contextmanager
     def moment(self) -> Iterator[None]:
@@ -165,7 +165,8 @@ class SqlRecords:
         if run:
             found = self._of(run, self._sql["journal_of"], (run, after, most))
         else:
-            found = self._asked(self._sql["journal"], (after, most, self._within()))
+            given = (after, most, self._within(), self.database.settled())
+            found = self._asked(self._sql["journal"], given)
         return tuple(rows.written(row[0], row[1:]) for row in found)
 
     def last(self) -> int:
@@ -176,10 +177,6 @@ class SqlRecords:
         """The last entries of a run that tell of a refusal or a failure, the newest first."""
         found = self._of(run, self._sql["refusals_of"], (run, most))
         return tuple(rows.written(row[0], row[1:]) for row in found)
-
-    def pulse(self) -> int:
-        """A number that is another one whenever another connection has committed since."""
-        return int(self._asked(self._sql["pulse"], ())[0][0])
 
     def _within(self) -> str | None:
         """The ids of the projects that there are, as statements take them; None for all."""

@@ -182,7 +182,7 @@ LIMIT ?3
 SELECT
   coalesce(r.execution_id, ''), e.id, e.revision, e.created_at, e.event_type, e.step_name, e.agent_name, e.metadata
 FROM events AS e LEFT JOIN runs AS r ON r.k = e.run
-WHERE e.id > ?1 AND (?3 IS NULL OR r.project_id IN (SELECT value FROM json_each(?3)))
+WHERE e.id > ?1 AND e.id <= ?4 AND (?3 IS NULL OR r.project_id IN (SELECT value FROM json_each(?3)))
 ORDER BY e.id
 LIMIT ?2
 
@@ -195,6 +195,3 @@ FROM events INDEXED BY events_by_run
 WHERE run = (SELECT k FROM runs WHERE execution_id = ?1) AND event_type = 'error_occurred'
 ORDER BY id DESC
 LIMIT ?2
-
--- name: pulse
-PRAGMA data_version

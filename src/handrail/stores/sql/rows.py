@@ -139,6 +139,16 @@ def when(text: str | None) -> datetime | None:
     return None if text is None else time(text)
 
 
+def completes(turn: Turn) -> bool:
+    """True if the run has ended well by this turn: then its artifacts are final."""
+    return turn.run.lifecycle is Lifecycle.COMPLETED
+
+
 def chained(chain: bytes, lines: Sequence[tuple[Any, ...]]) -> bytes:
     """The hash of everything a run has been through: of what it was before, and of what a turn tells."""
-    return hashlib.sha256(chain + _encoder.encode(lines)).digest()
+    return hashlib.sha256(chain + linked(lines)).digest()
+
+
+def linked(lines: Sequence[tuple[Any, ...]]) -> bytes:
+    """What a turn tells, as it is hashed behind the hash before."""
+    return _encoder.encode(lines)

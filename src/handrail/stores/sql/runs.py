@@ -20,46 +20,47 @@ from handrail.shell.records import (
 )
 from handrail.shell.view import StepRow
 from handrail.stores.sql import rows
-from handrail.stores.sql.database import Database, Execute
-from handrail.stores.sql.text import asked, dumped, queries, stamp
+from handrail.stores.sql.database import Database
+from handrail.stores.sql.tables import Execute, Tables
+from handrail.stores.sql.text import asked, dumped, stamp
 from handrail.telemetry.entries import Entry
 
 _KEY: Final = "token_key"
 _NOTHING: Final = nullcontext()
-_ALL: Final = -1
-"""The limit that SQLite takes for none."""
+_ALL: Final = 2**31
+"""A limit that no run reaches."""
 
 
-class SqlRuns:
-    """A store of runs in one SQLite file, shared by any number of processes on one machine."""
+class RunTables:
+    """A store of runs in the tables of a database."""
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
-        self._sql = queries()
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._sql = tables.sql()
 
     def key(self) -> bytes:
         """The key that tokens of this store are signed with: made once, kept with it."""
-        found = self.database.peek(self._sql["setting"], (_KEY,))
+        found = self._tables.peek(self._sql["setting"], (_KEY,))
         if not found:
-            with self.database.written() as execute:
+            with self._tables.written() as execute:
                 execute(self._sql["insert_setting"], (_KEY, secrets.token_bytes(32)))
                 found = execute(self._sql["setting"], (_KEY,)).fetchall()
         return bytes(found[0][0])
 
-    def held(self, run: str, attempt: int) -> AbstractContextManager[None]:  # noqa: ARG002 - one serves all
-        """Nothing on the first attempt: the revision decides. Then the turnstile, so nobody else commits."""
-        return self.database.turnstile.passed() if attempt else _NOTHING
+    def held(self, run: str, attempt: int) -> AbstractContextManager[None]:
+        """Nothing on the first attempt: the revision decides. Then nobody else commits to the run."""
+        return self._tables.held(asked(run)) if attempt else _NOTHING
 
     def load(self, run: str) -> Stored | None:
         """The run as it stands, or None."""
-        found = self.database.peek(self._sql["run"], (asked(run),))
+        found = self._tables.peek(self._sql["run"], (asked(run),))
         return rows.stored(found) if found else None
 
     def commit(self, turn: Turn) -> bool:
         """Save the whole turn in one transaction, if the revision has not moved on."""
         check_effects(turn, on_files=False)
         at = stamp(turn.at)
-        with self.database.written() as execute:
+        with self._tables.written() as execute:
             found = execute(self._sql["revision"], (turn.run.id,)).fetchone()
             heir = not turn.inherits or execute(self._sql["revision"], (turn.inherits,)).fetchone()
             if not heir or (found[1] if found else 0) != turn.before.revision:
@@ -83,19 +84,20 @@ class SqlRuns:
 
     def spent(self, run: str, revision: int) -> Spent | None:
         """What is remembered of the turn that left this revision."""
-        found = self.database.peek(self._sql["reply"], (asked(run), revision))
+        found = self._tables.peek(self._sql["reply"], (asked(run), revision))
         return Spent(*found[0]) if found else None
 
     def renew(
         self, stored: Stored, tokens: Mapping[int, str], at: datetime, entries: tuple[Entry, ...]
     ) -> bool:
         """Replace the tokens of open steps, if nothing has moved since."""
-        with self.database.written() as execute:
-            found = execute(self._sql["run"], (asked(stored.run.id),)).fetchall()
+        with self._tables.written() as execute:
+            held = execute(self._sql["revision"], (asked(stored.run.id),)).fetchone()
+            found = execute(self._sql["run"], (asked(stored.run.id),)).fetchall() if held else ()
             now = rows.stored(found) if found else None
             if now is None or (now.revision, now.tokens) != (stored.revision, stored.tokens):
                 return False
-            key = int(execute(self._sql["revision"], (stored.run.id,)).fetchone()[0])
+            key = int(held[0])
             for number, token in tokens.items():
                 execute(self._sql["token"], (token, key, number))
             execute(self._sql["touch"], (stamp(at), stored.run.id, stamp(at)))
@@ -104,35 +106,35 @@ class SqlRuns:
 
     def note(self, run: str, at: datetime, entries: tuple[Entry, ...]) -> None:
         """Enter what belongs to no turn."""
-        with self.database.written() as execute:
+        with self._tables.written() as execute:
             found = execute(self._sql["revision"], (asked(run),)).fetchone()
             self._enter(execute, found[0] if found else None, rows.told(0, stamp(at), entries))
 
     def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[Written, ...]:
         """The journal of a run in order."""
-        with self.database.read() as execute:
+        with self._tables.read() as execute:
             found = execute(self._sql["entries"], (asked(run), after, most)).fetchall()
         return tuple(rows.written(run, row) for row in found)
 
     def steps(self, run: str) -> tuple[StepRow, ...]:
         """Every step of the run in order."""
-        with self.database.read() as execute:
-            found = execute(queries("questions.sql")["steps"], (asked(run), 0, _ALL)).fetchall()
+        with self._tables.read() as execute:
+            found = execute(self._tables.sql("questions.sql")["steps"], (asked(run), 0, _ALL)).fetchall()
         return tuple(rows.step(row) for row in found)
 
     def definition(self, digest: str) -> Definition | None:
         """The text that runs of this digest started with."""
-        found = self.database.peek(self._sql["definition"], (asked(digest),))
+        found = self._tables.peek(self._sql["definition"], (asked(digest),))
         return Definition(*found[0]) if found else None
 
     def touch(self, run: str, at: datetime) -> None:
         """Note that somebody looks after the run."""
-        with self.database.written() as execute:
+        with self._tables.written() as execute:
             execute(self._sql["touch"], (stamp(at), asked(run), stamp(at)))
 
     def quiet(self, lifecycle: Lifecycle, since: datetime, most: int = 100) -> tuple[str, ...]:
         """Runs with this lifecycle that wait for an agent and that nobody has called or read since then."""
-        with self.database.read() as execute:
+        with self._tables.read() as execute:
             found = execute(self._sql["quiet"], (str(lifecycle), stamp(since), most)).fetchall()
         return tuple(run for (run,) in found)
 
@@ -149,7 +151,7 @@ class SqlRuns:
             execute(self._sql["insert_project"], named)
             execute(self._sql["activate"], (turn.run.id, project))
         new = (*rows.settled(turn), *rows.moving(turn, at, chain), *rows.fixed(turn))
-        key = int(execute(self._sql["insert_run"], new).lastrowid or 0)
+        key = int(execute(self._sql["insert_run"], new).fetchone()[0])
         if turn.inherits:
             for name in ("inherit_steps", "inherit_artifacts"):
                 execute(self._sql[name], (key, turn.inherits))
@@ -177,7 +179,7 @@ class SqlRuns:
                 (key, *told, artifact.description or None, at, artifact.content),
             )
         if run.lifecycle not in rows.LIVE:
-            execute(self._sql["finalise"], (int(run.lifecycle is Lifecycle.COMPLETED), key))
+            execute(self._sql["finalise"], (int(rows.completes(turn)), key))
             execute(self._sql["deactivate"], (run.id,))
 
     def _enter(self, execute: Execute, key: int | None, lines: Sequence[tuple[Any, ...]]) -> None:
@@ -189,3 +191,11 @@ class SqlRuns:
         execute(self._sql["insert_reply"], (key, revision, spent.token, spent.request, spent.reply))
         if revision >= REMEMBERED:
             execute(self._sql["forget_reply"], (key, revision - REMEMBERED))
+
+
+class SqlRuns(RunTables):
+    """A store of runs in one SQLite file, shared by any number of processes on one machine."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.database = database

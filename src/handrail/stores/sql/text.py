@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 import msgspec
@@ -18,15 +19,19 @@ _decoder = msgspec.json.Decoder(dict[str, Any])
 @cache
 def queries(file: str = "queries.sql") -> Mapping[str, str]:
     """The statements of a file, by name."""
-    parts = _NAME.split(files(_HERE).joinpath(file).read_text("utf-8"))
-    return {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+    return _statements(files(_HERE).joinpath(file))
 
 
 @cache
-def migrations() -> tuple[str, ...]:
+def migrations(folder: str = "migrations") -> tuple[str, ...]:
     """The migrations, in order; the schema version is how many of them have been run."""
-    found = sorted(files(_HERE).joinpath("migrations").iterdir(), key=lambda file: file.name)
+    found = sorted(files(_HERE).joinpath(folder).iterdir(), key=lambda file: file.name)
     return tuple(file.read_text("utf-8") for file in found if file.name.endswith(".sql"))
+
+
+def _statements(file: Traversable) -> dict[str, str]:
+    parts = _NAME.split(file.read_text("utf-8"))
+    return {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 def stamp(at: datetime) -> str:
@@ -40,8 +45,8 @@ def time(text: str) -> datetime:
 
 
 def asked(text: str) -> str:
-    """A name as SQLite can be asked for it: one with halves of characters is nobody's name."""
-    return text.encode("utf-8", "replace").decode()
+    """A name as a database can be asked for it: one with halves of characters or NUL is nobody's name."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
 def dumped(value: object) -> str:

@@ -27,11 +27,14 @@ class Resting(Protocol):
 
 
 class Writer:
-    """One thread that does one piece of work after the other; with none left, those in `resting` may rest."""
+    """One thread that does one piece of work after the other; with none left, those in `resting` may rest.
 
-    def __init__(self, *resting: Resting) -> None:
+    More threads do more at once; those in `resting` must bear that.
+    """
+
+    def __init__(self, *resting: Resting, threads: int = 1) -> None:
         self._resting = resting
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="handrail-writer")
+        self._thread = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="handrail-writer")
         self._lock = Lock()
         self._waiting = 0
         self._due = False

@@ -1,0 +1,1 @@
+"""The SQL store on PostgreSQL."""

@@ -1,0 +1,278 @@
+"""A PostgreSQL database as this process has it open: `Tables`, behind a pool of connections."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import local
+from typing import Any, Final
+
+import psycopg
+from psycopg import pq
+
+from handrail.shell.faults import Busy, NoServer
+from handrail.shell.opening import Remote
+from handrail.stores.sql.postgresql import schema
+from handrail.stores.sql.postgresql.crier import Crier
+from handrail.stores.sql.postgresql.dialect import statements
+from handrail.stores.sql.postgresql.ear import Listener
+from handrail.stores.sql.postgresql.faults import Faults
+from handrail.stores.sql.postgresql.pool import Connection, Pool
+from handrail.stores.sql.tables import Ear, Execute
+
+CONNECTIONS: Final = 12
+"""How many connections a process has at most, besides the one that listens."""
+
+_TABLES: Final = ("runs", "steps", "artifacts", "events", "replies", "definitions", "projects")
+_WRITING: Final = (
+    "SELECT virtualtransaction FROM pg_locks WHERE relation = 'events'::regclass"
+    " AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid()"
+)
+_PULSE: Final = "SELECT hashtextextended(CAST(pg_current_snapshot() AS TEXT), 0)"
+_SIZE: Final = (
+    "SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS BIGINT) FROM pg_class"
+    " WHERE relkind = 'r' AND relnamespace = current_schema::regnamespace"
+)
+_SETTLE: Final = 10.0
+_PAUSE: Final = 0.002
+
+
+class Told:
+    """What a statement has found; its connection may serve others already."""
+
+    def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]]) -> None:
+        self.description, self.rowcount = cursor.description, cursor.rowcount
+        self._rows = iter(cursor.fetchall() if cursor.description else ())
+
+    def fetchone(self) -> Any:  # noqa: ANN401 - what a row holds, the statement says
+        """The next row, or None."""
+        return next(self._rows, None)
+
+    def fetchall(self) -> list[Any]:
+        """The rows that are left."""
+        return list(self._rows)
+
+    def __iter__(self) -> Iterator[Any]:
+        """The rows that are left."""
+        return self._rows
+
+
+class Late:
+    """What a statement of a pipeline will have found: it is waited for once somebody looks."""
+
+    def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]], pipeline: psycopg.Pipeline) -> None:
+        self._cursor, self._pipeline = cursor, pipeline
+
+    @property
+    def description(self) -> Sequence[Any] | None:
+        """The columns."""
+        self._pipeline.sync()
+        return self._cursor.description
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows were changed."""
+        self._pipeline.sync()
+        return self._cursor.rowcount
+
+    def fetchone(self) -> Any:  # noqa: ANN401 - what a row holds, the statement says
+        """The next row, or None."""
+        return self._cursor.fetchone()
+
+    def fetchall(self) -> list[Any]:
+        """The rows that are left."""
+        return self._cursor.fetchall()
+
+    def __iter__(self) -> Iterator[Any]:
+        """The rows that are left."""
+        return iter(self._cursor)
+
+
+class PgDatabase:
+    """The connections to a database. Writers of different runs do not wait for each other."""
+
+    def __init__(self, place: Remote, connections: int = CONNECTIONS) -> None:
+        schema.prepare(place)
+        self.place = place
+        self._faults = Faults(place)
+        self._pool = Pool(place, connections)
+        self._crier = Crier(self._pool)
+        self._mine = local()
+        self._closed = False
+
+    def sql(self, file: str = "queries.sql") -> Mapping[str, str]:
+        """The statements of a file, by name."""
+        return statements(file)
+
+    @contextmanager
+    def written(self) -> Iterator[Execute]:
+        """A transaction, committed when the block ends well, gone without a trace when it does not."""
+        with self._lent() as connection, self._faults:
+            begun = connection.info.transaction_status == pq.TransactionStatus.INTRANS
+            with connection.pipeline() as pipeline:
+                if not begun:
+                    connection.execute("BEGIN")
+                check = connection.execute("SELECT version FROM handrail_schema")
+
+                def execute(statement: str, values: Sequence[Any]) -> Late:
+                    return Late(connection.execute(statement, values), pipeline)
+
+                try:
+                    yield execute
+                    self._check(check.fetchone())
+                    connection.execute("COMMIT")
+                except BaseException:
+                    connection.close()
+                    raise
+        self._crier.cry()
+
+    def at_once(self, statement: str, values: Sequence[Any]) -> list[Any]:
+        """The rows of one statement that is a transaction by itself, committed when they are there.
+
+        Raises `Newer` if it changed nothing because a newer program has changed the schema.
+        """
+        with self._lent() as connection, self._faults:
+            found = connection.execute(statement, values).fetchall()
+            if not found:
+                self._check(connection.execute("SELECT version FROM handrail_schema").fetchone())
+            if connection.info.transaction_status == pq.TransactionStatus.INTRANS:
+                connection.execute("COMMIT")
+        self._crier.cry()
+        return found
+
+    @contextmanager
+    def read(self) -> Iterator[Execute]:
+        """A block that only asks; each statement sees what is committed."""
+        yield self._asked
+
+    @contextmanager
+    def seen(self) -> Iterator[Execute]:
+        """Like `read`, but every statement of the block, in this thread, sees the same moment."""
+        with self._pool.lent() as connection, self._faults:
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            with self._using(connection):
+                yield self._asked
+
+    def peek(self, statement: str, values: Sequence[Any]) -> list[Any]:
+        """The rows of a statement that takes no time; it sees what is committed."""
+        return self._asked(statement, values).fetchall()
+
+    @contextmanager
+    def held(self, run: str) -> Iterator[None]:
+        """A transaction that has locked the run; what this thread writes first is written in it.
+
+        Inside another such block, or in one that sees one moment, it is that block's.
+        """
+        if self._held:
+            yield
+            return
+        with self._pool.lent() as connection, self._faults:
+            connection.execute("BEGIN")
+            connection.execute(statements()["hold"], (run,))
+            with self._using(connection):
+                yield
+
+    def pulse(self) -> int:
+        """Which transactions are over, as a number."""
+        return int(self.peek(_PULSE, ())[0][0])
+
+    def settled(self) -> int:
+        """The last entry, once everybody has ended who was entering any when it was seen.
+
+        Numbers are given before a commit, so a smaller one may be committed later.
+        """
+        last = int(self.peek(statements()["last_event"], ())[0][0])
+        writing, end = self._writing(), time.monotonic() + _SETTLE
+        while writing:
+            if time.monotonic() > end:
+                repair = "end the transaction that hangs: see pg_stat_activity"
+                raise Busy(f"somebody has been writing to {self.place} for too long", repair)
+            time.sleep(_PAUSE)
+            writing &= self._writing()
+        return last
+
+    def ear(self) -> Ear:
+        """What hears that any process has written."""
+        return Listener(self.place)
+
+    def size(self) -> int:
+        """How many bytes the tables and their indexes take."""
+        return int(self.peek(_SIZE, ())[0][0])
+
+    def vacuum(self) -> None:
+        """Have unused space used again; others go on working."""
+        with self._pool.lent() as connection, self._faults:
+            connection.execute("SET statement_timeout = 0")
+            for table in _TABLES:
+                connection.execute(f"VACUUM (ANALYZE) {table}")
+            connection.execute("SET statement_timeout = '30s'")
+
+    def flaws(self) -> Iterator[tuple[str, str]]:
+        """Rows that belong to none; the pages are the server's to check."""
+        for table in ("steps", "artifacts", "events", "replies"):
+            statement = f"SELECT count(*) FROM {table} AS t WHERE run IS NOT NULL AND NOT EXISTS (SELECT 1 FROM runs WHERE k = t.run)"  # noqa: S608, E501 - the names are ours
+            for _ in range(int(self.peek(statement, ())[0][0])):
+                yield "reference", f"a row of {table} belongs to none of runs"
+
+    def there(self) -> None:
+        """Raises a fault if the database cannot be reached, or has another schema now."""
+        self._check(self._asked("SELECT version FROM handrail_schema", ()).fetchone())
+
+    def rest(self) -> None:
+        """The server rests by itself."""
+
+    def close(self) -> None:
+        """Close every connection; once is enough."""
+        if not self._closed:
+            self._closed = True
+            self._crier.close()
+            self._pool.close()
+
+    @contextmanager
+    def _lent(self) -> Iterator[Connection]:
+        """The connection that this thread holds, or one of the pool."""
+        if self._held:
+            yield self._held
+            return
+        with self._pool.lent() as connection:
+            yield connection
+
+    @property
+    def _held(self) -> Connection | None:
+        """The connection that this thread has in a transaction."""
+        return getattr(self._mine, "connection", None)
+
+    @contextmanager
+    def _using(self, connection: Connection) -> Iterator[None]:
+        """Let this thread ask and write by a connection in a transaction, and end that.
+
+        It is never rolled back by a word: then the driver forgets what it has prepared, and gets it wrong in
+        a pipeline. Nothing is left in it to be undone, or the connection is given up.
+        """
+        self._mine.connection = connection
+        try:
+            yield
+        finally:
+            self._mine.connection = None
+            if connection.info.transaction_status == pq.TransactionStatus.INTRANS:
+                connection.execute("COMMIT")
+
+    def _asked(self, statement: str, values: Sequence[Any]) -> Told:
+        """What a statement finds; asked once more if the server was gone, and no moment is lost by that."""
+        try:
+            return self._asked_once(statement, values)
+        except NoServer:
+            if self._held:
+                raise
+            return self._asked_once(statement, values)
+
+    def _asked_once(self, statement: str, values: Sequence[Any]) -> Told:
+        with self._lent() as connection, self._faults:
+            return Told(connection.execute(statement, values))
+
+    def _writing(self) -> set[str]:
+        return {row[0] for row in self.peek(_WRITING, ())}
+
+    def _check(self, found: Sequence[Any] | None) -> None:
+        """A newer program may have changed the schema since this process opened the database."""
+        if found is None or found[0] != schema.known():
+            raise schema.newer(self.place, found[0] if found else 0)

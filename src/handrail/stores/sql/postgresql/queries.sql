@@ -1,0 +1,66 @@
+-- The statements that PostgreSQL takes in other words than SQLite, or that must lock what they read.
+
+-- name: revision
+SELECT k, revision, chain FROM runs WHERE execution_id = ? FOR NO KEY UPDATE
+
+-- name: hold
+SELECT k FROM runs WHERE execution_id = ? FOR NO KEY UPDATE
+
+-- name: turn
+-- A whole turn at once: nothing of it happens unless the run is moved from the revision that was seen.
+WITH moved AS (
+  UPDATE runs
+  SET
+    state = ?1, completed_at = ?2, duration_ms = ?3, current_step = ?4, updated_at = ?5, metadata = ?6,
+    revision = ?7, record = ?8, chain = sha256(chain || CAST(?9 AS BYTEA)), active_at = ?5, waiting = ?10,
+    oldest = ?11, digest = ?12
+  WHERE
+    execution_id = ?13 AND revision = ?14
+    AND (SELECT version FROM handrail_schema) = CAST(?15 AS BIGINT)
+  RETURNING k
+), closed AS (
+  UPDATE steps AS s
+  SET status = c.status, completed_at = ?5, duration_ms = c.took, output = c.output, token = NULL
+  FROM
+    moved, unnest(CAST(?16 AS BIGINT[]), CAST(?17 AS TEXT[]), CAST(?18 AS BIGINT[]), CAST(?19 AS TEXT[]))
+    AS c (number, status, took, output)
+  WHERE s.run = moved.k AND s.number = c.number
+), opened AS (
+  INSERT INTO steps (run, number, step_name, agent_name, status, started_at, token)
+  SELECT moved.k, o.number, o.state, o.agent, 'running', ?5, o.token
+  FROM
+    moved, unnest(CAST(?20 AS BIGINT[]), CAST(?21 AS TEXT[]), CAST(?22 AS TEXT[]), CAST(?23 AS TEXT[]))
+    AS o (number, state, agent, token)
+), renewed AS (
+  UPDATE steps AS s SET token = t.token
+  FROM moved, unnest(CAST(?24 AS BIGINT[]), CAST(?25 AS TEXT[])) AS t (number, token)
+  WHERE s.run = moved.k AND s.number = t.number
+), made AS (
+  INSERT INTO artifacts (
+    run, number, artifact_id, step_name, agent_name, artifact_type, title, description, is_final, created_at, content)
+  SELECT
+    moved.k, (SELECT coalesce(max(number), 0) FROM artifacts WHERE run = moved.k) + a.place, a.id, a.step, a.agent,
+    a.type, a.title, a.description, ?35, ?5, a.content
+  FROM
+    moved, unnest(
+      CAST(?26 AS TEXT[]), CAST(?27 AS TEXT[]), CAST(?28 AS TEXT[]), CAST(?29 AS TEXT[]), CAST(?30 AS TEXT[]),
+      CAST(?31 AS TEXT[]), CAST(?32 AS TEXT[]))
+    WITH ORDINALITY AS a (id, step, agent, type, title, description, content, place)
+), finalised AS (
+  UPDATE artifacts AS a SET is_final = ?35 FROM moved WHERE a.run = moved.k AND CAST(?34 AS BOOLEAN)
+), left_active AS (
+  UPDATE projects SET active_task_id = NULL FROM moved WHERE active_task_id = ?13 AND CAST(?34 AS BOOLEAN)
+), entered AS (
+  INSERT INTO events (run, event_type, revision, step_name, agent_name, metadata, created_at)
+  SELECT moved.k, e.kind, ?7, e.step, e.agent, e.metadata, ?5
+  FROM
+    moved, unnest(CAST(?36 AS TEXT[]), CAST(?37 AS TEXT[]), CAST(?38 AS TEXT[]), CAST(?39 AS TEXT[]))
+    WITH ORDINALITY AS e (kind, step, agent, metadata, place)
+  ORDER BY e.place
+), answered AS (
+  INSERT INTO replies (run, revision, token, request, reply)
+  SELECT moved.k, ?14, ?40, ?41, ?42 FROM moved
+), forgotten AS (
+  DELETE FROM replies AS p USING moved WHERE p.run = moved.k AND p.revision <= ?33
+)
+SELECT k FROM moved
