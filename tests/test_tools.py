@@ -226,8 +226,8 @@ def test_packages_that_are_missing_and_cannot_be_installed_are_named(tmp_path: P
 
     assert done.returncode == 1
     assert done.stderr == (
-        "setup: missing: gcc libc6-dev strace nodejs npm."
-        " Install it: sudo apt-get install -y gcc libc6-dev strace nodejs npm\n"
+        "setup: missing: gcc libc6-dev strace chromium nodejs npm."
+        " Install it: sudo apt-get install -y gcc libc6-dev strace chromium nodejs npm\n"
     )
 
 
