@@ -37,12 +37,16 @@ class Naming:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Runs as some may see them; `limits` say when one has gone quiet."""
+    """Runs as some may see them; `limits` say when one has gone quiet.
+
+    `reach` is how many runs a filter looks through at a time; 0 for all.
+    """
 
     serving: Serving
     limits: Limits
     naming: Naming
     hub: Hub
+    reach: int = 0
 
     def now(self) -> datetime:
         """The time by the clock of the store's turns."""
