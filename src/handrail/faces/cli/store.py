@@ -8,8 +8,9 @@ import click
 
 from handrail.faces.cli.output import Failure, as_json, confirm, one_line, print_json, print_table
 from handrail.faces.cli.stored import Moment, at_store, opened, openings
+from handrail.shell.faults import Fault
 from handrail.shell.homes import data_folder
-from handrail.shell.opening import Store, located, rebuilt
+from handrail.shell.opening import Store, Where, located, rebuilt
 from handrail.shell.system import SystemClock
 
 
@@ -25,7 +26,7 @@ def path(store: str | None, *, as_json: bool) -> None:
     """Print which file or database the store is, whether it is there or not."""
     where = located(store or "")
     if as_json:
-        print_json({"path": str(where), "exists": openings().there(where)})
+        print_json({"path": str(where), "exists": _exists(where)})
     else:
         click.echo(one_line(str(where)))
 
@@ -127,6 +128,14 @@ def rebuild(projects: tuple[Path, ...], store: str | None, *, as_json: bool) -> 
         print_table(
             [(one.run, str(one.entries), one.folder) for one in brought], ("run", "entries", "folder")
         )
+
+
+def _exists(where: Where) -> bool:
+    """True if there is a store; one that cannot be reached is none."""
+    try:
+        return openings().there(where)
+    except Fault:
+        return False
 
 
 def _archive(found: Store) -> Path:
