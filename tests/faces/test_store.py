@@ -83,6 +83,13 @@ def test_an_address_is_a_path_or_sqlite_and_a_path(address: str, path: str) -> N
     assert located(address) == Path(path)
 
 
+NO_SOCKET = (
+    'connection is bad: connection to server on socket "/nowhere/.s.PGSQL.5432" failed: No such file or directory'
+    " Is the server running locally and accepting connections on that socket?"
+)
+NONSENSE = 'invalid URI query parameter: "nonsense"'
+
+
 @pytest.mark.parametrize(
     ("address", "message", "repair"),
     [
@@ -93,15 +100,12 @@ def test_an_address_is_a_path_or_sqlite_and_a_path(address: str, path: str) -> N
         ),
         (
             "postgresql://ada:secret@/handrail?password=secret&host=/nowhere&sslpassword=secret",
-            "postgresql://ada@/handrail?host=/nowhere& cannot be reached: connection is bad: connection to "
-            + 'server on socket "/nowhere/.s.PGSQL.5432" failed: No such file or directory Is the server '
-            + "running locally and accepting connections on that socket?",
+            f"postgresql://ada@/handrail?host=/nowhere& cannot be reached: {NO_SOCKET}",
             "see that the server runs and lets this user in, then send the same call again",
         ),
         (
             "postgresql://ada:secret@/handrail?nonsense=1",
-            "postgresql://ada@/handrail?nonsense=1 is no address of a database: invalid URI query parameter:"
-            + ' "nonsense"',
+            f"postgresql://ada@/handrail?nonsense=1 is no address of a database: {NONSENSE}",
             "write postgresql://user@host:port/database, with --store or HANDRAIL_STORE",
         ),
         (
