@@ -84,8 +84,8 @@ def test_an_address_is_a_path_or_sqlite_and_a_path(address: str, path: str) -> N
 
 
 NO_SOCKET = (
-    'connection is bad: connection to server on socket "/nowhere/.s.PGSQL.5432" failed: No such file or directory'
-    " Is the server running locally and accepting connections on that socket?"
+    'connection is bad: connection to server on socket "/nowhere/.s.PGSQL.5432" failed: '
+    "No such file or directory Is the server running locally and accepting connections on that socket?"
 )
 NONSENSE = 'invalid URI query parameter: "nonsense"'
 
