@@ -80,7 +80,7 @@ class Faults:
 
 
 def _fault(path: Path, error: sqlite3.Error) -> Fault | None:
-    code = getattr(error, "sqlite_errorcode", 0)
+    code = _code(error)
     match code if code == sqlite3.SQLITE_IOERR_SHMSIZE else code & 0xFF:
         case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR_SHMSIZE:
             return DiskFull(f"there is no room for {path}", "free some space, then send the same call again")
@@ -90,12 +90,16 @@ def _fault(path: Path, error: sqlite3.Error) -> Fault | None:
             return SyncFailed(f"the disk failed under {path}", "check the disk, then start again")
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return Busy(f"{path} is locked by another program", "close what has it open, then try again")
-        case 0 if "decode" in str(error):
-            return Unreadable(f"{path} has a text that is none: {error}", "run `handrail store check`, restore a backup")
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             return Unreadable(f"{path} is no sound database", "run `handrail store check`, restore a backup")
         case _:
             return None
+
+
+def _code(error: sqlite3.Error) -> int:
+    """SQLite's number for an error; one for a text that is not UTF-8, which only the driver finds."""
+    undecoded = "decode to UTF-8" in str(error)
+    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT if undecoded else 0))
 
 
 def made(path: Path) -> Turnstile:

@@ -5,7 +5,7 @@ that, the copy begins anew; else it goes on behind it. So it is right whatever h
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -14,7 +14,7 @@ import msgspec
 from handrail.shell.faults import Busy, Unreadable
 from handrail.shell.keeping import Copied, Progress
 from handrail.stores.sql.shape import Table, tables
-from handrail.stores.sql.tables import Execute, Tables
+from handrail.stores.sql.tables import Execute, Found, Tables
 
 PAGE: Final = 5000
 """How many rows are read and written at once."""
@@ -41,8 +41,8 @@ class Unfinished(Protocol):
         """The statements of a file, by name, as this database takes them."""
         ...
 
-    def execute(self, statement: str, values: Sequence[Any]) -> Iterator[Any]:
-        """The rows of a statement that only asks."""
+    def execute(self, statement: str, values: Sequence[Any]) -> Found:
+        """What a statement finds that only asks."""
         ...
 
     def put(self, table: Table, rows: Sequence[Sequence[Any]]) -> None:
@@ -80,18 +80,17 @@ class Sum:
 class Reader:
     """The rows of a database, a page at a time, in the order of their keys."""
 
-    def __init__(self, execute: Callable[[str, Sequence[Any]], Any], sql: Mapping[str, str]) -> None:
+    def __init__(self, execute: Execute, sql: Mapping[str, str]) -> None:
         self._execute, self._sql = execute, sql
 
     def page(self, table: Table, after: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         """The rows behind this one; the first ones if there is none."""
         name = f"after_{len(after)}" if after else "first"
-        return [tuple(row) for row in self._execute(_of(table, self._sql[name]), (_most(table), *after))]
+        return self._execute(_of(table, self._sql[name]), (_most(table), *after)).fetchall()
 
     def count(self, table: Table) -> int:
         """How many rows there are."""
-        ((count,),) = self._execute(_of(table, self._sql["count"]), ())
-        return int(count)
+        return int(self._execute(_of(table, self._sql["count"]), ()).fetchone()[0])
 
     def summed(self, table: Table, tell: Callable[[int], None] = lambda _: None) -> Sum:
         """All rows; hears how many of each page."""

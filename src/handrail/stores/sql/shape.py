@@ -52,7 +52,9 @@ def unfinished(where: Where, source: str) -> Unreadable:
 
 def occupied(where: Where) -> NotWritable:
     """That nothing can be copied into a store."""
-    return NotWritable(f"{where} is a store already", f"name a new file or an empty database instead of {where}")
+    return NotWritable(
+        f"{where} is a store already", f"name a new file or an empty database instead of {where}"
+    )
 
 
 def resumes(where: Where, source: str, found: tuple[str, int], known: int) -> None:

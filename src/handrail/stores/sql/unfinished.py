@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from handrail.stores.sql.connection import APPLICATION, Faults, check_version, connect, half, made
 from handrail.stores.sql.shape import MARK, Table, occupied, resumes, tables, unfit
+from handrail.stores.sql.tables import Found
 from handrail.stores.sql.text import migrations, queries
 
 _CACHE: Final = "PRAGMA cache_size = -65536"
@@ -40,8 +41,8 @@ class UnfinishedFile:
         """The statements of a file, by name."""
         return queries(file)
 
-    def execute(self, statement: str, values: Sequence[Any]) -> Iterator[Any]:
-        """The rows of a statement that only asks."""
+    def execute(self, statement: str, values: Sequence[Any]) -> Found:
+        """What a statement finds that only asks."""
         return self._connection.execute(statement, values)
 
     def put(self, table: Table, rows: Sequence[Sequence[Any]]) -> None:

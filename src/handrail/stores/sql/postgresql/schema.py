@@ -73,8 +73,8 @@ def half(connection: Connection) -> tuple[str, int] | None:
 def begin(place: Remote, connection: Connection, source: str) -> bool:
     """Make the tables of an unfinished copy of this source; True if they were there already.
 
-    Until the connection ends, nobody else changes the schema. Raises `Busy` if somebody does, `NotWritable` if
-    there is a store, `Newer` or `Unreadable` if there is anything else.
+    Until the connection ends, nobody else changes the schema. Raises `Busy` if somebody does, `NotWritable`
+    if there is a store, `Newer` or `Unreadable` if there is anything else.
     """
     if not _one(connection, f"SELECT pg_try_advisory_lock({_LOCK})"):
         raise Busy(f"somebody else is filling {place}", "wait for it, or end it; then say the same again")

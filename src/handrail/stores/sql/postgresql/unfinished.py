@@ -12,6 +12,7 @@ from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.faults import Faults
 from handrail.stores.sql.postgresql.pool import Connection, connected
 from handrail.stores.sql.shape import Table, unfit
+from handrail.stores.sql.tables import Found
 
 
 @contextmanager
@@ -36,9 +37,9 @@ class UnfinishedDatabase:
         """The statements of a file, by name."""
         return statements(file)
 
-    def execute(self, statement: str, values: Sequence[Any]) -> Iterator[Any]:
-        """The rows of a statement that only asks."""
-        return iter(self._connection.execute(statement, values))
+    def execute(self, statement: str, values: Sequence[Any]) -> Found:
+        """What a statement finds that only asks."""
+        return self._connection.execute(statement, values)
 
     def put(self, table: Table, rows: Sequence[Sequence[Any]]) -> None:
         """Add these rows, all or none."""
