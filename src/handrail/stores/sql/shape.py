@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
+from shlex import quote
 from typing import Any, Final
 
 from handrail.shell.faults import NotWritable, Unreadable
@@ -46,15 +47,13 @@ def _table(made: sqlite3.Connection, name: str) -> Table:
 
 def unfinished(where: Where, source: str) -> Unreadable:
     """That a database is no store yet."""
-    repair = f"finish it: handrail store copy {source} {where}"
+    repair = f"finish it: handrail store copy {quote(source)} {quote(str(where))}"
     return Unreadable(f"{where} is an unfinished copy of {source}", repair)
 
 
 def occupied(where: Where) -> NotWritable:
     """That nothing can be copied into a store."""
-    return NotWritable(
-        f"{where} is a store already", f"name a new file or an empty database instead of {where}"
-    )
+    return NotWritable(f"{where} is a store already", "name a file that is not there, or an empty database")
 
 
 def resumes(where: Where, source: str, found: tuple[str, int], known: int) -> None:
