@@ -90,10 +90,10 @@ def rows(where: Where) -> Rows:
         return _all(file.cursor(), "SELECT name FROM sqlite_schema WHERE type = 'table'")
 
 
-def _all(asked: Any, tables: str) -> Rows:  # noqa: ANN401 - a cursor of either kind
+def _all(asked: Any, tables: str) -> Rows:  # noqa: ANN401 - of either kind
     found: Rows = {}
     for (table,) in asked.execute(tables).fetchall():
-        lines = asked.execute(f'SELECT * FROM "{table}"').fetchall()  # noqa: S608 - a name from the database
+        lines = asked.execute(f'SELECT * FROM "{table}"').fetchall()  # noqa: S608 - its own names
         order = sorted(range(len(asked.description)), key=lambda place: asked.description[place][0])
         found[table] = sorted((tuple(line[place] for place in order) for line in lines), key=repr)
     found.pop("handrail_schema", None)

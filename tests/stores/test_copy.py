@@ -82,7 +82,7 @@ def test_a_store_without_a_row_is_copied_and_numbers_begin_with_one(
 ) -> None:
     with closing(sqlite3.connect(filled.path)) as emptied, emptied:
         for table in reversed(tables()):
-            emptied.execute(f"DELETE FROM {table.name}")  # noqa: S608 - a name of ours
+            emptied.execute(f"DELETE FROM {table.name}")  # noqa: S608 - our names
 
     made = copied(filled.path, to := new(target))
 
