@@ -95,12 +95,12 @@ def begin(place: Remote, connection: Connection, source: str) -> bool:
 
 def clear(connection: Connection) -> None:
     """Take every row out of every table."""
-    connection.execute(f"TRUNCATE {', '.join(table.name for table in tables())}")
+    connection.execute(f"TRUNCATE {_named()}")
 
 
 def finish(connection: Connection) -> None:
     """Make a store of an unfinished copy, at one point; new rows get numbers behind those it has."""
-    connection.execute("ANALYZE")
+    connection.execute(f"ANALYZE {_named()}")
     with connection.transaction():
         for table, column in _NUMBERED:
             connection.execute(
@@ -126,6 +126,11 @@ def _migrate(place: Remote, connection: Connection) -> None:
             connection.execute(_scripts()[number - 1], prepare=False)
             connection.execute("DELETE FROM handrail_schema")
             connection.execute("INSERT INTO handrail_schema (version) VALUES ($1)", (number,))
+
+
+def _named() -> str:
+    """Every table, as a statement lists them."""
+    return ", ".join(table.name for table in tables())
 
 
 def _has_schema(connection: Connection) -> bool:
