@@ -16,7 +16,7 @@ CODES = {
     "malformed": "the step token is no token at all",
     "forged": "the step token was not issued by this store",
     "already_used": "the step token was spent on another call",
-    "superseded": "a newer step token was issued since",
+    "superseded": "another step token is good now: a newer one, or that of a backup that was put back",
     "expired": "the step token is too old; the fresh one in the answer is good",
 }
 """Every code of a refusal that is about a token; `not_running` is the engine's."""

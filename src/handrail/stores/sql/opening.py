@@ -21,7 +21,10 @@ from handrail.stores.sql.questions import SqlRecords
 from handrail.stores.sql.runs import RunTables, SqlRuns
 from handrail.stores.sql.summaries import Summaries
 from handrail.stores.sql.tables import Tables
+from handrail.stores.sql.unfinished import unfinished
 from handrail.stores.sql.writer import Writer
+
+__all__ = ["opened", "read", "serving", "turning", "unfinished"]
 
 
 @contextmanager
@@ -29,6 +32,13 @@ def opened(path: Path) -> Iterator[Store]:
     """The store in this file, until the block ends."""
     with closing(Database(path)) as database:
         yield asked(path, database)
+
+
+@contextmanager
+def read(path: Path) -> Iterator[Tables]:
+    """The tables of the store in this file, to be copied, until the block ends."""
+    with closing(Database(path)) as database:
+        yield database
 
 
 @contextmanager

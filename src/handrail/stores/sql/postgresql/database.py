@@ -9,7 +9,7 @@ from typing import Any, Final
 import psycopg
 from psycopg import pq
 
-from handrail.shell.faults import Busy, NoServer
+from handrail.shell.faults import Busy, NoServer, Unreadable
 from handrail.shell.opening import Remote
 from handrail.stores.sql.postgresql import schema
 from handrail.stores.sql.postgresql.crier import Crier
@@ -207,11 +207,15 @@ class PgDatabase:
             connection.execute("SET statement_timeout = '30s'")
 
     def flaws(self) -> Iterator[tuple[str, str]]:
-        """Rows that belong to none; the pages are the server's to check."""
+        """Rows that belong to none, and pages that the server could not read on the way to them."""
         for table in ("steps", "artifacts", "events", "replies"):
             statement = f"SELECT count(*) FROM {table} AS t WHERE run IS NOT NULL AND NOT EXISTS (SELECT 1 FROM runs WHERE k = t.run)"  # noqa: S608, E501 - the names are ours
-            for _ in range(int(self.peek(statement, ())[0][0])):
-                yield "reference", f"a row of {table} belongs to none of runs"
+            try:
+                lost = int(self.peek(statement, ())[0][0])
+            except Unreadable as fault:
+                yield "file", fault.message
+                continue
+            yield from [("reference", f"a row of {table} belongs to none of runs")] * lost
 
     def there(self) -> None:
         """Raises a fault if the database cannot be reached, or has another schema now."""

@@ -35,6 +35,7 @@ _LOST: Final = (
     errors.IdleInTransactionSessionTimeout,
     errors.IdleSessionTimeout,
 )
+_UNSOUND: Final = (Unreadable, "{} is no sound database", "run `handrail store check`, restore a backup")
 _CLASSES: Final[Mapping[type[psycopg.Error], tuple[type[Fault], str, str]]] = {
     errors.DiskFull: (
         DiskFull,
@@ -56,6 +57,8 @@ _CLASSES: Final[Mapping[type[psycopg.Error], tuple[type[Fault], str, str]]] = {
         "{} has not the tables of a store",
         "restore a backup, or name another store with --store or HANDRAIL_STORE",
     ),
+    errors.DataCorrupted: _UNSOUND,
+    errors.IndexCorrupted: _UNSOUND,
 }
 
 
