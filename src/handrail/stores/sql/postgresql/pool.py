@@ -11,6 +11,7 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg_pool import ConnectionPool
 
 from handrail.shell.opening import Remote
+from handrail.stores.sql.postgresql import arrays
 from handrail.stores.sql.postgresql.faults import Faults, unreachable
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
@@ -98,6 +99,7 @@ def options(place: Remote) -> dict[str, Any]:
 def _configured(connection: Connection) -> None:
     """Limits of the server, and whole numbers of one size: else a statement is prepared for each."""
     connection.adapters.register_dumper(int, Int8Dumper)
+    arrays.known(connection)
     chosen = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in _SETTINGS.items())
     connection.execute(f"SELECT {chosen}")
 
