@@ -65,7 +65,7 @@ class Pool:
         try:
             yield connection
         finally:
-            if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            if connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                 connection.close()
             self._pool.putconn(connection)
 
