@@ -90,8 +90,9 @@ def on_disk(disk: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Server:
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Server:
     """The one PostgreSQL server of this test run, started by the first test that asks for it."""
+    tmp_path_factory.getbasetemp()
     return ours()
 
 

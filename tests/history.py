@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 from handrail.engine.facts import PENDING, Fact, Kind, Provenance, Type
 from handrail.engine.lifecycle import ABANDON, CONTINUE, DIVERGE, FAIL, PAUSE
 from handrail.engine.model import Lifecycle
+from handrail.shell.facts import Reader
 from handrail.stores.sql.tables import Tables
 from handrail.workflows.load import Source
 from handrail.workflows.registry import DRAFTS, EFFECTS, FACTS, registry
-from tools.sample_store import OUTPUTS, Played
+from tools.sample_store import OUTPUTS, Played, Playing
 
 GATED = registry(
     (
@@ -43,6 +45,7 @@ transitions:
   - {id: B1, from: build, trigger: continue, when: [tests.pass], to: shipped}
 """,
 )
+WAITS: Mapping[str, Reader] = {"pending": lambda _asked, _of: PENDING}
 PLAIN = {"summary": "Built.", "artifacts": [], "references": [], "confidence": 1}
 PROJECT = "/home/ada/editor"
 
@@ -57,28 +60,31 @@ class History:
 
 def played(path: Path) -> Played:
     """A store to play runs in; its workflows may wait for `tests.pass`, which nobody ever knows."""
-    return Played(path, GATED, {"pending": lambda _asked, _of: PENDING})
+    return Played(path, GATED, WAITS)
 
 
 def history(path: Path) -> History:
     """The store with one run per lifecycle, `running` with two refusals, and one that is `waiting`."""
     with played(path) as play:
-        runs = {
-            str(kind): play.start(f"To be {kind}", project=PROJECT) for kind in Lifecycle if kind != "idle"
-        }
-        play.send(runs["running"], CONTINUE, {**OUTPUTS[0], "artifacts": []})
-        play.send(runs["running"], "finish")
-        play.walk(runs["running"], 2)
-        play.walk(runs["paused"], 1)
-        play.send(runs["paused"], PAUSE, note="lunch")
-        play.walk(runs["completed"], 4)
-        play.walk(runs["failed"], 3)
-        play.send(runs["failed"], FAIL, note="no idea")
-        play.send(runs["abandoned"], ABANDON, note="nobody cares")
-        play.send(runs["diverged"], DIVERGE, note="done elsewhere")
-        runs["waiting"] = play.start("To be waiting", GATE)
-        play.send(runs["waiting"], CONTINUE, PLAIN)
-    return History(path, runs)
+        return History(path, lived(play))
+
+
+def lived(play: Playing) -> dict[str, str]:
+    """One run per lifecycle, `running` with two refusals, and one that is `waiting`."""
+    runs = {str(kind): play.start(f"To be {kind}", project=PROJECT) for kind in Lifecycle if kind != "idle"}
+    play.send(runs["running"], CONTINUE, {**OUTPUTS[0], "artifacts": []})
+    play.send(runs["running"], "finish")
+    play.walk(runs["running"], 2)
+    play.walk(runs["paused"], 1)
+    play.send(runs["paused"], PAUSE, note="lunch")
+    play.walk(runs["completed"], 4)
+    play.walk(runs["failed"], 3)
+    play.send(runs["failed"], FAIL, note="no idea")
+    play.send(runs["abandoned"], ABANDON, note="nobody cares")
+    play.send(runs["diverged"], DIVERGE, note="done elsewhere")
+    runs["waiting"] = play.start("To be waiting", GATE)
+    play.send(runs["waiting"], CONTINUE, PLAIN)
+    return runs
 
 
 def quiet(_text: str) -> None:

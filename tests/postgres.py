@@ -231,6 +231,7 @@ def guarded(*, fsync: bool = False) -> Server:
         subprocess.run(guard, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         server.start()
     except BaseException:
+        postgres_guard.end(server.folder)
         server.release()
         raise
     return server

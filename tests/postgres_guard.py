@@ -52,8 +52,16 @@ def end(folder: Path) -> None:
     kill(folder)
     with suppress(OSError, IndexError):
         memory = (folder / "data" / "postmaster.pid").read_text().splitlines()[6].split()[1]
-        ctypes.CDLL(None).shmctl(int(memory), _REMOVE, None)
+        _free(int(memory), folder.stat().st_uid)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _free(memory: int, owner: int) -> None:
+    """Free shared memory as the user it belongs to: a root without all rights may not."""
+    own = os.geteuid()
+    os.seteuid(owner)
+    ctypes.CDLL(None).shmctl(memory, _REMOVE, None)
+    os.seteuid(own)
 
 
 def main(folder: Path) -> None:

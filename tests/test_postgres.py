@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from select import select
 
@@ -70,7 +71,10 @@ def test_the_server_listens_on_its_socket_only_and_confirms_nothing_to_a_disk(po
 
 
 def test_no_process_of_the_server_is_root_even_if_the_tests_are(postgres: Server) -> None:
-    owners = {Path(f"/proc/{pid}").stat().st_uid for pid in postgres.processes()}
+    owners = set()
+    for pid in postgres.processes():
+        with suppress(FileNotFoundError):
+            owners.add(Path(f"/proc/{pid}").stat().st_uid)
 
     assert len(owners) == 1
     assert 0 not in owners
@@ -173,6 +177,25 @@ def test_without_its_programs_it_is_said_how_to_get_them(
         "missing: initdb, pg_ctl, postgres, pg_dump, pg_restore."
         " Install PostgreSQL's server: tools/setup packages"
     )
+
+
+BENCHMARK = """
+import psycopg
+from servers import confirming
+
+with confirming() as server, psycopg.connect(server.fresh()) as connection:
+    print(server.folder, connection.execute("SHOW fsync").fetchone())
+"""
+
+
+def test_a_benchmark_has_a_server_that_confirms_to_the_disk() -> None:
+    path = {"PYTHONPATH": str(TESTS.parent / "benchmarks")}
+    command = (sys.executable, "-c", BENCHMARK)
+    done = subprocess.run(command, env=path, capture_output=True, text=True, check=True, timeout=SECONDS)
+
+    folder, said = done.stdout.split(maxsplit=1)
+    assert said == "('on',)\n"
+    assert not Path(folder).exists()
 
 
 # --- other test runs ----------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """A store in which runs are played: the same each time, so pages can show it and tests count on it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +19,7 @@ from handrail.shell.system import LocalFeed
 from handrail.shell.turn import Call, New, Outcome, Reply, take_turn
 from handrail.shell.world import World
 from handrail.stores.sql.database import Database
-from handrail.stores.sql.runs import SqlRuns
+from handrail.stores.sql.runs import RunTables, SqlRuns
 from handrail.workflows.load import Source
 from handrail.workflows.registry import BUILT_IN, Registry
 from tools.docs_pages import sample
@@ -96,43 +96,24 @@ class CountedIds:
         return bytes(6)
 
 
-@dataclass(slots=True)
-class Played:
-    """A store that is open for playing; every call moves its clock by a minute."""
+class Playing:
+    """Runs are played in a store; every call moves its clock by a minute."""
 
-    path: Path
-    registry: Registry = BUILT_IN
-    readers: Mapping[str, Reader] = field(default_factory=lambda: READERS)
-    clock: SetClock = field(default_factory=SetClock)
-    database: Database = field(init=False)
-    world: World = field(init=False)
-    tokens: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Open the store."""
-        self.database = Database(self.path)
-        runs = SqlRuns(self.database)
-        of = pinned_by(runs, self.registry)
+    def __init__(
+        self, runs: RunTables, registry: Registry = BUILT_IN, readers: Mapping[str, Reader] = READERS
+    ) -> None:
+        self.registry, self.clock = registry, SetClock()
+        self.tokens: dict[str, str] = {}
         self.world = World(
             runs,
             self.clock,
             CountedIds(),
             LocalFeed(),
             runs.key(),
-            of,
-            readers=self.readers,
+            pinned_by(runs, registry),
+            readers=readers,
             lifetime=timedelta(days=365),
         )
-
-    def __enter__(self) -> Self:
-        """Play until the block ends."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the store."""
-        self.database.close()
 
     def start(self, goal: str, source: Source | None = None, project: str = "", face: str = "steps") -> str:
         """A new run of the built-in workflow, or of this text; its id."""
@@ -173,6 +154,26 @@ class Played:
         reply = take_turn(self.world, call, render)
         self.tokens[call.run] = str(reply["token"]) or self.tokens.get(call.run, "")
         return reply
+
+
+class Played(Playing):
+    """A store in a file that is open for playing."""
+
+    def __init__(
+        self, path: Path, registry: Registry = BUILT_IN, readers: Mapping[str, Reader] = READERS
+    ) -> None:
+        self.path, self.database = path, Database(path)
+        super().__init__(SqlRuns(self.database), registry, readers)
+
+    def __enter__(self) -> Self:
+        """Play until the block ends."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the store."""
+        self.database.close()
 
 
 def sample_store(path: Path) -> None:

@@ -51,7 +51,7 @@ SELECT workflow_name, state, CAST(sum(runs) AS BIGINT), CAST(sum(duration_ms) AS
 FROM (
   SELECT workflow_name, state, runs, duration_ms FROM summary_runs
   UNION ALL
-  SELECT workflow_name, state, runs, duration_ms FROM measured_runs WHERE id > (SELECT event FROM folded)) AS both
+  SELECT workflow_name, state, runs, duration_ms FROM measured_runs WHERE id > (SELECT event FROM folded)) AS summed
 GROUP BY workflow_name, state
 HAVING sum(runs) <> 0
 ORDER BY workflow_name, state
@@ -65,7 +65,7 @@ FROM (
   UNION ALL
   SELECT substr(e.created_at, 1, 10), r.workflow_name, 1
   FROM events AS e JOIN runs AS r ON r.k = e.run
-  WHERE e.created_at >= ?1 AND e.created_at < ?2 AND e.event_type = 'workflow_created' AND e.revision = 1) AS both
+  WHERE e.created_at >= ?1 AND e.created_at < ?2 AND e.event_type = 'workflow_created' AND e.revision = 1) AS summed
 GROUP BY day, workflow_name
 ORDER BY day, workflow_name
 
@@ -75,7 +75,7 @@ FROM (
   SELECT step_name, agent_name, status, steps, duration_ms FROM summary_steps
   UNION ALL
   SELECT step_name, agent_name, status, steps, duration_ms FROM measured_steps
-  WHERE id > (SELECT event FROM folded)) AS both
+  WHERE id > (SELECT event FROM folded)) AS summed
 GROUP BY step_name, agent_name, status
 HAVING sum(steps) <> 0
 ORDER BY step_name, agent_name, status
@@ -85,7 +85,7 @@ SELECT hour, event_type, CAST(sum(events) AS BIGINT)
 FROM (
   SELECT hour, event_type, events FROM summary_hours WHERE hour >= ?1
   UNION ALL
-  SELECT hour, event_type, events FROM measured_hours WHERE id > (SELECT event FROM folded) AND hour >= ?1) AS both
+  SELECT hour, event_type, events FROM measured_hours WHERE id > (SELECT event FROM folded) AND hour >= ?1) AS summed
 GROUP BY hour, event_type
 ORDER BY hour, event_type
 
@@ -96,7 +96,7 @@ FROM (
   UNION ALL
   SELECT event_type, events FROM measured_hours WHERE id > (SELECT event FROM folded) AND hour >= ?2
   UNION ALL
-  SELECT event_type, 1 FROM events WHERE created_at >= ?1 AND created_at < ?2) AS both
+  SELECT event_type, 1 FROM events WHERE created_at >= ?1 AND created_at < ?2) AS summed
 GROUP BY event_type
 HAVING sum(events) <> 0
 ORDER BY entries DESC, event_type

@@ -7,8 +7,10 @@ SELECT event FROM folded FOR UPDATE
 SELECT event FROM folded FOR UPDATE SKIP LOCKED
 
 -- name: errors
-SELECT coalesce(CAST(metadata AS JSON) ->> 'error_type', '') AS code, count(*) AS entries
-FROM events
-WHERE event_type = 'error_occurred' AND created_at >= ?
-GROUP BY code
-ORDER BY entries DESC, code COLLATE "C"
+SELECT code, entries
+FROM (
+  SELECT coalesce(CAST(metadata AS JSON) ->> 'error_type', '') COLLATE "C" AS code, count(*) AS entries
+  FROM events
+  WHERE event_type = 'error_occurred' AND created_at >= ?
+  GROUP BY CAST(metadata AS JSON) ->> 'error_type') AS counted
+ORDER BY entries DESC, code

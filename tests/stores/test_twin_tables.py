@@ -1,0 +1,244 @@
+"""The same past in SQLite and in PostgreSQL: whatever is asked, both answer alike, and both keep house alike.
+
+What SQLite answers is held against typed values elsewhere.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from handrail.engine.facts import Value
+from handrail.engine.lifecycle import CONTINUE
+from handrail.engine.model import Lifecycle
+from handrail.shell.opening import Remote
+from handrail.shell.records import project_id
+from handrail.shell.view import (
+    AllFinal,
+    Choice,
+    FinalIn,
+    FinalOf,
+    OfRun,
+    OfStep,
+    OfType,
+    Recent,
+    Wanted,
+)
+from handrail.stores.sql.database import Database
+from handrail.stores.sql.keeper import SqlKeeper
+from handrail.stores.sql.postgresql.database import PgDatabase
+from handrail.stores.sql.postgresql.runs import PgRuns
+from handrail.stores.sql.questions import SqlRecords
+from handrail.stores.sql.runs import RunTables, SqlRuns
+from handrail.stores.sql.summaries import Summaries
+from handrail.stores.sql.tables import Tables
+from history import GATE, GATED, PLAIN, PROJECT, WAITS, lines, lived, quiet
+from postgres import ours
+from tools.sample_store import Playing
+
+ALL = 1000
+LATER = datetime(2026, 3, 1, tzinfo=UTC)
+EARLY = datetime(2026, 1, 31, 9, 20, tzinfo=UTC)
+HOSTILE = "100%_sure \\ 'quoted' Ünïcödé \N{GRINNING FACE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A store with a past."""
+
+    tables: Tables
+    runs: RunTables
+    play: Playing
+    ids: dict[str, str]
+
+    @property
+    def records(self) -> SqlRecords:
+        return SqlRecords(self.tables)
+
+
+def _lived(tables: Tables, runs: RunTables) -> Twin:
+    play = Playing(runs, GATED, WAITS)
+    ids = lived(play)
+    ids["hostile"] = play.start(HOSTILE, GATE, project="/home/ada/other", face="spells")
+    made = {"type": HOSTILE, "title": HOSTILE, "content": "é" * 3000}
+    play.send(ids["hostile"], CONTINUE, {**PLAIN, "artifacts": [made, made]})
+    play.send(ids["hostile"], "nonsense")
+    play.send("nobody", "nonsense")
+    return Twin(tables, runs, play, ids)
+
+
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Twin, Twin]]:
+    file = Database(tmp_path_factory.mktemp("twins") / "store" / "handrail.db")
+    url = ours().fresh()
+    server = PgDatabase(Remote(url))
+    yield _lived(file, SqlRuns(file)), _lived(server, PgRuns(server))
+    file.close()
+    server.close()
+    ours().drop(url)
+
+
+def _alike(twins: tuple[Twin, Twin], ask: Callable[[Twin], object]) -> object:
+    one, other = map(ask, twins)
+    assert other == one
+    return one
+
+
+WANTED = [
+    Wanted(),
+    Wanted(project=PROJECT),
+    Wanted(project="editor"),
+    Wanted(face="spells"),
+    Wanted(workflow="gate"),
+    Wanted(lifecycles=(Lifecycle.COMPLETED, Lifecycle.FAILED)),
+    Wanted(text="TO BE"),
+    Wanted(text="%_SURE \\"),
+    Wanted(text="%"),
+    Wanted(text="ünïcödé"),
+    Wanted(since=EARLY),
+    Wanted(until=EARLY),
+    Wanted(project=PROJECT, lifecycles=(Lifecycle.RUNNING,), text="running", since=EARLY - timedelta(days=1)),
+]
+
+
+@pytest.mark.parametrize("wanted", WANTED)
+def test_runs_are_found_alike(twins: tuple[Twin, Twin], wanted: Wanted) -> None:
+    found = _alike(twins, lambda twin: twin.records.runs(wanted))
+    assert _alike(twins, lambda twin: twin.records.runs(wanted, most=2)) == found[:2]  # type: ignore[index]
+
+
+def test_pages_begin_behind_a_run(twins: tuple[Twin, Twin]) -> None:
+    found = _alike(twins, lambda twin: twin.records.runs(Wanted(), after=twin.ids["failed"]))
+    assert isinstance(found, tuple)
+    assert len(found) == 3
+    assert _alike(twins, lambda twin: twin.records.runs(Wanted(), after="nobody")) == ()
+
+
+QUESTIONS: dict[str, Callable[[SqlRecords, str], object]] = {
+    "run": lambda records, run: records.run(run),
+    "named": lambda records, run: records.named(run[:6]),
+    "steps": lambda records, run: (records.steps(run), records.steps(run, 1, 1)),
+    "last done": lambda records, run: records.last_done(run, 2),
+    "open steps": lambda records, run: records.open_steps(run),
+    "artifacts": lambda records, run: (records.artifacts(run), records.artifacts(run, 1, 1)),
+    "content": lambda records, run: (records.content(run, 1), records.content(run, 9)),
+    "types": lambda records, run: (records.types(run), records.types()),
+    "live": lambda records, run: (records.live([PROJECT]), records.live([PROJECT, "/no"], run[:4])),
+    "completed": lambda records, _: records.completed(),
+    "project": lambda records, _: (records.project(project_id(PROJECT)), records.project("none")),
+    "journal": lambda records, run: (records.journal(most=ALL), records.journal(5, 7, run)),
+    "refusals": lambda records, run: records.refusals(run),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("within", [None, (), (PROJECT,), ("/home/ada/other", PROJECT)])
+def test_every_question_is_answered_alike(
+    twins: tuple[Twin, Twin], question: str, within: tuple[str, ...] | None
+) -> None:
+    ask = QUESTIONS[question]
+
+    def answers(twin: Twin) -> list[object]:
+        records = SqlRecords(twin.tables, None if within is None else lambda: within or ())
+        return [ask(records, run) for run in (*twin.ids.values(), "nobody")]
+
+    _alike(twins, answers)
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        OfRun("00000003-0000-4000-8000-000000000000"),
+        OfStep("00000003-0000-4000-8000-000000000000", "diagnose"),
+        OfType("patch"),
+        OfType(HOSTILE),
+        Recent(),
+        AllFinal(),
+        FinalOf("00000003-0000-4000-8000-000000000000"),
+        FinalIn(project_id(PROJECT)),
+    ],
+)
+def test_excerpts_are_alike(twins: tuple[Twin, Twin], choice: Choice) -> None:
+    _alike(twins, lambda twin: twin.records.excerpts(choice))
+    _alike(twins, lambda twin: twin.records.excerpts(choice, most=2, skip=1))
+    _alike(twins, lambda twin: SqlRecords(twin.tables, lambda: [PROJECT]).excerpts(choice))
+
+
+def test_a_moment_stays_one_while_others_write(twins: tuple[Twin, Twin]) -> None:
+    def seen(twin: Twin) -> tuple[int, int]:
+        with twin.records.moment():
+            before = len(twin.records.journal(most=ALL, run=twin.ids["waiting"]))
+            writer = Thread(target=twin.play.send, args=(twin.ids["waiting"], "nonsense"))
+            writer.start()
+            writer.join()
+            within = len(twin.records.journal(most=ALL, run=twin.ids["waiting"]))
+        return within - before, len(twin.records.journal(most=ALL, run=twin.ids["waiting"])) - before
+
+    assert _alike(twins, seen) == (0, 1)
+
+
+def _sums(twin: Twin) -> dict[str, object]:
+    found = Summaries(twin.tables)
+    return {
+        "runs": found.runs(),
+        "steps": found.steps(),
+        "days": (found.days(EARLY), found.days(EARLY - timedelta(days=3))),
+        "hours": found.hours(EARLY),
+        "kinds": (found.kinds(), found.kinds(EARLY)),
+        "errors": (found.errors(), found.errors(EARLY)),
+    }
+
+
+def test_sums_are_alike_before_and_after_they_are_folded(twins: tuple[Twin, Twin]) -> None:
+    before = _alike(twins, _sums)
+    folded = _alike(twins, lambda twin: Summaries(twin.tables, batch=10).fold())
+    assert isinstance(folded, int)
+    assert folded > 50
+    assert _alike(twins, _sums) == before
+
+
+def test_what_is_kept_of_a_run_is_exported_alike(twins: tuple[Twin, Twin]) -> None:
+    _alike(twins, lambda twin: [SqlKeeper(twin.tables).export(run) for run in (*twin.ids.values(), "nobody")])
+
+
+def test_nothing_is_damaged(twins: tuple[Twin, Twin]) -> None:
+    assert _alike(twins, lambda twin: list(SqlKeeper(twin.tables).check())) == []
+
+
+def test_old_runs_are_pruned_alike_and_the_sums_stay(tmp_path: Path) -> None:
+    with ours().lent() as url:
+        file, server = Database(tmp_path / "store" / "handrail.db"), PgDatabase(Remote(url))
+        twins = _lived(file, SqlRuns(file)), _lived(server, PgRuns(server))
+        before = _alike(twins, _sums)
+
+        def pruned(twin: Twin) -> list[Value]:
+            keeper = SqlKeeper(twin.tables, batch=2)
+            assert keeper.old(LATER) == 4
+            name = f"{type(twin.tables).__name__}.jsonl.gz"
+            made = keeper.prune(LATER, tmp_path / name, quiet)
+            assert list(keeper.check()) == []
+            return [*lines(made.archive)[1:], made.archived.runs, made.kept, keeper.old(LATER)]
+
+        _alike(twins, pruned)
+        assert _alike(twins, lambda twin: _sums(twin)["runs"]) == before["runs"]  # type: ignore[index]
+        _alike(twins, lambda twin: twin.records.runs(Wanted()))
+        grown = [SqlKeeper(twin.tables).vacuum()[1] > 0 for twin in twins]
+        assert grown == [True, True]
+        file.close()
+        server.close()
+
+
+def test_runs_gone_quiet_are_found_alike(twins: tuple[Twin, Twin]) -> None:
+    for lifecycle in (Lifecycle.RUNNING, Lifecycle.PAUSED):
+        for since in (EARLY, LATER):
+            found = _alike(twins, lambda twin, a=lifecycle, b=since: sorted(twin.runs.quiet(a, b)))  # type: ignore[misc]
+            assert isinstance(found, list)
+
+
+def test_the_output_of_a_step_comes_back(twins: tuple[Twin, Twin]) -> None:
+    found = _alike(twins, lambda twin: twin.runs.steps(twin.ids["completed"])[0].output)
+    assert isinstance(found, dict)
+    assert (found["summary"], found["command"]) == ("Save twice", "run-tests save_twice")
