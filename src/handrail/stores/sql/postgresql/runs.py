@@ -24,6 +24,8 @@ class PgRuns(RunTables):
     def __init__(self, database: PgDatabase) -> None:
         super().__init__(database)
         self.database = database
+        begun, over, end = (self._sql[name] for name in ("turn", "turn_over", "turn_end"))
+        self._turn, self._last_turn = f"{begun}\n{end}", f"{begun}{over}\n{end}"
 
     def commit(self, turn: Turn) -> bool:
         """Save the whole turn at one point, if the revision has not moved on.
@@ -39,7 +41,8 @@ class PgRuns(RunTables):
     def _save(self, turn: Turn) -> bool:
         if turn.before.revision and not turn.definition:
             check_effects(turn, on_files=False)
-            return bool(self.database.at_once(self._sql["turn"], _values(turn)))
+            live = turn.run.lifecycle in rows.LIVE
+            return bool(self.database.at_once(self._turn if live else self._last_turn, _values(turn)))
         try:
             return super().commit(turn)
         except Busy as fault:
@@ -53,7 +56,6 @@ def _values(turn: Turn) -> tuple[Any, ...]:
     at, run = stamp(turn.at), turn.run
     lines = rows.told(turn.revision, at, turn.entries)
     state, at, metadata, revision, record, _, _, waiting, oldest, digest = rows.moving(turn, at, b"")
-    over = run.lifecycle not in rows.LIVE
     return (
         *rows.settled(turn),
         *(state, at, metadata, revision, record, rows.linked(lines), waiting, oldest, digest),
@@ -61,7 +63,6 @@ def _values(turn: Turn) -> tuple[Any, ...]:
         *_steps(turn),
         *_artifacts(turn),
         turn.before.revision - REMEMBERED,
-        over,
         int(rows.completes(turn)),
         *_columns([(kind, step, agent, metadata) for kind, _, step, agent, metadata, _ in lines], _ENTRY),
         *(turn.spent.token, turn.spent.request, turn.spent.reply),
