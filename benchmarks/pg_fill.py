@@ -10,6 +10,11 @@ from typing import Final
 import psycopg
 from psycopg import sql
 
+from handrail.shell.records import project_id
+
+ROOTS: Final = tuple(f"/srv/p{number}" for number in range(10))
+"""The projects that the runs are of, one like the other."""
+
 _TABLES: Final = ("runs", "steps", "artifacts", "events")
 _SETTINGS: Final = (
     "session_replication_role = replica",
@@ -19,7 +24,8 @@ _SETTINGS: Final = (
 )
 _PROJECTS: Final = """
 INSERT INTO projects (project_id, name, root, created_at)
-SELECT 'p' || n, 'project ' || n, '/srv/p' || n, '2026-01-01 00:00:00.000' FROM generate_series(0, 9) AS n
+SELECT id, 'p' || place - 1, '/srv/p' || place - 1, '2026-01-01 00:00:00.000'
+FROM unnest(CAST($1 AS TEXT[])) WITH ORDINALITY AS p (id, place)
 """
 _RUNS: Final = """
 INSERT INTO runs (
@@ -28,7 +34,7 @@ INSERT INTO runs (
 SELECT
   lpad(to_hex(k), 8, '0') || '-0000-4000-8000-000000000000', 'flow_' || (k % 6), state, at, at,
   CASE WHEN state = 'running' THEN NULL ELSE at END, CASE WHEN state = 'running' THEN NULL ELSE 600000 END,
-  '{}', 5, '{}', '\\x00', at, 0, 'digest', 'bench', 'sql', 'p' || (k % 10), 'Go round', ''
+  '{}', 5, '{}', '\\x00', at, 0, 'digest', 'bench', 'sql', p.project_id, 'Go round', ''
 FROM (
   SELECT
     k,
@@ -38,6 +44,7 @@ FROM (
       WHEN k % 100 < 90 THEN 'completed' WHEN k % 100 < 95 THEN 'abandoned' WHEN k % 100 < 98 THEN 'failed'
       ELSE 'running' END AS state
   FROM generate_series(1, CAST($1 AS INTEGER)) AS k) AS told
+JOIN projects AS p ON p.name = 'p' || (k % 10)
 ORDER BY k
 """
 _STEPS: Final = """
@@ -89,7 +96,7 @@ def fill(admin: str, runs: int) -> None:
         ):
             connection.execute(f"SET {setting}")
         with _bare(connection):
-            connection.execute(_PROJECTS)
+            connection.execute(_PROJECTS, ([project_id(root) for root in ROOTS],))
             connection.execute(_RUNS, (runs,))
             for statement in (_STEPS, _ARTIFACTS, _EVENTS):
                 connection.execute(statement)

@@ -24,8 +24,13 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "lock_timeout": "20s",
     "idle_in_transaction_session_timeout": "60s",
     "application_name": "handrail",
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
 }
-"""No statement, no lock and no transaction of ours may last longer."""
+"""No statement, no lock and no transaction of ours may last longer.
+
+None of our questions is worth compiling it, or starting processes for it; the planner cannot know that.
+"""
 
 _UNLESS_SAID: Final[Mapping[str, Any]] = {
     "connect_timeout": 5,
