@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
 from handrail.engine.model import Lifecycle
+from handrail.shell.records import project_id
 from handrail.shell.view import AllFinal, FinalIn, FinalOf, OfRun, OfStep, OfType, Recent, Wanted
 from handrail.stores.sql.postgresql.database import PgDatabase
 from handrail.stores.sql.postgresql.runs import PgRuns
@@ -66,7 +67,7 @@ def page(database: PgDatabase, runs: int) -> Mapping[str, Ask]:
         "of_type": lambda: records.excerpts(OfType("notes")),
         "recent": lambda: records.excerpts(Recent()),
         "all_final": lambda: records.excerpts(AllFinal()),
-        "final_in": lambda: records.excerpts(FinalIn("p3")),
+        "final_in": lambda: records.excerpts(FinalIn(project_id(ROOTS[3]))),
         "types": records.types,
     }
 

@@ -1,13 +1,20 @@
 """PostgreSQL for benchmarks: a server as tests have it, here on the disk and with what it confirms to it."""
 
+import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+from psycopg import sql
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
-from postgres import Server, private
+from postgres import ADMIN, OWNER, Server, private
+
+__all__ = ["Server", "as_admin", "confirming", "copied"]
 
 
 @contextmanager
@@ -15,3 +22,21 @@ def confirming() -> Iterator[Server]:
     """A server that runs until the end, and writes as PostgreSQL does by itself."""
     with private(fsync=True) as server:
         yield server
+
+
+def as_admin(server: Server, url: str) -> str:
+    """The same database for somebody who may do everything."""
+    return server.url(_name(url), ADMIN)
+
+
+def copied(server: Server, url: str) -> str:
+    """The URL of a copy of a database that nobody is connected with."""
+    name = f"b_{secrets.token_hex(8)}"
+    order = sql.SQL("CREATE DATABASE {} TEMPLATE {} OWNER {}")
+    with psycopg.connect(server.url("postgres", ADMIN), autocommit=True) as connection:
+        connection.execute(order.format(*map(sql.Identifier, (name, _name(url), OWNER))))
+    return server.url(name)
+
+
+def _name(url: str) -> str:
+    return urlsplit(url).path.removeprefix("/")

@@ -1,0 +1,111 @@
+"""Many writers on one PostgreSQL server: how many turns they take in a second, and how long the slowest wait.
+
+Each writer is a process with runs of its own. Behind them, servers of ours over HTTP that share a database.
+`HANDRAIL_BENCH_SECONDS` makes the rounds shorter, to try the benchmark out.
+"""
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Final
+
+from bench_http import RING, Agent, listening, started
+from crowd import Crowd, Load, Told
+from handrail.shell.opening import Remote
+from handrail.stores.sql.postgresql.database import PgDatabase
+from load import NEW, Place, Taken, clients, driven
+from rounds import report, report_least
+from servers import Server, confirming
+
+SECONDS: Final = float(os.environ.get("HANDRAIL_BENCH_SECONDS", "10"))
+WRITERS: Final = (1, 4, 16, 64)
+REPLICAS: Final = (1, 2, 3)
+CLIENTS: Final = 32
+ROUNDS: Final = 5
+
+
+def ran(server: Server, count: int) -> list[Told]:
+    """What so many writers saw."""
+    with server.lent() as url:
+        PgDatabase(Remote(url)).close()
+        return Crowd(Remote(url), count, Load(SECONDS)).told()
+
+
+def told(count: int, seen: Sequence[Told]) -> float:
+    """Print how it went with so many writers; the turns they took in a second."""
+    waits = quantiles([wait for one in seen for wait in one.taken], n=1000)
+    counts = [len(one.taken) for one in seen]
+    rate, share = sum(counts) / SECONDS, min(counts) / max(counts)
+    half, most, worst = (waits[at] * 1e3 for at in (499, 989, 998))
+    print(
+        f"pg_writers {count}: {rate:.0f} turns/s, p50 {half:.1f} ms, p99 {most:.1f} ms, p99.9 {worst:.1f} ms,"
+        f" slowest x fastest {share:.2f}"
+    )
+    if count == max(WRITERS):
+        report("pg_64_errors", sum(one.errors for one in seen), 0)
+        report("pg_64_p99_x_median", waits[989] / waits[499], 10)
+        report_least("pg_64_slowest_x_fastest", share, 0.5)
+    return rate
+
+
+def writers(server: Server) -> None:
+    """Print the figures of writers that go past HTTP."""
+    rates = [told(count, ran(server, count)) for count in WRITERS]
+    report_least("pg_64_writers_throughput_x_4", rates[-1] / rates[1], 0.9)
+
+
+async def served(places: Sequence[Place]) -> list[list[Taken]]:
+    """What the rounds took with one server, with two and with all of them; they take turns."""
+    agents = []
+    for number in range(CLIENTS * len(places)):
+        place = places[number % len(places)]
+        agents.append(Agent((await clients(place, NEW, 1))[0]))
+    for agent in agents:
+        await agent.start()
+    taken: list[list[Taken]] = [[] for _ in REPLICAS]
+    for number in range(ROUNDS + 1):
+        for count, times in zip(REPLICAS, taken, strict=True):
+            among = [agent for at, agent in enumerate(agents) if at % len(places) < count]
+            one = await driven([agent.step for agent in among[:CLIENTS]], SECONDS / 5)
+            times.extend([one] if number else [])
+    return taken
+
+
+def replicas(server: Server, folder: Path) -> None:
+    """Print the figures of servers over HTTP that share one database."""
+    shelf = folder / "project" / ".handrail" / "workflows"
+    shelf.mkdir(parents=True)
+    (shelf / "ring.yaml").write_text(RING, "utf-8")
+    with server.lent() as url, ExitStack() as open_:
+        env = {**os.environ, "HOME": str(folder), "HANDRAIL_STORE": url}
+        words = (sys.executable, "-m", "handrail", "serve", "--project", str(folder / "project"))
+        places = [
+            listening(open_.enter_context(started((*words, "--http", "127.0.0.1:0"), env, str(folder))))
+            for _ in range(max(REPLICAS))
+        ]
+        taken = asyncio.run(served(places))
+    for count, rounds in zip(REPLICAS, taken, strict=True):
+        rate, half, most = (
+            median(one.rate for one in rounds),
+            median(one.at(50) for one in rounds),
+            median(one.at(99) for one in rounds),
+        )
+        print(f"pg_replicas {count}: {rate:.0f} steps/s over HTTP, p50 {half:.1f} ms, p99 {most:.1f} ms")
+    gains = [last.rate / first.rate for first, last in zip(taken[0], taken[-1], strict=True)]
+    report_least("pg_3_replicas_throughput_x_1", median(gains), 0.9)
+
+
+def main() -> None:
+    """Print the figures."""
+    with tempfile.TemporaryDirectory() as name, confirming() as server:
+        writers(server)
+        replicas(server, Path(name))
+
+
+if __name__ == "__main__":
+    main()
