@@ -111,6 +111,24 @@ def timed(server: Server, first: str, tokens: dict[str, str], noted: list[Statem
     report("pg_turn_x_bare_read_and_cte", turn / floor, 1.4)
 
 
+def worked(server: Server, turn: Callable[[], None]) -> None:
+    """Print the processor time of a turn: here, and in all processes of the server."""
+    turn()
+    began, there = time.process_time(), _processor(server)
+    for _ in range(TURNS * 5):
+        turn()
+    here, spent = time.process_time() - began, _processor(server) - there
+    print(
+        f"pg_processor: {here / TURNS / 5 * 1e6:.0f} us here, {spent / TURNS / 5 * 1e6:.0f} us at the server"
+    )
+
+
+def _processor(server: Server) -> float:
+    """The seconds that the processes of a server have run so far."""
+    times = [Path(f"/proc/{process}/schedstat").read_text() for process in server.processes()]
+    return sum(int(text.split()[0]) for text in times) / 1e9
+
+
 def counted(server: Server, url: str, tokens: dict[str, str], folder: Path) -> None:
     """Print what goes over the wire, into the log and onto the disk in a turn."""
     with (
@@ -183,6 +201,7 @@ def main() -> None:
             first.start(RUNS)
         noted = recorded(copied(server, url), first.tokens, ROUNDS * TURNS)
         timed(server, url, first.tokens, noted)
+        worked(server, ours(copied(server, url), first.tokens))
         locked(copied(server, url), noted[0])
         counted(server, copied(server, url), first.tokens, Path(name))
 

@@ -26,7 +26,7 @@ SIZES: Final = (LARGEST // 1000, LARGEST // 100, LARGEST // 10, LARGEST)
 LIVE: Final = 1000
 ROUNDS: Final = 12
 TURNS: Final = 60
-QUESTIONS: Final = 15
+QUESTIONS: Final = 41
 GROWS: Final = {"live"}
 """What is asked of all runs under way, and of these there are ten times as many at each size."""
 

@@ -16,6 +16,7 @@ from pg_fill import ROOTS
 Ask: TypeAlias = Callable[[], object]
 NOW: Final = datetime.now(UTC)
 DAY: Final = timedelta(days=1)
+TODAY: Final = NOW.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def filled(number: int) -> str:
@@ -77,10 +78,10 @@ def numbers(database: PgDatabase) -> Mapping[str, Ask]:
     summaries = Summaries(database)
     return {
         "sum_runs": summaries.runs,
-        "sum_days": lambda: summaries.days(NOW - 30 * DAY),
+        "sum_days": lambda: summaries.days(TODAY - 30 * DAY),
         "sum_steps": summaries.steps,
         "sum_hours": lambda: summaries.hours(NOW - DAY),
-        "sum_kinds": lambda: summaries.kinds(NOW - 7 * DAY),
+        "sum_kinds": lambda: summaries.kinds(TODAY - 7 * DAY),
         "sum_errors": summaries.errors,
         "tail": summaries.tail,
     }
