@@ -18,7 +18,7 @@ from bench_http import RING, Agent, listening, started
 from crowd import Crowd, Load, Told
 from handrail.shell.opening import Remote
 from handrail.stores.sql.postgresql.database import PgDatabase
-from load import NEW, Place, Taken, clients, driven
+from load import NEW, Client, Place, Taken, clients, driven
 from rounds import report, report_least
 from servers import Server, confirming
 
@@ -61,19 +61,25 @@ def writers(server: Server) -> None:
 
 async def served(places: Sequence[Place]) -> list[list[Taken]]:
     """What the rounds took with one server, with two and with all of them; they take turns."""
-    agents = []
-    for number in range(CLIENTS * len(places)):
-        place = places[number % len(places)]
-        agents.append(Agent((await clients(place, NEW, 1))[0]))
-    for agent in agents:
-        await agent.start()
+    sides = [await agents(places[:count]) for count in REPLICAS]
     taken: list[list[Taken]] = [[] for _ in REPLICAS]
     for number in range(ROUNDS + 1):
-        for count, times in zip(REPLICAS, taken, strict=True):
-            among = [agent for at, agent in enumerate(agents) if at % len(places) < count]
-            one = await driven([agent.step for agent in among[:CLIENTS]], SECONDS / 5)
+        for (some, walking), times in zip(sides, taken, strict=True):
+            for client in some:
+                await client.close()
+                await client.connected()
+            one = await driven([agent.step for agent in walking], SECONDS / 5)
             times.extend([one] if number else [])
     return taken
+
+
+async def agents(places: Sequence[Place]) -> tuple[list[Client], list[Agent]]:
+    """Clients of these servers, as many of each, and an agent with a run of its own for each client."""
+    some = [(await clients(places[at % len(places)], NEW, 1))[0] for at in range(CLIENTS)]
+    walking = [Agent(client) for client in some]
+    for agent in walking:
+        await agent.start()
+    return some, walking
 
 
 def replicas(server: Server, folder: Path) -> None:
