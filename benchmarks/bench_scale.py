@@ -36,7 +36,17 @@ PLAIN: Final = {
     "steps": "SELECT step_name, agent_name, status, count(*), sum(duration_ms) FROM steps GROUP BY 1, 2, 3",
     "hours": "SELECT substr(created_at, 1, 13), event_type, count(*) FROM events "
     "WHERE created_at >= datetime('now', '-24 hours') GROUP BY 1, 2",
+    "errors": "SELECT json_extract(metadata, '$.error_type'), count(*) FROM events "
+    "WHERE event_type = 'error_occurred' GROUP BY 1",
+    "states": "SELECT r.workflow_name, e.step_name, count(*), count(DISTINCT e.run) FROM events AS e "
+    "JOIN runs AS r ON r.k = e.run WHERE e.event_type = 'step_started' GROUP BY 1, 2",
+    "run_times": "SELECT workflow_name, state, duration_ms / 10000, count(*) FROM runs GROUP BY 1, 2, 3",
+    "step_times": "SELECT step_name, agent_name, duration_ms / 10000, count(*) FROM steps "
+    "WHERE status = 'completed' GROUP BY 1, 2, 3",
 }
+
+GOALS: Final = {"run_times": 2.5}
+"""Few runs of a workflow end badly, so its buckets fill up only with many; there are no more than so many."""
 
 
 def store(path: Path, runs: int) -> Stage:
@@ -87,6 +97,10 @@ def numbers(summaries: Summaries) -> dict[str, Callable[[], object]]:
         "days": lambda: summaries.days(TODAY - timedelta(days=30)),
         "steps": summaries.steps,
         "hours": lambda: summaries.hours(NOW - timedelta(hours=24)),
+        "errors": lambda: summaries.errors(TODAY - timedelta(days=30)),
+        "states": summaries.states,
+        "run_times": summaries.run_times,
+        "step_times": summaries.step_times,
     }
 
 
@@ -108,7 +122,7 @@ def main() -> None:
             taken = [(seconds(less[word]), seconds(more[word])) for _ in range(40)]
             small_s, large_s = (median(times) for times in zip(*taken, strict=True))
             plain = seconds(partial(all_of, large.database, statement))
-            report(f"scale_{word}_x_from_{SMALL}_runs", large_s / small_s, 1.5)
+            report(f"scale_{word}_x_from_{SMALL}_runs", large_s / small_s, GOALS.get(word, 1.5))
             report_least(f"scale_{word}_faster_than_plain", plain / large_s, 100)
 
 

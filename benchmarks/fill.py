@@ -1,4 +1,7 @@
-"""A store filled without a turn: runs of the last year, with five steps and ten entries each."""
+"""A store filled without a turn: runs of the last year, with five steps and eleven entries each.
+
+They take from a second to an hour; one call of each is refused.
+"""
 
 from typing import Final
 
@@ -22,14 +25,15 @@ INSERT INTO runs (
   revision, record, chain, active_at, waiting, digest, face, authority, goal, principal)
 SELECT
   k, printf('%08x-0000-4000-8000-000000000000', k), 'flow_' || (k % 6), state, at, at,
-  iif(state = 'running', NULL, at), iif(state = 'running', NULL, 600000), '{}', 5,
+  iif(state = 'running', NULL, at), iif(state = 'running', NULL, 1000 + k * 7919 % 3600000), '{}', 5,
   '{}', x'00', at, 0, 'digest', 'bench', 'sql', 'Go round', ''
 FROM told
 """
 _STEPS: Final = """
 INSERT INTO steps (run, number, step_name, agent_name, status, started_at, completed_at, duration_ms, output)
 SELECT
-  k, number, 'step_' || number, 'worker', 'completed', started_at, started_at, 60000, '{"summary":"Done."}'
+  k, number, 'step_' || number, 'worker', 'completed', started_at, started_at, 1000 + k * 7919 % 720000,
+  '{"summary":"Done."}'
 FROM runs, (SELECT 1 AS number UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5)
 WHERE face = 'bench' AND k % :gap <> 0
 """
@@ -38,17 +42,25 @@ WITH kinds (place, kind, step, data) AS (VALUES
   (1, 'workflow_created', NULL, '{}'),
   (1, 'workflow_state_transition', NULL, '{"from":"idle","to":"running"}'),
   (1, 'step_started', 'step_1', '{}'),
-  (1, 'step_completed', 'step_1', '{"duration_ms":60000}'),
+  (1, 'step_completed', 'step_1', NULL),
   (2, 'step_started', 'step_2', '{}'),
-  (2, 'step_completed', 'step_2', '{"duration_ms":60000}'),
+  (2, 'step_completed', 'step_2', NULL),
   (3, 'step_started', 'step_3', '{}'),
-  (3, 'step_completed', 'step_3', '{"duration_ms":60000}'),
+  (3, 'step_completed', 'step_3', NULL),
   (4, 'token_generated', 'step_4', '{}'),
+  (4, 'error_occurred', 'step_3', NULL),
   (5, 'workflow_state_transition', NULL, NULL))
 INSERT INTO events (event_type, run, revision, step_name, agent_name, metadata, created_at)
 SELECT
   kind, k, place, step, 'worker',
-  coalesce(data, '{"from":"running","to":"' || state || '","duration_ms":600000}'), started_at
+  coalesce(
+    data,
+    CASE kind
+      WHEN 'error_occurred' THEN '{"error_type":"code_' || (k % 9) || '"}'
+      WHEN 'step_completed' THEN '{"duration_ms":' || (1000 + k * 7919 % 720000) || '}'
+      ELSE
+        '{"from":"running","to":"' || state || '","duration_ms":' || (1000 + k * 7919 % 3600000) || '}' END),
+  started_at
 FROM runs CROSS JOIN kinds
 WHERE face = 'bench' AND k % :gap <> 0
 """

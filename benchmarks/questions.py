@@ -83,5 +83,8 @@ def numbers(database: PgDatabase) -> Mapping[str, Ask]:
         "sum_hours": lambda: summaries.hours(NOW - DAY),
         "sum_kinds": lambda: summaries.kinds(TODAY - 7 * DAY),
         "sum_errors": summaries.errors,
+        "sum_states": summaries.states,
+        "sum_run_times": summaries.run_times,
+        "sum_step_times": summaries.step_times,
         "tail": summaries.tail,
     }

@@ -228,7 +228,8 @@ def _bare(folder: Path, *names: str) -> tuple[Path, Path]:
 
 def _packages(tools: Path, script: Path) -> subprocess.CompletedProcess[str]:
     command = (str(tools / "sh"), str(script), "packages")
-    return subprocess.run(command, check=False, capture_output=True, text=True, env={"PATH": str(tools)})
+    env = {"PATH": str(tools), "SBIN": str(tools)}
+    return subprocess.run(command, check=False, capture_output=True, text=True, env=env)
 
 
 def test_packages_that_are_missing_and_cannot_be_installed_are_named(tmp_path: Path) -> None:
@@ -236,16 +237,22 @@ def test_packages_that_are_missing_and_cannot_be_installed_are_named(tmp_path: P
 
     assert done.returncode == 1
     assert done.stderr == (
-        "setup: missing: gcc libc6-dev strace nodejs npm postgresql."
-        " Install it: sudo apt-get install -y gcc libc6-dev strace nodejs npm postgresql\n"
+        "setup: missing: gcc libc6-dev strace nginx systemd nodejs npm postgresql."
+        " Install it: sudo apt-get install -y gcc libc6-dev strace nginx systemd nodejs npm postgresql\n"
     )
 
 
 @pytest.mark.parametrize(
     ("programs", "missing"),
     [
-        (("initdb", "pg_ctl", "postgres", "pg_dump", "pg_restore"), "gcc libc6-dev strace nodejs npm"),
-        (("initdb", "pg_ctl", "postgres", "pg_dump"), "gcc libc6-dev strace nodejs npm postgresql"),
+        (
+            ("initdb", "pg_ctl", "postgres", "pg_dump", "pg_restore"),
+            "gcc libc6-dev strace nginx systemd nodejs npm",
+        ),
+        (
+            ("initdb", "pg_ctl", "postgres", "pg_dump"),
+            "gcc libc6-dev strace nginx systemd nodejs npm postgresql",
+        ),
     ],
 )
 def test_a_postgresql_that_the_path_leads_to_will_do_if_it_is_whole(
@@ -277,8 +284,8 @@ def test_postgresql_is_installed_without_a_server_for_the_whole_machine(tmp_path
     assert done.returncode == 1
     assert done.stderr.endswith(
         "create_main_cluster = false\n"
-        "setup: could not be installed: gcc libc6-dev strace nodejs npm postgresql."
-        " By hand: sudo apt-get install -y gcc libc6-dev strace nodejs npm postgresql\n"
+        "setup: could not be installed: gcc libc6-dev strace nginx systemd nodejs npm postgresql."
+        " By hand: sudo apt-get install -y gcc libc6-dev strace nginx systemd nodejs npm postgresql\n"
     )
     assert list(etc.iterdir()) == []
 

@@ -112,6 +112,11 @@ def postgresql(url: str) -> PgRuns:
     return PgRuns(kept(PgDatabase(Remote(url))))
 
 
+def tabled(address: str) -> SqlRuns | PgRuns:
+    """A store in the new or old tables at this address: of a file, or of a database."""
+    return postgresql(address) if "://" in address else SqlRuns(kept(Database(Path(address))))
+
+
 @dataclass(slots=True)
 class Desk:
     """A caller at a store: it starts runs, sends events, and hears what came of them."""

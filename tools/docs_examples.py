@@ -78,7 +78,7 @@ def example(path: str, argument: str) -> tuple[str, str]:
         (Path(folder) / "output.json").write_text(json.dumps(OUTPUTS[1]), "utf-8")
         store = Path(folder) / "handrail.db"
         if path.split()[1] in {"runs", "stats", "store"}:
-            sample_store(store)
+            sample_store(store, abandoned=path == "handrail stats")
         if path == "handrail repair":
             _sample_project(Path(folder))
         if path == "handrail trust":

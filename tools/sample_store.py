@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from handrail.engine.facts import Value
-from handrail.engine.lifecycle import CONTINUE, START
+from handrail.engine.lifecycle import ABANDON, CONTINUE, START
 from handrail.engine.model import Accepted, Event, Who
 from handrail.shell.catalog import read_source
 from handrail.shell.definitions import pin, pinned_by
@@ -176,11 +176,18 @@ class Played(Playing):
         self.database.close()
 
 
-def sample_store(path: Path) -> None:
-    """The store that the reference shows: a run that has ended and one that waits, with one refusal."""
+def sample_store(path: Path, *, abandoned: bool = False) -> None:
+    """The store that the reference shows: a run that has ended and one that waits, with one refusal.
+
+    Where the reference shows figures, a third one was `abandoned`.
+    """
     with Played(path) as played:
         ended = played.start("Saving a file twice loses the second change.", project="/home/ada/editor")
         played.walk(ended, len(OUTPUTS))
         waits = played.start("The window forgets its size.", project="/home/ada/editor")
         played.send(waits, CONTINUE, {**OUTPUTS[0], "artifacts": []})
         played.walk(waits, 1)
+        if abandoned:
+            left = played.start("The icon is too small.", project="/home/ada/editor")
+            played.walk(left, 1)
+            played.send(left, ABANDON, note="obsolete")

@@ -19,9 +19,10 @@ from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.resources import Resources
 from handrail.faces.mcp.server import Served
+from handrail.faces.web.address import address
 from handrail.faces.web.app import Behind
 from handrail.faces.web.metrics import Metrics
-from handrail.faces.web.run import address, run
+from handrail.faces.web.run import run
 from handrail.faces.web.tenants import Tenants
 from handrail.faces.web.who import Door
 from handrail.shell.opening import Serving, limits

@@ -11,9 +11,7 @@ import pytest
 
 from handrail.engine.model import Event, Who
 from handrail.shell.records import rfc3339
-from handrail.stores.sql.database import Database
 from handrail.stores.sql.summaries import Summaries
-from history import history
 from program import handrail
 from requirement import requirement
 from stores.printed import PRINTED
@@ -131,6 +129,9 @@ def test_workflow_performance(past: Past) -> None:
             "mean_abandoned_ms": 1_810_000.0,
             "completion_rate": 50.0,
             "abandonment_rate": 25.0,
+            "p50_completed_ms": 60_000,
+            "p95_completed_ms": 120_000,
+            "p50_abandoned_ms": 1_800_000,
         },
         {
             "workflow": "endless",
@@ -141,6 +142,9 @@ def test_workflow_performance(past: Past) -> None:
             "mean_abandoned_ms": None,
             "completion_rate": 0.0,
             "abandonment_rate": 0.0,
+            "p50_completed_ms": None,
+            "p95_completed_ms": None,
+            "p50_abandoned_ms": None,
         },
     ]
 
@@ -162,10 +166,10 @@ def test_workflow_performance_is_that_of_the_printed_queries(past: Past) -> None
 
 @requirement("steps:tel.durations")
 def test_step_performance(past: Past) -> None:
-    assert past.told["times"] == [
-        {"step": "publish", "agent": "writer", "completed": 2, "mean_ms": 45_000.0},
-        {"step": "review", "agent": "reader", "completed": 2, "mean_ms": 30_000.0},
-        {"step": "draft", "agent": "writer", "completed": 4, "mean_ms": 11_000.0},
+    assert table(past.told["times"], "step", "agent", "completed", "mean_ms", "p50_ms", "p95_ms") == [
+        ("publish", "writer", 2, 45_000.0, 30_000, 60_000),
+        ("review", "reader", 2, 30_000.0, 20_000, 40_000),
+        ("draft", "writer", 4, 11_000.0, 10_000, 20_000),
     ]
     keys = ("step", "steps", "completed", "failed", "mean_completed_ms", "failure_rate")
     assert table(past.told["steps"], *keys) == [
@@ -243,6 +247,51 @@ def test_user_activity_is_that_of_the_printed_queries(past: Past) -> None:
     assert table(past.told["started"]["days"], "day", "runs") == past.ask("active_workflows")
 
 
+def test_where_runs_are_abandoned_and_after_how_long(past: Past) -> None:
+    assert past.told["abandonment"] == [
+        {
+            "workflow": "paper",
+            "abandoned": 1,
+            "abandonment_rate": 25.0,
+            "mean_ms": 1_810_000.0,
+            "p50_ms": 1_800_000,
+        }
+    ]
+    assert table(past.told["funnel"], "workflow", "step", "reached", "abandoned", "leaving_rate") == [
+        ("paper", "draft", 4, 0, 0.0),
+        ("paper", "review", 4, 1, 25.0),
+        ("paper", "publish", 2, 0, 0.0),
+    ]
+    assert past.told["leaving"] == [{"span": "30-60 min", "from_ms": 1_800_000, "runs": 1}]
+
+
+@requirement("steps:db.queries")
+def test_abandonment_is_that_of_the_printed_query(past: Past) -> None:
+    minutes = [
+        (row["workflow"], row["abandoned"], pytest.approx(row["mean_ms"] / 60_000, abs=0.001))
+        for row in past.told["abandonment"]
+    ]
+
+    assert past.ask("abandonment") == minutes
+
+
+def test_refused_calls_and_steps_begun_again_are_told_by_state(past: Past) -> None:
+    keys = ("workflow", "step", "opened", "reached", "again", "accepted", "refused", "refusal_rate")
+    assert table(past.told["states"], *keys) == [
+        ("endless", "Home", 2, 2, 0, 0, 4, 100.0),
+        ("paper", "draft", 4, 4, 0, 4, 0, 0.0),
+        ("paper", "publish", 2, 2, 0, 2, 0, 0.0),
+        ("paper", "review", 4, 4, 0, 3, 0, 0.0),
+    ]
+
+
+def test_entries_by_hour_add_up_to_those_by_kind_of_the_same_hours(past: Past) -> None:
+    hours = handrail("stats", "--since", "9d", "--json", "--store", past.path).data["entries"]
+
+    assert [sum(row["entries"] for row in hours[name]) for name in ("hours", "kinds")] == [66, 66]
+    assert sum(row["errors"] for row in hours["hours"]) == 4
+
+
 def test_since_begins_every_window_and_runs_and_steps_are_of_all_time(past: Past) -> None:
     told = handrail("stats", "--since", "9d", "--json", "--store", past.path).data
     late = handrail("stats", "--since", "1h", "--json", "--store", past.path).data
@@ -257,97 +306,3 @@ def test_since_begins_every_window_and_runs_and_steps_are_of_all_time(past: Past
     assert (late["tokens"]["generated"], late["tokens"]["expiry_rate"]) == (0, None)
     for name in ("lifecycles", "workflows", "steps", "times"):
         assert told[name] == past.told[name] == late[name]
-
-
-# --- as people read it --------------------------------------------------------------------------------------
-
-PEOPLE = """\
-Workflow performance
-  lifecycle  runs
-  running       2
-  paused        1
-  completed     1
-  failed        1
-  abandoned     1
-  diverged      1
-
-  workflow  runs  completed  mean time  abandoned  mean time until then
-  bug-fix      6     16.7 %     13 min     16.7 %                16 min
-  gate         1      0.0 %          -      0.0 %                     -
-
-Step performance
-  step       persona      completed  mean time
-  reproduce  debugger             4     10 min
-  diagnose   debugger             3      1 min
-  mend       implementer          2      1 min
-  prove      tester               1      1 min
-
-  step   times  failed    rate
-  prove      2       1  50.0 %
-
-Telemetry since 2026-01-31T00:00:00.000Z
-  entry                      times
-  token_generated               17
-  step_started                  16
-  workflow_state_transition     12
-  artifact_stored               11
-  token_validated               11
-  step_completed                10
-  workflow_created               7
-  error_occurred                 2
-  step_failed                    1
-  step_waiting                   1
-
-Step tokens since 2026-01-31T00:00:00.000Z
-  issued  found good  expired   rate
-      17          11        0  0.0 %
-
-Refused calls since 2026-01-31T00:00:00.000Z
-  code      times  meaning
-  contract      1  the step output breaks the step's contract
-  no_row        1  this state does not know the trigger
-
-Runs started since 2026-01-31T00:00:00.000Z
-  day         runs
-  2026-01-31     7
-"""
-
-
-def test_people_read_short_tables_with_heads(tmp_path: Path) -> None:
-    past = history(tmp_path / "store" / "handrail.db")
-
-    said = handrail("stats", "--since", "2026-01-31", "--store", past.path)
-
-    assert (said.status, said.err) == (0, "")
-    assert said.out == PEOPLE
-
-
-def test_a_store_without_runs_says_how_to_get_one(tmp_path: Path) -> None:
-    Database(tmp_path / "store" / "handrail.db").close()
-
-    said = handrail("stats", "--since", "2026-01-31", "--store", tmp_path / "store" / "handrail.db")
-
-    further = "an earlier time looks further back, as in `handrail stats --since 30d`"
-    assert said.out.splitlines() == [
-        "Workflow performance",
-        "  no run yet: connect an agent with `handrail serve`, and have it start one",
-        "",
-        "Step performance",
-        "  no step was completed yet: `handrail runs list --lifecycle running` shows what is under way",
-        "",
-        "Telemetry since 2026-01-31T00:00:00.000Z",
-        f"  nothing happened: {further}",
-        "",
-        "Step tokens since 2026-01-31T00:00:00.000Z",
-        "  none",
-        "",
-        "Refused calls since 2026-01-31T00:00:00.000Z",
-        "  none",
-        "",
-        "Runs started since 2026-01-31T00:00:00.000Z",
-        f"  none: {further}",
-    ]
-
-
-def test_a_store_that_is_not_there_is_status_3(tmp_path: Path) -> None:
-    assert handrail("stats", "--store", tmp_path / "none.db").status == 3

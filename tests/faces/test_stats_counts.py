@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from handrail.telemetry.boards.tabled import NAMES
 from handrail.workflows.load import Source
 from history import history, played
 from program import handrail
@@ -51,6 +52,36 @@ def test_people_are_shown_ten_rows_and_told_that_there_are_more(tmp_path: Path) 
     assert lines[15:17] == ["  and 2 more: --json has all", ""]
 
 
+def test_a_table_is_printed_as_csv(tmp_path: Path) -> None:
+    store = history(tmp_path / "store" / "handrail.db").path
+
+    said = handrail("stats", "--csv", "abandonment", "--store", store)
+
+    assert (said.status, said.err) == (0, "")
+    assert said.out.splitlines() == [
+        "workflow,abandoned,abandonment_rate,mean_ms,p50_ms",
+        "bug-fix,1,16.666666666666668,960000.0,960000",
+    ]
+
+
+def test_csv_and_json_at_once_are_refused(tmp_path: Path) -> None:
+    said = handrail("stats", "--csv", "kinds", "--json", "--store", tmp_path / "none.db")
+
+    assert said.status == 2
+    assert "--csv and --json are two forms of the same numbers: name one of them" in said.err
+
+
+def test_every_table_that_can_be_asked_for_is_there(tmp_path: Path) -> None:
+    store = history(tmp_path / "store" / "handrail.db").path
+
+    heads = [handrail("stats", "--csv", name, "--store", store).out.split(",")[0] for name in NAMES]
+
+    assert heads == [
+        *("lifecycle", "workflow", "step", "step", "workflow", "hour", "kind", "generated", "code"),
+        *("day", "day", "workflow", "workflow", "span"),
+    ]
+
+
 def test_a_name_that_somebody_wrote_into_the_store_gives_no_orders_to_a_terminal(tmp_path: Path) -> None:
     with played(tmp_path / "store" / "handrail.db") as play:
         play.send(play.start(""), "nonsense")
@@ -61,5 +92,5 @@ def test_a_name_that_somebody_wrote_into_the_store_gives_no_orders_to_a_terminal
 
     said = handrail("stats", "--store", tmp_path / "store" / "handrail.db")
 
-    assert said.out.count("\\u{1b}[2J\\u{202e}") == 2
+    assert said.out.count("\\u{1b}[2J\\u{202e}") == 3
     assert [sign for sign in said.out if not sign.isprintable() and sign != "\n"] == []

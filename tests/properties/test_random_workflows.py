@@ -14,6 +14,7 @@ from handrail.engine.lifecycle import CONTINUE, RESERVED, START
 from handrail.engine.model import Accepted, Decision, Event, Lifecycle, Refused, Run, Waiting, Who
 from handrail.engine.options import options
 from handrail.engine.record import dump, load
+from handrail.engine.ways import Prospect, ways
 from random_workflows import Case, cases, events, facts, output
 
 pytestmark = pytest.mark.unmeasured
@@ -125,6 +126,21 @@ def an_ended_run_never_moves_again(walk: Walk) -> None:
     assert not isinstance(decision, Waiting)
 
 
+def every_move_was_told_as_a_way_and_a_way_that_is_open_is_the_one_taken(walk: Walk) -> None:
+    told = ways(walk.case.workflow, walk.run, walk.seen)
+    here = {step.state for step in walk.run.open}
+    for trigger in {way.trigger for way in told if way.trigger}:
+        payloads = [output(good=True), output(good=False)] if trigger == CONTINUE else [{}]
+        taken = [way.row for way in told if way.trigger == trigger and way.prospect is Prospect.OPEN]
+        for payload in payloads:
+            decision = walk.decided(Event(trigger, payload, Who.PERSON))
+            moves = decision.moves if isinstance(decision, Accepted) else ()
+            passed = {(way.source, way.target, way.row) for way in told if way.prospect is not Prospect.SHUT}
+            assert {(move.source, move.target, move.row) for move in moves} <= passed
+            assert not moves or moves[0].source in here
+            assert not taken or [move.row for move in moves[:1]] == taken
+
+
 HOLDS: tuple[Callable[[Walk], None], ...] = (
     a_run_is_never_in_a_state_outside_its_workflow,
     an_illegal_event_is_refused_and_a_refusal_says_why,
@@ -132,6 +148,7 @@ HOLDS: tuple[Callable[[Walk], None], ...] = (
     options_are_exactly_the_triggers_that_some_good_payload_gets_accepted,
     a_run_that_is_saved_and_read_again_goes_on_as_if_nothing_had_happened,
     an_ended_run_never_moves_again,
+    every_move_was_told_as_a_way_and_a_way_that_is_open_is_the_one_taken,
 )
 """A workflow takes longer to make than to be asked: each is asked for all of these."""
 

@@ -10,6 +10,7 @@ from handrail.shell.ports import Runs
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.keeper import SqlKeeper
 from history import History, history
+from postgres import ours
 from stores.contract import PLACES, Place
 
 
@@ -19,6 +20,16 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     there = PLACES[request.param](tmp_path)
     yield there
     there.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Where a store in tables may be made: a file, or an empty database, which is dropped at the end."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "store" / "handrail.db")
+        return
+    with ours().lent() as url:
+        yield url
 
 
 @pytest.fixture

@@ -1,30 +1,25 @@
 """Who may do what, as the store keeps it: a secret opens what it was given for, as long as it is good."""
 
 import sqlite3
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from handrail.shell.access import PREFIX, AccessToken, Grant, Scope, digest_of, new_secret
 from handrail.stores.sql.access import SqlAccess
 from handrail.stores.sql.database import Database
+from opened import kept
+from turns import tabled
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 READER = Grant("ada", frozenset({Scope.READ}))
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "store.db"
-
-
-@pytest.fixture
-def access(file: Path) -> Iterator[SqlAccess]:
-    database = Database(file)
-    yield SqlAccess(database)
-    database.close()
+def access(address: str) -> SqlAccess:
+    return SqlAccess(tabled(address).database)
 
 
 def given(access: SqlAccess, grant: Grant = READER, expires: datetime | None = None) -> tuple[str, str]:
@@ -73,20 +68,21 @@ def test_a_secret_is_good_until_it_is_revoked(access: SqlAccess) -> None:
 def test_its_use_is_kept_to_the_minute(access: SqlAccess) -> None:
     secret, _ = given(access)
 
-    for seconds, kept in [(0, 0), (59, 0), (60, 60), (61, 60), (119, 60), (120, 120)]:
+    for seconds, noted in [(0, 0), (59, 0), (60, 60), (61, 60), (119, 60), (120, 120)]:
         assert access.shown(digest_of(secret), NOW + timedelta(seconds=seconds)) is not None
-        assert access.tokens()[0].used == NOW + timedelta(seconds=kept)
+        assert access.tokens()[0].used == NOW + timedelta(seconds=noted)
 
 
-def test_the_secret_itself_stands_nowhere_in_the_store(access: SqlAccess, file: Path) -> None:
+def test_the_secret_itself_stands_nowhere_in_the_store(tmp_path: Path) -> None:
+    access = SqlAccess(kept(Database(tmp_path / "handrail.db")))
     secret, _ = given(access)
     access.shown(digest_of(secret), NOW)
 
     assert secret.startswith(PREFIX)
-    for path in file.parent.iterdir():
+    for path in tmp_path.iterdir():
         assert secret.removeprefix(PREFIX).encode() not in path.read_bytes(), path
 
 
 def test_a_digest_that_is_none_is_not_taken(access: SqlAccess) -> None:
-    with pytest.raises(sqlite3.IntegrityError):
+    with pytest.raises((sqlite3.IntegrityError, psycopg.IntegrityError)):
         access.give(b"short", AccessToken("x", READER, NOW))

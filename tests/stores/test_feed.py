@@ -3,38 +3,40 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 from queue import Queue
 from threading import enumerate as threads
+from typing import TypeAlias
 
 import pytest
 
 from handrail.engine.model import Event
 from handrail.shell.records import Change
 from handrail.stores.sql.feed import SqlFeed
+from handrail.stores.sql.postgresql.runs import PgRuns
 from handrail.stores.sql.runs import SqlRuns
-from turns import Desk, sqlite
+from turns import Desk, tabled
 
+Either: TypeAlias = SqlRuns | PgRuns
 SECONDS = 30
 """How long a change may take to be heard: for liveness only."""
 
 ANOTHER_PROCESS = """
 import sys
-from pathlib import Path
-from turns import Desk, sqlite
-desk = Desk(sqlite(Path(sys.argv[1])))
+from turns import Desk, tabled
+desk = Desk(tabled(sys.argv[1]))
 started = desk.start()
 desk.go_on(started["run"], started["token"])
+desk.runs.database.close()
 print(started["run"])
 """
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> SqlRuns:
-    return sqlite(tmp_path)
+def runs(address: str) -> Either:
+    return tabled(address)
 
 
-def test_a_change_of_this_process_is_heard_without_waiting_for_the_next_look(runs: SqlRuns) -> None:
+def test_a_change_of_this_process_is_heard_without_waiting_for_the_next_look(runs: Either) -> None:
     feed = SqlFeed(runs.database, every=SECONDS)
     desk = Desk(runs, feed=feed)
     heard: Queue[Change] = Queue()
@@ -48,10 +50,10 @@ def test_a_change_of_this_process_is_heard_without_waiting_for_the_next_look(run
     stop()
 
 
-def test_a_change_of_another_process_is_heard(runs: SqlRuns, tmp_path: Path) -> None:
+def test_a_change_of_another_process_is_heard(runs: Either, address: str) -> None:
     heard: Queue[Change] = Queue()
     stop = SqlFeed(runs.database).listen(heard.put)
-    command = [sys.executable, "-c", ANOTHER_PROCESS, str(tmp_path)]
+    command = [sys.executable, "-c", ANOTHER_PROCESS, address]
     environment = {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
 
@@ -62,7 +64,7 @@ def test_a_change_of_another_process_is_heard(runs: SqlRuns, tmp_path: Path) -> 
     stop()
 
 
-def test_a_refusal_is_heard_too_and_moves_no_revision(runs: SqlRuns) -> None:
+def test_a_refusal_is_heard_too_and_moves_no_revision(runs: Either) -> None:
     desk = Desk(runs)
     started = desk.start()
     heard: Queue[Change] = Queue()
@@ -74,7 +76,9 @@ def test_a_refusal_is_heard_too_and_moves_no_revision(runs: SqlRuns) -> None:
     stop()
 
 
-def test_what_happened_before_is_not_told_and_nobody_looks_when_nobody_listens(runs: SqlRuns) -> None:
+def test_what_happened_before_is_not_told_and_nobody_looks_when_nobody_listens(
+    runs: Either,
+) -> None:
     desk = Desk(runs)
     desk.start()
     feed = SqlFeed(runs.database)

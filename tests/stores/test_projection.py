@@ -1,5 +1,6 @@
 """A run kept elsewhere shows up in the common store; its mirror can be lost or damaged, and made again."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,12 @@ from handrail.shell.records import Origin
 from handrail.shell.turn import Call, New
 from handrail.stores.memory import MemoryRuns
 from handrail.stores.sql.database import Database
+from handrail.stores.sql.postgresql.database import PgDatabase
 from handrail.stores.sql.projection import Projection
 from handrail.stores.sql.summaries import Summaries
+from handrail.stores.sql.tables import Tables
 from handrail.stores.sql.text import migrations
-from opened import kept
-from turns import NOW, Desk, pinned
+from turns import NOW, Desk, pinned, tabled
 
 ELSEWHERE = """
 workflow: elsewhere
@@ -30,12 +32,18 @@ transitions:
 """
 
 
+NEWER: Mapping[type[Tables], tuple[str, str]] = {
+    Database: ("PRAGMA user_version = 99", f"PRAGMA user_version = {len(migrations())}"),
+    PgDatabase: ("UPDATE handrail_schema SET version = 99", "UPDATE handrail_schema SET version = 1"),
+}
+"""What a newer program would do to the schema, and how it is undone."""
+
+
 class Elsewhere:
     """A run in a store that is not the common one, mirrored after every turn unless told otherwise."""
 
-    def __init__(self, folder: Path, authority: Authority) -> None:
-        self.path = folder / "handrail.db"
-        self.database = kept(Database(self.path))
+    def __init__(self, address: str, authority: Authority) -> None:
+        self.database: Tables = tabled(address).database
         self.projection = Projection(self.database)
         self.runs = MemoryRuns()
         flow = pinned(ELSEWHERE)
@@ -71,9 +79,8 @@ class Elsewhere:
 
 
 @pytest.fixture(params=[Authority.FILES, Authority.DESCRIPTION])
-def elsewhere(tmp_path: Path, request: pytest.FixtureRequest) -> Elsewhere:
-    (tmp_path / "store").mkdir(mode=0o700)
-    return Elsewhere(tmp_path / "store", request.param)
+def elsewhere(address: str, request: pytest.FixtureRequest) -> Elsewhere:
+    return Elsewhere(address, request.param)
 
 
 def test_every_turn_shows_up_at_once(elsewhere: Elsewhere) -> None:
@@ -98,14 +105,15 @@ def test_every_turn_shows_up_at_once(elsewhere: Elsewhere) -> None:
 
 def test_a_mirror_that_could_not_be_written_is_caught_up_with_the_next_turn(elsewhere: Elsewhere) -> None:
     elsewhere.say("go")
+    newer, known = NEWER[type(elsewhere.database)]
     with elsewhere.database.written() as execute:
-        execute("PRAGMA user_version = 99", ())
+        execute(newer, ())
     elsewhere.say("go")
     stored = elsewhere.runs.load(elsewhere.run)
     assert stored is not None
     assert stored.revision == 2
     assert elsewhere.shown()[0][0][8] == 1
-    elsewhere.database.alone().execute(f"PRAGMA user_version = {len(migrations())}")
+    elsewhere.database.peek(known, ())
 
     elsewhere.say("go")
 
@@ -126,7 +134,7 @@ def test_the_mirror_of_a_lost_database_is_made_again(elsewhere: Elsewhere, tmp_p
         elsewhere.clock.move(seconds=1)
     before = elsewhere.shown()
     (tmp_path / "new").mkdir(mode=0o700)
-    elsewhere.database = kept(Database(tmp_path / "new" / "handrail.db"))
+    elsewhere.database = tabled(str(tmp_path / "new" / "handrail.db")).database
     again = Projection(elsewhere.database)
 
     assert again.rebuild(elsewhere.runs, elsewhere.run) > 0
@@ -162,8 +170,9 @@ def test_a_damaged_mirror_is_made_again_and_a_sound_one_is_kept(elsewhere: Elsew
 def test_a_mirror_that_is_made_again_is_counted_once(elsewhere: Elsewhere, *, folded: bool) -> None:
     summaries = Summaries(elsewhere.database)
     elsewhere.say("go")
+    elsewhere.say("nonsense")
     elsewhere.say("go")
-    before = (summaries.runs(), summaries.steps(), summaries.days(NOW))
+    before = _counted(summaries)
     if folded:
         summaries.fold()
     with elsewhere.database.written() as execute:
@@ -171,16 +180,21 @@ def test_a_mirror_that_is_made_again_is_counted_once(elsewhere: Elsewhere, *, fo
 
     assert elsewhere.projection.rebuild(elsewhere.runs, elsewhere.run) > 0
 
-    assert (summaries.runs(), summaries.steps(), summaries.days(NOW)) == before
+    assert _counted(summaries) == before
     summaries.fold()
-    assert (summaries.runs(), summaries.steps(), summaries.days(NOW)) == before
+    assert _counted(summaries) == before
+
+
+def _counted(found: Summaries) -> tuple[object, ...]:
+    sums = (found.runs(), found.steps(), found.days(NOW), found.errors())
+    return (*sums, found.states(), found.run_times(), found.step_times())
 
 
 def test_numbers_of_entries_are_never_used_again(elsewhere: Elsewhere) -> None:
     elsewhere.say("go")
     (last,) = elsewhere.rows("SELECT max(id) FROM events")[0]
     with elsewhere.database.written() as execute:
-        execute("DELETE FROM events WHERE id = ?", (last,))
+        execute("DELETE FROM events WHERE id = (SELECT max(id) FROM events)", ())
     elsewhere.projection.rebuild(elsewhere.runs, elsewhere.run)
 
     (lowest,) = elsewhere.rows("SELECT min(id) FROM events")[0]

@@ -6,8 +6,10 @@ What SQLite answers is held against typed values elsewhere.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from threading import Thread
+from typing import TypeVar
 
 import pytest
 
@@ -39,6 +41,7 @@ from history import GATE, GATED, PLAIN, PROJECT, WAITS, lines, lived, quiet
 from postgres import ours
 from tools.sample_store import Playing
 
+Answer = TypeVar("Answer")
 ALL = 1000
 LATER = datetime(2026, 3, 1, tzinfo=UTC)
 EARLY = datetime(2026, 1, 31, 9, 20, tzinfo=UTC)
@@ -81,7 +84,7 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Twin, Twin
     ours().drop(url)
 
 
-def _alike(twins: tuple[Twin, Twin], ask: Callable[[Twin], object]) -> object:
+def _alike(twins: tuple[Twin, Twin], ask: Callable[[Twin], Answer]) -> Answer:
     one, other = map(ask, twins)
     assert other == one
     return one
@@ -107,12 +110,11 @@ WANTED = [
 @pytest.mark.parametrize("wanted", WANTED)
 def test_runs_are_found_alike(twins: tuple[Twin, Twin], wanted: Wanted) -> None:
     found = _alike(twins, lambda twin: twin.records.runs(wanted))
-    assert _alike(twins, lambda twin: twin.records.runs(wanted, most=2)) == found[:2]  # type: ignore[index]
+    assert _alike(twins, lambda twin: twin.records.runs(wanted, most=2)) == found[:2]
 
 
 def test_pages_begin_behind_a_run(twins: tuple[Twin, Twin]) -> None:
     found = _alike(twins, lambda twin: twin.records.runs(Wanted(), after=twin.ids["failed"]))
-    assert isinstance(found, tuple)
     assert len(found) == 3
     assert _alike(twins, lambda twin: twin.records.runs(Wanted(), after="nobody")) == ()
 
@@ -189,13 +191,15 @@ def _sums(twin: Twin) -> dict[str, object]:
         "hours": found.hours(EARLY),
         "kinds": (found.kinds(), found.kinds(EARLY)),
         "errors": (found.errors(), found.errors(EARLY)),
+        "states": found.states(),
+        "run times": found.run_times(),
+        "step times": found.step_times(),
     }
 
 
 def test_sums_are_alike_before_and_after_they_are_folded(twins: tuple[Twin, Twin]) -> None:
     before = _alike(twins, _sums)
     folded = _alike(twins, lambda twin: Summaries(twin.tables, batch=10).fold())
-    assert isinstance(folded, int)
     assert folded > 50
     assert _alike(twins, _sums) == before
 
@@ -223,7 +227,7 @@ def test_old_runs_are_pruned_alike_and_the_sums_stay(tmp_path: Path) -> None:
             return [*lines(made.archive)[1:], made.archived.runs, made.kept, keeper.old(LATER)]
 
         _alike(twins, pruned)
-        assert _alike(twins, lambda twin: _sums(twin)["runs"]) == before["runs"]  # type: ignore[index]
+        assert _alike(twins, lambda twin: _sums(twin)["runs"]) == before["runs"]
         _alike(twins, lambda twin: twin.records.runs(Wanted()))
         grown = [SqlKeeper(twin.tables).vacuum()[1] > 0 for twin in twins]
         assert grown == [True, True]
@@ -231,14 +235,17 @@ def test_old_runs_are_pruned_alike_and_the_sums_stay(tmp_path: Path) -> None:
         server.close()
 
 
+def _quiet(lifecycle: Lifecycle, since: datetime, twin: Twin) -> list[str]:
+    return sorted(twin.runs.quiet(lifecycle, since))
+
+
 def test_runs_gone_quiet_are_found_alike(twins: tuple[Twin, Twin]) -> None:
     for lifecycle in (Lifecycle.RUNNING, Lifecycle.PAUSED):
         for since in (EARLY, LATER):
-            found = _alike(twins, lambda twin, a=lifecycle, b=since: sorted(twin.runs.quiet(a, b)))  # type: ignore[misc]
-            assert isinstance(found, list)
+            _alike(twins, partial(_quiet, lifecycle, since))
 
 
 def test_the_output_of_a_step_comes_back(twins: tuple[Twin, Twin]) -> None:
     found = _alike(twins, lambda twin: twin.runs.steps(twin.ids["completed"])[0].output)
-    assert isinstance(found, dict)
+    assert found is not None
     assert (found["summary"], found["command"]) == ("Save twice", "run-tests save_twice")

@@ -96,7 +96,7 @@ def enter(world: World, run: Run, started: Run) -> Decision:
 
 
 def _take(world: World, trail: Trail, here: Step, candidates: Sequence[Tried], facts: FactsOf) -> Decision:
-    spent = [tried for tried in candidates if _capped(world, trail, here, tried.row, facts)]
+    spent = [tried for tried in candidates if capped(world.workflow, trail.run, here, tried.row, facts)]
     choice = choose([tried for tried in candidates if tried not in spent], facts)
     if isinstance(choice, Unmet):
         ended = choose(spent, facts)
@@ -120,10 +120,10 @@ def _go(world: World, trail: Trail, here: Step, row: Transition, facts: FactsOf)
     if row.refuse:
         return said(row, facts)
     view = facts(row.scope)
-    target = _target(trail.run, here, row, view)
+    target = target_of(trail.run, here, row, view)
     if target not in world.workflow.states:
         return Refused("no_target", row.id, (Seen("target", target),), ("a state to go to",))
-    assigned = _assigned(trail.run, here, row, view)
+    assigned = assigned_by(trail.run, here, row, view)
     if awaited := tuple(fact for fact, _, value in assigned if value is PENDING):
         return _wait(world, trail, row, awaited)
     if refused := _unsuited(world, row, assigned):
@@ -148,7 +148,8 @@ def _kept(event: Event, step: Step) -> Step:
     return replace(step, held=None) if settled else step
 
 
-def _target(run: Run, here: Step, row: Transition, view: Mapping[str, Value]) -> Value:
+def target_of(run: Run, here: Step, row: Transition, view: Mapping[str, Value]) -> Value:
+    """Where the row leads: the name of a state, or what stands where one should."""
     match row.to:
         case ToState(name):
             return name
@@ -162,7 +163,7 @@ def _target(run: Run, here: Step, row: Transition, view: Mapping[str, Value]) ->
             assert_never(row.to)
 
 
-def _assigned(
+def assigned_by(
     run: Run, here: Step, row: Transition, view: Mapping[str, Value]
 ) -> tuple[tuple[str, str, Value], ...]:
     """The fact, if it is one, the variable and the value of each line of `set`; states by full name."""
@@ -246,13 +247,13 @@ def _wait(world: World, trail: Trail, row: Transition, awaited: tuple[str, ...])
     return Waiting(replace(trail.origin, open=open_), row.id, awaited)
 
 
-def _capped(world: World, trail: Trail, here: Step, row: Transition, facts: FactsOf) -> bool:
+def capped(workflow: Workflow, run: Run, here: Step, row: Transition, facts: FactsOf) -> bool:
     """True if the row leads to a state whose attempts are used up."""
-    target = _target(trail.run, here, row, facts(row.scope))
-    state = world.workflow.states.get(target) if isinstance(target, str) else None
+    target = target_of(run, here, row, facts(row.scope))
+    state = workflow.states.get(target) if isinstance(target, str) else None
     if state is None or isinstance(row.to, Stay):
         return False
-    return 0 < state.attempts <= trail.run.attempts.get(state.name, 0)
+    return 0 < state.attempts <= run.attempts.get(state.name, 0)
 
 
 def _give_up(trail: Trail, row: Transition) -> Accepted:

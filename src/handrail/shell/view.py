@@ -12,9 +12,13 @@ from handrail.shell.records import StepStatus, Written
 from handrail.telemetry.measures import (
     DayMeasured,
     ErrorMeasured,
+    HourMeasured,
     KindMeasured,
     RunsMeasured,
+    RunTimes,
+    StateMeasured,
     StepsMeasured,
+    StepTimes,
 )
 
 PAGE: Final = 100
@@ -235,7 +239,7 @@ class Records(Protocol):
 class Measures(Protocol):
     """What a store can be asked about all its runs at once, also about those that were moved out of it.
 
-    Only the codes of errors, and what was left of the first hour or day, are those of what is still there.
+    Only what was left of the first hour or day of a window is that of what is still there.
     """
 
     def runs(self) -> tuple[RunsMeasured, ...]:
@@ -250,12 +254,28 @@ class Measures(Protocol):
         """The runs started since this time, by day and workflow, in this order."""
         ...
 
+    def hours(self, since: datetime) -> tuple[HourMeasured, ...]:
+        """The entries of each hour, by kind, from the hour of this time on, in this order."""
+        ...
+
     def kinds(self, since: datetime | None = None) -> tuple[KindMeasured, ...]:
         """The entries made since this time, or ever, by kind, the most frequent first."""
         ...
 
     def errors(self, since: datetime | None = None) -> tuple[ErrorMeasured, ...]:
         """The errors entered since this time, or ever, by code, the most frequent first."""
+        ...
+
+    def states(self) -> tuple[StateMeasured, ...]:
+        """What became of calls and runs in each state of a workflow, in this order."""
+        ...
+
+    def run_times(self) -> tuple[RunTimes, ...]:
+        """How long the runs took that have ended, by workflow and lifecycle."""
+        ...
+
+    def step_times(self) -> tuple[StepTimes, ...]:
+        """How long the steps took that were completed, by state and persona."""
         ...
 
 

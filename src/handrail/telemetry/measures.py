@@ -7,6 +7,7 @@ from typing import Final
 
 from handrail.engine.model import Lifecycle
 from handrail.telemetry.entries import EntryKind
+from handrail.telemetry.spread import Spread
 
 _COMPLETED: Final = "completed"
 _FAILED: Final = "failed"
@@ -65,6 +66,57 @@ class ErrorMeasured:
 
     code: str
     entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class StateMeasured:
+    """What became of calls and runs in a state of a workflow; `step` is empty where none was open alone.
+
+    How many steps were opened, how many runs reached it, how many calls were accepted and refused, and how
+    many runs were abandoned there. A run that comes back opens another step, and reaches the state once.
+    """
+
+    workflow: str
+    step: str
+    opened: int
+    reached: int
+    accepted: int
+    refused: int
+    abandoned: int
+
+    @property
+    def again(self) -> int:
+        """How many steps were opened where their run had been before."""
+        return self.opened - self.reached
+
+    @property
+    def refusal_rate(self) -> float | None:
+        """How many of a hundred calls were refused; None without any."""
+        every = self.accepted + self.refused
+        return _rate(self.refused, every) if every else None
+
+    @property
+    def leaving_rate(self) -> float | None:
+        """How many of a hundred runs that reached it were abandoned there; None if none reached it."""
+        return _rate(self.abandoned, self.reached) if self.reached else None
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimes:
+    """How long the runs of a workflow took that ended in a lifecycle."""
+
+    workflow: str
+    lifecycle: Lifecycle
+    times: Spread
+
+
+@dataclass(frozen=True, slots=True)
+class StepTimes:
+    """How long the completed steps of a state and a persona took."""
+
+    step: str
+    agent: str
+    times: Spread
 
 
 # what follows from them
@@ -185,6 +237,29 @@ def by_day(measured: Iterable[DayMeasured]) -> dict[str, int]:
     for one in measured:
         found[one.day] += one.runs
     return dict(sorted(found.items()))
+
+
+def by_hour(measured: Iterable[HourMeasured]) -> dict[str, tuple[int, int]]:
+    """How many entries, and how many of these of errors, were made in each hour; hours in order."""
+    every, errors = Counter[str](), Counter[str]()
+    for one in measured:
+        every[one.hour] += one.entries
+        errors[one.hour] += one.entries if one.kind is EntryKind.ERROR_OCCURRED else 0
+    return {hour: (every[hour], errors[hour]) for hour in sorted(every)}
+
+
+def funnels(measured: Iterable[StateMeasured]) -> dict[str, tuple[StateMeasured, ...]]:
+    """Of each workflow with an abandoned run the states that runs reached, those that most reached first."""
+    found: dict[str, list[StateMeasured]] = {}
+    for one in measured:
+        if one.reached:
+            found.setdefault(one.workflow, []).append(one)
+    left = {name: sum(one.abandoned for one in by) for name, by in found.items()}
+    return {
+        name: tuple(sorted(found[name], key=lambda one: (-one.reached, one.abandoned, one.step)))
+        for name in sorted(found, key=lambda name: (-left[name], name))
+        if left[name]
+    }
 
 
 def _endings(workflow: str, by: dict[Lifecycle, RunsMeasured]) -> Endings:

@@ -13,6 +13,7 @@ from faces.web.mint import KEYS, METADATA, OPENID, Mint, mint, signing
 from handrail.faces.cli.output import Failure
 from handrail.faces.cli.over_http import Asking, over
 from handrail.faces.web import fetching
+from handrail.faces.web.address import Before
 from handrail.faces.web.issued import Issued, principal
 from handrail.faces.web.issuer import FRESH, MINUTE, STALE, Keyring, found
 from handrail.faces.web.refusal import Refusal
@@ -164,7 +165,7 @@ def test_an_issuer_that_does_not_answer_is_waited_for_no_longer_than_said(
 )
 def test_who_comes_in_must_be_said_in_full(where: str, asking: Asking, said: str) -> None:
     with pytest.raises(Failure) as told:
-        over(where, asking, (), ())
+        over(where, asking, Before())
 
     assert said in told.value.repair
 
@@ -173,7 +174,7 @@ def test_a_server_whose_issuer_is_gone_does_not_begin(issuer: Mint) -> None:
     issuer.publish()
 
     with pytest.raises(NoIssuer, match="can be used"):
-        over("0.0.0.0:0", Asking(("oauth", "token"), issuer.url, READ, ""), (), ())
+        over("0.0.0.0:0", Asking(("oauth", "token"), issuer.url, READ, ""), Before())
 
 
 class Seconds:

@@ -11,6 +11,7 @@ from faces.mcp.desk import place
 from faces.web.desk import Answered, Site, site
 from faces.web.mint import Mint, mint
 from handrail.faces.cli.over_http import Asking, over
+from handrail.faces.web.address import Before
 from handrail.faces.web.limits import Limits, Visit, peer_of
 from handrail.faces.web.refusal import Refusal
 from handrail.shell.faults import Unreadable
@@ -96,7 +97,7 @@ def test_a_setting_that_is_no_number_is_told_before_anything_is_begun(
     monkeypatch.setenv(setting, "many")
 
     with pytest.raises(Unreadable, match=f"{setting} is 'many'"):
-        over("127.0.0.1:0", Asking((), "", "", ""), (), ())
+        over("127.0.0.1:0", Asking((), "", "", ""), Before())
 
 
 class Ticks:

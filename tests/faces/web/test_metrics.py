@@ -100,6 +100,7 @@ def test_how_a_server_stands_is_told(served: Site) -> None:
     assert [during[f"handrail_subscriptions{{face={face}}}"] for face in FACES] == [0, 0, 0, 0, 2]
     assert [after[f"handrail_sessions{{face={face}}}"] for face in FACES] == [0, 0, 0, 0, 0]
     assert (after["handrail_writer_waiting"], after["handrail_feed_behind"]) == (0, 0)
+    assert after["handrail_calls_under_way"] == 0
     assert after["process_open_fds"] > 0
 
 

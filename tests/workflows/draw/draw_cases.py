@@ -1,5 +1,6 @@
 """Graphs and workflows that the tests of the pictures share."""
 
+import json
 from typing import TypedDict, Unpack
 
 from handrail.engine.facts import Kind, Type
@@ -17,6 +18,7 @@ from handrail.engine.model import (
 )
 from handrail.engine.problems import Place
 from handrail.workflows.draw.graph import Edge, Graph, Node, Shape
+from handrail.workflows.load import Source, load
 
 HERE = Place("test.yaml", 1, 1)
 
@@ -122,6 +124,34 @@ def workflow(states: str, *rows: Transition, variables: tuple[Variable, ...] = (
         facts={},
         vars=declared | {variable.name: variable for variable in variables},
     )
+
+
+def large(states: int) -> Workflow:
+    """A workflow of many states: tens with a router that goes back or on, and ways that leave some out."""
+    names = [f"step-{number:03d}" for number in range(states - 1)] + ["done"]
+    rows: list[dict[str, object]] = []
+    for number, name in enumerate(names[:-1]):
+        way = {"id": f"R{number}", "from": name, "to": names[number + 1]}
+        if number % 10 == 7:
+            rows.append({**way, "when": ["plan.exists"]})
+            rows.append({**way, "id": f"R{number}b", "to": names[number - 4]})
+        else:
+            far = {**way, "id": f"R{number}f", "trigger": "go", "when": ["task.exists"]}
+            ahead = number % 10 == 3 and number + 20 < states
+            rows += [{**far, "to": names[number + 20]}] if ahead else []
+            rows.append({**way, "trigger": "go"})
+    kinds = [{"router": True} if number % 10 == 7 else {} for number in range(states - 1)]
+    document = {
+        "workflow": "large",
+        "version": 1,
+        "authority": "files",
+        "tools": {"go": {"who": "person"}},
+        "states": {**dict(zip(names, kinds, strict=False)), "done": {"terminal": True}},
+        "transitions": rows,
+    }
+    loaded = load(Source("large.yaml", json.dumps(document)))
+    assert loaded.workflow is not None, loaded.problems
+    return loaded.workflow
 
 
 def _shape(name: str) -> Shape:

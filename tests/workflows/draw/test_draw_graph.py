@@ -131,3 +131,19 @@ def test_what_cannot_be_drawn_is_noted_once() -> None:
 def test_a_state_of_a_subworkflow_keeps_its_whole_name() -> None:
     graph = graph_of(workflow("review/implement done!"))
     assert [node.text for node in graph.nodes] == ["review/implement", "done"]
+
+
+def test_where_states_are_guarded_their_rows_are_labelled_with_their_guards() -> None:
+    flow = workflow(
+        "a b done!",
+        row("R1", "a", "go", "b", when=("1 < 2", "true")),
+        row("R2", "a", "ask", "b"),
+        row("R3", "b", "go", "done", when=("2 < 3",)),
+    )
+    assert [edge.label for edge in graph_of(flow).edges] == [("go", "ask"), ("go",)]
+    assert [edge.label for edge in graph_of(flow, guarded=("a",)).edges] == [
+        ("go · 1 < 2 and true", "ask"),
+        ("go",),
+    ]
+    alone = workflow("a done!", row("R1", "a", "go", "done", when=("1 < 2",)))
+    assert [edge.label for edge in graph_of(alone, guarded=alone.states).edges] == [("1 < 2",)]

@@ -1,12 +1,15 @@
+import re
 from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from handrail.engine.ways import Prospect, Way
 from handrail.workflows.draw.graph import Edge, Graph, Line, Node, Shape
 from handrail.workflows.draw.layout import layout_of
 from handrail.workflows.draw.marks import NO_MARKS, Marks
+from handrail.workflows.draw.style import STYLE
 from handrail.workflows.draw.svg import svg
 from workflows.draw.draw_cases import drawn
 
@@ -26,6 +29,10 @@ ALPHABET = "abc <>&\"'/\\]\x00\x0b\n\ud800\ufffe\u202e字"
 
 def picture(graph: Graph, marks: Marks = NO_MARKS, *, standalone: bool = True) -> ET.Element:
     return ET.XML(svg(graph, layout_of(graph), marks, standalone=standalone))
+
+
+def way(source: str, target: str, prospect: Prospect = Prospect.OPEN, *why: str) -> Way:
+    return Way(source, target, "row", None, prospect, why)
 
 
 def classes(root: ET.Element, word: str) -> list[str]:
@@ -79,17 +86,139 @@ def test_every_shape_is_drawn_in_its_own_way() -> None:
 
 
 def test_the_states_of_a_run_are_marked() -> None:
-    marks = Marks(("b",), frozenset("ab"), frozenset("c"), frozenset("d"))
+    marks = Marks(
+        ("b",),
+        {"a": 1, "b": 3},
+        {("a", "b"): 3},
+        (way("b", "c"), way("b", "d", Prospect.SHUT, "plan.exists")),
+    )
     root = picture(drawn("a b\nb c\nb d\nd a"), marks)
     assert classes(root, "node") == ["state visited", "state current", "state possible", "state blocked"]
-    assert classes(root, "edge") == ["walked", "open", "", "back"]
+    assert classes(root, "edge") == ["walked", "open", "blocked", "back"]
     assert root.findtext(f"{NS}title") == "test, now at b"
+    assert root.findtext(f"{NS}desc") == (
+        "4 nodes and 4 ways between them. The run has been in a, b. It can go to c. "
+        "Blocked are d (plan.exists)."
+    )
+
+
+def test_each_mark_has_a_sign_of_its_own_and_how_often_is_told_in_words() -> None:
+    marks = Marks(("b",), {"a": 1, "b": 3}, ways=(way("b", "c"), way("b", "d", Prospect.SHUT, "x")))
+    root = picture(drawn("a b\nb c\nb d"), marks)
+    nodes = [group for group in root.iter(f"{NS}g") if group.get("class", "").startswith("node ")]
+    assert [path.get("class") for node in nodes for path in node.iter(f"{NS}path")] == [
+        "sign visited-sign",
+        "sign current-sign",
+        "sign possible-sign",
+        "sign blocked-sign",
+    ]
+    assert len({path.get("d") for node in nodes for path in node.iter(f"{NS}path")}) == 4
+    assert [node.findtext(f"{NS}title") for node in nodes[:2]] == [
+        "a\nentered once",
+        "b\nthe run is here\nentered 3 times",
+    ]
+    assert [node.get("aria-current") for node in nodes] == [None, "step", None, None]
+    (pill,) = (group for group in root.iter(f"{NS}g") if group.get("class") == "count")
+    assert pill.findtext(f"{NS}text") == "3\N{MULTIPLICATION SIGN}"
+    (legend,) = (group for group in root.iter(f"{NS}g") if group.get("class") == "legend")
+    assert [text.text for text in legend.iter(f"{NS}text")] == [
+        "here now",
+        "been there",
+        "can be next",
+        "blocked now",
+    ]
+
+
+def test_a_state_that_was_entered_very_often_says_only_that() -> None:
+    root = picture(drawn("a b"), Marks(("b",), {"a": 4711}))
+    (pill,) = (group for group in root.iter(f"{NS}g") if group.get("class") == "count")
+    assert pill.findtext(f"{NS}text") == "99+"
+
+
+def test_an_edge_says_what_keeps_it_shut_and_is_barred_where_it_begins() -> None:
+    ways = (
+        way("b", "a", Prospect.SHUT, "plan.exists", "task.exists"),
+        way("b", "c", Prospect.UNSURE, "x > 1"),
+    )
+    graph, loop = drawn("a b\nb a\nb c\nb b"), way("b", "b", Prospect.SHUT)
+    root = picture(graph, Marks(("b",), {}, {("a", "b"): 2}, (*ways, loop)))
+    edges = [group for group in root.iter(f"{NS}g") if group.get("class", "").startswith("edge")]
+    assert [edge.findtext(f"{NS}title") for edge in edges] == [
+        "a → b\ntaken 2 times",
+        "b → a\nrow is blocked: plan.exists; task.exists",
+        "b → c\nrow may be taken, depending on this: x > 1",
+        "b → b\nrow is blocked",
+    ]
+    barred = [[path.get("transform") for path in edge if path.get("transform")] for edge in edges]
+    (x, y), *_ = layout_of(graph).routes[1].points
+    assert barred == [[], [f"translate({x:g} {y - 8:g})"], [], []]
+
+
+def test_a_state_with_an_open_way_is_possible_whatever_else_is_shut() -> None:
+    marks = Marks(("a",), ways=(way("a", "b", Prospect.SHUT, "x"), way("a", "b"), way("a", "")))
+    root = picture(drawn("a b"), marks)
+    assert classes(root, "node") == ["state current", "state possible"]
+    assert classes(root, "edge") == ["open"]
+    (edge,) = (group for group in root.iter(f"{NS}g") if group.get("class") == "edge open")
+    assert edge.findtext(f"{NS}title") == "a → b\nrow is blocked: x\nrow can be taken now"
+
+
+def test_long_lists_of_states_are_told_with_how_many_more_there_are() -> None:
+    names = [f"s{number:02d}" for number in range(15)]
+    root = picture(drawn("a b"), Marks(tuple(names)))
+    first = "s00, s01, s02, s03, s04, s05, s06, s07, s08, s09, s10, s11"
+    assert root.findtext(f"{NS}title") == f"test, now at {first} and 3 more"
+
+
+def test_a_group_has_the_marks_of_the_states_in_it() -> None:
+    nodes = (Node("g", Shape.GROUP, text="g", members=("a", "b")), Node("c"))
+    graph = Graph("grouped", nodes, (Edge("g", "c"),))
+    root = picture(graph, Marks(("b",), {"a": 2, "b": 1}, {("b", "c"): 1}, (way("b", "c"),)))
+    assert classes(root, "node") == ["group current", "state possible"]
+    assert classes(root, "edge") == ["open walked"]
+    (group,) = (one for one in root.iter(f"{NS}g") if one.get("data-group"))
+    assert group.findtext(f"{NS}title") == "g\nnow at b\nentered 3 times"
+    assert len(group.findall(f"{NS}rect")) == 2
+
+
+def test_with_links_every_state_and_group_is_a_link_with_an_id_and_stand_ins_are_not() -> None:
+    nodes = (
+        Node("review/do it", initial=True),
+        Node("g+2", Shape.GROUP, text="g", members=("x", "y")),
+        Node("any", Shape.ANY, members=("x",)),
+    )
+    root = ET.XML(svg(Graph("linked", nodes), layout_of(Graph("linked", nodes)), links="p"))
+    assert root.get("role") == "group"
+    links = [
+        (a.get("href"), a.get("id"), a.get("data-state"), a.get("data-group")) for a in root.iter(f"{NS}a")
+    ]
+    assert links == [
+        ("#state=review%2Fdo%20it", "p-review%2Fdo%20it", "review/do it", None),
+        ("#group=g%2B2", "p-g%2B2", None, "g+2"),
+    ]
+
+
+def test_a_node_says_how_many_beside_it_are_not_drawn() -> None:
+    root = picture(Graph("part", (Node("a", hidden=1), Node("b", hidden=12))))
+    nodes = [group for group in root.iter(f"{NS}g") if group.get("data-state")]
+    assert [node.findtext(f"{NS}title") for node in nodes] == [
+        "a\n1 more beside it is not drawn",
+        "b\n12 more beside it are not drawn",
+    ]
+    pills = [group.findtext(f"{NS}text") for group in root.iter(f"{NS}g") if group.get("class") == "more"]
+    assert pills == ["+1", "+12"]
+
+
+def test_dark_and_light_can_be_chosen_by_the_page_too() -> None:
+    style = picture(drawn("a b")).findtext(f"{NS}style") or ""
+    assert ':root[data-theme="dark"] .workflow-graph{' in style
+    assert ':root:not([data-theme="light"]) .workflow-graph' in style
 
 
 def test_a_node_for_many_is_open_while_the_run_is_in_one_of_them() -> None:
     nodes = (Node("a"), Node("q"), Node("any", Shape.ANY, members=("a", "b")))
     graph = Graph("fan", nodes, (Edge("any", "q", ("ask",)),))
-    root = picture(graph, Marks(("a",), possible=frozenset("q")))
+    root = picture(graph, Marks(("a",), ways=(way("a", "q"),)))
     assert classes(root, "node")[2] == "any open"
     assert classes(root, "edge") == ["open"]
     assert classes(picture(graph, Marks(("q",))), "node")[2] == "any"
@@ -98,7 +227,7 @@ def test_a_node_for_many_is_open_while_the_run_is_in_one_of_them() -> None:
 def test_an_edge_to_one_of_many_is_open_if_the_run_can_go_to_one_of_them() -> None:
     nodes = (Node("a"), Node("q"), Node("back", Shape.BACK, members=("a", "b")))
     graph = Graph("fan", nodes, (Edge("q", "back", line=Line.RETURN),))
-    root = picture(graph, Marks(("q",), possible=frozenset("a")))
+    root = picture(graph, Marks(("q",), ways=(way("q", "a"),)))
     assert classes(root, "edge") == ["open return"]
     assert classes(picture(graph, Marks(("a",))), "node")[2] == "back"
 
@@ -138,11 +267,14 @@ def test_notes_stand_below_the_picture_and_fit_on_the_sheet() -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_name_stays_text(name: str) -> None:
-    graph = Graph(name, (Node(name, about=name), Node("b")), (Edge(name, "b", (name,)),), (name,))
-    root = picture(graph, Marks((name,)))
+    nodes = (Node(name, about=name), Node("b"), Node("g", Shape.GROUP, text=name, members=(name,)))
+    graph = Graph(name, nodes, (Edge(name, "b", (name,)),), (name,))
+    marks = Marks((name,), {name: 2}, {(name, "b"): 1}, (way(name, "b", Prospect.SHUT, name),))
+    root = ET.XML(svg(graph, layout_of(graph), marks, links="p"))
     kinds = {element.tag.removeprefix(NS) for element in root.iter()}
-    assert kinds <= {"svg", "title", "style", "rect", "g", "path", "text", "tspan"}
+    assert kinds <= {"svg", "title", "desc", "style", "rect", "g", "a", "path", "text", "tspan"}
     assert not [key for element in root.iter() for key in element.attrib if key.startswith("on")]
+    assert all(link.get("href", "").startswith(("#state=", "#group=")) for link in root.iter(f"{NS}a"))
 
 
 @given(st.text(ALPHABET, min_size=1, max_size=40), st.text(ALPHABET, max_size=60))
@@ -158,3 +290,31 @@ def test_the_arrow_of_an_edge_points_at_its_target() -> None:
     down, up = (element.get("d", "") for element in root.iter(f"{NS}path") if element.get("class") == "head")
     assert down.endswith("l-4.5 -8h9z")
     assert up.endswith("l-4.5 8h9z")
+
+
+def _shares(colour: str) -> list[float]:
+    full = colour if len(colour) == 6 else "".join(letter * 2 for letter in colour)
+    return [int(full[place : place + 2], 16) / 255 for place in (0, 2, 4)]
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours, as the guidelines for web content measure it."""
+    lights = []
+    for colour in (one, other):
+        linear = [s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in _shares(colour)]
+        lights.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
+    return (max(lights) + 0.05) / (min(lights) + 0.05)
+
+
+READ = "ink/sheet quiet/sheet quiet/node ink/node ink/been ink/router ink/end on-accent/accent bad/plate"
+SEEN = "line/sheet walked/sheet bad/node agent/sheet person/sheet check/sheet rest/sheet walked/been"
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_what_is_read_and_what_is_seen_stands_out_in_light_and_dark(theme: int) -> None:
+    blocks = re.findall(r"--sheet:[^}]*", STYLE)
+    colours = dict(re.findall(r"--([a-z-]+):#([0-9a-f]{6}|[0-9a-f]{3})\b", blocks[theme]))
+    for pairs, least in ((READ.split(), 4.5), (SEEN.split(), 3.0)):
+        assert [
+            pair for pair in pairs if contrast(*(colours[name] for name in pair.split("/"))) < least
+        ] == []

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from handrail.engine.ways import Prospect, Way
 from handrail.workflows.draw.graph import Edge, Graph, Line, Node, Shape
 from handrail.workflows.draw.marks import Marks
 from handrail.workflows.draw.text import dot, mermaid
@@ -44,9 +45,8 @@ def test_mermaid_names_nodes_by_number_and_quotes_what_is_written() -> None:
 
 
 def test_mermaid_marks_the_states_of_a_run_with_classes() -> None:
-    lines = mermaid(
-        GRAPH, Marks(("route",), frozenset({"review/implement"}), frozenset({"@end"}))
-    ).splitlines()
+    ways = (Way("route", "@end", "A1", None, Prospect.OPEN),)
+    lines = mermaid(GRAPH, Marks(("route",), {"review/implement": 1}, ways=ways)).splitlines()
     assert "    class n1 current" in lines
     assert "    class n0 visited" in lines
     assert "    class n2 possible" in lines

@@ -15,6 +15,7 @@ COMMANDS = {
     "demo": "handrail.faces.cli.demo",
     "plan": "handrail.faces.cli.plan",
     "project": "handrail.faces.cli.project",
+    "ready": "handrail.faces.cli.ready",
     "repair": "handrail.faces.cli.repair",
     "runs": "handrail.faces.cli.runs",
     "serve": "handrail.faces.cli.serve",

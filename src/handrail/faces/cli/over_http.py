@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from handrail.faces.mcp.names import Names
     from handrail.faces.mcp.server import Served
     from handrail.faces.mcp.spans import Spans
+    from handrail.faces.web.address import Address, Before
     from handrail.faces.web.issued import Issued
     from handrail.faces.web.metrics import Metrics
-    from handrail.faces.web.run import Address
     from handrail.faces.web.sessions import Allowed
     from handrail.faces.web.tenants import Tenants
     from handrail.shell.opening import Openings, Serving, Where
@@ -74,22 +74,23 @@ class OverHttp:
 def over(
     given: str,
     asking: Asking,
-    known_as: tuple[str, ...] = (),
+    before: "Before",
     projects: tuple[Path, ...] = (),
     *,
     replicas: bool = False,
 ) -> OverHttp:
-    """How faces are served there, by which names, and with which tokens."""
+    """How faces are served there, through what, and with which tokens."""
+    from handrail.faces.web.address import address
     from handrail.faces.web.app import Behind
     from handrail.faces.web.limits import Limits
     from handrail.faces.web.metrics import Metrics
-    from handrail.faces.web.run import address, run
+    from handrail.faces.web.run import run
     from handrail.faces.web.sessions import allowed
     from handrail.faces.web.who import Door
 
     where = address(given)
     kinds = asking.kinds(where)
-    names = _names(where, asking.audience if "oauth" in kinds else "", known_as)
+    names = _names(where, asking.audience if "oauth" in kinds else "", before.names)
     if kinds and projects:
         message = "where tokens are asked for, only projects that have a name are served"
         repair = f"handrail project add NAME {projects[0]}, then leave --project and HANDRAIL_PROJECT out"
@@ -104,12 +105,12 @@ def over(
         given = {} if kinds else _by_folder(serving, what.roots)
         behind = Behind(_tenants(serving, what, given, metrics, may), metrics, serving.strain)
         door = Door(access, clock, limits, issued, asking.audience)
-        return run(where, door, behind, names, may.limit)
+        return run(where, door, behind, replace(before, names=names), may.limit)
 
     return OverHttp(metrics, served)
 
 
-def _names(where: "Address", audience: str, known_as: tuple[str, ...]) -> frozenset[str]:
+def _names(where: "Address", audience: str, known_as: frozenset[str]) -> frozenset[str]:
     """The names by which requests may call the server, besides where it listens."""
     names = frozenset(name for given in known_as for name in _usual(given)) | _named(audience)
     if where.is_anywhere and not names:

@@ -26,6 +26,7 @@ from handrail.faces.cli.output import (
     print_table,
     print_text,
 )
+from handrail.faces.cli.pictured import timeline_
 from handrail.faces.cli.stored import Moment, Text, at_store, folder_or_name, found_run, opened, the_run
 from handrail.faces.cli.told import (
     as_data,
@@ -55,7 +56,7 @@ def runs() -> None:
     """
 
 
-for command in (*CONTROLLING, complete_step, fork):
+for command in (*CONTROLLING, complete_step, fork, timeline_):
     runs.add_command(command)
 
 

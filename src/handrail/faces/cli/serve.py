@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from handrail.faces.cli.network import Network
 from handrail.faces.cli.over_http import Asking, Over, over
 from handrail.faces.cli.placed import by_vcs, check_root, nowhere
 from handrail.faces.cli.stored import at_store, openings
@@ -16,6 +17,7 @@ from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
 
 if TYPE_CHECKING:
+    from handrail.faces.web.address import Before
     from handrail.shell.watching import Came, Watch
 
 FACES = ("commits", "planner", "skills", "spells", "steps")
@@ -84,7 +86,17 @@ FACES = ("commits", "planner", "skills", "spells", "steps")
     "--known-as",
     metavar="HOST:PORT",
     multiple=True,
+    envvar="HANDRAIL_KNOWN_AS",
     help="Over HTTP: another name by which requests may call the server, such as that of a proxy before it.",
+)
+@click.option(
+    "--proxy",
+    "proxies",
+    type=Network(),
+    multiple=True,
+    envvar="HANDRAIL_PROXY",
+    help="Over HTTP: the address or network of a proxy on another machine; where requests come from is then "
+    "what it says in X-Forwarded-For.",
 )
 @click.option(
     "--replicas",
@@ -105,6 +117,7 @@ def serve(  # noqa: PLR0913 - an argument for each option
     audience: str,
     projects_claim: str,
     known_as: tuple[str, ...],
+    proxies: tuple[str, ...],
     replicas: bool,
     store: str | None,
 ) -> None:
@@ -117,9 +130,8 @@ def serve(  # noqa: PLR0913 - an argument for each option
     from handrail.faces.mcp.serving import made, run
     from handrail.faces.mcp.tracing import tracing
 
-    asking = Asking(auth, issuer, audience, projects_claim)
-    over_http = over(http, asking, known_as, projects, replicas=replicas) if http else None
-    spans = tracing(os.environ)
+    asking, spans = Asking(auth, issuer, audience, projects_claim), tracing(os.environ)
+    over_http = over(http, asking, _before(known_as, proxies), projects, replicas=replicas) if http else None
     gc.freeze()
     gc.enable()
     roots, where, opens = _roots(projects), located(store or ""), openings(vcs or "")
@@ -133,6 +145,12 @@ def serve(  # noqa: PLR0913 - an argument for each option
             served.middleware.extend([spans.carried] if spans else ())
             confirmed = run(served)
     raise SystemExit(0 if confirmed else SYNC_FAILED_STATUS)
+
+
+def _before(known_as: tuple[str, ...], proxies: tuple[str, ...]) -> "Before":
+    from handrail.faces.web.address import Before
+
+    return Before(frozenset(known_as), frozenset(proxies))
 
 
 def _all(watches: "Sequence[Watch]") -> "Watch | None":

@@ -1,65 +1,32 @@
 """`handrail stats`: how runs go, in numbers. The four dashboards that the source of the steps names."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Final
 
 import click
 
-from handrail.faces.cli.output import as_json, one_line, print_json
+from handrail.faces.cli.output import as_json, one_line, print_json, print_text
 from handrail.faces.cli.stored import Moment, at_store, opened
-from handrail.faces.cli.told import MEANINGS, took
+from handrail.faces.cli.told import MEANINGS
+from handrail.shell.insights import measured
 from handrail.shell.records import rfc3339
 from handrail.shell.system import SystemClock
-from handrail.shell.view import Measures
-from handrail.telemetry.measures import (
-    Endings,
-    ErrorMeasured,
-    KindMeasured,
-    RunsMeasured,
-    StepEndings,
-    StepsMeasured,
-    Timed,
-    Tokens,
-    by_day,
-    endings,
-    lifecycles,
-    step_endings,
-    timed,
-    tokens,
-)
-
-DAY: Final = timedelta(days=1)
-WEEK: Final = timedelta(days=7)
+from handrail.telemetry.boards.figures import Figures
+from handrail.telemetry.boards.tabled import NAMES, tables
+from handrail.telemetry.tables import Table, csv, narrowed, objects
+from handrail.telemetry.units import NOTHING, Unit, shown
 
 MOST: Final = 10
 """How many rows of a table people are shown; `--json` has all."""
 
-_NO_RUN: Final = "no run yet: connect an agent with `handrail serve`, and have it start one"
-_NO_STEP: Final = (
-    "no step was completed yet: `handrail runs list --lifecycle running` shows what is under way"
+_WORKFLOWS: Final = (
+    *("workflow", "runs", "completion_rate", "mean_completed_ms"),
+    *("p50_completed_ms", "p95_completed_ms", "abandonment_rate"),
 )
-_FURTHER: Final = "an earlier time looks further back, as in `handrail stats --since 30d`"
-_WORDS: Final = frozenset({"lifecycle", "workflow", "step", "persona", "entry", "code", "meaning", "day"})
-"""The heads of columns with words; the others have numbers."""
+"""What people are shown of workflows."""
 
-_Cells = Sequence[Sequence[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """What was measured, and since when; tokens and errors ever, if `since` is None."""
-
-    runs: tuple[RunsMeasured, ...]
-    steps: tuple[StepsMeasured, ...]
-    kinds: tuple[KindMeasured, ...]
-    kinds_since: datetime
-    tokens: Tokens
-    errors: tuple[ErrorMeasured, ...]
-    since: datetime | None
-    days: dict[str, int]
-    days_since: datetime
+_Tables = Mapping[str, Table]
 
 
 @click.command()
@@ -68,156 +35,116 @@ class Figures:
     type=Moment(),
     help="Entries, tokens, refusals and started runs from this time on, or from this long ago.",
 )
+@click.option(
+    "--csv",
+    "wanted",
+    type=click.Choice(NAMES),
+    metavar="TABLE",
+    help=f"Print one table as CSV: {', '.join(NAMES[:-1])} or {NAMES[-1]}.",
+)
 @at_store
 @as_json
-def stats(since: datetime | None, store: str | None, *, as_json: bool) -> None:
-    """Print how runs go: by workflow, by step, what the journal tells, and how many are started.
+def stats(since: datetime | None, wanted: str | None, store: str | None, *, as_json: bool) -> None:
+    """Print how runs go: by workflow, by step, what the journal tells, how many are started and abandoned.
 
     Runs and steps are counted over all time. Without `--since`, entries are those of the last 24 hours,
-    started runs those of the last 7 days, tokens and refusals those of all time. Days are in UTC.
+    started runs those of the last 7 days, tokens and refusals those of all time. Days are in UTC. What half
+    or 95 % stay within is exact in its first two digits; means are exact.
     """
+    if wanted and as_json:
+        raise click.UsageError("--csv and --json are two forms of the same numbers: name one of them")
     with opened(store) as found:
-        figures = _measured(found.measures, since, SystemClock().now())
-    if as_json:
-        print_json(_data(figures))
+        figures = measured(found.measures, SystemClock().now(), since)
+    every = tables(figures, MEANINGS)
+    if wanted:
+        print_text(csv(every[wanted]))
+    elif as_json:
+        print_json(_data(figures, every))
     else:
-        click.echo("\n".join(map(one_line, _lines(figures))))
-
-
-def _measured(measures: Measures, since: datetime | None, now: datetime) -> Figures:
-    kinds_since, days_since = since or now - DAY, since or now - WEEK
-    return Figures(
-        measures.runs(),
-        measures.steps(),
-        measures.kinds(kinds_since),
-        kinds_since,
-        tokens(measures.kinds(since)),
-        measures.errors(since),
-        since,
-        by_day(measures.days(days_since)),
-        days_since,
-    )
+        click.echo("\n".join(map(one_line, _lines(figures, every))))
 
 
 # --- for people ---------------------------------------------------------------------------------------------
 
 
-def _lines(figures: Figures) -> Iterator[str]:
+def _lines(figures: Figures, every: _Tables) -> Iterator[str]:
     yield "Workflow performance"
-    yield from _runs(figures)
+    yield from _table(every["lifecycles"])
+    if every["workflows"].rows:
+        yield ""
+        yield from _table(narrowed(every["workflows"], *_WORKFLOWS))
     yield from ("", "Step performance")
-    yield from _steps(figures)
+    yield from _steps(every)
     yield from ("", f"Telemetry since {rfc3339(figures.kinds_since)}")
-    yield from _telemetry(figures)
-    yield from ("", f"Runs started since {rfc3339(figures.days_since)}")
-    days = [(day, str(runs)) for day, runs in figures.days.items()]
-    yield from _table(days, ("day", "runs"), f"none: {_FURTHER}")
-
-
-def _runs(figures: Figures) -> Iterator[str]:
-    standing = [(str(lifecycle), str(runs)) for lifecycle, runs in lifecycles(figures.runs).items()]
-    yield from _table(standing, ("lifecycle", "runs"), _NO_RUN)
-    if standing:
-        heads = ("workflow", "runs", "completed", "mean time", "abandoned", "mean time until then")
-        yield ""
-        yield from _table(list(map(_workflow_cells, endings(figures.runs))), heads)
-
-
-def _workflow_cells(one: Endings) -> tuple[str, ...]:
-    completed = (_percent(one.completion_rate), took(one.mean_completed_ms))
-    abandoned = (_percent(one.abandonment_rate), took(one.mean_abandoned_ms))
-    return one.workflow, str(one.runs), *completed, *abandoned
-
-
-def _steps(figures: Figures) -> Iterator[str]:
-    times = [
-        (one.step, one.agent or "-", str(one.completed), took(one.mean_ms)) for one in timed(figures.steps)
-    ]
-    yield from _table(times, ("step", "persona", "completed", "mean time"), _NO_STEP)
-    failing = [
-        (one.step, str(one.steps), str(one.failed), _percent(one.failure_rate))
-        for one in step_endings(figures.steps)
-        if one.failed
-    ]
-    if times or failing:
-        yield ""
-        yield from _table(failing, ("step", "times", "failed", "rate"), "no step failed")
-
-
-def _telemetry(figures: Figures) -> Iterator[str]:
-    kinds = [(str(one.kind), str(one.entries)) for one in figures.kinds]
-    yield from _table(kinds, ("entry", "times"), f"nothing happened: {_FURTHER}")
+    yield from _table(every["kinds"])
     when = f"since {rfc3339(figures.since)}" if figures.since else "of all time"
-    yield from ("", f"Step tokens {when}")
-    yield from _table(_token_cells(figures.tokens), ("issued", "found good", "expired", "rate"), "none")
-    yield from ("", f"Refused calls {when}")
-    errors = [(one.code, str(one.entries), MEANINGS.get(one.code, "")) for one in figures.errors]
-    yield from _table(errors, ("code", "times", "meaning"), "none")
+    for name in ("tokens", "errors"):
+        yield from ("", f"{every[name].title} {when}")
+        yield from _table(every[name])
+    yield from ("", f"Runs started since {rfc3339(figures.days_since)}")
+    yield from _table(every["days"])
+    yield from ("", "Runs abandoned")
+    yield from _abandoned(every)
 
 
-def _token_cells(found: Tokens) -> _Cells:
-    if found.expiry_rate is None:
-        return ()
-    counts = (found.generated, found.validated, found.expired)
-    return ((*map(str, counts), _percent(found.expiry_rate)),)
-
-
-def _percent(rate: float) -> str:
-    return f"{rate:.1f} %"
-
-
-def _table(rows: _Cells, heads: tuple[str, ...], empty: str = "") -> Iterator[str]:
-    """The first rows under their heads; words begin at one column, and numbers end at one."""
-    if not rows:
-        yield f"  {empty}"
+def _steps(every: _Tables) -> Iterator[str]:
+    times, states = every["times"], every["states"]
+    yield from _table(times)
+    if not states.rows:
         return
-    shown = [heads, *rows[:MOST]]
-    widths = [max(len(row[column]) for row in shown) for column in range(len(heads))]
-    for row in shown:
-        cells = zip(row, widths, heads, strict=True)
-        padded = [cell.ljust(size) if head in _WORDS else cell.rjust(size) for cell, size, head in cells]
+    failing = narrowed(every["steps"], "step", "steps", "failed", "failure_rate", having="failed")
+    again = narrowed(states, "workflow", "step", "opened", "again", having="again")
+    refused = narrowed(states, "workflow", "step", "accepted", "refused", "refusal_rate", having="refused")
+    for table, empty in (
+        (failing, "no step failed"),
+        (again, "no run went round"),
+        (refused, "no call was refused"),
+    ):
+        yield ""
+        yield from _table(table) if table.rows else (f"  {empty}",)
+
+
+def _abandoned(every: _Tables) -> Iterator[str]:
+    yield from _table(every["abandonment"])
+    left = narrowed(
+        every["funnel"], *("workflow", "step", "reached", "abandoned", "leaving_rate"), having="abandoned"
+    )
+    if left.rows:
+        yield ""
+        yield from _table(left)
+
+
+def _table(table: Table) -> Iterator[str]:
+    """The first rows under their heads; words begin at one column, and numbers end at one."""
+    if not table.rows:
+        yield f"  {table.empty}"
+        return
+    units = [column.unit for column in table.columns]
+    rows = [
+        [shown(cell, unit) or NOTHING for cell, unit in zip(row, units, strict=True)]
+        for row in table.rows[:MOST]
+    ]
+    lines = [[column.head for column in table.columns], *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = zip(line, widths, units, strict=True)
+        padded = [cell.ljust(size) if unit is Unit.WORD else cell.rjust(size) for cell, size, unit in cells]
         yield f"  {'  '.join(padded)}".rstrip()
-    if len(rows) > MOST:
-        yield f"  and {len(rows) - MOST} more: --json has all"
+    if len(table.rows) > MOST:
+        yield f"  and {len(table.rows) - MOST} more: --json has all"
 
 
 # --- for programs -------------------------------------------------------------------------------------------
 
 
-def _data(figures: Figures) -> dict[str, object]:
+def _data(figures: Figures, every: _Tables) -> dict[str, object]:
+    told = {name: objects(table) for name, table in every.items()}
     since = rfc3339(figures.since) if figures.since else None
-    found = figures.tokens
     return {
-        "lifecycles": [
-            {"lifecycle": str(name), "runs": runs} for name, runs in lifecycles(figures.runs).items()
-        ],
-        "workflows": [_workflow_data(one) for one in endings(figures.runs)],
-        "steps": [_step_data(one) for one in step_endings(figures.steps)],
-        "times": [_time_data(one) for one in timed(figures.steps)],
-        "entries": {
-            "since": rfc3339(figures.kinds_since),
-            "kinds": [{"kind": str(one.kind), "entries": one.entries} for one in figures.kinds],
-        },
-        "tokens": {"since": since, **asdict(found), "expiry_rate": found.expiry_rate},
-        "errors": {
-            "since": since,
-            "codes": [{**asdict(one), "meaning": MEANINGS.get(one.code, "")} for one in figures.errors],
-        },
-        "started": {
-            "since": rfc3339(figures.days_since),
-            "days": [{"day": day, "runs": runs} for day, runs in figures.days.items()],
-        },
+        **{name: told[name] for name in ("lifecycles", "workflows", "steps", "times", "states")},
+        "entries": {"since": rfc3339(figures.kinds_since), "kinds": told["kinds"], "hours": told["hours"]},
+        "tokens": {"since": since, **told["tokens"][0]},
+        "errors": {"since": since, "codes": told["errors"]},
+        "started": {"since": rfc3339(figures.days_since), "days": told["days"], "workflows": told["starts"]},
+        **{name: told[name] for name in ("abandonment", "funnel", "leaving")},
     }
-
-
-def _workflow_data(one: Endings) -> dict[str, object]:
-    rates = {"completion_rate": one.completion_rate, "abandonment_rate": one.abandonment_rate}
-    return {**asdict(one), **rates}
-
-
-def _step_data(one: StepEndings) -> dict[str, object]:
-    return {**asdict(one), "failure_rate": one.failure_rate}
-
-
-def _time_data(one: Timed) -> dict[str, object]:
-    return asdict(one)

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
-from itertools import pairwise
 
 import msgspec
 
@@ -18,6 +17,7 @@ from handrail.shell.records import StepStatus, Written, rfc3339
 from handrail.shell.sweep import Limits
 from handrail.shell.view import ArtifactRow, Records, RunRow, StepRow, every
 from handrail.telemetry.entries import EntryKind
+from handrail.telemetry.units import took
 
 REFUSALS = 5
 """How many of the last refusals are shown with a run."""
@@ -31,8 +31,6 @@ MEANINGS: Mapping[str, str] = {
     **starting.CODES,
 }
 """What each code of a refusal means."""
-
-_UNITS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,19 +140,6 @@ def _refusal(written: Written) -> str:
     where = f" in {written.entry.step}" if written.entry.step else ""
     meaning = f": {MEANINGS[code]}" if code in MEANINGS else ""
     return f"{data.get('trigger', '')}{where} was refused as {code} by {data.get('rule', '')}{meaning}"
-
-
-def took(milliseconds: float | None) -> str:
-    """How long something took, in its two largest units; a dash if nobody knows."""
-    if milliseconds is None:
-        return "-"
-    tenths = round(milliseconds / 100)
-    if tenths < 600:
-        return f"{tenths / 10:g} s"
-    seconds = round(milliseconds / 1000)
-    (unit, size), (part, of) = next(pair for pair in pairwise(_UNITS) if seconds >= pair[0][1])
-    whole, rest = divmod(seconds, size)
-    return f"{whole} {unit}" + (f" {rest // of} {part}" if rest >= of else "")
 
 
 def event_cells(written: Written) -> tuple[str, ...]:

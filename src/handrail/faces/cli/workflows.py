@@ -10,8 +10,10 @@ from handrail.engine.model import Workflow
 from handrail.engine.problems import Problem
 from handrail.faces.cli.new import new
 from handrail.faces.cli.output import Failure, NotFound, as_json, one_line, print_json, print_table
+from handrail.faces.cli.pictured import standing
 from handrail.faces.cli.placed import in_project, typed
 from handrail.faces.cli.shown import as_data, described
+from handrail.faces.cli.stored import Text, at_store
 from handrail.shell.catalog import (
     Catalog,
     Found,
@@ -24,11 +26,13 @@ from handrail.shell.catalog import (
     read_source,
     read_text,
 )
+from handrail.shell.pictured import graph_with
 from handrail.shell.shelf import Shelf, front_problems
 from handrail.shell.trust import Trusted
 from handrail.workflows.carets import show_all
 from handrail.workflows.draw.folds import graph_of
 from handrail.workflows.draw.layout import layout_of
+from handrail.workflows.draw.marks import NO_MARKS
 from handrail.workflows.draw.svg import svg
 from handrail.workflows.draw.text import dot, mermaid
 from handrail.workflows.load import Find, Loaded, Source, load
@@ -112,7 +116,8 @@ def check(paths: tuple[Path, ...], project: Path, *, as_json: bool) -> None:
 
 
 @workflows.command()
-@click.argument("name")
+@click.argument("name", default="")
+@click.option("--run", type=Text(), default="", help="Draw how this run stands in its workflow instead.")
 @click.option(
     "--format",
     "form",
@@ -121,18 +126,30 @@ def check(paths: tuple[Path, ...], project: Path, *, as_json: bool) -> None:
     show_default=True,
     help="Mermaid and DOT are text for other programs, SVG is a picture.",
 )
+@at_store
 @in_project
-def graph(name: str, form: str, project: Path) -> None:
-    """Draw the workflow NAME (or a workflow file) on stdout."""
-    workflow, _ = _named(catalog(project), name)
-    drawn = graph_of(workflow)
+def graph(name: str, run: str, form: str, store: str | None, project: Path) -> None:
+    """Draw the workflow NAME (or a workflow file) on stdout.
+
+    With `--run`, the workflow is the one that the run started with; the picture shows where the run is, where
+    it has been, where it can go, and what keeps it from going elsewhere. DOT shows none of that.
+    """
+    if bool(name) == bool(run):
+        raise click.UsageError("give NAME or --run, and not both")
+    marks = NO_MARKS
+    if run:
+        workflow, marks = standing(store, run)
+        drawn = graph_with(workflow, marks)
+    else:
+        workflow, _ = _named(catalog(project), name)
+        drawn = graph_of(workflow)
     match form:
         case "svg":
-            click.echo(svg(drawn, layout_of(drawn)))
+            click.echo(svg(drawn, layout_of(drawn), marks))
         case "dot":
             click.echo(dot(drawn))
         case _:
-            click.echo(mermaid(drawn))
+            click.echo(mermaid(drawn, marks))
 
 
 def _named(shelf: Catalog, name: str) -> tuple[Workflow, Found]:

@@ -60,6 +60,7 @@ class Behind:
         if Scope.READ not in grant.scopes or grant.projects is not None:
             told = f"this needs a token for all projects with the scope {Scope.READ}: ask for one\n"
             return PlainTextResponse(told, 403)
+        self.metrics.answering(self.ending.under_way)
         self.metrics.strained(await run_sync(self._strained))
         for face, sessions, subscriptions in self.tenants.stands():
             self.metrics.stands(face, sessions, subscriptions)

@@ -14,11 +14,11 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as Asked
 
+from handrail.faces.web.address import LOOPBACK
 from handrail.faces.web.refusal import Refusal
 from handrail.faces.web.who import Door, enter
 from handrail.shell.access import Grant, Scope
 
-LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 OPEN: Final = frozenset({"/healthz", "/readyz"})
 """What anybody may ask: they say one word."""
 
@@ -34,8 +34,8 @@ _ENDING: Final = Refusal(503, "the server is ending: send the same request again
 class Guard:
     """An application behind its guard. `closing` is true from the moment on when nothing new is begun.
 
-    `limit` is how many bytes a request may have. `proxied` says that requests may come through a program on
-    this machine: none is then taken to be near.
+    `limit` is how many bytes a request may have. `proxied` says that requests may come through another
+    program: none is then taken to be near.
     """
 
     app: ASGIApp

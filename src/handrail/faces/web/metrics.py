@@ -35,6 +35,9 @@ class Metrics:
         gauge, face = partial(Gauge, registry=registry), ("face",)
         self._sessions = gauge("handrail_sessions", "Open sessions of clients of 2025", face)
         self._subscriptions = gauge("handrail_subscriptions", "Streams and subscribed resources", face)
+        self._under_way = gauge(
+            "handrail_calls_under_way", "Requests that are being answered, but for streams"
+        )
         self._waiting = gauge("handrail_writer_waiting", "Pieces of work that have not begun")
         self._behind = gauge("handrail_feed_behind", "Entries that listeners were not told of yet")
         blocks = gauge("handrail_memory_blocks", "Pieces of memory that Python has in use")
@@ -68,6 +71,10 @@ class Metrics:
         """Note how many sessions and subscriptions a face has now."""
         self._sessions.labels(face).set(sessions)
         self._subscriptions.labels(face).set(subscriptions)
+
+    def answering(self, under_way: int) -> None:
+        """So many requests are being answered."""
+        self._under_way.set(under_way)
 
     def strained(self, strain: Strain | None) -> None:
         """Note what waits now, or that nobody knows: the store cannot be read."""

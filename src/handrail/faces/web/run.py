@@ -5,9 +5,8 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final
 
 import anyio
@@ -15,9 +14,10 @@ import uvicorn
 from anyio.abc import TaskStatus
 
 from handrail.faces.mcp.frames import LIMIT
+from handrail.faces.web.address import Address, Before
 from handrail.faces.web.app import Behind, path
 from handrail.faces.web.ending import Ending, Finished
-from handrail.faces.web.guard import LOOPBACK, Guard, known_by
+from handrail.faces.web.guard import Guard, known_by
 from handrail.faces.web.who import Door
 from handrail.shell.faults import NoAddress
 
@@ -28,65 +28,30 @@ _MOMENT: Final = 1.0
 """How many seconds pass between two looks at whether calls have left something behind."""
 
 _BACKLOG: Final = 2048
+_NOTHING: Final = Before()
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a server listens; port 0 is any that is free."""
-
-    host: str
-    port: int
-
-    @property
-    def is_loopback(self) -> bool:
-        """Whether only programs of this machine reach it."""
-        return self._host in LOOPBACK
-
-    @property
-    def is_anywhere(self) -> bool:
-        """Whether it is every address of this machine."""
-        return self.host in {"0.0.0.0", "::"}  # noqa: S104 - only compared with
-
-    def __str__(self) -> str:
-        """As it stands in an URL."""
-        return f"{self._host}:{self.port}"
-
-    @property
-    def _host(self) -> str:
-        return f"[{self.host}]" if ":" in self.host else self.host
-
-
-def address(given: str) -> Address:
-    """What `HOST:PORT` names. Raises `NoAddress` if it names nothing."""
-    host, found, port = given.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not (found and host and port.isascii() and port.isdigit() and int(port) < 65536):
-        raise NoAddress(f"`{given}` is no address", "write HOST:PORT, such as 127.0.0.1:8765")
-    return Address(host, int(port))
-
-
-def run(
-    where: Address, door: Door, behind: Behind, known_as: Collection[str] = (), limit: int = LIMIT
-) -> bool:
+def run(where: Address, door: Door, behind: Behind, before: Before = _NOTHING, limit: int = LIMIT) -> bool:
     """Serve until told to end; False if the disk has not confirmed a write.
 
-    As many clients are served at once as the system allows files to be open. `known_as` are more names, with
-    their ports, by which requests may call the server, such as those of a proxy before it; `limit` is how
-    many bytes a message may have.
+    As many clients are served at once as the system allows files to be open. `limit` is how many bytes a
+    message may have.
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with _listening(where) as listener:
         bound = Address(where.host, int(listener.getsockname()[1]))
-        hosts = known_by(str(bound)) | {name.lower() for name in known_as}
+        hosts = known_by(str(bound)) | {name.lower() for name in before.names}
         door = door.at(f"http://{bound}", map(path, behind.tenants.faces))
         calls = Finished(behind.application(door.routes()), behind.ending)
-        guard = Guard(calls, hosts, door, limit, lambda: behind.ending.begun, proxied=bool(known_as))
-        anyio.run(_served, guard, behind, listener, bound)
+        guard = Guard(calls, hosts, door, limit, lambda: behind.ending.begun, proxied=before.is_there)
+        anyio.run(_served, guard, behind, listener, bound, before.believed)
     return not behind.tenants.halted.is_set()
 
 
-async def _served(guard: Guard, behind: Behind, listener: socket.socket, where: Address) -> None:
+async def _served(
+    guard: Guard, behind: Behind, listener: socket.socket, where: Address, believed: list[str]
+) -> None:
     config = uvicorn.Config(
         guard,
         lifespan="on",
@@ -95,6 +60,7 @@ async def _served(guard: Guard, behind: Behind, listener: socket.socket, where: 
         server_header=False,
         date_header=False,
         proxy_headers=guard.proxied,
+        forwarded_allow_ips=believed,
         timeout_graceful_shutdown=_GRACE,
     )
     server = _Server(config)

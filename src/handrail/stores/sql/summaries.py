@@ -18,8 +18,12 @@ from handrail.telemetry.measures import (
     HourMeasured,
     KindMeasured,
     RunsMeasured,
+    RunTimes,
+    StateMeasured,
     StepsMeasured,
+    StepTimes,
 )
+from handrail.telemetry.spread import Spread, spread
 
 BATCH: Final = 5000
 """How many entries are folded in one transaction."""
@@ -28,7 +32,17 @@ FOLD_AFTER: Final = 1000
 """How many entries may lie behind the mark before `rest` folds them."""
 
 _LATEST: Final = datetime(9999, 12, 30, tzinfo=UTC)
-_FOLDS: Final = ("fold_runs", "fold_days", "fold_steps", "fold_hours")
+_FOLDS: Final = (
+    "fold_runs",
+    "fold_days",
+    "fold_steps",
+    "fold_hours",
+    "fold_daily",
+    "fold_errors",
+    "fold_states",
+    "fold_run_times",
+    "fold_step_times",
+)
 
 
 class Summaries:
@@ -83,15 +97,44 @@ class Summaries:
     def kinds(self, since: datetime | None = None) -> tuple[KindMeasured, ...]:
         """The entries made since this time, or ever, by kind; those of the first hour are counted anew."""
         with self.database.read() as execute:
-            given = (stamp(since), _next(since, timedelta(hours=1))[:13]) if since else ("", "")
-            found = execute(self._sql["kinds"], given).fetchall()
+            found = execute(self._sql["kinds"], _window(since)).fetchall()
         return tuple(KindMeasured(EntryKind(kind), entries) for kind, entries in found)
 
     def errors(self, since: datetime | None = None) -> tuple[ErrorMeasured, ...]:
-        """The errors entered since this time, or ever, by code; they are not summed, but have an index."""
+        """The errors entered since this time, or ever, by code; those of the first hour are counted anew."""
         with self.database.read() as execute:
-            found = execute(self._sql["errors"], (stamp(since) if since else "",)).fetchall()
+            found = execute(self._sql["errors"], _window(since)).fetchall()
         return tuple(ErrorMeasured(*row) for row in found)
+
+    def states(self) -> tuple[StateMeasured, ...]:
+        """What became of calls and runs in each state of a workflow."""
+        with self.database.read() as execute:
+            found = execute(self._sql["states"], ()).fetchall()
+        return tuple(StateMeasured(*row) for row in found)
+
+    def run_times(self) -> tuple[RunTimes, ...]:
+        """How long the runs took that have ended, by workflow and lifecycle."""
+        return tuple(
+            RunTimes(workflow, Lifecycle(state), times)
+            for workflow, state, times in self._spreads("run_times")
+        )
+
+    def step_times(self) -> tuple[StepTimes, ...]:
+        """How long the steps took that were completed, by state and persona."""
+        return tuple(StepTimes(step, agent, times) for step, agent, times in self._spreads("step_times"))
+
+    def _spreads(self, name: str) -> list[tuple[str, str, Spread]]:
+        """The rows of this question with the same two names, as one spread each, in the order of the names.
+
+        They are added up here: there are many buckets, and SQLite would sort them first.
+        """
+        found: dict[tuple[str, str], dict[int, int]] = {}
+        with self.database.read() as execute:
+            for first, second, bucket, count in execute(self._sql[name], ()):
+                counts = found.setdefault((first, second), {})
+                counts[bucket] = counts.get(bucket, 0) + count
+        spreads = ((*names, spread(counts)) for names, counts in sorted(found.items()))
+        return [one for one in spreads if one[2].counts]
 
     def _fold_batch(self, mark_by: str) -> int:
         """Move the mark on; 0 if there is nothing to fold, or the mark is not free and needs to be."""
@@ -114,6 +157,13 @@ class Summaries:
         (mark,) = execute(self._sql["mark"], ()).fetchone()
         for name in _FOLDS:
             execute(self._sql[name], (0, mark, -1, key))
+
+
+def _window(since: datetime | None) -> tuple[str, str, str]:
+    """When a window begins, its first whole hour, and its first whole day."""
+    if since is None:
+        return "", "", ""
+    return stamp(since), _next(since, timedelta(hours=1))[:13], _next(since, timedelta(days=1))[:10]
 
 
 def _next(at: datetime, unit: timedelta) -> str:

@@ -18,7 +18,7 @@ class Found(Protocol):
         """How many rows were changed."""
         ...
 
-    def fetchone(self) -> Any:  # noqa: ANN401 - a row is what the statement says
+    def fetchone(self) -> Any:  # noqa: ANN401 - what a row holds, the statement says
         """The next row, or None."""
         ...
 

@@ -19,6 +19,12 @@ def xml(text: str) -> str:
     return "".join(_XML.get(letter, letter) for letter in clean(text))
 
 
+def number(value: float) -> str:
+    """A number with at most one decimal, as attributes have it."""
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
 def mermaid_label(lines: tuple[str, ...]) -> str:
     """The lines as a quoted label of Mermaid; all but plain characters are written as their number.
 

@@ -1,6 +1,6 @@
 """The graph of a workflow, with its fans folded where one row leaves from nearly everywhere."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
@@ -29,17 +29,19 @@ class _Fold:
     nodes: tuple[Node, ...]
 
 
-def graph_of(workflow: Workflow, fan: int = FAN) -> Graph:
+def graph_of(workflow: Workflow, fan: int = FAN, guarded: Collection[str] = ()) -> Graph:
     """The graph of a workflow; a row with `fan` or more sources leaves from one node that stands for them.
 
     A row that goes back to one of so many states that a variable can hold goes to one node likewise.
-    Rows with the same sources and target share a node, and so do all rows with the same variable.
+    Rows with the same sources and target share a node, and so do all rows with the same variable. What
+    leaves one of the states that are `guarded` is labelled with its guards.
     """
     folds = tuple(_folds(workflow, fan))
     extra = {node.id: node for fold in folds for node in fold.nodes}
     states = tuple(node_of(state, workflow.initial) for state in workflow.states.values())
     ways = tuple(way for fold in folds for way in fold.ways)
-    return Graph(workflow.name, (*states, *extra.values()), edges_of(workflow, ways), notes_of(workflow))
+    edges = edges_of(workflow, ways, guarded)
+    return Graph(workflow.name, (*states, *extra.values()), edges, notes_of(workflow))
 
 
 def _folds(workflow: Workflow, fan: int) -> Iterator[_Fold]:

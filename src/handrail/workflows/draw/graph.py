@@ -1,6 +1,6 @@
 """What a picture of a workflow shows: its states, and one edge for each way from one to another."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -9,13 +9,18 @@ from handrail.engine.model import State, ToDerived, ToVariable, Transition, Work
 
 
 class Shape(StrEnum):
-    """What a node stands for: one state of some sort, or many (`any`: the sources, `back`: the targets)."""
+    """What a node stands for: one state of some sort, or many.
+
+    Of many, `any` are the sources of a row and `back` its targets, each drawn elsewhere too; a `group` is
+    drawn in place of its states.
+    """
 
     STATE = "state"
     ROUTER = "router"
     TERMINAL = "terminal"
     ANY = "any"
     BACK = "back"
+    GROUP = "group"
 
 
 class Line(StrEnum):
@@ -27,7 +32,10 @@ class Line(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node: what is written in it, what is told about it, and the states it stands for if they are many."""
+    """A node: what is written in it, what is told about it, and the states it stands for if they are many.
+
+    `hidden` is how many others it has ways to or from that the graph leaves out.
+    """
 
     id: str
     shape: Shape = Shape.STATE
@@ -35,6 +43,8 @@ class Node:
     text: str = ""
     about: str = ""
     members: tuple[str, ...] = ()
+    hidden: int = 0
+    phase: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +82,7 @@ def node_of(state: State, initial: str) -> Node:
     """The node of a state, with the name as people write it."""
     shape = Shape.TERMINAL if state.terminal else Shape.ROUTER if state.router else Shape.STATE
     text = state.name.removeprefix("@") if state.terminal else state.name
-    return Node(state.name, shape, state.name == initial, text, state.about)
+    return Node(state.name, shape, state.name == initial, text, state.about, phase=state.phase)
 
 
 def arrows(workflow: Workflow) -> Iterator[Arrow]:
@@ -85,13 +95,16 @@ def arrows(workflow: Workflow) -> Iterator[Arrow]:
                     yield Arrow(source, target, row, line)
 
 
-def edges_of(workflow: Workflow, ways: tuple[Arrow, ...]) -> tuple[Edge, ...]:
-    """The ways merged to one edge per source and target, in the order in which they first appear."""
+def edges_of(workflow: Workflow, ways: tuple[Arrow, ...], guarded: Collection[str] = ()) -> tuple[Edge, ...]:
+    """The ways merged to one edge per source and target, in the order in which they first appear.
+
+    Rows that leave one of `guarded` are labelled with their guards; others are told from each other.
+    """
     merged: dict[tuple[str, str], list[Arrow]] = {}
     for way in ways:
         merged.setdefault((way.source, way.target), []).append(way)
     wording = _Wording(
-        len({row.trigger for row in workflow.rows if row.trigger is not None}) > 1, _rivals(ways)
+        len({row.trigger for row in workflow.rows if row.trigger is not None}) > 1, _rivals(ways), guarded
     )
     return tuple(_edge(wording, same) for same in merged.values())
 
@@ -110,10 +123,11 @@ def notes_of(workflow: Workflow) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    """What the words on an edge depend on: whether triggers differ, and how many rows compete where."""
+    """What the words on an edge depend on: whether triggers differ, where rows compete, what is guarded."""
 
     triggers: bool
     rivals: Mapping[tuple[str, str | None], int]
+    guarded: Collection[str]
 
 
 def _rivals(ways: tuple[Arrow, ...]) -> Mapping[tuple[str, str | None], int]:
@@ -134,6 +148,8 @@ def _short(wording: _Wording, way: Arrow) -> str:
     """The trigger if there are several, and what tells the row from others that the same trigger may take."""
     row = way.row
     trigger = row.trigger if wording.triggers else None
+    if way.source in wording.guarded and (guards := _guards(row)):
+        return f"{trigger} · {guards}" if trigger else guards
     if wording.rivals[way.source, row.trigger] == 1:
         return trigger or ""
     return f"{trigger} · {row.id}" if trigger else _guards(row) or "otherwise"

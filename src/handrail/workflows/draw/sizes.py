@@ -10,8 +10,22 @@ LINE = 14.0
 LOOP = 26.0
 START = 30.0
 
-_HEIGHT = {Shape.STATE: 36.0, Shape.ROUTER: 36.0, Shape.TERMINAL: 36.0, Shape.ANY: 24.0, Shape.BACK: 24.0}
-_PAD = {Shape.STATE: 16.0, Shape.ROUTER: 24.0, Shape.TERMINAL: 20.0, Shape.ANY: 12.0, Shape.BACK: 12.0}
+_HEIGHT = {
+    Shape.STATE: 36.0,
+    Shape.ROUTER: 36.0,
+    Shape.TERMINAL: 36.0,
+    Shape.GROUP: 40.0,
+    Shape.ANY: 24.0,
+    Shape.BACK: 24.0,
+}
+_PAD = {
+    Shape.STATE: 20.0,
+    Shape.ROUTER: 28.0,
+    Shape.TERMINAL: 25.0,
+    Shape.GROUP: 22.0,
+    Shape.ANY: 12.0,
+    Shape.BACK: 12.0,
+}
 _LEAST = 60.0
 _BESIDE = 13.0
 _AROUND_LABEL = 7.0

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from handrail.workflows.draw.escape import dot_string, mermaid_label
 from handrail.workflows.draw.graph import Edge, Graph, Line, Shape
-from handrail.workflows.draw.marks import NO_MARKS, Marks, node_marks
+from handrail.workflows.draw.marks import NO_MARKS, Marking, Marks
 from handrail.workflows.draw.sizes import node_text
 from handrail.workflows.draw.words import caption
 
@@ -14,6 +14,7 @@ _BRACKETS = {
     Shape.TERMINAL: ("([", "])"),
     Shape.ANY: ("[", "]"),
     Shape.BACK: ("[", "]"),
+    Shape.GROUP: ("[[", "]]"),
 }
 _CLASSES = {
     "current": "fill:#2563eb,stroke:#1d4ed8,color:#ffffff,stroke-width:3px",
@@ -28,6 +29,7 @@ _DOT_SHAPES = {
     Shape.TERMINAL: "shape=box, style=rounded, peripheries=2",
     Shape.ANY: 'shape=box, style="rounded,dotted"',
     Shape.BACK: 'shape=box, style="rounded,dotted"',
+    Shape.GROUP: "shape=box3d",
 }
 
 
@@ -74,9 +76,10 @@ def _mermaid_edges(graph: Graph) -> Iterator[str]:
 
 
 def _mermaid_marks(graph: Graph, marks: Marks) -> Iterator[str]:
-    names = _names(graph)
+    names, marking = _names(graph), Marking(marks)
+    words = {node.id: marking.node(node).words for node in graph.nodes}
     for word, look in _CLASSES.items():
-        marked = [names[node.id] for node in graph.nodes if word in node_marks(node, marks)]
+        marked = [names[node.id] for node in graph.nodes if word in words[node.id]]
         if marked:
             yield f"classDef {word} {look}"
             yield f"class {','.join(marked)} {word}"

@@ -48,7 +48,7 @@ class Told:
         """The columns."""
         return self._cursor.description
 
-    def fetchone(self) -> Any:  # noqa: ANN401 - a row is what the statement says
+    def fetchone(self) -> Any:  # noqa: ANN401 - what a row holds, the statement says
         """The next row, or None."""
         return next(self._rows, None)
 
@@ -79,7 +79,7 @@ class Late:
         self._pipeline.sync()
         return self._cursor.rowcount
 
-    def fetchone(self) -> Any:  # noqa: ANN401 - a row is what the statement says
+    def fetchone(self) -> Any:  # noqa: ANN401 - what a row holds, the statement says
         """The next row, or None."""
         return self._cursor.fetchone()
 
@@ -126,7 +126,7 @@ class PgDatabase:
                     self._check(check.fetchone())
                     connection.execute("COMMIT")
                 except BaseException:
-                    self._roll_back(connection, pipeline)
+                    connection.close()
                     raise
         self._crier.cry()
 
@@ -248,14 +248,18 @@ class PgDatabase:
 
     @contextmanager
     def _using(self, connection: Connection) -> Iterator[None]:
-        """Let this thread ask and write by a connection in a transaction, which is rolled back at the end."""
+        """Let this thread ask and write by a connection in a transaction, and end that.
+
+        It is never rolled back by a word: then the driver forgets what it has prepared, and gets it wrong in
+        a pipeline. Nothing is left in it to be undone, or the connection is given up.
+        """
         self._mine.connection = connection
         try:
             yield
         finally:
             self._mine.connection = None
-            if not connection.closed and connection.pgconn.transaction_status != pq.TransactionStatus.IDLE:
-                connection.execute("ROLLBACK")
+            if connection.pgconn.transaction_status == pq.TransactionStatus.INTRANS:
+                connection.execute("COMMIT")
 
     def _asked(self, statement: str, values: Sequence[Any]) -> Told:
         """What a statement finds; asked once more if the server was gone, and no moment is lost by that."""
@@ -277,11 +281,3 @@ class PgDatabase:
         """A newer program may have changed the schema since this process opened the database."""
         if found is None or found[0] != schema.known():
             raise schema.newer(self.place, found[0] if found else 0)
-
-    def _roll_back(self, connection: Connection, pipeline: psycopg.Pipeline) -> None:
-        try:
-            pipeline.sync()
-        except psycopg.Error:
-            if connection.closed:
-                return
-        connection.execute("ROLLBACK")

@@ -103,8 +103,6 @@ CREATE TABLE events (
 
 CREATE INDEX events_by_run ON events (run, id);
 CREATE INDEX events_by_time ON events (created_at, event_type, run);
-CREATE INDEX events_errors ON events ((CAST(metadata AS JSON) ->> 'error_type'), created_at)
-  WHERE event_type = 'error_occurred';
 
 CREATE TABLE replies (
   run BIGINT NOT NULL REFERENCES runs (k),
@@ -218,6 +216,129 @@ WHERE event_type IN ('step_completed', 'step_failed');
 
 CREATE VIEW measured_hours AS
 SELECT id, substr(created_at, 1, 13) AS hour, event_type, 1 AS events
+FROM events;
+
+CREATE TABLE summary_states (
+  workflow_name TEXT COLLATE "C" NOT NULL,
+  step_name TEXT COLLATE "C" NOT NULL,
+  opened BIGINT NOT NULL,
+  reached BIGINT NOT NULL,
+  accepted BIGINT NOT NULL,
+  refused BIGINT NOT NULL,
+  abandoned BIGINT NOT NULL,
+  PRIMARY KEY (workflow_name, step_name)
+);
+
+CREATE TABLE summary_run_times (
+  workflow_name TEXT COLLATE "C" NOT NULL,
+  state TEXT COLLATE "C" NOT NULL,
+  bucket BIGINT NOT NULL,
+  runs BIGINT NOT NULL,
+  PRIMARY KEY (workflow_name, state, bucket)
+);
+
+CREATE TABLE summary_step_times (
+  step_name TEXT COLLATE "C" NOT NULL,
+  agent_name TEXT COLLATE "C" NOT NULL,
+  bucket BIGINT NOT NULL,
+  steps BIGINT NOT NULL,
+  PRIMARY KEY (step_name, agent_name, bucket)
+);
+
+CREATE TABLE summary_errors (
+  hour TEXT COLLATE "C" NOT NULL,
+  code TEXT COLLATE "C" NOT NULL,
+  events BIGINT NOT NULL,
+  PRIMARY KEY (hour, code)
+);
+
+CREATE TABLE summary_daily (
+  day TEXT COLLATE "C" NOT NULL,
+  event_type TEXT COLLATE "C" NOT NULL,
+  code TEXT COLLATE "C" NOT NULL,
+  events BIGINT NOT NULL,
+  PRIMARY KEY (day, event_type, code)
+);
+
+-- A state is reached by a run when the run opens a step there for the first time; a run is abandoned where it
+-- has opened its last step.
+CREATE VIEW measured_states AS
+SELECT
+  e.id, (SELECT workflow_name FROM runs WHERE k = e.run) AS workflow_name, coalesce(e.step_name, '') AS step_name,
+  CASE WHEN e.event_type = 'step_started' THEN 1 ELSE 0 END AS opened,
+  CASE
+    WHEN e.event_type = 'step_started' AND NOT EXISTS (
+      SELECT 1 FROM events AS o
+      WHERE o.run = e.run AND o.id < e.id AND o.event_type = 'step_started' AND o.step_name = e.step_name)
+      THEN 1
+    ELSE 0 END AS reached,
+  CASE
+    WHEN e.event_type IN ('step_completed', 'step_failed', 'step_stayed', 'step_waiting') THEN 1
+    ELSE 0 END AS accepted,
+  CASE WHEN e.event_type = 'error_occurred' THEN 1 ELSE 0 END AS refused,
+  0 AS abandoned
+FROM events AS e
+WHERE
+  e.run IS NOT NULL AND e.event_type IN (
+    'step_started', 'step_completed', 'step_failed', 'step_stayed', 'step_waiting', 'error_occurred')
+UNION ALL
+SELECT
+  e.id, (SELECT workflow_name FROM runs WHERE k = e.run),
+  coalesce(
+    (SELECT o.step_name FROM events AS o
+     WHERE o.run = e.run AND o.id < e.id AND o.event_type = 'step_started'
+     ORDER BY o.id DESC
+     LIMIT 1),
+    ''),
+  0, 0, 0, 0, 1
+FROM events AS e
+WHERE
+  e.run IS NOT NULL AND e.event_type = 'workflow_state_transition'
+  AND (CAST(e.metadata AS JSON) ->> 'to') = 'abandoned';
+
+CREATE VIEW measured_run_times AS
+SELECT
+  t.id, t.workflow_name, t.state,
+  CASE WHEN length(t.took) > 2 THEN 100 * (length(t.took) - 2) ELSE 0 END
+    + CAST(substr(t.took, 1, 2) AS BIGINT) AS bucket,
+  1 AS runs
+FROM (
+  SELECT
+    e.id, (SELECT workflow_name FROM runs WHERE k = e.run) AS workflow_name,
+    (CAST(e.metadata AS JSON) ->> 'to') COLLATE "C" AS state,
+    CAST(CAST(CAST(e.metadata AS JSON) ->> 'duration_ms' AS BIGINT) AS TEXT) AS took
+  FROM events AS e
+  WHERE e.run IS NOT NULL AND e.event_type = 'workflow_state_transition') AS t
+WHERE t.took IS NOT NULL;
+
+CREATE VIEW measured_step_times AS
+SELECT
+  t.id, t.step_name, t.agent_name,
+  CASE WHEN length(t.took) > 2 THEN 100 * (length(t.took) - 2) ELSE 0 END
+    + CAST(substr(t.took, 1, 2) AS BIGINT) AS bucket,
+  1 AS steps
+FROM (
+  SELECT
+    id, step_name, coalesce(agent_name, '') AS agent_name,
+    CAST(CAST(CAST(metadata AS JSON) ->> 'duration_ms' AS BIGINT) AS TEXT) AS took
+  FROM events
+  WHERE event_type = 'step_completed') AS t
+WHERE t.took IS NOT NULL;
+
+CREATE VIEW measured_errors AS
+SELECT
+  id, created_at, substr(created_at, 1, 13) AS hour,
+  coalesce(CAST(metadata AS JSON) ->> 'error_type', '') COLLATE "C" AS code, 1 AS events
+FROM events
+WHERE event_type = 'error_occurred';
+
+CREATE VIEW measured_daily AS
+SELECT
+  id, substr(created_at, 1, 10) AS day, event_type,
+  CASE
+    WHEN event_type = 'error_occurred' THEN coalesce(CAST(metadata AS JSON) ->> 'error_type', '') COLLATE "C"
+    ELSE '' END AS code,
+  1 AS events
 FROM events;
 
 CREATE TABLE access_tokens (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from handrail.faces.cli.told import took
+from handrail.telemetry.units import took
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,156 @@
+"""Where a run can go from where it stands: every row that leaves, and what keeps it from being taken."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from handrail.engine.choose import FactsOf, Tried, possible
+from handrail.engine.facts import PENDING, Value
+from handrail.engine.guards import Verdict
+from handrail.engine.lifecycle import CONTINUE, after
+from handrail.engine.model import Event, Run, Stay, Step, ToVariable, Transition, Workflow
+from handrail.engine.options import here
+from handrail.engine.walk import World, assigned_by, capped, target_of
+
+
+class Prospect(StrEnum):
+    """How it stands with a way: it can be taken, that is not known yet, or something keeps it shut."""
+
+    OPEN = "open"
+    UNSURE = "unsure"
+    SHUT = "shut"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A row that leaves a state, for where it leads now; `target` is empty if that is derived or nowhere.
+
+    `why` is what it depends on, or what keeps it shut: the guards by their text, or a sentence.
+    """
+
+    source: str
+    target: str
+    row: str
+    trigger: str | None
+    prospect: Prospect
+    why: tuple[str, ...] = ()
+
+
+def ways(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[Way, ...]:
+    """Every way out of the open steps, and on through the routers behind it, in the order of the rows.
+
+    Told without a payload, as `options` are: what depends on one is unsure. A row that refuses is no way,
+    but it shuts those after it. Behind a row, variables are what it sets.
+    """
+    rests = () if after(run.lifecycle, CONTINUE) is not None else (f"the run is {run.lifecycle}",)
+    found: list[Way] = []
+    for step in here(workflow, run, facts):
+        for (state, trigger), rows in workflow.index.items():
+            if state == step.state and trigger is not None:
+                stand = _Stand(World(workflow, Event(trigger), facts), run, step, rests, frozenset())
+                found += _leaving(stand, rows)
+    return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Stand:
+    """Where the rows are looked at from: `shut` is what shuts all of them, `passed` the routers before."""
+
+    world: World
+    run: Run
+    here: Step
+    shut: tuple[str, ...]
+    passed: frozenset[str]
+    unsure: tuple[str, ...] = ()
+
+    def facts(self) -> FactsOf:
+        """The facts as they are here; what comes with the event is not known yet."""
+        tool = self.world.workflow.tools.get(self.world.event.trigger)
+        brings = {f"event.{name}": PENDING for name in tool.params} if tool else {}
+        output = self.world.workflow.states[self.here.state].outputs
+        known = self.world.seen_by(self.run, self.here)
+        unset = [name for name, value in self.run.vars.items() if value is PENDING]
+
+        def facts(scope: str) -> Mapping[str, Value]:
+            own = [name for name in unset if name.startswith(scope)]
+            held = {f"run.vars.{name.removeprefix(scope)}": PENDING for name in own}
+            return {**dict.fromkeys(output, PENDING), **brings, **known(scope), **held}
+
+        return facts
+
+
+def _leaving(stand: _Stand, rows: Sequence[Transition]) -> Iterator[Way]:
+    """The ways by these rows, which are tried in order: each may keep those after it from being reached."""
+    facts = stand.facts()
+    open_, closed = possible(rows, facts)
+    tried = {one.row.id: one for one in (*open_, *closed)}
+    shut, unsure = stand.shut, stand.unsure
+    for row in rows:
+        one = tried[row.id]
+        if row.refuse:
+            spent = False
+        else:
+            spent = capped(stand.world.workflow, stand.run, stand.here, row, facts)
+            way = _way(stand, one, facts, shut or _keeps(stand, one, facts), unsure)
+            yield way
+            if way.prospect is not Prospect.SHUT:
+                yield from _behind(stand, row, way, facts)
+        if one.verdict is Verdict.FAILS or spent or shut:
+            continue
+        if one.verdict is Verdict.PENDING or (one.verdict is Verdict.HOLDS and row.accept):
+            unsure = (*unsure, f"row `{row.id}` comes first if it can be taken")
+        else:
+            shut = (_before(one),)
+
+
+def _way(stand: _Stand, one: Tried, facts: FactsOf, shut: tuple[str, ...], unsure: tuple[str, ...]) -> Way:
+    row = one.row
+    target = target_of(stand.run, stand.here, row, facts(row.scope))
+    name = target if isinstance(target, str) and target in stand.world.workflow.states else ""
+    asks = [guard.text for guard in (*one.guards_that(Verdict.PENDING), *row.accept)]
+    asks += ["where it leads"] if target is PENDING else []
+    waits = (*asks, *unsure)
+    prospect = Prospect.SHUT if shut else Prospect.UNSURE if waits else Prospect.OPEN
+    return Way(stand.here.state, name, row.id, row.trigger, prospect, shut or waits)
+
+
+def _keeps(stand: _Stand, one: Tried, facts: FactsOf) -> tuple[str, ...]:
+    """What keeps a row from being taken, if it is reached."""
+    row = one.row
+    wrong = one.guards_that(Verdict.FAILS) or one.guards_that(Verdict.ERROR)
+    if wrong:
+        return tuple(guard.text for guard in wrong)
+    workflow, target = stand.world.workflow, target_of(stand.run, stand.here, row, facts(row.scope))
+    if isinstance(row.to, ToVariable) and target is not PENDING and target not in workflow.states:
+        return (f"`{row.to.name}` holds no state",)
+    if capped(workflow, stand.run, stand.here, row, facts):
+        return (f"the attempts of `{target}` are used up",)
+    return ()
+
+
+def _before(one: Tried) -> str:
+    """Why no row after this one is reached."""
+    row = one.row
+    guards = " and ".join(guard.text for guard in row.when)
+    if one.verdict is Verdict.ERROR:
+        return f"row `{row.id}` comes first, and its guard went wrong: {guards}"
+    does = "refuses" if row.refuse else "is taken"
+    return f"row `{row.id}` comes first, and {does}" + (f": {guards}" if guards else "")
+
+
+def _behind(stand: _Stand, row: Transition, way: Way, facts: FactsOf) -> Iterator[Way]:
+    """The ways on from where this one leads, if that is a router, which is left at once."""
+    workflow = stand.world.workflow
+    router = way.target in workflow.states and workflow.states[way.target].router
+    if not router or isinstance(row.to, Stay) or way.target in stand.passed:
+        return
+    view = facts(row.scope)
+    changed = {name: value for _, name, value in assigned_by(stand.run, stand.here, row, view)}
+    onward = replace(
+        stand,
+        run=replace(stand.run, vars={**stand.run.vars, **changed}),
+        here=Step(0, way.target, 0),
+        passed=stand.passed | {way.target},
+        unsure=way.why,
+    )
+    yield from _leaving(onward, workflow.index.get((way.target, None), ()))

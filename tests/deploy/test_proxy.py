@@ -1,0 +1,230 @@
+"""deploy/nginx.conf tried for real: two servers on one store behind nginx, and clients that know of none."""
+
+import asyncio
+import json
+import signal
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+
+from deploy.proxying import listening, port_of, proxy
+from faces.mcp.desk import ERAS, META, TOOL, Place, Told, note, place, until
+from faces.mcp.whole import whole
+from faces.web.desk import Answered, Site, site
+from faces.web.test_ending import held
+from faces.web.test_metrics import figures, read
+from faces.web.wire import Wire
+
+
+class Team:
+    """Two servers, and the proxy before them as if it were one."""
+
+    def __init__(self, at: Place, first: Site, second: Site, port: int) -> None:
+        self.at, self.both = at, (first, second)
+        self.front = replace(first, port=port)
+
+    def served(self) -> list[float]:
+        """How many calls of the tool each has answered."""
+        counted = [figures(read(one).text) for one in self.both]
+        return [
+            sum(v for name, v in one.items() if name.startswith("handrail_calls_total")) for one in counted
+        ]
+
+    def under_way(self) -> list[float]:
+        """How many calls each is answering."""
+        return [figures(read(one).text)["handrail_calls_under_way"] for one in self.both]
+
+    def call(self, **arguments: object) -> Told:
+        """Call the tool through the proxy."""
+        return asyncio.run(Wire(self.front, "steps", "auto").call(1, TOOL, arguments))
+
+    def ask(self, method: str, path: str, **headers: str) -> Answered:
+        """Send a request through the proxy."""
+        named = {"Host": f"127.0.0.1:{self.front.port}", "Content-Length": "0"}
+        return self.front.ask(method, path, {**named, **{k.replace("_", "-"): v for k, v in headers.items()}})
+
+
+@contextmanager
+def working(folder: Path) -> Iterator[Team]:
+    """A team below this folder."""
+    at = place(folder / "place")
+    with listening() as listener:
+        port = port_of(listener)
+        words = ("--replicas", "--known-as", f"127.0.0.1:{port}")
+        with (
+            site(at, *words) as first,
+            site(at, *words) as second,
+            proxy(folder / "proxy", [listener], [first.port, second.port]),
+        ):
+            yield Team(at, first, second, port)
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+    with working(Path(tmp_path_factory.mktemp("team"))) as made:
+        yield made
+
+
+@pytest.fixture
+def mortal(tmp_path: Path) -> Iterator[Team]:
+    """A team of which one may be ended."""
+    with working(tmp_path) as made:
+        yield made
+
+
+async def _walked(url: str, era: str) -> list[dict[str, Any]]:
+    """What a run of six steps is answered with, from its start to its end."""
+    async with Client(url, mode=era) as client:
+        given: dict[str, Any] = {"template_name": "walk"}
+        said: list[dict[str, Any]] = []
+        while not said or said[-1]["status"] == "ok":
+            told = await client.call_tool(TOOL, given)
+            said.append(dict(told.structured_content or {}))
+            given = {"step_token": said[-1].get("new_step_token"), "model_output_so_far": note()}
+        return said
+
+
+def test_the_calls_of_one_client_go_to_both_servers_and_make_one_run(team: Team) -> None:
+    for era in ERAS:
+        before = team.served()
+        said = anyio.run(_walked, team.front.url("steps"), era)
+
+        assert [one["status"] for one in said] == ["ok"] * 6 + ["task_closed"]
+        assert whole(team.at.store).revision(said[0]["execution_id"]) == 7
+        served = sorted(now - then for now, then in zip(team.served(), before, strict=True))
+        assert (sum(served), served[0] >= 2) == (7, True)
+
+
+def test_what_happens_is_heard_on_a_stream_while_it_is_open(team: Team) -> None:
+    async def heard() -> tuple[bytes, bytes]:
+        wire = Wire(team.front, "steps", "auto")
+        run = (await wire.call(1, TOOL, {"template_name": "walk"})).run
+        wanted = {"notifications": {"resourceSubscriptions": [f"current-step://{run}"]}}
+        reader, writer = await asyncio.open_connection("127.0.0.1", team.front.port)
+        try:
+            writer.write(_listening(wire, wanted))
+            begun = await reader.readuntil(b"acknowledged")
+            await wire.call(3, TOOL, {"execution_id": run, "action": "pause"})
+            return begun, await reader.readuntil(b"notifications/resources/updated")
+        finally:
+            writer.close()
+            await writer.wait_closed()
+
+    begun, event = asyncio.run(asyncio.wait_for(heard(), 60))
+
+    assert begun.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b"text/event-stream" in begun
+    assert b"data: " in event
+
+
+def _listening(wire: Wire, wanted: Mapping[str, object]) -> bytes:
+    """A request for a stream."""
+    method = "subscriptions/listen"
+    message = {"jsonrpc": "2.0", "id": 2, "method": method, "params": {**wanted, "_meta": META}}
+    body = json.dumps(message).encode()
+    more = {"mcp-protocol-version": "2026-07-28", "mcp-method": method, "mcp-name": ""}
+    return wire.head("POST", len(body), more) + body
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Host": "localhost:1"}, 421),
+        ({"Host": "evil.example"}, 421),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Host": "evil.example", "X_Forwarded_Host": "127.0.0.1"}, 421),
+    ],
+)
+def test_the_checks_of_host_and_origin_hold_behind_it(
+    team: Team, headers: dict[str, str], status: int
+) -> None:
+    assert [team.ask("GET", "/readyz", **headers).status for _ in range(2)] == [status] * 2
+
+
+def test_pages_of_the_proxy_are_pages_of_ours(team: Team) -> None:
+    assert team.ask("GET", "/readyz", Origin=f"http://127.0.0.1:{team.front.port}").status == 200
+
+
+def test_a_message_that_is_too_large_is_refused_by_the_server(team: Team) -> None:
+    body = b" " * (1024 * 1024 + 1)
+    headers = {"Host": f"127.0.0.1:{team.front.port}", "Content-Length": str(len(body))}
+
+    answered = team.front.ask("POST", "/mcp/steps", headers, body)
+
+    assert (answered.status, answered.text) == (413, "the limit is 1048576 bytes: send less at a time\n")
+
+
+def test_a_server_that_is_killed_between_calls_is_not_noticed(mortal: Team) -> None:
+    told = mortal.call(template_name="walk")
+    mortal.both[0].end(signal.SIGKILL)
+
+    for _ in range(6):
+        told = mortal.call(step_token=told.token, model_output_so_far=note())
+
+    assert told.code == "task_closed"
+    assert whole(mortal.at.store).revision(told.run) == 7
+
+
+def _once(team: Team, token: str) -> Told | str:
+    """What a call is answered with, or why there was no answer."""
+    try:
+        return team.call(step_token=token, model_output_so_far=note())
+    except AssertionError as error:
+        return str(error)
+
+
+def test_a_server_that_is_killed_in_a_call_is_made_good_by_the_same_call_again(mortal: Team) -> None:
+    """While nobody can write, two calls are under way, one at each server."""
+    begun = [mortal.call(template_name="walk") for _ in range(2)]
+    assert mortal.under_way() == [0, 0]
+    with ThreadPoolExecutor(2) as clients:
+        with held(mortal.at) as awaited:
+            calls = [clients.submit(_once, mortal, one.token) for one in begun]
+            until(awaited, "a call is under way")
+            until(lambda: mortal.under_way() == [1, 1], "there is one at each server")
+            mortal.both[0].end(signal.SIGKILL)
+            until(lambda: any(call.done() for call in calls), "the client is told")
+        answers = [call.result() for call in calls]
+    failed = [number for number, one in enumerate(answers) if isinstance(one, str)]
+
+    assert len(failed) == 1
+    assert "502 Bad Gateway" in str(answers[failed[0]])
+    again = mortal.call(step_token=begun[failed[0]].token, model_output_so_far=note())
+    assert again.code == "ok"
+    assert [whole(mortal.at.store).revision(one.run) for one in begun] == [2, 2]
+
+
+def test_a_server_that_is_ending_is_not_noticed(mortal: Team) -> None:
+    """While nobody can write, one server is ending, as a call is under way there; it takes no other."""
+    begun = [mortal.call(template_name="walk") for _ in range(2)]
+    assert mortal.under_way() == [0, 0]
+    ending = mortal.both[0]
+    with ThreadPoolExecutor(2) as clients:
+        with held(mortal.at) as awaited:
+            calls = [clients.submit(_once, mortal, one.token) for one in begun]
+            until(awaited, "a call is under way")
+            until(lambda: mortal.under_way() == [1, 1], "there is one at each server")
+            ending.process.send_signal(signal.SIGTERM)
+            named = {"Host": f"127.0.0.1:{ending.port}", "Content-Length": "0"}
+            until(lambda: ending.ask("GET", "/readyz", named).status == 503, "it is ending")
+            assert ending.ask("POST", "/mcp/steps", named).status == 503
+            listed = [asyncio.run(_tools(mortal.front)) for _ in range(6)]
+        answers = [call.result() for call in calls]
+
+    assert listed == [[TOOL]] * 6
+    assert [one.code for one in answers if isinstance(one, Told)] == ["ok", "ok"]
+    assert ending.process.wait(60) == 0
+
+
+async def _tools(front: Site) -> list[str]:
+    found = await Wire(front, "steps", "auto").ask(1, "tools/list", {})
+    return [str(one["name"]) for one in found["result"]["tools"]]
