@@ -19,7 +19,7 @@ from handrail.shell.opening import Remote
 from handrail.stores.sql.postgresql.database import PgDatabase
 from handrail.stores.sql.postgresql.pool import connected
 from rounds import report
-from servers import Server, as_admin, confirming, copied
+from servers import Server, as_admin, confirming, copied, processor
 from stage import PgStage, pg_stage
 from wire import Traced
 
@@ -114,19 +114,13 @@ def timed(server: Server, first: str, tokens: dict[str, str], noted: list[Statem
 def worked(server: Server, turn: Callable[[], None]) -> None:
     """Print the processor time of a turn: here, and in all processes of the server."""
     turn()
-    began, there = time.process_time(), _processor(server)
+    began, there = time.process_time(), processor(server.processes())
     for _ in range(TURNS * 5):
         turn()
-    here, spent = time.process_time() - began, _processor(server) - there
+    here, spent = time.process_time() - began, processor(server.processes()) - there
     print(
         f"pg_processor: {here / TURNS / 5 * 1e6:.0f} us here, {spent / TURNS / 5 * 1e6:.0f} us at the server"
     )
-
-
-def _processor(server: Server) -> float:
-    """The seconds that the processes of a server have run so far."""
-    times = [Path(f"/proc/{process}/schedstat").read_text() for process in server.processes()]
-    return sum(int(text.split()[0]) for text in times) / 1e9
 
 
 def counted(server: Server, url: str, tokens: dict[str, str], folder: Path) -> None:

@@ -20,7 +20,7 @@ from handrail.shell.opening import Remote
 from handrail.stores.sql.postgresql.database import PgDatabase
 from load import NEW, Client, Place, Taken, clients, driven
 from rounds import report, report_least
-from servers import Server, confirming
+from servers import Server, confirming, processor
 
 SECONDS: Final = float(os.environ.get("HANDRAIL_BENCH_SECONDS", "10"))
 WRITERS: Final = (1, 4, 16, 64)
@@ -60,16 +60,19 @@ def writers(server: Server) -> None:
 
 
 async def served(places: Sequence[Place]) -> list[list[Taken]]:
-    """What the rounds took with one server, with two and with all of them; they take turns."""
+    """What the rounds took with one server, with two and with all of them; they take turns.
+
+    The first round of each only warms up.
+    """
     sides = [await agents(places[:count]) for count in REPLICAS]
     taken: list[list[Taken]] = [[] for _ in REPLICAS]
-    for number in range(ROUNDS + 1):
+    for _ in range(ROUNDS + 1):
         for (some, walking), times in zip(sides, taken, strict=True):
             for client in some:
                 await client.close()
                 await client.connected()
             one = await driven([agent.step for agent in walking], SECONDS / 5)
-            times.extend([one] if number else [])
+            times.append(one)
     return taken
 
 
@@ -90,11 +93,26 @@ def replicas(server: Server, folder: Path) -> None:
     with server.lent() as url, ExitStack() as open_:
         env = {**os.environ, "HOME": str(folder), "HANDRAIL_STORE": url}
         words = (sys.executable, "-m", "handrail", "serve", "--project", str(folder / "project"))
-        places = [
-            listening(open_.enter_context(started((*words, "--http", "127.0.0.1:0"), env, str(folder))))
+        running = [
+            open_.enter_context(started((*words, "--http", "127.0.0.1:0"), env, str(folder)))
             for _ in range(max(REPLICAS))
         ]
+        places = [listening(one) for one in running]
+        ours = [one.pid for one in running]
+        before = processor(ours), processor(server.processes())
         taken = asyncio.run(served(places))
+        spent = [
+            now - then
+            for now, then in zip((processor(ours), processor(server.processes())), before, strict=True)
+        ]
+    steps = sum(len(one.times) for rounds in taken for one in rounds)
+    here, there = (seconds / steps * 1e6 for seconds in spent)
+    print(f"pg_http_processor: {here:.0f} us in a replica, {there:.0f} us at the server")
+    compared([rounds[1:] for rounds in taken])
+
+
+def compared(taken: Sequence[Sequence[Taken]]) -> None:
+    """Print how many steps one server takes in a second, and more of them."""
     for count, rounds in zip(REPLICAS, taken, strict=True):
         rate, half, most = (
             median(one.rate for one in rounds),

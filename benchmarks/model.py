@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 _WRITERS: Final = re.compile(r"pg_writers (\d+): (\d+) turns/s")
-_REPLICAS: Final = re.compile(r"pg_replicas (\d+): (\d+) steps/s")
+_HTTP: Final = re.compile(r"pg_http_processor: (\d+) us in a replica, (\d+) us at the server")
 _PROCESSOR: Final = re.compile(r"pg_processor: (\d+) us here, (\d+) us at the server")
 _CORES: Final = 2
 """How many cores the machine had that it was measured on; all that took part shared them."""
@@ -32,12 +32,14 @@ _SHAPES: Final = ((1, 2), (2, 4), (4, 4), (8, 8), (16, 16))
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured: turns a second by the number of writers, and over HTTP; processor time of a turn."""
+    """Turns a second by the number of writers, and the processor time of a turn and of a step over HTTP.
+
+    The first of each is of who takes it, the second of the server.
+    """
 
     writers: Mapping[int, float]
-    replicas: Mapping[int, float]
-    here: float
-    server: float
+    turn: tuple[float, float]
+    step: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +52,13 @@ class Station:
 
 def read(text: str) -> Measured:
     """What the benchmarks have printed. What is missing ends the program."""
-    processor = _PROCESSOR.search(text)
+    turn, step = _PROCESSOR.search(text), _HTTP.search(text)
     writers = {int(count): float(rate) for count, rate in _WRITERS.findall(text)}
-    replicas = {int(count): float(rate) for count, rate in _REPLICAS.findall(text)}
-    if not (processor and writers and replicas):
+    if not (turn and step and writers):
         raise SystemExit(
             "give the output of bench_postgresql.py and of bench_postgresql_crowd.py in one file"
         )
-    return Measured(writers, replicas, int(processor[1]) / 1e6, int(processor[2]) / 1e6)
+    return Measured(writers, *((int(one[1]) / 1e6, int(one[2]) / 1e6) for one in (turn, step)))
 
 
 def solved(stations: Sequence[Station], delay: float, thinking: float, agents: int) -> tuple[float, float]:
@@ -74,18 +75,15 @@ def solved(stations: Sequence[Station], delay: float, thinking: float, agents: i
     return rate, response
 
 
-def flush(seen: Measured, demand: float) -> float:
-    """The seconds that a turn waits for the disk: what one writer takes, without the processor."""
-    return max(0.0, 1 / seen.writers[1] - demand)
+def flush(seen: Measured) -> float:
+    """The seconds that a turn waits, for the disk above all: what one writer takes, without the processor."""
+    return max(0.0, 1 / seen.writers[1] - sum(seen.turn))
 
 
 def checked(seen: Measured) -> None:
-    """Print what the model says of the writers that were measured; it is fitted to the first and the last."""
-    demand = _CORES / seen.writers[max(seen.writers)]
-    delay = flush(seen, demand)
-    print(
-        f"fitted: {demand * 1e6:.0f} us of a core and {delay * 1e6:.0f} us of waiting for the disk per turn"
-    )
+    """Print what the model says of the writers that were measured, had they been alone on the machine."""
+    demand, delay = sum(seen.turn), flush(seen)
+    print(f"a turn: {demand * 1e6:.0f} us of a core and {delay * 1e6:.0f} us of waiting")
     print("| writers | measured, turns/s | model, turns/s |")
     print("|---|---|---|")
     for count, rate in seen.writers.items():
@@ -95,18 +93,13 @@ def checked(seen: Measured) -> None:
 
 def told(seen: Measured) -> None:
     """Print what the model says of more machines."""
-    whole = _CORES / max(seen.replicas.values())
-    served = whole - seen.server
-    delay = flush(seen, seen.here + seen.server)
-    print(
-        f"a step over HTTP: {served * 1e6:.0f} us of a replica and of who calls it,"
-        f" {seen.server * 1e6:.0f} us of the database, {delay * 1e6:.0f} us of waiting for the disk"
-    )
+    (replica, database), delay = seen.step, flush(seen)
+    print(f"a step over HTTP: {replica * 1e6:.0f} us of a replica, {database * 1e6:.0f} us of the database")
     names = "".join(f" {count} agents: calls/s, ms |" for count in _AGENTS)
     print(f"| replicas | cores of the database | at most, calls/s |{names}")
     print("|---|---|---|" + "---|" * len(_AGENTS))
     for replicas, cores in _SHAPES:
-        stations = [Station(served, replicas), Station(seen.server, cores)]
+        stations = [Station(replica, replicas), Station(database, cores)]
         most = min(one.servers / one.demand for one in stations)
         cells = [solved(stations, delay, _THINKING, count) for count in _AGENTS]
         row = "".join(f" {rate:.0f}, {response * 1e3:.1f} |" for rate, response in cells)

@@ -1,8 +1,9 @@
 """PostgreSQL for benchmarks: a server as tests have it, here on the disk and with what it confirms to it."""
 
+import os
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,7 +15,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
 from postgres import ADMIN, OWNER, Server, private
 
-__all__ = ["Server", "as_admin", "confirming", "copied"]
+__all__ = ["Server", "as_admin", "confirming", "copied", "processor"]
 
 
 @contextmanager
@@ -36,6 +37,12 @@ def copied(server: Server, url: str) -> str:
     with psycopg.connect(server.url("postgres", ADMIN), autocommit=True) as connection:
         connection.execute(order.format(*map(sql.Identifier, (name, _name(url), OWNER))))
     return server.url(name)
+
+
+def processor(processes: Iterable[int]) -> float:
+    """The seconds that these processes have run so far, all their threads."""
+    fields = [Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split() for one in processes]
+    return sum(int(some[11]) + int(some[12]) for some in fields) / os.sysconf("SC_CLK_TCK")
 
 
 def _name(url: str) -> str:
