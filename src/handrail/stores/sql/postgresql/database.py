@@ -40,8 +40,13 @@ class Told:
     """What a statement has found; its connection may serve others already."""
 
     def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]]) -> None:
-        self.description, self.rowcount = cursor.description, cursor.rowcount
-        self._rows = iter(cursor.fetchall() if cursor.description else ())
+        self._cursor, self.rowcount = cursor, cursor.rowcount
+        self._rows = iter(() if cursor.rownumber is None else cursor.fetchall())
+
+    @property
+    def description(self) -> Sequence[Any] | None:
+        """The columns."""
+        return self._cursor.description
 
     def fetchone(self) -> Any:  # noqa: ANN401 - what a row holds, the statement says
         """The next row, or None."""
@@ -107,7 +112,7 @@ class PgDatabase:
     def written(self) -> Iterator[Execute]:
         """A transaction, committed when the block ends well, gone without a trace when it does not."""
         with self._lent() as connection, self._faults:
-            begun = connection.info.transaction_status == pq.TransactionStatus.INTRANS
+            begun = connection.pgconn.transaction_status == pq.TransactionStatus.INTRANS
             with connection.pipeline() as pipeline:
                 if not begun:
                     connection.execute("BEGIN")
@@ -134,7 +139,7 @@ class PgDatabase:
             found = connection.execute(statement, values).fetchall()
             if not found:
                 self._check(connection.execute("SELECT version FROM handrail_schema").fetchone())
-            if connection.info.transaction_status == pq.TransactionStatus.INTRANS:
+            if connection.pgconn.transaction_status == pq.TransactionStatus.INTRANS:
                 connection.execute("COMMIT")
         self._crier.cry()
         return found
@@ -257,7 +262,7 @@ class PgDatabase:
             yield
         finally:
             self._mine.connection = None
-            if connection.info.transaction_status == pq.TransactionStatus.INTRANS:
+            if connection.pgconn.transaction_status == pq.TransactionStatus.INTRANS:
                 connection.execute("COMMIT")
 
     def _asked(self, statement: str, values: Sequence[Any]) -> Told:

@@ -11,6 +11,7 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg_pool import ConnectionPool
 
 from handrail.shell.opening import Remote
+from handrail.stores.sql.postgresql import arrays
 from handrail.stores.sql.postgresql.faults import Faults, unreachable
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
@@ -23,8 +24,13 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "lock_timeout": "20s",
     "idle_in_transaction_session_timeout": "60s",
     "application_name": "handrail",
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
 }
-"""No statement, no lock and no transaction of ours may last longer."""
+"""No statement, no lock and no transaction of ours may last longer.
+
+None of our questions is worth compiling it, or starting processes for it; the planner cannot know that.
+"""
 
 _UNLESS_SAID: Final[Mapping[str, Any]] = {
     "connect_timeout": 5,
@@ -64,7 +70,7 @@ class Pool:
         try:
             yield connection
         finally:
-            if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            if connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                 connection.close()
             self._pool.putconn(connection)
 
@@ -98,6 +104,7 @@ def options(place: Remote) -> dict[str, Any]:
 def _configured(connection: Connection) -> None:
     """Limits of the server, and whole numbers of one size: else a statement is prepared for each."""
     connection.adapters.register_dumper(int, Int8Dumper)
+    arrays.known(connection)
     chosen = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in _SETTINGS.items())
     connection.execute(f"SELECT {chosen}")
 
