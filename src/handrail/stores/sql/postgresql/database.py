@@ -16,7 +16,7 @@ from handrail.stores.sql.postgresql.crier import Crier
 from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.ear import Listener
 from handrail.stores.sql.postgresql.faults import Faults
-from handrail.stores.sql.postgresql.pool import Connection, Pool
+from handrail.stores.sql.postgresql.pool import Away, Connection, Pool
 from handrail.stores.sql.tables import Ear, Execute
 
 CONNECTIONS: Final = 12
@@ -256,6 +256,8 @@ class PgDatabase:
         """What a statement finds; asked once more if the server was gone, and no moment is lost by that."""
         try:
             return self._asked_once(statement, values)
+        except Away:
+            raise
         except NoServer:
             if self._held:
                 raise

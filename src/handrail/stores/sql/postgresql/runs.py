@@ -8,6 +8,7 @@ from handrail.shell.faults import Busy, NoServer
 from handrail.shell.records import REMEMBERED, Turn, check_effects
 from handrail.stores.sql import rows
 from handrail.stores.sql.postgresql.database import PgDatabase
+from handrail.stores.sql.postgresql.pool import Away
 from handrail.stores.sql.postgresql.schema import known
 from handrail.stores.sql.runs import RunTables
 from handrail.stores.sql.text import dumped, stamp
@@ -28,6 +29,8 @@ class PgRuns(RunTables):
         """
         try:
             return self._save(turn)
+        except Away:
+            raise
         except NoServer:
             return self._save(turn) or self.spent(turn.run.id, turn.before.revision) == turn.spent
 
