@@ -16,7 +16,7 @@ from handrail.stores.sql.postgresql.crier import Crier
 from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.ear import Listener
 from handrail.stores.sql.postgresql.faults import Faults
-from handrail.stores.sql.postgresql.pool import Away, Connection, Pool
+from handrail.stores.sql.postgresql.pool import PATIENCE, Away, Connection, Pool
 from handrail.stores.sql.tables import Ear, Execute
 
 CONNECTIONS: Final = 12
@@ -32,6 +32,10 @@ _SIZE: Final = (
     "SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS BIGINT) FROM pg_class"
     " WHERE relkind = 'r' AND relnamespace = current_schema::regnamespace"
 )
+_TASKS: Final = 0x48524C32
+"""The first half of the advisory locks of tasks that one process does for all."""
+
+_ELECTED: Final = "SELECT pg_try_advisory_xact_lock(CAST($1 AS INTEGER), hashtext($2))"
 _SETTLE: Final = 10.0
 _PAUSE: Final = 0.002
 
@@ -90,11 +94,11 @@ class Late:
 class PgDatabase:
     """The connections to a database. Writers of different runs do not wait for each other."""
 
-    def __init__(self, place: Remote, connections: int = CONNECTIONS) -> None:
+    def __init__(self, place: Remote, connections: int = CONNECTIONS, patience: float = PATIENCE) -> None:
         schema.prepare(place)
         self.place = place
         self._faults = Faults(place)
-        self._pool = Pool(place, connections)
+        self._pool = Pool(place, connections, patience)
         self._crier = Crier(self._pool)
         self._mine = local()
         self._closed = False
@@ -170,6 +174,20 @@ class PgDatabase:
             connection.execute(statements()["hold"], (run,))
             with self._using(connection):
                 yield
+
+    @contextmanager
+    def elected(self, task: str) -> Iterator[bool]:
+        """A block that is told whether it holds the lock of a task; the lock ends with its connection."""
+        with self._pool.lent() as connection:
+            with self._faults:
+                connection.execute("BEGIN")
+                found = connection.execute(_ELECTED, (_TASKS, task)).fetchone()
+            try:
+                yield bool(found and found[0])
+            finally:
+                if not connection.closed:
+                    with self._faults:
+                        connection.execute("ROLLBACK")
 
     def pulse(self) -> int:
         """Which transactions are over, as a number."""
