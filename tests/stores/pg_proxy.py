@@ -45,7 +45,10 @@ class Proxy:
             self._stays_away, self._away, self.broken = stays_away, False, False
 
     def let_pass(self) -> None:
-        """Let everybody through again."""
+        """Let everybody through again; if nobody was, the server has done what it was sent until then."""
+        if self._away:
+            for thread in self._threads[1:]:
+                thread.join()
         self._away = False
 
     def close(self) -> None:
@@ -56,6 +59,9 @@ class Proxy:
         self._cut()
         for thread in self._threads[1:]:
             thread.join()
+        for pair in self._pairs:
+            for end in pair:
+                end.close()
 
     def _accept(self) -> None:
         with suppress(OSError):
@@ -81,9 +87,11 @@ class Proxy:
                     sink.sendall(message)
                 if breaks:
                     self._cut()
-        for end in (source, sink):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+        with suppress(OSError):
+            while side == "server" and source.recv(1 << 16):
+                pass
+        with suppress(OSError):
+            sink.shutdown(socket.SHUT_WR)
 
     def _counted(self, side: Side) -> bool:
         with self._lock:
@@ -95,10 +103,12 @@ class Proxy:
             return self.broken
 
     def _cut(self) -> None:
-        for pair in self._pairs:
-            for end in pair:
-                with suppress(OSError):
-                    end.shutdown(socket.SHUT_RDWR)
+        """End every connection; what the server was sent before it may still do."""
+        for client, server in tuple(self._pairs):
+            with suppress(OSError):
+                client.shutdown(socket.SHUT_RDWR)
+            with suppress(OSError):
+                server.shutdown(socket.SHUT_WR)
 
 
 def _message(source: socket.socket, kind: int) -> bytes:
@@ -125,6 +135,3 @@ def proxy(server: Server) -> Iterator[Proxy]:
             yield made
         finally:
             made.close()
-            for pair in made._pairs:  # noqa: SLF001 - its own
-                for end in pair:
-                    end.close()
