@@ -110,7 +110,7 @@ class PgDatabase:
     @contextmanager
     def written(self) -> Iterator[Execute]:
         """A transaction, committed when the block ends well, gone without a trace when it does not."""
-        with self._lent() as connection, self._faults:
+        with self._lent() as connection, self._faults, _undone(connection):
             begun = connection.info.transaction_status == pq.TransactionStatus.INTRANS
             with connection.pipeline() as pipeline:
                 if not begun:
@@ -120,13 +120,9 @@ class PgDatabase:
                 def execute(statement: str, values: Sequence[Any]) -> Late:
                     return Late(connection.execute(statement, values), pipeline)
 
-                try:
-                    yield execute
-                    self._check(check.fetchone())
-                    connection.execute("COMMIT")
-                except BaseException:
-                    self._roll_back(connection, pipeline)
-                    raise
+                yield execute
+                self._check(check.fetchone())
+                connection.execute("COMMIT")
         self._crier.cry()
 
     def at_once(self, statement: str, values: Sequence[Any]) -> list[Any]:
@@ -293,10 +289,16 @@ class PgDatabase:
         if found is None or found[0] != schema.known():
             raise schema.newer(self.place, found[0] if found else 0)
 
-    def _roll_back(self, connection: Connection, pipeline: psycopg.Pipeline) -> None:
-        try:
-            pipeline.sync()
-        except psycopg.Error:
-            if connection.closed:
-                return
-        connection.execute("ROLLBACK")
+
+@contextmanager
+def _undone(connection: Connection) -> Iterator[None]:
+    """A block whose transaction is rolled back if it does not end well.
+
+    That is for behind a pipeline: in one, the driver would believe in statements that are not prepared.
+    """
+    try:
+        yield
+    except BaseException:
+        if not connection.closed:
+            connection.execute("ROLLBACK")
+        raise
