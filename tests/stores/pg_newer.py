@@ -33,7 +33,7 @@ def opening(url: str, number: int) -> Told:
 
 def newer(url: str) -> Told:
     """A program that knows more than this one opens the database, and uses it."""
-    schema._scripts = lambda: (*migrations("postgresql/migrations"), ADDED)  # noqa: SLF001 - a newer program
+    schema._scripts = lambda: (*migrations("postgresql/migrations"), ADDED)  # noqa: SLF001 - as one would know that is newer
     return opening(url, 1000)
 
 

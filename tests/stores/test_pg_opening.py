@@ -32,7 +32,7 @@ def url(postgres: Server) -> Iterator[str]:
 
 def _asked(url: str, statement: str) -> list[Any]:
     with psycopg.connect(url) as connection:
-        return connection.execute(statement).fetchall()  # type: ignore[arg-type]  # typed here
+        return connection.execute(statement).fetchall()
 
 
 @pytest.mark.unmeasured

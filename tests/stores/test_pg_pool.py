@@ -8,10 +8,12 @@ from threading import Thread
 
 import psycopg
 import pytest
+from psycopg import errors
 
 from handrail.shell.faults import Busy, NoServer
 from handrail.shell.opening import Remote
 from handrail.stores.sql.postgresql import pool as pools
+from handrail.stores.sql.postgresql.faults import named
 from handrail.stores.sql.postgresql.pool import Connection, Pool
 from postgres import Server, private
 from stores.contract import begun
@@ -160,3 +162,20 @@ def test_who_starts_a_run_does_not_wait_for_others_who_start_one_in_the_same_pro
     assert runs.commit(begun("00000000-0000-0000-0000-000000000003"))
     found = runs.database.peek("SELECT active_task_id FROM projects", ())
     assert found == [("00000000-0000-0000-0000-000000000003",)]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        psycopg.OperationalError("the connection is lost"),
+        psycopg.InterfaceError("the connection is closed"),
+        errors.AdminShutdown("terminating connection due to administrator command"),
+        errors.ConnectionFailure("server closed the connection"),
+        errors.ProtocolViolation("server conn crashed?"),
+    ],
+)
+def test_a_connection_that_broke_is_a_server_that_is_gone_whoever_says_so(error: psycopg.Error) -> None:
+    fault = named(Remote("postgresql://somewhere/x"), error)
+
+    assert isinstance(fault, NoServer)
+    assert fault.message == f"postgresql://somewhere/x cannot be reached: {error}"

@@ -3,9 +3,11 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import mcp_types as types
 import psycopg
 import pytest
 
@@ -13,6 +15,13 @@ from faces.mcp.desk import BOUND, TOOL, Place, note, place, until
 from faces.web.desk import Site
 from faces.web.fleet import Fleet, Replica, fleet
 from faces.web.wire import Wire
+from handrail.app import openings
+from handrail.faces.mcp.names import Names
+from handrail.faces.mcp.server import Served
+from handrail.faces.mcp.serving import made
+from handrail.shell.opening import Remote
+from handrail.stores.sql.postgresql import opening
+from handrail.stores.sql.postgresql.database import PgDatabase
 from postgres import Server, private
 
 
@@ -139,6 +148,8 @@ def test_a_server_whose_database_is_away_for_a_while_goes_on_with_the_next_call(
         wire, codes = Wire(site, "steps", "auto"), list[str]()
         for how in ("stop", "kill"):
             await asyncio.to_thread(server.stop if how == "stop" else server.kill)
+            ready = await asyncio.to_thread(site.ask, "GET", "/readyz", {"Host": f"127.0.0.1:{site.port}"})
+            codes.append(f"{ready.status} {ready.text.strip()}")
             waiting = asyncio.create_task(wire.call(1, TOOL, {"template_name": "brief"}))
             await asyncio.to_thread(server.start)
             codes.append((await waiting).code)
@@ -146,4 +157,29 @@ def test_a_server_whose_database_is_away_for_a_while_goes_on_with_the_next_call(
         return codes
 
     with server.lent() as url, fleet(at, url, 1) as served:
-        assert asyncio.run(called(served)) == ["ok"] * 4
+        assert asyncio.run(called(served)) == ["503 unreadable", "ok", "ok"] * 2
+
+
+def test_calls_while_the_database_is_away_are_told_so_and_the_next_one_after_that_is_answered(
+    at: Place, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "PgDatabase", partial(PgDatabase, patience=0.1))
+
+    async def called(served: Served) -> list[types.CallToolResult | types.InputRequiredResult]:
+        async with served.alive():
+            start = {"template_name": "brief"}
+            found = [await served.call_tool(TOOL, start)]
+            await asyncio.to_thread(server.stop)
+            found.append(await served.call_tool(TOOL, start))
+            await asyncio.to_thread(server.start)
+            return [*found, await served.call_tool(TOOL, start)]
+
+    with server.lent() as url, opening.serving(Remote(url)) as opened:
+        found = asyncio.run(called(made(opened, openings(), [at.project], "steps", Names.PORTABLE)))
+
+    before, away, after = (dict(getattr(one, "structured_content", {})) for one in found)
+    assert (before["status"], after["status"]) == ("ok", "ok")
+    assert (away["status"], away["code"]) == ("error", "no_server")
+    assert "cannot be reached" in away["error"]
+    repair = "see that the server runs and lets this user in, then send the same call again"
+    assert away["why"]["needed"] == [repair]

@@ -36,6 +36,9 @@ _TASKS: Final = 0x48524C32
 """The first half of the advisory locks of tasks that one process does for all."""
 
 _ELECTED: Final = "SELECT pg_try_advisory_xact_lock(CAST($1 AS INTEGER), hashtext($2))"
+_SOON: Final = 1.0
+"""How many seconds somebody waits who only wants to know whether the server is there."""
+
 _SETTLE: Final = 10.0
 _PAUSE: Final = 0.002
 
@@ -228,8 +231,9 @@ class PgDatabase:
                 yield "reference", f"a row of {table} belongs to none of runs"
 
     def there(self) -> None:
-        """Raises a fault if the database cannot be reached, or has another schema now."""
-        self._check(self._asked("SELECT version FROM handrail_schema", ()).fetchone())
+        """Raises a fault if the database cannot be reached at once, or has another schema now."""
+        with self._pool.lent(_SOON) as connection, self._faults:
+            self._check(connection.execute("SELECT version FROM handrail_schema").fetchone())
 
     def rest(self) -> None:
         """The server rests by itself."""

@@ -33,6 +33,9 @@ _LOST: Final = (
     errors.IdleInTransactionSessionTimeout,
     errors.IdleSessionTimeout,
 )
+_BROKEN: Final = "08"
+"""How the code of an error begins that is about the connection; those of the driver have none."""
+
 _CLASSES: Final[Mapping[type[psycopg.Error], tuple[type[Fault], str, str]]] = {
     errors.DiskFull: (
         DiskFull,
@@ -85,7 +88,7 @@ def named(place: Remote, error: psycopg.Error) -> Fault | None:
     for kind, (fault, message, repair) in _CLASSES.items():
         if isinstance(error, kind):
             return fault(f"{message.format(place)}: {said(error)}", repair)
-    lost = isinstance(error, psycopg.OperationalError) and error.sqlstate is None
+    lost = isinstance(error, psycopg.OperationalError) and (error.sqlstate or _BROKEN).startswith(_BROKEN)
     if lost or isinstance(error, (*_LOST, psycopg.InterfaceError)):
         return unreachable(place, error)
     return None

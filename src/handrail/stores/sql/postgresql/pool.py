@@ -62,11 +62,12 @@ class Pool:
         self._closed = Event()
 
     @contextmanager
-    def lent(self) -> Iterator[Connection]:
+    def lent(self, patience: float | None = None) -> Iterator[Connection]:
         """A connection for the block. Raises `Busy` if all are in use too long, `Away` if none is made."""
-        end = time.monotonic() + self._patience
-        if not self._free.acquire(timeout=self._patience):
-            raise Busy(f"every connection to {self._place} was in use for {self._patience:g} seconds", AGAIN)
+        most = self._patience if patience is None else patience
+        end = time.monotonic() + most
+        if not self._free.acquire(timeout=most):
+            raise Busy(f"every connection to {self._place} was in use for {most:g} seconds", AGAIN)
         try:
             connection = self._left_over() or self._made(end)
             try:
