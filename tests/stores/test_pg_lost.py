@@ -16,6 +16,7 @@ from handrail.shell.opening import Remote
 from handrail.shell.turn import Call, New
 from handrail.stores.sql.keeper import SqlKeeper
 from handrail.stores.sql.postgresql.database import PgDatabase
+from handrail.stores.sql.postgresql.pool import connected
 from handrail.stores.sql.postgresql.runs import PgRuns
 from opened import kept
 from postgres import Server
@@ -141,6 +142,27 @@ def test_a_turn_whose_server_is_lost_at_any_message_and_stays_away_is_told_lost_
     assert answered.count(False) > 8
     assert list(SqlKeeper(bench.runs.database).check()) == []
     record_property("points", len(answered))
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_a_connection_that_is_lost_at_any_message_while_it_is_made_is_a_server_that_is_away(
+    way: Proxy, url: str, side: Side, record_property: Callable[[str, object], None]
+) -> None:
+    for point in count(1):
+        way.arm(side, point)
+        found = None
+        with suppress(NoServer):
+            found = connected(Remote(way.url(url)))
+        if not way.broken:
+            break
+        assert found is None or side == "client"
+        way.let_pass()
+        if found:
+            found.close()
+    assert found
+    found.close()
+    assert point > 2
+    record_property("points", point - 1)
 
 
 def test_a_turn_whose_backend_is_ended_while_it_waits_for_the_run_is_saved_once(

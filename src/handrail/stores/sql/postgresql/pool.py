@@ -11,9 +11,9 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8Dumper
 
-from handrail.shell.faults import Busy, NoServer
+from handrail.shell.faults import Busy, Fault, NoServer
 from handrail.shell.opening import Remote
-from handrail.stores.sql.postgresql.faults import AGAIN, unreachable
+from handrail.stores.sql.postgresql.faults import AGAIN, Faults, unreachable
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
@@ -122,7 +122,12 @@ def connected(place: Remote) -> Connection:
         raise unreachable(place, error) from error
     except psycopg.ProgrammingError as error:
         raise place.unfit(str(error)) from error
-    _configured(connection)
+    try:
+        with Faults(place):
+            _configured(connection)
+    except Fault:
+        connection.close()
+        raise
     return connection
 
 
@@ -145,6 +150,8 @@ def _configured(connection: Connection) -> None:
 
 def _alive(connection: Connection) -> bool:
     """False if the server has something to say though nobody asked: it has ended the connection."""
+    if connection.closed:
+        return False
     heard = select.poll()
     heard.register(connection.fileno(), select.POLLIN)
     return not heard.poll(0)
