@@ -88,6 +88,10 @@ def served(
     writer, aside = (Writer(tables, Summaries(tables), threads=threads) for _ in range(2))
     secret = hmac.digest(world.key, b"request-state", hashlib.sha256)
 
+    def swept() -> tuple[str, ...]:
+        with tables.elected("sweep") as mine:
+            return sweep(world, runs, given) if mine else ()
+
     def strain() -> Strain:
         tables.there()
         return Strain(writer.waiting, feed.behind())
@@ -99,7 +103,7 @@ def served(
             writer,
             aside,
             secret,
-            lambda: sweep(world, runs, given),
+            swept,
             given.every,
             SqlAccess(tables),
             SqlRegistry(tables),

@@ -5,7 +5,6 @@ from typing import Final
 
 import psycopg
 from psycopg import errors
-from psycopg_pool import PoolTimeout
 
 from handrail.shell.faults import (
     Busy,
@@ -18,7 +17,7 @@ from handrail.shell.faults import (
 )
 from handrail.shell.opening import Remote
 
-_AGAIN: Final = "send the same call again"
+AGAIN: Final = "send the same call again"
 _BUSY: Final = (
     errors.LockNotAvailable,
     errors.QueryCanceled,
@@ -26,7 +25,6 @@ _BUSY: Final = (
     errors.SerializationFailure,
     errors.UniqueViolation,
     errors.TooManyConnections,
-    PoolTimeout,
 )
 _LOST: Final = (
     errors.AdminShutdown,
@@ -36,11 +34,14 @@ _LOST: Final = (
     errors.IdleSessionTimeout,
 )
 _UNSOUND: Final = (Unreadable, "{} is no sound database", "run `handrail store check`, restore a backup")
+_BROKEN: Final = "08"
+"""How the code of an error begins that is about the connection; those of the driver have none."""
+
 _CLASSES: Final[Mapping[type[psycopg.Error], tuple[type[Fault], str, str]]] = {
     errors.DiskFull: (
         DiskFull,
         "there is no room on the disk of {}",
-        "free some space there, then " + _AGAIN,
+        "free some space there, then " + AGAIN,
     ),
     errors.ReadOnlySqlTransaction: (
         NotWritable,
@@ -86,11 +87,11 @@ def named(place: Remote, error: psycopg.Error) -> Fault | None:
     if isinstance(error, psycopg.DataError) and error.sqlstate is None:
         return Unreadable(f"{place} cannot keep this: {said(error)}", "take it out of the text")
     if isinstance(error, _BUSY):
-        return Busy(f"{place} did not come to it in time: {said(error)}", _AGAIN)
+        return Busy(f"{place} did not come to it in time: {said(error)}", AGAIN)
     for kind, (fault, message, repair) in _CLASSES.items():
         if isinstance(error, kind):
             return fault(f"{message.format(place)}: {said(error)}", repair)
-    lost = isinstance(error, psycopg.OperationalError) and error.sqlstate is None
+    lost = isinstance(error, psycopg.OperationalError) and (error.sqlstate or _BROKEN).startswith(_BROKEN)
     if lost or isinstance(error, (*_LOST, psycopg.InterfaceError)):
         return unreachable(place, error)
     return None
@@ -101,7 +102,7 @@ def unreachable(place: Remote, error: Exception) -> Fault:
     words = said(error)
     if "does not exist" in words and "database" in words:
         return Missing(f"{place} is not there: {words}", "make it: createdb and its name, on that server")
-    repair = "see that the server runs and lets this user in, then " + _AGAIN
+    repair = "see that the server runs and lets this user in, then " + AGAIN
     return NoServer(f"{place} cannot be reached: {words}", repair)
 
 

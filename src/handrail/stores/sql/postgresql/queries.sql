@@ -6,6 +6,18 @@ SELECT k, revision, chain FROM runs WHERE execution_id = ? FOR NO KEY UPDATE
 -- name: hold
 SELECT k FROM runs WHERE execution_id = ? FOR NO KEY UPDATE
 
+-- name: insert_project
+-- Whoever finds the project there does not wait for those who are just starting a run in it.
+INSERT INTO projects (project_id, name, root, created_at)
+SELECT ?1, ?2, ?3, ?4
+WHERE NOT EXISTS (SELECT 1 FROM projects WHERE project_id = ?1)
+ON CONFLICT DO NOTHING
+
+-- name: activate
+-- Of several runs that are started at once one is the active one; the others do not wait for it.
+UPDATE projects SET active_task_id = ?1
+WHERE project_id = (SELECT project_id FROM projects WHERE project_id = ?2 FOR NO KEY UPDATE SKIP LOCKED)
+
 -- name: turn
 -- A whole turn at once: nothing of it happens unless the run is moved from the revision that was seen. It costs
 -- little also where the planner does not know how many of each there are: else it would plan every turn anew. So what

@@ -10,6 +10,7 @@ from handrail.shell.records import REMEMBERED, Turn, check_effects
 from handrail.stores.sql import rows
 from handrail.stores.sql.postgresql.arrays import Numbers, Texts
 from handrail.stores.sql.postgresql.database import PgDatabase
+from handrail.stores.sql.postgresql.pool import Away
 from handrail.stores.sql.postgresql.schema import known
 from handrail.stores.sql.runs import RunTables
 from handrail.stores.sql.text import dumped, stamp
@@ -35,6 +36,8 @@ class PgRuns(RunTables):
         """
         try:
             return self._save(turn)
+        except Away:
+            raise
         except NoServer:
             return self._save(turn) or self.spent(turn.run.id, turn.before.revision) == turn.spent
 
