@@ -45,10 +45,11 @@ def there(place: Remote) -> bool:
 def version(place: Remote, connection: Connection) -> int:
     """The schema version of the database; 0 if it is empty. Raises `Newer` or `Unreadable`."""
     if not _has_schema(connection):
-        if _one(connection, _OTHERS):
+        if not _one(connection, _OTHERS):
+            return 0
+        if not _has_schema(connection):
             message = f"{place} has tables of another program"
             raise Unreadable(message, "name an empty database with --store or HANDRAIL_STORE")
-        return 0
     found = int(_one(connection, "SELECT version FROM handrail_schema"))
     if found > known():
         raise newer(place, found)
