@@ -18,6 +18,7 @@ from handrail.shell.faults import (
 from handrail.shell.opening import Remote
 
 AGAIN: Final = "send the same call again"
+BACK: Final = "see that the server runs and lets this user in, then " + AGAIN
 _BUSY: Final = (
     errors.LockNotAvailable,
     errors.QueryCanceled,
@@ -26,17 +27,7 @@ _BUSY: Final = (
     errors.UniqueViolation,
     errors.TooManyConnections,
 )
-_LOST: Final = (
-    errors.AdminShutdown,
-    errors.CrashShutdown,
-    errors.CannotConnectNow,
-    errors.IdleInTransactionSessionTimeout,
-    errors.IdleSessionTimeout,
-)
 _UNSOUND: Final = (Unreadable, "{} is no sound database", "run `handrail store check`, restore a backup")
-_BROKEN: Final = "08"
-"""How the code of an error begins that is about the connection; those of the driver have none."""
-
 _CLASSES: Final[Mapping[type[psycopg.Error], tuple[type[Fault], str, str]]] = {
     errors.DiskFull: (
         DiskFull,
@@ -91,19 +82,20 @@ def named(place: Remote, error: psycopg.Error) -> Fault | None:
     for kind, (fault, message, repair) in _CLASSES.items():
         if isinstance(error, kind):
             return fault(f"{message.format(place)}: {said(error)}", repair)
-    lost = isinstance(error, psycopg.OperationalError) and (error.sqlstate or _BROKEN).startswith(_BROKEN)
-    if lost or isinstance(error, (*_LOST, psycopg.InterfaceError)):
-        return unreachable(place, error)
+    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+        return NoServer(f"{place} broke off, or could not go on", BACK)
     return None
 
 
 def unreachable(place: Remote, error: Exception) -> Fault:
-    """Why there is no connection; a database or a user that is not there will not come by waiting."""
+    """Why there is no connection; a database or a user that is not there will not come by waiting.
+
+    The words are the driver's, for whoever opens the store: they name hosts, users and sockets.
+    """
     words = said(error)
     if "does not exist" in words and "database" in words:
         return Missing(f"{place} is not there: {words}", "make it: createdb and its name, on that server")
-    repair = "see that the server runs and lets this user in, then " + AGAIN
-    return NoServer(f"{place} cannot be reached: {words}", repair)
+    return NoServer(f"{place} cannot be reached: {words}", BACK)
 
 
 def said(error: Exception) -> str:

@@ -11,7 +11,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8Dumper
 
-from handrail.shell.faults import Busy, Fault, NoServer
+from handrail.shell.faults import Busy, Fault, Missing, NoServer
 from handrail.shell.opening import Remote
 from handrail.stores.sql.postgresql import arrays
 from handrail.stores.sql.postgresql.faults import AGAIN, Faults, unreachable
@@ -99,13 +99,15 @@ class Pool:
             connection.close()
 
     def _made(self, end: float) -> Connection:
-        """A new connection; tried until this time."""
+        """A new connection; tried until this time. What keeps it out is told to anybody, so in few words."""
         while True:
             try:
                 return connected(self._place)
+            except Missing as fault:
+                raise Missing(f"{self._place} is not there", fault.repair) from fault
             except NoServer as fault:
                 if time.monotonic() >= end or self._closed.wait(_PAUSE):
-                    raise Away(fault.message, fault.repair) from fault
+                    raise Away(f"{self._place} cannot be reached", fault.repair) from fault
 
     def _take_back(self, connection: Connection) -> None:
         """Keep a connection for the next; not one in a transaction, nor one that nobody has needed long."""

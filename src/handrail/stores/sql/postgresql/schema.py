@@ -52,10 +52,11 @@ def version(place: Remote, connection: Connection) -> int:
     if not _has_schema(connection):
         if copied := half(connection):
             raise unfinished(place, copied[0])
-        if _one(connection, _OTHERS):
+        if not _one(connection, _OTHERS):
+            return 0
+        if not _has_schema(connection):
             message = f"{place} has tables of another program"
             raise Unreadable(message, "name an empty database with --store or HANDRAIL_STORE")
-        return 0
     found = int(_one(connection, "SELECT version FROM handrail_schema"))
     if found > known():
         raise newer(place, found)
