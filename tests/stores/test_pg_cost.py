@@ -1,6 +1,6 @@
 """What a turn costs PostgreSQL, in counts that are the same on every machine."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -40,13 +40,12 @@ def test_a_turn_is_two_statements_and_two_round_trips(
     assert (seen.statements, seen.round_trips) == (2, 2)
 
 
-@pytest.mark.parametrize("analysed", [False, True])
-def test_the_plan_of_a_turn_is_kept(database: Traced, play: PgStage, analysed: bool) -> None:  # noqa: FBT001 - a case
-    if analysed:
-        database.vacuum()
+@pytest.mark.parametrize("prepared", [Traced.rest, Traced.vacuum], ids=["new", "analysed"])
+def test_the_plan_of_a_turn_is_kept(
+    database: Traced, play: PgStage, prepared: Callable[[Traced], None]
+) -> None:
+    prepared(database)
     for run in play.tokens:
         play.turn(run)
-    statement = (
-        "SELECT sum(custom_plans), sum(generic_plans) FROM pg_prepared_statements WHERE statement LIKE $1"
-    )
-    assert database.peek(statement, ("%WITH moved AS%",)) == [(PLANNED, RUNS - PLANNED)]
+    plans = "SELECT sum(custom_plans), sum(generic_plans) FROM pg_prepared_statements WHERE statement LIKE $1"
+    assert database.peek(plans, ("%WITH moved AS%",)) == [(PLANNED, RUNS - PLANNED)]
