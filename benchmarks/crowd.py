@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 from threading import RLock
 
 from handrail.shell.faults import Fault
+from handrail.shell.opening import Remote, Where
 from handrail.stores.sql.database import Database
+from handrail.stores.sql.postgresql.database import PgDatabase
 from handrail.stores.sql.turnstile import Turnstile
-from stage import Stage, stage
+from stage import PgStage, Stage, pg_stage, stage
 
 RUNS = 20
 """How many runs each process moves: its own, so that only the store is contended."""
@@ -54,13 +55,9 @@ class Open(Turnstile):
         """There is nothing to let go of."""
 
 
-def work(path: Path, load: Load, line: Connection) -> None:
+def work(where: Where, load: Load, line: Connection) -> None:
     """Take turns until time is up, beginning when told to."""
-    database = Database(path)
-    if load.plain:
-        database.turnstile = Open()
-        database.alone().execute("PRAGMA busy_timeout = 60000")
-    play = stage(database)
+    play = _opened(where, load)
     play.start(RUNS)
     line.send("ready")
     line.recv()
@@ -70,7 +67,17 @@ def work(path: Path, load: Load, line: Connection) -> None:
     line.send(told)
 
 
-def _measured(play: Stage, load: Load) -> Told:
+def _opened(where: Where, load: Load) -> Stage | PgStage:
+    if isinstance(where, Remote):
+        return pg_stage(PgDatabase(where, connections=2))
+    database = Database(where)
+    if load.plain:
+        database.turnstile = Open()
+        database.alone().execute("PRAGMA busy_timeout = 60000")
+    return stage(database)
+
+
+def _measured(play: Stage | PgStage, load: Load) -> Told:
     taken: list[float] = []
     errors = 0
     pick, draw = play.picked(1), random.Random()  # noqa: S311 - no secret is drawn
@@ -91,13 +98,13 @@ def _measured(play: Stage, load: Load) -> Told:
 class Crowd:
     """Processes on one store, all begun at once."""
 
-    def __init__(self, path: Path, count: int, load: Load) -> None:
+    def __init__(self, where: Where, count: int, load: Load) -> None:
         context = get_context("spawn")
         self.processes: list[BaseProcess] = []
         self._lines: list[Connection] = []
         for _ in range(count):
             here, there = context.Pipe()
-            process = context.Process(target=work, args=(path, load, there), daemon=True)
+            process = context.Process(target=work, args=(where, load, there), daemon=True)
             process.start()
             there.close()
             self.processes.append(process)

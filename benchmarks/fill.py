@@ -24,7 +24,7 @@ INSERT INTO runs (
   k, execution_id, workflow_name, state, started_at, updated_at, completed_at, duration_ms, metadata,
   revision, record, chain, active_at, waiting, digest, face, authority, goal, principal)
 SELECT
-  k, printf('%08x-0000-4000-8000-000000000000', k), 'flow_' || (k % 6), state, at, at,
+  k, printf('%08x-0000-4000-9000-000000000000', k), 'flow_' || (k % 6), state, at, at,
   iif(state = 'running', NULL, at), iif(state = 'running', NULL, 1000 + k * 7919 % 3600000), '{}', 5,
   '{}', x'00', at, 0, 'digest', 'bench', 'sql', 'Go round', ''
 FROM told

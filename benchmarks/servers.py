@@ -1,13 +1,21 @@
 """PostgreSQL for benchmarks: a server as tests have it, here on the disk and with what it confirms to it."""
 
+import os
+import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+from psycopg import sql
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
-from postgres import Server, private
+from postgres import ADMIN, OWNER, Server, private
+
+__all__ = ["Server", "as_admin", "confirming", "copied", "processor"]
 
 
 @contextmanager
@@ -15,3 +23,27 @@ def confirming() -> Iterator[Server]:
     """A server that runs until the end, and writes as PostgreSQL does by itself."""
     with private(fsync=True) as server:
         yield server
+
+
+def as_admin(server: Server, url: str) -> str:
+    """The same database for somebody who may do everything."""
+    return server.url(_name(url), ADMIN)
+
+
+def copied(server: Server, url: str) -> str:
+    """The URL of a copy of a database that nobody is connected with."""
+    name = f"b_{secrets.token_hex(8)}"
+    order = sql.SQL("CREATE DATABASE {} TEMPLATE {} OWNER {}")
+    with psycopg.connect(server.url("postgres", ADMIN), autocommit=True) as connection:
+        connection.execute(order.format(*map(sql.Identifier, (name, _name(url), OWNER))))
+    return server.url(name)
+
+
+def processor(processes: Iterable[int]) -> float:
+    """The seconds that these processes have run so far, all their threads."""
+    fields = [Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split() for one in processes]
+    return sum(int(some[11]) + int(some[12]) for some in fields) / os.sysconf("SC_CLK_TCK")
+
+
+def _name(url: str) -> str:
+    return urlsplit(url).path.removeprefix("/")

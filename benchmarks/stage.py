@@ -12,7 +12,9 @@ from handrail.shell.system import LocalFeed, RandomIds, SystemClock
 from handrail.shell.turn import Call, New, Outcome, Reply, take_turn
 from handrail.shell.world import World
 from handrail.stores.sql.database import Database
-from handrail.stores.sql.runs import SqlRuns
+from handrail.stores.sql.postgresql.database import PgDatabase
+from handrail.stores.sql.postgresql.runs import PgRuns
+from handrail.stores.sql.runs import RunTables, SqlRuns
 from handrail.workflows.load import Source, load
 
 STATES: Final = 12
@@ -69,10 +71,9 @@ def render(outcome: Outcome) -> Reply:
 
 
 @dataclass(slots=True)
-class Stage:
-    """A store with runs on it, each with the token of its open step."""
+class Cast:
+    """Runs on any store, each with the token of its open step."""
 
-    database: Database
     world: World
     ring: Workflow
     tokens: dict[str, str] = field(default_factory=dict)
@@ -98,8 +99,30 @@ class Stage:
         return lambda: draw.choice(names)
 
 
+@dataclass(slots=True, kw_only=True)
+class Stage(Cast):
+    """Runs in an SQLite file."""
+
+    database: Database
+
+
+@dataclass(slots=True, kw_only=True)
+class PgStage(Cast):
+    """Runs in a PostgreSQL database."""
+
+    database: PgDatabase
+
+
 def stage(database: Database, tokens: dict[str, str] | None = None) -> Stage:
     """A store with the runs whose tokens these are, or with none."""
-    ring, store = workflow(), SqlRuns(database)
-    world = World(store, SystemClock(), RandomIds(), LocalFeed(), store.key(), lambda _: ring)
-    return Stage(database, world, ring, tokens or {})
+    return Stage(*_world(SqlRuns(database)), tokens or {}, database=database)
+
+
+def pg_stage(database: PgDatabase, tokens: dict[str, str] | None = None) -> PgStage:
+    """The same in PostgreSQL."""
+    return PgStage(*_world(PgRuns(database)), tokens or {}, database=database)
+
+
+def _world(store: RunTables) -> tuple[World, Workflow]:
+    ring = workflow()
+    return World(store, SystemClock(), RandomIds(), LocalFeed(), store.key(), lambda _: ring), ring

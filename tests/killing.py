@@ -24,7 +24,8 @@ def said_by(program: str, *words: str) -> dict[str, Any]:
     Its coverage is not measured: it does one thing thousands of times, which takes twice as long under
     measurement, and whoever is killed tells nothing.
     """
-    path = os.pathsep.join([str(TESTS), str(TESTS.parent / "src"), os.environ.get("PYTHONPATH", "")])
+    ours = (TESTS, TESTS.parent / "src", TESTS.parent)
+    path = os.pathsep.join([*map(str, ours), os.environ.get("PYTHONPATH", "")])
     with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
         done = subprocess.run(
             [sys.executable, str(TESTS / program), folder, *words],

@@ -37,6 +37,7 @@ ARGUMENTS: Final = {
     "handrail token create": "ada --scope run:read --scope run:write",
     "handrail trust": "--list",
     "handrail stats": "--since 2026-01-31",
+    "handrail store copy": "handrail.db team.db",
     "handrail store prune": "--older-than 2026-02-28 --archive old.jsonl.gz --yes",
     "handrail workflows check": f"{SAMPLE}.yaml",
     "handrail workflows show": SAMPLE,
@@ -87,7 +88,7 @@ def example(path: str, argument: str) -> tuple[str, str]:
         (Path(folder) / "plan.txt").write_text(docs_plans.PLAN, "utf-8")
         if path in docs_plans.KEPT:
             docs_plans.sample_repository(Path(folder), path)
-        files = (".yaml", ".gz", ".json", ".txt")
+        files = (".yaml", ".gz", ".json", ".txt", ".db")
         placed = (word.replace("/srv/", f"{folder}/srv/") for word in argument.split())
         given = [f"{folder}/{word}" if word.endswith(files) else word for word in placed]
         words = [*path.split()[1:], *given, "--json"]

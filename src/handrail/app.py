@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from handrail.engine.model import Workflow
     from handrail.shell.carried import Carried
     from handrail.shell.folders import Folder
+    from handrail.shell.keeping import Copied, Progress
     from handrail.shell.opening import DescribedRun, FolderRuns, Openings, Serving, Store, Where
     from handrail.shell.ports import Descriptions
     from handrail.shell.world import World
@@ -27,7 +28,8 @@ def openings(vcs: str = "") -> "Openings":
     """How what is kept is opened; imported only by the commands that ask for it. `vcs` forces jj or git."""
     from handrail.shell.opening import Openings  # noqa: PLC0415 - most commands start without a store
 
-    return Openings(_there, _opened, _turning, _folder, _serving, _Described(vcs), partial(_carried, vcs))
+    described, carried = _Described(vcs), partial(_carried, vcs)
+    return Openings(_there, _opened, _turning, _folder, _serving, described, carried, _copied)
 
 
 def _there(where: "Where") -> bool:
@@ -49,6 +51,15 @@ def _turning(where: "Where") -> "AbstractContextManager[World]":
 def _serving(where: "Where") -> "AbstractContextManager[Serving]":
     found: AbstractContextManager[Serving] = _kind(where).serving(where)
     return found
+
+
+def _copied(source: "Where", target: "Where", told: "Progress") -> "Copied":
+    from handrail.shell.opening import Remote  # noqa: PLC0415 - most commands start without a store
+    from handrail.stores.sql.copying import copy  # noqa: PLC0415 - only to copy one
+
+    named = str(source if isinstance(source, Remote) else source.resolve())
+    with _kind(source).read(source) as tables, _kind(target).unfinished(target, named) as unfinished:
+        return copy(tables, unfinished, told)
 
 
 def _kind(where: "Where") -> "ModuleType":

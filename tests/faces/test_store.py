@@ -83,13 +83,30 @@ def test_an_address_is_a_path_or_sqlite_and_a_path(address: str, path: str) -> N
     assert located(address) == Path(path)
 
 
+NO_SOCKET = (
+    'connection is bad: connection to server on socket "/nowhere/.s.PGSQL.5432" failed: '
+    "No such file or directory Is the server running locally and accepting connections on that socket?"
+)
+NONSENSE = 'invalid URI query parameter: "nonsense"'
+
+
 @pytest.mark.parametrize(
     ("address", "message", "repair"),
     [
         (
-            "postgresql://ada:secret@db/handrail",
-            "this Handrail keeps no runs in postgresql",
-            "name a file, or sqlite:// and its path, with --store or HANDRAIL_STORE",
+            "mysql://ada:secret@db/handrail",
+            "this Handrail keeps no runs in mysql",
+            "name a file, sqlite:// and its path, or postgresql:// and so on, with --store or HANDRAIL_STORE",
+        ),
+        (
+            "postgresql://ada:secret@/handrail?password=secret&host=/nowhere&sslpassword=secret",
+            f"postgresql://ada@/handrail?host=/nowhere& cannot be reached: {NO_SOCKET}",
+            "see that the server runs and lets this user in, then send the same call again",
+        ),
+        (
+            "postgresql://ada:secret@/handrail?nonsense=1",
+            f"postgresql://ada@/handrail?nonsense=1 is no address of a database: {NONSENSE}",
+            "write postgresql://user@host:port/database, with --store or HANDRAIL_STORE",
         ),
         (
             "sqlite://relative.db",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from handrail.engine.model import Event, Seen, Who
+from handrail.engine.model import Event, Refused, Seen, Who
 from handrail.shell.gatekeeper import at_step
 from handrail.shell.records import Caller
 from handrail.shell.tokens import Claims, sign
@@ -84,6 +84,19 @@ def test_a_token_that_a_newer_one_took_the_place_of_is_superseded(desk: Desk) ->
     assert fresh != case.token
     assert case.code(case.token) == "superseded"
     assert case.code(fresh) == "ok"
+
+
+def test_a_token_of_a_turn_that_the_store_has_not_is_not_said_to_be_too_old(desk: Desk) -> None:
+    case = Case(desk)
+    ahead = sign(KEY, Claims(case.run, 3, 3, NOW, b"nonce!"))
+
+    assert case.code(ahead) == "superseded"
+
+    decision = desk.outcomes[-1].decision
+    assert isinstance(decision, Refused)
+    assert decision.needed == (
+        "the token of the run as it stands here: this one is of a turn that the store does not have",
+    )
 
 
 @requirement("steps:token.expiry", "steps:token.outcomes")

@@ -1,17 +1,22 @@
 """A place for the data of each kind of store, and a store on it; a database with a past, and its keeper."""
 
+import secrets
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from handrail.shell.opening import Remote, Where
 from handrail.shell.ports import Runs
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.keeper import SqlKeeper
 from history import History, history
-from postgres import ours
+from postgres import Server, ours
+from stores import moving
 from stores.contract import PLACES, Place
+from stores.moving import Full, full
 
 
 @pytest.fixture(params=list(PLACES))
@@ -50,6 +55,38 @@ def past(sound: History, tmp_path: Path) -> History:
     path.parent.mkdir(mode=0o700)
     shutil.copy(sound.path, path)
     return History(path, sound.runs)
+
+
+@pytest.fixture(scope="module")
+def full_once(tmp_path_factory: pytest.TempPathFactory) -> Full:
+    return full(tmp_path_factory.mktemp("full") / "handrail.db")
+
+
+@pytest.fixture
+def filled(full_once: Full, tmp_path: Path) -> Full:
+    """A store with something in every table, to be changed."""
+    path = tmp_path / "filled" / "handrail.db"
+    path.parent.mkdir(mode=0o700)
+    shutil.copy(full_once.path, path)
+    return replace(full_once, path=path)
+
+
+@pytest.fixture
+def new(postgres: Server, tmp_path: Path) -> Iterator[moving.Place]:
+    """Makes a place for a store of this kind, where none is yet."""
+    lent: list[str] = []
+    folder = tmp_path / "new"
+    folder.mkdir(mode=0o700)
+
+    def place(kind: str) -> Where:
+        if kind == "sqlite":
+            return folder / f"{secrets.token_hex(4)}.db"
+        lent.append(postgres.fresh())
+        return Remote(lent[-1])
+
+    yield place
+    for url in lent:
+        postgres.drop(url)
 
 
 @pytest.fixture

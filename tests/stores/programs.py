@@ -21,6 +21,11 @@ def crowd(what: str, file: Path, *rest: object) -> Any:  # noqa: ANN401 - whatev
     return _told("stores.crowd", (what, file, *map(str, rest)), unmeasured())
 
 
+def on_postgresql(*words: object) -> Any:  # noqa: ANN401 - the same
+    """What programs on one PostgreSQL database tell; see pg_newer.py."""
+    return _told("stores.pg_newer", tuple(map(str, words)), unmeasured())
+
+
 def crowd_at_the_face(folder: Path, *rest: object) -> Any:  # noqa: ANN401 - the same
     """What many processes tell that serve from one file; see faces/mcp/crowd.py."""
     return _told("faces.mcp.crowd", (folder, *map(str, rest)), unmeasured())

@@ -219,7 +219,7 @@ _OF_VERSION_CONTROL = (
 )
 
 FAULTS = (
-    *(Busy, DiskFull, NotWritable, NoAddress, NoIssuer, UnsafePath, SyncFailed),
+    *(Busy, DiskFull, NotWritable, NoAddress, NoIssuer, NoServer, UnsafePath, SyncFailed),
     *(Unreadable, Missing, Newer),
     *_OF_VERSION_CONTROL,
 )

@@ -25,6 +25,7 @@ _NEEDED = {
     "superseded": "the token of the last reply",
     "expired": "the same call with the fresh token",
 }
+_LOST = "the token of the run as it stands here: this one is of a turn that the store does not have"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ def _passing(world: World, stored: Stored, claims: Claims, token: str) -> Checke
     if stored.run.lifecycle is not Lifecycle.RUNNING and not _begins(stored):
         return Stale(not_running(stored.run))
     if not _current(world, stored, claims, token):
-        return _stale("superseded")
+        return _stale("superseded", _LOST if claims.revision > stored.revision else "")
     at = world.clock.now()
     if world.lifetime is not None and at - claims.issued > world.lifetime:
         return _expired(world, stored, claims, at)
@@ -161,9 +162,9 @@ def _expired(world: World, stored: Stored, claims: Claims, at: datetime) -> Stal
     return Stale(_refused("expired"), issued, entries)
 
 
-def _stale(code: str) -> Stale:
-    return Stale(_refused(code))
+def _stale(code: str, needed: str = "") -> Stale:
+    return Stale(_refused(code, needed))
 
 
-def _refused(code: str) -> Refused:
-    return Refused(code, _RULE, (Seen(_RULE, code),), (_NEEDED[code],))
+def _refused(code: str, needed: str = "") -> Refused:
+    return Refused(code, _RULE, (Seen(_RULE, code),), (needed or _NEEDED[code],))

@@ -57,6 +57,18 @@ Tell: TypeAlias = Callable[[str], None]
 """Hears how far something long has come, in words for people."""
 
 
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What a copy of a store holds: how many rows of each table; and whether an earlier attempt went on."""
+
+    tables: Mapping[str, int]
+    continued: bool
+
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Hears what is being done to rows, with how many it was, and how many there are."""
+
+
 class Keeper(Protocol):
     """Who looks after a store."""
 

@@ -17,7 +17,7 @@ from handrail.shell.carried import Carried
 from handrail.shell.faults import Unreadable
 from handrail.shell.folders import Folder, folders
 from handrail.shell.homes import data_folder
-from handrail.shell.keeping import Keeper
+from handrail.shell.keeping import Copied, Keeper, Progress
 from handrail.shell.papers import lying
 from handrail.shell.ports import Changes, Files, Mirror, Runs
 from handrail.shell.rates import Rate
@@ -176,7 +176,7 @@ class Openings:
     """How a face opens what is kept: a store to ask, one to take turns in, the run of a folder or a commit.
 
     A store that is to be asked must be there, which `there` tells; one for turns is made if it is not.
-    `carried` is the description of a project by itself.
+    `carried` is the description of a project by itself. `copied` makes the second store a copy of the first.
     """
 
     there: Callable[[Where], bool]
@@ -186,6 +186,7 @@ class Openings:
     serving: Callable[[Where], AbstractContextManager[Serving]]
     described: Callable[[Path, World, Workflow], DescribedRun]
     carried: Callable[[Path], Carried]
+    copied: Callable[[Where, Where, Progress], Copied]
 
 
 @dataclass(frozen=True, slots=True)

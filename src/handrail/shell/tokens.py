@@ -11,12 +11,13 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 CODES = {
     "malformed": "the step token is no token at all",
     "forged": "the step token was not issued by this store",
     "already_used": "the step token was spent on another call",
-    "superseded": "a newer step token was issued since",
+    "superseded": "another step token is good now: a newer one, or that of a backup that was put back",
     "expired": "the step token is too old; the fresh one in the answer is good",
 }
 """Every code of a refusal that is about a token; `not_running` is the engine's."""
@@ -82,4 +83,12 @@ def _decoded(token: str) -> bytes:
 
 
 def _seal(key: bytes, body: bytes) -> bytes:
-    return hmac.digest(key, body, "sha256")[:_SIGN]
+    seal = _keyed(key).copy()
+    seal.update(body)
+    return seal.digest()[:_SIGN]
+
+
+@lru_cache(maxsize=8)
+def _keyed(key: bytes) -> hmac.HMAC:
+    """What has seen only the key: made once, since each digest from the start lets other threads go first."""
+    return hmac.new(key, digestmod="sha256")

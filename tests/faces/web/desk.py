@@ -4,7 +4,7 @@ import http.client
 import os
 import re
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -79,12 +79,19 @@ def begun(at: Place, words: Sequence[str], env: Mapping[str, str], faces: Sequen
     with os.fdopen(errors) as saying, served(words, env, at.folder, theirs) as process:
         os.close(theirs)
         try:
-            told = [(line := saying.readline(), _SAID.fullmatch(line))[1] for _ in faces]
-            said = [one for one in told if one]
-            assert len(said) == len(faces), saying.read()
-            made = Site(process, said[0][2], int(said[0][3]), {one[1]: one[4] for one in said})
+            made = listening(process, [saying.readline() for _ in faces])
+            assert made, saying.read()
             yield made
             if process.poll() is None:
                 assert made.end() == 0
         finally:
             process.send_signal(signal.SIGKILL)
+
+
+def listening(process: Served, lines: Iterable[str]) -> Site | None:
+    """The server that has said this first; None if it has said anything but where it listens."""
+    said = [_SAID.fullmatch(line) for line in lines]
+    found = [one for one in said if one]
+    if not found or len(found) < len(said):
+        return None
+    return Site(process, found[0][2], int(found[0][3]), {one[1]: one[4] for one in found})

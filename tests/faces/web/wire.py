@@ -37,17 +37,23 @@ class Wire:
 
     async def ask(self, number: int, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """What a request of this id is answered with."""
+        return answer_to(number, await self._send("POST", *self._asked(number, method, params)))
+
+    def request(self, number: int, method: str, params: Mapping[str, Any]) -> bytes:
+        """A request of this id in bytes, for a connection that is kept."""
+        headers, message = self._asked(number, method, params)
+        body = json.dumps(message).encode()
+        return self.head("POST", len(body), headers) + body
+
+    def _asked(
+        self, number: int, method: str, params: Mapping[str, Any]
+    ) -> tuple[dict[str, str], dict[str, Any]]:
+        """The headers of a request that are its own, and its message."""
         message = {"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)}
-        headers = _OLD
-        if self.era == "auto":
-            message["params"] = {**params, "_meta": META}
-            headers = {**_NEW, "mcp-method": method, "mcp-name": str(params.get("name", ""))}
-        body = (await self._send("POST", headers, message)).decode()
-        events = [line.removeprefix("data: ") for line in body.splitlines() if line.startswith("data: ")]
-        found: list[dict[str, Any]] = [json.loads(one) for one in events or [body]]
-        (answer,) = (one for one in found if "id" in one)
-        assert answer["id"] == number
-        return answer
+        if self.era == "legacy":
+            return _OLD, message
+        message["params"] = {**params, "_meta": META}
+        return {**_NEW, "mcp-method": method, "mcp-name": str(params.get("name", ""))}, message
 
     async def listen(self, begun: asyncio.Event) -> bytes:
         """All that a client of 2025 is told on the stream of its session, from its beginning to its end."""
@@ -109,7 +115,7 @@ class Wire:
             while some := tuple(islice(left, _AT_ONCE)):
                 writer.write(b"".join(self.head("POST", len(body), more) + body for body in some))
                 for _ in some:
-                    yield await _next(reader)
+                    yield await next_answer(reader)
         finally:
             writer.close()
             await writer.wait_closed()
@@ -135,13 +141,23 @@ def _joined(chunks: bytes) -> bytes:
         body, chunks = body + chunks[: int(size, 16)], chunks[int(size, 16) + 2 :]
 
 
-async def _next(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+def answer_to(number: int, body: bytes) -> dict[str, Any]:
+    """The answer to the request of this id in a body, which may be a stream of events."""
+    text = body.decode()
+    events = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")]
+    found: list[dict[str, Any]] = [json.loads(one) for one in events or [text]]
+    (answer,) = (one for one in found if "id" in one)
+    assert answer["id"] == number
+    return answer
+
+
+async def next_answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
     """The status and the body of the next answer."""
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
     body, size = b"", -1
     if b"transfer-encoding: chunked" in head:
         while size:
-            size = int(await reader.readline(), 16)
+            size = int(await reader.readuntil(b"\r\n"), 16)
             body += (await reader.readexactly(size + 2))[:size]
     elif b"content-length: " in head:
         body = await reader.readexactly(int(head.partition(b"content-length: ")[2].split(b"\r")[0]))

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
-from handrail.faces.cli.output import Failure, as_json, confirm, one_line, print_json, print_table
-from handrail.faces.cli.stored import Moment, at_store, opened, openings
+from handrail.faces.cli.output import Failure, NotFound, as_json, confirm, one_line, print_json, print_table
+from handrail.faces.cli.progress import followed
+from handrail.faces.cli.stored import Moment, Text, at_store, opened, openings
+from handrail.shell.faults import Fault
 from handrail.shell.homes import data_folder
-from handrail.shell.opening import Store, located, rebuilt
+from handrail.shell.opening import Store, Where, located, rebuilt
 from handrail.shell.system import SystemClock
 
 
@@ -25,7 +27,7 @@ def path(store: str | None, *, as_json: bool) -> None:
     """Print which file or database the store is, whether it is there or not."""
     where = located(store or "")
     if as_json:
-        print_json({"path": str(where), "exists": openings().there(where)})
+        print_json({"path": str(where), "exists": _exists(where)})
     else:
         click.echo(one_line(str(where)))
 
@@ -104,6 +106,29 @@ def prune(older_than: datetime, archive: Path | None, store: str | None, *, yes:
 
 
 @store.command()
+@click.argument("source", metavar="FROM", type=Text())
+@click.argument("target", metavar="TO", type=Text())
+@as_json
+def copy(source: str, target: str, *, as_json: bool) -> None:
+    """Make TO a store with everything that FROM has: a file, or postgresql://user@host/name, either way.
+
+    TO must be new: a file that is not there, or an empty database. It becomes a store when all of it was
+    read back; until then nothing opens it. Stopped half-way, say the same again: what is there already is
+    compared, and the copy goes on behind it. Stop what serves FROM: a copy that is behind it is refused.
+    """
+    there, wanted = located(source), located(target)
+    if not openings().there(there):
+        raise NotFound("store", str(there), "name the store to copy first, and the new one behind it")
+    with followed() as told:
+        made = openings().copied(there, wanted, told)
+    if as_json:
+        shape = {"from": str(there), "to": str(wanted), "continued": made.continued, "tables": made.tables}
+        print_json(shape)
+    else:
+        print_table([(name, str(rows)) for name, rows in made.tables.items()], ("table", "rows"))
+
+
+@store.command()
 @click.option(
     "--project",
     "projects",
@@ -127,6 +152,14 @@ def rebuild(projects: tuple[Path, ...], store: str | None, *, as_json: bool) -> 
         print_table(
             [(one.run, str(one.entries), one.folder) for one in brought], ("run", "entries", "folder")
         )
+
+
+def _exists(where: Where) -> bool:
+    """True if there is a store; one that cannot be reached is none."""
+    try:
+        return openings().there(where)
+    except Fault:
+        return False
 
 
 def _archive(found: Store) -> Path:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from handrail.shell.faults import Busy, DiskFull, Fault, Newer, NotWritable, SyncFailed, Unreadable
+from handrail.stores.sql.shape import unfinished
 from handrail.stores.sql.text import migrations
 from handrail.stores.sql.turnstile import Turnstile
 
@@ -30,7 +31,7 @@ _PRAGMAS: Final = (
 
 def prepared(path: Path) -> Turnstile:
     """The turnstile of a database that is there, ours, and of this program's schema."""
-    turnstile = _made(path)
+    turnstile = made(path)
     try:
         with turnstile.passed(), Faults(path):
             connection = connect(path)
@@ -79,7 +80,7 @@ class Faults:
 
 
 def _fault(path: Path, error: sqlite3.Error) -> Fault | None:
-    code = getattr(error, "sqlite_errorcode", 0)
+    code = _code(error)
     match code if code == sqlite3.SQLITE_IOERR_SHMSIZE else code & 0xFF:
         case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR_SHMSIZE:
             return DiskFull(f"there is no room for {path}", "free some space, then send the same call again")
@@ -95,7 +96,13 @@ def _fault(path: Path, error: sqlite3.Error) -> Fault | None:
             return None
 
 
-def _made(path: Path) -> Turnstile:
+def _code(error: sqlite3.Error) -> int:
+    """SQLite's number for an error; one for a text that is not UTF-8, which only the driver finds."""
+    undecoded = "decode to UTF-8" in str(error)
+    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT if undecoded else 0))
+
+
+def made(path: Path) -> Turnstile:
     """The file and its turnstile: only its owner may read them, and only its owner may replace them."""
     try:
         for folder in [*reversed(path.parent.parents), path.parent]:
@@ -125,7 +132,12 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def check_version(connection: sqlite3.Connection, path: Path) -> int:
-    """The schema version of the file. Raises `Newer` if this program is too old, `Unreadable` if not ours."""
+    """The schema version of the file.
+
+    Raises `Newer` if this program is too old, `Unreadable` if it is not ours, or not a whole copy yet.
+    """
+    if copied := half(connection):
+        raise unfinished(path, copied[0])
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     known = len(migrations())
     if version > known:
@@ -135,6 +147,15 @@ def check_version(connection: sqlite3.Connection, path: Path) -> int:
     if (version > 0) != (owner == APPLICATION) or (version == 0 and _has_tables(connection)):
         raise Unreadable(f"{path} is a database of another program", "name another file with HANDRAIL_STORE")
     return version
+
+
+def half(connection: sqlite3.Connection) -> tuple[str, int] | None:
+    """What the file is an unfinished copy of, and by which schema; None if it is none."""
+    named = "SELECT 1 FROM sqlite_schema WHERE name = 'handrail_copy'"
+    if connection.execute(named).fetchone() is None:
+        return None
+    source, version = connection.execute("SELECT source, version FROM handrail_copy").fetchone()
+    return source, version
 
 
 def _has_tables(connection: sqlite3.Connection) -> bool:

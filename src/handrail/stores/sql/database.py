@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from threading import Event, Thread, current_thread, local
 from typing import Any, Final
@@ -131,6 +131,10 @@ class Database:
     def held(self, run: str) -> AbstractContextManager[None]:  # noqa: ARG002 - one serves all
         """The turnstile, so nobody else commits to anything."""
         return self.turnstile.passed()
+
+    def elected(self, task: str) -> AbstractContextManager[bool]:  # noqa: ARG002 - each task is done
+        """Everybody: they are few, and what one has done the next finds done."""
+        return nullcontext(enter_result=True)
 
     def pulse(self) -> int:
         """SQLite's data version, which is kept for each connection."""

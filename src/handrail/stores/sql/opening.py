@@ -21,7 +21,10 @@ from handrail.stores.sql.questions import SqlRecords
 from handrail.stores.sql.runs import RunTables, SqlRuns
 from handrail.stores.sql.summaries import Summaries
 from handrail.stores.sql.tables import Tables
+from handrail.stores.sql.unfinished import unfinished
 from handrail.stores.sql.writer import Writer
+
+__all__ = ["opened", "read", "serving", "turning", "unfinished"]
 
 
 @contextmanager
@@ -29,6 +32,13 @@ def opened(path: Path) -> Iterator[Store]:
     """The store in this file, until the block ends."""
     with closing(Database(path)) as database:
         yield asked(path, database)
+
+
+@contextmanager
+def read(path: Path) -> Iterator[Tables]:
+    """The tables of the store in this file, to be copied, until the block ends."""
+    with closing(Database(path)) as database:
+        yield database
 
 
 @contextmanager
@@ -78,6 +88,10 @@ def served(
     writer, aside = (Writer(tables, Summaries(tables), threads=threads) for _ in range(2))
     secret = hmac.digest(world.key, b"request-state", hashlib.sha256)
 
+    def swept() -> tuple[str, ...]:
+        with tables.elected("sweep") as mine:
+            return sweep(world, runs, given) if mine else ()
+
     def strain() -> Strain:
         tables.there()
         return Strain(writer.waiting, feed.behind())
@@ -89,7 +103,7 @@ def served(
             writer,
             aside,
             secret,
-            lambda: sweep(world, runs, given),
+            swept,
             given.every,
             SqlAccess(tables),
             SqlRegistry(tables),

@@ -78,6 +78,10 @@ class Tables(Protocol):
         """A block in which nobody else commits to this run, at least until this thread has."""
         ...
 
+    def elected(self, task: str) -> AbstractContextManager[bool]:
+        """A block that is told whether to do a task that nobody else does meanwhile, in any process."""
+        ...
+
     def pulse(self) -> int:
         """A number that is another one whenever another connection has committed since."""
         ...

@@ -1,7 +1,8 @@
 """Tells every process that something was written: after the commit, and once for many.
 
 A notification that is part of a transaction makes all commits of the database wait for each other. So it is
-sent behind them; should it get lost, who listens looks by itself a moment later.
+sent behind them; should it get lost, who listens looks by itself a moment later. The first is sent at once;
+after each there is a pause, so that what many turns have to tell is told once.
 """
 
 from contextlib import suppress
@@ -14,6 +15,8 @@ from handrail.shell.faults import Fault
 from handrail.stores.sql.postgresql.pool import Pool
 
 CHANNEL: Final = "handrail"
+PAUSE: Final = 0.02
+"""How many seconds lie between two notifications of a process at least."""
 
 
 class Crier:
@@ -23,7 +26,7 @@ class Crier:
         self._pool = pool
         self._lock = Lock()
         self._due = Event()
-        self._stop = False
+        self._stop = Event()
         self._thread: Thread | None = None
 
     def cry(self) -> None:
@@ -31,14 +34,14 @@ class Crier:
         self._due.set()
         if self._thread is None:
             with self._lock:
-                if self._thread is None and not self._stop:
+                if self._thread is None and not self._stop.is_set():
                     self._thread = Thread(target=self._run, name="handrail-crier", daemon=True)
                     self._thread.start()
 
     def close(self) -> None:
         """Notify for the last time, if that is due."""
         with self._lock:
-            self._stop = True
+            self._stop.set()
         self._due.set()
         if self._thread:
             self._thread.join()
@@ -49,5 +52,5 @@ class Crier:
             self._due.clear()
             with suppress(Fault, psycopg.Error), self._pool.lent() as connection:
                 connection.execute(f"NOTIFY {CHANNEL}")
-            if self._stop:
+            if self._stop.wait(PAUSE) and not self._due.is_set():
                 return

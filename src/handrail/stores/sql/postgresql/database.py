@@ -9,14 +9,14 @@ from typing import Any, Final
 import psycopg
 from psycopg import pq
 
-from handrail.shell.faults import Busy, NoServer
+from handrail.shell.faults import Busy, NoServer, Unreadable
 from handrail.shell.opening import Remote
 from handrail.stores.sql.postgresql import schema
 from handrail.stores.sql.postgresql.crier import Crier
 from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.ear import Listener
 from handrail.stores.sql.postgresql.faults import Faults
-from handrail.stores.sql.postgresql.pool import Connection, Pool
+from handrail.stores.sql.postgresql.pool import PATIENCE, Away, Connection, Pool
 from handrail.stores.sql.tables import Ear, Execute
 
 CONNECTIONS: Final = 12
@@ -32,6 +32,13 @@ _SIZE: Final = (
     "SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS BIGINT) FROM pg_class"
     " WHERE relkind = 'r' AND relnamespace = current_schema::regnamespace"
 )
+_TASKS: Final = 0x48524C32
+"""The first half of the advisory locks of tasks that one process does for all."""
+
+_ELECTED: Final = "SELECT pg_try_advisory_xact_lock(CAST($1 AS INTEGER), hashtext($2))"
+_SOON: Final = 1.0
+"""How many seconds somebody waits who only wants to know whether the server is there."""
+
 _SETTLE: Final = 10.0
 _PAUSE: Final = 0.002
 
@@ -40,8 +47,13 @@ class Told:
     """What a statement has found; its connection may serve others already."""
 
     def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]]) -> None:
-        self.description, self.rowcount = cursor.description, cursor.rowcount
-        self._rows = iter(cursor.fetchall() if cursor.description else ())
+        self._cursor, self.rowcount = cursor, cursor.rowcount
+        self._rows = iter(() if cursor.rownumber is None else cursor.fetchall())
+
+    @property
+    def description(self) -> Sequence[Any] | None:
+        """The columns."""
+        return self._cursor.description
 
     def fetchone(self) -> Any:  # noqa: ANN401 - what a row holds, the statement says
         """The next row, or None."""
@@ -90,11 +102,11 @@ class Late:
 class PgDatabase:
     """The connections to a database. Writers of different runs do not wait for each other."""
 
-    def __init__(self, place: Remote, connections: int = CONNECTIONS) -> None:
+    def __init__(self, place: Remote, connections: int = CONNECTIONS, patience: float = PATIENCE) -> None:
         schema.prepare(place)
         self.place = place
         self._faults = Faults(place)
-        self._pool = Pool(place, connections)
+        self._pool = Pool(place, connections, patience)
         self._crier = Crier(self._pool)
         self._mine = local()
         self._closed = False
@@ -106,8 +118,8 @@ class PgDatabase:
     @contextmanager
     def written(self) -> Iterator[Execute]:
         """A transaction, committed when the block ends well, gone without a trace when it does not."""
-        with self._lent() as connection, self._faults:
-            begun = connection.info.transaction_status == pq.TransactionStatus.INTRANS
+        with self._lent() as connection, self._faults, _undone(connection):
+            begun = connection.pgconn.transaction_status == pq.TransactionStatus.INTRANS
             with connection.pipeline() as pipeline:
                 if not begun:
                     connection.execute("BEGIN")
@@ -116,13 +128,9 @@ class PgDatabase:
                 def execute(statement: str, values: Sequence[Any]) -> Late:
                     return Late(connection.execute(statement, values), pipeline)
 
-                try:
-                    yield execute
-                    self._check(check.fetchone())
-                    connection.execute("COMMIT")
-                except BaseException:
-                    connection.close()
-                    raise
+                yield execute
+                self._check(check.fetchone())
+                connection.execute("COMMIT")
         self._crier.cry()
 
     def at_once(self, statement: str, values: Sequence[Any]) -> list[Any]:
@@ -134,7 +142,7 @@ class PgDatabase:
             found = connection.execute(statement, values).fetchall()
             if not found:
                 self._check(connection.execute("SELECT version FROM handrail_schema").fetchone())
-            if connection.info.transaction_status == pq.TransactionStatus.INTRANS:
+            if connection.pgconn.transaction_status == pq.TransactionStatus.INTRANS:
                 connection.execute("COMMIT")
         self._crier.cry()
         return found
@@ -170,6 +178,20 @@ class PgDatabase:
             connection.execute(statements()["hold"], (run,))
             with self._using(connection):
                 yield
+
+    @contextmanager
+    def elected(self, task: str) -> Iterator[bool]:
+        """A block that is told whether it holds the lock of a task; the lock ends with its connection."""
+        with self._pool.lent() as connection:
+            with self._faults:
+                connection.execute("BEGIN")
+                found = connection.execute(_ELECTED, (_TASKS, task)).fetchone()
+            try:
+                yield bool(found and found[0])
+            finally:
+                if not connection.closed:
+                    with self._faults:
+                        connection.execute("ROLLBACK")
 
     def pulse(self) -> int:
         """Which transactions are over, as a number."""
@@ -207,15 +229,20 @@ class PgDatabase:
             connection.execute("SET statement_timeout = '30s'")
 
     def flaws(self) -> Iterator[tuple[str, str]]:
-        """Rows that belong to none; the pages are the server's to check."""
+        """Rows that belong to none, and pages that the server could not read on the way to them."""
         for table in ("steps", "artifacts", "events", "replies"):
             statement = f"SELECT count(*) FROM {table} AS t WHERE run IS NOT NULL AND NOT EXISTS (SELECT 1 FROM runs WHERE k = t.run)"  # noqa: S608, E501 - the names are ours
-            for _ in range(int(self.peek(statement, ())[0][0])):
-                yield "reference", f"a row of {table} belongs to none of runs"
+            try:
+                lost = int(self.peek(statement, ())[0][0])
+            except Unreadable as fault:
+                yield "file", fault.message
+                continue
+            yield from [("reference", f"a row of {table} belongs to none of runs")] * lost
 
     def there(self) -> None:
-        """Raises a fault if the database cannot be reached, or has another schema now."""
-        self._check(self._asked("SELECT version FROM handrail_schema", ()).fetchone())
+        """Raises a fault if the database cannot be reached at once, or has another schema now."""
+        with self._pool.lent(_SOON) as connection, self._faults:
+            self._check(connection.execute("SELECT version FROM handrail_schema").fetchone())
 
     def rest(self) -> None:
         """The server rests by itself."""
@@ -253,13 +280,15 @@ class PgDatabase:
             yield
         finally:
             self._mine.connection = None
-            if connection.info.transaction_status == pq.TransactionStatus.INTRANS:
+            if connection.pgconn.transaction_status == pq.TransactionStatus.INTRANS:
                 connection.execute("COMMIT")
 
     def _asked(self, statement: str, values: Sequence[Any]) -> Told:
         """What a statement finds; asked once more if the server was gone, and no moment is lost by that."""
         try:
             return self._asked_once(statement, values)
+        except Away:
+            raise
         except NoServer:
             if self._held:
                 raise
@@ -276,3 +305,17 @@ class PgDatabase:
         """A newer program may have changed the schema since this process opened the database."""
         if found is None or found[0] != schema.known():
             raise schema.newer(self.place, found[0] if found else 0)
+
+
+@contextmanager
+def _undone(connection: Connection) -> Iterator[None]:
+    """A block whose transaction is rolled back if it does not end well.
+
+    That is for behind a pipeline: in one, the driver would believe in statements that are not prepared.
+    """
+    try:
+        yield
+    except BaseException:
+        if not connection.closed:
+            connection.execute("ROLLBACK")
+        raise

@@ -28,12 +28,13 @@ class Listener:
         """Until somebody has written, or the time is up; after a break, at once when the server is back."""
         if self._connection is None and self._connect():
             return
-        heard = [self._woken, *([self._connection.fileno()] if self._connection else ())]
-        delay = min(_LONGEST, seconds * 2**self._failed)
-        ready, _, _ = select.select(heard, [], [], delay)
+        heard = select.poll()
+        for file in (self._woken, *([self._connection.fileno()] if self._connection else ())):
+            heard.register(file, select.POLLIN)
+        ready = {file for file, _ in heard.poll(1000 * min(_LONGEST, seconds * 2**self._failed))}
         if self._woken in ready:
             os.read(self._woken, 4096)
-        if len(ready) > (self._woken in ready):
+        if ready - {self._woken}:
             self._hear()
 
     def wake(self) -> None:

@@ -5,7 +5,6 @@ from typing import Final
 
 import psycopg
 from psycopg import errors
-from psycopg_pool import PoolTimeout
 
 from handrail.shell.faults import (
     Busy,
@@ -18,7 +17,8 @@ from handrail.shell.faults import (
 )
 from handrail.shell.opening import Remote
 
-_AGAIN: Final = "send the same call again"
+AGAIN: Final = "send the same call again"
+BACK: Final = "see that the server runs and lets this user in, then " + AGAIN
 _BUSY: Final = (
     errors.LockNotAvailable,
     errors.QueryCanceled,
@@ -26,20 +26,13 @@ _BUSY: Final = (
     errors.SerializationFailure,
     errors.UniqueViolation,
     errors.TooManyConnections,
-    PoolTimeout,
 )
-_LOST: Final = (
-    errors.AdminShutdown,
-    errors.CrashShutdown,
-    errors.CannotConnectNow,
-    errors.IdleInTransactionSessionTimeout,
-    errors.IdleSessionTimeout,
-)
+_UNSOUND: Final = (Unreadable, "{} is no sound database", "run `handrail store check`, restore a backup")
 _CLASSES: Final[Mapping[type[psycopg.Error], tuple[type[Fault], str, str]]] = {
     errors.DiskFull: (
         DiskFull,
         "there is no room on the disk of {}",
-        "free some space there, then " + _AGAIN,
+        "free some space there, then " + AGAIN,
     ),
     errors.ReadOnlySqlTransaction: (
         NotWritable,
@@ -56,6 +49,8 @@ _CLASSES: Final[Mapping[type[psycopg.Error], tuple[type[Fault], str, str]]] = {
         "{} has not the tables of a store",
         "restore a backup, or name another store with --store or HANDRAIL_STORE",
     ),
+    errors.DataCorrupted: _UNSOUND,
+    errors.IndexCorrupted: _UNSOUND,
 }
 
 
@@ -83,23 +78,24 @@ def named(place: Remote, error: psycopg.Error) -> Fault | None:
     if isinstance(error, psycopg.DataError) and error.sqlstate is None:
         return Unreadable(f"{place} cannot keep this: {said(error)}", "take it out of the text")
     if isinstance(error, _BUSY):
-        return Busy(f"{place} did not come to it in time: {said(error)}", _AGAIN)
+        return Busy(f"{place} did not come to it in time: {said(error)}", AGAIN)
     for kind, (fault, message, repair) in _CLASSES.items():
         if isinstance(error, kind):
             return fault(f"{message.format(place)}: {said(error)}", repair)
-    lost = isinstance(error, psycopg.OperationalError) and error.sqlstate is None
-    if lost or isinstance(error, (*_LOST, psycopg.InterfaceError)):
-        return unreachable(place, error)
+    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+        return NoServer(f"{place} broke off, or could not go on", BACK)
     return None
 
 
 def unreachable(place: Remote, error: Exception) -> Fault:
-    """Why there is no connection; a database or a user that is not there will not come by waiting."""
+    """Why there is no connection; a database or a user that is not there will not come by waiting.
+
+    The words are the driver's, for whoever opens the store: they name hosts, users and sockets.
+    """
     words = said(error)
     if "does not exist" in words and "database" in words:
         return Missing(f"{place} is not there: {words}", "make it: createdb and its name, on that server")
-    repair = "see that the server runs and lets this user in, then " + _AGAIN
-    return NoServer(f"{place} cannot be reached: {words}", repair)
+    return NoServer(f"{place} cannot be reached: {words}", BACK)
 
 
 def said(error: Exception) -> str:

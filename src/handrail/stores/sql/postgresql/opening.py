@@ -11,8 +11,10 @@ from handrail.stores.sql.opening import asked, served, turned
 from handrail.stores.sql.postgresql.database import PgDatabase
 from handrail.stores.sql.postgresql.runs import PgRuns
 from handrail.stores.sql.postgresql.schema import there
+from handrail.stores.sql.postgresql.unfinished import unfinished
+from handrail.stores.sql.tables import Tables
 
-__all__ = ["opened", "serving", "there", "turning"]
+__all__ = ["opened", "read", "serving", "there", "turning", "unfinished"]
 
 THREADS: Final = 6
 """How many turns a server takes at once."""
@@ -26,6 +28,13 @@ def opened(place: Remote) -> Iterator[Store]:
     """The store in this database, until the block ends."""
     with closing(PgDatabase(place)) as database:
         yield asked(place, database)
+
+
+@contextmanager
+def read(place: Remote) -> Iterator[Tables]:
+    """The tables of the store in this database, to be copied, until the block ends."""
+    with closing(PgDatabase(place)) as database:
+        yield database
 
 
 @contextmanager

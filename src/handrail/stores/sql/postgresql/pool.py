@@ -1,30 +1,44 @@
 """Connections to a server: a few, shared by the threads of this process, replaced when they break."""
 
 import select
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from threading import BoundedSemaphore, Event, Lock
 from typing import Any, Final, TypeAlias
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8Dumper
-from psycopg_pool import ConnectionPool
 
+from handrail.shell.faults import Busy, Fault, Missing, NoServer
 from handrail.shell.opening import Remote
-from handrail.stores.sql.postgresql.faults import Faults, unreachable
+from handrail.stores.sql.postgresql import arrays
+from handrail.stores.sql.postgresql.faults import AGAIN, Faults, unreachable
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
 PATIENCE: Final = 30.0
 """How many seconds somebody waits for a connection: long enough for a server that starts again."""
 
+_PAUSE: Final = 0.1
+"""How many seconds pass before a server that could not be reached is tried again."""
+
+_IDLE: Final = 300.0
+"""How many seconds a connection is kept that nobody needs."""
+
 _SETTINGS: Final[Mapping[str, str]] = {
     "statement_timeout": "30s",
     "lock_timeout": "20s",
     "idle_in_transaction_session_timeout": "60s",
     "application_name": "handrail",
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
 }
-"""No statement, no lock and no transaction of ours may last longer."""
+"""No statement, no lock and no transaction of ours may last longer.
+
+None of our questions is worth compiling it, or starting processes for it; the planner cannot know that.
+"""
 
 _UNLESS_SAID: Final[Mapping[str, Any]] = {
     "connect_timeout": 5,
@@ -36,41 +50,76 @@ _UNLESS_SAID: Final[Mapping[str, Any]] = {
 """How a server that has vanished is noticed, unless the address says otherwise."""
 
 
-class Pool:
-    """The connections of this process to one server; each begins and ends its transactions by hand."""
+class Away(NoServer):
+    """No connection could be had for a while: nothing was sent."""
 
-    def __init__(self, place: Remote, most: int) -> None:
-        self._place, self._faults = place, Faults(place)
-        self._pool: ConnectionPool[Connection] = ConnectionPool(
-            place.url,
-            connection_class=psycopg.Connection,
-            kwargs=options(place),
-            min_size=1,
-            max_size=most,
-            timeout=PATIENCE,
-            max_idle=300,
-            reconnect_timeout=PATIENCE,
-            configure=_configured,
-            check=_alive,
-            open=True,
-            name="handrail",
-        )
+
+class Pool:
+    """The connections of this process to one server; each begins and ends its transactions by hand.
+
+    Whoever needs one makes it, if none is left over, and tries again while the server is away.
+    """
+
+    def __init__(self, place: Remote, most: int, patience: float = PATIENCE) -> None:
+        self._place, self._patience = place, patience
+        self._free = BoundedSemaphore(most)
+        self._lock = Lock()
+        self._left: list[tuple[float, Connection]] = []
+        self._closed = Event()
 
     @contextmanager
-    def lent(self) -> Iterator[Connection]:
-        """A connection for the block. Raises `Busy` or `NoServer` if none can be had in time."""
-        with self._faults:
-            connection = self._pool.getconn()
+    def lent(self, patience: float | None = None) -> Iterator[Connection]:
+        """A connection for the block. Raises `Busy` if all are in use too long, `Away` if none is made."""
+        most = self._patience if patience is None else patience
+        end = time.monotonic() + most
+        if not self._free.acquire(timeout=most):
+            raise Busy(f"every connection to {self._place} was in use for {most:g} seconds", AGAIN)
         try:
-            yield connection
+            connection = self._left_over() or self._made(end)
+            try:
+                yield connection
+            finally:
+                self._take_back(connection)
         finally:
-            if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                connection.close()
-            self._pool.putconn(connection)
+            self._free.release()
 
     def close(self) -> None:
-        """Close every connection."""
-        self._pool.close()
+        """Close every connection, those in use when they come back."""
+        self._closed.set()
+        while connection := self._left_over():
+            connection.close()
+
+    def _left_over(self) -> Connection | None:
+        """The connection that was used last, of those that the server has not ended."""
+        while True:
+            with self._lock:
+                _, connection = self._left.pop() if self._left else (0.0, None)
+            if connection is None or _alive(connection):
+                return connection
+            connection.close()
+
+    def _made(self, end: float) -> Connection:
+        """A new connection; tried until this time. What keeps it out is told to anybody, so in few words."""
+        while True:
+            try:
+                return connected(self._place)
+            except Missing as fault:
+                raise Missing(f"{self._place} is not there", fault.repair) from fault
+            except NoServer as fault:
+                if time.monotonic() >= end or self._closed.wait(_PAUSE):
+                    raise Away(f"{self._place} cannot be reached", fault.repair) from fault
+
+    def _take_back(self, connection: Connection) -> None:
+        """Keep a connection for the next; not one in a transaction, nor one that nobody has needed long."""
+        if connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE or self._closed.is_set():
+            connection.close()
+            return
+        now = time.monotonic()
+        with self._lock:
+            self._left.append((now, connection))
+            unused = self._left.pop(0)[1] if now - self._left[0][0] > _IDLE else None
+        if unused:
+            unused.close()
 
 
 def connected(place: Remote) -> Connection:
@@ -81,7 +130,12 @@ def connected(place: Remote) -> Connection:
         raise unreachable(place, error) from error
     except psycopg.ProgrammingError as error:
         raise place.unfit(str(error)) from error
-    _configured(connection)
+    try:
+        with Faults(place):
+            _configured(connection)
+    except Fault:
+        connection.close()
+        raise
     return connection
 
 
@@ -98,12 +152,15 @@ def options(place: Remote) -> dict[str, Any]:
 def _configured(connection: Connection) -> None:
     """Limits of the server, and whole numbers of one size: else a statement is prepared for each."""
     connection.adapters.register_dumper(int, Int8Dumper)
+    arrays.known(connection)
     chosen = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in _SETTINGS.items())
     connection.execute(f"SELECT {chosen}")
 
 
-def _alive(connection: Connection) -> None:
-    """Raises if the server has something to say though nobody asked: it has ended the connection."""
-    waiting, _, _ = select.select([connection.fileno()], [], [], 0)
-    if waiting:
-        raise psycopg.OperationalError("the server has closed the connection")
+def _alive(connection: Connection) -> bool:
+    """False if the server has something to say though nobody asked: it has ended the connection."""
+    if connection.closed:
+        return False
+    heard = select.poll()
+    heard.register(connection.fileno(), select.POLLIN)
+    return not heard.poll(0)

@@ -6,8 +6,22 @@ SELECT k, revision, chain FROM runs WHERE execution_id = ? FOR NO KEY UPDATE
 -- name: hold
 SELECT k FROM runs WHERE execution_id = ? FOR NO KEY UPDATE
 
+-- name: insert_project
+-- Whoever finds the project there does not wait for those who are just starting a run in it.
+INSERT INTO projects (project_id, name, root, created_at)
+SELECT ?1, ?2, ?3, ?4
+WHERE NOT EXISTS (SELECT 1 FROM projects WHERE project_id = ?1)
+ON CONFLICT DO NOTHING
+
+-- name: activate
+-- Of several runs that are started at once one is the active one; the others do not wait for it.
+UPDATE projects SET active_task_id = ?1
+WHERE project_id = (SELECT project_id FROM projects WHERE project_id = ?2 FOR NO KEY UPDATE SKIP LOCKED)
+
 -- name: turn
--- A whole turn at once: nothing of it happens unless the run is moved from the revision that was seen.
+-- A whole turn at once: nothing of it happens unless the run is moved from the revision that was seen. It costs
+-- little also where the planner does not know how many of each there are: else it would plan every turn anew. So what
+-- only the last turn does is left out of the others.
 WITH moved AS (
   UPDATE runs
   SET
@@ -39,28 +53,32 @@ WITH moved AS (
   INSERT INTO artifacts (
     run, number, artifact_id, step_name, agent_name, artifact_type, title, description, is_final, created_at, content)
   SELECT
-    moved.k, (SELECT coalesce(max(number), 0) FROM artifacts WHERE run = moved.k) + a.place, a.id, a.step, a.agent,
-    a.type, a.title, a.description, ?35, ?5, a.content
+    moved.k, b.last + a.place, a.id, a.step, a.agent, a.type, a.title, a.description, ?34, ?5, a.content
   FROM
-    moved, unnest(
+    moved, LATERAL (SELECT coalesce(max(number), 0) AS last FROM artifacts WHERE run = moved.k) AS b, unnest(
       CAST(?26 AS TEXT[]), CAST(?27 AS TEXT[]), CAST(?28 AS TEXT[]), CAST(?29 AS TEXT[]), CAST(?30 AS TEXT[]),
       CAST(?31 AS TEXT[]), CAST(?32 AS TEXT[]))
     WITH ORDINALITY AS a (id, step, agent, type, title, description, content, place)
-), finalised AS (
-  UPDATE artifacts AS a SET is_final = ?35 FROM moved WHERE a.run = moved.k AND CAST(?34 AS BOOLEAN)
-), left_active AS (
-  UPDATE projects SET active_task_id = NULL FROM moved WHERE active_task_id = ?13 AND CAST(?34 AS BOOLEAN)
 ), entered AS (
   INSERT INTO events (run, event_type, revision, step_name, agent_name, metadata, created_at)
   SELECT moved.k, e.kind, ?7, e.step, e.agent, e.metadata, ?5
   FROM
-    moved, unnest(CAST(?36 AS TEXT[]), CAST(?37 AS TEXT[]), CAST(?38 AS TEXT[]), CAST(?39 AS TEXT[]))
+    moved, unnest(CAST(?35 AS TEXT[]), CAST(?36 AS TEXT[]), CAST(?37 AS TEXT[]), CAST(?38 AS TEXT[]))
     WITH ORDINALITY AS e (kind, step, agent, metadata, place)
   ORDER BY e.place
 ), answered AS (
   INSERT INTO replies (run, revision, token, request, reply)
-  SELECT moved.k, ?14, ?40, ?41, ?42 FROM moved
+  SELECT moved.k, ?14, ?39, ?40, ?41 FROM moved
 ), forgotten AS (
   DELETE FROM replies AS p USING moved WHERE p.run = moved.k AND p.revision <= ?33
 )
+
+-- name: turn_over
+, finalised AS (
+  UPDATE artifacts AS a SET is_final = ?34 FROM moved WHERE a.run = moved.k
+), left_active AS (
+  UPDATE projects SET active_task_id = NULL FROM moved WHERE active_task_id = ?13
+)
+
+-- name: turn_end
 SELECT k FROM moved

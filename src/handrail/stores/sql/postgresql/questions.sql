@@ -69,9 +69,12 @@ WHERE a.is_final = 1
 ORDER BY a.created_at DESC, a.run DESC, a.number DESC LIMIT ?2 OFFSET ?3
 
 -- name: types
+-- The run of an artifact is looked up, not joined: else all of both may be read to join them.
 SELECT DISTINCT artifact_type FROM (
-  SELECT a.artifact_type FROM artifacts AS a JOIN runs AS r ON r.k = a.run
-  WHERE CAST(?2 AS TEXT) IS NULL OR r.project_id IN (SELECT json_array_elements_text(CAST(?2 AS JSON)))
+  SELECT a.artifact_type FROM artifacts AS a
+  WHERE
+    CAST(?2 AS TEXT) IS NULL
+    OR (SELECT project_id FROM runs WHERE k = a.run) IN (SELECT json_array_elements_text(CAST(?2 AS JSON)))
   ORDER BY a.created_at DESC LIMIT 1000) AS latest
 ORDER BY artifact_type LIMIT ?1
 

@@ -1,16 +1,22 @@
 """Runs in PostgreSQL: a turn is two round trips, a question and one statement that does all or nothing."""
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, TypeAlias
 
 from psycopg import errors
 
 from handrail.shell.faults import Busy, NoServer
 from handrail.shell.records import REMEMBERED, Turn, check_effects
 from handrail.stores.sql import rows
+from handrail.stores.sql.postgresql.arrays import Numbers, Texts
 from handrail.stores.sql.postgresql.database import PgDatabase
+from handrail.stores.sql.postgresql.pool import Away
 from handrail.stores.sql.postgresql.schema import known
 from handrail.stores.sql.runs import RunTables
 from handrail.stores.sql.text import dumped, stamp
+
+Column: TypeAlias = Numbers | Texts
+_ENTRY: Final = (Texts,) * 4
 
 
 class PgRuns(RunTables):
@@ -19,6 +25,8 @@ class PgRuns(RunTables):
     def __init__(self, database: PgDatabase) -> None:
         super().__init__(database)
         self.database = database
+        begun, over, end = (self._sql[name] for name in ("turn", "turn_over", "turn_end"))
+        self._turn, self._last_turn = f"{begun}\n{end}", f"{begun}{over}\n{end}"
 
     def commit(self, turn: Turn) -> bool:
         """Save the whole turn at one point, if the revision has not moved on.
@@ -28,13 +36,16 @@ class PgRuns(RunTables):
         """
         try:
             return self._save(turn)
+        except Away:
+            raise
         except NoServer:
             return self._save(turn) or self.spent(turn.run.id, turn.before.revision) == turn.spent
 
     def _save(self, turn: Turn) -> bool:
         if turn.before.revision and not turn.definition:
             check_effects(turn, on_files=False)
-            return bool(self.database.at_once(self._sql["turn"], _values(turn)))
+            live = turn.run.lifecycle in rows.LIVE
+            return bool(self.database.at_once(self._turn if live else self._last_turn, _values(turn)))
         try:
             return super().commit(turn)
         except Busy as fault:
@@ -48,7 +59,6 @@ def _values(turn: Turn) -> tuple[Any, ...]:
     at, run = stamp(turn.at), turn.run
     lines = rows.told(turn.revision, at, turn.entries)
     state, at, metadata, revision, record, _, _, waiting, oldest, digest = rows.moving(turn, at, b"")
-    over = run.lifecycle not in rows.LIVE
     return (
         *rows.settled(turn),
         *(state, at, metadata, revision, record, rows.linked(lines), waiting, oldest, digest),
@@ -56,14 +66,13 @@ def _values(turn: Turn) -> tuple[Any, ...]:
         *_steps(turn),
         *_artifacts(turn),
         turn.before.revision - REMEMBERED,
-        over,
         int(rows.completes(turn)),
-        *_columns([(kind, step, agent, metadata) for kind, _, step, agent, metadata, _ in lines], 4),
+        *_columns([(kind, step, agent, metadata) for kind, _, step, agent, metadata, _ in lines], _ENTRY),
         *(turn.spent.token, turn.spent.request, turn.spent.reply),
     )
 
 
-def _steps(turn: Turn) -> tuple[list[Any], ...]:
+def _steps(turn: Turn) -> Iterator[Column]:
     """The steps that were closed, those that were opened, and the tokens of the others that are open."""
     opened = {step.number for step in turn.opened}
     closed = [
@@ -77,17 +86,20 @@ def _steps(turn: Turn) -> tuple[list[Any], ...]:
     ]
     new = [(step.number, step.state, step.agent, turn.tokens.get(step.number)) for step in turn.opened]
     kept = [(number, turn.tokens.get(number)) for number in {step.number for step in turn.run.open} - opened]
-    return (*_columns(closed, 4), *_columns(new, 4), *_columns(kept, 2))
+    yield from _columns(closed, (Numbers, Texts, Numbers, Texts))
+    yield from _columns(new, (Numbers, Texts, Texts, Texts))
+    yield from _columns(kept, (Numbers, Texts))
 
 
-def _artifacts(turn: Turn) -> tuple[list[Any], ...]:
+def _artifacts(turn: Turn) -> Iterator[Column]:
     made = [
         (one.id, one.step, one.agent, one.type, one.title, one.description or None, one.content)
         for one in turn.artifacts
     ]
-    return _columns(made, 7)
+    return _columns(made, (Texts,) * 7)
 
 
-def _columns(lines: list[tuple[Any, ...]], width: int) -> tuple[list[Any], ...]:
-    """The lines column by column; so many empty ones if there is no line."""
-    return tuple(map(list, zip(*lines, strict=True))) if lines else tuple([] for _ in range(width))
+def _columns(lines: list[tuple[Any, ...]], kinds: Sequence[type[Column]]) -> Iterator[Column]:
+    """The lines column by column, each of its kind; empty ones if there is no line."""
+    columns = zip(*lines, strict=True) if lines else ((),) * len(kinds)
+    return (kind(column) for kind, column in zip(kinds, columns, strict=True))

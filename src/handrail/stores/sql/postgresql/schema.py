@@ -2,17 +2,20 @@
 
 from typing import Final
 
-from handrail.shell.faults import Newer, Unreadable
+from handrail.shell.faults import Busy, Newer, Unreadable
 from handrail.shell.opening import Remote
 from handrail.stores.sql.postgresql.faults import Faults
 from handrail.stores.sql.postgresql.pool import Connection, connected
+from handrail.stores.sql.shape import MARK, occupied, resumes, tables, unfinished
 from handrail.stores.sql.text import migrations
 
 _LOCK: Final = 0x48524C31
 """Who holds this advisory lock changes the schema."""
 
+_MARKED: Final = "SELECT to_regclass('handrail_copy') IS NOT NULL"
 _VERSION: Final = "CREATE TABLE IF NOT EXISTS handrail_schema (version BIGINT NOT NULL)"
 _THERE: Final = "SELECT to_regclass('handrail_schema') IS NOT NULL"
+_NUMBERED: Final = (("runs", "k"), ("events", "id"))
 _OTHERS: Final = (
     "SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'p', 'v')"
     " AND relnamespace = current_schema::regnamespace"
@@ -37,22 +40,76 @@ def prepare(place: Remote) -> None:
 
 
 def there(place: Remote) -> bool:
-    """True if the database has a store in it."""
+    """True if the database has a store in it. Raises `Unreadable` if that is not a whole copy yet."""
     with connected(place) as connection, Faults(place):
+        if copied := half(connection):
+            raise unfinished(place, copied[0])
         return _has_schema(connection)
 
 
 def version(place: Remote, connection: Connection) -> int:
     """The schema version of the database; 0 if it is empty. Raises `Newer` or `Unreadable`."""
     if not _has_schema(connection):
-        if _one(connection, _OTHERS):
+        if copied := half(connection):
+            raise unfinished(place, copied[0])
+        if not _one(connection, _OTHERS):
+            return 0
+        if not _has_schema(connection):
             message = f"{place} has tables of another program"
             raise Unreadable(message, "name an empty database with --store or HANDRAIL_STORE")
-        return 0
     found = int(_one(connection, "SELECT version FROM handrail_schema"))
     if found > known():
         raise newer(place, found)
     return found
+
+
+def half(connection: Connection) -> tuple[str, int] | None:
+    """What the database is an unfinished copy of, and by which schema; None if it is none."""
+    if not _one(connection, _MARKED):
+        return None
+    row = connection.execute("SELECT source, version FROM handrail_copy").fetchone()
+    return (row[0], row[1]) if row else None
+
+
+def begin(place: Remote, connection: Connection, source: str) -> bool:
+    """Make the tables of an unfinished copy of this source; True if they were there already.
+
+    Until the connection ends, nobody else changes the schema. Raises `Busy` if somebody does, `NotWritable`
+    if there is a store, `Newer` or `Unreadable` if there is anything else.
+    """
+    if not _one(connection, f"SELECT pg_try_advisory_lock({_LOCK})"):
+        raise Busy(f"somebody else is filling {place}", "wait for it, or end it; then say the same again")
+    found = half(connection)
+    if found:
+        resumes(place, source, found, known())
+        return True
+    if version(place, connection):
+        raise occupied(place)
+    with connection.transaction():
+        for script in _scripts():
+            connection.execute(script, prepare=False)
+        clear(connection)
+        connection.execute(MARK)
+        connection.execute("INSERT INTO handrail_copy VALUES ($1, $2)", (source, known()))
+    return False
+
+
+def clear(connection: Connection) -> None:
+    """Take every row out of every table."""
+    connection.execute(f"TRUNCATE {_named()}")
+
+
+def finish(connection: Connection) -> None:
+    """Make a store of an unfinished copy, at one point; new rows get numbers behind those it has."""
+    connection.execute(f"ANALYZE {_named()}")
+    with connection.transaction():
+        for table, column in _NUMBERED:
+            connection.execute(
+                f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), max({column})) FROM {table}"  # noqa: S608 - names of ours
+            )
+        connection.execute("DROP TABLE handrail_copy")
+        connection.execute(_VERSION)
+        connection.execute("INSERT INTO handrail_schema (version) VALUES ($1)", (known(),))
 
 
 def newer(place: Remote, found: int) -> Newer:
@@ -70,6 +127,11 @@ def _migrate(place: Remote, connection: Connection) -> None:
             connection.execute(_scripts()[number - 1], prepare=False)
             connection.execute("DELETE FROM handrail_schema")
             connection.execute("INSERT INTO handrail_schema (version) VALUES ($1)", (number,))
+
+
+def _named() -> str:
+    """Every table, as a statement lists them."""
+    return ", ".join(table.name for table in tables())
 
 
 def _has_schema(connection: Connection) -> bool:

@@ -174,25 +174,32 @@ CREATE TABLE summary_hours (
   PRIMARY KEY (hour, event_type)
 );
 
+-- What each entry adds to the sums. The run of an entry is looked up, not joined: the planner does not know how few
+-- entries lie behind the mark, and would read all runs to join them.
 CREATE VIEW measured_runs AS
-SELECT e.id, r.workflow_name, CAST('idle' AS TEXT) COLLATE "C" AS state, 1 AS runs, CAST(0 AS BIGINT) AS duration_ms
-FROM events AS e JOIN runs AS r ON r.k = e.run
-WHERE e.event_type = 'workflow_created' AND e.revision = 1
-UNION ALL
-SELECT e.id, r.workflow_name, (CAST(e.metadata AS JSON) ->> 'from') COLLATE "C", -1, 0
-FROM events AS e JOIN runs AS r ON r.k = e.run
-WHERE e.event_type = 'workflow_state_transition'
+SELECT
+  e.id, (SELECT workflow_name FROM runs WHERE k = e.run) AS workflow_name,
+  CAST('idle' AS TEXT) COLLATE "C" AS state, 1 AS runs, CAST(0 AS BIGINT) AS duration_ms
+FROM events AS e
+WHERE e.event_type = 'workflow_created' AND e.revision = 1 AND e.run IS NOT NULL
 UNION ALL
 SELECT
-  e.id, r.workflow_name, (CAST(e.metadata AS JSON) ->> 'to') COLLATE "C", 1,
+  e.id, (SELECT workflow_name FROM runs WHERE k = e.run), (CAST(e.metadata AS JSON) ->> 'from') COLLATE "C", -1, 0
+FROM events AS e
+WHERE e.event_type = 'workflow_state_transition' AND e.run IS NOT NULL
+UNION ALL
+SELECT
+  e.id, (SELECT workflow_name FROM runs WHERE k = e.run), (CAST(e.metadata AS JSON) ->> 'to') COLLATE "C", 1,
   coalesce(CAST(CAST(e.metadata AS JSON) ->> 'duration_ms' AS BIGINT), 0)
-FROM events AS e JOIN runs AS r ON r.k = e.run
-WHERE e.event_type = 'workflow_state_transition';
+FROM events AS e
+WHERE e.event_type = 'workflow_state_transition' AND e.run IS NOT NULL;
 
 CREATE VIEW measured_days AS
-SELECT e.id, substr(e.created_at, 1, 10) AS day, r.workflow_name, 1 AS runs
-FROM events AS e JOIN runs AS r ON r.k = e.run
-WHERE e.event_type = 'workflow_created' AND e.revision = 1;
+SELECT
+  e.id, substr(e.created_at, 1, 10) AS day, (SELECT workflow_name FROM runs WHERE k = e.run) AS workflow_name,
+  1 AS runs
+FROM events AS e
+WHERE e.event_type = 'workflow_created' AND e.revision = 1 AND e.run IS NOT NULL;
 
 CREATE VIEW measured_steps AS
 SELECT
@@ -257,7 +264,7 @@ CREATE TABLE summary_daily (
 -- has opened its last step.
 CREATE VIEW measured_states AS
 SELECT
-  e.id, r.workflow_name, coalesce(e.step_name, '') AS step_name,
+  e.id, (SELECT workflow_name FROM runs WHERE k = e.run) AS workflow_name, coalesce(e.step_name, '') AS step_name,
   CASE WHEN e.event_type = 'step_started' THEN 1 ELSE 0 END AS opened,
   CASE
     WHEN e.event_type = 'step_started' AND NOT EXISTS (
@@ -270,12 +277,13 @@ SELECT
     ELSE 0 END AS accepted,
   CASE WHEN e.event_type = 'error_occurred' THEN 1 ELSE 0 END AS refused,
   0 AS abandoned
-FROM events AS e JOIN runs AS r ON r.k = e.run
-WHERE e.event_type IN (
-  'step_started', 'step_completed', 'step_failed', 'step_stayed', 'step_waiting', 'error_occurred')
+FROM events AS e
+WHERE
+  e.run IS NOT NULL AND e.event_type IN (
+    'step_started', 'step_completed', 'step_failed', 'step_stayed', 'step_waiting', 'error_occurred')
 UNION ALL
 SELECT
-  e.id, r.workflow_name,
+  e.id, (SELECT workflow_name FROM runs WHERE k = e.run),
   coalesce(
     (SELECT o.step_name FROM events AS o
      WHERE o.run = e.run AND o.id < e.id AND o.event_type = 'step_started'
@@ -283,8 +291,10 @@ SELECT
      LIMIT 1),
     ''),
   0, 0, 0, 0, 1
-FROM events AS e JOIN runs AS r ON r.k = e.run
-WHERE e.event_type = 'workflow_state_transition' AND (CAST(e.metadata AS JSON) ->> 'to') = 'abandoned';
+FROM events AS e
+WHERE
+  e.run IS NOT NULL AND e.event_type = 'workflow_state_transition'
+  AND (CAST(e.metadata AS JSON) ->> 'to') = 'abandoned';
 
 CREATE VIEW measured_run_times AS
 SELECT
@@ -294,10 +304,11 @@ SELECT
   1 AS runs
 FROM (
   SELECT
-    e.id, r.workflow_name, (CAST(e.metadata AS JSON) ->> 'to') COLLATE "C" AS state,
+    e.id, (SELECT workflow_name FROM runs WHERE k = e.run) AS workflow_name,
+    (CAST(e.metadata AS JSON) ->> 'to') COLLATE "C" AS state,
     CAST(CAST(CAST(e.metadata AS JSON) ->> 'duration_ms' AS BIGINT) AS TEXT) AS took
-  FROM events AS e JOIN runs AS r ON r.k = e.run
-  WHERE e.event_type = 'workflow_state_transition') AS t
+  FROM events AS e
+  WHERE e.run IS NOT NULL AND e.event_type = 'workflow_state_transition') AS t
 WHERE t.took IS NOT NULL;
 
 CREATE VIEW measured_step_times AS

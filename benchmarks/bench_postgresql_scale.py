@@ -1,0 +1,114 @@
+"""From a thousand runs to a million in PostgreSQL: what a turn, a list, a page and each number cost.
+
+`HANDRAIL_BENCH_RUNS` makes the largest store smaller, to try the benchmark out.
+"""
+
+import gc
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+from handrail.shell.opening import Remote
+from handrail.stores.sql.postgresql.database import PgDatabase
+from handrail.stores.sql.summaries import Summaries
+from pg_fill import fill
+from questions import Ask, lists, numbers, page
+from rounds import report
+from servers import Server, as_admin, confirming
+from stage import PgStage, pg_stage
+
+LARGEST: Final = int(os.environ.get("HANDRAIL_BENCH_RUNS", "1000000"))
+SIZES: Final = (LARGEST // 1000, LARGEST // 100, LARGEST // 10, LARGEST)
+LIVE: Final = 1000
+ROUNDS: Final = 12
+TURNS: Final = 60
+QUESTIONS: Final = 41
+GROWS: Final = {"live"}
+"""What is asked of all runs under way, and of these there are ten times as many at each size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A store with so many runs that ended, and those whose turns are taken; all is folded."""
+
+    runs: int
+    play: PgStage
+    asks: Mapping[str, Ask]
+
+
+def side(server: Server, runs: int) -> Side:
+    """A store of this size."""
+    url = server.fresh()
+    began = time.perf_counter()
+    with closing(PgDatabase(Remote(url))) as database:
+        fill(as_admin(server, url), runs)
+        Summaries(database).fold()
+    database = PgDatabase(Remote(url))
+    play = pg_stage(database)
+    play.start(LIVE)
+    database.vacuum()
+    took, size = time.perf_counter() - began, database.size()
+    print(f"pg_scale {runs} runs: {size / 1e6:.0f} MB, {size / runs:.0f} bytes per run, made in {took:.0f} s")
+    return Side(runs, play, {**lists(database, runs), **page(database, runs), **numbers(database)})
+
+
+def turns(sides: list[Side]) -> list[float]:
+    """The median time of a turn on each side, in rounds that take turns; the first one only warms up."""
+    picks = [one.play.picked(1) for one in sides]
+    taken: list[list[float]] = [[] for _ in sides]
+    for number in range(ROUNDS):
+        gc.collect()
+        for one, pick, times in zip(sides, picks, taken, strict=True):
+            for _ in range(TURNS):
+                run, began = pick(), time.perf_counter()
+                one.play.turn(run)
+                if number:
+                    times.append(time.perf_counter() - began)
+    return [median(times) for times in taken]
+
+
+def asked(sides: list[Side], name: str) -> list[float]:
+    """The median time of a question on each side, asked of each in turn."""
+    taken: list[list[float]] = [[] for _ in sides]
+    for _ in range(QUESTIONS):
+        for one, times in zip(sides, taken, strict=True):
+            times.append(seconds(one.asks[name]))
+    return [median(times) for times in taken]
+
+
+def seconds(ask: Callable[[], object]) -> float:
+    """How long a question takes."""
+    began = time.perf_counter()
+    ask()
+    return time.perf_counter() - began
+
+
+def table(name: str, times: list[float]) -> None:
+    """Print a row: how long it takes at each size, in milliseconds."""
+    print(f"pg_scale {name}: " + " ".join(f"{one * 1e3:.2f}" for one in times) + " ms")
+
+
+def main() -> None:
+    """Print the figures."""
+    with confirming() as server:
+        sides = [side(server, runs) for runs in SIZES]
+        print("pg_scale: " + ", ".join(str(one.runs) for one in sides) + " runs, from left to right")
+        times = turns(sides)
+        table("turn", times)
+        report("pg_scale_turn_x_smallest", times[-1] / times[0], 1.15)
+        for one in sides:
+            Summaries(one.play.database).fold()
+        found = {name: asked(sides, name) for name in sides[0].asks}
+    for name, times in found.items():
+        table(name, times)
+    for name, (*_, tenth, most) in found.items():
+        if name not in GROWS:
+            report(f"pg_scale_{name}_x_a_tenth", most / tenth, 1.5)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""Programs on one PostgreSQL database. Run as `python -m stores.pg_newer <what> <url> …`; it tells JSON.
+
+`open` has so many processes open it at once, each of which starts a run; `newer` is a program that knows one
+migration more, and starts a run or moves one.
+"""
+
+import json
+import sys
+from functools import partial
+from typing import Final
+
+from handrail.shell.opening import Remote
+from handrail.stores.sql.postgresql import schema
+from handrail.stores.sql.postgresql.database import PgDatabase
+from handrail.stores.sql.postgresql.runs import PgRuns
+from handrail.stores.sql.text import migrations
+from stores.crowd import Told, together
+from turns import ENDLESS, Desk, pinned
+
+ADDED: Final = "CREATE TABLE added (a BIGINT);\nINSERT INTO added VALUES (7);"
+
+
+def opening(url: str, number: int) -> Told:
+    """One of many that open a database at the same time, and use it."""
+    runs = PgRuns(PgDatabase(Remote(url)))
+    desk = Desk(runs)
+    desk.ids.runs = number << 32
+    key, told = runs.key().hex(), desk.start(pinned(ENDLESS))
+    moved = desk.send(told["run"], "go", told["token"])
+    runs.database.close()
+    return {"key": key, "revision": moved["revision"]}
+
+
+def newer(url: str) -> Told:
+    """A program that knows more than this one opens the database, and uses it."""
+    schema._scripts = lambda: (*migrations("postgresql/migrations"), ADDED)  # noqa: SLF001 - as one would know that is newer
+    return opening(url, 1000)
+
+
+if __name__ == "__main__":
+    what, where, *rest = sys.argv[1:]
+    told = newer(where) if what == "newer" else together(int(rest[0]), partial(opening, where))
+    sys.stdout.write(json.dumps(told))

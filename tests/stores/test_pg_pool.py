@@ -1,0 +1,183 @@
+"""Connections to PostgreSQL: how many there are, whom the lack of one makes wait, and how broken ones go."""
+
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import ExitStack
+from threading import Thread
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from handrail.shell.faults import Busy, NoServer
+from handrail.shell.opening import Remote
+from handrail.stores.sql.postgresql import pool as pools
+from handrail.stores.sql.postgresql.faults import named
+from handrail.stores.sql.postgresql.pool import Connection, Pool
+from postgres import Server, private
+from stores.contract import begun
+from turns import postgresql
+
+
+@pytest.fixture
+def url(postgres: Server) -> Iterator[str]:
+    with postgres.lent() as found:
+        yield found
+
+
+@pytest.fixture
+def pool(url: str) -> Iterator[Pool]:
+    made = Pool(Remote(url), 2, 0.2)
+    yield made
+    made.close()
+
+
+def _backend(connection: Connection) -> int:
+    return connection.info.backend_pid
+
+
+def _end(server: Server, backend: int) -> None:
+    with psycopg.connect(server.url("postgres", "postgres"), autocommit=True) as admin:
+        admin.execute("SELECT pg_terminate_backend(%s, 10000)", (backend,))
+
+
+def test_a_connection_is_used_again_and_one_in_a_transaction_is_not(pool: Pool) -> None:
+    with pool.lent() as connection:
+        first = _backend(connection)
+    with pool.lent() as connection:
+        assert _backend(connection) == first
+        connection.execute("BEGIN")
+    with pool.lent() as connection:
+        assert _backend(connection) != first
+
+
+def test_more_connections_than_there_may_be_are_waited_for_in_vain(pool: Pool) -> None:
+    with (
+        pool.lent() as one,
+        pool.lent() as two,
+        pytest.raises(Busy, match="was in use") as caught,
+        pool.lent(),
+    ):
+        pass
+    assert _backend(one) != _backend(two)
+    assert caught.value.repair == "send the same call again"
+    with pool.lent(), pool.lent():
+        pass
+
+
+def test_who_waits_gets_the_connection_that_comes_back(url: str) -> None:
+    shared, found = Pool(Remote(url), 1), list[int]()
+
+    def lend() -> None:
+        with shared.lent() as connection:
+            found.append(_backend(connection))
+
+    waiting = Thread(target=lend)
+    with shared.lent() as connection:
+        first = _backend(connection)
+        waiting.start()
+    waiting.join()
+    shared.close()
+
+    assert found == [first]
+
+
+def test_a_connection_that_the_server_has_ended_is_given_to_nobody(pool: Pool, postgres: Server) -> None:
+    with pool.lent() as one, pool.lent() as two:
+        ended = {_backend(one), _backend(two)}
+    for backend in ended:
+        _end(postgres, backend)
+
+    with pool.lent() as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+        assert _backend(connection) not in ended
+
+
+def test_a_connection_that_nobody_needs_any_more_is_closed(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pool.lent() as older, pool.lent() as newer:
+        pass
+    monkeypatch.setattr(pools, "_IDLE", -1.0)
+    with pool.lent() as again:
+        pass
+
+    assert [older.closed, newer.closed].count(True) == 1
+    assert again in (older, newer)
+
+
+def test_what_comes_back_to_a_closed_pool_is_closed(pool: Pool) -> None:
+    with pool.lent() as unused:
+        pass
+    with pool.lent() as connection:
+        pool.close()
+        assert not connection.closed
+    assert (unused.closed, connection.closed) == (True, True)
+
+
+def test_a_process_with_many_open_files_has_connections_too(pool: Pool) -> None:
+    usual = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (usual[1], usual[1]))
+    with ExitStack() as opened:
+        opened.callback(resource.setrlimit, resource.RLIMIT_NOFILE, usual)
+        while (file := os.dup(0)) < 1100:
+            opened.callback(os.close, file)
+        opened.callback(os.close, file)
+        for _ in range(2):
+            with pool.lent() as connection:
+                assert connection.fileno() > 1024
+
+
+def test_a_server_that_is_away_is_waited_for_and_then_named() -> None:
+    with private() as server:
+        url = server.fresh()
+        impatient, patient = Pool(Remote(url), 1, 0.2), Pool(Remote(url), 1)
+        with impatient.lent(), patient.lent():
+            pass
+        server.stop()
+        with pytest.raises(NoServer, match="cannot be reached") as caught, impatient.lent():
+            pass
+        starting = Thread(target=server.start)
+        starting.start()
+        with patient.lent() as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+        with impatient.lent():
+            pass
+        starting.join()
+        for pool in (patient, impatient):
+            pool.close()
+
+    assert caught.value.repair.endswith("then send the same call again")
+
+
+def test_who_starts_a_run_does_not_wait_for_others_who_start_one_in_the_same_project(url: str) -> None:
+    runs = postgresql(url)
+    assert runs.commit(begun("00000000-0000-0000-0000-000000000001"))
+    with psycopg.connect(url) as other:
+        other.execute("UPDATE projects SET active_task_id = 'theirs'")
+        assert runs.commit(begun("00000000-0000-0000-0000-000000000002"))
+        other.commit()
+        assert other.execute("SELECT active_task_id FROM projects").fetchone() == ("theirs",)
+    assert runs.commit(begun("00000000-0000-0000-0000-000000000003"))
+    found = runs.database.peek("SELECT active_task_id FROM projects", ())
+    assert found == [("00000000-0000-0000-0000-000000000003",)]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        psycopg.OperationalError("the connection is lost"),
+        psycopg.InterfaceError("the connection is closed"),
+        errors.AdminShutdown("terminating connection due to administrator command"),
+        errors.ConnectionFailure("server closed the connection"),
+        errors.ProtocolViolation("server conn crashed?"),
+        errors.IoError("could not read block 7"),
+        errors.OutOfMemory("out of memory"),
+    ],
+)
+def test_a_connection_that_broke_is_a_server_that_is_gone_whoever_says_so(error: psycopg.Error) -> None:
+    fault = named(Remote("postgresql://somewhere/x"), error)
+
+    assert isinstance(fault, NoServer)
+    assert fault.message == "postgresql://somewhere/x broke off, or could not go on"
