@@ -216,6 +216,9 @@ def test_a_python_that_cannot_make_environments_is_named(tmp_path: Path) -> None
     )
 
 
+ALL_PACKAGES = "gcc libc6-dev strace chromium nginx systemd nodejs npm postgresql"
+
+
 def _bare(folder: Path, *names: str) -> tuple[Path, Path]:
     """A PATH with a few programs only, and the set-up of a machine that has no PostgreSQL beside it."""
     tools, script = folder / "bin", _project(folder)
@@ -237,8 +240,7 @@ def test_packages_that_are_missing_and_cannot_be_installed_are_named(tmp_path: P
 
     assert done.returncode == 1
     assert done.stderr == (
-        "setup: missing: gcc libc6-dev strace chromium nginx systemd nodejs npm postgresql."
-        " Install it: sudo apt-get install -y gcc libc6-dev strace chromium nginx systemd nodejs npm postgresql\n"
+        f"setup: missing: {ALL_PACKAGES}. Install it: sudo apt-get install -y {ALL_PACKAGES}\n"
     )
 
 
@@ -284,8 +286,7 @@ def test_postgresql_is_installed_without_a_server_for_the_whole_machine(tmp_path
     assert done.returncode == 1
     assert done.stderr.endswith(
         "create_main_cluster = false\n"
-        "setup: could not be installed: gcc libc6-dev strace chromium nginx systemd nodejs npm postgresql."
-        " By hand: sudo apt-get install -y gcc libc6-dev strace chromium nginx systemd nodejs npm postgresql\n"
+        f"setup: could not be installed: {ALL_PACKAGES}. By hand: sudo apt-get install -y {ALL_PACKAGES}\n"
     )
     assert list(etc.iterdir()) == []
 

@@ -103,6 +103,10 @@ WANTED = [
     Wanted(text="ünïcödé"),
     Wanted(since=EARLY),
     Wanted(until=EARLY),
+    Wanted(agent="ada"),
+    Wanted(agent="builder"),
+    Wanted(reach=3),
+    Wanted(project=PROJECT, reach=4),
     Wanted(project=PROJECT, lifecycles=(Lifecycle.RUNNING,), text="running", since=EARLY - timedelta(days=1)),
 ]
 
@@ -132,6 +136,10 @@ QUESTIONS: dict[str, Callable[[SqlRecords, str], object]] = {
     "completed": lambda records, _: records.completed(),
     "project": lambda records, _: (records.project(project_id(PROJECT)), records.project("none")),
     "journal": lambda records, run: (records.journal(most=ALL), records.journal(5, 7, run)),
+    "needing": lambda records, _: (records.needing(LATER, EARLY), records.needing(EARLY, LATER, 2)),
+    "under way": lambda records, _: records.under_way(),
+    "further": lambda records, run: (records.further(3), records.further(2, run)),
+    "last": lambda records, _: records.last(),
     "refusals": lambda records, run: records.refusals(run),
 }
 

@@ -184,8 +184,8 @@ class SqlRecords:
         return tuple(rows.written(row[0], row[1:]) for row in found)
 
     def last(self) -> int:
-        """The number of the last entry of all; 0 if there is none."""
-        return int(self._asked(self._sql["last"], ())[0][0])
+        """The number of the last entry of all that none can come before any more; 0 if there is none."""
+        return self.database.settled()
 
     def refusals(self, run: str, most: int = 3) -> tuple[Written, ...]:
         """The last entries of a run that tell of a refusal or a failure, the newest first."""

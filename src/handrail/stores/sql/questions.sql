@@ -206,9 +206,6 @@ WHERE e.id > ?1 AND e.id <= ?4 AND (?3 IS NULL OR r.project_id IN (SELECT value 
 ORDER BY e.id
 LIMIT ?2
 
--- name: last
-SELECT coalesce(max(id), 0) FROM events
-
 -- name: refusals_of
 SELECT ?1, id, revision, created_at, event_type, step_name, agent_name, metadata
 FROM events INDEXED BY events_by_run

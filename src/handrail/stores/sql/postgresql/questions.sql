@@ -11,6 +11,7 @@ FROM runs AS r LEFT JOIN projects AS p ON p.project_id = r.project_id
 -- name: wanted
 WHERE
   r.k < CASE WHEN ?1 = '' THEN 9223372036854775807 ELSE (SELECT k FROM runs WHERE execution_id = ?1) END
+  AND r.k >= ?12
   AND (?2 = '' OR p.root = ?2 OR p.name = ?2)
   AND (?3 = '' OR r.face = ?3)
   AND (?4 = '' OR r.workflow_name = ?4)
@@ -21,8 +22,51 @@ WHERE
   AND (?7 = '' OR r.started_at >= ?7)
   AND (?8 = '' OR r.started_at < ?8)
   AND (CAST(?10 AS TEXT) IS NULL OR r.project_id IN (SELECT json_array_elements_text(CAST(?10 AS JSON))))
+  AND (?11 = '' OR r.principal = ?11 OR EXISTS (SELECT 1 FROM steps WHERE run = r.k AND agent_name = ?11))
 ORDER BY r.k DESC
 LIMIT ?9
+
+-- name: reached
+SELECT k, execution_id FROM runs
+WHERE k < CASE WHEN ?1 = '' THEN 9223372036854775807 ELSE (SELECT k FROM runs WHERE execution_id = ?1) END
+ORDER BY k DESC
+LIMIT 2 OFFSET CAST(?2 AS BIGINT) - 1
+
+-- name: reached_in
+SELECT k, execution_id FROM runs
+WHERE
+  project_id IN (SELECT json_array_elements_text(CAST(?3 AS JSON)))
+  AND k < CASE WHEN ?1 = '' THEN 9223372036854775807 ELSE (SELECT k FROM runs WHERE execution_id = ?1) END
+ORDER BY k DESC
+LIMIT 2 OFFSET CAST(?2 AS BIGINT) - 1
+
+-- name: needing
+WHERE r.k IN (
+  SELECT k FROM (
+    SELECT l.k FROM (
+      SELECT k FROM runs
+      WHERE
+        state IN ('running', 'paused')
+        AND (CAST(?5 AS TEXT) IS NULL OR project_id IN (SELECT json_array_elements_text(CAST(?5 AS JSON))))
+      ORDER BY k DESC LIMIT ?3
+    ) AS n JOIN runs AS l ON l.k = n.k
+    WHERE l.state = 'paused' OR l.waiting = 1 OR l.active_at < ?1
+    UNION ALL
+    SELECT f.k FROM runs AS f
+    WHERE
+      f.k > (SELECT max(k) FROM runs) - CAST(?3 AS BIGINT) AND f.state = 'failed' AND f.completed_at >= ?2
+      AND (CAST(?5 AS TEXT) IS NULL OR f.project_id IN (SELECT json_array_elements_text(CAST(?5 AS JSON))))
+      AND NOT EXISTS (SELECT 1 FROM runs AS c WHERE c.k > f.k AND c.parent_execution_id = f.execution_id)) AS found
+  ORDER BY k DESC LIMIT ?4)
+ORDER BY r.k DESC
+
+-- name: under_way
+SELECT state, count(*) FROM runs WHERE state IN ('running', 'paused') GROUP BY state
+
+-- name: under_way_in
+SELECT state, count(*) FROM runs
+WHERE state IN ('running', 'paused') AND project_id IN (SELECT json_array_elements_text(CAST(?1 AS JSON)))
+GROUP BY state
 
 -- name: named
 SELECT execution_id FROM runs
