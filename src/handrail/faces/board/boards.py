@@ -11,7 +11,7 @@ from starlette.requests import HTTPConnection
 from handrail.engine.model import Who
 from handrail.faces.board.hub import Hub
 from handrail.shell.access import Grant, Scope
-from handrail.shell.opening import Serving
+from handrail.shell.opening import Openings, Serving
 from handrail.shell.records import Caller, project_name
 from handrail.shell.sweep import Limits
 from handrail.shell.view import RunRow
@@ -37,12 +37,16 @@ class Naming:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Runs as some may see them; `limits` say when one has gone quiet."""
+    """Runs as some may see them; `limits` say when one has gone quiet.
+
+    `openings` are for what the store only mirrors: a run in the files of a project, or in a commit.
+    """
 
     serving: Serving
     limits: Limits
     naming: Naming
     hub: Hub
+    openings: Openings
 
     def now(self) -> datetime:
         """The time by the clock of the store's turns."""

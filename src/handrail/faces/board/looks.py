@@ -16,6 +16,7 @@ from handrail.faces.board.texts import catalogue
 from handrail.faces.cli.told import took
 from handrail.shell.records import rfc3339
 from handrail.workflows.characters import safe, split_lines
+from handrail.workflows.draw.style import STYLE, TIMELINE_STYLE
 
 _SECOND: Final = timedelta(seconds=1)
 _SHORT: Final = 8
@@ -89,5 +90,6 @@ def _source(name: str) -> str | None:
 
 
 def static() -> Mapping[str, bytes]:
-    """The files that pages load, by their names."""
-    return {one.name: one.read_bytes() for one in files(__package__).joinpath("static").iterdir()}
+    """The files that pages load, by their names; the style of pictures is what those themselves say."""
+    found = {one.name: one.read_bytes() for one in files(__package__).joinpath("static").iterdir()}
+    return {**found, "pictures.css": f"{STYLE}\n{TIMELINE_STYLE}\n".encode()}

@@ -109,7 +109,7 @@ def over(
         given = {} if kinds else _by_folder(serving, what.roots)
         known = Known(serving, given, what.store)
         everybody = _tenants(serving, what, known, metrics, may)
-        pages = ServedPages(Boards(boards(serving, known), everybody.halted), serving.secret)
+        pages = ServedPages(Boards(boards(serving, what.opens, known), everybody.halted), serving.secret)
         behind = Behind(everybody, metrics, serving.strain, pages)
         door = Door(access, clock, limits, issued, asking.audience)
         return run(where, door, behind, replace(before, names=names), may.limit)
