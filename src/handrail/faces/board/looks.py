@@ -17,6 +17,7 @@ from handrail.faces.cli.told import took
 from handrail.shell.records import rfc3339
 from handrail.workflows.characters import safe, split_lines
 from handrail.workflows.draw.style import STYLE, TIMELINE_STYLE
+from handrail.workflows.draw.timescale import lasting
 
 _SECOND: Final = timedelta(seconds=1)
 _SHORT: Final = 8
@@ -46,6 +47,7 @@ def looks() -> Environment:
         "iso": rfc3339,
         "when": when,
         "took": took,
+        "lasting": lasting,
         "ago": ago,
         "short": short,
         "folder": folder,

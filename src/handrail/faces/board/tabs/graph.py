@@ -1,7 +1,7 @@
 """Graph: the workflow drawn as the run stands in it, and what there is to know of one of its states."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Final, assert_never
 from urllib.parse import urlencode
@@ -21,7 +21,9 @@ from handrail.engine.model import (
 )
 from handrail.engine.ways import Way
 from handrail.faces.board.boards import Viewer
+from handrail.faces.board.markdown import rendered
 from handrail.faces.board.tabs.tab import Tab
+from handrail.faces.board.texts import catalogue
 from handrail.faces.board.walked import Walked, walked
 from handrail.shell.faults import Fault
 from handrail.shell.pictured import graph_with, marks_of
@@ -39,6 +41,7 @@ HOPS: Final = 2
 """How many ways from where the run stands is still around it."""
 
 _VISITS: Final = 12
+_NOTE: Final = "state.note."
 _laid_out: Final = lru_cache(maxsize=32)(layout_of)
 
 
@@ -82,12 +85,12 @@ class Leaving:
 class Chosen:
     """A state: what it asks for, the rows out of it, and when the run was in it with what came of that.
 
-    `notes` are what it has for faces to read, in one word each; `told` what they tell, in sentences.
+    `notes` are what it has for faces to read, if that means something to people; `told` what faces tell.
     """
 
     state: State
     notes: tuple[tuple[str, str], ...]
-    told: tuple[str, ...]
+    told: tuple[Markup, ...]
     current: bool
     often: int
     rows: tuple[Leaving, ...]
@@ -103,13 +106,15 @@ def told(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object
     except Fault as fault:
         return {"fault": (hide(fault.message), hide(fault.repair))}
     marks = marks_of(found.workflow, found.run, found.facts, found.journal)
-    graph = graph_with(found.workflow, marks)
+    whole, derives = graph_with(found.workflow, marks), bool(found.workflow.derive)
+    graph = replace(whole, notes=()) if derives else whole
     seen = _seen(query, found.workflow, graph)
     drawn = _part(graph, marks, seen)
     return {
         "fault": None,
         "seen": seen,
         "views": VIEWS,
+        "derives": derives,
         "large": len(graph.nodes) > MOST,
         "groups": any(node.shape is Shape.GROUP for node in drawn.nodes),
         "picture": _linked(svg(drawn, _laid_out(drawn), marks, standalone=False, links="g"), seen),
@@ -158,8 +163,8 @@ def _chosen(viewer: Viewer, row: RunRow, found: Walked, marks: Marks, name: str)
     extra = [(key, value) for key, value in workflow.states[name].extra.items() if isinstance(value, str)]
     return Chosen(
         workflow.states[name],
-        tuple((key, value) for key, value in extra if " " not in value),
-        tuple(value for _, value in extra if " " in value),
+        tuple((key, value) for key, value in extra if f"{_NOTE}{key}" in catalogue()),
+        tuple(rendered(value) for _, value in extra if " " in value),
         name in marks.current,
         marks.visits.get(name, 0),
         tuple(_leaving(workflow, marks, name)),

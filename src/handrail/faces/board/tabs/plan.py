@@ -9,7 +9,8 @@ from markupsafe import Markup
 from starlette.datastructures import QueryParams
 
 from handrail.documents import items, taskgraph
-from handrail.documents.criteria import MOST, Criterion, criteria
+from handrail.documents.criteria import MOST, Criterion, bare, criteria
+from handrail.documents.frontmatter import parse
 from handrail.documents.items import Items
 from handrail.documents.taskgraph import Batch
 from handrail.engine.model import Authority, Workflow
@@ -133,7 +134,8 @@ def _written(text: str) -> Written | None:
 
 def _criteria(workflow: Workflow, texts: Texts) -> tuple[Criterion, ...]:
     path, name = PLAN
-    return criteria(texts.of(path), template(workflow, name))
+    found = criteria(texts.of(path), template(workflow, name))
+    return tuple(Criterion(bare(one.text), one.checked) for one in found)
 
 
 def _worked(found: Walked, texts: Texts) -> Worked:
@@ -152,14 +154,20 @@ def _worked(found: Walked, texts: Texts) -> Worked:
 
 
 def _documents(found: Walked, texts: Texts) -> Iterator[Document]:
-    """The files, that which the run is about first."""
-    states = [
-        found.workflow.states[one.state] for one in found.run.open if one.state in found.workflow.states
-    ]
-    signs = {state.extra.get(_SIGN) for state in states}
-    for path, text in sorted(texts.by_path.items(), key=lambda one: one[0] not in signs):
+    """The files, that which the run is about first, if one is."""
+    now = "" if BATCHES in found.workflow.vars else _about(found, tuple(texts.by_path))
+    for path, text in sorted(texts.by_path.items(), key=lambda one: one[0] != now):
         short = len(text) <= EXCERPT
-        yield Document(path, rendered(text) if short else None, lines(text[:EXCERPT]), path in signs)
+        html = rendered(parse(text).body) if short else None
+        yield Document(path, html, lines(text[:EXCERPT]), path == now)
+
+
+def _about(found: Walked, paths: Sequence[str]) -> str:
+    """The file that the run is about: the one its state names, or the last besides the plan, or the plan."""
+    known = found.workflow.states
+    signs = {known[one.state].extra.get(_SIGN) for one in found.run.open if one.state in known}
+    others = [path for path in paths if path != PLAN[0]]
+    return next((path for path in paths if path in signs), [PLAN[0], *others][-1])
 
 
 def _kept_elsewhere(row: RunRow) -> bool:

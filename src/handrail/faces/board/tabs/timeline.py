@@ -20,14 +20,14 @@ WIDE: Final = 1040.0
 NARROW: Final = 400.0
 """For which widths it is drawn: on a page one of both is seen."""
 
-_MILLISECOND: Final = timedelta(milliseconds=1)
+NONE: Final = timedelta()
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """A row of the table: what it is called, its place on the page, its state, and its numbers.
 
-    `waited` are milliseconds by whom or what was waited for, only those above zero.
+    `waited` are times by whom or what was waited for.
     """
 
     text: str
@@ -35,13 +35,13 @@ class Line:
     state: str
     began: datetime
     lasts: bool
-    waited: Mapping[str, int]
+    waited: Mapping[str, timedelta]
     refused: int
 
     @property
-    def total(self) -> int:
-        """How long it took, in milliseconds."""
-        return sum(self.waited.values())
+    def total(self) -> timedelta:
+        """How long it took."""
+        return sum(self.waited.values(), NONE)
 
 
 def told(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object]:
@@ -53,12 +53,14 @@ def told(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object
         return {"fault": (hide(fault.message), hide(fault.repair))}
     stretches, refused = stretches_of(found.workflow, found.journal, viewer.board.now())
     lines, linear = tuple(_lines(stretches, refused)), "linear" in query
+    kinds = tuple(kind for kind in KINDS if any(kind in line.waited for line in lines))
     return {
         "fault": None,
         "linear": linear,
-        "kinds": tuple(KINDS),
+        "kinds": kinds,
         "lines": lines,
-        "sums": {kind: sum(line.waited.get(kind, 0) for line in lines) for kind in KINDS},
+        "sums": {kind: sum((one.waited.get(kind, NONE) for one in lines), NONE) for kind in kinds},
+        "whole": sum((line.total for line in lines), NONE),
         "refusals": sum(line.refused for line in lines),
         "wide": _drawn(row, stretches, refused, Form(WIDE, linear, standalone=False, links=True)),
         "narrow": _drawn(row, stretches, refused, Form(NARROW, linear, standalone=False, links=True)),
@@ -85,11 +87,11 @@ def _lines(stretches: Sequence[Stretch], refused: Sequence[Refused]) -> Iterator
         )
 
 
-def _waited(row: Row) -> Mapping[str, int]:
+def _waited(row: Row) -> Mapping[str, timedelta]:
     found: dict[str, timedelta] = {}
     for one in row.stretches:
-        found[one.kind] = found.get(one.kind, timedelta()) + (one.ended - one.began)
-    return {kind: time // _MILLISECOND for kind, time in found.items()}
+        found[one.kind] = found.get(one.kind, NONE) + (one.ended - one.began)
+    return found
 
 
 TAB: Final = Tab("timeline", "timeline.html", told)
