@@ -41,7 +41,9 @@ def drawn(page: Page) -> list[str]:
 
 def spot(page: Page) -> tuple[float, float, float]:
     """Where the picture stands in its frame, and how wide it is, once it has come to rest."""
-    page.evaluate("Promise.all(document.querySelector('#graph svg').getAnimations().map((one) => one.finished))")
+    page.evaluate(
+        "Promise.all(document.querySelector('#graph svg').getAnimations().map((one) => one.finished))"
+    )
     box = page.evaluate(f"({{x: {SPOT}.x, y: {SPOT}.y, width: {SPOT}.width}})")
     frame = page.locator("[data-canvas]").bounding_box()
     assert frame is not None
