@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from faces.board.desk import Pages, dashboard, entered, live
 from faces.board.five import Faces, steps
 from faces.board.large import STATES
-from faces.mcp.desk import BOUND, Pipe, Place, place
+from faces.mcp.desk import BOUND, Pipe, Place
 from history import history
 
 SPOT = "document.querySelector('#graph svg').getBoundingClientRect()"

@@ -60,7 +60,6 @@ TABS: Final = (
     "/artifacts",
     "/artifacts?n=1&raw=1",
     "/graph?state=one",
-    "/timeline",
 )
 _ODD: Final = (
     "{{ 7 * 7 }}{% raw %}{{ t }}",
