@@ -2,10 +2,10 @@
 PYTHON_IN := .venv/bin/python
 READY := .venv/.ready
 
-.PHONY: help demo test lint format bench docs
+.PHONY: help demo test lint format bench docs screenshots
 
 help: ## print these lines
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' Makefile
 
 demo: $(READY) ## walk a workflow from start to end and say what happens
 	@.venv/bin/handrail demo
@@ -27,6 +27,10 @@ bench: $(READY) ## print every measured figure beside its goal
 
 docs: $(READY) ## write docs/reference/ anew
 	@$(PYTHON_IN) tools/docs.py
+
+screenshots: $(READY) ## take a picture of every page of the dashboard, into dist/screenshots/
+	@tools/setup packages
+	@$(PYTHON_IN) tools/screenshots.py
 
 $(READY): pyproject.toml constraints.txt tools/setup
 	@tools/setup

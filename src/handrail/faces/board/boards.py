@@ -39,7 +39,8 @@ class Naming:
 class Board:
     """Runs as some may see them; `limits` say when one has gone quiet.
 
-    `openings` are for what the store only mirrors: a run in the files of a project, or in a commit.
+    `openings` are for what the store only mirrors: a run in the files of a project, or in a commit. `reach`
+    is how many runs a filter looks through at a time; 0 for all.
     """
 
     serving: Serving
@@ -47,6 +48,7 @@ class Board:
     naming: Naming
     hub: Hub
     openings: Openings
+    reach: int = 0
 
     def now(self) -> datetime:
         """The time by the clock of the store's turns."""
