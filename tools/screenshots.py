@@ -44,7 +44,7 @@ LOOKS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 GOAL: Final = {"type": "feat", "scope": "search", "title": "find notes by their tags"}
 DETAIL: Final = {
-    "description": "People remember a tag sooner than a word.\n\nTARGETS OF CHANGE:\n1. The index\n2. The field",
+    "description": "People remember tags, not words.\n\nTARGETS OF CHANGE:\n1. The index\n2. The field",
     "constraints": ["Never: read a note twice", "Do not: add a dependency"],
 }
 PLAN: Final[list[Any]] = [
