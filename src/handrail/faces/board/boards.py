@@ -11,7 +11,7 @@ from starlette.requests import HTTPConnection
 from handrail.engine.model import Who
 from handrail.faces.board.hub import Hub
 from handrail.shell.access import Grant, Scope
-from handrail.shell.opening import Serving
+from handrail.shell.opening import Openings, Serving
 from handrail.shell.records import Caller, project_name
 from handrail.shell.sweep import Limits
 from handrail.shell.view import RunRow
@@ -39,13 +39,15 @@ class Naming:
 class Board:
     """Runs as some may see them; `limits` say when one has gone quiet.
 
-    `reach` is how many runs a filter looks through at a time; 0 for all.
+    `openings` are for what the store only mirrors: a run in the files of a project, or in a commit. `reach`
+    is how many runs a filter looks through at a time; 0 for all.
     """
 
     serving: Serving
     limits: Limits
     naming: Naming
     hub: Hub
+    openings: Openings
     reach: int = 0
 
     def now(self) -> datetime:

@@ -15,6 +15,8 @@ from handrail.faces.board.texts import catalogue
 from handrail.shell.records import rfc3339
 from handrail.telemetry.units import took
 from handrail.workflows.characters import safe, split_lines
+from handrail.workflows.draw.style import STYLE, TIMELINE_STYLE
+from handrail.workflows.draw.timescale import lasting
 
 _SECOND: Final = timedelta(seconds=1)
 _MINUTE: Final = timedelta(minutes=1)
@@ -46,6 +48,7 @@ def looks() -> Environment:
         "iso": rfc3339,
         "when": when,
         "took": took,
+        "lasting": lasting,
         "ago": ago,
         "short": short,
     }
@@ -87,5 +90,6 @@ def _source(name: str) -> str | None:
 
 
 def static() -> Mapping[str, bytes]:
-    """The files that pages load, by their names."""
-    return {one.name: one.read_bytes() for one in files(__package__).joinpath("static").iterdir()}
+    """The files that pages load, by their names; the style of pictures is what those themselves say."""
+    found = {one.name: one.read_bytes() for one in files(__package__).joinpath("static").iterdir()}
+    return {**found, "pictures.css": f"{STYLE}\n{TIMELINE_STYLE}\n".encode()}

@@ -16,7 +16,7 @@ from handrail.faces.web.guard import Guard, known_by
 from handrail.faces.web.run import Lasting, listening
 from handrail.faces.web.who import Door
 from handrail.shell.access import Grant, Scope
-from handrail.shell.opening import Serving, limits
+from handrail.shell.opening import Openings, Serving, limits
 from handrail.shell.system import login
 
 REACH = 20_000
@@ -26,9 +26,9 @@ LIMIT = 2 * 1024 * 1024
 """How many bytes a request may have."""
 
 
-def run(serving: Serving, where: Address, told: Callable[[str], None]) -> bool:
+def run(serving: Serving, openings: Openings, where: Address, told: Callable[[str], None]) -> bool:
     """Serve until told to end; False if the disk has not confirmed a write. `told` is told every link."""
-    board = Board(serving, limits(), Naming(), Hub(serving), REACH)
+    board = Board(serving, limits(), Naming(), Hub(serving), openings, REACH)
     boards = Boards(lambda _: board, asyncio.Event())
     with listening(where) as (listener, bound):
         links = Links(lambda path: told(f"http://{bound}{path}"))

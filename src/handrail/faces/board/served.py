@@ -18,7 +18,7 @@ from handrail.faces.web.tenants import Seen
 from handrail.faces.web.who import Door
 from handrail.shell.access import Grant, Scope
 from handrail.shell.fence import fenced
-from handrail.shell.opening import Serving, limits
+from handrail.shell.opening import Openings, Serving, limits
 from handrail.shell.system import login
 from handrail.shell.trust import Trusted
 
@@ -54,7 +54,7 @@ class ServedPages:
         self.boards.close()
 
 
-def boards(serving: Serving, known: Known) -> Callable[[Seen], Board]:
+def boards(serving: Serving, openings: Openings, known: Known) -> Callable[[Seen], Board]:
     """How a board is made for those who may see these projects."""
     shelf_of = shelves(Trusted())
 
@@ -67,6 +67,6 @@ def boards(serving: Serving, known: Known) -> Callable[[Seen], Board]:
             lambda name: str(among().get(name, name)),
             projects.hide,
         )
-        return Board(behind, limits(), naming, Hub(behind))
+        return Board(behind, limits(), naming, Hub(behind), openings)
 
     return made

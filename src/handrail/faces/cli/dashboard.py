@@ -36,6 +36,7 @@ def dashboard(port: int, store: str | None, *, no_open: bool) -> None:
             click.launch(link)
         opened.append(link)
 
-    with openings().serving(located(store or "")) as serving:
-        confirmed = run(serving, Address("127.0.0.1", port), told)
+    opens = openings()
+    with opens.serving(located(store or "")) as serving:
+        confirmed = run(serving, opens, Address("127.0.0.1", port), told)
     raise SystemExit(0 if confirmed else SYNC_FAILED_STATUS)
