@@ -1,7 +1,7 @@
 """What somebody sees on the pages: the runs of the projects that they may see, and no others."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, TypeAlias
@@ -13,8 +13,9 @@ from handrail.faces.board.hub import Hub
 from handrail.shell.access import Grant, Scope
 from handrail.shell.opening import Serving
 from handrail.shell.records import Caller, project_name
+from handrail.shell.shelf import Shelf
 from handrail.shell.sweep import Limits
-from handrail.shell.view import RunRow
+from handrail.shell.view import Measures, RunRow
 
 VIEWER: Final = "handrail_viewer"
 """Where it is kept, in the state of a request, who looks."""
@@ -37,12 +38,18 @@ class Naming:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Runs as some may see them; `limits` say when one has gone quiet."""
+    """Runs as some may see them; `limits` say when one has gone quiet.
+
+    `shelves` are the definitions as each project sees them, by what projects are called; if there is no
+    project, those that every project sees, under no name. `measures` are for who may see every project.
+    """
 
     serving: Serving
     limits: Limits
     naming: Naming
     hub: Hub
+    shelves: Callable[[], Mapping[str, Shelf]]
+    measures: Measures | None
 
     def now(self) -> datetime:
         """The time by the clock of the store's turns."""

@@ -12,6 +12,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 import handrail
+from handrail.faces.board.pictures import SHEETS, caption, drawn
 from handrail.faces.board.texts import catalogue
 from handrail.faces.cli.told import took
 from handrail.shell.records import rfc3339
@@ -48,6 +49,8 @@ def looks() -> Environment:
         "ago": ago,
         "short": short,
         "folder": folder,
+        "drawn": drawn,
+        "caption": caption,
     }
     return made
 
@@ -90,4 +93,5 @@ def _source(name: str) -> str | None:
 
 def static() -> Mapping[str, bytes]:
     """The files that pages load, by their names."""
-    return {one.name: one.read_bytes() for one in files(__package__).joinpath("static").iterdir()}
+    ours = {one.name: one.read_bytes() for one in files(__package__).joinpath("static").iterdir()}
+    return {**ours, **SHEETS}

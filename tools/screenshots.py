@@ -1,0 +1,72 @@
+"""`make screenshots`: every page, light, dark and as a phone has it, from a store filled through every face."""
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from playwright.sync_api import Browser, ViewportSize, sync_playwright
+
+from faces.board.desk import CHROMIUM, FLAGS, Pages, dashboard, entered
+from handrail.faces.board.tabs import listed
+from tools.filled_store import Filled, filled
+
+FOLDER: Final = Path(__file__).resolve().parent.parent / "screenshots"
+LOOKS: Final[dict[str, tuple[str, ViewportSize]]] = {
+    "light": ("light", {"width": 1280, "height": 900}),
+    "dark": ("dark", {"width": 1280, "height": 900}),
+    "phone": ("light", {"width": 390, "height": 844}),
+}
+SIGNS: Final = ("paused", "running", "completed", "spells", "skills", "planner", "commits")
+
+TABS: Final = tuple(tab.name for tab in listed.TABS[1:])
+
+
+def pages(store: Filled) -> Iterator[tuple[str, str]]:
+    """The name of each picture, and the path of its page."""
+    yield "overview", "/"
+    for sign in SIGNS:
+        yield f"run-{sign}", f"/runs/{store.runs[sign]}"
+    for tab in TABS:
+        yield f"run-completed-{tab}", f"/runs/{store.runs['completed']}/{tab}"
+    yield "act-abandon", f"/runs/{store.runs['paused']}/do/abandon"
+    for board in ("workflows", "steps", "telemetry", "activity"):
+        yield f"insights-{board}", f"/insights/{board}?range=30d"
+    yield "workflows", "/workflows"
+    for name in ("bug-fix", "skills", "nightly"):
+        yield f"workflow-{name}", f"/workflows/{name}"
+    yield "personas", "/personas"
+    yield "guardrails", "/guardrails/secrets"
+    yield "missing", "/nothing"
+
+
+def _taken(browser: Browser, shown: Pages, store: Filled, only: str) -> int:
+    taken = 0
+    for look, (scheme, size) in LOOKS.items():
+        dark = "dark" if scheme == "dark" else "light"
+        context = browser.new_context(viewport=size, color_scheme=dark, reduced_motion="reduce")
+        page = entered(context, shown)
+        for name, path in pages(store):
+            if only in f"{name}-{look}":
+                page.goto(shown.url + path)
+                page.screenshot(path=FOLDER / f"{name}-{look}.png", full_page=True)
+                taken += 1
+        context.close()
+    return taken
+
+
+def main(only: str = "") -> None:
+    """Take them all, or those whose names have this in them."""
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        store = filled(Path(folder))
+        with dashboard(store.at, "--project", str(store.at.project)) as shown:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS])
+            taken = _taken(browser, shown, store, only)
+            browser.close()
+    print(f"{taken} pictures in {FOLDER}")  # noqa: T201 - whoever made them looks for them
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
