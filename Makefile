@@ -2,10 +2,10 @@
 PYTHON_IN := .venv/bin/python
 READY := .venv/.ready
 
-.PHONY: help demo test lint format bench docs
+.PHONY: help demo test lint format bench docs screenshots
 
 help: ## print these lines
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' Makefile
 
 demo: $(READY) ## walk a workflow from start to end and say what happens
 	@.venv/bin/handrail demo
@@ -24,6 +24,10 @@ format: $(READY) ## format the code and mend what can be mended
 bench: $(READY) ## print every measured figure beside its goal
 	@tools/setup packages
 	@tools/bench
+
+screenshots: $(READY) ## take pictures of every page, light, dark and on a phone, into screenshots/
+	@tools/setup packages
+	@PYTHONPATH=tests:. $(PYTHON_IN) -m tools.screenshots
 
 docs: $(READY) ## write docs/reference/ anew
 	@$(PYTHON_IN) tools/docs.py

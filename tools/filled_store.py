@@ -1,4 +1,4 @@
-"""A store as a team has it after three weeks: many runs played by a clock, then real calls through every face."""
+"""A store as a team has it after three weeks: runs played by a clock, then real calls through every face."""
 
 import random
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ from typing import Any, Final
 from faces.mcp.desk import Pipe, Place, place
 from handrail.engine.lifecycle import ABANDON, CONTINUE, DIVERGE, FAIL, PAUSE
 from planner import bench as planner
+from program import command
 from stores.descriptions.repos import made
 from tools.sample_store import OUTPUTS, Played
 
@@ -57,6 +58,21 @@ DESIGN: Final = "# Design\n\n## Work Items\n\n### Item 1: Sorting\n\n**Type:** c
 
 
 @dataclass(frozen=True, slots=True)
+class House(Place):
+    """A place whose project is called like its folder."""
+
+    @property
+    def project(self) -> Path:
+        """The project."""
+        return self.folder / self.folder.name
+
+
+def _house(folder: Path) -> House:
+    place(folder).project.rename(folder / folder.name)
+    return House(folder)
+
+
+@dataclass(frozen=True, slots=True)
 class Filled:
     """The store, where it lies, and a run of each face."""
 
@@ -66,7 +82,8 @@ class Filled:
 
 def filled(folder: Path) -> Filled:
     """Make one below this folder."""
-    at = place(folder / "editor", nightly=WRONG)
+    at = _house(folder / "editor")
+    (at.project / ".handrail" / "workflows" / "nightly.yaml").write_text(WRONG, "utf-8")
     rules = at.project / ".handrail" / "guardrails"
     rules.mkdir()
     (rules / "secrets.md").write_text(RULE, "utf-8")
@@ -86,7 +103,7 @@ def filled(folder: Path) -> Filled:
 
 def _past(at: Place) -> None:
     """What was done in three weeks: the same each time, but for the day on which it ends."""
-    chance = random.Random(7)
+    chance = random.Random(7)  # noqa: S311 - it shall be the same each time
     begins = datetime.now(UTC) - timedelta(days=DAYS)
     with Played(at.store) as play:
         for number in range(RUNS):
@@ -146,7 +163,7 @@ def _planner(at: Place) -> None:
 
 def _commits(folder: Path, at: Place) -> None:
     """In a second project: a commit has one plan."""
-    other = place(folder / "tea")
+    other = _house(folder / "kettle")
     repo = made("git", other.project, other.folder / "home")
     repo.git("add", "--all")
     repo.git("commit", "-q", "-m", "the kitchen")
@@ -163,8 +180,6 @@ def _done(agent: Pipe, tool: str, given: Mapping[str, Any]) -> None:
 
 
 def _runs(at: Place) -> dict[str, str]:
-    from program import command
-
     listed = command("runs", "list", "--store", at.store, "--json", cwd=at.folder).data["runs"]
     found: dict[str, str] = {}
     for run in listed:

@@ -1,10 +1,10 @@
-"""`make screenshots`: every page, light, dark and as a phone has it, from a store filled through every face."""
+"""`make screenshots`: every page, light, dark and on a phone, from a store filled through every face."""
 
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
@@ -13,10 +13,12 @@ from handrail.faces.board.tabs import listed
 from tools.filled_store import Filled, filled
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "screenshots"
-LOOKS: Final[dict[str, tuple[str, ViewportSize]]] = {
-    "light": ("light", {"width": 1280, "height": 900}),
-    "dark": ("dark", {"width": 1280, "height": 900}),
-    "phone": ("light", {"width": 390, "height": 844}),
+LARGE: Final[ViewportSize] = {"width": 1280, "height": 900}
+SMALL: Final[ViewportSize] = {"width": 390, "height": 844}
+LOOKS: Final[dict[str, tuple[Literal["light", "dark"], ViewportSize]]] = {
+    "light": ("light", LARGE),
+    "dark": ("dark", LARGE),
+    "phone": ("light", SMALL),
 }
 SIGNS: Final = ("paused", "running", "completed", "spells", "skills", "planner", "commits")
 
@@ -44,8 +46,7 @@ def pages(store: Filled) -> Iterator[tuple[str, str]]:
 def _taken(browser: Browser, shown: Pages, store: Filled, only: str) -> int:
     taken = 0
     for look, (scheme, size) in LOOKS.items():
-        dark = "dark" if scheme == "dark" else "light"
-        context = browser.new_context(viewport=size, color_scheme=dark, reduced_motion="reduce")
+        context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
         page = entered(context, shown)
         for name, path in pages(store):
             if only in f"{name}-{look}":
@@ -65,7 +66,7 @@ def main(only: str = "") -> None:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS])
             taken = _taken(browser, shown, store, only)
             browser.close()
-    print(f"{taken} pictures in {FOLDER}")  # noqa: T201 - whoever made them looks for them
+    print(f"{taken} pictures in {FOLDER}")
 
 
 if __name__ == "__main__":

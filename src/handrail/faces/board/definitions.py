@@ -29,13 +29,15 @@ class Shelved:
     shelf: Shelf
     hiding: Mapping[Path, Hiding]
     sources: Mapping[str, Source]
+    used: frozenset[Path]
 
     def standing(self, found: Found) -> "Standing":
         """How a definition stands among the others."""
         hiding = self.hiding.get(found.path)
         trust = (TRUSTED if hiding.trusted else UNTRUSTED) if hiding else ""
         hides = found.hides.origin if found.hides else ""
-        return Standing(found.name, found.origin, self.path(found.path), hides, trust, hidden=found.hidden)
+        path, used = self.path(found.path), found.path in self.used
+        return Standing(found.name, found.origin, path, hides, trust, hidden=found.hidden, used=used)
 
     def lost(self, one: Lost) -> "Standing":
         """How one stands that is passed over."""
@@ -62,7 +64,8 @@ class Shelved:
 class Standing:
     """How a definition stands: whose it is, whose it hides, and whether that needs trust, and has it.
 
-    One with `lost` problems is passed over.
+    One with `lost` problems is passed over. One that is `hidden` is `used` nevertheless if nobody has trusted
+    the one that hides it, unless it is a workflow.
     """
 
     name: str
@@ -72,6 +75,7 @@ class Standing:
     trust: str = ""
     lost: tuple[Problem, ...] = ()
     hidden: bool = False
+    used: bool = False
 
 
 def shelved(request: Request) -> Shelved:
@@ -84,4 +88,5 @@ def shelved(request: Request) -> Shelved:
         raise HTTPException(404)
     hiding = {one.file.path: one for one in shelf.hiding()}
     sources = {one.name: one.source for one in shelf.workflows() if not one.hidden}
-    return Shelved(viewer, tuple(shelves), project, shelf, hiding, sources)
+    in_use = *(one.path for one in shelf.personas()), *(one.path for one in shelf.guardrails())
+    return Shelved(viewer, tuple(shelves), project, shelf, hiding, sources, frozenset(in_use))
