@@ -1,9 +1,10 @@
 """Definitions as pages show them: whose they are, which hides which, and what a person has trusted."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote, urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -30,6 +31,11 @@ class Shelved:
     hiding: Mapping[Path, Hiding]
     sources: Mapping[str, Source]
     used: frozenset[Path]
+
+    def url(self, *parts: str, **more: str | Sequence[str]) -> str:
+        """The page of these parts as this project sees it, and with this besides."""
+        query = urlencode({**({"project": self.project} if self.project else {}), **more}, doseq=True)
+        return f"/{'/'.join(quote(part, safe='') for part in parts)}" + (f"?{query}" if query else "")
 
     def standing(self, found: Found) -> "Standing":
         """How a definition stands among the others."""

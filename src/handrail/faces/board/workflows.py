@@ -85,6 +85,7 @@ def workflow(request: Request) -> Response:
         beside=_beside(found),
         untrusted=among.untrusted(found) if found else None,
         opened=query.getlist("open"),
+        folded=bool(query.getlist("open")) or "whole" in query,
         persona=lambda name: SUPERVISOR if name == DEFAULT else name,
     )
 
