@@ -3,10 +3,10 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from faces.board.desk import Pages, dashboard, entered
 from faces.board.test_hostile import Watched
@@ -68,7 +68,7 @@ def _homes(at: Place) -> dict[str, str]:
     return {name: at.env[name] for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME")}
 
 
-def row(page: Page, name: str, number: int = 0) -> Any:  # noqa: ANN401 - a locator or its text
+def row(page: Page, name: str, number: int = 0) -> Locator:
     """The row of a workflow in the list."""
     return page.locator(".flows tbody tr", has=page.get_by_role("link", name=name, exact=True)).nth(number)
 
@@ -89,7 +89,7 @@ def test_the_list_is_that_of_the_command_line(page: Page, at: Place) -> None:
 
 def test_each_line_says_whose_it_is_what_it_hides_and_what_is_wrong(page: Page) -> None:
     def told(name: str, number: int = 0) -> list[str]:
-        lines = str(row(page, name, number).inner_text()).replace("\t", "\n").split("\n")
+        lines = row(page, name, number).inner_text().replace("\t", "\n").split("\n")
         return [line.strip() for line in lines if line.strip()]
 
     assert told("brief") == [
