@@ -92,6 +92,7 @@ ALL: Final[Mapping[str, Callable[[Any], object]]] = {
     "journal": lambda records: records.journal(),
     "named": lambda records: records.named(""),
     "live": lambda records: records.live((ROOT, OTHER)),
+    "further": lambda records: records.further(1),
     "needing": lambda records: records.needing(LATER, LATER),
     "under_way": lambda records: records.under_way(),
     "project": lambda records: records.project(project_id(ROOT)),

@@ -38,7 +38,8 @@ EXCERPT: Final = 32 * 1024
 class Wanted:
     """Which runs are wanted: those that fit every part that is given; `text` is in the id, goal or a name.
 
-    `agent` is the principal whose run it is, or the persona of a step of it.
+    `agent` is the principal whose run it is, or the persona of a step of it. With a `reach` only so many runs
+    are looked through.
     """
 
     project: str = ""
@@ -49,6 +50,7 @@ class Wanted:
     since: datetime | None = None
     until: datetime | None = None
     agent: str = ""
+    reach: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,11 +188,16 @@ class Records(Protocol):
         """The runs wanted, last started first, from behind the run `after`."""
         ...
 
+    def further(self, reach: int, after: str = "") -> str:
+        """The last run that a question with this reach looks through; empty if no others are behind it."""
+        ...
+
     def needing(self, quiet: datetime, failed: datetime, most: int = PAGE) -> tuple[RunRow, ...]:
         """The runs that may need somebody, last started first.
 
         They are paused, wait for a check or a person, or run and were last moved before `quiet`; or they
-        failed since `failed`, are among the last `LATELY` started, and nobody has forked them.
+        failed since `failed`, and nobody has forked them. Of those under way, and of all, the last `LATELY`
+        started are looked at.
         """
         ...
 

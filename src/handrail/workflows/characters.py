@@ -55,4 +55,6 @@ def cell(character: str) -> str:
 
 def safe(text: str) -> str:
     """The text in one line, with everything a terminal would obey or hide written out."""
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(map(cell, text))

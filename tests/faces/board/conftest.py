@@ -1,4 +1,4 @@
-"""One browser for each worker, and a new profile in it for each test."""
+"""One browser for each module, and a new profile in it for each test."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +10,9 @@ from faces.board.desk import CHROMIUM, FLAGS
 from faces.mcp.desk import BOUND, Place, place
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium, as the machine has it."""
+    """Chromium, as the machine has it. While it is open, a loop runs here: no other can be begun."""
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS])
         yield found

@@ -42,6 +42,7 @@ class Board:
 
     `shelves` are the definitions as each project sees them, by what projects are called; if there is no
     project, those that every project sees, under no name. `measures` are for who may see every project.
+    `reach` is how many runs a filter looks through at a time; 0 for all.
     """
 
     serving: Serving
@@ -50,6 +51,7 @@ class Board:
     hub: Hub
     shelves: Callable[[], Mapping[str, Shelf]]
     measures: Measures | None
+    reach: int = 0
 
     def now(self) -> datetime:
         """The time by the clock of the store's turns."""

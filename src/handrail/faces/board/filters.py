@@ -73,6 +73,7 @@ class Filters:
             times["since"],
             times["until"],
             self.agent,
+            board.reach if self.any else 0,
         ), unclear
 
 

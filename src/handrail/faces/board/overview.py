@@ -45,7 +45,8 @@ def overview(request: Request) -> Response:
         number, counts = records.last(), records.under_way()
         rows = records.runs(wanted, after, ROWS + 1)
         needy = [] if after else _needy(board, now)
-    more = asked.url(after=rows[ROWS - 1].id) if len(rows) > ROWS else ""
+        further = records.further(wanted.reach, after) if wanted.reach and len(rows) <= ROWS else ""
+    behind = rows[ROWS - 1].id if len(rows) > ROWS else further
     listed = [shown(board, row, now) for row in rows[:ROWS]]
     return page(
         "overview_live.html" if "fragment" in query else "overview.html",
@@ -55,7 +56,8 @@ def overview(request: Request) -> Response:
         filters=asked,
         unclear=unclear,
         listed=listed,
-        more=more,
+        more=asked.url(after=behind) if behind else "",
+        reach=wanted.reach if further else 0,
         after=after,
         needy=needy[:NEEDY],
         others=len(needy[NEEDY:]),

@@ -6,8 +6,9 @@ from markupsafe import Markup
 
 from handrail.telemetry.charts.style import STYLE as CHARTS
 from handrail.workflows.draw.style import STYLE as GRAPHS
+from handrail.workflows.draw.style import TIMELINE_STYLE as TIMELINES
 
-SHEETS: Final = {"charts.css": CHARTS.encode(), "graphs.css": GRAPHS.encode()}
+SHEETS: Final = {"charts.css": CHARTS.encode(), "pictures.css": f"{GRAPHS}\n{TIMELINES}\n".encode()}
 """The sheets by the names of the files that pages load."""
 
 

@@ -27,6 +27,9 @@ from handrail.shell.shelf import Shelf
 from handrail.shell.system import login
 from handrail.shell.trust import Trusted
 
+REACH = 20_000
+"""How many runs a filter looks through at a time."""
+
 LIMIT = 2 * 1024 * 1024
 """How many bytes a request may have."""
 
@@ -37,7 +40,7 @@ def run(serving: Serving, project: Path, where: Address, told: Callable[[str], N
     The definitions that `project` sees are shown first.
     """
     shelves = partial(_shelves, serving, project, shelf_of(Trusted()))
-    board = Board(serving, limits(), Naming(), Hub(serving), shelves, serving.measures)
+    board = Board(serving, limits(), Naming(), Hub(serving), shelves, serving.measures, reach=REACH)
     boards = Boards(lambda _: board, asyncio.Event())
     with listening(where) as (listener, bound):
         links = Links(lambda path: told(f"http://{bound}{path}"))

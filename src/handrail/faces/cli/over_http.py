@@ -1,7 +1,7 @@
 """`handrail serve --http`: where it listens, and who comes in. Where others could, nobody does unasked."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from handrail.faces.mcp.server import Served
     from handrail.faces.mcp.spans import Spans
     from handrail.faces.web.address import Address, Before
+    from handrail.faces.web.app import Behind
     from handrail.faces.web.issued import Issued
     from handrail.faces.web.metrics import Metrics
-    from handrail.faces.web.serving import Known
     from handrail.faces.web.sessions import Allowed
-    from handrail.faces.web.tenants import Tenants
     from handrail.shell.opening import Openings, Serving, Where
 
 
@@ -81,14 +80,10 @@ def over(
     replicas: bool = False,
 ) -> OverHttp:
     """How faces are served there, through what, and with which tokens."""
-    from handrail.faces.board.boards import Boards
-    from handrail.faces.board.served import ServedPages, boards
     from handrail.faces.web.address import address
-    from handrail.faces.web.app import Behind
     from handrail.faces.web.limits import Limits
     from handrail.faces.web.metrics import Metrics
     from handrail.faces.web.run import run
-    from handrail.faces.web.serving import Known
     from handrail.faces.web.sessions import allowed
     from handrail.faces.web.who import Door
 
@@ -107,10 +102,7 @@ def over(
         if kinds:
             _check_open(serving, tokens_only=issued is None)
         given = {} if kinds else _by_folder(serving, what.roots)
-        known = Known(serving, given, what.store)
-        everybody = _tenants(serving, what, known, metrics, may)
-        pages = ServedPages(Boards(boards(serving, known), everybody.halted), serving.secret)
-        behind = Behind(everybody, metrics, serving.strain, pages)
+        behind = _behind(serving, what, given, metrics, may)
         door = Door(access, clock, limits, issued, asking.audience)
         return run(where, door, behind, replace(before, names=names), may.limit)
 
@@ -126,15 +118,24 @@ def _names(where: "Address", audience: str, known_as: frozenset[str]) -> frozens
     return names
 
 
-def _tenants(serving: "Serving", what: Over, known: "Known", metrics: "Metrics", may: "Allowed") -> "Tenants":
-    from handrail.faces.web.serving import tenants
+def _behind(
+    serving: "Serving", what: Over, given: "Mapping[str, Path]", metrics: "Metrics", may: "Allowed"
+) -> "Behind":
+    """The faces and the pages of a server."""
+    from handrail.faces.board.boards import Boards
+    from handrail.faces.board.served import ServedPages, boards
+    from handrail.faces.web.app import Behind
+    from handrail.faces.web.serving import Known, tenants
 
     def told(face: str, served: "Served") -> None:
         served.meter = partial(metrics.called, face)
         if what.spans:
             served.middleware.append(what.spans.carried)
 
-    return tenants(serving, what.opens, what.faces, known, what.names, allowed=may, told=told)
+    known = Known(serving, given, what.store)
+    everybody = tenants(serving, what.opens, what.faces, known, what.names, allowed=may, told=told)
+    pages = ServedPages(Boards(boards(serving, known), everybody.halted), serving.secret)
+    return Behind(everybody, metrics, serving.strain, pages)
 
 
 def _check_open(serving: "Serving", *, tokens_only: bool) -> None:

@@ -75,11 +75,23 @@ class SqlRecords:
             most,
             self._within(),
             wanted.agent,
+            self._reached(wanted.reach, after)[0] if wanted.reach else 0,
         )
         if after and not self._sees(after):
             return ()
         statement = f"{self._sql['run_columns']}\n{self._sql['wanted']}"
         return tuple(_run(row) for row in self._asked(statement, given))
+
+    def further(self, reach: int, after: str = "") -> str:
+        """The last run that a question with this reach looks through; empty if no others are behind it."""
+        return self._reached(reach, after)[1] if not after or self._sees(after) else ""
+
+    def _reached(self, reach: int, after: str) -> tuple[int, str]:
+        """The key of the last run within this reach, and its id if there are others behind it."""
+        within = self._within()
+        name, inside = ("reached", ()) if within is None else ("reached_in", (within,))
+        found = self._asked(self._sql[name], (after, reach, *inside))
+        return (found[0][0], str(found[0][1])) if len(found) > 1 else (0, "")
 
     def needing(self, quiet: datetime, failed: datetime, most: int = PAGE) -> tuple[RunRow, ...]:
         """The runs that may need somebody, last started first."""
@@ -89,7 +101,9 @@ class SqlRecords:
 
     def under_way(self) -> Mapping[Lifecycle, int]:
         """How many runs are running and paused."""
-        found = dict(self._asked(self._sql["under_way"], (self._within(),)))
+        within = self._within()
+        inside = () if within is None else (within,)
+        found = dict(self._asked(self._sql["under_way_in" if inside else "under_way"], inside))
         return {one: found.get(one, 0) for one in (Lifecycle.RUNNING, Lifecycle.PAUSED)}
 
     def named(self, prefix: str) -> tuple[str, ...]:

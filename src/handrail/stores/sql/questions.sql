@@ -11,6 +11,7 @@ FROM runs AS r LEFT JOIN projects AS p ON p.project_id = r.project_id
 -- name: wanted
 WHERE
   r.k < CASE WHEN ?1 = '' THEN 9223372036854775807 ELSE (SELECT k FROM runs WHERE execution_id = ?1) END
+  AND r.k >= ?12
   AND (?2 = '' OR p.root = ?2 OR p.name = ?2)
   AND (?3 = '' OR r.face = ?3)
   AND (?4 = '' OR r.workflow_name = ?4)
@@ -25,26 +26,45 @@ WHERE
 ORDER BY r.k DESC
 LIMIT ?9
 
+-- name: reached
+SELECT k, execution_id FROM runs
+WHERE k < CASE WHEN ?1 = '' THEN 9223372036854775807 ELSE (SELECT k FROM runs WHERE execution_id = ?1) END
+ORDER BY k DESC
+LIMIT 2 OFFSET ?2 - 1
+
+-- name: reached_in
+SELECT k, execution_id FROM runs INDEXED BY runs_by_project
+WHERE
+  project_id IN (SELECT value FROM json_each(?3))
+  AND k < CASE WHEN ?1 = '' THEN 9223372036854775807 ELSE (SELECT k FROM runs WHERE execution_id = ?1) END
+ORDER BY k DESC
+LIMIT 2 OFFSET ?2 - 1
+
 -- name: needing
--- Of the live ones all are read, of those that failed the last started: neither grows with what there ever was.
+-- Of the live ones and of those that failed the last started are read: neither grows with what there ever was.
 WHERE r.k IN (
-  SELECT k FROM runs INDEXED BY runs_live
-  WHERE
-    state IN ('running', 'paused') AND (state = 'paused' OR waiting = 1 OR active_at < ?1)
-    AND (?5 IS NULL OR project_id IN (SELECT value FROM json_each(?5)))
-  UNION ALL
-  SELECT f.k FROM runs AS f
-  WHERE
-    f.k > (SELECT max(k) FROM runs) - ?3 AND f.state = 'failed' AND f.completed_at >= ?2
-    AND (?5 IS NULL OR f.project_id IN (SELECT value FROM json_each(?5)))
-    AND NOT EXISTS (SELECT 1 FROM runs AS c WHERE c.k > f.k AND c.parent_execution_id = f.execution_id))
+  SELECT k FROM (
+    SELECT l.k FROM (
+      SELECT k FROM runs INDEXED BY runs_live
+      WHERE state IN ('running', 'paused') AND (?5 IS NULL OR project_id IN (SELECT value FROM json_each(?5)))
+      ORDER BY k DESC LIMIT ?3
+    ) AS n CROSS JOIN runs AS l ON l.k = n.k
+    WHERE l.state = 'paused' OR l.waiting = 1 OR l.active_at < ?1
+    UNION ALL
+    SELECT f.k FROM runs AS f
+    WHERE
+      f.k > (SELECT max(k) FROM runs) - ?3 AND f.state = 'failed' AND f.completed_at >= ?2
+      AND (?5 IS NULL OR f.project_id IN (SELECT value FROM json_each(?5)))
+      AND NOT EXISTS (SELECT 1 FROM runs AS c WHERE c.k > f.k AND c.parent_execution_id = f.execution_id))
+  ORDER BY k DESC LIMIT ?4)
 ORDER BY r.k DESC
-LIMIT ?4
 
 -- name: under_way
+SELECT state, count(*) FROM runs INDEXED BY runs_live WHERE state IN ('running', 'paused') GROUP BY state
+
+-- name: under_way_in
 SELECT state, count(*) FROM runs INDEXED BY runs_live
-WHERE
-  state IN ('running', 'paused') AND (?1 IS NULL OR project_id IN (SELECT value FROM json_each(?1)))
+WHERE state IN ('running', 'paused') AND project_id IN (SELECT value FROM json_each(?1))
 GROUP BY state
 
 -- name: one
