@@ -16,7 +16,7 @@ from history import history
 
 
 def _board(opened: Serving, reach: int = 0) -> Board:
-    return Board(opened, Limits(), Naming(), Hub(opened), reach)
+    return Board(opened, Limits(), Naming(), Hub(opened), lambda: {}, None, reach)
 
 
 def _page(viewer: Viewer, query: str) -> str:

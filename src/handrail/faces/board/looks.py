@@ -14,8 +14,8 @@ from starlette.responses import HTMLResponse
 import handrail
 from handrail.faces.board.pictures import SHEETS, caption, drawn
 from handrail.faces.board.texts import catalogue
-from handrail.faces.cli.told import took
 from handrail.shell.records import rfc3339
+from handrail.telemetry.units import took
 from handrail.workflows.characters import safe, split_lines
 
 _SECOND: Final = timedelta(seconds=1)
