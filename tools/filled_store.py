@@ -1,15 +1,14 @@
 """A store as a team has it after three weeks: runs played by a clock, then real calls through every face."""
 
 import random
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from faces.board import five
 from faces.mcp.desk import Pipe, Place, place
 from handrail.engine.lifecycle import ABANDON, CONTINUE, DIVERGE, FAIL, PAUSE
-from planner import bench as planner
 from program import command
 from stores.descriptions.repos import made
 from tools.sample_store import OUTPUTS, Played
@@ -54,7 +53,6 @@ transitions:
   - {id: N2, from: report, trigger: continue, to: done}
   - {id: N3, from: lost, trigger: continue, to: done}
 """
-DESIGN: Final = "# Design\n\n## Work Items\n\n### Item 1: Sorting\n\n**Type:** code\n**Status:** pending\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +89,11 @@ def filled(folder: Path) -> Filled:
     at.store.parent.mkdir(mode=0o700)
     _past(at)
     _steps(at)
-    _spells(at)
-    _skills(at)
-    _planner(at)
-    _commits(folder, at)
+    for play in (five.spells, five.skills, five.planner):
+        play(at)
+    other = _house(folder / "kettle")
+    made("git", other.project, other.folder / "home")
+    five.commits(other, at)
     hides = at.project / ".handrail" / "agents"
     hides.mkdir()
     (hides / "tester.md").write_text("---\nabout: Breaks things\n---\nTry to break it.\n", "utf-8")
@@ -138,45 +137,6 @@ def _steps(at: Place) -> None:
         under_way = agent.start("bug-fix", goal="The editor forgets the cursor", inputs={"report": GOALS[0]})
         agent.call({"step_token": under_way.token, "model_output_so_far": {**OUTPUTS[0], "artifacts": []}})
         agent.call({"step_token": under_way.token, "model_output_so_far": OUTPUTS[0]})
-
-
-def _spells(at: Place) -> None:
-    with Pipe(at, "--face", "spells") as agent:
-        _done(agent, "accio", {})
-
-
-def _skills(at: Place) -> None:
-    home = at.project / ".collab" / "sessions" / "sorting" / "documents"
-    home.mkdir(parents=True)
-    (home / "design.md").write_text(DESIGN, "utf-8")
-    named: dict[str, Any] = {"project": str(at.project), "session": "sorting"}
-    with Pipe(at, "--face", "skills") as agent:
-        for skill in ("collab-start", "gather-session-goals", "collab-clear"):
-            _done(agent, "complete_skill", {**named, "skill": skill})
-
-
-def _planner(at: Place) -> None:
-    with Pipe(at, "--face", "planner") as agent:
-        for tool, given in (planner.TO_GOAL, planner.TO_DETAIL, planner.TO_PLAN):
-            _done(agent, tool, given)
-
-
-def _commits(folder: Path, at: Place) -> None:
-    """In a second project: a commit has one plan."""
-    other = _house(folder / "kettle")
-    repo = made("git", other.project, other.folder / "home")
-    repo.git("add", "--all")
-    repo.git("commit", "-q", "-m", "the kitchen")
-    start = {"type": "feat", "scope": "tea", "summary": "brew tea"}
-    with Pipe(other, "--face", "commits", "--store", str(at.store)) as agent:
-        _done(agent, "start_planning", start)
-        _done(agent, "update_description", {"description": "People are thirsty."})
-
-
-def _done(agent: Pipe, tool: str, given: Mapping[str, Any]) -> None:
-    told = agent.call(given, tool)
-    if told.failed:
-        raise LookupError(told.text)
 
 
 def _runs(at: Place) -> dict[str, str]:

@@ -9,7 +9,6 @@ from typing import Final, Literal
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 from faces.board.desk import CHROMIUM, FLAGS, Pages, dashboard, entered
-from handrail.faces.board.tabs import listed
 from tools.filled_store import Filled, filled
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "screenshots"
@@ -22,16 +21,17 @@ LOOKS: Final[dict[str, tuple[Literal["light", "dark"], ViewportSize]]] = {
 }
 SIGNS: Final = ("paused", "running", "completed", "spells", "skills", "planner", "commits")
 
-TABS: Final = tuple(tab.name for tab in listed.TABS[1:])
-
 
 def pages(store: Filled) -> Iterator[tuple[str, str]]:
     """The name of each picture, and the path of its page."""
     yield "overview", "/"
     for sign in SIGNS:
         yield f"run-{sign}", f"/runs/{store.runs[sign]}"
-    for tab in TABS:
+    for tab in ("history", "artifacts", "graph", "timeline"):
         yield f"run-completed-{tab}", f"/runs/{store.runs['completed']}/{tab}"
+    for sign in SIGNS[3:]:
+        yield f"run-{sign}-plan", f"/runs/{store.runs[sign]}/plan"
+        yield f"run-{sign}-graph", f"/runs/{store.runs[sign]}/graph"
     yield "act-abandon", f"/runs/{store.runs['paused']}/do/abandon"
     for board in ("workflows", "steps", "telemetry", "activity"):
         yield f"insights-{board}", f"/insights/{board}?range=30d"

@@ -15,6 +15,7 @@ from mcp.server.lowlevel.helper_types import ReadResourceContents
 from conformance import exhibits
 from conformance.asking import ASKING, CONTEXT, NEEDED, Asked, Fixture, Given, Result, ask, filled, said
 from conformance.exhibits import PICTURE, RESOURCES, SOUND, TEMPLATE, Exhibits, embedded
+from handrail.app import openings
 from handrail.faces.board.boards import Boards
 from handrail.faces.board.served import ServedPages, boards
 from handrail.faces.mcp.names import Names
@@ -146,6 +147,8 @@ if __name__ == "__main__":
     with serving(Path(sys.argv[2])) as opened:
         door = Door(None, opened.world.clock)
         made = workshop(opened, Path(sys.argv[1]))
-        pages = ServedPages(Boards(boards(opened, Known(opened, {}, Path(sys.argv[2])))), opened.secret)
+        pages = ServedPages(
+            Boards(boards(opened, openings(), Known(opened, {}, Path(sys.argv[2])))), opened.secret
+        )
         behind = Behind(Tenants((FACE,), lambda _face, _projects: made), Metrics(), opened.strain, pages)
         run(address("127.0.0.1:0"), door, behind)

@@ -79,6 +79,17 @@ def criteria(plan: str, template: str = "") -> tuple[Criterion, ...]:
     return tuple(Criterion(_clean(item.text), item.box != " ") for item in _criteria(plan, template))
 
 
+def bare(text: str) -> str:
+    """What a criterion says, without the links to results that its text ends with."""
+    (head, tail), end = _LINK, len(text)
+    while text.endswith(tail, 0, end):
+        begun = text.rfind(head, 0, end)
+        if begun < 0 or not _PATH.fullmatch(text, begun + len(head), end - len(tail)):
+            break
+        end = begun
+    return text[:end]
+
+
 def listed(results: str) -> tuple[str, ...]:
     """What results list as satisfied, each once: under a heading that names the criteria, or in front matter.
 
@@ -131,13 +142,7 @@ def _clean(text: str) -> str:
 
 def _key(text: str) -> str:
     """What tells a text in one line from others: all but the links to results it ends with, in any case."""
-    (head, tail), end = _LINK, len(text)
-    while text.endswith(tail, 0, end):
-        begun = text.rfind(head, 0, end)
-        if begun < 0 or not _PATH.fullmatch(text, begun + len(head), end - len(tail)):
-            break
-        end = begun
-    return text[:end].casefold()
+    return bare(text).casefold()
 
 
 def _marked(plan: str, items: Sequence[_Item], link: str) -> str:

@@ -157,6 +157,11 @@ class DescribedRun(Runs, Files, Protocol):
     """The run that a commit description is, for one call; its text is read as a file."""
 
     @property
+    def shown(self) -> str:
+        """The id of the run in the common store, by the description that was last seen."""
+        ...
+
+    @property
     def text(self) -> str:
         """The description as it was last seen."""
         ...

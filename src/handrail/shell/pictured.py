@@ -1,6 +1,7 @@
 """A run as pictures show it: on the graph of its workflow, and along its time. Only computed."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -13,7 +14,7 @@ from handrail.shell.view import RunRow, StepRow
 from handrail.telemetry.spans import refusals_of, spans_of, waited_for
 from handrail.telemetry.trail import trail_of
 from handrail.workflows.draw.folds import graph_of
-from handrail.workflows.draw.graph import Graph
+from handrail.workflows.draw.graph import Edge, Graph
 from handrail.workflows.draw.marks import Marks
 from handrail.workflows.draw.timeline import Refused, Stretch
 
@@ -31,9 +32,17 @@ def marks_of(workflow: Workflow, run: Run, facts: Mapping[str, Value], journal: 
 
 
 def graph_with(workflow: Workflow, marks: Marks) -> Graph:
-    """The graph of the workflow, labelled with guards where the run can go on; a small one, everywhere."""
+    """The graph of the workflow, labelled with guards where the run can go on; a small one, everywhere.
+
+    Where states are derived, no row says which follows which: then the ways that the run has gone are drawn.
+    """
     small = len(workflow.rows) <= FEW
-    return graph_of(workflow, guarded=workflow.states if small else {way.source for way in marks.ways})
+    graph = graph_of(workflow, guarded=workflow.states if small else {way.source for way in marks.ways})
+    if not workflow.derive:
+        return graph
+    known = {(edge.source, edge.target) for edge in graph.edges}
+    gone = [Edge(*ends) for ends in marks.taken if ends not in known and set(ends) <= workflow.states.keys()]
+    return replace(graph, edges=(*graph.edges, *gone))
 
 
 def run_of(workflow: Workflow, row: RunRow, steps: Sequence[StepRow], journal: Iterable[Written]) -> Run:

@@ -138,7 +138,7 @@ class DescribedRuns:
         """What is remembered of the turn that left this revision."""
         known, mark = self._turns(), f"{revision:08x}:"
         for number in range(known - 1, max(known - REMEMBERED, 0) - 1, -1):
-            found = self._common.spent(self._shown, number)
+            found = self._common.spent(self.shown, number)
             if found and found.token.startswith(mark):
                 return replace(found, token=found.token.removeprefix(mark))
         return None
@@ -153,15 +153,15 @@ class DescribedRuns:
 
     def note(self, run: str, at: datetime, entries: tuple[Entry, ...]) -> None:
         """Enter what belongs to no turn."""
-        self._common.note(self._shown if run else "", at, entries)
+        self._common.note(self.shown if run else "", at, entries)
 
     def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[Written, ...]:  # noqa: ARG002 - one only
         """The journal of the run, as far as the common store has it."""
-        return self._common.entries(self._shown, after, most)
+        return self._common.entries(self.shown, after, most)
 
     def steps(self, run: str) -> tuple[StepRow, ...]:  # noqa: ARG002 - there is one only
         """Every stage that the common store has seen."""
-        return self._common.steps(self._shown)
+        return self._common.steps(self.shown)
 
     def definition(self, digest: str) -> Definition | None:  # noqa: ARG002 - no texts are kept
         """None: the run follows the workflow that is installed."""
@@ -171,17 +171,17 @@ class DescribedRuns:
         """Nothing: no sweep looks after it."""
 
     @property
-    def _shown(self) -> str:
+    def shown(self) -> str:
         """The id of the run in the common store: by its change, so that it is the same in every clone."""
         change = self._seen.change
         return _named(f"change:{self._workflow.name}:{change}") if change else self._run
 
     def _turns(self) -> int:
-        known = self._common.load(self._shown)
+        known = self._common.load(self.shown)
         return known.revision if known else 0
 
     def _stored(self) -> Stored:
-        known = self._common.load(self._shown)
+        known = self._common.load(self.shown)
         flow = self._workflow
         origin = Origin(flow.name, Authority.DESCRIPTION, str(self._folder))
         new = Run(self._run, flow.name, flow.digest)
@@ -195,9 +195,9 @@ class DescribedRuns:
         """Have the common store take the turn behind those it has, whoever else told it of one meanwhile."""
         spent = replace(turn.spent, token=f"{turn.before.revision:08x}:{turn.spent.token}")
         origin = replace(turn.before.origin, goal=self._seen.text.partition("\n")[0])
-        told = replace(turn, run=replace(turn.run, id=self._shown), spent=spent, tokens={}, describes=None)
+        told = replace(turn, run=replace(turn.run, id=self.shown), spent=spent, tokens={}, describes=None)
         for _ in range(_TRIES):
-            known = self._common.load(self._shown)
+            known = self._common.load(self.shown)
             before = known or Stored(told.run, origin)
             staged = self._staged(replace(told, before=before))
             if before.run.lifecycle is not staged.run.lifecycle:

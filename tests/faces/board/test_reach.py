@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from starlette.requests import Request
 
+from handrail.app import openings
 from handrail.faces.board.boards import VIEWER, Board, Boards, Naming, Viewer
 from handrail.faces.board.hub import Hub
 from handrail.faces.board.overview import overview
@@ -16,7 +17,7 @@ from history import history
 
 
 def _board(opened: Serving, reach: int = 0) -> Board:
-    return Board(opened, Limits(), Naming(), Hub(opened), lambda: {}, None, reach)
+    return Board(opened, Limits(), Naming(), Hub(opened), openings(), dict, None, reach)
 
 
 def _page(viewer: Viewer, query: str) -> str:

@@ -156,7 +156,7 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     with serving(at.store) as opened:
         known = Known(opened, {"project": at.project}, at.store)
         everybody = tenants(opened, openings(), FACES, known, Names.PORTABLE)
-        pages = ServedPages(Boards(boards(opened, known)), opened.secret)
+        pages = ServedPages(Boards(boards(opened, openings(), known)), opened.secret)
         app = Behind(everybody, Metrics(), opened.strain, pages).application()
     found = [str(route.path) for route in app.routes if hasattr(route, "path")]
     assert set(found) > {"/healthz", "/readyz", *(f"/mcp/{face}" for face in FACES)}

@@ -115,7 +115,7 @@ def test_of_all_the_faces_of_a_server_one_sweeps(at: Place) -> None:
 
         sweeping = replace(opened, sweep=sweep)
         known = Known(sweeping, {"project": at.project}, at.store)
-        pages = ServedPages(Boards(boards(sweeping, known)), opened.secret)
+        pages = ServedPages(Boards(boards(sweeping, openings(), known)), opened.secret)
         all_ = tenants(sweeping, openings(), FACES, known, Names.PORTABLE)
         anyio.run(served, Behind(all_, Metrics(), opened.strain, pages))
 

@@ -11,7 +11,7 @@ from starlette.requests import HTTPConnection
 from handrail.engine.model import Who
 from handrail.faces.board.hub import Hub
 from handrail.shell.access import Grant, Scope
-from handrail.shell.opening import Serving
+from handrail.shell.opening import Openings, Serving
 from handrail.shell.records import Caller, project_name
 from handrail.shell.shelf import Shelf
 from handrail.shell.sweep import Limits
@@ -40,6 +40,7 @@ class Naming:
 class Board:
     """Runs as some may see them; `limits` say when one has gone quiet.
 
+    `openings` are for what the store only mirrors: a run in the files of a project, or in a commit.
     `shelves` are the definitions as each project sees them, by what projects are called; if there is no
     project, those that every project sees, under no name. `measures` are for who may see every project.
     `reach` is how many runs a filter looks through at a time; 0 for all.
@@ -49,6 +50,7 @@ class Board:
     limits: Limits
     naming: Naming
     hub: Hub
+    openings: Openings
     shelves: Callable[[], Mapping[str, Shelf]]
     measures: Measures | None
     reach: int = 0

@@ -17,6 +17,7 @@ from handrail.faces.board.texts import catalogue
 from handrail.shell.records import rfc3339
 from handrail.telemetry.units import took
 from handrail.workflows.characters import safe, split_lines
+from handrail.workflows.draw.timescale import lasting
 
 _SECOND: Final = timedelta(seconds=1)
 _SHORT: Final = 8
@@ -46,6 +47,7 @@ def looks() -> Environment:
         "iso": rfc3339,
         "when": when,
         "took": took,
+        "lasting": lasting,
         "ago": ago,
         "short": short,
         "folder": folder,
@@ -92,6 +94,6 @@ def _source(name: str) -> str | None:
 
 
 def static() -> Mapping[str, bytes]:
-    """The files that pages load, by their names."""
-    ours = {one.name: one.read_bytes() for one in files(__package__).joinpath("static").iterdir()}
-    return {**ours, **SHEETS}
+    """The files that pages load, by their names; the style of pictures is what those themselves say."""
+    found = {one.name: one.read_bytes() for one in files(__package__).joinpath("static").iterdir()}
+    return {**found, **SHEETS}

@@ -21,7 +21,7 @@ from handrail.faces.web.run import Lasting, listening
 from handrail.faces.web.who import Door
 from handrail.shell.access import Grant, Scope
 from handrail.shell.followed import seen
-from handrail.shell.opening import Serving, limits
+from handrail.shell.opening import Openings, Serving, limits
 from handrail.shell.records import project_name
 from handrail.shell.shelf import Shelf
 from handrail.shell.system import login
@@ -34,13 +34,15 @@ LIMIT = 2 * 1024 * 1024
 """How many bytes a request may have."""
 
 
-def run(serving: Serving, project: Path, where: Address, told: Callable[[str], None]) -> bool:
+def run(
+    serving: Serving, openings: Openings, project: Path, where: Address, told: Callable[[str], None]
+) -> bool:
     """Serve until told to end; False if the disk has not confirmed a write. `told` is told every link.
 
     The definitions that `project` sees are shown first.
     """
     shelves = partial(_shelves, serving, project, shelf_of(Trusted()))
-    board = Board(serving, limits(), Naming(), Hub(serving), shelves, serving.measures, reach=REACH)
+    board = Board(serving, limits(), Naming(), Hub(serving), openings, shelves, serving.measures, reach=REACH)
     boards = Boards(lambda _: board, asyncio.Event())
     with listening(where) as (listener, bound):
         links = Links(lambda path: told(f"http://{bound}{path}"))

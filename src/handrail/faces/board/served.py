@@ -18,7 +18,7 @@ from handrail.faces.web.tenants import Seen
 from handrail.faces.web.who import Door
 from handrail.shell.access import Grant, Scope
 from handrail.shell.fence import fenced
-from handrail.shell.opening import Serving, limits
+from handrail.shell.opening import Openings, Serving, limits
 from handrail.shell.shelf import Shelf
 from handrail.shell.system import login
 from handrail.shell.trust import Trusted
@@ -55,7 +55,7 @@ class ServedPages:
         self.boards.close()
 
 
-def boards(serving: Serving, known: Known) -> Callable[[Seen], Board]:
+def boards(serving: Serving, openings: Openings, known: Known) -> Callable[[Seen], Board]:
     """How a board is made for those who may see these projects."""
     shelf_of = shelves(Trusted())
 
@@ -73,6 +73,6 @@ def boards(serving: Serving, known: Known) -> Callable[[Seen], Board]:
             return {name: shelf_of(str(root)) for name, root in among().items()} or {"": shelf_of("")}
 
         measures = serving.measures if seen is None else None
-        return Board(behind, limits(), naming, Hub(behind), seen_shelves, measures)
+        return Board(behind, limits(), naming, Hub(behind), openings, seen_shelves, measures)
 
     return made

@@ -40,6 +40,7 @@ def dashboard(port: int, project: Path, store: str | None, *, no_open: bool) -> 
             click.launch(link)
         opened.append(link)
 
-    with openings().serving(located(store or "")) as serving:
-        confirmed = run(serving, project.resolve(), Address("127.0.0.1", port), told)
+    opens = openings()
+    with opens.serving(located(store or "")) as serving:
+        confirmed = run(serving, opens, project.resolve(), Address("127.0.0.1", port), told)
     raise SystemExit(0 if confirmed else SYNC_FAILED_STATUS)

@@ -134,7 +134,7 @@ def _behind(
 
     known = Known(serving, given, what.store)
     everybody = tenants(serving, what.opens, what.faces, known, what.names, allowed=may, told=told)
-    pages = ServedPages(Boards(boards(serving, known), everybody.halted), serving.secret)
+    pages = ServedPages(Boards(boards(serving, what.opens, known), everybody.halted), serving.secret)
     return Behind(everybody, metrics, serving.strain, pages)
 
 

@@ -118,7 +118,7 @@ def timeline(
     if form.standalone:
         parts.append(f'<style>{TIMELINE_STYLE}</style><rect class="sheet" width="100%" height="100%"/>')
     parts += [*_bands(form, rows), *_axis(form, scale, bottom)]
-    by_row = _placed(rows, refused)
+    by_row = placed(rows, refused)
     for index, row in enumerate(rows):
         parts += _row(form, scale, form.bar(index), row, by_row.get(index, []))
     return "".join([*parts, *_legend(form, bottom), "</svg>"])
@@ -154,7 +154,7 @@ def _total(stretches: Iterable[Stretch]) -> timedelta:
     return sum((one.ended - one.began for one in stretches), timedelta())
 
 
-def _placed(rows: Sequence[Row], refused: Sequence[Refused]) -> dict[int, list[Refused]]:
+def placed(rows: Sequence[Row], refused: Sequence[Refused]) -> dict[int, list[Refused]]:
     """The refusals by the row in which they are drawn: of their state, if it was waited in, or their time."""
     spans = sorted(
         ((one.began, index, one.ended, one.state) for index, row in enumerate(rows) for one in row.stretches),

@@ -7,6 +7,7 @@ export function follow(main, shown) {
   const page = new Page(main, shown);
   page.connect();
   setInterval(() => page.refresh(), REFRESH);
+  document.addEventListener("handrail:look", () => page.look());
 }
 
 class Page {
@@ -84,8 +85,11 @@ class Page {
     if (touched) this.refresh();
   }
 
-  async refresh() {
-    if (this.paused) return;
+  refresh() {
+    if (!this.paused) this.look();
+  }
+
+  async look() {
     if (this.busy) { this.stale = true; return; }
     this.busy = true;
     try {

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from handrail.faces.board.tabs import artifacts, history, now
+from handrail.faces.board.tabs import artifacts, graph, history, now, plan, timeline
 from handrail.faces.board.tabs.tab import Tab
 from handrail.shell.view import RunRow
 
-TABS: Final = (now.TAB, history.TAB, artifacts.TAB)
+TABS: Final = (now.TAB, plan.TAB, graph.TAB, timeline.TAB, history.TAB, artifacts.TAB)
 
 
 def tabs_of(row: RunRow) -> tuple[Tab, ...]:

@@ -1,0 +1,100 @@
+"""A run on its way: its workflow, where it stands, and what is known there. Read where the run is kept."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from handrail.engine.facts import Value
+from handrail.engine.model import NAME, Authority, Run, Workflow
+from handrail.faces.board.boards import Board
+from handrail.faces.mcp.declared import in_folder
+from handrail.shell.catalog import catalog
+from handrail.shell.faults import Fault, Unreadable
+from handrail.shell.folders import Folder, is_name
+from handrail.shell.opening import DescribedRun
+from handrail.shell.pictured import run_of
+from handrail.shell.ports import Files
+from handrail.shell.records import Written
+from handrail.shell.standing import look
+from handrail.shell.view import RunRow, every
+from handrail.workflows.load import load
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """A run with its journal. A fact that is not here is not known.
+
+    `files` are those of a run that is kept in files, or the text of one in a commit. They are None if the
+    store only mirrors the run, and what it mirrors cannot be seen from here: then its variables are not known
+    either.
+    """
+
+    workflow: Workflow
+    run: Run
+    journal: tuple[Written, ...]
+    facts: Mapping[str, Value] = field(default_factory=dict)
+    files: Files | None = None
+
+
+def walked(board: Board, row: RunRow) -> Walked:
+    """The run of a row.
+
+    Raises a `Fault` if its workflow cannot be read. What keeps a run from being seen where it is kept is no
+    fault: then it is shown as the store mirrors it.
+    """
+    records = board.serving.records
+    journal = tuple(every(partial(records.journal, run=row.id)))
+    if row.authority is Authority.SQL:
+        return _own(board, row, journal)
+    workflow = _installed(row)
+    mirrored = run_of(workflow, row, records.open_steps(row.id), journal)
+    known = Walked(workflow, mirrored, journal, {workflow.derive: row.state} if workflow.derive else {})
+    try:
+        found = (_in_files if row.authority is Authority.FILES else _in_commit)(board, row, known)
+    except Fault:
+        found = None
+    return found or known
+
+
+def _own(board: Board, row: RunRow, journal: tuple[Written, ...]) -> Walked:
+    """A run of this store: its workflow is the text that it started with."""
+    world = board.serving.world
+    stored = world.runs.load(row.id)
+    if stored is None:
+        raise Unreadable("the run is not there any more", "reload the page")
+    return Walked(world.workflow_of(stored), stored.run, journal, look(world, stored).facts or {})
+
+
+def _installed(row: RunRow) -> Workflow:
+    """The workflow that the project of a run has now."""
+    shelf = catalog(Path(row.project))
+    source = shelf.source(row.workflow)
+    workflow = load(source, shelf.source).workflow if source else None
+    if workflow is None:
+        repair = f"handrail workflows check {row.workflow} --project {row.project} says why"
+        raise Unreadable(f"there is no workflow `{row.workflow}` that could be read", repair)
+    return workflow
+
+
+def _in_files(board: Board, row: RunRow, known: Walked) -> Walked | None:
+    project, several = Path(row.project), NAME in known.workflow.folder
+    if not project.is_dir() or (several and not is_name(row.goal)):
+        return None
+    folder = Folder(project, known.workflow, row.goal if several else "", row.face)
+    runs, world = in_folder(board.serving, folder, board.openings.folder)
+    stored = runs.standing()
+    if stored.run.id != row.id:
+        return None
+    shown = look(world, stored)
+    run = shown.stored.run if shown.stored else stored.run
+    return replace(known, run=run, facts=shown.facts or {}, files=world.workspace)
+
+
+def _in_commit(board: Board, row: RunRow, known: Walked) -> Walked | None:
+    """The text of the commit only: what was changed besides it is not asked for, as that may be written."""
+    if not Path(row.project).is_dir():
+        return None
+    found: DescribedRun = board.openings.described(Path(row.project), board.serving.world, known.workflow)
+    found.load(row.id)
+    return replace(known, files=found) if found.shown == row.id else None
