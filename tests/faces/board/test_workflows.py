@@ -209,7 +209,7 @@ def test_hostile_texts_stand_there_as_text(context: BrowserContext, shown: Pages
     page = watched.page
     for path in ("/workflows", "/workflows/broken", "/workflows/bytes"):
         page.goto(shown.url + path)
-        assert page.locator("#main script, #main img, #main [style]").count() == 0
+        assert page.locator("#main script, #main img, #main [style]:not([data-canvas])").count() == 0
         assert "\u202e" not in page.content()
     page.goto(f"{shown.url}/workflows/broken")
 
@@ -241,3 +241,21 @@ def test_a_run_leads_to_its_workflow_and_that_to_its_runs(at: Place, context: Br
         page.get_by_role("button", name="Show").click()
         page.wait_for_url("**/workflows?project=project")
         expect(row(page, "walk")).to_be_visible()
+
+
+def test_a_run_of_a_project_without_definitions_leads_to_what_every_project_sees(
+    at: Place, context: BrowserContext
+) -> None:
+    other = place(at.folder / "plain")
+    bare = at.folder / "plain" / "bare"
+    bare.mkdir()
+    with Pipe(other, "--project", str(bare)) as agent:
+        begun = agent.start("bug-fix", goal="To be mended", project="bare", inputs={"report": "It fails."})
+    with dashboard(other) as pages:
+        page = entered(context, pages, f"/runs/{begun.run}")
+        page.get_by_role("link", name="bug-fix", exact=True).click()
+        page.wait_for_url("**/workflows/bug-fix?project=bare")
+
+        expect(page.locator(".lead")).to_have_text(
+            "Reproduce a bug, find its cause, mend it, prove it mended"
+        )

@@ -60,7 +60,7 @@ def run(
 
 
 def _shelves(serving: Serving, project: Path, shelf_of: ShelfOf) -> Mapping[str, Shelf]:
-    """The shelves of this project, and of those known to the store that have definitions of their own."""
+    """The shelves of this project, and of those that the store knows and that are still there."""
     found: dict[str, Shelf] = {}
     for root in dict.fromkeys((str(project), *_known(serving))):
         name = project_name(root)
@@ -70,4 +70,4 @@ def _shelves(serving: Serving, project: Path, shelf_of: ShelfOf) -> Mapping[str,
 
 def _known(serving: Serving) -> Iterator[str]:
     registered = (one.root for one in serving.registry.projects())
-    yield from (root for root in (*registered, *serving.roots()) if seen(Path(root) / ".handrail"))
+    yield from (root for root in (*registered, *serving.roots()) if seen(Path(root)))
