@@ -237,8 +237,9 @@ def test_packages_that_are_missing_and_cannot_be_installed_are_named(tmp_path: P
 
     assert done.returncode == 1
     assert done.stderr == (
-        "setup: missing: gcc libc6-dev strace nginx systemd nodejs npm postgresql."
-        " Install it: sudo apt-get install -y gcc libc6-dev strace nginx systemd nodejs npm postgresql\n"
+        "setup: missing: gcc libc6-dev strace chromium nginx systemd nodejs npm postgresql."
+        " Install it: sudo apt-get install -y gcc libc6-dev strace chromium"
+        " nginx systemd nodejs npm postgresql\n"
     )
 
 
@@ -247,11 +248,11 @@ def test_packages_that_are_missing_and_cannot_be_installed_are_named(tmp_path: P
     [
         (
             ("initdb", "pg_ctl", "postgres", "pg_dump", "pg_restore"),
-            "gcc libc6-dev strace nginx systemd nodejs npm",
+            "gcc libc6-dev strace chromium nginx systemd nodejs npm",
         ),
         (
             ("initdb", "pg_ctl", "postgres", "pg_dump"),
-            "gcc libc6-dev strace nginx systemd nodejs npm postgresql",
+            "gcc libc6-dev strace chromium nginx systemd nodejs npm postgresql",
         ),
     ],
 )
@@ -284,8 +285,9 @@ def test_postgresql_is_installed_without_a_server_for_the_whole_machine(tmp_path
     assert done.returncode == 1
     assert done.stderr.endswith(
         "create_main_cluster = false\n"
-        "setup: could not be installed: gcc libc6-dev strace nginx systemd nodejs npm postgresql."
-        " By hand: sudo apt-get install -y gcc libc6-dev strace nginx systemd nodejs npm postgresql\n"
+        "setup: could not be installed: gcc libc6-dev strace chromium nginx systemd nodejs npm postgresql."
+        " By hand: sudo apt-get install -y gcc libc6-dev strace chromium"
+        " nginx systemd nodejs npm postgresql\n"
     )
     assert list(etc.iterdir()) == []
 

@@ -25,6 +25,7 @@ SIGNS: Final = ("paused", "running", "completed", "spells", "skills", "planner",
 def pages(store: Filled) -> Iterator[tuple[str, str]]:
     """The name of each picture, and the path of its page."""
     yield "overview", "/"
+    yield "filters", "/?q=the&lifecycle=running&lifecycle=completed"
     for sign in SIGNS:
         yield f"run-{sign}", f"/runs/{store.runs[sign]}"
     for tab in ("history", "artifacts", "graph", "timeline"):
@@ -32,7 +33,9 @@ def pages(store: Filled) -> Iterator[tuple[str, str]]:
     for sign in SIGNS[3:]:
         yield f"run-{sign}-plan", f"/runs/{store.runs[sign]}/plan"
         yield f"run-{sign}-graph", f"/runs/{store.runs[sign]}/graph"
-    yield "act-abandon", f"/runs/{store.runs['paused']}/do/abandon"
+    yield "changes", f"/runs/{store.runs['completed']}/artifacts?n=3&from=2"
+    yield "act-by-hand", f"/runs/{store.runs['running']}/do/complete-step"
+    yield "act-fork", f"/runs/{store.runs['failed']}/do/fork"
     for board in ("workflows", "steps", "telemetry", "activity"):
         yield f"insights-{board}", f"/insights/{board}?range=30d"
     yield "workflows", "/workflows"

@@ -150,6 +150,7 @@ def test_there_are_enough_texts() -> None:
     assert len(set(strings())) == len(strings())
 
 
+@pytest.mark.unmeasured
 def test_hostile_texts_stand_on_every_page_as_text(
     context: BrowserContext,
     shown: Pages,

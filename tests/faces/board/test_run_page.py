@@ -209,3 +209,19 @@ def test_runs_of_the_other_faces_say_where_they_are_kept_and_cannot_be_turned_he
         assert page.locator(".run-head .actions").count() == 0
         page.goto(f"{pages.url}/runs/{runs[0]['id']}/do/pause")
         expect(page.get_by_role("alert")).to_contain_text("That cannot be done to this run as it stands")
+
+
+def test_a_run_whose_workflow_cannot_be_read_is_shown_and_what_is_wrong_is_said(
+    page: Page, shown: Pages, past: History
+) -> None:
+    url = f"{shown.url}/runs/{past.runs['waiting']}"
+    answered = page.goto(f"{url}/do/complete-step")
+    assert answered is not None
+    assert answered.status == 503
+    expect(page.get_by_role("heading", name="The store did not answer")).to_be_visible()
+
+    page.goto(url)
+    page.get_by_role("button", name="Pause", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("It was refused")
+    page.goto(url)
+    expect(page.locator(".run-title .mark")).to_have_text("Waiting")

@@ -100,5 +100,8 @@ def test_a_number_is_told_in_its_form() -> None:
 def test_times_are_told_as_how_long_ago_they_were() -> None:
     assert ago(BEGINS, BEGINS) == "just now"
     assert ago(BEGINS + MINUTE, BEGINS) == "just now"
-    assert ago(BEGINS, BEGINS + 90 * MINUTE) == "1 h 30 min ago"
+    assert ago(BEGINS, BEGINS + MINUTE * 0.7) == "42 s ago"
+    assert ago(BEGINS, BEGINS + MINUTE * 59.9) == "59 min ago"
+    assert ago(BEGINS, BEGINS + 90.5 * MINUTE) == "1 h 30 min ago"
+    assert ago(BEGINS, BEGINS + 60 * 50 * MINUTE) == "2 d 2 h ago"
     assert when(BEGINS) == "2026-01-31 09:00:00 UTC"

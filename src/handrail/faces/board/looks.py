@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cache
 from importlib.resources import files
-from pathlib import PurePosixPath
 from typing import Any, Final
 
 import msgspec
@@ -20,6 +19,8 @@ from handrail.workflows.characters import safe, split_lines
 from handrail.workflows.draw.timescale import lasting
 
 _SECOND: Final = timedelta(seconds=1)
+_MINUTE: Final = timedelta(minutes=1)
+_HOUR: Final = timedelta(hours=1)
 _SHORT: Final = 8
 
 
@@ -50,7 +51,6 @@ def looks() -> Environment:
         "lasting": lasting,
         "ago": ago,
         "short": short,
-        "folder": folder,
         "drawn": drawn,
         "caption": caption,
     }
@@ -74,18 +74,16 @@ def when(at: datetime) -> str:
 
 def ago(at: datetime, now: datetime) -> str:
     """How long ago a time was."""
-    past = (now - at) // _SECOND * 1000
-    return catalogue()("time.ago", took=took(past)) if past >= 1000 else catalogue()("time.now")
+    past = now - at
+    if past < _SECOND:
+        return catalogue()("time.now")
+    unit = next(unit for unit in (_HOUR, _MINUTE, _SECOND) if past >= unit * (24 if unit is _HOUR else 1))
+    return catalogue()("time.ago", took=took(past // unit * unit / _SECOND * 1000))
 
 
 def short(run: str) -> str:
     """The beginning of an id, which is enough to tell it from others."""
     return safe(run[:_SHORT])
-
-
-def folder(root: str) -> str:
-    """What a project is called by its folder."""
-    return safe(PurePosixPath(root).name or root)
 
 
 def _source(name: str) -> str | None:

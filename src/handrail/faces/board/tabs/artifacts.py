@@ -1,6 +1,7 @@
 """Artifacts: what a run made. Each rendered, as it stands, to download, or beside another version."""
 
 import difflib
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Final
@@ -14,6 +15,9 @@ from handrail.faces.board.markdown import rendered
 from handrail.faces.board.tabs.tab import Tab
 from handrail.shell.view import EXCERPT, ArtifactRow, Records, RunRow, every
 
+_MARKDOWN: Final = re.compile(r"^(#{1,6} |```|\|.+\||> |[*] |\d+[.] )|\]\(", re.MULTILINE)
+"""What a text has somewhere that is meant to be rendered: code and changes have not."""
+
 _COMPARED: Final = 2000
 """How many lines of each are compared: with many more, that could take minutes."""
 
@@ -26,7 +30,7 @@ def told(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object
     other = _named(listed, query.get("from", ""))
     text = _text(records, row, chosen)
     data = _data(text)
-    plain = "raw" in query or not text or len(text) > EXCERPT or bool(data)
+    plain = "raw" in query or len(text) > EXCERPT or bool(data) or not _MARKDOWN.search(text)
     return {
         "artifacts": listed,
         "chosen": chosen,
