@@ -238,8 +238,8 @@ def test_packages_that_are_missing_and_cannot_be_installed_are_named(tmp_path: P
     assert done.returncode == 1
     assert done.stderr == (
         "setup: missing: gcc libc6-dev strace chromium nginx systemd nodejs npm postgresql."
-        " Install it: sudo apt-get install -y gcc libc6-dev strace chromium"
-        " nginx systemd nodejs npm postgresql\n"
+        " Install it: sudo apt-get install -y"
+        " gcc libc6-dev strace chromium nginx systemd nodejs npm postgresql\n"
     )
 
 
@@ -286,8 +286,8 @@ def test_postgresql_is_installed_without_a_server_for_the_whole_machine(tmp_path
     assert done.stderr.endswith(
         "create_main_cluster = false\n"
         "setup: could not be installed: gcc libc6-dev strace chromium nginx systemd nodejs npm postgresql."
-        " By hand: sudo apt-get install -y gcc libc6-dev strace chromium"
-        " nginx systemd nodejs npm postgresql\n"
+        " By hand: sudo apt-get install -y"
+        " gcc libc6-dev strace chromium nginx systemd nodejs npm postgresql\n"
     )
     assert list(etc.iterdir()) == []
 

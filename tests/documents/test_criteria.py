@@ -2,7 +2,7 @@
 
 import pytest
 
-from handrail.documents.criteria import MOST, Criterion, criteria, listed
+from handrail.documents.criteria import MOST, Criterion, bare, criteria, listed
 from requirement import requirement
 
 HEAD = "# Plan\n\n## Acceptance Criteria\n\n"
@@ -112,3 +112,17 @@ def test_what_results_list_as_satisfied(name: str) -> None:
     results, expected = LISTED[name]
 
     assert list(listed(results)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "bare_text"),
+    [
+        ("It works", "It works"),
+        ("It works ([results](tasks/a/results.md))", "It works"),
+        ("It works ([results](a.md)) ([results](b.md))", "It works"),
+        ("It works ([results](a b.md))", "It works ([results](a b.md))"),
+        ("Odd))", "Odd))"),
+    ],
+)
+def test_a_criterion_is_told_without_the_links_to_its_results(text: str, bare_text: str) -> None:
+    assert bare(text) == bare_text

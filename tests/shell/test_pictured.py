@@ -13,8 +13,9 @@ from handrail.shell.records import Written
 from handrail.shell.standing import look
 from handrail.shell.view import every
 from handrail.stores.sql.questions import SqlRecords
-from handrail.workflows.draw.marks import NO_MARKS
+from handrail.workflows.draw.marks import NO_MARKS, Marks
 from handrail.workflows.draw.timeline import Refused, Stretch
+from planner.bench import flow
 from tasks import Project
 from turns import NOW
 
@@ -95,3 +96,16 @@ def test_a_small_workflow_is_labelled_with_all_its_guards_and_a_large_one_where_
     marks = marks_of(large, started(large), {"plan.exists": False}, ())
     assert [edge.label for edge in graph_with(large, marks).edges] == [("plan.exists",), *[()] * 24]
     assert [way.why for way in marks.ways] == [("plan.exists",)]
+
+
+def test_where_states_are_derived_the_ways_that_were_gone_are_drawn() -> None:
+    gone = {("stage-0", "stage-1"): 1, ("stage-1", "stage-2"): 2, ("stage-2", "not-there"): 1}
+    graph = graph_with(flow("planner"), Marks(("stage-2",), {"stage-1": 1}, gone))
+
+    assert [(edge.source, edge.target) for edge in graph.edges] == [
+        ("stage-0", "stage-1"),
+        ("stage-1", "stage-2"),
+    ]
+    assert graph_with(flow("spells"), NO_MARKS) == graph_with(
+        flow("spells"), Marks(taken={("ACHIEVE_COMPLETE", "GATHER_NEEDS_PLAN"): 1})
+    )

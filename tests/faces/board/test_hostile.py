@@ -58,9 +58,7 @@ TABS: Final = (
     "",
     "/history?only=all",
     "/artifacts",
-    "/artifacts?n=1&raw=1",
     "/graph?state=one",
-    "/timeline",
 )
 _ODD: Final = (
     "{{ 7 * 7 }}{% raw %}{{ t }}",
@@ -177,7 +175,7 @@ def test_hostile_texts_stand_on_every_page_as_text(
     record_property("points", points)
     assert watched.bad == []
     assert page.evaluate("window.owned") is None
-    assert points == 3 * len(runs) + 4
+    assert points == 4 * len(runs) + 4
 
 
 @pytest.mark.parametrize("number", [0, 20, 60, 100])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from faces.board.desk import Pages, dashboard, entered
+from faces.board.desk import Pages, dashboard, entered, live
 from faces.mcp.desk import BOUND, place
 from history import history
 
@@ -49,6 +49,7 @@ def test_runs_are_chosen_opened_and_left_by_keys(page: Page) -> None:
 
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("To be diverged")
+    live(page)
     page.keyboard.press("Escape")
     expect(page.get_by_role("heading", name="All runs")).to_be_visible()
 

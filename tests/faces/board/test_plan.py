@@ -1,5 +1,6 @@
 """The plan of a run: a document, criteria, or items and batches, read where they are kept."""
 
+import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -143,3 +144,23 @@ def test_what_cannot_be_seen_from_here_is_told_as_the_store_mirrors_it(
         page.goto(f"{pages.url}/runs/{found['skills']}/graph")
         expect(page.locator(".note")).to_contain_text("What its variables hold is not known")
         expect(page.locator("#graph .current")).to_have_attribute("data-state", "execute-batch")
+
+
+def test_files_a_repository_or_a_workflow_that_are_gone_leave_what_the_store_has(
+    at: Place, context: BrowserContext
+) -> None:
+    five(at)
+    found = runs(at)
+    shutil.rmtree(at.project / ".git")
+    shutil.rmtree(at.project / ".ai")
+    with dashboard(at) as pages:
+        page = entered(context, pages, f"/runs/{found['planner']}/plan")
+        expect(page.locator("#plan-gone")).to_be_visible()
+        page.goto(f"{pages.url}/runs/{found['spells']}/plan")
+        expect(page.locator(".note")).to_be_visible()
+        assert len(ticks(page, "#criteria")) == 3
+
+        (at.project / ".handrail" / "workflows" / "spells.yaml").write_text("workflow: [", "utf-8")
+        for tab in ("plan", "graph", "timeline"):
+            page.goto(f"{pages.url}/runs/{found['spells']}/{tab}")
+            expect(page.locator("#unseen")).to_contain_text("handrail workflows check spells --project")

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from faces.board.desk import Pages, dashboard, entered
 from faces.mcp.desk import BOUND, Place, place
 from handrail.workflows.load import Source
-from history import PLAIN, History, history, played
+from history import PLAIN, History, lived, played
 from tools.sample_store import MINUTE
 
 ROUND = Source(
@@ -35,16 +35,15 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> History:
     """A store with a run of every lifecycle, and one that was often refused and sent back."""
     at = place(Path(tmp_path_factory.mktemp("times")) / "place")
     at.store.parent.mkdir(mode=0o700)
-    found = history(at.store)
     with played(at.store) as play:
-        play.world.ids.given = 100
+        runs = lived(play)
         long = play.start("Go round", ROUND)
         for _ in range(62):
             play.send(long, "continue", PLAIN)
         idle = play.start("Wait long")
         play.clock.at += 3000 * MINUTE
         play.walk(idle, 2)
-    return History(found.path, {**found.runs, "long": long, "idle": idle})
+    return History(at.store, {**runs, "long": long, "idle": idle})
 
 
 @pytest.fixture(scope="module")

@@ -38,18 +38,14 @@ class Walked:
 
 
 def walked(board: Board, row: RunRow) -> Walked:
-    """The run of a row.
+    """The run of a row, with all that is known of it now.
 
     Raises a `Fault` if its workflow cannot be read. What keeps a run from being seen where it is kept is no
     fault: then it is shown as the store mirrors it.
     """
-    records = board.serving.records
-    journal = tuple(every(partial(records.journal, run=row.id)))
+    known = recorded(board, row)
     if row.authority is Authority.SQL:
-        return _own(board, row, journal)
-    workflow = _installed(row)
-    mirrored = run_of(workflow, row, records.open_steps(row.id), journal)
-    known = Walked(workflow, mirrored, journal, {workflow.derive: row.state} if workflow.derive else {})
+        return _own(board, row, known)
     try:
         found = (_in_files if row.authority is Authority.FILES else _in_commit)(board, row, known)
     except Fault:
@@ -57,13 +53,31 @@ def walked(board: Board, row: RunRow) -> Walked:
     return found or known
 
 
-def _own(board: Board, row: RunRow, journal: tuple[Written, ...]) -> Walked:
-    """A run of this store: its workflow is the text that it started with."""
+def recorded(board: Board, row: RunRow) -> Walked:
+    """The run of a row as the records of the store have it; nothing else is read.
+
+    Raises a `Fault` if its workflow cannot be read.
+    """
+    records = board.serving.records
+    journal = tuple(every(partial(records.journal, run=row.id)))
+    workflow = _started_with(board, row) if row.authority is Authority.SQL else _installed(row)
+    run = run_of(workflow, row, records.open_steps(row.id), journal)
+    return Walked(workflow, run, journal, {workflow.derive: row.state} if workflow.derive else {})
+
+
+def _own(board: Board, row: RunRow, known: Walked) -> Walked:
+    """A run of this store."""
     world = board.serving.world
     stored = world.runs.load(row.id)
+    return replace(known, run=stored.run, facts=look(world, stored).facts or {}) if stored else known
+
+
+def _started_with(board: Board, row: RunRow) -> Workflow:
+    """The text that a run of this store started with."""
+    stored = board.serving.world.runs.load(row.id)
     if stored is None:
         raise Unreadable("the run is not there any more", "reload the page")
-    return Walked(world.workflow_of(stored), stored.run, journal, look(world, stored).facts or {})
+    return board.serving.world.workflow_of(stored)
 
 
 def _installed(row: RunRow) -> Workflow:
@@ -84,7 +98,7 @@ def _in_files(board: Board, row: RunRow, known: Walked) -> Walked | None:
     folder = Folder(project, known.workflow, row.goal if several else "", row.face)
     runs, world = in_folder(board.serving, folder, board.openings.folder)
     stored = runs.standing()
-    if stored.run.id != row.id:
+    if stored.run.id != row.id or not stored.revision:
         return None
     shown = look(world, stored)
     run = shown.stored.run if shown.stored else stored.run

@@ -85,10 +85,12 @@ class Leaving:
 class Chosen:
     """A state: what it asks for, the rows out of it, and when the run was in it with what came of that.
 
-    `notes` are what it has for faces to read, if that means something to people; `told` what faces tell.
+    `task` is that of its brief. `notes` are what it has for faces to read, if that means something to people;
+    `told` what faces tell.
     """
 
     state: State
+    task: Markup
     notes: tuple[tuple[str, str], ...]
     told: tuple[Markup, ...]
     current: bool
@@ -160,9 +162,11 @@ def _chosen(viewer: Viewer, row: RunRow, found: Walked, marks: Marks, name: str)
     records, workflow = viewer.board.serving.records, found.workflow
     steps = [one for one in every(partial(records.steps, row.id)) if one.state == name]
     made = [one for one in every(partial(records.artifacts, row.id)) if one.step == name]
-    extra = [(key, value) for key, value in workflow.states[name].extra.items() if isinstance(value, str)]
+    state = workflow.states[name]
+    extra = [(key, value) for key, value in state.extra.items() if isinstance(value, str)]
     return Chosen(
-        workflow.states[name],
+        state,
+        rendered(state.brief.task if state.brief else ""),
         tuple((key, value) for key, value in extra if f"{_NOTE}{key}" in catalogue()),
         tuple(rendered(value) for _, value in extra if " " in value),
         name in marks.current,

@@ -10,7 +10,7 @@ from starlette.datastructures import QueryParams
 
 from handrail.faces.board.boards import Viewer
 from handrail.faces.board.tabs.tab import Tab
-from handrail.faces.board.walked import walked
+from handrail.faces.board.walked import recorded
 from handrail.shell.faults import Fault
 from handrail.shell.pictured import stretches_of
 from handrail.shell.view import RunRow
@@ -48,7 +48,7 @@ def told(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object
     """The picture, in two widths, and its numbers; `linear` leaves idle times as long as they were."""
     hide = viewer.board.naming.hide
     try:
-        found = walked(viewer.board, row)
+        found = recorded(viewer.board, row)
     except Fault as fault:
         return {"fault": (hide(fault.message), hide(fault.repair))}
     stretches, refused = stretches_of(found.workflow, found.journal, viewer.board.now())
