@@ -25,12 +25,12 @@ bench: $(READY) ## print every measured figure beside its goal
 	@tools/setup packages
 	@tools/bench
 
+screenshots: $(READY) ## take pictures of every page, light, dark and on a phone, into screenshots/
+	@tools/setup packages
+	@PYTHONPATH=tests:. $(PYTHON_IN) -m tools.screenshots
+
 docs: $(READY) ## write docs/reference/ anew
 	@$(PYTHON_IN) tools/docs.py
-
-screenshots: $(READY) ## take a picture of every page of the dashboard, into dist/screenshots/
-	@tools/setup packages
-	@$(PYTHON_IN) tools/screenshots.py
 
 $(READY): pyproject.toml constraints.txt tools/setup
 	@tools/setup

@@ -24,7 +24,7 @@ def fenced(serving: Serving, roots: Roots) -> Serving:
     """The store as it is for who may see these projects only."""
     world, records = serving.world, serving.among(roots)
     behind = replace(world, runs=FencedRuns(world.runs, roots), feed=FencedFeed(world.feed, records))
-    return replace(serving, world=behind, records=records)
+    return replace(serving, world=behind, records=records, measures=None, roots=roots)
 
 
 @dataclass(frozen=True, slots=True)

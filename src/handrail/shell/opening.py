@@ -121,7 +121,8 @@ class Serving:
     `secret` is for what a server must recognise again; `sweep` gives up runs gone quiet, and is due once in
     `every` seconds. `mirror` shows the runs of another store here, and `among` are the records of the
     projects with these roots, as if there were no others. `strain` says what waits; it raises a fault if the
-    store cannot be read.
+    store cannot be read. `measures` count the runs of every project, so behind a fence there are none;
+    `roots` are those of the projects in which runs were started.
     """
 
     world: World
@@ -136,6 +137,8 @@ class Serving:
     mirror: Callable[[Runs], Mirror]
     among: Callable[[Callable[[], Sequence[str]]], Records]
     strain: Callable[[], Strain]
+    measures: Measures | None
+    roots: Callable[[], Sequence[str]]
 
 
 class FolderRuns(Runs, Protocol):

@@ -138,19 +138,19 @@ class Shelf:
 
     def personas(self) -> tuple[Persona, ...]:
         """Every persona in use, by name."""
-        return tuple(map(_persona, self._in_use(Kind.PERSONA)))
+        return tuple(map(persona_of, self._in_use(Kind.PERSONA)))
 
     def persona(self, name: str) -> Persona | None:
         """The persona of this name; None if there is none. One that cannot be read says so."""
         wanted = SUPERVISOR if name == DEFAULT else name
         for one in self._in_use(Kind.PERSONA):
             if one.name == wanted:
-                return _persona(one)
+                return persona_of(one)
         return next((_unreadable(one) for one in self.lost(Kind.PERSONA) if one.name == wanted), None)
 
     def guardrails(self) -> tuple[Guardrail, ...]:
         """Every guardrail in use, by name."""
-        return tuple(map(_guardrail, self._in_use(Kind.GUARDRAIL)))
+        return tuple(map(guardrail_of, self._in_use(Kind.GUARDRAIL)))
 
     def hiding(self) -> tuple[Hiding, ...]:
         """Every file of the project that hides another and says something else."""
@@ -236,7 +236,7 @@ class Shelf:
     def _told_in(self, workflow: Workflow) -> Iterator[str]:
         """The guardrails that a run would be told of, or would be if none were hidden."""
         for found in self.found(Kind.GUARDRAIL):
-            rule = _guardrail(found)
+            rule = guardrail_of(found)
             if any(rule.told_in(workflow.name, state) for state in workflow.states):
                 yield rule.name
 
@@ -279,7 +279,8 @@ def _front(text: str) -> Front:
     return parse(text)
 
 
-def _persona(found: Found) -> Persona:
+def persona_of(found: Found) -> Persona:
+    """The persona that a text is."""
     front = _front(found.source.text)
     return Persona(found.name, _about(front), front.body, found.origin, found.path)
 
@@ -291,7 +292,8 @@ def _unreadable(lost: Lost) -> Persona:
     return Persona(lost.name, "", text, lost.origin, lost.path, problem.message)
 
 
-def _guardrail(found: Found) -> Guardrail:
+def guardrail_of(found: Found) -> Guardrail:
+    """The guardrail that a text is."""
     front = _front(found.source.text)
     workflows, steps = (texts(front.fields.get(key, "")) for key in ("workflows", "steps"))
     return Guardrail(found.name, front.body, found.origin, found.path, workflows, steps)

@@ -17,7 +17,7 @@ from history import history
 
 
 def _board(opened: Serving, reach: int = 0) -> Board:
-    return Board(opened, Limits(), Naming(), Hub(opened), openings(), reach)
+    return Board(opened, Limits(), Naming(), Hub(opened), openings(), dict, None, reach)
 
 
 def _page(viewer: Viewer, query: str) -> str:

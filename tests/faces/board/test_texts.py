@@ -20,8 +20,8 @@ HERE: Final = Path(module.__file__).parent
 TEMPLATES: Final = sorted(path.name for path in (HERE / "templates").iterdir())
 SPOKEN: Final = re.compile(r'\b(?:title|alt|aria-label|placeholder|aria-description)="([^"]*)"')
 KEPT: Final = re.compile(r"<svg.*?</svg>|<kbd>.*?</kbd>|&\w+;|&#\d+;", re.DOTALL)
-ATTRIBUTES: Final = re.compile(r"\{% block (live|at_runs) %\}.*?\{% endblock %\}")
-"""Blocks that stand inside of a tag."""
+ATTRIBUTES: Final = re.compile(r"\{% block live %\}.*?\{% endblock %\}")
+"""A block that stands inside of a tag."""
 
 LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
 

@@ -17,17 +17,34 @@ from handrail.faces.board.acting import Acting, asking
 from handrail.faces.board.armour import Armoured
 from handrail.faces.board.boards import viewer_of
 from handrail.faces.board.entrance import LINK, LOGIN, STATIC, Entered, Entrance
+from handrail.faces.board.guides import guides
+from handrail.faces.board.insights import insights
 from handrail.faces.board.live import events, live
 from handrail.faces.board.looks import page, static
 from handrail.faces.board.overview import overview
 from handrail.faces.board.runpage import artifact, run_page
+from handrail.faces.board.workflows import workflow, workflows
 from handrail.faces.web.bodies import read
 from handrail.faces.web.refusal import Refusal
 from handrail.shell.faults import Fault
 
 _MEDIA: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _LONGEST: Final = 16 * 1024
-_PARTS: Final = frozenset({"in", "login", "logout", "static", "runs", "live", "events"})
+_PARTS: Final = frozenset(
+    {
+        "in",
+        "login",
+        "logout",
+        "static",
+        "runs",
+        "live",
+        "events",
+        "insights",
+        "workflows",
+        "personas",
+        "guardrails",
+    }
+)
 
 
 def is_page(path: str) -> bool:
@@ -49,6 +66,14 @@ def application(entrance: Entrance) -> ASGIApp:
         Route("/runs/{run}/do/{action}", asking, methods=["GET"]),
         Route("/runs/{run}/do/{action}", Acting(entrance.boards).act, methods=["POST"]),
         Route("/runs/{run}/{tab}", run_page, methods=["GET"]),
+        Route("/insights", insights, methods=["GET"]),
+        Route("/insights/{board}", insights, methods=["GET"]),
+        Route("/workflows", workflows, methods=["GET"]),
+        Route("/workflows/{name}", workflow, methods=["GET"]),
+        Route("/personas", guides, methods=["GET"]),
+        Route("/guardrails", guides, methods=["GET"]),
+        Route("/personas/{name}", guides, methods=["GET"]),
+        Route("/guardrails/{name}", guides, methods=["GET"]),
         Route("/events", events, methods=["GET"]),
         WebSocketRoute("/live", live),
     ]

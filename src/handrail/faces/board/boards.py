@@ -1,7 +1,7 @@
 """What somebody sees on the pages: the runs of the projects that they may see, and no others."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, TypeAlias
@@ -13,8 +13,9 @@ from handrail.faces.board.hub import Hub
 from handrail.shell.access import Grant, Scope
 from handrail.shell.opening import Openings, Serving
 from handrail.shell.records import Caller, project_name
+from handrail.shell.shelf import Shelf
 from handrail.shell.sweep import Limits
-from handrail.shell.view import RunRow
+from handrail.shell.view import Measures, RunRow
 
 VIEWER: Final = "handrail_viewer"
 """Where it is kept, in the state of a request, who looks."""
@@ -39,8 +40,10 @@ class Naming:
 class Board:
     """Runs as some may see them; `limits` say when one has gone quiet.
 
-    `openings` are for what the store only mirrors: a run in the files of a project, or in a commit. `reach`
-    is how many runs a filter looks through at a time; 0 for all.
+    `openings` are for what the store only mirrors: a run in the files of a project, or in a commit.
+    `shelves` are the definitions as each project sees them, by what projects are called; if there is no
+    project, those that every project sees, under no name. `measures` are for who may see every project.
+    `reach` is how many runs a filter looks through at a time; 0 for all.
     """
 
     serving: Serving
@@ -48,6 +51,8 @@ class Board:
     naming: Naming
     hub: Hub
     openings: Openings
+    shelves: Callable[[], Mapping[str, Shelf]]
+    measures: Measures | None
     reach: int = 0
 
     def now(self) -> datetime:

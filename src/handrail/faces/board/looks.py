@@ -11,11 +11,11 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 import handrail
+from handrail.faces.board.pictures import SHEETS, caption, drawn
 from handrail.faces.board.texts import catalogue
 from handrail.shell.records import rfc3339
 from handrail.telemetry.units import took
 from handrail.workflows.characters import safe, split_lines
-from handrail.workflows.draw.style import STYLE, TIMELINE_STYLE
 from handrail.workflows.draw.timescale import lasting
 
 _SECOND: Final = timedelta(seconds=1)
@@ -51,6 +51,8 @@ def looks() -> Environment:
         "lasting": lasting,
         "ago": ago,
         "short": short,
+        "drawn": drawn,
+        "caption": caption,
     }
     return made
 
@@ -92,4 +94,4 @@ def _source(name: str) -> str | None:
 def static() -> Mapping[str, bytes]:
     """The files that pages load, by their names; the style of pictures is what those themselves say."""
     found = {one.name: one.read_bytes() for one in files(__package__).joinpath("static").iterdir()}
-    return {**found, "pictures.css": f"{STYLE}\n{TIMELINE_STYLE}\n".encode()}
+    return {**found, **SHEETS}

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp
@@ -19,6 +19,7 @@ from handrail.faces.web.who import Door
 from handrail.shell.access import Grant, Scope
 from handrail.shell.fence import fenced
 from handrail.shell.opening import Openings, Serving, limits
+from handrail.shell.shelf import Shelf
 from handrail.shell.system import login
 from handrail.shell.trust import Trusted
 
@@ -67,6 +68,11 @@ def boards(serving: Serving, openings: Openings, known: Known) -> Callable[[Seen
             lambda name: str(among().get(name, name)),
             projects.hide,
         )
-        return Board(behind, limits(), naming, Hub(behind), openings)
+
+        def seen_shelves() -> Mapping[str, Shelf]:
+            return {name: shelf_of(str(root)) for name, root in among().items()} or {"": shelf_of("")}
+
+        measures = serving.measures if seen is None else None
+        return Board(behind, limits(), naming, Hub(behind), openings, seen_shelves, measures)
 
     return made

@@ -1,7 +1,10 @@
 """`handrail dashboard`: every run of a store, live in a browser on this machine."""
 
+from pathlib import Path
+
 import click
 
+from handrail.faces.cli.placed import project_option
 from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
@@ -18,8 +21,9 @@ PORT = 8766
     help="Where it listens, on 127.0.0.1 only; 0 is any port that is free.",
 )
 @click.option("--no-open", is_flag=True, help="Only print the link, and open no browser.")
+@project_option("The project whose workflows are shown first")
 @at_store
-def dashboard(port: int, store: str | None, *, no_open: bool) -> None:
+def dashboard(port: int, project: Path, store: str | None, *, no_open: bool) -> None:
     """Show every run of a store in a browser, live, and act on it there.
 
     It prints a link that lets one browser in, once; as soon as that was used, another one. Only programs of
@@ -38,5 +42,5 @@ def dashboard(port: int, store: str | None, *, no_open: bool) -> None:
 
     opens = openings()
     with opens.serving(located(store or "")) as serving:
-        confirmed = run(serving, opens, Address("127.0.0.1", port), told)
+        confirmed = run(serving, opens, project.resolve(), Address("127.0.0.1", port), told)
     raise SystemExit(0 if confirmed else SYNC_FAILED_STATUS)

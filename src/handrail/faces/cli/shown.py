@@ -37,7 +37,7 @@ def _lines(workflow: Workflow, origin: str) -> Iterator[str]:
             yield f"  {state.about}"
         for row in workflow.rows:
             if name in row.sources:
-                yield f"  {_row(row)}"
+                yield f"  {row_line(row)}"
 
 
 def _kind(state: State) -> str:
@@ -47,7 +47,8 @@ def _kind(state: State) -> str:
     return f" ({', '.join(kinds)})" if kinds else ""
 
 
-def _row(row: Transition) -> str:
+def row_line(row: Transition) -> str:
+    """A row in one line: its id, what sets it off, its guards, and where it leads."""
     guards = " and ".join(guard.text for guard in (*row.when, *row.accept))
     parts = [row.id, f"on {row.trigger}" if row.trigger else "", f"if {guards}" if guards else ""]
     return f"{' '.join(part for part in parts if part)} → {_target(row)}"

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import click
 
-from handrail.engine.check import check as check_workflow
 from handrail.engine.model import Workflow
 from handrail.engine.problems import Problem
 from handrail.faces.cli.new import new
@@ -26,6 +25,7 @@ from handrail.shell.catalog import (
     read_source,
     read_text,
 )
+from handrail.shell.checked import checked
 from handrail.shell.pictured import graph_with
 from handrail.shell.shelf import Shelf, front_problems
 from handrail.shell.trust import Trusted
@@ -192,8 +192,7 @@ def _checked(
         text = read_text(file)
         return tuple(front_problems(kind, Source(str(file), text))), {str(file): text}
     source = read_source(file, shelf.name_of(file))
-    loaded = load(source, _finder(file, shelf))
-    problems = loaded.problems or (check_workflow(loaded.workflow) if loaded.workflow else ())
+    problems = checked(source, _finder(file, shelf)).problems
     return problems, dict(_texts(source, problems))
 
 

@@ -84,7 +84,7 @@ def served(
     """What a server needs of these tables, until the block ends; so many turns are taken at once."""
     given = limits()
     feed = SqlFeed(tables) if every is None else SqlFeed(tables, every)
-    world = turned(runs, feed)
+    world, projection = turned(runs, feed), Projection(tables)
     writer, aside = (Writer(tables, Summaries(tables), threads=threads) for _ in range(2))
     secret = hmac.digest(world.key, b"request-state", hashlib.sha256)
 
@@ -107,9 +107,11 @@ def served(
             given.every,
             SqlAccess(tables),
             SqlRegistry(tables),
-            Projection(tables).mirror,
+            projection.mirror,
             partial(SqlRecords, tables),
             strain,
+            Summaries(tables),
+            projection.projects,
         )
     finally:
         writer.close()
