@@ -12,7 +12,6 @@ from handrail.engine.facts import Value
 from handrail.engine.model import Accepted, Authority, Event, Refused, Waiting, Who
 from handrail.shell.definitions import Pinned, pin, pinned_by
 from handrail.shell.fork import Fork, fork
-from handrail.shell.opening import Remote
 from handrail.shell.ports import Feed, Runs
 from handrail.shell.records import Caller, Origin
 from handrail.shell.standing import recover
@@ -20,8 +19,6 @@ from handrail.shell.system import LocalFeed
 from handrail.shell.turn import Call, New, Outcome, take_turn
 from handrail.shell.world import World
 from handrail.stores.sql.database import Database
-from handrail.stores.sql.postgresql.database import PgDatabase
-from handrail.stores.sql.postgresql.runs import PgRuns
 from handrail.stores.sql.runs import SqlRuns
 from handrail.workflows.carets import show_all
 from handrail.workflows.load import Source
@@ -105,16 +102,6 @@ def pinned(text: str = PAPER, subs: Mapping[str, str] | None = None, registry: R
 def sqlite(folder: Path) -> SqlRuns:
     """A store in a new or old file of this folder."""
     return SqlRuns(kept(Database(folder / "store" / "handrail.db")))
-
-
-def postgresql(url: str) -> PgRuns:
-    """A store in a new or old database."""
-    return PgRuns(kept(PgDatabase(Remote(url))))
-
-
-def tabled(address: str) -> SqlRuns | PgRuns:
-    """A store in the new or old tables at this address: of a file, or of a database."""
-    return postgresql(address) if "://" in address else SqlRuns(kept(Database(Path(address))))
 
 
 @dataclass(slots=True)

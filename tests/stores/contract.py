@@ -30,7 +30,8 @@ from handrail.stores.sql.postgresql.runs import PgRuns
 from handrail.stores.sql.runs import SqlRuns
 from handrail.telemetry.entries import Entry, EntryKind
 from postgres import ours
-from turns import NOW, ORIGIN, postgresql, sqlite
+from tabled import postgresql
+from turns import NOW, ORIGIN, sqlite
 
 RUN: Final = "6b1c0b52-6d9c-4cf1-8a9b-0c5b8e8f0a01"
 OTHER: Final = "6b1c0b52-6d9c-4cf1-8a9b-0c5b8e8f0a02"

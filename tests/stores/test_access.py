@@ -11,7 +11,7 @@ from handrail.shell.access import PREFIX, AccessToken, Grant, Scope, digest_of, 
 from handrail.stores.sql.access import SqlAccess
 from handrail.stores.sql.database import Database
 from opened import kept
-from turns import tabled
+from tabled import tabled
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 READER = Grant("ada", frozenset({Scope.READ}))

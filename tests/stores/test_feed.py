@@ -14,7 +14,8 @@ from handrail.shell.records import Change
 from handrail.stores.sql.feed import SqlFeed
 from handrail.stores.sql.postgresql.runs import PgRuns
 from handrail.stores.sql.runs import SqlRuns
-from turns import Desk, tabled
+from tabled import tabled
+from turns import Desk
 
 Either: TypeAlias = SqlRuns | PgRuns
 SECONDS = 30
@@ -22,7 +23,8 @@ SECONDS = 30
 
 ANOTHER_PROCESS = """
 import sys
-from turns import Desk, tabled
+from tabled import tabled
+from turns import Desk
 desk = Desk(tabled(sys.argv[1]))
 started = desk.start()
 desk.go_on(started["run"], started["token"])

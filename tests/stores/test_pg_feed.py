@@ -9,7 +9,7 @@ from handrail.stores.sql.postgresql.ear import Listener
 from opened import kept
 from postgres import private
 from stores.contract import RUN, begun, followed
-from turns import postgresql
+from tabled import postgresql
 
 
 def test_what_another_process_writes_is_heard_again_after_the_server_was_killed() -> None:

@@ -19,7 +19,8 @@ from postgres import Server
 from requirement import requirement
 from stores.contract import RUN, followed, walked
 from stores.programs import on_postgresql
-from turns import ENDLESS, NOW, Desk, pinned, postgresql
+from tabled import postgresql
+from turns import ENDLESS, NOW, Desk, pinned
 
 KNOWN = len(migrations("postgresql/migrations"))
 

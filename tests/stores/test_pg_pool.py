@@ -17,7 +17,7 @@ from handrail.stores.sql.postgresql.faults import named
 from handrail.stores.sql.postgresql.pool import Connection, Pool
 from postgres import Server, private
 from stores.contract import begun
-from turns import postgresql
+from tabled import postgresql
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from handrail.stores.sql.projection import Projection
 from handrail.stores.sql.summaries import Summaries
 from handrail.stores.sql.tables import Tables
 from handrail.stores.sql.text import migrations
-from turns import NOW, Desk, pinned, tabled
+from tabled import tabled
+from turns import NOW, Desk, pinned
 
 ELSEWHERE = """
 workflow: elsewhere
