@@ -26,6 +26,11 @@ COUNTS = {
     "summary_hours": 0,
     "access_tokens": 0,
     "registered": 0,
+    "summary_states": 0,
+    "summary_run_times": 0,
+    "summary_step_times": 0,
+    "summary_errors": 0,
+    "summary_daily": 0,
 }
 
 

@@ -310,7 +310,6 @@ def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
             f"{sql['run_columns']}\n{sql['wanted']}",
             ("x", "p", "f", "w", '["idle"]', "%t%", "1", "2", 9, "[1]", "a", 9),
         ),
-        "last": (sql["last"], ()),
         "under_way": (sql["under_way"], ()),
         "under_way_in": (sql["under_way_in"], ("[1]",)),
         "reached": (sql["reached"], ("x", 9)),

@@ -38,6 +38,10 @@ class RunTables:
         self._tables = tables
         self._sql = tables.sql()
 
+    def _asked(self, name: str) -> str:
+        """A name as the database can be asked for it; one that it cannot hold is nobody's."""
+        return asked(name)
+
     def key(self) -> bytes:
         """The key that tokens of this store are signed with: made once, kept with it."""
         found = self._tables.peek(self._sql["setting"], (_KEY,))
@@ -49,11 +53,11 @@ class RunTables:
 
     def held(self, run: str, attempt: int) -> AbstractContextManager[None]:
         """Nothing on the first attempt: the revision decides. Then nobody else commits to the run."""
-        return self._tables.held(asked(run)) if attempt else _NOTHING
+        return self._tables.held(self._asked(run)) if attempt else _NOTHING
 
     def load(self, run: str) -> Stored | None:
         """The run as it stands, or None."""
-        found = self._tables.peek(self._sql["run"], (asked(run),))
+        found = self._tables.peek(self._sql["run"], (self._asked(run),))
         return rows.stored(found) if found else None
 
     def commit(self, turn: Turn) -> bool:
@@ -84,7 +88,7 @@ class RunTables:
 
     def spent(self, run: str, revision: int) -> Spent | None:
         """What is remembered of the turn that left this revision."""
-        found = self._tables.peek(self._sql["reply"], (asked(run), revision))
+        found = self._tables.peek(self._sql["reply"], (self._asked(run), revision))
         return Spent(*found[0]) if found else None
 
     def renew(
@@ -92,8 +96,8 @@ class RunTables:
     ) -> bool:
         """Replace the tokens of open steps, if nothing has moved since."""
         with self._tables.written() as execute:
-            held = execute(self._sql["revision"], (asked(stored.run.id),)).fetchone()
-            found = execute(self._sql["run"], (asked(stored.run.id),)).fetchall() if held else ()
+            held = execute(self._sql["revision"], (self._asked(stored.run.id),)).fetchone()
+            found = execute(self._sql["run"], (self._asked(stored.run.id),)).fetchall() if held else ()
             now = rows.stored(found) if found else None
             if now is None or (now.revision, now.tokens) != (stored.revision, stored.tokens):
                 return False
@@ -107,30 +111,32 @@ class RunTables:
     def note(self, run: str, at: datetime, entries: tuple[Entry, ...]) -> None:
         """Enter what belongs to no turn."""
         with self._tables.written() as execute:
-            found = execute(self._sql["revision"], (asked(run),)).fetchone()
+            found = execute(self._sql["revision"], (self._asked(run),)).fetchone()
             self._enter(execute, found[0] if found else None, rows.told(0, stamp(at), entries))
 
     def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[Written, ...]:
         """The journal of a run in order."""
         with self._tables.read() as execute:
-            found = execute(self._sql["entries"], (asked(run), after, most)).fetchall()
+            found = execute(self._sql["entries"], (self._asked(run), after, most)).fetchall()
         return tuple(rows.written(run, row) for row in found)
 
     def steps(self, run: str) -> tuple[StepRow, ...]:
         """Every step of the run in order."""
         with self._tables.read() as execute:
-            found = execute(self._tables.sql("questions.sql")["steps"], (asked(run), 0, _ALL)).fetchall()
+            found = execute(
+                self._tables.sql("questions.sql")["steps"], (self._asked(run), 0, _ALL)
+            ).fetchall()
         return tuple(rows.step(row) for row in found)
 
     def definition(self, digest: str) -> Definition | None:
         """The text that runs of this digest started with."""
-        found = self._tables.peek(self._sql["definition"], (asked(digest),))
+        found = self._tables.peek(self._sql["definition"], (self._asked(digest),))
         return Definition(*found[0]) if found else None
 
     def touch(self, run: str, at: datetime) -> None:
         """Note that somebody looks after the run."""
         with self._tables.written() as execute:
-            execute(self._sql["touch"], (stamp(at), asked(run), stamp(at)))
+            execute(self._sql["touch"], (stamp(at), self._asked(run), stamp(at)))
 
     def quiet(self, lifecycle: Lifecycle, since: datetime, most: int = 100) -> tuple[str, ...]:
         """Runs with this lifecycle that wait for an agent and that nobody has called or read since then."""

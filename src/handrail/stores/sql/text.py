@@ -45,8 +45,8 @@ def time(text: str) -> datetime:
 
 
 def asked(text: str) -> str:
-    """A name as a database can be asked for it: one with halves of characters or NUL is nobody's name."""
-    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+    """A name as a database can be asked for it: one with halves of characters is nobody's name."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def dumped(value: object) -> str:

@@ -28,6 +28,10 @@ class PgRuns(RunTables):
         begun, over, end = (self._sql[name] for name in ("turn", "turn_over", "turn_end"))
         self._turn, self._last_turn = f"{begun}\n{end}", f"{begun}{over}\n{end}"
 
+    def _asked(self, name: str) -> str:
+        """A name with NUL is nobody's either."""
+        return super()._asked(name).replace("\0", "\ufffd")
+
     def commit(self, turn: Turn) -> bool:
         """Save the whole turn at one point, if the revision has not moved on.
 
