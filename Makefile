@@ -21,16 +21,18 @@ format: $(READY) ## format the code and mend what can be mended
 	@$(PYTHON_IN) -m ruff check --fix
 	@$(PYTHON_IN) -m ruff format
 
-bench: $(READY) ## print every measured figure beside its goal
+bench: $(READY) ## print every measured figure beside its goal, and write docs/benchmarks.md
 	@tools/setup packages
+	@tools/setup peers
 	@tools/bench
 
 screenshots: $(READY) ## take pictures of every page, light, dark and on a phone, into screenshots/
 	@tools/setup packages
 	@PYTHONPATH=tests:. $(PYTHON_IN) -m tools.screenshots
 
-docs: $(READY) ## write docs/reference/ anew
+docs: $(READY) ## write docs/reference/ and the skill of the plugin anew, and the documentation as a site into site/
 	@$(PYTHON_IN) tools/docs.py
+	@$(PYTHON_IN) tools/docs_site.py
 
 $(READY): pyproject.toml constraints.txt tools/setup
 	@tools/setup

@@ -20,6 +20,8 @@ SECONDS = 5.0
 ROUNDS = 3
 CALM = 700.0
 """How many turns a second the calm load has; half of what is possible, where that is less."""
+SHARE = 0.7
+"""Pauses are drawn by lot: of 32 even processes the slowest has about so much of the turns of the fastest."""
 KILLS = 24
 
 
@@ -53,17 +55,23 @@ def _saturated(folder: Path) -> float:
 
 def _calm(folder: Path, rate: float) -> None:
     """Thirty-two processes that pause between their turns."""
-    fair: list[float] = []
-    plain: list[float] = []
+    fair: list[list[float]] = []
+    plain: list[list[float]] = []
+    shares: list[float] = []
     errors = 0
     for number in range(ROUNDS):
         told = _ran(folder / f"calm{number}.db", 32, Load(SECONDS, 32 / rate))
-        fair.append(_at(_sorted(told), 0.99))
+        fair.append(_sorted(told))
+        shares.append(min(_counts(told)) / max(_counts(told)))
         errors += sum(one.errors for one in told)
         told = _ran(folder / f"rough{number}.db", 32, Load(SECONDS, 32 / rate, plain=True))
-        plain.append(_at(_sorted(told), 0.99))
+        plain.append(_sorted(told))
     report("contention_32_errors", errors, 0)
-    report_least("contention_32_p99_better_than_plain", median(plain) / median(fair), 4)
+    for name, part in (("p99", 0.99), ("max", 1.0)):
+        theirs, ours = (median(_at(waits, part) for waits in side) for side in (plain, fair))
+        print(f"# 32 processes, {name}: {ours * 1e3:.1f} ms, plain {theirs * 1e3:.1f} ms")
+        report_least(f"contention_32_{name}_better_than_plain", theirs / ours, 4)
+    report_least("contention_32_slowest_x_fastest", median(shares), SHARE)
 
 
 def _killed(folder: Path, one_round: float) -> None:
@@ -121,7 +129,7 @@ def _sorted(told: Iterable[Told]) -> list[float]:
 
 
 def _at(waits: list[float], part: float) -> float:
-    return waits[int(len(waits) * part)]
+    return waits[min(int(len(waits) * part), len(waits) - 1)]
 
 
 if __name__ == "__main__":

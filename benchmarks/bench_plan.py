@@ -1,4 +1,4 @@
-"""The plan parser against a bare scanner of its grammar, a parser of commits in Node, and one of Markdown.
+"""The plan parser against a bare scanner, two readers of commits in Node, and a parser of Markdown.
 
 `python benchmarks/bench_plan.py FILE` takes the messages from a file of JSON lines, each with a `message`.
 """
@@ -14,21 +14,32 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Final
+from typing import Final, TypeAlias
 
 from markdown_it import MarkdownIt
 
+from handrail.plan.check import validate
 from handrail.plan.grammar import COMMIT_MESSAGE, COMMITS
 from handrail.plan.parse import parse
 from messages import MESSAGES, PLANS
-from rounds import ratio, report, report_least
+from rounds import bar, ratio, report, report_least, report_missing
 from scanner import scan
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 NODE: Final = ROOT / ".node"
-PEER: Final = NODE / "node_modules" / "conventional-commits-parser" / "dist" / "index.js"
+PEER: Final = (NODE / "node_modules" / "conventional-commits-parser" / "dist" / "index.js",)
+LINT: Final = tuple(
+    ROOT / ".bench" / "node" / "node_modules" / "@commitlint" / name
+    for name in ("lint/lib/lint.js", "config-conventional/lib/index.js")
+)
+"""The files of each: its code, and its rules, if it has any."""
+
 PASSES: Final = 20
 """How often a round goes over all texts."""
+
+CHART: Final = "A commit message read, microseconds"
+Given: TypeAlias = tuple[Sequence[str], int]
+"""Messages, and how many rounds to go over them."""
 
 HALF: Final = 45_000
 T: Final = "feat(x): t\n\n"
@@ -54,15 +65,20 @@ def over(read: Callable[[str], object], texts: Sequence[str], passes: int = PASS
     return work
 
 
+def checked(text: str) -> object:
+    """Read a message and say what is wrong with it."""
+    return validate(parse(text))
+
+
 @contextmanager
-def commits_parser(messages: Sequence[str]) -> Iterator[Callable[[], float]]:
-    """A process with the parser of others; each call has it read all messages and gives the seconds."""
-    if not PEER.is_file():
-        raise SystemExit("the parser to compare with is missing: run tools/setup packages")
+def in_node(files: Sequence[Path], messages: Sequence[str]) -> Iterator[Callable[[], float]]:
+    """A process with the code of others; each call has it read all messages and gives the seconds."""
+    code, *rules = files
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(messages, file)
         file.flush()
-        words = (NODE / "node", Path(__file__).with_name("peer.mjs"), PEER, file.name)
+        script = Path(__file__).with_name("peer.mjs")
+        words = [str(part) for part in (NODE / "node", script, code, file.name, *rules)]
         with subprocess.Popen(  # noqa: S603 - our own script
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         ) as peer:
@@ -78,11 +94,13 @@ def commits_parser(messages: Sequence[str]) -> Iterator[Callable[[], float]]:
             given.close()
 
 
-def against_commits_parser(messages: Sequence[str], rounds: int) -> float:
+def against(
+    files: Sequence[Path], read: Callable[[str], object], messages: Sequence[str], rounds: int
+) -> float:
     """How many times as long theirs takes as ours, by the medians of rounds taken in turn."""
     ours, theirs = [], []
-    work = over(parse, messages, 1)
-    with commits_parser(messages) as once:
+    work = over(read, messages, 1)
+    with in_node(files, messages) as once:
         for _ in range(PASSES):
             once()
         for _ in range(rounds * 5):
@@ -91,7 +109,18 @@ def against_commits_parser(messages: Sequence[str], rounds: int) -> float:
             began = time.perf_counter()
             work()
             ours.append(time.perf_counter() - began)
+    said = "conventional-commits-parser" if files is PEER else "commitlint"
+    bar(CHART, f"Handrail, {read.__name__}", median(ours) / len(messages) * 1e6)
+    bar(CHART, said, median(theirs) / len(messages) * 1e6)
     return median(theirs) / median(ours)
+
+
+def compared(name: str, files: Sequence[Path], read: Callable[[str], object], given: Given) -> None:
+    """Print the figure against one of those in Node."""
+    if all(file.is_file() for file in files):
+        report_least(name, against(files, read, *given), 20)
+    else:
+        report_missing(name, 20)
 
 
 def doubling(rounds: int) -> float:
@@ -120,7 +149,8 @@ def _seconds(work: Callable[[], None]) -> float:
 def main(messages: Sequence[str] = MESSAGES, rounds: int = 9) -> None:
     """Print the figures."""
     report_least("plan_x_bare_scanner", 1 / ratio(over(parse, messages), over(scan, messages), rounds), 0.6)
-    report_least("plan_x_conventional_commits_parser", against_commits_parser(messages, rounds), 20)
+    compared("plan_x_conventional_commits_parser", PEER, parse, (messages, rounds))
+    compared("plan_x_commitlint", LINT, checked, (messages, rounds))
     markdown = ratio(over(parse, PLANS), over(MarkdownIt().parse, PLANS, 1), rounds) / PASSES
     report_least("plan_x_markdown_it", 1 / markdown, 20)
     report("plan_twice_the_text", doubling(rounds), 2.5)

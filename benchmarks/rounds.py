@@ -32,6 +32,16 @@ def report_least(name: str, value: float, goal: float) -> None:
     print(f"{name} {value:.2f} {goal:.2f} {'ok' if value >= goal else 'short'}")
 
 
+def report_missing(name: str, goal: float) -> None:
+    """The same for what could not be measured, since a peer is not there."""
+    print(f"{name} - {goal:.2f} missing")
+
+
+def bar(chart: str, name: str, value: float) -> None:
+    """Print the line that the page of the benchmarks draws a bar from."""
+    print(f"# bar {chart}: {name} = {value:.2f}")
+
+
 def _taken(
     ours: Callable[[], object],
     floor: Callable[[], object],

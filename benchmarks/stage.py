@@ -3,9 +3,7 @@
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
 
-from handrail.engine.facts import Value
 from handrail.engine.model import Authority, Event, Workflow
 from handrail.shell.records import Origin
 from handrail.shell.system import LocalFeed, RandomIds, SystemClock
@@ -16,17 +14,7 @@ from handrail.stores.sql.postgresql.database import PgDatabase
 from handrail.stores.sql.postgresql.runs import PgRuns
 from handrail.stores.sql.runs import RunTables, SqlRuns
 from handrail.workflows.load import Source, load
-
-STATES: Final = 12
-NOTE: Final = "What the run has to remember, said at some length. "
-OUTPUT: Final[dict[str, Value]] = {
-    "summary": "The step is done; what was asked for is in the artifact, and what was found is below.",
-    "artifacts": [{"type": "notes", "title": "Notes of the step", "content": "A line of the notes. " * 98}],
-    "references": ["src/parser.py", "tests/test_parser.py"],
-    "confidence": 0.9,
-    "decisions": ["The parser stays as it is"],
-    "findings": ["One file has two ends"],
-}
+from peers.work import NOTE, OUTPUT, STATES
 
 
 def workflow() -> Workflow:

@@ -34,10 +34,10 @@ class Traced(PgDatabase):
         """A block; when it has ended, what went over the wire in it is counted. It is written to the file."""
         seen = Wire()
         with path.open("w") as file:
-            with self._lent() as connection:
+            with self._lent("writes") as connection:
                 connection.pgconn.trace(file.fileno())
             yield seen
-            with self._lent() as connection:
+            with self._lent("writes") as connection:
                 connection.pgconn.untrace()
         for line in path.read_text("utf-8", "replace").splitlines():
             _count(seen, line.split("\t"))

@@ -139,8 +139,14 @@ class Server:
         return self.folder / "data"
 
     def _create(self) -> None:
-        words = ("--encoding=UTF8", "--locale=C.UTF-8", "--lc-collate=C", "--auth=trust", "--no-sync")
-        self._serve("initdb", "-D", str(self._data), "-U", ADMIN, *words)
+        known = _COMMON[0] / "initdb" if _COMMON else None
+        if known and known.exists():
+            _copied(known, self._data)
+        else:
+            words = ("--encoding=UTF8", "--locale=C.UTF-8", "--lc-collate=C", "--auth=trust", "--no-sync")
+            self._serve("initdb", "-D", str(self._data), "-U", ADMIN, *words)
+            if known:
+                _keep(self._data, known)
         settings = [
             f"cluster_name = '{self.folder}'",
             f"unix_socket_directories = '{self.folder}'",
@@ -165,6 +171,22 @@ class Server:
     def _order(self, order: sql.Composed) -> None:
         with psycopg.connect(self.url("postgres", ADMIN), autocommit=True) as connection:
             connection.execute(order)
+
+
+def _keep(data: Path, known: Path) -> None:
+    """Keep files that `initdb` has made for the next server; somebody else may have done so at once."""
+    made = Path(tempfile.mkdtemp(dir=known.parent))
+    shutil.copytree(data, made / "data")
+    with suppress(OSError):
+        (made / "data").rename(known)
+
+
+def _copied(known: Path, data: Path) -> None:
+    """Have the files that `initdb` would make, as its user would."""
+    shutil.copytree(known, data)
+    if user := account():
+        for path in (data, *data.rglob("*")):
+            os.chown(path, user.pw_uid, user.pw_gid)
 
 
 def _run(

@@ -25,11 +25,25 @@ from typing import IO, Final, Self, TypeAlias
 import coverage
 
 import handrail
+from handrail.shell.shelf import Shelf
+from handrail.shell.trust import Trusted
 
 PROGRAM: Final = Path(sys.executable).with_name("handrail")
 _BEFORE: Final = ("LANG", "LC_", "LD_", "PYTHON")
+_MEASURED: Final = "COVERAGE_PROCESS_"
+_Variables: TypeAlias = tuple[tuple[str, str], ...]
 _MOST: Final = 1 << 17
 """No request is longer."""
+_LATE: Final = (
+    "anyio._backends._asyncio",
+    "encodings.idna",
+    "importlib.readers",
+    "rich.logging",
+    "uvicorn.lifespan.on",
+    "uvicorn.protocols.http.h11_impl",
+    "uvicorn.protocols.websockets.websockets_sansio_impl",
+)
+"""What libraries import only when they serve."""
 
 
 def imported() -> None:
@@ -37,6 +51,15 @@ def imported() -> None:
     for found in pkgutil.walk_packages(handrail.__path__, "handrail."):
         if found.name != "handrail.__main__":
             importlib.import_module(found.name)
+
+
+def _used() -> None:
+    """Do once what every server does first: load what others import late, and read what is built in."""
+    for name in _LATE:
+        importlib.import_module(name)
+    shelf = Shelf(Path("/nonexistent"), Trusted())
+    for found in shelf.workflows():
+        shelf.pinned(found.name)
 
 
 class Forked:
@@ -53,7 +76,7 @@ class Forked:
         request = json.dumps({"words": words, "env": dict(env), "cwd": str(cwd)}).encode()
         assert len(request) < _MOST
         try:
-            socket.send_fds(_parent().asked, [request], [*streams, theirs])
+            socket.send_fds(_parent(_measured(env)).asked, [request], [*streams, theirs])
         finally:
             os.close(theirs)
         self.pid = int(os.read(self._told, 32))
@@ -107,14 +130,14 @@ def served(words: Sequence[str], env: Mapping[str, str], cwd: Path, errors: int)
 
 
 class _Parent:
-    """The process that has imported everything, and what it was started with."""
+    """The process that has imported everything, and what it was started with; its forks may be measured."""
 
-    def __init__(self) -> None:
+    def __init__(self, measured: _Variables) -> None:
         self.asked, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        env = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_PROCESS_")}
+        env = {name: value for name, value in os.environ.items() if not name.startswith(_MEASURED)}
         path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "prepared", str(theirs.fileno())],
+            [sys.executable, "-m", "prepared", str(theirs.fileno()), json.dumps(dict(measured))],
             env={**env, "PYTHONPATH": path},
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
@@ -131,8 +154,12 @@ class _Parent:
 
 
 @cache
-def _parent() -> _Parent:
-    return _Parent()
+def _parent(measured: _Variables) -> _Parent:
+    return _Parent(measured)
+
+
+def _measured(env: Mapping[str, str]) -> _Variables:
+    return tuple(sorted((name, value) for name, value in env.items() if name.startswith(_MEASURED)))
 
 
 def _before(env: Mapping[str, str]) -> dict[str, str]:
@@ -141,15 +168,22 @@ def _before(env: Mapping[str, str]) -> dict[str, str]:
 
 def suits(program: str | Path, env: Mapping[str, str]) -> bool:
     """True if a fork is what this program would be in this environment."""
-    return str(program) == str(PROGRAM) and _before(env) == _parent().before
+    return str(program) == str(PROGRAM) and _before(env) == _parent(_measured(env)).before
 
 
 # --- the process that forks ---------------------------------------------------------------------------------
 
 
-def main(number: int) -> None:
-    """Fork for every request, until nobody can ask any more; tell who asked its number, then its status."""
+def main(number: int, measured: Mapping[str, str]) -> None:
+    """Fork for every request, until nobody can ask any more; tell who asked its number, then its status.
+
+    Measuring begins here if there are variables for it: in a fork that takes longer than all else.
+    """
+    atexit.register(_leave)
     imported()
+    _used()
+    os.environ.update(measured)
+    coverage.process_startup(force=True)
     gc.collect()
     gc.freeze()
     asked = socket.socket(fileno=number)
@@ -202,11 +236,29 @@ def _become(request: Mapping[str, object], streams: Sequence[int], others: Seque
     os.chdir(str(cwd))
     os.environ.clear()
     os.environ.update(env)
-    coverage.process_startup(force=True)
     sys.argv = [str(PROGRAM), *words]
-    program()
-    sys.exit()
+    try:
+        program()
+        sys.exit()
+    except SystemExit as ended:
+        _STATUS.extend([ended.code or 0] if isinstance(ended.code, int | None) else [])
+        raise
+
+
+_STATUS: Final[list[int]] = []
+"""What a fork ends with, once it does."""
+
+
+def _leave() -> None:
+    """End a fork: its threads have ended, and all else that happens at an end has, for this came first.
+
+    To take apart all that was imported takes five times as long as the fork.
+    """
+    if _STATUS:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_STATUS[0])
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), json.loads(sys.argv[2]))

@@ -4,10 +4,12 @@ import ast
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import click
 import pytest
@@ -34,6 +36,7 @@ from handrail.workflows.codes import LOADING
 from handrail.workflows.load import Source, load
 from handrail.workflows.registry import BUILT_IN, OK, PROBLEMS
 from handrail.workflows.render import FILTERS
+from prepared import PROGRAM, Forked, suits
 from tools import docs
 from tools.sample_store import sample_store
 
@@ -45,6 +48,8 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 GUIDES = sorted((DOCS / "guides").glob("*.md"))
 MAKERS = {"error", "warning", "problem", "_report", "_stop"}
+SHELL = re.compile(r"[|&;<>()$`*?~]")
+"""What only a shell understands."""
 
 
 # --- the checks: each gives what it finds, and nothing for good pages ---------------------------------------
@@ -172,17 +177,20 @@ def differences(page: str, folder: Path) -> list[str]:
 
 
 def _run(line: str, folder: Path) -> tuple[int, str]:
+    """How a line ends, and what it prints; one that needs a shell is given to one."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ("/bin/sh", "-c", line),
-        cwd=folder,
-        env={**os.environ, "PATH": path},
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    return done.returncode, done.stdout
+    env = {**os.environ, "PATH": path}
+    with Path(os.devnull).open() as none, TemporaryFile("w+") as out:
+        if SHELL.search(line) or not suits(PROGRAM, env):
+            words = ("/bin/sh", "-c", line)
+            status = subprocess.run(
+                words, cwd=folder, env=env, check=False, stdout=out, stderr=out
+            ).returncode
+        else:
+            streams = [file.fileno() for file in (none, out, out)]
+            status = Forked(shlex.split(line, comments=True)[1:], env, folder, streams).wait(60)
+        out.seek(0)
+        return status, out.read()
 
 
 # --- the pages as they are ----------------------------------------------------------------------------------

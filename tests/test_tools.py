@@ -1,14 +1,16 @@
 """What stands behind `make`: the parts of a test run, the coverage gate, the benchmarks and the set-up."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
-from tools import coverage_gate
+from tools import bench, coverage_gate
 from tools import test as runner
 from tools.coverage_gate import Measured
 from tools.test import Row
@@ -140,35 +142,80 @@ def test_a_run_that_measured_nothing_is_a_shortfall() -> None:
 # --- tools/bench --------------------------------------------------------------------------------------------
 
 
-def _bench(folder: Path) -> subprocess.CompletedProcess[str]:
-    command = (str(ROOT / "tools" / "bench"), str(folder))
-    environment = {**os.environ, "PYTHON": sys.executable}
-    return subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+def _benches(folder: Path, **bodies: str) -> tuple[Path, Path]:
+    """A folder of benchmarks and one for the page of their figures."""
+    benchmarks, docs = folder / "benchmarks", folder / "docs"
+    benchmarks.mkdir()
+    docs.mkdir()
+    for name, body in bodies.items():
+        (benchmarks / f"bench_{name}.py").write_text(f'"""About {name}.\n\nMore."""\n{body}\n')
+    return benchmarks, docs
 
 
 @pytest.mark.parametrize(
-    ("body", "code"),
+    ("body", "code", "said"),
     [
-        ("print('load 3.1ms 10ms ok')", 0),
-        ("print('load 3.1ms 10ms ok\\ncheck 20ms 10ms short')", 1),
-        ("print('nothing to see')", 1),
-        ("print('load 3.1ms 10ms ok'); raise SystemExit(1)", 1),
+        ("print('load 3.10 10.00 ok')", 0, ""),
+        ("print('load 3.10 10.00 ok\\ncheck 20.00 10.00 short')", 1, "falls short: check"),
+        ("print('load - 10.00 missing')", 0, "could not measure: load"),
+        ("print('nothing to see')", 1, "printed no figure"),
+        ("print('load 3.10 10.00 ok'); raise SystemExit(1)", 1, "failed"),
     ],
 )
-def test_a_figure_that_falls_short_fails_the_benchmarks(tmp_path: Path, body: str, code: int) -> None:
-    (tmp_path / "bench_one.py").write_text(body)
-    (tmp_path / "bench_two.py").write_text("print('draw 1ms 2ms ok')")
+def test_a_figure_that_falls_short_fails_the_benchmarks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], body: str, code: int, said: str
+) -> None:
+    benchmarks, docs = _benches(tmp_path, one=body, two="print('draw 1.00 2.00 ok')")
 
-    done = _bench(tmp_path)
+    assert bench.main([], benchmarks, docs) == code
 
-    assert done.returncode == code
-    assert done.stdout.endswith("draw 1ms 2ms ok\n")
+    out, err = capsys.readouterr()
+    assert "draw 1.00 2.00 ok\n" in out
+    assert err == (f"bench: bench_one.py {said}\n" if said else "")
 
 
-def test_a_folder_without_benchmarks_is_said_to_be_one(tmp_path: Path) -> None:
-    done = _bench(tmp_path)
+def test_a_full_run_writes_a_page_of_all_figures_and_their_pictures(tmp_path: Path) -> None:
+    figures = "print('fast 3.10 10.00 ok\\nslow 4.00 9.00 short\\neven 1.00 1.00 ok\\nlost - 2.00 missing')"
+    bars = "print('# bar A step, microseconds: Handrail = 250.4\\n# bar A step, microseconds: Other = 2.5')"
+    benchmarks, docs = _benches(tmp_path, one=f"{figures}\n{bars}")
+    (docs / "pictures").mkdir()
+    (docs / "pictures" / "bench-gone.svg").write_text("of an earlier run")
 
-    assert (done.returncode, done.stderr) == (0, f"bench: no bench_*.py in {tmp_path}\n")
+    assert bench.main([], benchmarks, docs) == 1
+
+    page = (docs / "benchmarks.md").read_text("utf-8")
+    assert "4 figures in 0 minutes: 2 ok, 1 short, 1 missing.\n" in page
+    assert "About one. Took 0 s.\n" in page
+    assert page.split("|---|---|---|---|\n")[1] == (
+        "| `fast` | 3.10 | at most 10.00 | ok |\n"
+        "| `slow` | 4.00 | at least 9.00 | **short** |\n"
+        "| `even` | 1.00 | 1.00 | ok |\n"
+        "| `lost` | - | 2.00 | **missing** |\n"
+    )
+    assert "![A step, microseconds](pictures/bench-a-step-microseconds.svg)\n" in page
+    (picture,) = (docs / "pictures").iterdir()
+    drawn = ET.fromstring(picture.read_text("utf-8"))  # noqa: S314 - our own picture
+    told = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert (picture.name, {"Handrail", "250", "Other", "2.5"} - {*told}) == (
+        "bench-a-step-microseconds.svg",
+        set(),
+    )
+
+
+def test_benchmarks_that_are_named_write_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    benchmarks, docs = _benches(tmp_path, one="print('load 1.00 2.00 ok')", two="raise SystemExit(1)")
+
+    assert bench.main(["one"], benchmarks, docs) == 0
+    assert bench.main(["bench_one.py"], benchmarks, docs) == 0
+    assert list(docs.iterdir()) == []
+    assert capsys.readouterr().out.count("load 1.00 2.00 ok\n") == 2
+
+
+def test_a_benchmark_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
+    benchmarks, docs = _benches(tmp_path, one="", two="")
+
+    with pytest.raises(SystemExit, match=r"^bench: there is no three; there are one, two$"):
+        bench.main(["three"], benchmarks, docs)
 
 
 # --- tools/setup --------------------------------------------------------------------------------------------
@@ -301,3 +348,31 @@ def test_foreign_programs_that_are_there_are_not_brought_again(tmp_path: Path) -
     done = subprocess.run(command, check=False, capture_output=True, text=True)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_foreign_programs_that_cannot_be_installed_are_tried_four_times_and_named(tmp_path: Path) -> None:
+    tools, script = _bare(tmp_path, "cat", "cp", "mkdir", "tail")
+    shutil.copytree(ROOT / "tools" / "node", tmp_path / "tools" / "node")
+    node = (ROOT / ".node" / "node").resolve()
+    for name, text in (
+        ("node", f'exec {node} "$@"'),
+        ("npm", f'echo once more >>{tmp_path}/tried\necho "$2 is a dead end"\nexit 1'),
+        ("sleep", ""),
+        *((name, "cat >/dev/null") for name in ("cc", "strace", "chromium", "nginx", "systemd-analyze")),
+        *((name, "") for name in ("initdb", "pg_ctl", "postgres", "pg_dump", "pg_restore", "readlink")),
+    ):
+        (tools / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tools / name).chmod(0o755)
+    script.write_text(script.read_text().replace("/nowhere/postgresql/*/bin", str(tools)))
+
+    done = _packages(tools, script)
+
+    assert done.returncode == 1
+    assert (tmp_path / "tried").read_text() == "once more\n" * 4
+    *_, said, last = done.stderr.splitlines()
+    assert said == "--prefix is a dead end"
+    assert re.fullmatch(
+        r"setup: missing: @google/gemini-cli@\S+ .* @anthropic-ai/claude-code-\S+-\S+@\S+ @openai/codex@\S+"
+        r" \(npm says above why they could not be installed; then: tools/setup packages\)",
+        last,
+    )

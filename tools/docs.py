@@ -1,4 +1,4 @@
-"""Writes docs/reference/ from the code: `python tools/docs.py`.
+"""Writes docs/reference/ and the skill of the plugin from the code: `python tools/docs.py`.
 
 With `--check` nothing is written: the stale files are named, and the exit status is 1 if there are any. What
 is written depends on the code alone: no date, no folder of this machine, no width of a terminal.
@@ -19,13 +19,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from handrail.engine.facts import Kind
 from handrail.faces.cli.main import cli
+from handrail.faces.cli.serve import FACES
 from handrail.shell.followed import LARGEST
+from handrail.shell.layers import skill
 from handrail.workflows.nodes import STANDARD
-from tools import docs_answers, docs_pages, docs_plans
+from tools import docs_answers, docs_pages, docs_plans, docs_served
 from tools.docs_examples import ARGUMENTS, example
 from tools.docs_pages import SAMPLE, SOURCE, page, table
 
-REFERENCE: Final = Path(__file__).resolve().parent.parent / "docs" / "reference"
+ROOT: Final = Path(__file__).resolve().parent.parent
+REFERENCE: Final = ROOT / "docs" / "reference"
+PLUGIN: Final = ROOT / "plugin" / "skills" / "handrail"
 WORDS: Final = {
     "array": "list",
     "boolean": "`true` or `false`",
@@ -48,6 +52,7 @@ class Meanings(msgspec.Struct, frozen=True):
     environment: dict[str, str]
     json: dict[str, dict[str, str]]
     types: dict[str, str]
+    tables: dict[str, str]
 
 
 MEANINGS: Final = msgspec.yaml.decode((REFERENCE.parent / "meanings.yaml").read_bytes(), type=Meanings)
@@ -267,8 +272,16 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "plans.md": docs_plans.plans_page,
     "problems.md": docs_pages.problems_page,
     "refusals.md": docs_answers.refusals_page,
+    "schema.md": lambda: docs_served.schema_page(MEANINGS.tables),
+    "served.md": docs_served.served_page,
     "workflows.md": docs_pages.workflows_page,
 }
+
+
+def plugin_skill() -> str:
+    """The skill that `handrail install` writes, without the line that says so."""
+    lines = skill(FACES[-1]).splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("<!-- "))
 
 
 def stale(folder: Path, pages: Mapping[str, str]) -> list[str]:
@@ -287,12 +300,14 @@ def write(folder: Path, pages: Mapping[str, str]) -> None:
             (folder / name).unlink()
 
 
-def main(arguments: Sequence[str], folder: Path = REFERENCE) -> int:
+def main(
+    arguments: Sequence[str], folder: Path = REFERENCE, builders: Mapping[str, Callable[[], str]] = PAGES
+) -> int:
     """Writes the pages, or with `--check` compares; 1 if that names stale ones."""
-    parser = argparse.ArgumentParser(description="Write docs/reference/ from the code.")
+    parser = argparse.ArgumentParser(description="Write what is made from the code.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is stale")
     checking = parser.parse_args(arguments).check
-    pages = {name: build() for name, build in PAGES.items()}
+    pages = {name: build() for name, build in builders.items()}
     names = stale(folder, pages)
     if not checking:
         write(folder, pages)
@@ -302,4 +317,4 @@ def main(arguments: Sequence[str], folder: Path = REFERENCE) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]) | main(sys.argv[1:], PLUGIN, {"SKILL.md": plugin_skill}))

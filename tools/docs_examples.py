@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -21,10 +22,15 @@ BREAK: Final = ("attempts: 3", "atempts: 3")
 
 ARGUMENTS: Final = {
     **docs_plans.ARGUMENTS,
+    "handrail brief": "--project /home/ada/editor",
+    "handrail doctor": "--only runs --project /home/ada/editor",
+    "handrail init": "--client mcp --project /srv/shop",
+    "handrail install": "mcp --from-index --project /srv/shop",
     "handrail project add": "shop /srv/shop",
     "handrail project remove": "shop",
     "handrail runs abandon": "00000007 --reason obsolete",
     "handrail runs artifacts": "00000007",
+    "handrail runs comment": "00000007 Careful!",
     "handrail runs complete-step": "00000007 --output output.json",
     "handrail runs diverge": "00000007 --reason elsewhere",
     "handrail runs events": "00000007 --after 33",
@@ -36,6 +42,7 @@ ARGUMENTS: Final = {
     "handrail runs show": "00000007",
     "handrail token create": "ada --scope run:read --scope run:write",
     "handrail trust": "--list",
+    "handrail watch": "--once --project /home/ada/editor",
     "handrail stats": "--since 2026-01-31",
     "handrail store copy": "handrail.db team.db",
     "handrail store prune": "--older-than 2026-02-28 --archive old.jsonl.gz --yes",
@@ -43,6 +50,9 @@ ARGUMENTS: Final = {
     "handrail workflows show": SAMPLE,
 }
 """What the examples of commands with `--json` are given."""
+
+SAMPLED: Final = frozenset({"brief", "doctor", "runs", "stats", "store", "watch"})
+"""The commands that are typed where there are runs."""
 
 BEFORE: Final = {
     **dict.fromkeys(
@@ -78,7 +88,7 @@ def example(path: str, argument: str) -> tuple[str, str]:
         (Path(folder) / f"{SAMPLE}.yaml").write_text(text.replace(*BREAK), "utf-8")
         (Path(folder) / "output.json").write_text(json.dumps(OUTPUTS[1]), "utf-8")
         store = Path(folder) / "handrail.db"
-        if path.split()[1] in {"runs", "stats", "store"}:
+        if path.split()[1] in SAMPLED:
             sample_store(store, abandoned=path == "handrail stats")
         if path == "handrail repair":
             _sample_project(Path(folder))
@@ -92,7 +102,7 @@ def example(path: str, argument: str) -> tuple[str, str]:
         placed = (word.replace("/srv/", f"{folder}/srv/") for word in argument.split())
         given = [f"{folder}/{word}" if word.endswith(files) else word for word in placed]
         words = [*path.split()[1:], *given, "--json"]
-        homes = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"), folder)
+        homes = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"), folder)
         environment = {**homes, "HANDRAIL_PROJECT": folder, "HANDRAIL_STORE": str(store)}
         runner = partial(CliRunner().invoke, cli, obj=openings, env=environment, catch_exceptions=False)
         if path in BEFORE:
@@ -109,7 +119,9 @@ def _anywhere(path: str, printed: str, folder: str, ours: str) -> str:
         .replace(f"{folder}/", "")
         .replace(folder, "/home/you/project")
     )
-    printed = printed.replace(ours, "…/handrail/workflows").rstrip()
+    printed = (
+        printed.replace(ours, "…/handrail/workflows").replace(sys.executable, "/usr/bin/python3").rstrip()
+    )
     printed = PLACED.sub("9f0c0f4e-3f0e-5d55-9c2e-0f6d1b7a8c11", printed)
     printed = BYTES.sub(r'"\1": 98304', printed)
     for pattern, shown in CHANCE.items():

@@ -14,6 +14,7 @@ from handrail.engine.facts import Fact, Kind, Provenance, Value
 from handrail.engine.known import EVENT_FACTS, RUN_FACTS
 from handrail.engine.lifecycle import NEEDS_REASON, TABLE, terminal
 from handrail.engine.model import Brief, State, Workflow
+from handrail.faces.board.texts import catalogue
 from handrail.shell.catalog import CODES as FILES
 from handrail.shell.catalog import Catalog, Found, catalog
 from handrail.workflows.codes import LOADING
@@ -306,7 +307,7 @@ def _workflow(workflow: Workflow, found: Found) -> str:
             f"{workflow.about}. Version {workflow.version}, `authority: {workflow.authority}`,",
             f"in `src/{where}`.\n",
             asked,
-            f"\n```mermaid\n{mermaid(graph_of(workflow)).rstrip()}\n```\n",
+            f"\n```mermaid\n{mermaid(graph_of(catalogue(), workflow)).rstrip()}\n```\n",
             table(("state", "meaning", "by", "at most"), states),
             *briefs,
         ]

@@ -136,7 +136,15 @@ def _steps(at: Place) -> None:
         agent.control(paused.run, PAUSE, reason="waiting for the release")
         under_way = agent.start("bug-fix", goal="The editor forgets the cursor", inputs={"report": GOALS[0]})
         agent.call({"step_token": under_way.token, "model_output_so_far": {**OUTPUTS[0], "artifacts": []}})
+        _commented(at, under_way.run, "The cursor is lost only when two windows show the same file.")
         agent.call({"step_token": under_way.token, "model_output_so_far": OUTPUTS[0]})
+        _commented(at, under_way.run, "Please keep the old name of the setting.\n\nWe ship on *Thursday*.")
+
+
+def _commented(at: Place, run: str, text: str) -> None:
+    said = command("runs", "comment", run, text, "--store", at.store, cwd=at.folder)
+    if said.status:
+        raise SystemExit(said.err)
 
 
 def _runs(at: Place) -> dict[str, str]:

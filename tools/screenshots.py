@@ -19,6 +19,13 @@ LOOKS: Final[dict[str, tuple[Literal["light", "dark"], ViewportSize]]] = {
     "dark": ("dark", LARGE),
     "phone": ("light", SMALL),
 }
+PRESSED: Final[dict[str, tuple[str, ...]]] = {
+    "picked": (),
+    "bulk-pause": ("#bulk [value=pause]",),
+    "bulk-abandon": ("#bulk [value=abandon]",),
+}
+"""Pages that come of buttons: what is pressed in the overview when every run is picked that can be."""
+
 SIGNS: Final = ("paused", "running", "completed", "spells", "skills", "planner", "commits")
 
 
@@ -55,6 +62,15 @@ def _taken(browser: Browser, shown: Pages, store: Filled, only: str) -> int:
             if only in f"{name}-{look}":
                 page.goto(shown.url + path)
                 page.screenshot(path=FOLDER / f"{name}-{look}.png", full_page=True)
+                taken += 1
+        for name, steps in PRESSED.items():
+            if only in f"{name}-{look}":
+                page.goto(shown.url)
+                for tick in page.locator(".pick").all():
+                    tick.check()
+                for button in steps:
+                    page.locator(button).click()
+                page.screenshot(path=FOLDER / f"{name}-{look}.png", full_page=bool(steps))
                 taken += 1
         context.close()
     return taken

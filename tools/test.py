@@ -5,6 +5,7 @@ goes on, so that one run shows every failure; exit 1 if there was one. A part ov
 is no failure.
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -29,7 +30,7 @@ PARTS: Final[Mapping[str, tuple[Command, ...]]] = {
     "tests": (
         (PYTHON, "-m", "compileall", "-q", "src"),
         (PYTHON, "-m", "coverage", "erase"),
-        (PYTHON, "-m", "coverage", "run", "-m", "pytest", "-n", "2"),
+        (PYTHON, "-m", "coverage", "run", "-m", "pytest", "-n", "3"),
         (PYTHON, "-m", "coverage", "combine", "--quiet"),
         (PYTHON, "tools/coverage_gate.py"),
     ),
@@ -76,9 +77,10 @@ def run_part(part: str, commands: Iterable[Command], budget: float) -> Row:
 
 
 def _runs(command: Command) -> bool:
-    done = subprocess.run(
-        command, cwd=ROOT, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    """True if a command ends well; Python may keep what it has compiled, which the next run need not do."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    pipe, out = subprocess.PIPE, subprocess.STDOUT
+    done = subprocess.run(command, cwd=ROOT, env=env, check=False, stdout=pipe, stderr=out, text=True)
     if done.returncode:
         print(f"$ {' '.join(command)}\n{done.stdout.rstrip()}\n(exit {done.returncode})", flush=True)
     return done.returncode == 0

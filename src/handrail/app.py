@@ -1,81 +1,134 @@
 """Settings to world to faces: the only file that knows every name."""
 
-from functools import partial
-from typing import TYPE_CHECKING
+import sys
 
-from handrail.faces.cli.main import cli
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    from collections.abc import Sequence
     from pathlib import Path
-    from types import ModuleType
+    from typing import Any
 
     from handrail.engine.model import Workflow
     from handrail.shell.carried import Carried
     from handrail.shell.folders import Folder
+    from handrail.shell.glances import Inspected, Standing
     from handrail.shell.keeping import Copied, Progress
-    from handrail.shell.opening import DescribedRun, FolderRuns, Openings, Serving, Store, Where
+    from handrail.shell.opening import DescribedRun, FolderRuns, Openings, Where
     from handrail.shell.ports import Descriptions
     from handrail.shell.world import World
+    from handrail.stores.sql.opening import Kind
 
 
 def main() -> None:
-    """The program."""
+    """The program. On Windows, which has no locks and files of this kind, it says where it runs.
+
+    What a client waits for comes before anything else is imported: a server is the resident one, if there is
+    one, and a hook is answered.
+    """
+    if sys.platform == "win32":
+        raise SystemExit("handrail: it does not run on Windows itself\n  run it in WSL: wsl --install")
+    words = sys.argv[1:]
+    if words[:1] == ["serve"]:
+        from handrail.resident.relay import relayed  # noqa: PLC0415 - nothing is imported that is not needed
+
+        if (status := relayed(words)) is not None:
+            sys.exit(status)
+    from handrail.faces.cli.quick import asks_quickly, quickly  # noqa: PLC0415 - the same
+
+    if asks_quickly(words):
+        quickly(words[1:], openings)
+        return
+    from handrail.faces.cli.main import cli  # noqa: PLC0415 - the same
+
     cli.main(prog_name="handrail", obj=openings)
 
 
-def openings(vcs: str = "") -> "Openings":
-    """How what is kept is opened; imported only by the commands that ask for it. `vcs` forces jj or git."""
-    from handrail.shell.opening import Openings  # noqa: PLC0415 - most commands start without a store
+class Opened:
+    """How what is kept is opened; imported only by the commands that ask for it."""
 
-    described, carried = _Described(vcs), partial(_carried, vcs)
-    return Openings(_there, _opened, _turning, _folder, _serving, described, carried, _copied)
+    def __call__(self, vcs: str = "") -> "Openings":
+        """Everything that can be opened. `vcs` forces jj or git."""
+        from handrail.shell.opening import Openings  # noqa: PLC0415 - most commands start without a store
+
+        described = _Described(vcs)
+        return Openings(
+            lambda where: _kind(where).there(where),
+            lambda where: _kind(where).opened(where),
+            lambda where: _kind(where).turning(where),
+            _folder,
+            lambda where: _kind(where).serving(where),
+            described,
+            lambda root: _carried(vcs, root),
+            _copied,
+        )
+
+    def glances(self, address: str, roots: "Sequence[str]") -> "tuple[Standing, ...]":
+        """The runs under way in the first of these folders that has any: `Glances`."""
+        from handrail.stores.sql.glance import glanced  # noqa: PLC0415 - only for who has no time
+
+        return glanced(_file(address), roots)
+
+    def inspected(self, address: str) -> "Inspected | None":
+        """What is to be said of the file of a store; None if there is none yet. Raises a `Fault`."""
+        from handrail.stores.sql.glance import inspected  # noqa: PLC0415 - only for who looks after it
+
+        path = _file(address)
+        return inspected(path) if path.is_file() else None
+
+    def key(self, address: str) -> bytes:
+        """The key that this store signs with; empty if there is no store yet. Raises a `Fault`."""
+        from handrail.stores.sql.glance import key  # noqa: PLC0415 - only for who has no time
+
+        return key(_file(address))
 
 
-def _there(where: "Where") -> bool:
-    from handrail.shell.opening import Remote  # noqa: PLC0415 - most commands start without a store
-
-    return bool(_kind(where).there(where)) if isinstance(where, Remote) else where.is_file()
+openings = Opened()
 
 
-def _opened(where: "Where") -> "AbstractContextManager[Store]":
-    found: AbstractContextManager[Store] = _kind(where).opened(where)
-    return found
+def _file(address: str) -> "Path":
+    """The file of a store. Raises `Unreadable` for one that is none."""
+    from pathlib import Path  # noqa: PLC0415 - only for who has no time
 
+    from handrail.shell.faults import Unreadable  # noqa: PLC0415 - the same
+    from handrail.shell.homes import store_file  # noqa: PLC0415 - the same
 
-def _turning(where: "Where") -> "AbstractContextManager[World]":
-    found: AbstractContextManager[World] = _kind(where).turning(where)
-    return found
+    if "://" not in address:
+        return Path(address) if address else store_file()
+    from handrail.shell.opening import Remote, located  # noqa: PLC0415 - takes its time, and is rare
 
-
-def _serving(where: "Where") -> "AbstractContextManager[Serving]":
-    found: AbstractContextManager[Serving] = _kind(where).serving(where)
-    return found
+    where = located(address)
+    if isinstance(where, Remote):
+        repair = (
+            "name a file with HANDRAIL_STORE where the client runs, or let the server alone lead the agent"
+        )
+        raise Unreadable(f"hooks do not ask a database on a server: {where}", repair)
+    return where
 
 
 def _copied(source: "Where", target: "Where", told: "Progress") -> "Copied":
-    from handrail.shell.opening import Remote  # noqa: PLC0415 - most commands start without a store
-    from handrail.stores.sql.copying import copy  # noqa: PLC0415 - only to copy one
+    from handrail.shell.opening import Remote  # noqa: PLC0415 - only to copy a store
+    from handrail.shell.reading import whole  # noqa: PLC0415 - the same
+    from handrail.stores.sql.copying import copy  # noqa: PLC0415 - the same
 
-    named = str(source if isinstance(source, Remote) else source.resolve())
+    named = str(source if isinstance(source, Remote) else whole(source))
     with _kind(source).read(source) as tables, _kind(target).unfinished(target, named) as unfinished:
         return copy(tables, unfinished, told)
 
 
-def _kind(where: "Where") -> "ModuleType":
-    """What opens this kind of store. Raises `Missing` if its driver is not installed."""
-    from importlib import import_module  # noqa: PLC0415 - most commands start without a store
-
-    from handrail.shell.faults import Missing  # noqa: PLC0415 - the same
+def _kind(where: "Where") -> "Kind[Any, Any]":
+    """How this kind of store is opened. Raises `Missing` if its driver is not installed."""
+    from handrail.shell.faults import Missing  # noqa: PLC0415 - most commands start without a store
     from handrail.shell.opening import Remote  # noqa: PLC0415 - the same
+    from handrail.stores.sql.opening import FILE  # noqa: PLC0415 - the same
 
     if not isinstance(where, Remote):
-        return import_module("handrail.stores.sql.opening")
+        return FILE
     try:
-        return import_module("handrail.stores.sql.postgresql.opening")
+        from handrail.stores.sql.postgresql.opening import DATABASE  # noqa: PLC0415 - only with its driver
     except ModuleNotFoundError as error:
         message = f"{where} is a PostgreSQL database, and the driver `{error.name}` is not installed"
         raise Missing(message, "pip install 'handrail[postgresql]'") from error
+    return DATABASE
 
 
 def _folder(folder: "Folder") -> "FolderRuns":

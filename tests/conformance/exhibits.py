@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import mcp_types as types
 
-from handrail.faces.mcp.face import Answer, Argument, Failed, Prompt, Tool, UnknownPrompt
+from handrail.faces.mcp.face import Answer, Argument, Failed, Prompt, Stand, Tool, UnknownPrompt
 from handrail.shell.records import Caller
 
 PNG: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
@@ -61,6 +61,10 @@ class Exhibits:
     def __init__(self, others: Mapping[str, Sequence[str]]) -> None:
         named: Mapping[str, Sequence[str]] = {PLAIN: (), BROKEN: (), **others}
         self.tools: Sequence[Tool] = [_tool(name, needed) for name, needed in named.items()]
+
+    def stands(self, arguments: Mapping[str, Any], answer: Answer) -> Stand | None:  # noqa: ARG002 - as any face
+        """Nowhere: there are no runs."""
+        return None
 
     def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         """Say one sentence, or break."""

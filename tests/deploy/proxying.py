@@ -1,6 +1,7 @@
 """The proxy of deploy/nginx.conf as a process of its own, before servers that the test has started."""
 
 import os
+import select
 import shutil
 import signal
 import socket
@@ -90,3 +91,4 @@ def _until_it_runs(running: "subprocess.Popen[bytes]", folder: Path) -> None:
     while not (folder / "nginx.pid").exists():
         assert running.poll() is None, (folder / "errors").read_text("utf-8")
         assert time.monotonic() < end, "the proxy never began"
+        select.select([], [], [], 0.01)

@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from build import GATED, moved, refused, started, states, workflow
 from handrail.engine.facts import Value

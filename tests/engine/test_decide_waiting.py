@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from build import GATED, idle, moved, output, refused, send, started, states, workflow
 from handrail.engine.facts import PENDING, Value

@@ -1,9 +1,10 @@
 """A run forked from one that has ended: never further than it came, never with attempts given back."""
 
-from dataclasses import replace
+import dataclasses
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from build import moved, output, started, workflow
 from handrail.engine.fork import forked, step_states
@@ -196,7 +197,7 @@ transitions:
 
 
 def test_a_run_that_lives_elsewhere_is_not_forked() -> None:
-    elsewhere = replace(FLOW, authority=Authority.FILES)
+    elsewhere = dataclasses.replace(FLOW, authority=Authority.FILES)
     assert no(fork(ended(), of=elsewhere, by=Who.PERSON)).code == "kept_elsewhere"
 
 

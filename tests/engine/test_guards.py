@@ -296,3 +296,41 @@ def test_a_guard_that_goes_on_for_too_long_goes_wrong_and_does_not_raise() -> No
 
     assert outcome.verdict is Verdict.ERROR
     assert "udget" in outcome.error
+
+
+@pytest.mark.parametrize(
+    ("text", "fact", "said"),
+    [
+        (
+            "report.data == 1",
+            "report.data",
+            [(1, "holds"), (True, "fails"), (1.0, "holds"), (True, "fails"), (1, "holds"), ("1", "fails")],
+        ),
+        ("type(report.data) == int", "report.data", [(True, "fails"), (1, "holds"), (1.0, "fails")]),
+        ("1.0 / tests.share > 0.0", "tests.share", [(0.0, "holds"), (-0.0, "fails"), (0.0, "holds")]),
+        ("maybe.agreed == true", "maybe.agreed", [(PENDING, "pending"), (None, "fails"), (True, "holds")]),
+        ("tests.failed < 3", "tests.failed", [(True, "error"), (1, "holds"), (None, "error"), (3, "fails")]),
+        ("run.labels == ['a']", "run.labels", [(["a"], "holds"), (["b"], "fails"), (["a"], "holds")]),
+        (
+            "size(task.name) > 99",
+            "task.name",
+            [("x" * 99, "fails"), ("x" * 100, "holds"), ("x" * 99, "fails")],
+        ),
+    ],
+)
+def test_a_guard_that_was_asked_before_says_what_a_new_one_says(
+    text: str, fact: str, said: list[tuple[Value, str]]
+) -> None:
+    asked = guard(text)
+
+    for value, wanted in said * 2:
+        assert judge(asked, {fact: value}).verdict.value == wanted, value
+        assert verdict(text, {fact: value}) == wanted
+
+
+def test_a_guard_does_not_remember_without_end() -> None:
+    asked = guard("tests.failed >= 0")
+
+    for value in range(1000):
+        assert judge(asked, {"tests.failed": value}).verdict is Verdict.HOLDS
+    assert 0 < len(asked.said) <= 256

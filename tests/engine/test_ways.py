@@ -1,11 +1,12 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from build import GATED, idle, moved, started, workflow
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.model import Lifecycle, Run, Step, Workflow
 from handrail.engine.ways import Prospect, Way, ways
+from handrail.workflows.draw.marks import because
+from said import T
 
 FLOW = """
 workflow: ways
@@ -69,7 +70,7 @@ def told(trigger: str, run: Run | None = None, **changes: Value) -> list[tuple[s
     first = [way for way in found if way.trigger == trigger]
     behind = found[found.index(first[-1]) + 1 :] if first else ()
     routed = [way for way in behind if way.trigger is None] if trigger == "sort" else []
-    return [(way.row, way.target, way.prospect, "; ".join(way.why)) for way in (*first, *routed)]
+    return [(way.row, way.target, way.prospect, "; ".join(because(T, way.why))) for way in (*first, *routed)]
 
 
 def test_a_row_without_guards_is_open() -> None:
@@ -192,7 +193,9 @@ transitions:
 def test_ways_lead_through_the_routers_of_sub_workflows_and_each_has_its_own_variables() -> None:
     outer = workflow(OUTER, GATED, {"sub": SUB})
     first = "row `Part/same` comes first if it can be taken"
-    assert [(way.row, way.target, way.prospect, way.why) for way in ways(outer, started(outer), {})] == [
+    assert [
+        (way.row, way.target, way.prospect, because(T, way.why)) for way in ways(outer, started(outer), {})
+    ] == [
         ("Part/go", "Part/Sort", OPEN, ()),
         ("Part/same", "Part/In", UNSURE, ('run.vars.kind == "same"',)),
         ("Part/other", "Part/Out", UNSURE, (first,)),
@@ -204,7 +207,9 @@ def test_ways_lead_through_the_routers_of_sub_workflows_and_each_has_its_own_var
 
 def test_every_way_of_a_run_that_rests_is_shut_by_that() -> None:
     run = replace(started(flow()), lifecycle=Lifecycle.PAUSED)
-    assert {(way.prospect, way.why) for way in ways(flow(), run, FACTS)} == {(SHUT, ("the run is paused",))}
+    assert {(way.prospect, because(T, way.why)) for way in ways(flow(), run, FACTS)} == {
+        (SHUT, ("the run is paused",))
+    }
 
 
 @pytest.mark.parametrize("lifecycle", [Lifecycle.IDLE, Lifecycle.COMPLETED])

@@ -1,11 +1,12 @@
 """A server's resources over a real store, filled by real turns: what they say is typed by hand."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from build import output
 from handrail.engine.model import Event

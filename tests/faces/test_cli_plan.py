@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from program import PROGRAM, Said, command, handrail
+from program import PROGRAM, Said, command, handrail, imported_by
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAN = "feat(x): t\n\nd\n\n- Never: x\n\n- [ ]: Write it\n  - [x]: Test it\n\nGo on\n"
@@ -309,9 +309,42 @@ def test_pre_commit_calls_the_hook() -> None:
     assert (hook["entry"], hook["stages"]) == ("handrail plan hook", ["commit-msg"])
 
 
+def test_the_hook_imports_the_plan_parser_and_nothing_that_serves_stores_or_decides(tmp_path: Path) -> None:
+    imported = imported_by(tmp_path, "plan", "hook", str(put(tmp_path, "feat(x): t\n\n- [ ]: a\n")))
+
+    ours = {name for name in imported if name.startswith("handrail.")}
+    assert "handrail.plan.parse" in ours
+    assert len(ours) <= 45, sorted(ours)
+    assert not {name.split(".")[1] for name in ours} & {"documents", "skills", "stores", "telemetry"}
+    assert not ours & {"handrail.engine.decide", "handrail.shell.turn", "handrail.workflows.load"}
+    assert not imported & {
+        "asyncio",
+        "jinja2",
+        "mcp",
+        "psycopg",
+        "re2",
+        "rich",
+        "sqlite3",
+        "starlette",
+        "yaml",
+    }
+
+
 def test_help_names_every_command() -> None:
     out = handrail("plan", "--help").out
 
     assert all(
         name in out for name in ("parse", "check", "format", "stage", "convert", "mark", "type", "hook")
+    )
+
+
+@pytest.mark.parametrize("command", [("plan", "check"), ("workflows", "check")])
+def test_a_file_that_cannot_be_read_to_its_end_is_named_and_no_stack_is_shown(
+    command: tuple[str, str],
+) -> None:
+    said = handrail(*command, "/proc/self/mem")
+
+    assert (said.status, said.out) == (1, "")
+    assert said.err == (
+        "handrail: /proc/self/mem: Input/output error\n  see that it is there, and that you may read it\n"
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from program import PROGRAM, handrail
+from program import PROGRAM, handrail, imported_by
 
 GOOD = """\
 workflow: small
@@ -271,12 +271,6 @@ def test_on_a_terminal_the_list_has_heads(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert shown.split()[:3] != ["bug-fix", "built-in", "Reproduce"]
     assert "about" in shown.splitlines()[0]
-
-
-def imported_by(folder: Path, *words: str) -> set[str]:
-    unmeasured = {"COVERAGE_PROCESS_START": "", "COVERAGE_PROCESS_CONFIG": "", "PYTHONPROFILEIMPORTTIME": "1"}
-    said = handrail(*words, cwd=folder, **unmeasured)
-    return {line.rpartition("|")[2].strip() for line in said.err.splitlines()}
 
 
 def test_a_command_that_asks_nothing_of_the_engine_does_not_import_it(tmp_path: Path) -> None:

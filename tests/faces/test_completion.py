@@ -1,9 +1,9 @@
 """What a client offers to somebody who fills in a template."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from faces.scenes import DONE, GONE, OPEN, PROJECT, ROOT, Scene, made, played, resources
 from handrail.engine.model import Event

@@ -259,6 +259,22 @@ def test_a_run_or_a_store_that_is_not_there_is_status_3_and_nothing_is_made(
     assert not (tmp_path / "none").exists()
 
 
+def test_several_runs_are_acted_on_and_what_one_is_refused_for_keeps_no_other_back(play: Played) -> None:
+    one, two, three = (play.start("") for _ in range(3))
+    play.send(two, PAUSE)
+    said = handrail("runs", "pause", one, two, "nobody", three, one)
+
+    assert said.status == 1
+    assert said.out.splitlines() == [f"run {run} is paused in reproduce" for run in (one, three)]
+    assert f"{two}:\nhandrail: pause was refused as " in said.err
+    assert "nobody:\nhandrail: no run is called `nobody`" in said.err
+    told = handrail("runs", "resume", one, two, three, "--json")
+    assert told.status == 0
+    assert [(run["run"], run["lifecycle"]) for run in told.data["acted"]] == [
+        (run, "running") for run in (one, two, three)
+    ]
+
+
 @pytest.mark.parametrize("known", [True, False], ids=["its workflow is there", "its workflow is gone"])
 def test_a_run_in_files_is_not_turned_from_here_and_its_folder_is_named(
     tmp_path: Path, *, known: bool
@@ -275,7 +291,7 @@ def test_a_run_in_files_is_not_turned_from_here_and_its_folder_is_named(
 
     assert (said.status, said.out) == (1, "")
     assert said.err.splitlines() == [
-        f"handrail: run {project.run} is kept in {where}, and cannot be turned from here yet",
+        f"handrail: run {project.run} is kept in {where}, and is moved by its agent only",
         f"  have its agent call it there; how it stands: handrail repair --project {project.project}",
     ]
 

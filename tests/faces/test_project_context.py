@@ -1,9 +1,9 @@
 """What a project is told with, and which resources change when one of its runs moves."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from faces.scenes import DONE, GONE, OPEN, PROJECT, ROOT, Scene, played, resources
 from handrail.engine.model import Event

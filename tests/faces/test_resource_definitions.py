@@ -1,10 +1,10 @@
 """What the resources say of a project and its definitions, and which resources there are."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from faces.scenes import Scene, played, resources
 from handrail.faces.mcp.resources import Content, Listed

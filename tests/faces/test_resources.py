@@ -175,7 +175,7 @@ def test_several_open_steps_are_all_told(scene: Scene) -> None:
 def test_the_status_of_a_run_has_the_run_its_steps_and_its_artifacts(scene: Scene) -> None:
     told = scene.read(f"workflow_status://{DONE}")
 
-    assert set(told) == {"execution", "steps", "artifacts", "more"}
+    assert set(told) == {"execution", "steps", "artifacts", "comments", "more"}
     assert told["execution"] == {
         "execution_id": DONE,
         "workflow_name": "paper",

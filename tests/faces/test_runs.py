@@ -82,6 +82,13 @@ def test_filters_combine(words: tuple[str, ...], found: list[str], past: History
     assert [by_id[run["id"]] for run in data["runs"]] == found
 
 
+def test_a_text_that_is_too_long_to_search_for_is_refused() -> None:
+    said = handrail("runs", "list", "--text", "a" * 201)
+
+    assert (said.status, said.out) == (2, "")
+    assert said.err.endswith("Invalid value for '--text': has more than 200 characters\n")
+
+
 def test_the_next_page_is_behind_the_last_run_shown(past: History) -> None:
     first = handrail("runs", "list", "--limit", "3")
     last = first.out.splitlines()[-1].split("\t")[0]

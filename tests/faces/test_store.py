@@ -100,7 +100,7 @@ NONSENSE = 'invalid URI query parameter: "nonsense"'
         ),
         (
             "postgresql://ada:secret@/handrail?password=secret&host=/nowhere&sslpassword=secret",
-            f"postgresql://ada@/handrail?host=/nowhere& cannot be reached: {NO_SOCKET}",
+            f"postgresql://ada@/handrail?host=/nowhere cannot be reached: {NO_SOCKET}",
             "see that the server runs and lets this user in, then send the same call again",
         ),
         (
@@ -154,7 +154,7 @@ def test_a_file_that_is_no_database_is_said_in_one_line_with_a_repair(
     assert (said.status, said.out) == (1, "")
     assert said.err == (
         f"handrail: {tmp_path / 'handrail.db'} is no sound database\n"
-        "  run `handrail store check`, restore a backup\n"
+        "  restore a backup, or name another store\n"
     )
 
 

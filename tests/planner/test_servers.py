@@ -31,6 +31,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Shop, li
     assert {server.close() for server in started} == {0}
 
 
+@pytest.mark.unmeasured
 @requirement("planner:roundtrip")
 @pytest.mark.parametrize("name", KINDS)
 def test_servers_that_mark_one_task_each_at_once_lose_none(

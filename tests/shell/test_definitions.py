@@ -1,8 +1,7 @@
 """A run keeps the texts it began with, those of its sub-workflows too."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from handrail.engine.model import Event, Run
 from handrail.shell.definitions import pin, pinned_by

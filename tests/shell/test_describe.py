@@ -1,7 +1,8 @@
 """A workflow whose state is derived from a text: the description is replaced by a draft's."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from handrail.engine.model import Authority, Event
 from handrail.shell.facts import Asked, Drafted
@@ -38,8 +39,11 @@ def test_the_description_becomes_what_the_draft_made_and_the_state_is_read_from_
 
     assert told["status"] == "ok"
     assert runs.turns[-1].describes == "1. tea"
-    assert desk.outcomes[-1].facts == {"plan.stage": "empty"} | {
-        f"next.{name}": value for name, value in drafted(Asked.__new__(Asked)).facts.items()
+    assert desk.outcomes[-1].facts == {
+        "plan.stage": "empty",
+        "next.ok": True,
+        "next.problems": [],
+        "next.stage": "tasks",
     }
     text.append("1. tea")
     assert desk.send(run, Event("add"))["code"] == "no_row"

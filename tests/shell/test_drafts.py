@@ -1,10 +1,10 @@
 """A check-off is tried on paper: what it says, and that its link names what the same turn makes."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from handrail.engine.model import Authority, Event
 from handrail.shell.faults import Unreadable

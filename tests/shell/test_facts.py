@@ -1,7 +1,8 @@
 """Facts are read once, from one look at the world, and only those that a row could ask for."""
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from build import GATED, started, workflow
 from handrail.engine.facts import Value

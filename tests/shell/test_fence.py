@@ -2,18 +2,19 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from faces.scenes import NOBODY, ROOT, made
-from handrail.engine.model import Event
+from handrail.engine.model import Event, Who
+from handrail.shell.comments import write
 from handrail.shell.fence import FencedFeed, FencedRuns, fenced
 from handrail.shell.ports import Feed, Runs
-from handrail.shell.records import Change, Spent, Stored, Turn, project_id
+from handrail.shell.records import Caller, Change, Spent, Stored, Turn, project_id
 from handrail.shell.view import (
     AllFinal,
     FinalIn,
@@ -76,6 +77,7 @@ ASKED: Final[Mapping[str, Callable[[Any, str], object]]] = {
     "types": lambda records, run: records.types(run),
     "journal": lambda records, run: records.journal(run=run),
     "refusals": lambda records, run: records.refusals(run),
+    "remarks": lambda records, run: records.remarks(run),
     "named": lambda records, run: records.named(run),
     "runs": lambda records, run: (records.runs(Wanted(text=run)), records.runs(Wanted(), after=run)),
     "live": lambda records, run: records.live((OTHER,), run),
@@ -110,6 +112,7 @@ def test_every_question_about_what_is_outside_is_answered_as_about_what_never_wa
     alone = {name: ask(SqlRecords(runs.database)) for name, ask in ALL.items() if name != "journal"}
     outside = played(desk, OTHER)
     desk.send(outside[1], Event("nonsense"))
+    assert write(desk.world, outside[1], "Secret", Caller(Who.PERSON)) is None
     records = SqlRecords(runs.database, lambda: (ROOT,))
 
     assert {*ASKED, *ALL, "moment", "last"} == methods(Records)
@@ -120,6 +123,7 @@ def test_every_question_about_what_is_outside_is_answered_as_about_what_never_wa
         assert any(ask(records, run) != ask(records, NOBODY) for run in inside) or name in {
             "live",
             "refusals",
+            "remarks",
         }
     for name, answer in alone.items():
         assert ALL[name](records) == answer, name

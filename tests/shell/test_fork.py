@@ -1,12 +1,12 @@
 """Fork, on every store: a new run with what the old one finished, made once however often it is asked for."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
+from msgspec.structs import replace
 
 from build import output
 from handrail.engine.facts import Value

@@ -1,12 +1,12 @@
 """Who holds a token may pass, once: every way it fails, what is found first, and the way on."""
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import fields, replace
 
 from handrail.engine.model import Event, Refused, Seen, Who
 from handrail.shell.gatekeeper import at_step

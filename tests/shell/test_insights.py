@@ -6,8 +6,8 @@ from pathlib import Path
 from handrail.shell.insights import measured
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.summaries import Summaries
-from handrail.telemetry.boards.board import boards
 from history import history
+from said import boards
 from telemetry.drawing import Drawing
 
 NOW = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)

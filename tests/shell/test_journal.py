@@ -1,14 +1,14 @@
 """What a turn leaves behind: steps, artifacts and entries, each when something happened and never else."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from build import output
 from handrail.engine.facts import Value
 from handrail.engine.model import Event, Lifecycle, Who
-from handrail.shell.journal import agent_of, offered
+from handrail.shell.journal import agent_of, offered, reason_of
 from handrail.shell.records import Artifact, Caller, Closed, Opened, StepStatus, Turn
 from handrail.shell.turn import Call
 from requirement import requirement
@@ -267,3 +267,15 @@ def test_a_refusal_of_a_run_that_is_not_there_names_no_state(desk: Desk) -> None
     entry = desk.runs.entries("00000000-0000-0000-0000-000000000001")[-1].entry
     assert entry.data["trigger"] == "<str of 1002 bytes>"
     assert (entry.step, entry.agent) == ("draft", "writer")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [
+        ({}, ""),
+        ({"last_transition_reason": "No reason provided"}, ""),
+        ({"last_transition_reason": "done elsewhere"}, "done elsewhere"),
+    ],
+)
+def test_a_reason_that_nobody_gave_is_none(metadata: dict[str, Value], reason: str) -> None:
+    assert reason_of(metadata) == reason

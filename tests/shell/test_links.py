@@ -1,10 +1,10 @@
 """The links of a plan in a turn: how many are new, and which are handed on."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from handrail.engine.model import Authority, Event
 from handrail.shell.workspace import Disk

@@ -2,10 +2,10 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from handrail.documents.statefile import StateFile
 from handrail.shell.folders import Folder

@@ -8,14 +8,15 @@ import pytest
 
 from build import started, workflow
 from handrail.engine.ways import Prospect
-from handrail.shell.pictured import graph_with, marks_of, run_of, stretches_of
+from handrail.shell.pictured import marks_of, run_of, stretches_of
 from handrail.shell.records import Written
 from handrail.shell.standing import look
 from handrail.shell.view import every
 from handrail.stores.sql.questions import SqlRecords
-from handrail.workflows.draw.marks import NO_MARKS, Marks
+from handrail.workflows.draw.marks import NO_MARKS, Marks, because
 from handrail.workflows.draw.timeline import Refused, Stretch
 from planner.bench import flow
+from said import T, graph_with
 from tasks import Project
 from turns import NOW
 
@@ -49,7 +50,7 @@ def test_a_fact_that_nobody_read_leaves_a_way_unsure(project: Project) -> None:
     project.say("again")
     marks = marks_of(project.workflow, project.runs.standing().run, {}, journal(project))
 
-    assert [(way.row, way.prospect, way.why) for way in marks.ways] == [
+    assert [(way.row, way.prospect, because(T, way.why)) for way in marks.ways] == [
         ("T1", Prospect.UNSURE, ("task.exists",)),
         ("T2", Prospect.UNSURE, ("row `T1` comes first if it can be taken",)),
     ]
@@ -95,7 +96,7 @@ def test_a_small_workflow_is_labelled_with_all_its_guards_and_a_large_one_where_
     assert [edge.label for edge in graph_with(small, NO_MARKS).edges] == [("plan.exists",)]
     marks = marks_of(large, started(large), {"plan.exists": False}, ())
     assert [edge.label for edge in graph_with(large, marks).edges] == [("plan.exists",), *[()] * 24]
-    assert [way.why for way in marks.ways] == [("plan.exists",)]
+    assert [because(T, way.why) for way in marks.ways] == [("plan.exists",)]
 
 
 def test_where_states_are_derived_the_ways_that_were_gone_are_drawn() -> None:

@@ -1,10 +1,10 @@
 """What effects come to: the files as they will be, decided by reading only."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Authority, Event

@@ -1,7 +1,9 @@
 """Programs run to their end, within their limits, and leave nobody behind."""
 
 import os
+import select
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,11 +25,10 @@ def _shell(
 
 def _until(holds: Callable[[], bool]) -> None:
     """Wait for what another process is about to do."""
-    for _ in range(1_000_000):
-        if holds():
-            return
-        os.sched_yield()
-    pytest.fail("it never came to be")
+    end = time.monotonic() + LONG
+    while not holds():
+        assert time.monotonic() < end, "it never came to be"
+        select.select([], [], [], 0.01)
 
 
 def _gone(pid: int) -> bool:

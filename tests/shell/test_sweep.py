@@ -1,11 +1,11 @@
 """Runs gone quiet are given up once, with their reason; what waits, moves or is looked at is left alone."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from build import GATED
 from handrail.engine.facts import PENDING

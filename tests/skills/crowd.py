@@ -5,10 +5,12 @@ It forks while it has one thread and nothing open; all children begin at once, a
 
 import json
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
 
+from handrail.shell.faults import Busy
 from skills.bench import agent_in, design
 from stores.crowd import Told, together
 
@@ -16,20 +18,24 @@ LAST: Final = "ready-to-implement"
 
 
 def completing(folder: Path, number: int) -> Told:  # noqa: ARG001 - each does the same
-    """One of many that report whatever skill is expected as they look, until there is nothing to document."""
+    """One of many that report whatever skill is expected as they look, until there is nothing to document.
+
+    Who hears that others were there for too long sends the same call again, as they are told.
+    """
     won, lost = list[tuple[str, str]](), list[str]()
     skill = "collab-start"
     with agent_in(folder) as agent:
         while True:
-            told = agent.completes(skill)
-            if told.failed:
-                lost.append(told.reply["code"])
-            else:
-                won.append((told.reply["state"], told.reply["step_token"]))
-            shown = agent.looks().reply
-            if shown["state"] == LAST:
-                return {"won": won, "lost": lost}
-            skill = shown["next_skill"]
+            with suppress(Busy):
+                told = agent.completes(skill)
+                if told.failed:
+                    lost.append(told.reply["code"])
+                else:
+                    won.append((told.reply["state"], told.reply["step_token"]))
+                shown = agent.looks().reply
+                if shown["state"] == LAST:
+                    return {"won": won, "lost": lost}
+                skill = shown["next_skill"]
 
 
 def main(folder: Path, count: int) -> None:

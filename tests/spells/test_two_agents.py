@@ -4,12 +4,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from faces.mcp.desk import Pipe, Place, Told, place, told
 from handrail.shell.turn import Call, take_turn

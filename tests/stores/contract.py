@@ -5,10 +5,11 @@ differs by design.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
+
+from msgspec.structs import replace
 
 from handrail.documents.statefile import StateFile
 from handrail.engine.model import Lifecycle, Run, Step

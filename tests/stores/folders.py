@@ -3,9 +3,10 @@
 import hashlib
 import json
 from collections.abc import Collection
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
+
+from msgspec.structs import replace
 
 from handrail.documents.statefile import Passage, StateFile
 from handrail.engine.model import Authority, Lifecycle, Run, Step

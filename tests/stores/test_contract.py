@@ -1,9 +1,9 @@
 """What `ports.Runs` promises, held against every store there is."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Lifecycle, Step

@@ -1,9 +1,9 @@
 """What `ports.Runs` promises of the steps of a run: held against every store there is."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from handrail.engine.model import Lifecycle, Step
 from handrail.shell.ports import Runs

@@ -1,9 +1,9 @@
 """The store of files as `Runs`, beyond what every store promises: what lies in the folder."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from handrail.engine.model import Lifecycle
 from handrail.shell.faults import Busy, Unreadable

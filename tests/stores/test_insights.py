@@ -20,7 +20,7 @@ from handrail.stores.sql.text import migrations
 from handrail.telemetry.measures import ErrorMeasured, RunTimes, StateMeasured, StepTimes
 from handrail.telemetry.spread import Spread, bucket_of
 from history import history, played, quiet
-from stores.test_prune import LATER
+from stores.pruned import LATER
 from stores.test_summaries import BEGAN, DEEDS, do, play
 from turns import ENDLESS, PAPER, Desk, HandClock, pinned, sqlite
 
@@ -182,6 +182,8 @@ def _old(path: Path, change: Callable[[Database], None]) -> tuple[object, ...]:
         for name in ("states", "run_times", "step_times", "errors", "daily"):
             store.execute(f"DROP VIEW measured_{name}")
             store.execute(f"DROP TABLE summary_{name}")
+        for name in ("remarks", "refused"):
+            store.execute(f"DROP INDEX events_{name}")
         store.execute("PRAGMA user_version = 5")
     return counted
 

@@ -15,6 +15,7 @@ from handrail.stores.sql.database import Database
 from handrail.stores.sql.keeper import SqlKeeper
 from history import GATE, PLAIN, History, ids, played
 from opened import kept
+from stores.planted import PLANTED
 
 LATER = datetime(2026, 3, 1, tzinfo=UTC)
 OLD = ("completed", "failed", "abandoned", "diverged")
@@ -32,35 +33,14 @@ def test_an_empty_store_has_no_damage(tmp_path: Path) -> None:
         assert list(SqlKeeper(play.database).check()) == []
 
 
-PLANTED = [
-    ("file", "UPDATE runs SET duration_ms = -1 WHERE goal = 'To be completed'"),
-    ("reference", "INSERT INTO steps VALUES (99, 1, 'a', 'b', 'completed', NULL, NULL, NULL, NULL, NULL)"),
-    ("revision", "UPDATE runs SET revision = revision + 1 WHERE goal = 'To be running'"),
-    ("chain", "UPDATE events SET metadata = '{}' WHERE run = 1 AND event_type = 'workflow_created'"),
+OWN = [
     ("chain", "UPDATE events SET metadata = CAST(x'ff' AS TEXT) WHERE run = 1 AND id = 1"),
-    ("chain", "UPDATE events SET created_at = '2026-01-31 09:00:00.000' WHERE run = 1 AND id = 2"),
-    ("chain", "DELETE FROM events WHERE id = 2"),
     ("chain", "UPDATE runs SET chain = x'00' WHERE goal = 'To be running'"),
-    ("record", "UPDATE runs SET record = '{\"id\": 1}' WHERE goal = 'To be running'"),
-    ("record", "UPDATE runs SET record = '' WHERE goal = 'To be running'"),
-    ("columns", "UPDATE runs SET state = 'paused' WHERE goal = 'To be running'"),
-    ("columns", "UPDATE runs SET current_step = 'prove' WHERE goal = 'To be running'"),
-    ("columns", "UPDATE runs SET waiting = 1 WHERE goal = 'To be running'"),
-    ("columns", "UPDATE runs SET workflow_name = 'gate' WHERE goal = 'To be running'"),
-    ("columns", "UPDATE runs SET execution_id = 'x' WHERE goal = 'To be running'"),
-    (
-        "columns",
-        "UPDATE runs SET digest = (SELECT digest FROM runs WHERE goal = 'To be waiting') WHERE k = 1",
-    ),
-    ("definition", "DELETE FROM definitions WHERE workflow_name = 'gate'"),
-    ("steps", "UPDATE steps SET status = 'completed' WHERE run = 1 AND number = 3"),
-    ("steps", "UPDATE steps SET status = 'running' WHERE run = 1 AND number = 1"),
-    ("steps", "DELETE FROM steps WHERE run = 1 AND number = 3"),
-    ("artifacts", "DELETE FROM artifacts WHERE run = 1 AND number = 1"),
+    ("file", "UPDATE runs SET duration_ms = -1 WHERE goal = 'To be completed'"),
 ]
 
 
-@pytest.mark.parametrize(("code", "statement"), PLANTED)
+@pytest.mark.parametrize(("code", "statement"), [*PLANTED, *OWN])
 def test_damage_planted_alone_is_found_alone(code: str, statement: str, past: History) -> None:
     with closing(sqlite3.connect(past.path)) as planted, planted:
         planted.execute("PRAGMA ignore_check_constraints = ON")
@@ -119,7 +99,7 @@ def test_a_page_that_was_overwritten_is_found_and_the_rest_is_told_as_far_as_it_
 def test_every_kind_of_damage_is_planted_somewhere_here() -> None:
     others = {"gap", "replies", "unreadable"}
 
-    assert {code for code, _ in PLANTED} | others == DAMAGE.keys()
+    assert {code for code, _ in (*PLANTED, *OWN)} | others == DAMAGE.keys()
 
 
 def test_a_step_left_running_by_a_run_that_was_abandoned_is_no_damage(past: History) -> None:

@@ -11,7 +11,7 @@ from handrail.shell.faults import NoServer
 from handrail.shell.opening import Remote
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.postgresql.database import PgDatabase
-from handrail.stores.sql.postgresql.opening import serving
+from handrail.stores.sql.postgresql.opening import DATABASE
 from opened import kept
 from postgres import Server
 from turns import ENDLESS, Desk, HandClock, pinned
@@ -58,7 +58,7 @@ def test_a_server_gives_up_nothing_while_another_looks_for_quiet_runs(
 ) -> None:
     monkeypatch.setenv("HANDRAIL_IDLE_RUNNING", "1")
     other = kept(PgDatabase(Remote(url)))
-    with serving(Remote(url)) as served:
+    with DATABASE.serving(Remote(url)) as served:
         run = Desk(served.world.runs, clock=HandClock()).start(pinned(ENDLESS))["run"]
         with other.elected("sweep"):
             assert served.sweep() == ()

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import select
 from collections.abc import Iterator
 from contextlib import ExitStack
 from threading import Thread
@@ -181,3 +182,54 @@ def test_a_connection_that_broke_is_a_server_that_is_gone_whoever_says_so(error:
 
     assert isinstance(fault, NoServer)
     assert fault.message == "postgresql://somewhere/x broke off, or could not go on"
+
+
+@pytest.mark.parametrize(
+    ("setting", "statement"),
+    [("statement_timeout", "SELECT pg_sleep(60)"), ("lock_timeout", "SELECT k FROM runs FOR UPDATE")],
+)
+def test_no_statement_and_no_lock_lasts_longer_than_it_may(
+    url: str, setting: str, statement: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(pools._SETTINGS, setting, "50ms")  # noqa: SLF001 - as soon as a test can wait for
+    runs = postgresql(url)
+    assert runs.commit(begun())
+    with psycopg.connect(url) as other:
+        other.execute("SELECT k FROM runs FOR UPDATE")
+        with pytest.raises(Busy, match="did not come to it in time"):
+            runs.database.peek(statement, ())
+    assert runs.load(begun().run.id) is not None
+
+
+def test_who_leaves_a_transaction_open_is_ended_by_the_server(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(pools._SETTINGS, "idle_in_transaction_session_timeout", "50ms")  # noqa: SLF001 - the same
+    pool = Pool(Remote(url), 1)
+    with pool.lent() as connection:
+        connection.execute("BEGIN")
+        heard = select.poll()
+        heard.register(connection.fileno(), select.POLLIN)
+        assert heard.poll(30_000)
+        with pytest.raises(errors.IdleInTransactionSessionTimeout):
+            connection.execute("SELECT 1")
+    pool.close()
+
+
+@pytest.mark.parametrize(
+    "twice",
+    [
+        "INSERT INTO steps SELECT * FROM steps",
+        "INSERT INTO replies SELECT * FROM replies",
+        "INSERT INTO runs SELECT * FROM runs",
+        """INSERT INTO runs (execution_id, workflow_name, state, started_at, updated_at, metadata, revision,
+        record, chain, active_at, waiting, digest, face, authority, goal, principal)
+        SELECT execution_id, workflow_name, state, started_at, updated_at, metadata, revision, record, chain,
+        active_at, waiting, digest, face, authority, goal, principal FROM runs""",
+    ],
+)
+def test_no_step_reply_or_run_is_there_twice_whoever_writes_it(url: str, twice: str) -> None:
+    assert postgresql(url).commit(begun())
+
+    with psycopg.connect(url) as other, pytest.raises(errors.UniqueViolation):
+        other.execute(twice.encode())

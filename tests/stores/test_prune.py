@@ -2,12 +2,7 @@
 
 import errno
 import gzip
-import shutil
-import signal
 import stat
-import subprocess
-import sys
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -21,11 +16,12 @@ from handrail.stores.sql.database import Database
 from handrail.stores.sql.keeper import SqlKeeper
 from handrail.stores.sql.summaries import Summaries
 from history import GATE, History, ids, lines, played, quiet
+from killing import said_by
 from opened import kept
 from program import PROGRAM as HANDRAIL
+from stores.pruned import LATER, prune_apart, saved
 from tools.sample_store import Played
 
-LATER = datetime(2026, 3, 1, tzinfo=UTC)
 OLD = ("completed", "failed", "abandoned", "diverged")
 
 
@@ -215,91 +211,17 @@ def test_an_archive_that_cannot_be_written_leaves_everything_as_it_was(
 
 # --- the program that prunes is killed, or has no room ------------------------------------------------------
 
-PROGRAM = """
-import os, resource, signal, sys
-from datetime import UTC, datetime
-from pathlib import Path
-from handrail.shell.faults import Fault
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.keeper import SqlKeeper
-from handrail.stores.sql.summaries import Summaries
-
-path, archive, last, room = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-count = 0
-
-def point(_what):
-    global count
-    count += 1
-    if count == last:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-database = Database(path)
-database.alone().set_trace_callback(point)
-sys.addaudithook(lambda name, given: point(name) if name == "open" and given[0] == Path(archive) else None)
-most = resource.getrlimit(resource.RLIMIT_FSIZE)
-if room:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, most[1]))
-try:
-    SqlKeeper(database, batch=1).prune(datetime(2026, 3, 1, tzinfo=UTC), Path(archive), point)
-except Fault as fault:
-    print(fault.code)
-else:
-    print(count)
-finally:
-    resource.setrlimit(resource.RLIMIT_FSIZE, most)
-"""
-
-
-def prune_apart(path: Path, archive: Path, last: int = 0, room: int = 0) -> tuple[int, str]:
-    words = [sys.executable, "-c", PROGRAM, str(path), str(archive), str(last), str(room)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
-    return done.returncode, done.stdout.strip()
-
-
-def saved(archives: Iterable[Path]) -> set[str]:
-    """The runs in those archives that were finished."""
-    found: set[str] = set()
-    for archive in archives:
-        try:
-            told = lines(archive)
-        except EOFError:
-            continue
-        if told and "end" in told[-1]:
-            found |= {line["run"]["id"] for line in told if "run" in line}
-    return found
-
 
 @pytest.mark.unmeasured
 def test_killed_at_any_point_prune_has_lost_nothing_and_can_be_repeated(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    folder = tmp_path / "played"
-    with played(folder / "handrail.db") as play:
-        old = {play.start("", GATE) for _ in range(2)}
-        for run in old:
-            play.send(run, "abandon", note="enough")
-        stays = play.start("", GATE)
-    shutil.copytree(folder, tmp_path / "counted")
-    status, counted = prune_apart(tmp_path / "counted" / "handrail.db", tmp_path / "counted" / "a.gz")
-    points = int(counted)
-    for last in range(1, points + 1):
-        shutil.copytree(folder, here := tmp_path / f"killed-{last}")
-        killed, _ = prune_apart(here / "handrail.db", here / "a.gz", last)
-        database = kept(Database(here / "handrail.db"))
-        keeper = SqlKeeper(database)
+    said = said_by("stores/pruned.py")
 
-        assert killed == -signal.SIGKILL
-        assert list(keeper.check()) == []
-        assert {*ids(database), *saved(here.glob("a*.gz"))} == {stays, *old}
-        if keeper.old(LATER):
-            keeper.prune(LATER, here / "a.gz", quiet)
-        assert ids(database) == [stays]
-        assert saved(here.glob("a*.gz")) == old
-        database.close()
-        shutil.rmtree(here)
     with capsys.disabled():
-        sys.stdout.write(f"\nprune was killed at {points} points\n")
-    assert (status, points > 20) == (0, True)
+        print(f" [prune was killed at {said['points']} points]", end="")  # noqa: T201 - the count
+    assert said["points"] > 20
+    assert said["wrong"] == []
 
 
 def test_a_disk_that_does_not_confirm_the_archive_ends_the_program_and_deletes_nothing(

@@ -342,6 +342,18 @@ def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "index"), [("refusals_of", "events_refused"), ("remarks_of", "events_remarks")]
+)
+def test_the_few_entries_that_every_look_asks_for_have_an_index(past: History, name: str, index: str) -> None:
+    database = kept(Database(past.path))
+    statement = queries("questions.sql")[name]
+    plan = database.reader().execute(f"EXPLAIN QUERY PLAN {statement}", ("x", 9)).fetchone()
+    database.close()
+
+    assert plan[3] == f"SEARCH events USING INDEX {index} (run=?)"
+
+
 def test_questions_are_asked_on_a_connection_that_cannot_write(records: SqlRecords) -> None:
     assert isinstance(records.database, Database)
     assert records.database.reader().execute("PRAGMA query_only").fetchone() == (1,)

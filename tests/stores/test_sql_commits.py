@@ -2,12 +2,12 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from handrail.engine.model import Event, Lifecycle
 from handrail.shell.records import Artifact, Final

@@ -3,11 +3,11 @@
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from handrail.shell.faults import Busy, Fault, Unreadable
 from handrail.stores.sql.database import Database

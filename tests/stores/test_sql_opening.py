@@ -12,8 +12,8 @@ from threading import Thread
 import pytest
 
 from handrail.shell.faults import Fault, Newer, NotWritable, Unreadable
-from handrail.stores.sql.connection import APPLICATION
 from handrail.stores.sql.database import Database
+from handrail.stores.sql.glance import APPLICATION
 from handrail.stores.sql.opening import serving
 from handrail.stores.sql.text import migrations
 from requirement import requirement
@@ -49,6 +49,16 @@ def _refused(file: Path) -> Fault:
     assert file.read_bytes() == before
     assert caught.value.repair
     return caught.value
+
+
+def test_what_is_no_regular_file_is_no_store(file: Path) -> None:
+    file.parent.mkdir()
+    os.mkfifo(file)
+
+    with pytest.raises(NotWritable, match="is no regular file") as caught:
+        Database(file)
+
+    assert caught.value.repair == "name another with --store or HANDRAIL_STORE"
 
 
 # --- migrations ---------------------------------------------------------------------------------------------

@@ -15,9 +15,10 @@ import pytest
 
 from handrail.engine.facts import Value
 from handrail.engine.lifecycle import CONTINUE
-from handrail.engine.model import Lifecycle
+from handrail.engine.model import Lifecycle, Who
+from handrail.shell.comments import write
 from handrail.shell.opening import Remote
-from handrail.shell.records import project_id
+from handrail.shell.records import Caller, project_id
 from handrail.shell.view import (
     AllFinal,
     Choice,
@@ -68,7 +69,9 @@ def _lived(tables: Tables, runs: RunTables) -> Twin:
     ids["hostile"] = play.start(HOSTILE, GATE, project="/home/ada/other", face="spells")
     made = {"type": HOSTILE, "title": HOSTILE, "content": "é" * 3000}
     play.send(ids["hostile"], CONTINUE, {**PLAIN, "artifacts": [made, made]})
+    assert write(play.world, ids["hostile"], HOSTILE, Caller(Who.PERSON, HOSTILE)) is None
     play.send(ids["hostile"], "nonsense")
+    assert write(play.world, ids["hostile"], "Again", Caller(Who.PERSON)) is None
     play.send("nobody", "nonsense")
     return Twin(tables, runs, play, ids)
 
@@ -141,6 +144,7 @@ QUESTIONS: dict[str, Callable[[SqlRecords, str], object]] = {
     "further": lambda records, run: (records.further(3), records.further(2, run)),
     "last": lambda records, _: records.last(),
     "refusals": lambda records, run: records.refusals(run),
+    "remarks": lambda records, run: (records.remarks(run), records.remarks(run, 1)),
 }
 
 
@@ -186,6 +190,19 @@ def test_a_moment_stays_one_while_others_write(twins: tuple[Twin, Twin]) -> None
             writer.join()
             within = len(twin.records.journal(most=ALL, run=twin.ids["waiting"]))
         return within - before, len(twin.records.journal(most=ALL, run=twin.ids["waiting"])) - before
+
+    assert _alike(twins, seen) == (0, 1)
+
+
+def test_what_is_written_inside_a_moment_is_written_and_not_seen_in_it(twins: tuple[Twin, Twin]) -> None:
+    def seen(twin: Twin) -> tuple[int, int]:
+        run = twin.ids["waiting"]
+        before = len(twin.records.journal(most=ALL, run=run))
+        with twin.records.moment():
+            twin.records.run(run)
+            twin.play.send(run, "nonsense")
+            within = len(twin.records.journal(most=ALL, run=run))
+        return within - before, len(twin.records.journal(most=ALL, run=run)) - before
 
     assert _alike(twins, seen) == (0, 1)
 

@@ -1,13 +1,13 @@
 """Whatever is done to two stores in the same order, they tell the same: the one in memory is a true twin."""
 
 import tempfile
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from handrail.engine.model import Lifecycle
 from handrail.shell.ports import Runs

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from handrail.engine.model import Lifecycle
-from handrail.telemetry.boards.board import Board, boards
+from handrail.telemetry.boards.board import Board
 from handrail.telemetry.boards.figures import Figures
-from handrail.telemetry.boards.tabled import NAMES, SPANS, tables
+from handrail.telemetry.boards.tabled import NAMES, SPANS
 from handrail.telemetry.entries import EntryKind
 from handrail.telemetry.measures import (
     DayMeasured,
@@ -24,6 +24,7 @@ from handrail.telemetry.measures import (
     funnels,
 )
 from handrail.telemetry.spread import Spread, bucket_of, least
+from said import boards, tables
 from telemetry.drawing import HOSTILE, Drawing
 
 NOW = datetime(2026, 3, 9, 15, 20, tzinfo=UTC)

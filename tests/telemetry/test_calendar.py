@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from handrail.telemetry.boards.calendar import days_of, fitting, hours_of, slots, summed
+from handrail.telemetry.boards.calendar import days_of, fitting, hours_of, summed
+from said import slots
 
 NOW = datetime(2026, 3, 9, 2, 20, tzinfo=UTC)
 

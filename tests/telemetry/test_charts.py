@@ -2,13 +2,14 @@
 
 import pytest
 
-from handrail.telemetry.charts.bars import Bar, Bars, bars
+from handrail.telemetry.charts.bars import Bar, Bars
 from handrail.telemetry.charts.frame import Key, alone
-from handrail.telemetry.charts.funnel import Funnel, Stage, funnel
-from handrail.telemetry.charts.stacked import Stack, Stacked, stacked
+from handrail.telemetry.charts.funnel import Funnel, Stage
+from handrail.telemetry.charts.stacked import Stack, Stacked
 from handrail.telemetry.charts.style import STYLE
 from handrail.telemetry.charts.ticks import tick, ticks
 from handrail.telemetry.units import Unit
+from said import bars, funnel, stacked
 from telemetry.drawing import HOSTILE, Drawing
 
 

@@ -1,11 +1,12 @@
-"""Series: columns, lines and sparklines, by numbers typed by hand."""
+"""Series: columns and lines, by numbers typed by hand."""
 
 from collections.abc import Callable
 from typing import TypeAlias
 
 import pytest
 
-from handrail.telemetry.charts.series import Row, Series, Slot, columns, lines, sparkline
+from handrail.telemetry.charts.series import Row, Series, Slot
+from said import columns, lines
 from telemetry.drawing import HOSTILE, NAMESPACE, Drawing
 
 Draw: TypeAlias = Callable[[Row], str]
@@ -94,12 +95,3 @@ def test_keys_that_do_not_fit_stand_in_another_line() -> None:
     keys = [each for each in found.root.iter(f"{NAMESPACE}text") if each.get("class") == "key"]
     assert [str(each.text) for each in keys] == names
     assert len({each.get("y") for each in keys}) == 2
-
-
-def test_a_sparkline_is_small_and_tells_its_ends() -> None:
-    found = Drawing(sparkline("Runs", (1, 4, 2)))
-
-    assert found.root.get("class") == "chart spark"
-    assert found.about == "first: 1; last: 2; most: 4."
-    assert found.count("circle", "mark") == 1
-    assert Drawing(sparkline("Runs", ())).about == "first: 0; last: 0; most: 0."

@@ -1,10 +1,13 @@
 """Sub-workflows: another workflow's states and rows under the name of the state that uses it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from handrail.engine.decide import decide
 from handrail.engine.facts import Value
 from handrail.engine.model import Accepted, Event, Literal, Reference, Run, ToState, ToVariable, Who
+from handrail.workflows.load import Source, load
+from handrail.workflows.registry import BUILT_IN
 from workflows.sound_files import of, said, text, workflow
 
 OUTPUT: Mapping[str, Value] = {"summary": "Done.", "artifacts": [], "references": [], "confidence": 1.0}
@@ -207,3 +210,17 @@ texts: {here: Look.}
 
     assert found.states["use/ask"].say == "use/here"
     assert found.texts["use/here"].parts == {"text": "Look."}
+
+
+def test_a_text_is_read_anew_only_if_one_that_it_names_has_changed() -> None:
+    outer = Source("outer.yaml", OUTER + "  - {id: U1, from: use, to: Z}\n")
+    inner = "workflow: sub\n" + HEAD + "steps: [{name: a, agent: b, task: c}]\n"
+    before, after = (Source("sub.yaml", text) for text in (inner, inner.replace("task: c", "task: d")))
+
+    first = load(outer, {"sub": before}.get)
+
+    assert load(replace(outer), {"sub": replace(before)}.get) is first
+    assert load(outer, {"sub": after}.get) != first
+    assert load(outer).problems[0].code == "unknown-workflow"
+    assert load(outer, {"sub": before}.get) == first
+    assert load(outer, {"sub": before}.get, replace(BUILT_IN)) == first

@@ -5,16 +5,16 @@ that are not ours are kept, each in its place.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from msgspec import Struct
 
 from handrail.documents.strict import Flaw, flaw, parse, show
 
 _STATE, _CONTEXT, _HISTORY = "current_state", "context", "history"
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """How a state file tells of one way that a run went: from where to where, on what, and with what note."""
 
     source: str
@@ -23,8 +23,7 @@ class Passage:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """What a state file says. `body` is the document without what its history holds."""
 
     state: str

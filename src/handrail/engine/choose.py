@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, assert_never
+
+from msgspec import Struct
 
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.guards import Guard, Outcome, Verdict, judge, judge_all, together
 from handrail.engine.model import Seen, Transition
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
+class Tried(Struct, frozen=True):
     """A row, what its guards said, and what they say together."""
 
     row: Transition
@@ -24,23 +24,20 @@ class Tried:
         return tuple(g for g, o in zip(self.guards, self.outcomes, strict=True) if o.verdict is verdict)
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """This row."""
 
     row: Transition
 
 
-@dataclass(frozen=True, slots=True)
-class Undecided:
+class Undecided(Struct, frozen=True):
     """Not before these facts are known: this row may be the one."""
 
     row: Transition
     facts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(Struct, frozen=True):
     """A guard of this row went wrong; no later row may be taken in its place."""
 
     row: Transition
@@ -48,8 +45,7 @@ class Broken:
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unmet:
+class Unmet(Struct, frozen=True):
     """No row: these failed."""
 
     tried: tuple[Tried, ...]
@@ -66,9 +62,9 @@ def possible(rows: Sequence[Transition], facts: FactsOf) -> tuple[tuple[Tried, .
     open_: list[Tried] = []
     closed: list[Tried] = []
     for row in rows:
-        outcomes = judge_all(row.when, facts(row.scope))
-        tried = Tried(row, row.when, outcomes, together(outcomes))
-        (closed if tried.verdict is Verdict.FAILS else open_).append(tried)
+        outcomes = judge_all(row.when, facts(row.scope)) if row.when else ()
+        verdict = together(outcomes)
+        (closed if verdict is Verdict.FAILS else open_).append(Tried(row, row.when, outcomes, verdict))
     return tuple(open_), tuple(closed)
 
 

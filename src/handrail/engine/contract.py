@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NoReturn
 
 import jsonschema_rs
+from msgspec import Struct
 
 from handrail.engine.facts import Fact, Kind, Provenance, Type, Value, flaws, sound
 from handrail.engine.model import Contract
@@ -14,13 +14,16 @@ WHOLE = "output"
 """The path of a violation that is nowhere in particular."""
 
 _ARTIFACT_FIELDS = ("type", "title", "content")
+_ARTIFACT_KNOWN = frozenset({*_ARTIFACT_FIELDS, "description"})
 _COMMON = ("summary", "artifacts", "references", "confidence", "decisions", "findings", "blockers")
+_FIELDS = frozenset(_COMMON)
+_LIST_OR_NULL = (list, type(None))
+_LIST_OF_TEXTS = "must be a list of texts; an empty one if there are none"
 _MASK = "it"
 _KINDS = {"boolean": Kind.BOOL, "integer": Kind.INT, "number": Kind.FLOAT, "string": Kind.STRING}
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(Struct, frozen=True):
     """One way in which an output breaks its contract: the path of the value, and what is wrong with it."""
 
     path: str
@@ -29,13 +32,16 @@ class Violation:
 
 def violations(contract: Contract, output: Mapping[str, Value]) -> tuple[Violation, ...]:
     """Every way in which this output breaks the common form or the contract; none if it is good."""
-    if not sound(dict(output)):
-        return tuple(Violation(path.removeprefix("."), why) for path, why in flaws(dict(output)))
-    found = [*_unknown(contract, output), *_common(output)]
-    broken = {re.split(r"[.\[]", violation.path)[0] for violation in found}
-    found += _demands(contract, output, broken)
+    given = output if isinstance(output, dict) else dict(output)
+    if not sound(given):
+        return tuple(Violation(path.removeprefix("."), why) for path, why in flaws(given))
+    found = [] if given.keys() <= _FIELDS else [*_unknown(contract, given)]
+    found += _common(given)
+    if contract.artifacts or contract.min_confidence or contract.no_blockers:
+        broken = {re.split(r"[.\[]", violation.path)[0] for violation in found}
+        found += _demands(contract, given, broken)
     if contract.schema is not None:
-        found += _against(contract.schema, output)
+        found += _against(contract.schema, given)
     return tuple(dict.fromkeys(found))
 
 
@@ -134,50 +140,52 @@ def _unknown(contract: Contract, output: Mapping[str, Value]) -> Iterator[Violat
         yield Violation(name, f"is no field of this output; known are {', '.join(sorted(known))}")
 
 
-def _common(output: Mapping[str, Value]) -> Iterator[Violation]:
-    summary = output.get("summary")
+def _common(output: Mapping[str, Value]) -> list[Violation]:
+    """What breaks the common form; that nothing does is told at once."""
+    found: list[Violation] = []
+    summary, confidence = output.get("summary"), output.get("confidence")
     if not (isinstance(summary, str) and summary.strip()):
-        yield Violation("summary", "must be a text that is not empty")
-    confidence = output.get("confidence")
+        found.append(Violation("summary", "must be a text that is not empty"))
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 <= confidence <= 1:
-        yield Violation("confidence", "must be a number from 0 to 1")
-    yield from _texts(output, "references")
-    if output.get("blockers") is not None:
-        yield from _texts(output, "blockers")
-    for name in ("decisions", "findings"):
-        if not isinstance(output.get(name), list | None):
-            yield Violation(name, "must be a list where it is given")
+        found.append(Violation("confidence", "must be a number from 0 to 1"))
+    if not _texts(output.get("references")):
+        found.append(Violation("references", _LIST_OF_TEXTS))
+    if not (output.get("blockers") is None or _texts(output["blockers"])):
+        found.append(Violation("blockers", _LIST_OF_TEXTS))
+    wrong = [
+        name for name in ("decisions", "findings") if not isinstance(output.get(name, []), _LIST_OR_NULL)
+    ]
+    found += [Violation(name, "must be a list where it is given") for name in wrong]
     artifacts = output.get("artifacts")
     if not isinstance(artifacts, list):
-        yield Violation("artifacts", "must be a list; an empty one if there is nothing to hand in")
-        return
+        return [*found, Violation("artifacts", "must be a list; an empty one if there is nothing to hand in")]
     for number, artifact in enumerate(artifacts):
-        yield from _artifact(f"artifacts[{number}]", artifact)
+        found += _artifact(f"artifacts[{number}]", artifact)
+    return found
 
 
-def _texts(output: Mapping[str, Value], name: str) -> Iterator[Violation]:
-    items = output.get(name)
-    if not (isinstance(items, list) and all(isinstance(item, str) for item in items)):
-        yield Violation(name, "must be a list of texts; an empty one if there are none")
+def _texts(items: Value) -> bool:
+    return isinstance(items, list) and all(isinstance(item, str) for item in items)
 
 
-def _artifact(path: str, artifact: Value) -> Iterator[Violation]:
-    if not isinstance(artifact, Mapping):
-        yield Violation(path, "must be an object with type, title and content")
-        return
-    for name in _ARTIFACT_FIELDS:
-        if not (isinstance(artifact.get(name), str) and artifact[name]):
-            yield Violation(f"{path}.{name}", "must be a text that is not empty")
-    if not isinstance(artifact.get("description"), str | None):
-        yield Violation(f"{path}.description", "must be a text where it is given")
-    for name in sorted(artifact.keys() - {*_ARTIFACT_FIELDS, "description"}):
-        yield Violation(f"{path}.{name}", "is no field of an artifact: type, title, content, description")
+def _artifact(path: str, artifact: Value) -> list[Violation]:
+    if not isinstance(artifact, dict):
+        return [Violation(path, "must be an object with type, title and content")]
+    found = [
+        Violation(f"{path}.{name}", "must be a text that is not empty")
+        for name in _ARTIFACT_FIELDS
+        if not (isinstance(artifact.get(name), str) and artifact[name])
+    ]
+    if not isinstance(artifact.get("description", ""), (str, type(None))):
+        found.append(Violation(f"{path}.description", "must be a text where it is given"))
+    if not artifact.keys() <= _ARTIFACT_KNOWN:
+        about = "is no field of an artifact: type, title, content, description"
+        found += [Violation(f"{path}.{name}", about) for name in sorted(artifact.keys() - _ARTIFACT_KNOWN)]
+    return found
 
 
 def _demands(contract: Contract, output: Mapping[str, Value], broken: Container[str]) -> Iterator[Violation]:
     """What the contract adds, asked of the fields that keep the common form."""
-    if not (contract.artifacts or contract.min_confidence or contract.no_blockers):
-        return
     good = {f.name: f for f in COMMON_FACTS if f.name.removeprefix("output.") not in broken}
     values = output_values(good, output)
     given, confidence, blockers = (values.get(f"output.{n}") for n in ("artifacts", "confidence", "blockers"))

@@ -5,7 +5,8 @@ what came with the event good, which row takes it (`accept`), and where does tha
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from handrail.engine import lifecycle
 from handrail.engine.choose import possible
@@ -53,7 +54,7 @@ def only_says(workflow: Workflow, before: Run, decision: Decision) -> bool:
 
 def _decided(world: World, run: Run) -> Decision:
     event = world.event
-    if refused := _flawed("event.note", event.note):
+    if event.note and (refused := _flawed("event.note", event.note)):
         return refused
     after = lifecycle.after(run.lifecycle, _kind(event.trigger))
     if after is None:
@@ -108,7 +109,7 @@ def _step(world: World, run: Run) -> Step | Refused:
     """The step the event is for."""
     wanted = world.event.step
     open_ = here(world.workflow, run, world.facts)
-    steps = [step for step in open_ if wanted in {None, step.number}]
+    steps = open_ if wanted is None else [step for step in open_ if step.number == wanted]
     if len(steps) != 1:
         numbers = ", ".join(str(step.number) for step in open_)
         return Refused("which_step", "open steps", (Seen("event.step", wanted),), (f"one of {numbers}",))

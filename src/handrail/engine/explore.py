@@ -3,8 +3,9 @@
 import re
 from collections import deque
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import replace
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from handrail.engine.domains import held
 from handrail.engine.model import (

@@ -115,32 +115,21 @@ def sound(value: Value) -> bool:
     return _plain(value) or not any(flaws(value))
 
 
-def _plain(value: Value) -> bool:
-    """True only if every part is plainly good, level by level; where it is not plain, `flaws` decides."""
-    level: list[Value] = [value]
-    for _ in range(DEEPEST + 1):
-        below: list[Value] = []
-        for part in level:
-            if isinstance(part, list):
-                below += part
-            elif isinstance(part, dict):
-                if not all(isinstance(key, str) and key.isascii() for key in part):
-                    return False
-                below += part.values()
-            elif not _good(part):
-                return False
-        if not below:
-            return True
-        level = below
-    return False
-
-
-def _good(value: Value) -> bool:
+def _plain(value: Value, deep: int = DEEPEST) -> bool:
+    """True only if every part is plainly good; where it is not plain, `flaws` decides."""
     if isinstance(value, str):
-        return "\0" not in value and (value.isascii() or not _HALF.search(value))
-    if isinstance(value, (int, float)):
-        return -_LARGE < value < _LARGE
-    return value is None
+        return _good(value)
+    if isinstance(value, list):
+        return deep > 0 and all(_plain(part, deep - 1) for part in value)
+    if isinstance(value, dict):
+        return deep > 0 and all(
+            isinstance(key, str) and _good(key) and _plain(part, deep - 1) for key, part in value.items()
+        )
+    return value is None or (isinstance(value, (int, float)) and -_LARGE < value < _LARGE)
+
+
+def _good(text: str) -> bool:
+    return "\0" not in text and (text.isascii() or not _HALF.search(text))
 
 
 def flaws(value: Value, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:

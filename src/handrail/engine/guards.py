@@ -8,8 +8,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Final, TypeAlias
 
 from cel_expr_python import cel
+from msgspec import Struct
 
 from handrail.engine.facts import PENDING, Fact, Kind, Value, fits
 from handrail.engine.problems import Place
@@ -47,16 +49,19 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A compiled expression, the facts it names, and where it was written."""
+    """A compiled expression, the facts it names, and where it was written.
+
+    `said` is what it said before, by the values of its facts and their types: it says the same again.
+    """
 
     text: str
     facts: tuple[Fact, ...]
     place: Place
     program: cel.Expression = field(compare=False, repr=False)
+    said: "dict[_Values, Outcome]" = field(default_factory=dict, init=False, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Complaint:
+class Complaint(Struct, frozen=True):
     """Why an expression does not compile; `line` and `column` count from 1 within it."""
 
     line: int
@@ -64,14 +69,19 @@ class Complaint:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """A verdict and, for an error, what CEL said."""
 
     verdict: Verdict
     error: str = ""
 
 
+_Values: TypeAlias = tuple[object, ...]
+_REMEMBERED: Final = 256
+"""How many combinations of values a guard remembers its verdicts on."""
+
+_LONGEST: Final = 64
+_ABSENT: Final = object()
 _YES, _NO, _NOT_YET = Outcome(Verdict.HOLDS), Outcome(Verdict.FAILS), Outcome(Verdict.PENDING)
 
 
@@ -103,16 +113,48 @@ class Vocabulary:
 
 def judge(guard: Guard, facts: Mapping[str, Value]) -> Outcome:
     """The verdict of a guard on these facts; a missing or mistyped fact is an error, never a yes."""
-    known = {}
+    values = _values(guard, facts)
+    if values is None:
+        return _judged(guard, facts)
+    outcome = guard.said.get(values)
+    if outcome is None:
+        if len(guard.said) >= _REMEMBERED:
+            guard.said.clear()
+        outcome = guard.said[values] = _judged(guard, facts)
+    return outcome
+
+
+def _values(guard: Guard, facts: Mapping[str, Value]) -> _Values | None:
+    """What the verdict depends on, with types, since `1 == True`; None if it is not to be remembered.
+
+    So it is with what is large, and with zeros, of which there are two that are equal.
+    """
+    found: list[object] = []
     for fact in guard.facts:
-        if fact.name in facts and fits(facts[fact.name], fact.type):
-            known[fact.name] = facts[fact.name]
+        value = facts.get(fact.name, _ABSENT)
+        if isinstance(value, (str, float, list, dict)) and not _small(value):
+            return None
+        found += (value.__class__, value)
+    return tuple(found)
+
+
+def _small(value: Value) -> bool:
+    return len(value) <= _LONGEST if isinstance(value, str) else isinstance(value, float) and value != 0
+
+
+def _judged(guard: Guard, facts: Mapping[str, Value]) -> Outcome:
+    known = {
+        fact.name: facts[fact.name]
+        for fact in guard.facts
+        if fact.name in facts and fits(facts[fact.name], fact.type)
+    }
     try:
         result = guard.program.eval(data=known)
     except RuntimeError as refusal:  # how CEL says that an expression goes on for too long
         return Outcome(Verdict.ERROR, str(refusal))
-    if result.type() == cel.Type.BOOL:
-        return _YES if result.value() is True else _NO
+    value = result.value()
+    if isinstance(value, bool):
+        return _YES if value else _NO
     for fact in guard.facts:
         if facts.get(fact.name) is PENDING:
             return _NOT_YET
@@ -120,12 +162,12 @@ def judge(guard: Guard, facts: Mapping[str, Value]) -> Outcome:
         if fact.name in facts and fact.name not in known:
             return Outcome(Verdict.ERROR, f"`{fact.name}` is no value of type {fact.type}")
     error = result.type() == cel.Type.ERROR
-    return Outcome(Verdict.ERROR, str(result.value()) if error else "the value is neither true nor false")
+    return Outcome(Verdict.ERROR, str(value) if error else "the value is neither true nor false")
 
 
 def judge_all(guards: Sequence[Guard], facts: Mapping[str, Value]) -> tuple[Outcome, ...]:
     """The verdict of each guard, in order."""
-    return tuple(judge(guard, facts) for guard in guards)
+    return tuple([judge(guard, facts) for guard in guards])
 
 
 def together(outcomes: Sequence[Outcome]) -> Verdict:

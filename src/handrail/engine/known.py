@@ -38,7 +38,7 @@ def known(workflow: Workflow, run: Run, step: Step, event: Event, scope: str) ->
         "run.state": step.state.removeprefix(scope),
         "run.attempts": step.attempt,
         "run.open": len(run.open),
-        "event.by": event.by.value,
+        "event.by": str(event.by),
         "event.note": event.note,
     }
     variables, inputs = _named(workflow, scope)

@@ -1,9 +1,11 @@
 """The nouns of the engine: workflows, runs, events and decisions. Data only."""
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from handrail.engine.facts import Fact, Type, Value
 from handrail.engine.guards import Guard
@@ -51,8 +53,7 @@ class Who(StrEnum):
 # what a workflow is made of
 
 
-@dataclass(frozen=True, slots=True)
-class Contract:
+class Contract(Struct, frozen=True):
     """What a step's output must have besides the common form. `schema` is a JSON Schema, or None."""
 
     artifacts: tuple[str, ...] = ()
@@ -61,8 +62,7 @@ class Contract:
     schema: Mapping[str, Value] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Brief:
+class Brief(Struct, frozen=True):
     """What the agent is told when a step opens, and must bring back. `names` are those in its task."""
 
     agent: str
@@ -75,12 +75,12 @@ class Brief:
     contract: Contract = field(default_factory=Contract)
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """A node of a workflow. A router has no stay; a terminal state ends the run; `attempts` 0 means no cap.
 
     `say` names the text of how things stand here. `outputs` are the facts that guards may read from the
-    output of a step here. `extra` is what a face reads.
+    output of a step here. `edits` are the files that an agent may change meanwhile, None where that is its
+    own affair. `extra` is what a face reads.
     """
 
     name: str
@@ -93,47 +93,42 @@ class State:
     say: str = ""
     brief: Brief | None = None
     outputs: Mapping[str, Fact] = field(default_factory=dict)
+    edits: tuple[str, ...] | None = None
     extra: Mapping[str, Value] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ToState:
+class ToState(Struct, frozen=True):
     """Go to this state."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToVariable:
+class ToVariable(Struct, frozen=True):
     """Go to the state that this variable holds."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToDerived:
+class ToDerived(Struct, frozen=True):
     """Go where the drafted text stands: the state is the value of this fact."""
 
     fact: str
 
 
-@dataclass(frozen=True, slots=True)
-class Stay:
+class Stay(Struct, frozen=True):
     """Stay in the state, and in the step."""
 
 
 Target: TypeAlias = ToState | ToVariable | ToDerived | Stay
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Struct, frozen=True):
     """A value as written."""
 
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """The value of a fact at the time of the move; `run.state` is the state being left."""
 
     fact: str
@@ -142,8 +137,7 @@ class Reference:
 Assigned: TypeAlias = Literal | Reference
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(Struct, frozen=True):
     """Write a file of the task folder, from a draft or a template; `if_absent`: leave one that is there."""
 
     path: str
@@ -152,16 +146,14 @@ class Write:
     if_absent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Archive:
+class Archive(Struct, frozen=True):
     """Move files into a new folder: never into one that exists; a missing file is passed over."""
 
     paths: tuple[str, ...]
     to: str
 
 
-@dataclass(frozen=True, slots=True)
-class Describe:
+class Describe(Struct, frozen=True):
     """Replace the commit description by a draft's text; `anew`: leave it, and begin another with that."""
 
     source: str
@@ -171,8 +163,7 @@ class Describe:
 Effect: TypeAlias = Write | Archive | Describe
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
+class Transition(Struct, frozen=True):
     """A row: in one of `sources`, on `trigger` (None in a router), if its guards hold, go to `to`.
 
     One that `only_says` stays, sets and does nothing: it says its text, and only the journal hears of it.
@@ -194,8 +185,7 @@ class Transition:
     scope: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """A declared variable or input: what it may hold, and what it holds at first."""
 
     name: str
@@ -207,8 +197,7 @@ class Variable:
     choices: tuple[Value, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """A tool that only sends a trigger: who says it, with what; one that `reads` has no rows.
 
     `extra` is what a face reads.
@@ -223,8 +212,7 @@ class Tool:
     extra: Mapping[str, Value] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """A text that a person may put into the chat as it stands, by the name of the prompt."""
 
     name: str
@@ -233,8 +221,7 @@ class Prompt:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A named text of a workflow, in one or more parts, with the names its placeholders use."""
 
     name: str
@@ -246,15 +233,14 @@ class Text:
 Index: TypeAlias = Mapping[tuple[str, str | None], tuple[Transition, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
+class Needs(Struct, frozen=True):
     """What must be read before a decision: facts, and drafts as (name, kind)."""
 
     facts: frozenset[str]
     drafts: frozenset[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Workflow:
     """The data that describes the way. `index` gives the rows of a state and trigger, in their order.
 
@@ -277,19 +263,20 @@ class Workflow:
     state_file: str = ""
     about: str = ""
     derive: str = ""
-    inputs: Mapping[str, Variable] = field(default_factory=dict)
-    vars: Mapping[str, Variable] = field(default_factory=dict)
-    tools: Mapping[str, Tool] = field(default_factory=dict)
-    prompts: Mapping[str, Prompt] = field(default_factory=dict)
-    texts: Mapping[str, Text] = field(default_factory=dict)
-    memo: dict[tuple[object, ...], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    inputs: Mapping[str, Variable] = dataclasses.field(default_factory=dict)
+    vars: Mapping[str, Variable] = dataclasses.field(default_factory=dict)
+    tools: Mapping[str, Tool] = dataclasses.field(default_factory=dict)
+    prompts: Mapping[str, Prompt] = dataclasses.field(default_factory=dict)
+    texts: Mapping[str, Text] = dataclasses.field(default_factory=dict)
+    memo: dict[tuple[object, ...], Any] = dataclasses.field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
 
 # what a run is made of
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One arrival of a trigger: by whom, with what, for which open step (None: the only one)."""
 
     trigger: str
@@ -299,8 +286,7 @@ class Event:
     step: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One stay of a run in a state. `held` is what it has received while it waits for something else."""
 
     number: int
@@ -309,8 +295,7 @@ class Step:
     held: Event | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One walk through a workflow; `digest` binds it to the text it started with."""
 
     id: str
@@ -328,8 +313,7 @@ class Run:
 # what a decision is made of
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Struct, frozen=True):
     """One row that was taken, from where to where."""
 
     row: str
@@ -337,24 +321,21 @@ class Move:
     target: str
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """A trigger that would not be refused now, and whose word it is."""
 
     trigger: str
     who: Who
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """A fact as it was read."""
 
     fact: str
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     """The run moved. `says` names the texts to tell, `effects` what is to be done, in order."""
 
     run: Run
@@ -363,8 +344,7 @@ class Accepted:
     says: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """The run stays, holds what it was given, and waits for these facts."""
 
     run: Run
@@ -372,8 +352,7 @@ class Waiting:
     waits_for: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """Nothing moved: which rule said no, what was seen, what is needed, and what may be called instead."""
 
     code: str

@@ -1,8 +1,10 @@
 """Where a row leads: through routers, at once, to the state where the run stays."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from handrail.engine import lifecycle
 from handrail.engine.choose import Broken, Chosen, FactsOf, Tried, Undecided, Unmet, choose, possible
@@ -33,8 +35,7 @@ from handrail.engine.refusals import broken, said, unmet
 _VARS = "run.vars."
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(Struct, frozen=True):
     """What a decision is made on; the same from its first row to its last."""
 
     workflow: Workflow
@@ -54,19 +55,17 @@ class World:
 
     def brought(self, state: str, before: FactsOf) -> FactsOf:
         """The same with what came with the event, which was found good."""
-        payload = claimed(self.workflow, state, self.event)
         views: dict[str, Mapping[str, Value]] = {}
 
         def facts(scope: str) -> Mapping[str, Value]:
             if scope not in views:
-                views[scope] = {**before(scope), **payload}
+                views[scope] = {**before(scope), **claimed(self.workflow, state, self.event)}
             return views[scope]
 
         return facts
 
 
-@dataclass(frozen=True, slots=True)
-class Trail:
+class Trail(Struct, frozen=True):
     """The way so far, and the run as it leaves it."""
 
     origin: Run
@@ -97,7 +96,8 @@ def enter(world: World, run: Run, started: Run) -> Decision:
 
 def _take(world: World, trail: Trail, here: Step, candidates: Sequence[Tried], facts: FactsOf) -> Decision:
     spent = [tried for tried in candidates if capped(world.workflow, trail.run, here, tried.row, facts)]
-    choice = choose([tried for tried in candidates if tried not in spent], facts)
+    left = [tried for tried in candidates if tried not in spent] if spent else candidates
+    choice = choose(left, facts)
     if isinstance(choice, Unmet):
         ended = choose(spent, facts)
         if isinstance(ended, Chosen):
@@ -119,20 +119,16 @@ def _take(world: World, trail: Trail, here: Step, candidates: Sequence[Tried], f
 def _go(world: World, trail: Trail, here: Step, row: Transition, facts: FactsOf) -> Decision:
     if row.refuse:
         return said(row, facts)
-    view = facts(row.scope)
-    target = target_of(trail.run, here, row, view)
+    target = target_of(trail.run, here, row, facts)
     if target not in world.workflow.states:
         return Refused("no_target", row.id, (Seen("target", target),), ("a state to go to",))
-    assigned = assigned_by(trail.run, here, row, view)
-    if awaited := tuple(fact for fact, _, value in assigned if value is PENDING):
-        return _wait(world, trail, row, awaited)
-    if refused := _unsuited(world, row, assigned):
-        return refused
-    changed = {name: value for _, name, value in assigned}
+    run = _assigned(world, trail, here, row, facts) if row.set else trail.run
+    if not isinstance(run, Run):
+        return run
     moved = Trail(
         trail.origin,
         trail.step,
-        replace(trail.run, vars={**trail.run.vars, **changed}) if changed else trail.run,
+        run,
         (*trail.moves, Move(row.id, here.state, str(target))),
         (*trail.effects, *row.do),
         (*trail.says, row.say) if row.say else trail.says,
@@ -142,13 +138,23 @@ def _go(world: World, trail: Trail, here: Step, row: Transition, facts: FactsOf)
     return _arrive(world, moved, str(target))
 
 
+def _assigned(world: World, trail: Trail, here: Step, row: Transition, facts: FactsOf) -> Run | Decision:
+    """The run with what the row sets; or what it waits for, or why it cannot hold that."""
+    assigned = assigned_by(trail.run, here, row, facts(row.scope))
+    if awaited := tuple(fact for fact, _, value in assigned if value is PENDING):
+        return _wait(world, trail, row, awaited)
+    if refused := _unsuited(world, row, assigned):
+        return refused
+    return replace(trail.run, vars={**trail.run.vars, **{name: value for _, name, value in assigned}})
+
+
 def _kept(event: Event, step: Step) -> Step:
     """The step after a row that stays: it still holds what it waits with, unless this event was that."""
     settled = step.held is not None and step.held.trigger == event.trigger
     return replace(step, held=None) if settled else step
 
 
-def target_of(run: Run, here: Step, row: Transition, view: Mapping[str, Value]) -> Value:
+def target_of(run: Run, here: Step, row: Transition, facts: FactsOf) -> Value:
     """Where the row leads: the name of a state, or what stands where one should."""
     match row.to:
         case ToState(name):
@@ -156,7 +162,7 @@ def target_of(run: Run, here: Step, row: Transition, view: Mapping[str, Value]) 
         case ToVariable(name):
             return run.vars.get(name)
         case ToDerived(fact):
-            return view.get(fact)
+            return facts(row.scope).get(fact)
         case Stay():
             return here.state
         case _:
@@ -249,7 +255,7 @@ def _wait(world: World, trail: Trail, row: Transition, awaited: tuple[str, ...])
 
 def capped(workflow: Workflow, run: Run, here: Step, row: Transition, facts: FactsOf) -> bool:
     """True if the row leads to a state whose attempts are used up."""
-    target = target_of(run, here, row, facts(row.scope))
+    target = target_of(run, here, row, facts)
     state = workflow.states.get(target) if isinstance(target, str) else None
     if state is None or isinstance(row.to, Stay):
         return False

@@ -1,12 +1,14 @@
 """Where a run can go from where it stands: every row that leaves, and what keeps it from being taken."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from handrail.engine.choose import FactsOf, Tried, possible
 from handrail.engine.facts import PENDING, Value
-from handrail.engine.guards import Verdict
+from handrail.engine.guards import Guard, Verdict
 from handrail.engine.lifecycle import CONTINUE, after
 from handrail.engine.model import Event, Run, Stay, Step, ToVariable, Transition, Workflow
 from handrail.engine.options import here
@@ -21,11 +23,35 @@ class Prospect(StrEnum):
     SHUT = "shut"
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Because(StrEnum):
+    """What a way depends on, or what keeps it shut."""
+
+    GUARD = "guard"
+    RESTS = "rests"
+    MAYBE = "maybe"
+    UNKNOWN = "unknown"
+    NO_STATE = "no_state"
+    SPENT = "spent"
+    WRONG = "wrong"
+    REFUSES = "refuses"
+    TAKEN = "taken"
+
+
+class Reason(Struct, frozen=True):
+    """One such thing: `name` is the lifecycle, row, variable or state that it is about.
+
+    `guards` are by their text: the one that it is, or those of the row.
+    """
+
+    kind: Because
+    name: str = ""
+    guards: tuple[str, ...] = ()
+
+
+class Way(Struct, frozen=True):
     """A row that leaves a state, for where it leads now; `target` is empty if that is derived or nowhere.
 
-    `why` is what it depends on, or what keeps it shut: the guards by their text, or a sentence.
+    `why` is what it depends on, or what keeps it shut.
     """
 
     source: str
@@ -33,7 +59,7 @@ class Way:
     row: str
     trigger: str | None
     prospect: Prospect
-    why: tuple[str, ...] = ()
+    why: tuple[Reason, ...] = ()
 
 
 def ways(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[Way, ...]:
@@ -42,7 +68,7 @@ def ways(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[Way,
     Told without a payload, as `options` are: what depends on one is unsure. A row that refuses is no way,
     but it shuts those after it. Behind a row, variables are what it sets.
     """
-    rests = () if after(run.lifecycle, CONTINUE) is not None else (f"the run is {run.lifecycle}",)
+    rests = () if after(run.lifecycle, CONTINUE) is not None else (Reason(Because.RESTS, run.lifecycle),)
     found: list[Way] = []
     for step in here(workflow, run, facts):
         for (state, trigger), rows in workflow.index.items():
@@ -52,16 +78,15 @@ def ways(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[Way,
     return tuple(dict.fromkeys(found))
 
 
-@dataclass(frozen=True, slots=True)
-class _Stand:
+class _Stand(Struct, frozen=True):
     """Where the rows are looked at from: `shut` is what shuts all of them, `passed` the routers before."""
 
     world: World
     run: Run
     here: Step
-    shut: tuple[str, ...]
+    shut: tuple[Reason, ...]
     passed: frozenset[str]
-    unsure: tuple[str, ...] = ()
+    unsure: tuple[Reason, ...] = ()
 
     def facts(self) -> FactsOf:
         """The facts as they are here; what comes with the event is not known yet."""
@@ -98,44 +123,49 @@ def _leaving(stand: _Stand, rows: Sequence[Transition]) -> Iterator[Way]:
         if one.verdict is Verdict.FAILS or spent or shut:
             continue
         if one.verdict is Verdict.PENDING or (one.verdict is Verdict.HOLDS and row.accept):
-            unsure = (*unsure, f"row `{row.id}` comes first if it can be taken")
+            unsure = (*unsure, Reason(Because.MAYBE, row.id))
         else:
             shut = (_before(one),)
 
 
-def _way(stand: _Stand, one: Tried, facts: FactsOf, shut: tuple[str, ...], unsure: tuple[str, ...]) -> Way:
+def _way(
+    stand: _Stand, one: Tried, facts: FactsOf, shut: tuple[Reason, ...], unsure: tuple[Reason, ...]
+) -> Way:
     row = one.row
-    target = target_of(stand.run, stand.here, row, facts(row.scope))
+    target = target_of(stand.run, stand.here, row, facts)
     name = target if isinstance(target, str) and target in stand.world.workflow.states else ""
-    asks = [guard.text for guard in (*one.guards_that(Verdict.PENDING), *row.accept)]
-    asks += ["where it leads"] if target is PENDING else []
+    asks = [_guarded(guard) for guard in (*one.guards_that(Verdict.PENDING), *row.accept)]
+    asks += [Reason(Because.UNKNOWN)] if target is PENDING else []
     waits = (*asks, *unsure)
     prospect = Prospect.SHUT if shut else Prospect.UNSURE if waits else Prospect.OPEN
     return Way(stand.here.state, name, row.id, row.trigger, prospect, shut or waits)
 
 
-def _keeps(stand: _Stand, one: Tried, facts: FactsOf) -> tuple[str, ...]:
+def _keeps(stand: _Stand, one: Tried, facts: FactsOf) -> tuple[Reason, ...]:
     """What keeps a row from being taken, if it is reached."""
     row = one.row
     wrong = one.guards_that(Verdict.FAILS) or one.guards_that(Verdict.ERROR)
     if wrong:
-        return tuple(guard.text for guard in wrong)
-    workflow, target = stand.world.workflow, target_of(stand.run, stand.here, row, facts(row.scope))
+        return tuple(map(_guarded, wrong))
+    workflow, target = stand.world.workflow, target_of(stand.run, stand.here, row, facts)
     if isinstance(row.to, ToVariable) and target is not PENDING and target not in workflow.states:
-        return (f"`{row.to.name}` holds no state",)
+        return (Reason(Because.NO_STATE, row.to.name),)
     if capped(workflow, stand.run, stand.here, row, facts):
-        return (f"the attempts of `{target}` are used up",)
+        return (Reason(Because.SPENT, str(target)),)
     return ()
 
 
-def _before(one: Tried) -> str:
+def _guarded(guard: Guard) -> Reason:
+    return Reason(Because.GUARD, guards=(guard.text,))
+
+
+def _before(one: Tried) -> Reason:
     """Why no row after this one is reached."""
     row = one.row
-    guards = " and ".join(guard.text for guard in row.when)
+    kind = Because.REFUSES if row.refuse else Because.TAKEN
     if one.verdict is Verdict.ERROR:
-        return f"row `{row.id}` comes first, and its guard went wrong: {guards}"
-    does = "refuses" if row.refuse else "is taken"
-    return f"row `{row.id}` comes first, and {does}" + (f": {guards}" if guards else "")
+        kind = Because.WRONG
+    return Reason(kind, row.id, tuple(guard.text for guard in row.when))
 
 
 def _behind(stand: _Stand, row: Transition, way: Way, facts: FactsOf) -> Iterator[Way]:

@@ -5,8 +5,10 @@ names a word and no sign is where that word leads whatever the files say.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
+
+from msgspec.structs import replace
 
 from handrail.engine.model import Accepted, Move, Option, Run, Step, Workflow
 from handrail.shell.facts import Sight

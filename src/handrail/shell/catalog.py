@@ -17,6 +17,7 @@ from handrail.engine.problems import Place, Problem, error
 from handrail.shell.faults import Fault, Missing, Unreadable
 from handrail.shell.followed import LARGEST, Followed, Reads, Stamp, stamps
 from handrail.shell.homes import settings_folder
+from handrail.shell.reading import read_bytes, whole
 from handrail.shell.workspace import Disk
 from handrail.workflows.characters import safe, split_lines, unfit_characters
 from handrail.workflows.load import Source
@@ -124,7 +125,8 @@ class Catalog:
 
     def name_of(self, path: Path) -> str:
         """What the definition in this file must be called: the name it is found by here, if it is."""
-        return next((entry.name for entry in self.all() if entry.path.resolve() == path.resolve()), "")
+        here = whole(path)
+        return next((entry.name for entry in self.all() if whole(entry.path) == here), "")
 
     def source(self, name: str) -> Source | None:
         """Its text."""
@@ -232,7 +234,7 @@ def read_source(path: Path, name: str = "") -> Source:
 
 def read_text(path: Path) -> str:
     """The text of a file, line breaks as they are; a byte that is not UTF-8 becomes a lone surrogate."""
-    return _decoded(path.read_bytes())
+    return _decoded(read_bytes(path))
 
 
 def definition_files(path: Path) -> Iterator[Path]:

@@ -1,10 +1,12 @@
 """A workflow read and checked: everything that is wrong with it, for people on any face."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from handrail.engine.check import check
 from handrail.engine.model import Workflow
 from handrail.engine.problems import Problem
+from handrail.shell.remembered import Remembered
 from handrail.workflows.load import Find, Source, load
 
 
@@ -16,8 +18,11 @@ class Checked:
     problems: tuple[Problem, ...]
 
 
-def checked(source: Source, find: Find) -> Checked:
-    """Read a text, and look at every way through the workflow that it is; `find` finds others by name."""
+def _checked(source: Source, find: Find) -> Checked:
     loaded = load(source, find)
     problems = loaded.problems or (check(loaded.workflow) if loaded.workflow else ())
     return Checked(loaded.workflow, problems)
+
+
+checked: Final = Remembered(_checked)
+"""Reads a text, and looks at every way through the workflow that it is."""

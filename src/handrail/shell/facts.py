@@ -1,9 +1,11 @@
 """Gather: the facts and drafts a decision needs, each read once, all from one look at the world."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from handrail.engine.explore import needs, needs_to_start
 from handrail.engine.facts import Value
@@ -38,8 +40,7 @@ class Sight:
         return self._workspace.names(folder) if self._workspace else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """What a reader or a drafter is asked about, and when.
 
     `at` is the time of the turn. Nobody can guess the `boundary`: it is made for this turn, and keeps apart
@@ -55,8 +56,7 @@ class Asked:
     facts: Mapping[str, Value] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Drafted:
+class Drafted(Struct, frozen=True):
     """An edit tried on paper: the facts it yields, and the values it makes."""
 
     facts: Mapping[str, Value]
@@ -67,8 +67,7 @@ Reader: TypeAlias = Callable[[Asked, tuple[str, ...]], Value]
 Drafter: TypeAlias = Callable[[Asked], Drafted]
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(Struct, frozen=True):
     """The facts of the world for one decision, and what the drafts made, by `draft.value`."""
 
     facts: Mapping[str, Value]
@@ -89,7 +88,7 @@ def gather(asked: Asked, readers: Mapping[str, Reader], drafters: Mapping[str, D
         if workflow.facts[name].reader in readers:
             facts[name] = _read(asked, name, readers)
     values: dict[str, str] = {}
-    seen = replace(asked, facts=dict(facts))
+    seen = replace(asked, facts=dict(facts)) if wanted.drafts else asked
     for name, kind in sorted(wanted.drafts):
         drafted = drafters[kind](seen)
         facts |= {f"{name}.{fact}": value for fact, value in drafted.facts.items()}

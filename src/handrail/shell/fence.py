@@ -6,9 +6,11 @@ anything itself.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from handrail.shell.opening import Serving
 from handrail.shell.ports import Feed, Runs

@@ -13,6 +13,7 @@ from uuid import NAMESPACE_URL, uuid5
 from handrail.engine.facts import Value
 from handrail.engine.model import NAME, Authority, Run, Workflow
 from handrail.shell.catalog import BUILT_IN, catalog
+from handrail.shell.reading import whole
 from handrail.shell.records import Origin
 from handrail.shell.workspace import Disk
 from handrail.workflows.load import load
@@ -108,7 +109,7 @@ def folders(project: Path) -> Iterator[Folder]:
     of the project or the user has is not that of a built-in one. Where there are several, they are given with
     the workflow that is built in: each keeps the name of its own, see `followed`.
     """
-    shelf, root = catalog(project), project.resolve()
+    shelf, root = catalog(project), whole(project)
     loaded = [(found, load(found.source, shelf.source).workflow) for found in shelf.all()]
     kept = [(found, workflow) for found, workflow in loaded if workflow and workflow.folder]
     own = {workflow.folder for found, workflow in kept if found.origin != BUILT_IN}

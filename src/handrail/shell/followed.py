@@ -8,6 +8,7 @@ from typing import Final, Protocol, TypeAlias
 
 from handrail.shell import errnos
 from handrail.shell.faults import Unreadable, UnsafePath
+from handrail.shell.reading import unblocked
 
 LARGEST: Final = 100 * 1024
 """How many bytes a definition file may have."""
@@ -50,7 +51,7 @@ class Followed:
         """The bytes of a regular file, or None if there is none."""
         place = self._folder / path
         try:
-            with open(place, "rb", opener=_unblocked) as file:
+            with open(place, "rb", opener=unblocked) as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                     raise UnsafePath(f"`{place}` is no regular file", "remove it, or put a file in its place")
                 data = file.read(LARGEST + 1)
@@ -61,11 +62,6 @@ class Followed:
         if len(data) > LARGEST:
             raise Unreadable(f"`{place}` has more than {LARGEST} bytes", "make it smaller, or move it away")
         return data
-
-
-def _unblocked(path: str, flags: int) -> int:
-    """A file opened so that no pipe makes anybody wait."""
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def stamps(folder: Path, depth: int) -> Iterator[Stamp]:

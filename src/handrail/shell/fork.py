@@ -6,24 +6,24 @@ it begins in and how many forks there have moved on: so a fork that is asked for
 
 import hmac
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Final
 from uuid import UUID
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from handrail.engine.fork import FORK, forked, step_states
 from handrail.engine.lifecycle import START
 from handrail.engine.model import Accepted, Event, Lifecycle, Option, Refused, Run, Seen, Who, Workflow
 from handrail.shell.gatekeeper import issue, request_of
-from handrail.shell.journal import Told, agent_of, left, signed, who
+from handrail.shell.journal import REASON, Told, agent_of, left, signed, who
 from handrail.shell.records import Caller, Change, Origin, Spent, StepStatus, Stored, Turn
 from handrail.shell.standing import shown_again
 from handrail.shell.sweep import MARK
 from handrail.shell.tokens import hashed
 from handrail.shell.turn import (
-    REASON,
     Call,
     New,
     Outcome,
@@ -41,8 +41,7 @@ _OF_THE_END: Final = frozenset({REASON, MARK})
 """Marks in the metadata of a run that tell how it ended: a fork has not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fork:
+class Fork(Struct, frozen=True):
     """What a face was asked: to go on from a run that has ended, in this state (empty: where it stood).
 
     `new` is the workflow as it is now, which only a person may put in the place of the one that the run began
@@ -83,8 +82,7 @@ def fork_id(key: bytes, run: str, state: str, number: int) -> str:
     return str(UUID(bytes=hmac.digest(key, name, "sha256")[:16], version=5))
 
 
-@dataclass(frozen=True, slots=True)
-class _Old:
+class _Old(Struct, frozen=True):
     """The run that is forked, the workflow to go on by, and where the run has been."""
 
     stored: Stored
@@ -112,7 +110,7 @@ def _attempt(world: World, asked: Fork, render: Render) -> Reply | None:
     state = found.open[0].state
     new_id, there = _place(world, old, state)
     if there is not None:
-        return shown_again(world, there, asked.caller, render)
+        return shown_again(world, there, call, render)
     made, overrides = _decided(world, old, new_id, state, asked.caller.by)
     if isinstance(made, Refused):
         return refuse(world, call, render, Outcome(made, stored, workflow))
@@ -170,8 +168,7 @@ def _untouched(stored: Stored, workflow: Workflow) -> bool:
     return stored.revision == 1 and run.lifecycle is Lifecycle.RUNNING and run.digest == workflow.digest
 
 
-@dataclass(frozen=True, slots=True)
-class _Spent:
+class _Spent(Struct, frozen=True):
     """How often a run and all its forks have opened each state, and the last of it that one has finished."""
 
     attempts: Mapping[str, int]
@@ -205,8 +202,7 @@ def _family(world: World, stored: Stored, states: tuple[str, ...]) -> Iterator[S
             found += _forks(world, one.run.id, state)
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
+class _Made(Struct, frozen=True):
     """A new run, what it was made from, and the code of why an agent could not have had it made."""
 
     old: _Old
@@ -246,7 +242,10 @@ def _origin(stored: Stored, caller: Caller) -> Origin:
 
 
 def _entries(caller: Caller, made: _Made, begun: tuple[Entry, ...]) -> Iterator[Entry]:
-    """What is entered of a start, with where it comes from; and that a person went where no agent could."""
+    """What is entered of a start, with where it comes from; and that a person went where no agent could.
+
+    The comments that the agent of the old run was not told go with it.
+    """
     created, *others = begun
     state = made.run.open[0].state
     yield replace(created, data={"parent": made.old.stored.run.id, "step": state, **created.data})
@@ -255,3 +254,4 @@ def _entries(caller: Caller, made: _Made, begun: tuple[Entry, ...]) -> Iterator[
         data = {"overrides": made.overrides, "stood": made.old.stood, **who(caller)}
         yield Entry(EntryKind.STEP_OVERRIDDEN, state, agent, data)
     yield from others
+    yield from (one.entry for one in made.old.stored.unheard)

@@ -2,11 +2,11 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
 import msgspec
+from msgspec import Struct
 
 from handrail.engine.lifecycle import RESUME
 from handrail.engine.model import Authority, Event, Lifecycle, Refused, Run, Seen
@@ -28,30 +28,26 @@ _NEEDED = {
 _LOST = "the token of the run as it stands here: this one is of a turn that the store does not have"
 
 
-@dataclass(frozen=True, slots=True)
-class Issued:
+class Issued(Struct, frozen=True):
     """Fresh tokens by the number of their step, and what the store keeps of them."""
 
     tokens: Mapping[int, str]
     hashes: Mapping[int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """The token is good, for the step of this number."""
 
     step: int
 
 
-@dataclass(frozen=True, slots=True)
-class Repeated:
+class Repeated(Struct, frozen=True):
     """The call was answered before: with this."""
 
     reply: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Stale:
+class Stale(Struct, frozen=True):
     """The token does not pass. A token that is merely too old is replaced by a fresh one."""
 
     refused: Refused

@@ -1,9 +1,11 @@
 """What a turn leaves behind: steps closed and opened, artifacts, and entries. Computed, not yet written."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from msgspec import Struct, field
+
+from handrail.documents.statefile import Passage
 from handrail.engine.facts import Value, writable
 from handrail.engine.lifecycle import CONTINUE, CONTROLS, START, terminal
 from handrail.engine.model import Accepted, Event, Lifecycle, Refused, Run, Step, Waiting, Workflow
@@ -12,12 +14,15 @@ from handrail.shell.synthesis import as_artifact, synthesised
 from handrail.shell.view import StepRow
 from handrail.telemetry.entries import Entry, EntryKind
 
+REASON = "last_transition_reason"
+"""Where the metadata of a run say why its lifecycle is as it is."""
+
+_NO_REASON = "No reason provided"
 _LEFT_OPEN = frozenset({Lifecycle.ABANDONED, Lifecycle.DIVERGED})
 """Where a run ends without its steps: the store keeps them as running, as they were."""
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Struct, frozen=True):
     """What a turn leaves behind besides the run."""
 
     closed: tuple[Closed, ...]
@@ -27,8 +32,7 @@ class Left:
     synthesis: Mapping[str, Value] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """One turn as it was decided: who called with what, whether by token, and what came of it.
 
     `before` is the run the decision was made on: the stored one, begun if it was new. `external`: a person
@@ -64,10 +68,11 @@ def left(told: Told) -> Left:
         steps = _completed(told, told.kept, closed)
         synthesis = synthesised(steps, milliseconds(told.stored.started or told.at, told.at))
         artifacts = (*artifacts, as_artifact(told.ids[-1], steps, synthesis))
+    before = {old.number for old in told.stored.run.open}
     opened = tuple(
         Opened(step.number, step.state, agent_of(told.workflow, step.state))
         for step in after.open
-        if step.number not in {old.number for old in told.stored.run.open}
+        if step.number not in before
     )
     entries = tuple(_entries(told, closed, opened, artifacts))
     return Left(closed, opened, artifacts, entries, synthesis)
@@ -93,6 +98,13 @@ def refusal_entry(workflow: Workflow | None, run: Run | None, event: Event, refu
     return Entry(EntryKind.ERROR_OCCURRED, state, agent, data)
 
 
+def passages(decision: Accepted | Waiting, event: Event) -> tuple[Passage, ...]:
+    """The way of the turn from where it began to where it ended; routers in between are not told."""
+    if isinstance(decision, Waiting) or not decision.moves:
+        return ()
+    return (Passage(decision.moves[0].source, decision.moves[-1].target, event.trigger, event.note),)
+
+
 def lifecycle_entry(stored: Stored, after: Run, at: datetime, caller: Caller) -> Entry:
     """What is entered of a run whose lifecycle has changed; if it has ended, also how long it took."""
     details: dict[str, Value] = {"from": str(stored.run.lifecycle), "to": str(after.lifecycle)}
@@ -113,7 +125,8 @@ def signed(entries: Iterable[Entry], caller: Caller) -> tuple[Entry, ...]:
     """The entries, each of which says who called."""
     mark = who(caller)
     return tuple(
-        entry if "by" in entry.data else replace(entry, data={**entry.data, **mark}) for entry in entries
+        entry if "by" in entry.data else Entry(entry.kind, entry.step, entry.agent, {**entry.data, **mark})
+        for entry in entries
     )
 
 
@@ -146,7 +159,8 @@ def _artifacts(told: Told) -> tuple[Artifact, ...]:
 
 def _step(told: Told) -> Step:
     """The step the event was for."""
-    return next(step for step in told.before.open if told.event.step in {None, step.number})
+    wanted, open_ = told.event.step, told.before.open
+    return open_[0] if wanted is None else next(step for step in open_ if step.number == wanted)
 
 
 def _closed(told: Told, artifacts: tuple[Artifact, ...]) -> tuple[Closed, ...]:
@@ -262,3 +276,15 @@ def _of_steps(told: Told, closed: tuple[Closed, ...]) -> list[Entry]:
         return []
     state = _step(told).state if told.before.open else ""
     return [Entry(kind, state, agent_of(told.workflow, state), details)]
+
+
+def reason_of(metadata: Mapping[str, Value]) -> str:
+    """Why the lifecycle of a run is as it is, by its metadata; empty if nobody gave a reason."""
+    found = metadata.get(REASON)
+    return str(found) if found and found != _NO_REASON else ""
+
+
+def marked(before: Run, after: Run, event: Event, given: Mapping[str, Value] | None) -> Mapping[str, Value]:
+    """What the metadata of the run is told: why its lifecycle changed, and what the caller adds."""
+    changed = after.lifecycle is not before.lifecycle and event.trigger != START
+    return {**({REASON: after.reason or _NO_REASON} if changed else {}), **(given or {})}

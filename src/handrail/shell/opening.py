@@ -5,22 +5,25 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias, TypeVar
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from handrail.engine.model import Workflow
 from handrail.shell.access import Access
 from handrail.shell.carried import Carried
 from handrail.shell.faults import Unreadable
 from handrail.shell.folders import Folder, folders
-from handrail.shell.homes import data_folder
+from handrail.shell.homes import store_file
 from handrail.shell.keeping import Copied, Keeper, Progress
 from handrail.shell.papers import lying
 from handrail.shell.ports import Changes, Files, Mirror, Runs
 from handrail.shell.rates import Rate
+from handrail.shell.reading import whole
 from handrail.shell.records import Artifact, Stored
 from handrail.shell.registry import Registry
 from handrail.shell.resolve import Resolved
@@ -51,11 +54,11 @@ _LARGEST: Final = 16 * 1024 * 1024
 class Remote:
     """A database on a server, by its address; as a text it has no password."""
 
-    url: str
+    url: str = field(repr=False)
 
     def __str__(self) -> str:
         """The address as people may see it."""
-        return _PASSWORD.sub("", _SECRET.sub(r"\1", self.url))
+        return _PASSWORD.sub("", _SECRET.sub(r"\1", self.url)).rstrip("?&")
 
     def unfit(self, why: str) -> Unreadable:
         """That the address is none."""
@@ -72,6 +75,10 @@ class Mirrors(Protocol):
 
     def projects(self) -> tuple[str, ...]:
         """The roots of the projects that the store knows."""
+        ...
+
+    def mirror(self, source: Runs) -> Mirror:
+        """What brings a run of this other store up to date here."""
         ...
 
     def rebuild(self, source: Runs, run: str, papers: tuple[Artifact, ...] = ()) -> int:
@@ -113,8 +120,7 @@ class Strain:
     behind: int
 
 
-@dataclass(frozen=True, slots=True)
-class Serving:
+class Serving(Struct, frozen=True):
     """A store that a server serves from: turns are taken in the `writer`, questions asked anywhere.
 
     Turns that wait for other programs are taken `aside`, so that nobody else waits for those programs.
@@ -213,7 +219,7 @@ def rebuilt(
 
     A project that is not there any more is passed over.
     """
-    roots = {*map(Path, mirrors.projects()), *(project.resolve() for project in projects)}
+    roots = {*map(Path, mirrors.projects()), *(whole(project) for project in projects)}
     for folder in (folder for root in sorted(roots) if root.is_dir() for folder in folders(root)):
         runs = opened(folder)
         stored = runs.standing()
@@ -245,7 +251,7 @@ def located(address: str) -> Where:
         raise Unreadable(f"this Handrail keeps no runs in {kind}", repair)
     if address:
         return Path(address)
-    return data_folder() / "handrail.db"
+    return store_file()
 
 
 def lifetime() -> timedelta:

@@ -19,7 +19,7 @@ def papers(workflow: Workflow, run: Run, seen: Mapping[str, bytes | None]) -> tu
 
     Its type is what facts call the file. One that is too long to be read for what it says is left out.
     """
-    return tuple(_artifacts(workflow, run, seen.get))
+    return tuple(_artifacts(workflow, run, seen.get)) if seen else ()
 
 
 def lying(workflow: Workflow, run: Run, workspace: Workspace) -> tuple[Artifact, ...]:

@@ -13,6 +13,7 @@ from handrail.shell.records import Written
 from handrail.shell.view import RunRow, StepRow
 from handrail.telemetry.spans import refusals_of, spans_of, waited_for
 from handrail.telemetry.trail import trail_of
+from handrail.workflows.catalogue import Catalogue
 from handrail.workflows.draw.folds import graph_of
 from handrail.workflows.draw.graph import Edge, Graph
 from handrail.workflows.draw.marks import Marks
@@ -31,13 +32,13 @@ def marks_of(workflow: Workflow, run: Run, facts: Mapping[str, Value], journal: 
     return Marks(current, trail.visits, trail.moves, ways(workflow, run, seen))
 
 
-def graph_with(workflow: Workflow, marks: Marks) -> Graph:
+def graph_with(t: Catalogue, workflow: Workflow, marks: Marks) -> Graph:
     """The graph of the workflow, labelled with guards where the run can go on; a small one, everywhere.
 
     Where states are derived, no row says which follows which: then the ways that the run has gone are drawn.
     """
     small = len(workflow.rows) <= FEW
-    graph = graph_of(workflow, guarded=workflow.states if small else {way.source for way in marks.ways})
+    graph = graph_of(t, workflow, guarded=workflow.states if small else {way.source for way in marks.ways})
     if not workflow.derive:
         return graph
     known = {(edge.source, edge.target) for edge in graph.edges}

@@ -2,11 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import PurePath
 from typing import Final as Constant
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from handrail.documents.statefile import Passage
 from handrail.engine.facts import Value
@@ -14,8 +16,7 @@ from handrail.engine.model import Authority, Run, Who
 from handrail.telemetry.entries import Entry
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """Who called: whose word it is, and by which principal, client and agent it came."""
 
     by: Who = Who.AGENT
@@ -24,8 +25,7 @@ class Caller:
     agent: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """What a run is given when it starts, and keeps: where it belongs, what for, and whose it is."""
 
     face: str
@@ -45,8 +45,7 @@ ORPHANED: Constant = "orphaned"
 """The code of a trouble: what says where the run is, is gone, and what the run is about is not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(Struct, frozen=True):
     """Why a run cannot go on until a person has looked: a code, what was found, and the repair."""
 
     code: str
@@ -54,15 +53,14 @@ class Trouble:
     repair: str
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """A run as a store holds it. Revision 0: it is not there yet; each accepted turn adds one.
 
     `tokens` gives the hash of the token of each open step, by its number; a store whose tokens are good for
     a revision keeps none. `opened` is when each was opened, where that is known. `active` is when the run was
     last called, or its current step read. `adopted` says that the run was taken as a person or a clone left
     it, and is entered with the next turn. A run in a commit has a revision that stands for its
-    text.
+    text. `unheard` are the comments that no answer has told its agent yet; of very many the last.
     """
 
     run: Run
@@ -75,6 +73,7 @@ class Stored:
     opened: Mapping[int, datetime] = field(default_factory=dict)
     trouble: Trouble | None = None
     adopted: str = ""
+    unheard: tuple["Written", ...] = ()
 
     def moved(
         self,
@@ -111,8 +110,7 @@ class StepStatus(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
+class Closed(Struct, frozen=True):
     """A step that this turn closes, with the output it was closed with, if any."""
 
     number: int
@@ -121,8 +119,7 @@ class Closed:
     output: Mapping[str, Value] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A step that this turn opens."""
 
     number: int
@@ -130,8 +127,7 @@ class Opened:
     agent: str
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(Struct, frozen=True):
     """A text that a step handed in, or that finishing the run made."""
 
     id: str
@@ -147,8 +143,7 @@ REMEMBERED: Constant = 64
 """How many turns of a run are remembered with their replies."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Struct, frozen=True):
     """What is remembered of a turn, so that the same call gets the same answer.
 
     `token` is the hash of the token it was called with, `request` the hash of what came with it.
@@ -159,8 +154,7 @@ class Spent:
     reply: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Final:
+class Final(Struct, frozen=True):
     """What a file will be once the turn is applied: these bytes, or absent. `before` is the hash seen."""
 
     path: str
@@ -168,8 +162,7 @@ class Final:
     after: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """The text of the workflow a run started with, under the digest that binds the run to it."""
 
     digest: str
@@ -178,8 +171,7 @@ class Definition:
     text: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """One accepted turn, ready to be saved at one commit point, if `before` is still the revision there.
 
     `tokens` are the hashes of the tokens of the steps that are open after it; `marks` go into the metadata of
@@ -226,8 +218,7 @@ def check_effects(turn: Turn, *, on_files: bool) -> None:
         raise ValueError("a folder has one run only, and there is none that it could inherit from")
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """An entry as the journal holds it: its place in the store's order, and the turn it belongs to.
 
     `revision` is 0 for what belongs to no accepted turn, such as a refusal.
@@ -240,8 +231,7 @@ class Written:
     entry: Entry
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """Told to listeners: this run has come to this revision, or something was entered about it."""
 
     run: str

@@ -7,6 +7,8 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import assert_never
 
+from msgspec import Struct
+
 from handrail.engine.facts import Value
 from handrail.engine.known import claimed, known
 from handrail.engine.model import Archive, Describe, Effect, Event, Run, Step, Transition, Workflow, Write
@@ -21,8 +23,7 @@ from handrail.workflows.texts import ARCHIVED, NOW
 _IN_PATH = re.compile(r"\{([^{}]*)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(Struct, frozen=True):
     """What the world will be: files in the order they were decided on, and the text of a description.
 
     `archived` is the folder that files were moved to, or the last of them. `anew`: the text begins another

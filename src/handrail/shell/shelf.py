@@ -6,11 +6,12 @@ A project's file that hides one of the user's, or one that is built in, is used 
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from handrail.documents.frontmatter import Front, parse, texts
 from handrail.engine.model import Workflow
@@ -43,8 +44,7 @@ KEYS: Final[Mapping[Kind, tuple[str, ...]]] = {
 """What the front matter of each kind may say."""
 
 
-@dataclass(frozen=True, slots=True)
-class Persona:
+class Persona(Struct, frozen=True):
     """Who works in a step: `text` is what an agent is told. With a `problem`, that is what the text says."""
 
     name: str
@@ -55,8 +55,7 @@ class Persona:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Guardrail:
+class Guardrail(Struct, frozen=True):
     """A rule of the house, and the workflows and steps in which an agent is told of it unasked."""
 
     name: str
@@ -71,16 +70,14 @@ class Guardrail:
         return workflow in self.workflows or bool({state, state.rpartition("/")[2]} & set(self.steps))
 
 
-@dataclass(frozen=True, slots=True)
-class Hiding:
+class Hiding(Struct, frozen=True):
     """A project's file that hides another, and whether a person has trusted it."""
 
     file: Untrusted
     trusted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True):
     """A workflow as it was read from these texts: those inside it, and what a run of it keeps."""
 
     texts: tuple[Source, ...]
@@ -88,8 +85,7 @@ class _Known:
     pinned: Pinned
 
 
-@dataclass(frozen=True, slots=True)
-class _Looked:
+class _Looked(Struct, frozen=True):
     """What was read in the folders of a kind, and that put together."""
 
     racks: tuple[tuple[Found | Lost, ...], ...]

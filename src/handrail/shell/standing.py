@@ -1,12 +1,12 @@
 """How a run stands: asked by somebody who comes back to it, or who cannot go on. Nothing moves."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
+from msgspec.structs import replace
+
 from handrail.engine.decide import decide
-from handrail.engine.lifecycle import START
 from handrail.engine.model import Accepted, Event, Lifecycle, Refused
 from handrail.engine.options import options
 from handrail.shell.adopting import adoptable
@@ -21,6 +21,7 @@ from handrail.shell.turn import (
     Render,
     Reply,
     begun,
+    listening,
     refuse,
     tried,
     turned_away,
@@ -65,9 +66,9 @@ def look(world: World, stored: Stored, sight: Sight | None = None) -> Outcome:
     stored, proposal = adoptable(workflow, stored, sight)
     if stored.trouble and not proposal:
         return Outcome(troubled(stored.trouble), stored, workflow)
-    begins = Asked(workflow, sight, stored.run, Event(START), at, world.ids.nonce().hex())
-    run = begun(world, stored, begins)
-    asked = replace(begins, run=proposal.standing(run) if proposal else run, event=Event(""))
+    asked = Asked(workflow, sight, stored.run, Event(""), at, world.ids.nonce().hex())
+    run = begun(world, stored, asked)
+    asked = replace(asked, run=proposal.standing(run) if proposal else run)
     facts = gather(asked, world.readers, world.drafters).facts
     open_ = proposal.options(workflow) if proposal else options(workflow, asked.run, facts)
     shown = replace(stored, run=asked.run)
@@ -88,7 +89,7 @@ def unready(world: World, shown: Outcome, event: Event) -> Mapping[str, str]:
     return said(workflow, decision.say, Values(workflow, stored.run, event, gathered, stored.run), at)
 
 
-def shown_again(world: World, stored: Stored, caller: Caller, render: Render) -> Reply | None:
+def shown_again(world: World, stored: Stored, call: Call, render: Render) -> Reply | None:
     """The run as it was loaded, with fresh tokens; None if somebody else moved it meanwhile."""
     workflow, at = world.workflow_of(stored), world.clock.now()
     issued = issue(world, stored.run, stored.revision, at)
@@ -96,35 +97,46 @@ def shown_again(world: World, stored: Stored, caller: Caller, render: Render) ->
         Entry(EntryKind.TOKEN_GENERATED, step.state, agent_of(workflow, step.state), {"why": RECOVER})
         for step in stored.run.open
     )
-    if issued.tokens and not world.runs.renew(stored, issued.hashes, at, signed(entries, caller)):
+    entered = signed((*entries, *call.told), call.caller)
+    if issued.tokens and not world.runs.renew(stored, issued.hashes, at, entered):
         return None
     return render(Outcome(Accepted(stored.run), stored, workflow, issued.tokens))
+
+
+def _heard(world: World, call: Call) -> None:
+    """Enter what an answer tells besides, where nothing else is entered."""
+    if call.told:
+        world.runs.note(call.run, world.clock.now(), signed(call.told, call.caller))
 
 
 def _recovered(world: World, call: Call, render: Render) -> Reply | None:
     stored = world.runs.load(call.run)
     if stored is None:
         return refuse(world, call, render, Outcome(unknown(call.run), None))
+    call, render = listening(call, render, stored)
     if stored.run.lifecycle not in {Lifecycle.RUNNING, Lifecycle.IDLE}:
         outcome = Outcome(not_running(stored.run), stored, world.workflow_of(stored))
         return refuse(world, call, render, outcome)
-    return shown_again(world, stored, call.caller, render)
+    return shown_again(world, stored, call, render)
 
 
 def _asked(world: World, call: Call, render: Render) -> Reply | None:
     stored = world.runs.load(call.run)
     if stored is None:
         return refuse(world, call, render, Outcome(unknown(call.run), None))
+    call, render = listening(call, render, stored)
     workflow = world.workflow_of(stored)
     if stored.run.lifecycle is not Lifecycle.RUNNING:
+        _heard(world, call)
         return render(Outcome(Accepted(stored.run), stored, workflow))
     if not call.token:
-        return shown_again(world, stored, call.caller, render)
+        return shown_again(world, stored, call, render)
     held = check(world, stored, call.token, call.event)
     if isinstance(held, Stale):
         return turned_away(world, call, render, Outcome(held.refused, stored, workflow), held)
     now = world.clock.now()
     if stored.active is None or now - stored.active >= NOTICED:
         world.runs.touch(call.run, now)
+    _heard(world, call)
     step = held.step if isinstance(held, Held) else 0
     return render(Outcome(Accepted(stored.run), stored, workflow, {step: call.token}))

@@ -80,6 +80,7 @@ def _give_up(world: World, run: str, lifecycle: Lifecycle, since: datetime, limi
         entries=(Entry(EntryKind.WORKFLOW_ABANDONED, data={"reason": reason}),),
         marks={MARK: "true"},
         only_if=still_quiet,
+        aside=True,
     )
     return bool(take_turn(world, call, _accepted)["accepted"])
 

@@ -9,9 +9,10 @@ import hmac
 import struct
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+
+from msgspec import Struct
 
 CODES = {
     "malformed": "the step token is no token at all",
@@ -32,8 +33,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Claims:
+class Claims(Struct, frozen=True):
     """What a token says."""
 
     run: str

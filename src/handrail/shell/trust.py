@@ -13,6 +13,7 @@ from handrail.shell import errnos
 from handrail.shell.faults import Missing, Newer, Unreadable
 from handrail.shell.homes import data_folder
 from handrail.shell.ports import Workspace
+from handrail.shell.reading import whole
 from handrail.shell.workspace import Disk
 
 FILE: Final = "trusted.json"
@@ -113,4 +114,4 @@ class Trusted:
 
 def root_text(project: Path) -> str:
     """A project as marks have it: its whole path, with bytes that are not UTF-8 written out."""
-    return os.fsencode(project.resolve()).decode("utf-8", "backslashreplace")
+    return os.fsencode(whole(project)).decode("utf-8", "backslashreplace")

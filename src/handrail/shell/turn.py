@@ -5,12 +5,12 @@ that acts on files applies them as part of its commit, and finishes after a cras
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
-from handrail.documents.statefile import Passage
 from handrail.engine.decide import decide, only_says
 from handrail.engine.facts import Value
 from handrail.engine.lifecycle import START
@@ -28,18 +28,21 @@ from handrail.engine.model import (
 )
 from handrail.engine.options import options
 from handrail.shell.adopting import Proposal, adoptable
+from handrail.shell.comments import TOLD, telling
 from handrail.shell.facts import Asked, Gathered, Sight, gather
 from handrail.shell.faults import Busy
-from handrail.shell.gatekeeper import (
-    Held,
-    Repeated,
-    Stale,
-    at_step,
-    check,
-    issue,
-    request_of,
+from handrail.shell.gatekeeper import Held, Repeated, Stale, at_step, check, issue, request_of
+from handrail.shell.journal import (
+    Left,
+    Told,
+    left,
+    marked,
+    offered,
+    passages,
+    refusal_entry,
+    signed,
+    who,
 )
-from handrail.shell.journal import Left, Told, left, offered, refusal_entry, signed, who
 from handrail.shell.papers import papers
 from handrail.shell.records import Artifact, Caller, Change, Definition, Origin, Spent, Stored, Turn
 from handrail.shell.resolve import Resolved, Values, resolve, said
@@ -50,13 +53,11 @@ from handrail.shell.world import World
 from handrail.telemetry.entries import Entry, EntryKind
 
 ATTEMPTS: Final = 5
-REASON: Final = "last_transition_reason"
-NO_REASON: Final = "No reason provided"
+_BEGIN: Final = Event(START)
 Reply: TypeAlias = Mapping[str, Value]
 
 
-@dataclass(frozen=True, slots=True)
-class New:
+class New(Struct, frozen=True):
     """What a run that is not there yet is made from."""
 
     workflow: Workflow
@@ -64,8 +65,7 @@ class New:
     definition: Definition | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """What a face was asked: an event for a run, by whom, with which token (none: without).
 
     `new` is given to start a run. `entries` and `marks` are kept with the turn if it is accepted; `only_if`
@@ -73,7 +73,8 @@ class Call:
     even the journal hears of it. `external` says that a person did the step by hand: it is entered so, and
     meets the same contract. `answered` gives, for a run as it stands, the reply that the same call had
     before, if it has moved the run there: then nothing moves. `tells` gives what is entered with the step,
-    by the run as the turn leaves it.
+    by the run as the turn leaves it. `told` is entered with whatever comes of the call. `aside` says that the
+    answer is read by no agent: what its agent was not told yet stays for the next.
     """
 
     run: str
@@ -87,10 +88,11 @@ class Call:
     external: bool = False
     answered: Callable[[Stored], Reply | None] | None = None
     tells: Callable[[Run], Mapping[str, Value]] | None = None
+    told: tuple[Entry, ...] = ()
+    aside: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What came of a call, for a face to put into words: the decision, the run as it now stands, the token.
 
     `texts` are those that rows say, in order, part by part, or that of the row that refuses; `facts` what was
@@ -145,6 +147,7 @@ def _attempt(world: World, call: Call, render: Render) -> Reply | None:
     stored = _stored(world, call)
     if stored is None:
         return refuse(world, call, render, Outcome(unknown(call.run), None))
+    call, render = listening(call, render, stored)
     begins = call.new if not stored.revision else None
     workflow = begins.workflow if begins else world.workflow_of(stored)
     if call.only_if and stored.revision and not call.only_if(stored):
@@ -153,6 +156,14 @@ def _attempt(world: World, call: Call, render: Render) -> Reply | None:
     if stored.trouble and not (proposal and call.event.trigger in proposal.ways):
         return refuse(world, call, render, Outcome(troubled(stored.trouble), stored, workflow))
     return _admitted(world, call, render, _Found(stored, workflow, call.event, proposal))
+
+
+def listening(call: Call, render: Render, stored: Stored) -> tuple[Call, Render]:
+    """The call and its answer, which tells the agent what was written to the run since it was last told."""
+    if call.aside or not stored.unheard:
+        return call, render
+    entry, lines = telling(stored.unheard)
+    return replace(call, told=(entry,)), lambda outcome: {**render(outcome), TOLD: lines}
 
 
 def _admitted(world: World, call: Call, render: Render, found: "_Found") -> Reply | None:
@@ -168,7 +179,8 @@ def _admitted(world: World, call: Call, render: Render, found: "_Found") -> Repl
             again = call.answered(stored) if call.answered else None
             if again is not None:
                 return again
-            return _decide(world, call, render, replace(found, event=at_step(call.event, step)))
+            found = _Found(stored, workflow, at_step(call.event, step), found.proposal)
+            return _decide(world, call, render, found)
 
 
 def turned_away(world: World, call: Call, render: Render, outcome: Outcome, stale: Stale) -> Reply | None:
@@ -177,7 +189,7 @@ def turned_away(world: World, call: Call, render: Render, outcome: Outcome, stal
     if stored is None or issued is None:
         return refuse(world, call, render, outcome)
     outcome = replace(outcome, tokens=issued.tokens)
-    entries = signed((*stale.entries, _refusal(call, outcome, stale.refused)), call.caller)
+    entries = signed((*stale.entries, _refusal(call, outcome, stale.refused), *call.told), call.caller)
     renewed = world.runs.renew(stored, issued.hashes, world.clock.now(), entries)
     return render(outcome) if renewed else None
 
@@ -190,8 +202,7 @@ def _stored(world: World, call: Call) -> Stored | None:
     return stored
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """What a call is about: the run, its workflow, and the event for the step that the token is for.
 
     `proposal` is where the files say that the run is, if nothing else does.
@@ -206,9 +217,10 @@ class _Found:
 def _decide(world: World, call: Call, render: Render, found: _Found) -> Reply | None:
     stored, workflow, event = found.stored, found.workflow, found.event
     at, boundary = world.clock.now(), world.ids.nonce().hex()
-    begins = Asked(workflow, Sight(world.workspace), stored.run, Event(START), at, boundary)
-    run = stored.run if event.trigger == START else begun(world, stored, begins)
-    asked = replace(begins, run=run, event=event)
+    asked = Asked(workflow, Sight(world.workspace), stored.run, event, at, boundary)
+    run = stored.run if event.trigger == START else begun(world, stored, asked)
+    if run is not stored.run:
+        asked = replace(asked, run=run)
     if found.proposal:
         call = replace(call, entries=(*call.entries, found.proposal.entry(stored)))
         return _accept(world, call, render, _adopted(world, found, found.proposal, asked))
@@ -226,8 +238,7 @@ def _decide(world: World, call: Call, render: Render, found: _Found) -> Reply | 
     return _accept(world, call, render, taken)
 
 
-@dataclass(frozen=True, slots=True)
-class _Taken:
+class _Taken(Struct, frozen=True):
     """An accepted decision and what it was made on."""
 
     found: _Found
@@ -249,8 +260,8 @@ def begun(world: World, stored: Stored, asked: Asked) -> Run:
     run = stored.run
     if run.lifecycle is not Lifecycle.IDLE or stored.origin.authority is Authority.SQL:
         return run
-    gathered = gather(asked, world.readers, world.drafters)
-    decision = decide(asked.workflow, run, asked.event, gathered.facts)
+    gathered = gather(replace(asked, event=_BEGIN), world.readers, world.drafters)
+    decision = decide(asked.workflow, run, _BEGIN, gathered.facts)
     return decision.run if isinstance(decision, Accepted) else run
 
 
@@ -258,7 +269,8 @@ def _answer(world: World, call: Call, render: Render, taken: _Taken) -> Reply:
     """Tell; only the journal hears of it, and the token is not spent."""
     stored = taken.found.stored
     entries = [entry for entry in _left(world, call, taken).entries if entry.kind is EntryKind.STEP_STAYED]
-    world.runs.note(stored.run.id if stored.revision else "", taken.asked.at, tuple(entries))
+    entered = (*entries, *signed(call.told, call.caller))
+    world.runs.note(stored.run.id if stored.revision else "", taken.asked.at, entered)
     tell(world, Change(stored.run.id, stored.revision))
     found = replace(taken.found, stored=replace(taken.found.stored, run=taken.decision.run))
     resolved, texts = _resolved(taken)
@@ -275,9 +287,10 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
     revision = world.revised(stored, resolved)
     issued = issue(world, run, revision, at)
     told = _left(world, call, taken)
-    marks = _marks(taken, call.marks)
-    moved = stored.moved(run, at, issued.hashes, told.opened, marks)
-    after = replace(moved, adopted=stored.adopted, revision=revision)
+    marks = marked(taken.asked.run, run, event, call.marks)
+    after = stored.moved(run, at, issued.hashes, told.opened, marks)
+    if stored.adopted or revision != after.revision:
+        after = replace(after, adopted=stored.adopted, revision=revision)
     seen = (taken.gathered.facts, told.synthesis, _open_after(world, taken, resolved), resolved.describes)
     reply = render(Outcome(decision, after, workflow, issued.tokens, texts, *seen))
     turn = Turn(
@@ -289,9 +302,9 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
         closed=told.closed,
         opened=told.opened,
         artifacts=told.artifacts,
-        entries=signed((*told.entries, *call.entries), call.caller),
+        entries=signed((*told.entries, *call.entries, *call.told), call.caller),
         finals=resolved.finals,
-        passages=_passages(decision, event),
+        passages=passages(decision, event),
         describes=resolved.describes,
         anew=resolved.anew,
         definition=call.new.definition if call.new and not stored.revision else None,
@@ -300,13 +313,8 @@ def _accept(world: World, call: Call, render: Render, taken: _Taken) -> Reply | 
     )
     if not world.runs.commit(turn):
         return None
-    tell(world, Change(run.id, after.revision), _papers(taken))
+    tell(world, Change(run.id, after.revision), papers(workflow, taken.asked.run, taken.asked.sight.seen))
     return reply
-
-
-def _papers(taken: _Taken) -> tuple[Artifact, ...]:
-    """The files of the run as the decision was made on them."""
-    return papers(taken.found.workflow, taken.asked.run, taken.asked.sight.seen)
 
 
 def _open_after(world: World, taken: _Taken, resolved: Resolved) -> tuple[Option, ...]:
@@ -360,26 +368,12 @@ def _resolved(taken: _Taken) -> tuple[Resolved, tuple[Mapping[str, str], ...]]:
     return resolved, texts
 
 
-def _passages(decision: Accepted | Waiting, event: Event) -> tuple[Passage, ...]:
-    """The way of the turn from where it began to where it ended; routers in between are not told."""
-    if isinstance(decision, Waiting) or not decision.moves:
-        return ()
-    return (Passage(decision.moves[0].source, decision.moves[-1].target, event.trigger, event.note),)
-
-
-def _marks(taken: _Taken, given: Mapping[str, Value] | None) -> Mapping[str, Value]:
-    """What the metadata of the run is told: why its lifecycle changed, and what the caller adds."""
-    after = taken.decision.run
-    changed = after.lifecycle is not taken.asked.run.lifecycle and taken.found.event.trigger != START
-    reason = {REASON: after.reason or NO_REASON} if changed else {}
-    return {**reason, **(given or {})}
-
-
 def refuse(world: World, call: Call, render: Render, outcome: Outcome) -> Reply:
     """Say no; only the journal hears of it."""
     if isinstance(outcome.decision, Refused):
         known = outcome.stored.run.id if outcome.stored and outcome.stored.revision else ""
-        world.runs.note(known, world.clock.now(), (_refusal(call, outcome, outcome.decision),))
+        entries = (_refusal(call, outcome, outcome.decision), *signed(call.told, call.caller))
+        world.runs.note(known, world.clock.now(), entries)
     return render(outcome)
 
 

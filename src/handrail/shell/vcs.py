@@ -22,6 +22,10 @@ MOST: Final = 64 * 1024
 NONE: Final = "none"
 JJ: Final = "jj"
 GIT: Final = "git"
+OLDEST_JJ: Final = (0, 38)
+"""The oldest version of jj that can keep plans."""
+
+INSTALL_JJ: Final = f"install jj {OLDEST_JJ[0]}.{OLDEST_JJ[1]} or newer"
 _ASKED: Final[Mapping[str, tuple[str, ...]]] = {
     JJ: (
         *("jj", "--ignore-working-copy", "--no-pager", "--config=signing.behavior=drop"),

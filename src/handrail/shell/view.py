@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol, TypeAlias, TypeVar
+
+from msgspec import Struct, field
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Authority, Lifecycle
@@ -30,12 +31,17 @@ NAMED: Final = 10
 LATELY: Final = 1000
 """How many of the runs started last are looked through for what is rare among all."""
 
+REMARKS: Final = 200
+"""How many of the last entries about comments are looked at."""
+
 EXCERPT: Final = 32 * 1024
 """How many bytes of the text of an artifact an excerpt has at most."""
 
+LONGEST: Final = 200
+"""How many characters a text has at most that runs are searched for."""
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+
+class Wanted(Struct, frozen=True):
     """Which runs are wanted: those that fit every part that is given; `text` is in the id, goal or a name.
 
     `agent` is the principal whose run it is, or the persona of a step of it. With a `reach` only so many runs
@@ -53,8 +59,7 @@ class Wanted:
     reach: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
+class RunRow(Struct, frozen=True):
     """A run as lists show it. `state` is where it stands, or empty; `active` when it was last called."""
 
     id: str
@@ -77,8 +82,7 @@ class RunRow:
     metadata: Mapping[str, Value] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class StepRow:
+class StepRow(Struct, frozen=True):
     """A step of a run, open or closed."""
 
     number: int
@@ -91,8 +95,7 @@ class StepRow:
     output: Mapping[str, Value] | None
 
 
-@dataclass(frozen=True, slots=True)
-class ArtifactRow:
+class ArtifactRow(Struct, frozen=True):
     """An artifact without its text; `size` is that of the text in bytes."""
 
     number: int
@@ -107,8 +110,7 @@ class ArtifactRow:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """An artifact of a run with its text, or with the beginning of one longer than `EXCERPT` bytes."""
 
     run: str
@@ -116,47 +118,40 @@ class Excerpt:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class OfRun:
+class OfRun(Struct, frozen=True):
     """The artifacts of a run, in order."""
 
     run: str
 
 
-@dataclass(frozen=True, slots=True)
-class OfStep:
+class OfStep(Struct, frozen=True):
     """The artifacts that a run made in a state, the last first."""
 
     run: str
     state: str
 
 
-@dataclass(frozen=True, slots=True)
-class OfType:
+class OfType(Struct, frozen=True):
     """The artifacts of a type, of all runs, the last first."""
 
     type: str
 
 
-@dataclass(frozen=True, slots=True)
-class Recent:
+class Recent(Struct, frozen=True):
     """The artifacts of all runs, the last first."""
 
 
-@dataclass(frozen=True, slots=True)
-class AllFinal:
+class AllFinal(Struct, frozen=True):
     """The final artifacts of all runs, the last first."""
 
 
-@dataclass(frozen=True, slots=True)
-class FinalOf:
+class FinalOf(Struct, frozen=True):
     """The final artifacts of a run, the last first."""
 
     run: str
 
 
-@dataclass(frozen=True, slots=True)
-class FinalIn:
+class FinalIn(Struct, frozen=True):
     """The final artifacts of a project, by its id: those of the run that ended last first."""
 
     project: str
@@ -166,8 +161,7 @@ Choice: TypeAlias = OfRun | OfStep | OfType | Recent | AllFinal | FinalOf | Fina
 """Which artifacts are wanted, and in which order."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectRow:
+class ProjectRow(Struct, frozen=True):
     """A project that runs were started in; `active` is the run that is under way there, or empty."""
 
     id: str
@@ -258,11 +252,18 @@ class Records(Protocol):
         ...
 
     def last(self) -> int:
-        """The number of the last entry of all; 0 if there is none."""
+        """The number of the last entry of all that none can come before any more; 0 if there is none.
+
+        Whoever shows something and wants to hear what comes behind it asks this first.
+        """
         ...
 
     def refusals(self, run: str, most: int = 3) -> tuple[Written, ...]:
         """The last entries of a run that tell of a refusal or a failure, the newest first."""
+        ...
+
+    def remarks(self, run: str, most: int = REMARKS) -> tuple[Written, ...]:
+        """The last comments on a run, and that its agent was told of some; in order."""
         ...
 
 

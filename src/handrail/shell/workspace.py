@@ -73,12 +73,18 @@ class Disk:
         """A new file with these bytes, confirmed by the disk; its entry in the folder is not, until `sync`.
 
         An old file of the name is removed first and never written to, so a link to it keeps the old bytes.
+        It has the permissions of the file `like`, and its owner as far as that may be given away.
         """
-        mode = self._mode(like) if like else _FILE_MODE
+        model = self._model(like) if like else None
+        mode = stat.S_IMODE(model.st_mode) & 0o777 if model else _FILE_MODE
         with self._changing(path), self._above(path) as (folder, name):
             self._removed(path, folder, name)
             self._ahead(f"open {path}")
             with _closed(os.open(name, _NEW, _FILE_MODE, dir_fd=folder)) as file:
+                if model and _owner(model) != _owner(os.fstat(file)):
+                    self._ahead(f"chown {path}")
+                    with suppress(PermissionError):
+                        os.fchown(file, *_owner(model))
                 if mode != _FILE_MODE:
                     self._ahead(f"chmod {path}")
                     os.fchmod(file, mode)
@@ -215,15 +221,14 @@ class Disk:
             f"`{self._shown(path)}` is {what}", "remove it, or put a copy of the file in its place"
         )
 
-    def _mode(self, like: str) -> int:
-        """The permissions of a file, or those of a new one if it is not there."""
+    def _model(self, like: str) -> os.stat_result | None:
+        """The file that another shall be like; None if it is not there."""
         with self._reading(like):
             try:
                 with self._above(like) as (folder, name):
-                    found = self._found(like, folder, name)
+                    return self._found(like, folder, name)
             except FileNotFoundError:
-                return _FILE_MODE
-        return stat.S_IMODE(found.st_mode) & 0o777 if found else _FILE_MODE
+                return None
 
     def _removed(self, path: str, folder: int, name: str) -> None:
         if self._found(path, folder, name):
@@ -315,6 +320,10 @@ def _closed(opened: int) -> Iterator[int]:
         yield opened
     finally:
         os.close(opened)
+
+
+def _owner(found: os.stat_result) -> tuple[int, int]:
+    return found.st_uid, found.st_gid
 
 
 def _split(path: str) -> tuple[str, ...]:

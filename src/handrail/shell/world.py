@@ -1,17 +1,16 @@
 """The world of a turn: the ports it uses and the settings it keeps, put together by whoever starts a face."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeAlias
+from functools import cache
+from typing import Generic, TypeAlias, TypeVar
+
+from msgspec import Struct, field
 
 from handrail.engine.model import Workflow
-from handrail.shell.drafts import DRAFTERS
 from handrail.shell.facts import Drafter, Reader
-from handrail.shell.items import ITEM_DRAFTERS, ITEM_READERS
-from handrail.shell.plans import PLAN_DRAFTERS, PLAN_READERS
 from handrail.shell.ports import Clock, Feed, Files, Ids, Mirror, Runs
-from handrail.shell.readers import READERS
 from handrail.shell.records import Stored
 from handrail.shell.resolve import Resolved
 from handrail.shell.watching import Watch
@@ -28,8 +27,47 @@ def counted(stored: Stored, _: Resolved) -> int:
     return stored.revision + 1
 
 
+Value = TypeVar("Value")
+
+
 @dataclass(frozen=True, slots=True)
-class World:
+class Late(Mapping[str, Value], Generic[Value]):
+    """What is found by name, imported when somebody first asks: most runs read no document."""
+
+    found: Callable[[], Mapping[str, Value]]
+
+    def __getitem__(self, name: str) -> Value:
+        """What is called so."""
+        return self.found()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names."""
+        return iter(self.found())
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.found())
+
+
+@cache
+def _readers() -> Mapping[str, Reader]:
+    from handrail.shell.items import ITEM_READERS  # noqa: PLC0415 - only for runs that read documents
+    from handrail.shell.plans import PLAN_READERS  # noqa: PLC0415 - the same
+    from handrail.shell.readers import READERS  # noqa: PLC0415 - the same
+
+    return {**READERS, **ITEM_READERS, **PLAN_READERS}
+
+
+@cache
+def _drafters() -> Mapping[str, Drafter]:
+    from handrail.shell.drafts import DRAFTERS  # noqa: PLC0415 - only for runs that edit documents
+    from handrail.shell.items import ITEM_DRAFTERS  # noqa: PLC0415 - the same
+    from handrail.shell.plans import PLAN_DRAFTERS  # noqa: PLC0415 - the same
+
+    return {**DRAFTERS, **ITEM_DRAFTERS, **PLAN_DRAFTERS}
+
+
+class World(Struct, frozen=True):
     """Everything a turn touches. `lifetime` is how long a token is good.
 
     Without a lifetime tokens do not expire: each is good for the revision it was issued at, and the store
@@ -45,10 +83,8 @@ class World:
     key: bytes
     workflow_of: WorkflowOf
     workspace: Files | None = None
-    readers: Mapping[str, Reader] = field(default_factory=lambda: {**READERS, **ITEM_READERS, **PLAN_READERS})
-    drafters: Mapping[str, Drafter] = field(
-        default_factory=lambda: {**DRAFTERS, **ITEM_DRAFTERS, **PLAN_DRAFTERS}
-    )
+    readers: Mapping[str, Reader] = field(default_factory=lambda: Late(_readers))
+    drafters: Mapping[str, Drafter] = field(default_factory=lambda: Late(_drafters))
     lifetime: timedelta | None = timedelta(minutes=10)
     mirror: Mirror | None = None
     revised: Revised = counted

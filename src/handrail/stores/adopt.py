@@ -1,7 +1,9 @@
 """The run of a folder, from what a recovery leaves: as the last turn left it, or as a state file says."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from handrail.documents.statefile import Standing
 from handrail.engine.facts import Value

@@ -7,11 +7,12 @@ of it is lost to the journal, and to nothing else: whoever comes later goes on f
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 from uuid import NAMESPACE_URL, uuid5
+
+from msgspec.structs import replace
 
 from handrail.engine.model import Authority, Lifecycle, Run, Step, Workflow
 from handrail.shell.faults import Fault, Overtaken, SyncFailed
@@ -189,7 +190,7 @@ class DescribedRuns:
         if known is None:
             return Stored(new, origin, revision)
         run = replace(new, lifecycle=Lifecycle.RUNNING, steps=known.run.steps)
-        return Stored(run, known.origin, revision, known.started, known.updated)
+        return Stored(run, known.origin, revision, known.started, known.updated, unheard=known.unheard)
 
     def _remember(self, turn: Turn) -> None:
         """Have the common store take the turn behind those it has, whoever else told it of one meanwhile."""

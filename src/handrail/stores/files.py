@@ -4,15 +4,19 @@ The state file decides. A turn is written down as an intent, then done; whoever 
 finishes it first. A person's edit of the state file is taken as it stands, and said.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import islice
 from threading import local
 from typing import Final
+
+from msgspec.structs import replace
 
 from handrail.documents.statefile import Passage, Standing
 from handrail.engine.model import Run
 from handrail.shell.apply import keep, moved, name_of
+from handrail.shell.comments import unheard
 from handrail.shell.faults import DiskFull, NotWritable, Unreadable, UnsafePath
 from handrail.shell.folders import HOME
 from handrail.shell.ports import StateShape, Workspace
@@ -45,6 +49,8 @@ SECONDS: Final = 5.0
 """How long a turn waits for the one before it."""
 
 _REPAIR: Final = "repair"
+_REMARK: Final = b'"comment_'
+"""How the kinds of all entries about comments begin, in a line of the history."""
 
 
 class FileRuns:
@@ -87,7 +93,10 @@ class FileRuns:
 
     def standing(self) -> Stored:
         """The run of the folder as it stands; at revision 0 if it has not begun."""
-        return stored_of(self._settled(), self._idle)
+        settled = self._settled()
+        stored, data = stored_of(settled, self._idle), self._workspace.read(HISTORY)
+        remarks = history.mentioning(data, settled.pending, _REMARK)
+        return replace(stored, unheard=unheard(_written(stored.run.id, remarks))) if remarks else stored
 
     def commit(self, turn: Turn) -> bool:
         """Save the whole turn. False too if a file that it changes is no longer as it was read.
@@ -141,12 +150,8 @@ class FileRuns:
         ours = stored_of(settled, self._idle).run.id
         if run not in {"", ours}:
             return ()
-        lines = history.lines(self._workspace.read(HISTORY), settled.pending)
-        found = [(line, entry) for line in lines if not line.stray for entry in line.entries]
-        return tuple(
-            Written(number, ours, line.seq, line.time, entry)
-            for number, (line, entry) in enumerate(found[after : after + most], start=after + 1)
-        )
+        found = _written(ours, history.lines(self._workspace.read(HISTORY), settled.pending))
+        return tuple(islice(found, after, after + most))
 
     def steps(self, run: str) -> tuple[StepRow, ...]:  # noqa: ARG002 - the contract has it
         """None: only the open step is told in the state file."""
@@ -265,3 +270,10 @@ class FileRuns:
             self._workspace.mkdir(QUARANTINE)
             self._workspace.sync(HOME)
             keep(self._workspace, f"{QUARANTINE}/{name_of(self._shape.name)}", settled.sight.data)
+
+
+def _written(run: str, lines: Iterable[Line]) -> Iterator[Written]:
+    """The entries of these lines, numbered from 1."""
+    found = ((line, entry) for line in lines if not line.stray for entry in line.entries)
+    for number, (line, entry) in enumerate(found, start=1):
+        yield Written(number, run, line.seq, line.time, entry)

@@ -3,7 +3,7 @@
 Each line is appended behind a newline: one that was torn by a crash is never glued to the next.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from handrail.engine.model import Run
@@ -26,8 +26,23 @@ class Kept:
 
 def lines(data: bytes | None, pending: bytes = b"") -> Iterator[Line]:
     """The lines, in order; one that is yet to be added stands last."""
+    yield from _read(_raws(data, pending))
+
+
+def mentioning(data: bytes | None, pending: bytes, word: bytes) -> tuple[Line, ...]:
+    """Those of the lines in which this stands; to read the others too would take long."""
+    if word not in (data or b"") and word not in pending:
+        return ()
+    return tuple(_read(raw for raw in _raws(data, pending) if word in raw))
+
+
+def _raws(data: bytes | None, pending: bytes) -> Sequence[bytes]:
     raws = (data or b"").split(b"\n")
-    for raw in raws if pending in raws else (*raws, pending):
+    return raws if pending in raws else (*raws, pending)
+
+
+def _read(raws: Iterable[bytes]) -> Iterator[Line]:
+    for raw in raws:
         line = unseal(raw, Line)
         if isinstance(line, Line):
             yield line

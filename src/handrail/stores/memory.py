@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock, RLock
 
+from msgspec.structs import replace
+
+from handrail.shell.comments import unheard
 from handrail.shell.records import (
     REMEMBERED,
     Definition,
@@ -49,7 +52,9 @@ class MemoryRuns:
         """The run as it stands, or None."""
         with self._lock:
             kept = self._runs.get(run)
-            return kept.stored if kept else None
+            if kept is None:
+                return None
+            return replace(kept.stored, unheard=unheard(line for line in self._journal if line.run == run))
 
     def commit(self, turn: Turn) -> bool:
         """Save the whole turn, if the revision has not moved on."""

@@ -1,8 +1,10 @@
 """From a turn to what the folder will hold: head, line of the history and state file."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from handrail.documents.statefile import Passage, Standing
 from handrail.documents.strict import Flaw

@@ -1,8 +1,9 @@
 """Entries: the lines of the journal. What happened to a run, in the words that telemetry counts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from handrail.engine.facts import Value
 
@@ -26,6 +27,8 @@ class EntryKind(StrEnum):
     ERROR_OCCURRED = "error_occurred"
     STATE_ADOPTED = "state_adopted"
     STATE_REPAIRED = "state_repaired"
+    COMMENT_WRITTEN = "comment_written"
+    COMMENT_TOLD = "comment_told"
 
 
 ABOUT: Mapping[EntryKind, str] = {
@@ -45,12 +48,13 @@ ABOUT: Mapping[EntryKind, str] = {
     EntryKind.ERROR_OCCURRED: "a call was refused, or failed; `error_type` says why",
     EntryKind.STATE_ADOPTED: "a state that a person wrote, or that came with a clone, was taken as it stood",
     EntryKind.STATE_REPAIRED: "damage was found and mended, or a person mended it",
+    EntryKind.COMMENT_WRITTEN: "a person wrote a comment to a run: its `text`, under the id `comment`",
+    EntryKind.COMMENT_TOLD: "an answer has told the agent of a run these `comments`, by their ids",
 }
 """What each kind of entry means."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One line of the journal: what happened, in which state, under which persona, with what details."""
 
     kind: EntryKind

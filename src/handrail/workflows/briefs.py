@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from handrail.engine.contract import output_facts, schema_problem
 from handrail.engine.facts import Fact, Value
 from handrail.engine.model import Brief, Contract
+from handrail.workflows.glance import NO_EDITS
 from handrail.workflows.nodes import Node, Scalar, Table, plain
-from handrail.workflows.reader import Reader
+from handrail.workflows.reader import Reader, quoted, unsafe
 from handrail.workflows.render import Placeholder, placeholders
 
 BRIEF_KEYS = ("agent", "task", "inputs", "allowed_actions", "forbidden_actions", "done_when", "contract")
-_SAID_THERE = (*BRIEF_KEYS, "attempts", "router", "terminal", "say")
+_SAID_THERE = (*BRIEF_KEYS, "attempts", "edits", "router", "terminal", "say")
 CONTRACT_KEYS = ("artifacts", "min_confidence", "no_blockers", "schema")
 
 
@@ -35,6 +36,21 @@ def read_brief(
         contract=contract,
     )
     return brief, output_facts(contract)
+
+
+def read_edits(reader: Reader, node: Node | None, what: str) -> tuple[str, ...] | None:
+    """The files of the project that may be changed in a state; None where nothing is said of it."""
+    if node is None:
+        return None
+    globs = reader.scalars(node, f"`edits` of {what}")
+    if [glob.text for glob in globs] == [NO_EDITS]:
+        return ()
+    for glob in globs:
+        if unsafe(glob.text):
+            message = f"`edits` of {what} names {quoted(glob.text)}, which is no path below the project"
+            repair = f"name files below it, such as `docs/**`, or write `{NO_EDITS}`"
+            reader.problem("unsafe-path", glob.place, message, repair)
+    return tuple(glob.text for glob in globs)
 
 
 def check_stand_in(reader: Reader, node: Node, what: str) -> None:

@@ -51,7 +51,7 @@ LOADING: Final[Mapping[str, str]] = {
     "unknown-value": "the word is none of those that can stand here",
     "unknown-variable": "no variable has this name",
     "unknown-workflow": "no workflow has this name",
-    "unsafe-path": "the path of an effect leads out of the task folder",
+    "unsafe-path": "the path of an effect leads out of the task folder, or one of `edits` out of the project",
     "workflow-cycle": "a workflow contains itself",
     "wrong-authority": "the effect is not to be had where the state of this workflow lives",
     "wrong-type": "a value is not of the shape that is needed",

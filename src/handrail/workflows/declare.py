@@ -7,7 +7,7 @@ from handrail.engine.known import EVENT_FACTS
 from handrail.engine.lifecycle import CONTINUE, RESERVED
 from handrail.engine.model import NAME, STATE_FILES, Authority, State, Tool, Variable, Who
 from handrail.engine.problems import Place
-from handrail.workflows.briefs import BRIEF_KEYS, check_stand_in, read_brief
+from handrail.workflows.briefs import BRIEF_KEYS, check_stand_in, read_brief, read_edits
 from handrail.workflows.declared import Declared, DeclaredPrompt, DeclaredRow, DeclaredText, Ways
 from handrail.workflows.nodes import Items, Node, Scalar, Table, plain
 from handrail.workflows.reader import FIELD, ROOT, Reader, as_text, quoted, unsafe
@@ -31,7 +31,10 @@ TOP_KEYS = (
     "prompts",
     "texts",
 )
-STATE_KEYS = ("about", "phase", "router", "terminal", "attempts", "workflow", "say", "face", *BRIEF_KEYS)
+STATE_KEYS = (
+    *("about", "phase", "router", "terminal", "attempts", "workflow", "say", "edits", "face"),
+    *BRIEF_KEYS,
+)
 ROW_KEYS = (
     "id",
     "from",
@@ -177,6 +180,7 @@ def _described(reader: Reader, key: Scalar, node: Node, what: str) -> State:
         say=reader.text(fields.get("say"), f"`say` of {what}"),
         brief=brief,
         outputs=outputs,
+        edits=read_edits(reader, fields.get("edits"), what),
         extra=_extra(reader, fields.get("face"), what),
     )
     if stands_for:
@@ -188,15 +192,18 @@ def _described(reader: Reader, key: Scalar, node: Node, what: str) -> State:
 
 def _check_stay(reader: Reader, state: State, what: str) -> None:
     """Nobody works in a router, and nobody in a state where the run has ended."""
-    works = state.brief is not None or state.attempts > 0
+    works = state.brief is not None or state.attempts > 0 or state.edits is not None
     if state.router and (state.terminal or works):
         message = f"{what} is a router: it is left at once, so nothing is done in it and no run ends in it"
-        repair = "drop `router`, or else `terminal`, `attempts`, `agent` and `task`"
+        repair = "drop `router`, or else `terminal`, `attempts`, `edits`, `agent` and `task`"
         reader.problem("router-shape", state.place, message, repair)
     elif state.terminal and works:
         message = f"{what} is terminal: the run has ended there, so nothing is done in it"
         reader.problem(
-            "terminal-shape", state.place, message, "drop `terminal`, or `attempts`, `agent` and `task`"
+            "terminal-shape",
+            state.place,
+            message,
+            "drop `terminal`, or `attempts`, `edits`, `agent` and `task`",
         )
 
 

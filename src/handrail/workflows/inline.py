@@ -5,7 +5,9 @@ of it, along the rows that leave the state. The engine needs no stack.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from handrail.engine.facts import Kind
 from handrail.engine.model import (

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TypeAlias
 
 from handrail.engine.facts import Type
@@ -23,6 +24,9 @@ MOST_STATES = 2_000
 MOST_ROWS = 5_000
 DEEPEST = 8
 """How many workflows can stand inside each other."""
+
+_REMEMBERED = 64
+"""How many texts are not read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +72,31 @@ class Shelf:
 
 
 def load(source: Source, find: Find = _nothing, registry: Registry = BUILT_IN) -> Loaded:
-    """The workflow of a file. Never raises for what an author can write."""
-    return _load(source, Shelf(find, registry))
+    """The workflow of a file. Never raises for what an author can write.
+
+    What a text came to is remembered, and is the answer again while all else that it asked for is the same.
+    """
+    if registry is not BUILT_IN:
+        return _load(source, Shelf(find, registry))
+    known = _known(source.file, source.text, tuple(source.beside.items()), source.name)
+    for asked, loaded in tuple(known):
+        if all(find(name) == found for name, found in asked.items()):
+            return loaded
+    asked = {}
+
+    def found(name: str) -> Source | None:
+        asked[name] = find(name)
+        return asked[name]
+
+    loaded = _load(source, Shelf(found, registry))
+    known[:] = [(asked, loaded)]
+    return loaded
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _known(*_: object) -> list[tuple[dict[str, Source | None], Loaded]]:
+    """What the text of a file came to last, beside what it asked for; empty until that is put there."""
+    return []
 
 
 def _load(source: Source, shelf: Shelf) -> Loaded:

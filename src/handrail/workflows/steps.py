@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.model import State
-from handrail.workflows.briefs import BRIEF_KEYS, check_stand_in, read_brief
+from handrail.workflows.briefs import BRIEF_KEYS, check_stand_in, read_brief, read_edits
 from handrail.workflows.declared import DeclaredRow, Ways
 from handrail.workflows.nodes import Items, Node, Scalar
 from handrail.workflows.reader import Reader, as_text
@@ -13,7 +13,7 @@ from handrail.workflows.reader import Reader, as_text
 END = "@end"
 """The state every list of steps ends in; no author can give a state this name."""
 
-STEP_KEYS = ("name", "about", "phase", "attempts", "next", "workflow", *BRIEF_KEYS)
+STEP_KEYS = ("name", "about", "phase", "attempts", "next", "workflow", "edits", *BRIEF_KEYS)
 NEXT_KEYS = ("when", "accept", "to", "say")
 
 
@@ -69,6 +69,7 @@ def _state(reader: Reader, key: Scalar, node: Node, fields: Mapping[str, Node]) 
         attempts=reader.number(fields.get("attempts"), f"`attempts` of {what}", 1, 0),
         brief=brief,
         outputs=outputs,
+        edits=read_edits(reader, fields.get("edits"), what),
     )
 
 

@@ -2,7 +2,8 @@
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from handrail.engine.facts import Kind, Type, Value
 from handrail.engine.known import suits

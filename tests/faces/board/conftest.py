@@ -1,4 +1,4 @@
-"""One browser for each module, and a new profile in it for each test."""
+"""One browser for each module, and a profile in it that has forgotten all before each test."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,13 +22,57 @@ def browser() -> Iterator[Browser]:
         found.close()
 
 
+@pytest.fixture(scope="module")
+def window(browser: Browser) -> Iterator[BrowserContext]:
+    """A window that stays open: to open another takes longer than all that a test does in it."""
+    yield from _opened(browser, scripts=True)
+
+
+@pytest.fixture(scope="module")
+def plain_window(browser: Browser) -> Iterator[BrowserContext]:
+    """The same without JavaScript."""
+    yield from _opened(browser, scripts=False)
+
+
 @pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser that knows nothing yet."""
-    made = browser.new_context()
+def context(window: BrowserContext) -> Iterator[BrowserContext]:
+    """A browser that knows nothing yet. What it cannot forget has no place in it: see `apart`."""
+    yield window
+    _forget(window)
+
+
+@pytest.fixture
+def scriptless(plain_window: BrowserContext) -> Iterator[BrowserContext]:
+    """The same without JavaScript."""
+    yield plain_window
+    _forget(plain_window)
+
+
+@pytest.fixture
+def apart(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser for one test only."""
+    yield from _opened(browser, scripts=True)
+
+
+def _opened(browser: Browser, *, scripts: bool) -> Iterator[BrowserContext]:
+    """A profile, and a window of it with an empty tab, which stays."""
+    made = browser.new_context(java_script_enabled=scripts)
     made.set_default_timeout(BOUND * 1000)
+    made.new_page()
     yield made
     made.close()
+
+
+def _forget(context: BrowserContext) -> None:
+    """Close what a test has opened, and forget what its pages have left: our pages keep nothing else."""
+    stays, *others = context.pages
+    for page in others:
+        page.close()
+    context.clear_cookies()
+    context.clear_permissions()
+    session = context.new_cdp_session(stays)
+    session.send("Network.clearBrowserCache")
+    session.detach()
 
 
 @pytest.fixture

@@ -103,10 +103,10 @@ def dashboard(at: Place, *words: str, **env: str) -> Iterator[Pages]:
 
 
 def entered(context: BrowserContext, pages: Pages, path: str = "") -> Page:
-    """A page of a browser that was let in."""
-    page = context.new_page()
-    page.goto(pages.links[-1])
+    """A page of a browser that was let in, empty unless a path is given."""
+    context.request.get(pages.links[-1], max_redirects=0)
     pages.link()
+    page = context.new_page()
     if path:
         page.goto(pages.url + path)
     return page

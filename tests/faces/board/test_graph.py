@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from faces.board.desk import Pages, dashboard, entered, live
 from faces.board.five import Faces, steps
 from faces.board.large import STATES
-from faces.mcp.desk import BOUND, Pipe, Place
+from faces.mcp.desk import Pipe, Place
 from history import history
 
 SPOT = "document.querySelector('#graph svg').getBoundingClientRect()"
@@ -26,12 +26,9 @@ def page(context: BrowserContext, board: Pages) -> Iterator[Page]:
 
 
 @pytest.fixture
-def plain(browser: Browser, board: Pages) -> Iterator[Page]:
+def plain(scriptless: BrowserContext, board: Pages) -> Page:
     """A page without JavaScript."""
-    context = browser.new_context(java_script_enabled=False)
-    context.set_default_timeout(BOUND * 1000)
-    yield entered(context, board)
-    context.close()
+    return entered(scriptless, board)
 
 
 def drawn(page: Page) -> list[str]:
@@ -155,6 +152,41 @@ def test_a_large_workflow_is_an_overview_whose_groups_open_without_a_script(
     plain.get_by_role("link", name="All states").click()
     expect(plain.locator("#graph .node")).to_have_count(STATES + 1)
 
+    plain.get_by_role("link", name="Overview").click()
+    plain.get_by_label("Go to the state").fill("state-250")
+    plain.get_by_role("button", name="Go", exact=True).click()
+    expect(plain.get_by_role("heading", name="state-250")).to_be_visible()
+    assert "state-250" in drawn(plain)
+    assert len(drawn(plain)) <= 45
+
+
+@pytest.mark.parametrize("face", ["spells", "skills"])
+def test_a_picture_begins_so_large_that_its_names_can_be_read_and_with_where_the_run_stands(
+    page: Page, board: Pages, faces: Faces, face: str
+) -> None:
+    page.goto(f"{board.url}/runs/{faces.runs[face]}/graph")
+    drawn_at = page.evaluate(f"{SPOT}.width / document.querySelector('#graph svg').viewBox.baseVal.width")
+    frame, here = (
+        page.locator(one).bounding_box() for one in ("[data-canvas]", "#graph [aria-current] > rect")
+    )
+    assert frame is not None
+    assert here is not None
+
+    assert 13 * drawn_at >= 10
+    assert frame["x"] <= here["x"] <= frame["x"] + frame["width"] - here["width"]
+    assert frame["y"] <= here["y"] <= frame["y"] + frame["height"] - here["height"]
+
+
+def test_a_picture_of_a_workflow_begins_where_runs_begin_also_on_a_phone(page: Page, board: Pages) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{board.url}/workflows/skills")
+    frame, here = (page.locator(one).bounding_box() for one in ("[data-canvas]", "#graph .initial > rect"))
+    assert frame is not None
+    assert here is not None
+
+    assert frame["x"] <= here["x"] <= frame["x"] + frame["width"] - here["width"]
+    assert frame["y"] <= here["y"] <= frame["y"] + frame["height"] - here["height"]
+
 
 def test_keys_buttons_the_wheel_and_the_pointer_move_the_picture(
     page: Page, board: Pages, faces: Faces
@@ -237,15 +269,17 @@ def test_a_state_that_gets_the_focus_is_brought_into_sight(page: Page, board: Pa
     assert node["y"] + node["height"] <= frame["y"] + frame["height"]
 
 
-def test_nothing_glides_for_those_who_want_no_motion(browser: Browser, board: Pages, faces: Faces) -> None:
-    context = browser.new_context(reduced_motion="reduce")
-    page = entered(context, board, f"/runs/{faces.runs['steps']}/graph")
+def test_nothing_glides_for_those_who_want_no_motion(
+    context: BrowserContext, board: Pages, faces: Faces
+) -> None:
+    page = entered(context, board)
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{board.url}/runs/{faces.runs['steps']}/graph")
     width = spot(page)[2]
     page.keyboard.press("+")
 
     assert page.evaluate("document.querySelector('#graph svg').getAnimations().length") == 0
     assert spot(page)[2] == pytest.approx(width * 1.25, abs=0.5)
-    context.close()
 
 
 def test_the_picture_follows_the_run_and_stays_where_it_was_moved_to(

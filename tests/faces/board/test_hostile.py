@@ -11,6 +11,8 @@ from playwright.sync_api import BrowserContext, Dialog, Page, Request
 from faces.board.desk import Pages, dashboard, entered, live
 from faces.mcp.desk import Pipe, Place, note, place
 
+pytestmark = pytest.mark.unmeasured
+
 _RUNS: Final = (
     "<script>{}</script>",
     "<img src=x onerror={}>",
@@ -148,14 +150,13 @@ def test_there_are_enough_texts() -> None:
     assert len(set(strings())) == len(strings())
 
 
-@pytest.mark.unmeasured
 def test_hostile_texts_stand_on_every_page_as_text(
     context: BrowserContext,
     shown: Pages,
     runs: list[tuple[str, str]],
     record_property: Callable[[str, object], None],
 ) -> None:
-    watched = Watched(entered(context, shown), shown.url)
+    watched = Watched(entered(context, shown, "/"), shown.url)
     page, points = watched.page, 0
     odd = (Path(__file__).parent / "odd.js").read_text("utf-8")
     for text, run in runs:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+import pytest
 from playwright.sync_api import BrowserContext
 
 from faces.board.desk import dashboard, entered, live
@@ -12,6 +13,8 @@ from faces.board.test_hostile import Watched, strings
 from faces.mcp.desk import Pipe, Place, place
 from program import command
 from stores.descriptions.repos import made
+
+pytestmark = pytest.mark.unmeasured
 
 LINES: Final = [text for text in strings() if "\n" not in text and len(text) < 1000]
 ODD: Final = (Path(__file__).parent / "odd.js").read_text("utf-8")
@@ -77,7 +80,7 @@ def test_hostile_texts_of_workflows_plans_and_files_are_inert(
     paths = [f"/runs/{one['id']}/{tab}" for one in runs for tab in ("plan", "graph", "timeline")]
     paths.remove(f"/runs/{run}/plan")
     with dashboard(at) as pages:
-        watched = Watched(entered(context, pages), pages.url)
+        watched = Watched(entered(context, pages, "/"), pages.url)
         page = watched.page
         assert page.evaluate(ODD, [*paths, f"/runs/{run}/graph?state=one"]) == ""
         for path in (*paths, f"/runs/{run}/graph?state=one"):

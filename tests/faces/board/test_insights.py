@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from faces.board.desk import Pages, dashboard, entered
 from faces.board.test_hostile import Watched
-from faces.mcp.desk import BOUND, Place, place
+from faces.mcp.desk import Place, place
 from handrail.telemetry.boards.tabled import NAMES
 from history import lived, played
 from stores.printed import PRINTED
@@ -181,10 +181,10 @@ def test_each_dashboard_has_its_charts_and_every_table(page: Page, shown: Pages)
     assert errors == []
 
 
-def test_the_time_stands_in_the_url_and_is_chosen_without_javascript(browser: Browser, shown: Pages) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    context.set_default_timeout(BOUND * 1000)
-    page = entered(context, shown, "/insights/activity")
+def test_the_time_stands_in_the_url_and_is_chosen_without_javascript(
+    scriptless: BrowserContext, shown: Pages
+) -> None:
+    page = entered(scriptless, shown, "/insights/activity")
     expect(page.locator(".ranges [aria-current]")).to_have_text("7 days")
     started = "table[data-table=days] td.num"
     week = page.locator(started).all_text_contents()
@@ -199,7 +199,6 @@ def test_the_time_stands_in_the_url_and_is_chosen_without_javascript(browser: Br
     assert [sum(map(int, found)) for found in (day, week, ever)] == [7, 14, 21]
     page.get_by_role("link", name="Telemetry").click()
     page.wait_for_url("**/insights/telemetry?range=all")
-    context.close()
 
 
 def test_what_is_not_there_is_told(page: Page, shown: Pages) -> None:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from faces.board.desk import Pages, dashboard, entered, live
-from faces.mcp.desk import BOUND, place
+from faces.mcp.desk import place
 from history import history
 
 PATHS = (
@@ -34,7 +34,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
 @pytest.fixture
 def page(context: BrowserContext, shown: Pages) -> Page:
     """A page of a browser that was let in."""
-    return entered(context, shown)
+    return entered(context, shown, "/")
 
 
 def test_runs_are_chosen_opened_and_left_by_keys(page: Page) -> None:
@@ -88,11 +88,12 @@ def test_whatever_is_chosen_is_seen_to_be(page: Page, shown: Pages) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_no_page_is_wider_than_a_phone_and_every_field_has_a_name(
-    path: str, browser: Browser, shown: Pages
+    path: str, context: BrowserContext, shown: Pages
 ) -> None:
-    context = browser.new_context(viewport={"width": 360, "height": 740}, reduced_motion="reduce")
-    context.set_default_timeout(BOUND * 1000)
-    page = entered(context, shown, path)
+    page = entered(context, shown)
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(shown.url + path)
 
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     unnamed = "[...document.querySelectorAll('input:not([type=hidden]), select, textarea')]"
@@ -101,4 +102,3 @@ def test_no_page_is_wider_than_a_phone_and_every_field_has_a_name(
     assert page.evaluate(empty) == 0
     assert page.locator("h1").count() == 1
     assert page.evaluate("[...document.getAnimations()].length") == 0
-    context.close()

@@ -18,7 +18,7 @@ def test_a_tool_call_in_another_process_changes_the_open_page_without_a_reload(
 ) -> None:
     with Pipe(at) as agent, dashboard(at) as pages:
         first = agent.start(goal="Walk to the lake")
-        page = entered(context, pages)
+        page = entered(context, pages, "/")
         row = page.locator(f"#run-{first.run}")
         expect(row.locator(".c-state")).to_have_text("one")
         live(page)
@@ -31,6 +31,23 @@ def test_a_tool_call_in_another_process_changes_the_open_page_without_a_reload(
         expect(page.locator(".counts")).to_contain_text("2 running")
 
         assert page.evaluate("window.kept") == "here"
+
+
+def test_over_postgresql_a_call_of_another_process_changes_the_open_page_too(
+    at: Place, database: str, context: BrowserContext
+) -> None:
+    with Pipe(at, "--store", database) as agent, dashboard(at, "--store", database) as pages:
+        first = agent.start(goal="Walk to the lake")
+        page = entered(context, pages, f"/runs/{first.run}")
+        live(page)
+        page.evaluate("window.kept = 'here'")
+
+        second = agent.go_on(first.token)
+        expect(page.locator(".step.is-running .step-name")).to_have_text("two")
+        page.get_by_role("button", name="Pause", exact=True).click()
+        expect(page.get_by_role("heading", name="The run is paused.")).to_be_visible()
+
+        assert agent.go_on(second.token).code == "not_running"
 
 
 def test_what_happened_while_a_page_was_on_its_way_is_not_missed(at: Place, context: BrowserContext) -> None:
@@ -86,8 +103,8 @@ def test_a_run_that_is_paused_on_its_page_is_paused_for_its_agent(at: Place, con
 def test_updates_wait_while_a_person_has_paused_them(at: Place, context: BrowserContext) -> None:
     with Pipe(at) as agent, dashboard(at) as pages:
         first = agent.start(goal="Walk to the lake")
-        page = entered(context, pages)
-        other = entered(context, pages)
+        page = entered(context, pages, "/")
+        other = entered(context, pages, "/")
         live(page)
         live(other)
         page.get_by_role("button", name="Pause updates").click()
@@ -104,7 +121,7 @@ def test_updates_wait_while_a_person_has_paused_them(at: Place, context: Browser
 def test_a_page_says_that_it_reconnects_and_shows_what_it_missed(at: Place, context: BrowserContext) -> None:
     with Pipe(at) as agent, dashboard(at) as pages:
         first = agent.start(goal="Walk to the lake")
-        page = entered(context, pages)
+        page = entered(context, pages, "/")
         live(page)
         context.set_offline(offline=True)
         page.evaluate("document.querySelector('.live').dataset.state = 'unknown'")
@@ -117,14 +134,14 @@ def test_a_page_says_that_it_reconnects_and_shows_what_it_missed(at: Place, cont
 
 
 def test_a_browser_whose_sockets_are_blocked_gets_the_same_by_events(
-    at: Place, context: BrowserContext
+    at: Place, apart: BrowserContext
 ) -> None:
     with Pipe(at) as agent, dashboard(at) as pages:
         first = agent.start(goal="Walk to the lake")
-        context.add_init_script(
+        apart.add_init_script(
             "window.WebSocket = class { constructor() { setTimeout(() => this.onclose()); } }"
         )
-        page = entered(context, pages)
+        page = entered(apart, pages, "/")
         expect(page.locator(LIVE)).to_be_visible()
 
         agent.go_on(first.token)

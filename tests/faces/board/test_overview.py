@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from faces.board.desk import Pages, dashboard, entered
-from faces.mcp.desk import BOUND, Pipe, Place, place
+from faces.mcp.desk import Pipe, Place, place
 from handrail.engine.lifecycle import CONTINUE, FAIL, PAUSE
 from history import GATE, PLAIN, PROJECT, history, played
 
@@ -26,12 +26,9 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
 
 
 @pytest.fixture
-def plain(browser: Browser, shown: Pages) -> Iterator[Page]:
+def plain(scriptless: BrowserContext, shown: Pages) -> Page:
     """A page of a browser without JavaScript."""
-    context = browser.new_context(java_script_enabled=False)
-    context.set_default_timeout(BOUND * 1000)
-    yield entered(context, shown)
-    context.close()
+    return entered(scriptless, shown, "/")
 
 
 def titles(page: Page) -> list[str]:
@@ -139,7 +136,7 @@ def test_pages_go_on_where_the_one_before_ended(at: Place, context: BrowserConte
 
 def test_an_empty_store_says_how_a_run_comes_into_it(at: Place, context: BrowserContext) -> None:
     with dashboard(at) as pages, Pipe(at) as agent:
-        page = entered(context, pages)
+        page = entered(context, pages, "/")
         expect(page.get_by_text("claude mcp add handrail -- handrail serve")).to_be_visible()
         expect(page.get_by_text("Nothing needs you.")).to_be_visible()
 
@@ -161,7 +158,7 @@ def test_lately_failed_runs_need_somebody_until_they_are_forked(at: Place, conte
         waits = play.start("a wait", GATE)
         play.send(waits, CONTINUE, PLAIN)
     with dashboard(at) as pages:
-        page = entered(context, pages)
+        page = entered(context, pages, "/")
 
         assert page.locator(".needs .count").inner_text() == "17"
         assert page.locator(".needs .card .mark").all_inner_texts() == ["Waiting", "Paused", *["Failed"] * 10]

@@ -205,7 +205,7 @@ def test_runs_of_the_other_faces_say_where_they_are_kept_and_cannot_be_turned_he
         page = entered(context, pages, f"/runs/{runs[0]['id']}")
 
         expect(page.locator("#facts")).to_contain_text("files of the project")
-        expect(page.locator("#now .copy code")).to_have_text("Accio")
+        expect(page.locator("#now .copy code").first).to_have_text("Accio")
         assert page.locator(".run-head .actions").count() == 0
         page.goto(f"{pages.url}/runs/{runs[0]['id']}/do/pause")
         expect(page.get_by_role("alert")).to_contain_text("That cannot be done to this run as it stands")

@@ -8,12 +8,14 @@ from typing import Final
 import pytest
 from jinja2 import nodes
 
+import handrail
 from handrail.engine.model import Lifecycle
 from handrail.faces.board import looks as module
 from handrail.faces.board.looks import ago, looks, when
 from handrail.faces.board.tabs.listed import TABS
-from handrail.faces.board.texts import Catalogue, catalogue
+from handrail.faces.board.texts import catalogue
 from handrail.telemetry.entries import EntryKind
+from handrail.workflows.catalogue import Catalogue
 from tools.sample_store import BEGINS, MINUTE
 
 HERE: Final = Path(module.__file__).parent
@@ -64,11 +66,17 @@ def _asked(template: str) -> set[str]:
     return found
 
 
+def _in_code() -> set[str]:
+    """The names of the texts that programs ask for; of those that are put together, how they begin."""
+    code = " ".join(path.read_text("utf-8") for path in Path(handrail.__file__).parent.rglob("*.py"))
+    found = re.findall(r"""(?:catalogue\(\)|\bt)(\.count)?\(\s*f?["']([a-z_.]+)(\{)?""", code)
+    return {f"{name}.*" if counts else f"{name}*" if put else name for counts, name, put in found}
+
+
 def test_every_text_that_is_asked_for_is_there_and_every_one_that_is_there_is_asked_for() -> None:
     said = set(catalogue().said)
     asked = set().union(*map(_asked, TEMPLATES))
-    code = " ".join(path.read_text("utf-8") for path in HERE.rglob("*.py"))
-    in_code = set(re.findall(r'catalogue\(\)\("([a-z_.]+)"', code)) | {"say.*", "closed.*"}
+    in_code = _in_code() | {"say.*", "closed.*", "app.*"}
 
     def fits(name: str) -> bool:
         return any(name == one or (one[-1] == "*" and name.startswith(one[:-1])) for one in asked | in_code)

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from faces.board.desk import Pages, dashboard, entered
-from faces.mcp.desk import BOUND, Place, place
+from faces.mcp.desk import Place, place
 from handrail.workflows.load import Source
 from history import PLAIN, History, lived, played
 from tools.sample_store import MINUTE
@@ -91,17 +91,14 @@ def test_refusals_pauses_and_steps_that_are_open_are_told(page: Page, shown: Pag
 
 
 def test_a_bar_leads_to_its_numbers_and_those_to_the_graph(
-    browser: Browser, shown: Pages, past: History
+    scriptless: BrowserContext, shown: Pages, past: History
 ) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    context.set_default_timeout(BOUND * 1000)
-    page = entered(context, shown, f"/runs/{past.runs['completed']}/timeline")
+    page = entered(scriptless, shown, f"/runs/{past.runs['completed']}/timeline")
     page.locator(".when-wide a.row .name").nth(2).click()
 
     expect(page.locator(".numbers tr:target th")).to_have_text("3 mend")
     page.locator(".numbers").get_by_role("link", name="3 mend").click()
     expect(page.locator("#state h2")).to_have_text("mend")
-    context.close()
 
 
 def test_idle_times_are_shortened_unless_they_shall_not_be(page: Page, shown: Pages, past: History) -> None:
@@ -127,11 +124,11 @@ def test_with_many_steps_a_row_is_a_state(page: Page, shown: Pages, past: Histor
     expect(page.locator(".numbers tr:target th")).to_contain_text("back")
 
 
-def test_a_phone_gets_a_picture_of_its_own(browser: Browser, shown: Pages, past: History) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-    page = entered(context, shown, f"/runs/{past.runs['completed']}/timeline")
+def test_a_phone_gets_a_picture_of_its_own(context: BrowserContext, shown: Pages, past: History) -> None:
+    page = entered(context, shown)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{shown.url}/runs/{past.runs['completed']}/timeline")
 
     expect(page.locator(".when-narrow svg")).to_be_visible()
     expect(page.locator(".when-wide svg")).to_be_hidden()
     assert page.evaluate("document.documentElement.scrollWidth") == 390
-    context.close()

@@ -13,14 +13,15 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from msgspec.structs import replace
 
 from build import output
 from handrail.engine.facts import Value
@@ -221,7 +222,9 @@ def agent(at: Place, era: str, *words: str) -> Iterator[Agent]:
 
 
 class Pipe(Desk):
-    """A server process and its two pipes; as a block, it must end well."""
+    """A server process and its two pipes; as a block, it must end well. `ABLE` is what the client can do."""
+
+    ABLE: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, at: Place, *words: str, era: str = "auto", **env: str) -> None:
         self._errors = at.folder / f"stderr-{next(_COUNTED)}"
@@ -230,7 +233,9 @@ class Pipe(Desk):
         with self._errors.open("wb") as errors:
             self.process = served(at.words(*words), {**at.env, **env}, at.folder, errors.fileno())
         if era == "legacy":
-            self.hello: dict[str, Any] = self.ask("initialize", HELLO)["result"]
+            self.hello: dict[str, Any] = self.ask("initialize", {**HELLO, "capabilities": self.ABLE})[
+                "result"
+            ]
             self.send(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}).encode())
 
     def __enter__(self) -> Self:
@@ -319,7 +324,8 @@ class Pipe(Desk):
     def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """A request of this era, with the next id."""
         self._asked += 1
-        given = dict(params) if self.era == "legacy" else {**params, "_meta": META}
+        meta = {**META, "io.modelcontextprotocol/clientCapabilities": self.ABLE}
+        given = dict(params) if self.era == "legacy" else {**params, "_meta": meta}
         return {"jsonrpc": "2.0", "id": self._asked, "method": method, "params": given}
 
     def post(self, method: str, params: Mapping[str, Any]) -> int:
@@ -340,11 +346,20 @@ class Pipe(Desk):
         return told(self.ask("tools/call", {"name": tool, "arguments": dict(arguments)}))
 
 
+class Showing(Pipe):
+    """The pipe of a client that can show pages in its chat."""
+
+    ABLE: ClassVar[Mapping[str, Any]] = {
+        "extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}}
+    }
+
+
 def until(true: Callable[[], bool], what: str) -> None:
-    """Wait until something is true, within the bound."""
+    """Wait until something is true, within the bound; who is waited for has the processor meanwhile."""
     end = time.monotonic() + BOUND
     while not true():
         assert time.monotonic() < end, f"never came: {what}"
+        select.select([], [], [], 0.01)
 
 
 def told(answer: Mapping[str, Any]) -> Told:

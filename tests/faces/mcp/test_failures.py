@@ -1,7 +1,7 @@
 """Calls that fail through no fault of the caller: a bug of ours, or what the world did."""
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -10,6 +10,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
+from msgspec.structs import replace
 
 from faces.mcp.desk import ERAS, TOOL, Told, note, place
 from faces.mcp.judged import unruled

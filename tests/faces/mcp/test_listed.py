@@ -1,31 +1,16 @@
 """What the tool costs an agent: `tools/list` to the byte, and the bytes of whole runs."""
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
-from faces.mcp.desk import ERAS, Desk, Pipe, Told, inside, note, place
+from faces.mcp.delivered import DELIVERED, LISTED, compact, delivered, size, walked
+from faces.mcp.desk import ERAS, Pipe, inside, place
+from handrail.faces.cli.serve import FACES
 from requirement import requirement
-from workflows.library_cases import GIVEN, HONEST
-
-LONGEST: Final = 2_200
-"""How many bytes `tools/list` may have, with its output schema and all that the era adds."""
-
-DELIVERED: Final = 30_000
-"""How many bytes a run of six steps may deliver."""
-
-
-def compact(value: object) -> str:
-    """As JSON, without a blank that could be left out."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def size(value: object) -> int:
-    """How many bytes that has."""
-    return len(compact(value).encode())
+from workflows.library_cases import HONEST
 
 
 @pytest.fixture(scope="module", params=ERAS)
@@ -55,8 +40,23 @@ def test_the_list_is_short(
 ) -> None:
     result = {name: value for name, value in results[0].items() if name != "era"}
 
-    assert size(result) <= LONGEST
+    assert size(result) <= LISTED["steps"]
     record_property("points", size(result))
+
+
+@pytest.mark.parametrize("face", sorted(set(LISTED) - {"steps"}))
+def test_the_list_of_every_other_face_stays_below_its_ceiling(
+    tmp_path: Path, face: str, record_property: Callable[[str, object], None]
+) -> None:
+    with Pipe(place(tmp_path / "place"), "--face", face) as pipe:
+        listed = size(pipe.ask("tools/list")["result"])
+
+    assert listed <= LISTED[face]
+    record_property("points", listed)
+
+
+def test_every_face_has_a_ceiling() -> None:
+    assert sorted(LISTED) == sorted(FACES)
 
 
 def titles(value: object, path: str = "") -> Iterator[str]:
@@ -97,24 +97,6 @@ def test_the_setting_decides_which_name_is_listed_and_both_are_taken(
 
 
 # --- a whole run --------------------------------------------------------------------------------------------
-
-
-def delivered(told: Told) -> int:
-    """What an agent is given by a reply: the larger of its two forms."""
-    return max(size(told.reply), len(told.text.encode()))
-
-
-def walked(desk: Desk, workflow: str) -> Iterator[Told]:
-    """Every reply of a run that an honest agent takes to its end."""
-    told = desk.start(workflow, goal="Something worth doing.", inputs=GIVEN.get(workflow, {}))
-    yield told
-    while told.reply["status"] != "task_closed":
-        step = told.reply["next_step_contract"]["step_name"]
-        kind, more = HONEST[workflow][step] if workflow in HONEST else ("note", {})
-        artifact = {"type": kind, "title": "What was found", "content": "As it was found."}
-        told = desk.go_on(told.token, **note(artifacts=[artifact], confidence=0.9, **more))
-        assert not told.failed, told.text
-        yield told
 
 
 @pytest.mark.parametrize("workflow", ["walk", *HONEST])

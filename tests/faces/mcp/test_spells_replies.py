@@ -92,7 +92,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 def person(served: Serving, root: Path, line: Line) -> Person:
     """Somebody in the situation of a line."""
     scene = Scene(root, FLOW, line)
-    return Person(scene, Spells(served, Projects([root], Trusted()), FLOW, openings().folder))
+    return Person(scene, Spells(served, Projects([root], Trusted()), FLOW, openings().folder, lambda: None))
 
 
 def situations() -> list[Line]:

@@ -1,11 +1,12 @@
 """An output that has to wait for something else than the agent; no built-in fact takes its time yet."""
 
+import dataclasses
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from build import GATED
 from faces.mcp.desk import Inside, inside, place
@@ -45,7 +46,9 @@ def desk(tmp_path: Path) -> Iterator[Inside]:
         world = replace(opened.serving.world, workflow_of=known, readers=slow)
         take_turn(world, Call(RUN, Event("start"), new=new), lambda _: {})
         serving = replace(opened.serving, world=world)
-        yield replace(opened, face=Steps(serving, Projects([at.project], Trusted()), Names.PORTABLE))
+        yield dataclasses.replace(
+            opened, face=Steps(serving, Projects([at.project], Trusted()), Names.PORTABLE)
+        )
 
 
 @requirement("steps:reply.status")

@@ -26,6 +26,8 @@ from handrail.faces.web.serving import Known, tenants
 from handrail.faces.web.who import Door
 from handrail.stores.sql.opening import serving
 
+pytestmark = pytest.mark.unmeasured
+
 NAME: Final = "plans.example.org"
 BINDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "127.0.0.1, nobody is asked": ("127.0.0.1:0", ()),

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,8 @@ from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.server import Served
 from handrail.faces.mcp.serving import made
 from handrail.shell.opening import Remote
-from handrail.stores.sql.postgresql import opening
 from handrail.stores.sql.postgresql.database import PgDatabase
+from handrail.stores.sql.postgresql.opening import DATABASE
 from postgres import Server, private
 
 
@@ -161,9 +162,9 @@ def test_a_server_whose_database_is_away_for_a_while_goes_on_with_the_next_call(
 
 
 def test_calls_while_the_database_is_away_are_told_so_and_the_next_one_after_that_is_answered(
-    at: Place, server: Server, monkeypatch: pytest.MonkeyPatch
+    at: Place, server: Server
 ) -> None:
-    monkeypatch.setattr(opening, "PgDatabase", partial(PgDatabase, patience=0.1))
+    impatient = replace(DATABASE, tables=partial(PgDatabase, patience=0.1))
 
     async def called(served: Served) -> list[types.CallToolResult | types.InputRequiredResult]:
         async with served.alive():
@@ -174,7 +175,7 @@ def test_calls_while_the_database_is_away_are_told_so_and_the_next_one_after_tha
             await asyncio.to_thread(server.start)
             return [*found, await served.call_tool(TOOL, start)]
 
-    with server.lent() as url, opening.serving(Remote(url)) as opened:
+    with server.lent() as url, impatient.serving(Remote(url)) as opened:
         found = asyncio.run(called(made(opened, openings(), [at.project], "steps", Names.PORTABLE)))
 
     before, away, after = (dict(getattr(one, "structured_content", {})) for one in found)

@@ -2,11 +2,11 @@
 
 import asyncio
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from faces.mcp.desk import HELLO, Place, place, until
 from faces.web.desk import FACES, Answered, Site, site

@@ -61,7 +61,7 @@ def test_a_program_that_is_not_installed(repo: Repo) -> None:
 def test_a_stand_in_that_is_older_than_any_jj_that_can_be_had(said: str, tmp_path: Path) -> None:
     repo = made("jj", tmp_path / "project", tmp_path / "home")
     old = stand_in(repo, f'case "$*" in *--version) echo "{said}"; exit;; esac')
-    with pytest.raises(TooOld, match=r"and 0\.38 is needed") as caught:
+    with pytest.raises(TooOld, match="and that is too old") as caught:
         old.store().read()
 
     assert (caught.value.code, caught.value.repair) == ("vcs_too_old", "install jj 0.38 or newer")

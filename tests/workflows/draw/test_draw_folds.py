@@ -1,6 +1,6 @@
 from handrail.engine.model import Reference, Stay, ToVariable, Transition
-from handrail.workflows.draw.folds import graph_of
 from handrail.workflows.draw.graph import Edge, Line, Node, Shape
+from said import graph_of
 from workflows.draw.draw_cases import row, workflow
 
 STATE = Reference("run.state")

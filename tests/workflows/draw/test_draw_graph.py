@@ -1,7 +1,7 @@
 from handrail.engine.facts import Kind, Type
 from handrail.engine.model import Literal, Reference, Stay, ToDerived, ToVariable, Variable
-from handrail.workflows.draw.folds import graph_of
 from handrail.workflows.draw.graph import Edge, Line, Node, Shape
+from said import graph_of
 from workflows.draw.draw_cases import HERE, row, workflow
 
 STATE = Reference("run.state")

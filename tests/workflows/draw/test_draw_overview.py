@@ -6,12 +6,10 @@ from functools import partial
 from itertools import combinations, pairwise
 from types import FrameType
 
-from handrail.workflows.draw.folds import graph_of
 from handrail.workflows.draw.graph import Edge, Graph, Line, Node, Shape
 from handrail.workflows.draw.layout import Layout, layout_of
 from handrail.workflows.draw.marks import Marks
-from handrail.workflows.draw.overview import around, overview
-from handrail.workflows.draw.svg import svg
+from said import around, graph_of, overview, svg
 from workflows.draw.draw_cases import SKILLS, drawn, large
 from workflows.draw.test_draw_layout import apart, label_box
 

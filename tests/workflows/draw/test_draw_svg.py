@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.engine.ways import Prospect, Way
+from handrail.engine.ways import Because, Prospect, Reason, Way
 from handrail.workflows.draw.graph import Edge, Graph, Line, Node, Shape
 from handrail.workflows.draw.layout import layout_of
 from handrail.workflows.draw.marks import NO_MARKS, Marks
 from handrail.workflows.draw.style import STYLE
-from handrail.workflows.draw.svg import svg
+from said import svg
 from workflows.draw.draw_cases import drawn
 
 NS = "{http://www.w3.org/2000/svg}"
@@ -32,7 +32,9 @@ def picture(graph: Graph, marks: Marks = NO_MARKS, *, standalone: bool = True) -
 
 
 def way(source: str, target: str, prospect: Prospect = Prospect.OPEN, *why: str) -> Way:
-    return Way(source, target, "row", None, prospect, why)
+    return Way(
+        source, target, "row", None, prospect, tuple(Reason(Because.GUARD, guards=(one,)) for one in why)
+    )
 
 
 def classes(root: ET.Element, word: str) -> list[str]:
@@ -241,7 +243,7 @@ def test_the_full_text_of_a_short_label_is_told_on_demand() -> None:
     edge = Edge("a", "b", ("one", "two", "three", "four"), details=("R1: one when x", "R2: two"))
     root = picture(Graph("long", (Node("a", about="the first"), Node("b")), (edge,)))
     (label,) = (group for group in root.iter(f"{NS}g") if group.get("class") == "label")
-    assert [span.text for span in label.iter(f"{NS}tspan")] == ["one", "two", "+2 more"]
+    assert [span.text for span in label.iter(f"{NS}tspan")] == ["one", "two", "+2 …"]
     assert label.findtext(f"{NS}title") == "a → b\nR1: one when x\nR2: two"
     assert [group.findtext(f"{NS}title") for group in root.iter(f"{NS}g")][1] == "a\nthe first"
 

@@ -3,7 +3,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from handrail.workflows.draw.timeline import Form, Refused, Row, Stretch, rows_of, timeline
+from handrail.workflows.draw.timeline import Form, Refused, Row, Stretch
+from said import rows_of, timeline
 from workflows.draw.test_draw_svg import HOSTILE, NS
 
 
@@ -35,6 +36,17 @@ def of_class(root: ET.Element, word: str) -> list[ET.Element]:
 
 def titles(root: ET.Element, word: str) -> list[str | None]:
     return [one.findtext(f"{NS}title") for one in of_class(root, word)]
+
+
+def test_no_day_is_written_over_the_one_before() -> None:
+    run = (Stretch(1, "late", "agent", at(900 - 14), at(900 + 46)),)
+
+    days = of_class(picture(run, form=Form(width=360)), "day")
+
+    assert [one.text for one in days] == ["2026-03-02", "2026-03-03"]
+    first, second = (float(one.get("x", "")) for one in days)
+    assert [one.get("class") for one in days] == ["day first", "day first"]
+    assert second - first >= 66
 
 
 # --- rows ---------------------------------------------------------------------------------------------------

@@ -21,4 +21,4 @@ def test_a_text_is_put_on_one_line_and_cut_with_an_ellipsis(text: str, expected:
 
 def test_a_label_of_many_lines_says_how_many_more_there_are() -> None:
     assert caption(("a", "b", "c")) == ("a", "b", "c")
-    assert caption(("a", "b", "c", "d")) == ("a", "b", "+2 more")
+    assert caption(("a", "b", "c", "d")) == ("a", "b", "+2 …")

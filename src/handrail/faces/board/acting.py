@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
@@ -29,9 +30,10 @@ from handrail.faces.board.boards import Boards, Viewer, viewer_of
 from handrail.faces.board.looks import page
 from handrail.faces.board.overview import shown
 from handrail.faces.board.texts import catalogue
-from handrail.faces.cli.byhand import completed, controlled, forked, past
+from handrail.faces.cli.byhand import COMMENT, commented, completed, controlled, forked, past, where
 from handrail.faces.web.bodies import read
 from handrail.shell.faults import Fault, SyncFailed
+from handrail.shell.followed import seen
 from handrail.shell.fork import Fork, overrides
 from handrail.shell.turn import Reply
 from handrail.shell.view import RunRow
@@ -61,13 +63,20 @@ class Refusal:
 
 def possible(viewer: Viewer, row: RunRow) -> tuple[str, ...]:
     """What this person can do to a run now."""
-    if not viewer.acts or row.authority is not Authority.SQL:
+    if not viewer.acts:
         return ()
+    if row.authority is not Authority.SQL:
+        return (COMMENT,)
     if terminal(row.lifecycle):
-        return (FORK,)
+        return (COMMENT, FORK)
     table = TABLE[row.lifecycle]
     gentle, ending = ([one for one in kinds if one in table] for kinds in (_GENTLE, _ENDING))
-    return (*gentle, *([COMPLETE] if CONTINUE in table else []), *ending)
+    return (COMMENT, *gentle, *([COMPLETE] if CONTINUE in table else []), *ending)
+
+
+def is_away(row: RunRow) -> bool:
+    """Whether the journal of a run lies with its files, and those are not on this machine."""
+    return row.authority is Authority.FILES and seen(Path(row.project)) is None
 
 
 def asking(request: Request) -> Response:
@@ -94,15 +103,14 @@ class Acting:
         form = dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
         row = await run_sync(the_run, viewer, request)
         try:
-            done = await run_sync(_done, viewer, row, action, form)
-        except SyncFailed as fault:
-            self.boards.halted.set()
-            done = Refusal(viewer.board.naming.hide(fault.message), viewer.board.naming.hide(fault.repair))
+            came = await run_sync(done, viewer, row, action, form)
         except Fault as fault:
-            done = Refusal(viewer.board.naming.hide(fault.message), viewer.board.naming.hide(fault.repair))
-        if isinstance(done, Refusal):
-            return await run_sync(_page, viewer, row, action, form, done)
-        return RedirectResponse(f"/runs/{done['run']}?{urlencode({'acted': action})}", 303)
+            if isinstance(fault, SyncFailed):
+                self.boards.halted.set()
+            came = Refusal(viewer.board.naming.hide(fault.message), viewer.board.naming.hide(fault.repair))
+        if isinstance(came, Refusal):
+            return await run_sync(_page, viewer, row, action, form, came)
+        return RedirectResponse(f"/runs/{came['run']}?{urlencode({'acted': action})}", 303)
 
 
 def the_run(viewer: Viewer, request: Request) -> RunRow:
@@ -113,7 +121,7 @@ def the_run(viewer: Viewer, request: Request) -> RunRow:
     return row
 
 
-def _done(viewer: Viewer, row: RunRow, action: str, form: Mapping[str, str]) -> Reply | Refusal:
+def done(viewer: Viewer, row: RunRow, action: str, form: Mapping[str, str]) -> Reply | Refusal:
     """Do it in the thread that writes. Raises the faults of the store."""
     if action not in possible(viewer, row):
         return Refusal(catalogue()("act.not_now"))
@@ -125,6 +133,9 @@ def _done(viewer: Viewer, row: RunRow, action: str, form: Mapping[str, str]) -> 
 
 def _taken(viewer: Viewer, row: RunRow, action: str, form: Mapping[str, str]) -> Reply | Refusal:
     world, caller = viewer.board.serving.world, viewer.caller
+    if action == COMMENT:
+        there = where(world, row, viewer.board.openings.folder, viewer.board.serving.mirror)
+        return commented(there, row, form.get("text", "").replace("\r\n", "\n"), caller)
     if action == COMPLETE:
         payload = _output(form.get("output", ""))
         return payload if isinstance(payload, Refusal) else completed(world, row, payload, caller)
@@ -155,7 +166,7 @@ def _page(
 ) -> Response:
     """The form, filled as it was, and why it was refused, if it was."""
     board, now = viewer.board, viewer.board.now()
-    if action not in {*_CONTROLS, COMPLETE, FORK}:
+    if action not in {*_CONTROLS, COMMENT, COMPLETE, FORK}:
         raise HTTPException(404)
     stored = board.serving.world.runs.load(row.id)
     workflow = board.serving.world.workflow_of(stored) if stored and action in {FORK, COMPLETE} else None

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 from handrail.faces.board.acting import Acting, asking
 from handrail.faces.board.armour import Armoured
 from handrail.faces.board.boards import viewer_of
+from handrail.faces.board.bulk import Bulk
 from handrail.faces.board.entrance import LINK, LOGIN, STATIC, Entered, Entrance
 from handrail.faces.board.guides import guides
 from handrail.faces.board.insights import insights
@@ -37,6 +38,7 @@ _PARTS: Final = frozenset(
         "logout",
         "static",
         "runs",
+        "bulk",
         "live",
         "events",
         "insights",
@@ -66,6 +68,8 @@ def application(entrance: Entrance) -> ASGIApp:
         Route("/runs/{run}/do/{action}", asking, methods=["GET"]),
         Route("/runs/{run}/do/{action}", Acting(entrance.boards).act, methods=["POST"]),
         Route("/runs/{run}/{tab}", run_page, methods=["GET"]),
+        Route("/bulk", Bulk(entrance.boards).asking, methods=["POST"]),
+        Route("/bulk/{action}", Bulk(entrance.boards).act, methods=["POST"]),
         Route("/insights", insights, methods=["GET"]),
         Route("/insights/{board}", insights, methods=["GET"]),
         Route("/workflows", workflows, methods=["GET"]),

@@ -1,7 +1,7 @@
 """What somebody sees on the pages: the runs of the projects that they may see, and no others."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, TypeAlias
@@ -68,14 +68,22 @@ class Board:
         return str(row.lifecycle)
 
 
+async def _always() -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Somebody at a board: who they are, and whether they may act there."""
+    """Somebody at a board: who they are, and whether they may act there.
+
+    `still` says whether they would be let in now as they were: a token may be revoked, or they may have left.
+    """
 
     board: Board
     principal: str
     acts: bool
     leaves: bool = False
+    still: Callable[[], Awaitable[bool]] = _always
 
     @property
     def caller(self) -> Caller:
@@ -100,9 +108,10 @@ class Boards:
     halted: asyncio.Event = field(default_factory=asyncio.Event)
     _kept: dict[Seen, Board] = field(default_factory=dict)
 
-    def viewer(self, grant: Grant, *, leaves: bool) -> Viewer:
+    def viewer(self, grant: Grant, *, leaves: bool, still: Callable[[], Awaitable[bool]]) -> Viewer:
         """Somebody who was let in; whoever came with a token can leave."""
-        return Viewer(self._of(grant.projects), grant.principal, Scope.WRITE in grant.scopes, leaves)
+        acts = Scope.WRITE in grant.scopes
+        return Viewer(self._of(grant.projects), grant.principal, acts, leaves, still)
 
     def close(self) -> None:
         """End what every page hears."""

@@ -3,9 +3,11 @@
 A browser keeps a sealed cookie. It is good for the pages only: it opens no way in for agents.
 """
 
+import hashlib
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from cryptography.fernet import Fernet, InvalidToken
@@ -26,6 +28,9 @@ STATIC: Final = "/static/"
 
 _LASTS: Final = 24 * 60 * 60
 """How many seconds a cookie is good."""
+
+_LEFT: Final = 10_000
+"""Of how many cookies it is known that somebody has left with them."""
 
 _SAFE: Final = frozenset({"GET", "HEAD"})
 
@@ -50,11 +55,29 @@ class Links:
         return True
 
 
+class Gone:
+    """The cookies with which somebody has left this program; of very many, the last."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, None] = {}
+
+    def add(self, sealed: str) -> None:
+        """Let this one in no more."""
+        self._known[_hashed(sealed)] = None
+        for old in list(self._known)[: max(0, len(self._known) - _LEFT)]:
+            del self._known[old]
+
+    def __contains__(self, sealed: str) -> bool:
+        """Whether somebody has left with it."""
+        return _hashed(sealed) in self._known
+
+
 @dataclass(frozen=True, slots=True)
 class Entrance:
     """How browsers come in: by `links` as this `person`, or by a token that `asks` knows.
 
-    `key` seals cookies. Where several servers stand behind one name, they have the same.
+    `key` seals cookies. Where several servers stand behind one name, they have the same. `knows` says what a
+    token is good for now that was asked for before; `gone` are those who have left.
     """
 
     boards: Boards
@@ -62,6 +85,8 @@ class Entrance:
     links: Links | None = None
     person: Grant = field(default_factory=lambda: Grant("", frozenset(access.Scope)))
     asks: Callable[[Scope, str], Awaitable[Grant | Refusal]] | None = None
+    knows: Callable[[Scope, str], Awaitable[Grant | None]] | None = None
+    gone: "Gone" = field(default_factory=Gone)
 
     async def shown(self, scope: Scope, token: str) -> Grant | Refusal:
         """What whoever shows this token may do, or why they are not let in."""
@@ -87,18 +112,34 @@ class Entrance:
 
     def leave(self, connection: HTTPConnection) -> Response:
         """An answer with which the browser is let in no more."""
+        self.gone.add(_sealed(connection))
         response = RedirectResponse("/", 303)
         response.delete_cookie(_name(connection), httponly=True, samesite="strict")
         return response
 
     async def entered(self, connection: HTTPConnection) -> Grant | Refusal:
         """What whoever sent this may do, by their cookie."""
-        sealed = connection.cookies.get(_name(connection), "")
-        try:
-            text = Fernet(self.key).decrypt(sealed.encode(), _LASTS).decode()
-        except InvalidToken:
+        text = self._opened(connection)
+        if text is None:
             return Refusal(403, "")
         return await self.shown(connection.scope, text) if self.asks else self.person
+
+    async def still(self, connection: HTTPConnection, grant: Grant) -> bool:
+        """Whether whoever was let in with this grant would be now."""
+        text = self._opened(connection)
+        if text is None or self.knows is None:
+            return text is not None
+        return await self.knows(connection.scope, text) == grant
+
+    def _opened(self, connection: HTTPConnection) -> str | None:
+        """What is sealed in the cookie; None if it is none of ours, too old, or they have left with it."""
+        sealed = _sealed(connection)
+        if sealed in self.gone:
+            return None
+        try:
+            return Fernet(self.key).decrypt(sealed.encode(), _LASTS).decode()
+        except InvalidToken:
+            return None
 
     def closed(self, refusal: Refusal) -> Response:
         """The page for whoever is not let in: it says how to come in."""
@@ -129,8 +170,9 @@ class Entered:
             if isinstance(found, Refusal):
                 await self.entrance.closed(found)(scope, receive, send)
                 return
-            leaves = self.entrance.asks is not None
-            scope.setdefault("state", {})[VIEWER] = self.entrance.boards.viewer(found, leaves=leaves)
+            leaves, still = self.entrance.asks is not None, partial(self.entrance.still, connection, found)
+            viewer = self.entrance.boards.viewer(found, leaves=leaves, still=still)
+            scope.setdefault("state", {})[VIEWER] = viewer
         await self.app(scope, receive, send)
 
 
@@ -141,6 +183,14 @@ def _is_ours(scope: Scope, headers: Headers) -> bool:
     origin, host = headers.getlist("origin"), headers.getlist("host")
     ours = {f"{scheme}://{name.lower()}" for scheme in ("http", "https") for name in host}
     return len(origin) == 1 and origin[0].lower() in ours
+
+
+def _sealed(connection: HTTPConnection) -> str:
+    return connection.cookies.get(_name(connection), "")
+
+
+def _hashed(sealed: str) -> str:
+    return hashlib.sha256(sealed.encode()).hexdigest()
 
 
 def _name(connection: HTTPConnection) -> str:

@@ -12,11 +12,10 @@ from handrail.engine.facts import sound
 from handrail.engine.model import Lifecycle
 from handrail.faces.board.boards import Board
 from handrail.faces.cli.stored import moment
-from handrail.shell.view import Wanted
+from handrail.shell.view import LONGEST, Wanted
 
 LIFECYCLES: Final = tuple(one for one in Lifecycle if one is not Lifecycle.IDLE)
 AGES: Final = ("1h", "1d", "7d", "30d")
-_LONGEST: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ def filters(query: QueryParams) -> Filters:
     """What an URL asks for; what could be no text in a store is left out."""
     found = {name: query.get(name, "").strip() for name in _NAMES}
     kinds = tuple(one for one in LIFECYCLES if one in query.getlist("lifecycle"))
-    kept = {name: text for name, text in found.items() if len(text) <= _LONGEST and sound(text)}
+    kept = {name: text for name, text in found.items() if len(text) <= LONGEST and sound(text)}
     return Filters(**kept, lifecycle=kinds)
 
 

@@ -23,6 +23,9 @@ MOST: Final = 100
 """How many runs a page is told of by name at once."""
 
 _READ: Final = 500
+_AGAIN: Final = 0.5
+"""How many seconds pass until a store that could not be read is asked again."""
+
 _MOMENT: Final = 0.05
 """How many seconds pass at least between two looks at what has changed."""
 
@@ -140,6 +143,8 @@ class Hub:
             try:
                 patch = await run_sync(self._news, self._known)
             except Fault:
+                self._woken.set()
+                await anyio.sleep(_AGAIN)
                 continue
             if patch.runs != ():
                 for ear in self._ears:

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from handrail.faces.board.boards import Viewer, viewer_of
 from handrail.faces.board.looks import page
+from handrail.faces.board.texts import catalogue
 from handrail.faces.cli.told import MEANINGS
 from handrail.shell.insights import measured
 from handrail.shell.view import Measures
@@ -48,7 +49,7 @@ def insights(request: Request) -> Response:
     chosen = query.get("range", USUAL)
     within = chosen if chosen in RANGES else USUAL
     figures = _figures(viewer, measures, within)
-    shown = boards(figures, MEANINGS)
+    shown = boards(catalogue(), figures, MEANINGS)
     name = request.path_params.get("board", shown[0].name)
     board = next((one for one in shown if one.name == name), None)
     if board is None:

@@ -11,7 +11,7 @@ from handrail.faces.board.boards import Board, viewer_of
 from handrail.faces.board.filters import LIFECYCLES, filters
 from handrail.faces.board.looks import page
 from handrail.faces.cli.serve import FACES
-from handrail.shell.turn import REASON
+from handrail.shell.journal import reason_of
 from handrail.shell.view import RunRow
 
 ROWS: Final = 50
@@ -41,8 +41,9 @@ def overview(request: Request) -> Response:
     board, asked, now = viewer.board, filters(query), viewer.board.now()
     wanted, unclear = asked.wanted(board)
     records, after = board.serving.records, query.get("after", "")
+    number = records.last()
     with records.moment():
-        number, counts = records.last(), records.under_way()
+        counts = records.under_way()
         rows = records.runs(wanted, after, ROWS + 1)
         needy = [] if after else _needy(board, now)
         further = records.further(wanted.reach, after) if wanted.reach and len(rows) <= ROWS else ""
@@ -70,10 +71,10 @@ def overview(request: Request) -> Response:
 
 def shown(board: Board, row: RunRow, now: datetime) -> Shown:
     """A run as lists show it."""
-    mark, reason = board.mark(row, now), row.metadata.get(REASON)
+    mark = board.mark(row, now)
     gives_up = board.limits.gives_up(row) if mark == _URGENT[-1] else None
     project = board.naming.called(row.project) if row.project else ""
-    return Shown(row, mark, project, str(reason) if reason else "", gives_up)
+    return Shown(row, mark, project, reason_of(row.metadata), gives_up)
 
 
 def _needy(board: Board, now: datetime) -> list[Shown]:

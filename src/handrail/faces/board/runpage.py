@@ -4,25 +4,27 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from handrail.faces.board.acting import possible, the_run
+from handrail.faces.board.acting import is_away, possible, the_run
 from handrail.faces.board.boards import viewer_of
 from handrail.faces.board.looks import page
 from handrail.faces.board.overview import shown
 from handrail.faces.board.tabs.listed import TABS, tabs_of
+from handrail.faces.cli.byhand import COMMENT
 
 
 def run_page(request: Request) -> Response:
     """A tab of a run, or with `fragment` what of it changes by itself."""
     viewer = viewer_of(request)
-    row = the_run(viewer, request)
+    records = viewer.board.serving.records
+    number, row = records.last(), the_run(viewer, request)
     name = request.path_params.get("tab", TABS[0].name)
     tabs = tabs_of(row)
     tab = next((one for one in tabs if one.name == name), None)
     if tab is None:
         raise HTTPException(404)
-    now, records = viewer.board.now(), viewer.board.serving.records
+    now = viewer.board.now()
     with records.moment():
-        number, told = records.last(), tab.told(viewer, row, request.query_params)
+        told = tab.told(viewer, row, request.query_params)
     return page(
         tab.template if "fragment" in request.query_params else "run.html",
         viewer=viewer,
@@ -32,7 +34,8 @@ def run_page(request: Request) -> Response:
         row=row,
         tab=tab,
         tabs=tabs,
-        possible=possible(viewer, row),
+        possible=[one for one in possible(viewer, row) if one != COMMENT],
+        away=is_away(row),
         query=request.query_params,
         **told,
     )

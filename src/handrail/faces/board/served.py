@@ -37,7 +37,7 @@ class ServedPages:
         Where nobody is asked who they are, a link lets in whoever sees what the server says.
         """
         if door.asks:
-            entrance = Entrance(self.boards, self._key(b"tokens"), asks=door.admitted)
+            entrance = Entrance(self.boards, self._key(b"tokens"), asks=door.admitted, knows=door.known)
             return application(entrance), lambda: told(f"{url}/")
         links = Links(lambda path: told(f"{url}{path}"))
         person = Grant(login(), frozenset(Scope))

@@ -6,19 +6,16 @@ from functools import partial
 from pathlib import Path
 
 from handrail.engine.facts import Value
-from handrail.engine.model import NAME, Authority, Run, Workflow
+from handrail.engine.model import Authority, Run, Workflow
 from handrail.faces.board.boards import Board
-from handrail.faces.mcp.declared import in_folder
-from handrail.shell.catalog import catalog
 from handrail.shell.faults import Fault, Unreadable
-from handrail.shell.folders import Folder, is_name
+from handrail.shell.kept import folder_of, in_folder, installed
 from handrail.shell.opening import DescribedRun
 from handrail.shell.pictured import run_of
 from handrail.shell.ports import Files
 from handrail.shell.records import Written
 from handrail.shell.standing import look
 from handrail.shell.view import RunRow, every
-from handrail.workflows.load import load
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +57,7 @@ def recorded(board: Board, row: RunRow) -> Walked:
     """
     records = board.serving.records
     journal = tuple(every(partial(records.journal, run=row.id)))
-    workflow = _started_with(board, row) if row.authority is Authority.SQL else _installed(row)
+    workflow = _started_with(board, row) if row.authority is Authority.SQL else installed(row)
     run = run_of(workflow, row, records.open_steps(row.id), journal)
     return Walked(workflow, run, journal, {workflow.derive: row.state} if workflow.derive else {})
 
@@ -80,23 +77,12 @@ def _started_with(board: Board, row: RunRow) -> Workflow:
     return board.serving.world.workflow_of(stored)
 
 
-def _installed(row: RunRow) -> Workflow:
-    """The workflow that the project of a run has now."""
-    shelf = catalog(Path(row.project))
-    source = shelf.source(row.workflow)
-    workflow = load(source, shelf.source).workflow if source else None
-    if workflow is None:
-        repair = f"handrail workflows check {row.workflow} --project {row.project} says why"
-        raise Unreadable(f"there is no workflow `{row.workflow}` that could be read", repair)
-    return workflow
-
-
 def _in_files(board: Board, row: RunRow, known: Walked) -> Walked | None:
-    project, several = Path(row.project), NAME in known.workflow.folder
-    if not project.is_dir() or (several and not is_name(row.goal)):
+    folder = folder_of(row, known.workflow)
+    if folder is None:
         return None
-    folder = Folder(project, known.workflow, row.goal if several else "", row.face)
-    runs, world = in_folder(board.serving, folder, board.openings.folder)
+    serving = board.serving
+    runs, world = in_folder(serving.world, folder, board.openings.folder, serving.mirror)
     stored = runs.standing()
     if stored.run.id != row.id or not stored.revision:
         return None

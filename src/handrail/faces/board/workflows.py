@@ -10,6 +10,7 @@ from handrail.engine.model import State, Transition, Workflow
 from handrail.engine.problems import Problem
 from handrail.faces.board.definitions import Shelved, Standing, shelved
 from handrail.faces.board.looks import lines, page
+from handrail.faces.board.texts import catalogue
 from handrail.faces.cli.shown import row_line
 from handrail.shell.catalog import DEFAULT, Found, Kind, Lost
 from handrail.shell.checked import Checked, checked
@@ -78,7 +79,7 @@ def workflow(request: Request) -> Response:
         flow=flow,
         told=list(_told(among, report, found)),
         worst=next(iter(sorted({one.severity for one in report.problems})), "good"),
-        picture=svg(graph, layout_of(graph), standalone=False, links="g") if graph else "",
+        picture=svg(catalogue(), graph, layout_of(graph), standalone=False, links="g") if graph else "",
         groups=[node for node in graph.nodes if node.shape is Shape.GROUP] if graph else [],
         parts=list(_parts(flow)) if flow else [],
         source=lines(found.source.text.removesuffix("\n")).split("\n") if found else [],
@@ -115,8 +116,8 @@ def _told(among: Shelved, report: Checked, found: Found | None) -> Iterator[Told
 
 def _graph(flow: Workflow, opened: Collection[str], *, whole: bool) -> Graph:
     """The graph; if it is large, with some of its states drawn as one, unless that is not wanted."""
-    graph = graph_of(flow)
-    return graph if whole or len(graph.nodes) <= MOST else overview(graph, opened=opened)
+    graph = graph_of(catalogue(), flow)
+    return graph if whole or len(graph.nodes) <= MOST else overview(catalogue(), graph, opened=opened)
 
 
 def _parts(flow: Workflow) -> Iterator[Part]:

@@ -79,6 +79,18 @@ def say(reply: Reply, *, as_json: bool) -> None:
         raise Refusal(error)
     if as_json:
         print_json(dict(reply))
+    else:
+        told(reply)
+
+
+def told(reply: Reply) -> None:
+    """Print what happened, and what to do next on stderr; a refusal as a failure is told."""
+    error = reply.get("error")
+    if isinstance(error, Mapping):
+        why = Refusal(error) if "why" in error else Failure(error["code"], error["message"], error["repair"])
+        why.as_json = False
+        click.echo(f"{one_line(str(reply['run']))}:", err=True)
+        why.show()
         return
     click.echo(one_line(str(reply["told"])))
     click.echo(f"  {one_line(str(reply['then']))}", err=True)

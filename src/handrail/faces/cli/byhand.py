@@ -3,8 +3,10 @@
 The same turns as an agent's: what the lifecycle or a contract refuses is refused here too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from shlex import quote
+from typing import Final
 
 from handrail.engine.facts import Value
 from handrail.engine.fork import FORK
@@ -13,16 +15,23 @@ from handrail.engine.model import Authority, Event, Refused, Who
 from handrail.faces.cli.acted import rendered
 from handrail.faces.cli.output import Failure
 from handrail.faces.cli.told import MEANINGS
-from handrail.shell.folders import folders
+from handrail.shell.comments import write
+from handrail.shell.faults import Unreadable
+from handrail.shell.folders import Folder, folders
 from handrail.shell.fork import Fork
 from handrail.shell.fork import fork as fork_run
+from handrail.shell.kept import folder_of, in_folder, installed
+from handrail.shell.opening import FolderRuns
+from handrail.shell.ports import Mirror, Runs
 from handrail.shell.records import Caller, Origin
 from handrail.shell.shelf import Shelf
 from handrail.shell.starting import startable
 from handrail.shell.trust import Trusted
-from handrail.shell.turn import Call, New, Reply, take_turn
+from handrail.shell.turn import Call, New, Outcome, Reply, take_turn
 from handrail.shell.view import RunRow
 from handrail.shell.world import World
+
+COMMENT: Final = "comment"
 
 
 def controlled(world: World, row: RunRow, trigger: str, reason: str, caller: Caller) -> Reply:
@@ -43,6 +52,40 @@ def forked(world: World, asked: Fork, overrides: str) -> Reply:
     more = {"parent": asked.run, "overrides": overrides or None}
     happened = f"run {asked.run} was forked; "
     return fork_run(world, asked, lambda outcome: rendered(FORK, outcome, happened, more))
+
+
+def commented(world: World, row: RunRow, text: str, caller: Caller) -> Reply:
+    """Write a comment to a run, whatever its lifecycle; the next answer tells its agent."""
+    refused = write(world, row.id, text, caller)
+    if refused:
+        return rendered(COMMENT, Outcome(refused, None), "")
+    return {
+        "run": row.id,
+        "workflow": row.workflow,
+        "lifecycle": str(row.lifecycle),
+        "state": row.state,
+        "revision": row.revision,
+        "told": f"the comment was written to run {row.id}",
+        "then": f"the next answer tells its agent; how it stands: handrail runs show {row.id}",
+    }
+
+
+def where(
+    world: World, row: RunRow, opened: Callable[[Folder], FolderRuns], mirror: Callable[[Runs], Mirror]
+) -> World:
+    """The world in which a comment to a run is entered: that of its journal.
+
+    The journal of a run in files lies beside them, that of one in a commit in this store. Raises `Unreadable`
+    if the files are not on this machine, or another run is there by now.
+    """
+    if row.authority is not Authority.FILES:
+        return world
+    folder = folder_of(row, installed(row))
+    runs, there = in_folder(world, folder, opened, mirror) if folder else (None, world)
+    if runs is None or runs.load(row.id) is None:
+        message = f"the files of run {row.id} are not on this machine, and its journal lies with them"
+        raise Unreadable(message, f"comment where {row.project} is")
+    return there
 
 
 def past(step: str, code: str) -> str:
@@ -67,7 +110,14 @@ def check_here(row: RunRow) -> None:
     project = Path(row.project)
     found = [folder for folder in folders(project) if folder.new.id == row.id]
     where = found[0].path if found else project
-    title = "".join(f" {folder.title}" for folder in found if folder.name)
-    message = f"run {row.id} is kept in {where}, and cannot be turned from here yet"
-    repair = f"have its agent call it there; how it stands: handrail repair{title} --project {row.project}"
+    message = f"run {row.id} is kept in {where}, and is moved by its agent only"
+    repair = f"have its agent call it there; how it stands: {looked(row)}"
     raise Failure("elsewhere", message, repair)
+
+
+def looked(row: RunRow) -> str:
+    """The command that shows how a run that is kept elsewhere stands there, and what can be mended."""
+    if row.authority is Authority.DESCRIPTION:
+        return f"handrail plan show --project {quote(row.project)}"
+    title = f" {row.face}/{row.goal}" if row.goal else ""
+    return f"handrail repair{title} --project {quote(row.project)}"

@@ -32,13 +32,15 @@ def print_diff(texts: tuple[str, str], heads: tuple[str, str], *, as_json: bool)
     lines = list(difflib.unified_diff(old, new, one_line(heads[0]), one_line(heads[1]), lineterm=""))
     if as_json:
         print_json({"diff": "\n".join(lines)})
-    elif sys.stdout.isatty():
-        _print_coloured(lines)
-    elif lines:
-        print_text("\n".join(lines) + "\n")
+    else:
+        print_changes(lines)
 
 
-def _print_coloured(lines: list[str]) -> None:
+def print_changes(lines: list[str]) -> None:
+    """Print the lines of a difference, with colour on a terminal."""
+    if not sys.stdout.isatty():
+        print_text("".join(f"{line}\n" for line in lines))
+        return
     from rich.console import Console
     from rich.text import Text as Styled
 

@@ -3,8 +3,10 @@
 The same turns as an agent's: what the lifecycle or a contract refuses is refused here too.
 """
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 import click
@@ -12,13 +14,24 @@ import click
 from handrail.documents.strict import LARGEST, Flaw, parse
 from handrail.engine.lifecycle import ABANDON, DIVERGE, FAIL, NEEDS_REASON, PAUSE, RESUME
 from handrail.engine.model import Who
-from handrail.faces.cli.acted import say
-from handrail.faces.cli.byhand import check_here, completed, controlled, current, forked, past
-from handrail.faces.cli.output import Failure, NotFound, as_json, confirm, one_line
+from handrail.faces.cli.acted import say, told
+from handrail.faces.cli.byhand import (
+    check_here,
+    commented,
+    completed,
+    controlled,
+    current,
+    forked,
+    past,
+    where,
+)
+from handrail.faces.cli.output import Failure, NotFound, as_json, confirm, one_line, print_json
 from handrail.faces.cli.stored import Text, at_store, found_run, opened, openings, the_run
 from handrail.shell.fork import Fork, overrides
+from handrail.shell.reading import read_bytes
 from handrail.shell.records import Caller
 from handrail.shell.system import login
+from handrail.shell.turn import Reply
 from handrail.shell.view import RunRow
 from handrail.shell.world import World
 
@@ -29,25 +42,66 @@ _ABOUT: Final = {
     DIVERGE: "End a run whose work went on elsewhere, outside of its workflow.",
     FAIL: "End a run, and its open step, as failed.",
 }
+_SEVERAL: Final = (
+    "Several runs are acted on one after the other; with `--json`, `acted` then has what came of each, and a"
+    " refusal of one keeps no other back."
+)
 
 
 def _control(trigger: str, about: str) -> click.Command:
     """The command that sends this trigger."""
     needed = "needed" if trigger in NEEDS_REASON else "may be left out"
 
-    @click.command(trigger, help=about)
-    @the_run
+    @click.command(trigger, help=f"{about}\n\n{_SEVERAL}")
+    @click.argument("runs", metavar="RUN...", type=Text(), nargs=-1, required=True)
     @click.option(
         "--reason", type=Text(), default="", help=f"Why; {needed}. It is kept and shown with the run."
     )
     @at_store
     @as_json
-    def control(run: str, reason: str, store: str | None, *, as_json: bool) -> None:
-        with turning(store, run) as (world, row):
+    def control(runs: tuple[str, ...], reason: str, store: str | None, *, as_json: bool) -> None:
+        if len(runs) > 1:
+            _each(
+                store,
+                runs,
+                lambda world, row: controlled(world, row, trigger, reason, person()),
+                as_json=as_json,
+            )
+            return
+        with turning(store, runs[0]) as (world, row):
             reply = controlled(world, row, trigger, reason, person())
         say(reply, as_json=as_json)
 
     return control
+
+
+def _each(
+    store: str | None,
+    runs: Sequence[str],
+    act: Callable[[World, RunRow], Reply],
+    *,
+    as_json: bool,
+) -> None:
+    """Act on each, and tell what came of it; what one is refused for keeps no other back.
+
+    Exits with 1 if any was refused.
+    """
+    replies: list[Reply] = []
+    with opened(store) as found, openings().world(found.path) as world:
+        for run in dict.fromkeys(runs):
+            try:
+                row = found_run(found.records, run)
+                check_here(row)
+                reply = act(world, row)
+            except Failure as failure:
+                reply = {"error": failure.data()}
+            replies.append(reply if "error" not in reply else {"run": run, **reply})
+            if not as_json:
+                told(replies[-1])
+    if as_json:
+        print_json({"acted": replies})
+    if any("error" in reply for reply in replies):
+        raise SystemExit(Failure.exit_code)
 
 
 CONTROLLING: Final = tuple(_control(trigger, about) for trigger, about in _ABOUT.items())
@@ -79,10 +133,10 @@ def complete_step(run: str, output: str, store: str | None, *, as_json: bool) ->
 def _payload(path: str) -> dict[str, object]:
     """The step output in a file, or on stdin."""
     try:
-        with click.open_file(path, "rb") as file:
-            found = parse(file.read(LARGEST + 1))
+        data = sys.stdin.buffer.read(LARGEST + 1) if path == "-" else read_bytes(Path(path), LARGEST + 1)
     except FileNotFoundError:
         raise NotFound("file", path, "name a file with --output, or give - and write to stdin") from None
+    found = parse(data)
     if isinstance(found, Flaw):
         repair = "give one JSON object with summary, artifacts, references and confidence"
         raise Failure(found.code, f"`{path}` is no step output: {found.sentence}", repair)
@@ -126,6 +180,25 @@ def _past(step: str, code: str, *, yes: bool) -> None:
         click.echo(one_line(message), err=True)
     else:
         confirm(message)
+
+
+@click.command()
+@the_run
+@click.argument("text", type=Text())
+@at_store
+@as_json
+def comment(run: str, text: str, store: str | None, *, as_json: bool) -> None:
+    """Write TEXT to a run, for its agent and whoever looks at it. Nothing moves, and no token is used up.
+
+    The next answer tells the agent. A run may be paused or over, and kept anywhere; TEXT has at most 4000
+    characters.
+    """
+    with opened(store) as found:
+        row = found_run(found.records, run)
+        with openings().world(found.path) as world:
+            there = where(world, row, openings().folder, found.mirrors.mirror)
+            reply = commented(there, row, text, person())
+    say(reply, as_json=as_json)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from handrail.faces.cli.placed import project_option
 from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
+from handrail.shell.reading import whole
 
 PORT = 8766
 
@@ -42,5 +43,5 @@ def dashboard(port: int, project: Path, store: str | None, *, no_open: bool) -> 
 
     opens = openings()
     with opens.serving(located(store or "")) as serving:
-        confirmed = run(serving, opens, project.resolve(), Address("127.0.0.1", port), told)
+        confirmed = run(serving, opens, whole(project), Address("127.0.0.1", port), told)
     raise SystemExit(0 if confirmed else SYNC_FAILED_STATUS)

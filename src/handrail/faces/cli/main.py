@@ -12,8 +12,14 @@ INTERRUPTED = 130
 """How a command ends that somebody stopped with Ctrl-C."""
 
 COMMANDS = {
+    "brief": "handrail.faces.cli.brief",
     "dashboard": "handrail.faces.cli.dashboard",
     "demo": "handrail.faces.cli.demo",
+    "down": "handrail.faces.cli.resident",
+    "doctor": "handrail.faces.cli.doctor",
+    "hook": "handrail.faces.cli.hook",
+    "init": "handrail.faces.cli.init",
+    "install": "handrail.faces.cli.install",
     "plan": "handrail.faces.cli.plan",
     "project": "handrail.faces.cli.project",
     "ready": "handrail.faces.cli.ready",
@@ -21,9 +27,12 @@ COMMANDS = {
     "runs": "handrail.faces.cli.runs",
     "serve": "handrail.faces.cli.serve",
     "stats": "handrail.faces.cli.stats",
+    "status": "handrail.faces.cli.resident",
     "store": "handrail.faces.cli.store",
     "token": "handrail.faces.cli.token",
     "trust": "handrail.faces.cli.trust",
+    "up": "handrail.faces.cli.resident",
+    "watch": "handrail.faces.cli.watch",
     "workflows": "handrail.faces.cli.workflows",
 }
 """The module of each command; the command in it has the same name."""

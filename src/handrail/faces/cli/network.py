@@ -4,6 +4,8 @@ from ipaddress import ip_network
 
 import click
 
+from handrail.faces.cli.output import one_line
+
 
 class Network(click.ParamType[str]):
     """An address such as `10.0.0.7`, or a network such as `10.0.0.0/24`."""
@@ -15,6 +17,7 @@ class Network(click.ParamType[str]):
         try:
             return str(ip_network(value))
         except ValueError:
-            self.fail(
-                f"`{value}` is neither an address like 10.0.0.7 nor a network like 10.0.0.0/24", param, ctx
+            message = (
+                f"`{one_line(value)}` is neither an address like 10.0.0.7 nor a network like 10.0.0.0/24"
             )
+            self.fail(message, param, ctx)

@@ -130,7 +130,7 @@ def _behind(
     def told(face: str, served: "Served") -> None:
         served.meter = partial(metrics.called, face)
         if what.spans:
-            served.middleware.append(what.spans.carried)
+            served.trace(what.spans.carried)
 
     known = Known(serving, given, what.store)
     everybody = tenants(serving, what.opens, what.faces, known, what.names, allowed=may, told=told)

@@ -10,6 +10,7 @@ import click
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Authority, Run, Workflow
+from handrail.faces.board.texts import catalogue
 from handrail.faces.cli.output import NotFound
 from handrail.faces.cli.stored import at_store, found_run, opened, openings, the_run
 from handrail.shell.catalog import catalog
@@ -57,7 +58,7 @@ def timeline_(run: str, width: int, store: str | None, *, linear: bool) -> None:
     with _found(store, run) as found:
         told, refused = stretches_of(found.workflow, found.journal, SystemClock().now())
     title = f"{found.row.workflow}, run {found.row.id}"
-    click.echo(timeline(title, told, refused, Form(float(width), linear)))
+    click.echo(timeline(catalogue(), title, told, refused, Form(float(width), linear)))
 
 
 @contextmanager

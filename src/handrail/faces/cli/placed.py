@@ -7,6 +7,7 @@ import click
 
 from handrail.engine.facts import sound
 from handrail.faces.cli.output import Failure, one_line
+from handrail.shell.reading import whole
 from handrail.shell.vcs import GIT, JJ
 
 
@@ -40,7 +41,7 @@ def typed(project: Path) -> str:
 
 def nowhere() -> frozenset[Path]:
     """The folders that are no project, as everything of a machine or a person is below them."""
-    return frozenset({Path("/"), Path.home().resolve()})
+    return frozenset({Path("/"), whole(Path.home())})
 
 
 def check_root(root: Path, repair: str) -> None:

@@ -24,6 +24,7 @@ from handrail.plan.stage import detect_stage, is_finished, phase_of, progress
 from handrail.plan.tasks import paths
 from handrail.shell.carried import Carried, Exchanged, Moved, Version
 from handrail.shell.faults import Unreadable
+from handrail.shell.reading import whole
 from handrail.shell.records import rfc3339
 from handrail.shell.vcs import JJ
 from handrail.shell.view import PAGE
@@ -173,7 +174,7 @@ def _carried(project: Path, vcs: str | None) -> Carried:
     """The description of a project, with all about it."""
     if not project.is_dir():
         raise NotFound("folder", str(project), "name the folder of the project with --project")
-    return openings(vcs or "").carried(project.resolve())
+    return openings(vcs or "").carried(whole(project))
 
 
 def _next(plan: Plan) -> str | None:

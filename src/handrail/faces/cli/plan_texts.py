@@ -22,6 +22,7 @@ from handrail.plan.parse import parse
 from handrail.plan.problems import Problem
 from handrail.plan.stage import detect_stage, phase_of
 from handrail.plan.tasks import counts
+from handrail.shell.reading import read_bytes
 from handrail.workflows.carets import show_all
 
 STDIN: Final = "-"
@@ -66,8 +67,7 @@ def read_text(file: str) -> str:
         path = Path(file)
         if not path.is_file():
             raise NotFound("file", file, "give the path of a text file, or - for stdin")
-        with path.open("rb") as opened:
-            data = opened.read(_MOST)
+        data = read_bytes(path, _MOST)
     try:
         return data.decode()
     except UnicodeDecodeError as fault:

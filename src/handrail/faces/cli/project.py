@@ -7,6 +7,7 @@ import click
 from handrail.faces.cli.output import Failure, NotFound, as_json, print_json, print_table
 from handrail.faces.cli.placed import check_root
 from handrail.faces.cli.stored import Text, at_store, opened
+from handrail.shell.reading import whole
 from handrail.shell.records import project_id, rfc3339
 from handrail.shell.registry import NAME, Registered, Registry, shared
 from handrail.shell.system import SystemClock
@@ -29,7 +30,7 @@ def add(name: str, root: Path, store: str | None, *, as_json: bool) -> None:
         raise Failure("bad_name", message, f"write one that matches {NAME.pattern}")
     if not root.is_dir():
         raise Failure("no_project", f"there is no folder {root}", "make it, or name the one that is meant")
-    folder = root.resolve()
+    folder = whole(root)
     check_root(folder, "name the folder of a project")
     with opened(store, made=True) as found:
         made = Registered(name, str(folder), SystemClock().now())

@@ -32,13 +32,13 @@ def ready(server: str, within: int) -> None:
     Exits with 1 if it cannot, and says why. HOST:PORT is what that server was told.
     """
     where, last = address(server), time.monotonic() + within
-    while lacking := _lacking(where):
+    while why := lacking(where):
         if time.monotonic() >= last:
-            raise lacking
+            raise why
         time.sleep(_PAUSE)
 
 
-def _lacking(where: Address) -> Failure | None:
+def lacking(where: Address) -> Failure | None:
     """Why the server there cannot serve, if it cannot."""
     connection = HTTPConnection(where.host, where.port, timeout=_ANSWER)
     try:

@@ -14,7 +14,7 @@ import click
 from handrail.engine.lifecycle import terminal
 from handrail.engine.model import Lifecycle
 from handrail.faces.cli.compared import LAST, one_or_diff, print_diff
-from handrail.faces.cli.control import CONTROLLING, complete_step, fork
+from handrail.faces.cli.control import CONTROLLING, comment, complete_step, fork
 from handrail.faces.cli.output import (
     SCHEMA,
     Failure,
@@ -40,7 +40,7 @@ from handrail.faces.cli.told import (
 from handrail.shell.opening import Store, limits
 from handrail.shell.records import rfc3339
 from handrail.shell.system import SystemClock
-from handrail.shell.view import PAGE, ArtifactRow, Records, RunRow, Wanted, every
+from handrail.shell.view import LONGEST, PAGE, ArtifactRow, Records, RunRow, Wanted, every
 
 POLL: Final = 0.1
 """How many seconds pass between two looks at whether something was committed."""
@@ -56,7 +56,7 @@ def runs() -> None:
     """
 
 
-for command in (*CONTROLLING, complete_step, fork, timeline_):
+for command in (*CONTROLLING, comment, complete_step, fork, timeline_):
     runs.add_command(command)
 
 
@@ -73,7 +73,7 @@ for command in (*CONTROLLING, complete_step, fork, timeline_):
 )
 @click.option(
     "--text",
-    type=Text(),
+    type=Text(LONGEST),
     default="",
     help="Only those with this in their id, their goal, or the name of their workflow, state or project.",
 )
@@ -124,7 +124,7 @@ def list_(  # noqa: PLR0913 - each option is one argument
 @at_store
 @as_json
 def show(run: str, store: str | None, *, as_json: bool) -> None:
-    """Show where a run stands: its steps, what it waits for, and its last refusals."""
+    """Show where a run stands: its steps, what it waits for, its last refusals, and its comments."""
     with opened(store) as found:
         told = whole(found.records, found_run(found.records, run), limits(), SystemClock().now())
     if as_json:

@@ -3,20 +3,24 @@
 import gc
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from handrail.faces.cli.network import Network
 from handrail.faces.cli.over_http import Asking, Over, over
 from handrail.faces.cli.placed import by_vcs, check_root, nowhere
+from handrail.faces.cli.quickened import quickened
 from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
+from handrail.shell.reading import whole
 
 if TYPE_CHECKING:
+    from handrail.faces.mcp.server import Served
+    from handrail.faces.mcp.spans import Spans
     from handrail.faces.web.address import Before
     from handrail.shell.watching import Came, Watch
 
@@ -125,10 +129,10 @@ def serve(  # noqa: PLR0913 - an argument for each option
 
     Messages go to stderr only.
     """
-    gc.disable()
-    from handrail.faces.mcp.names import Names
-    from handrail.faces.mcp.serving import made, run
-    from handrail.faces.mcp.tracing import tracing
+    with quickened():
+        from handrail.faces.mcp.names import Names
+        from handrail.faces.mcp.serving import made, run
+        from handrail.faces.mcp.tracing import tracing
 
     asking, spans = Asking(auth, issuer, audience, projects_claim), tracing(os.environ)
     over_http = over(http, asking, _before(known_as, proxies), projects, replicas=replicas) if http else None
@@ -141,9 +145,7 @@ def serve(  # noqa: PLR0913 - an argument for each option
         if over_http:
             confirmed = over_http.run(serving, Over(opens, FACES, roots, Names(names), where, spans))
         else:
-            served = made(serving, opens, roots, face, Names(names))
-            served.middleware.extend([spans.carried] if spans else ())
-            confirmed = run(served)
+            confirmed = run(_traced(made(serving, opens, roots, face, Names(names)), spans))
     raise SystemExit(0 if confirmed else SYNC_FAILED_STATUS)
 
 
@@ -151,6 +153,13 @@ def _before(known_as: tuple[str, ...], proxies: tuple[str, ...]) -> "Before":
     from handrail.faces.web.address import Before
 
     return Before(frozenset(known_as), frozenset(proxies))
+
+
+def _traced(served: "Served", spans: "Spans | None") -> "Served":
+    """It, with spans for its calls if there are any."""
+    if spans:
+        served.trace(spans.carried)
+    return served
 
 
 def _all(watches: "Sequence[Watch]") -> "Watch | None":
@@ -165,7 +174,7 @@ def _all(watches: "Sequence[Watch]") -> "Watch | None":
 
 def _roots(given: tuple[Path, ...]) -> tuple[Path, ...]:
     """The projects: as given, or the folder the server runs in, unless that is none."""
-    roots = tuple(dict.fromkeys(root.resolve() for root in given or (Path.cwd(),)))
+    roots = tuple(dict.fromkeys(whole(root) for root in given or (Path.cwd(),)))
     if not given and nowhere() & set(roots):
         return ()
     for root in roots:

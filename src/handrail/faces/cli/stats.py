@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from handrail.faces.board.texts import catalogue
 from handrail.faces.cli.output import as_json, one_line, print_json, print_text
 from handrail.faces.cli.stored import Moment, at_store, opened
 from handrail.faces.cli.told import MEANINGS
@@ -55,7 +56,7 @@ def stats(since: datetime | None, wanted: str | None, store: str | None, *, as_j
         raise click.UsageError("--csv and --json are two forms of the same numbers: name one of them")
     with opened(store) as found:
         figures = measured(found.measures, SystemClock().now(), since)
-    every = tables(figures, MEANINGS)
+    every = tables(catalogue(), figures, MEANINGS)
     if wanted:
         print_text(csv(every[wanted]))
     elif as_json:

@@ -10,6 +10,7 @@ import click
 
 from handrail.faces.cli.output import Failure, NotFound, one_line
 from handrail.shell.opening import Openings, Store, located
+from handrail.shell.reading import whole
 from handrail.shell.system import SystemClock
 from handrail.shell.view import NAMED, Records, RunRow
 
@@ -18,9 +19,12 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"
 
 
 class Text(click.ParamType[str]):
-    """A text that can be kept: one that is UTF-8."""
+    """A text that can be kept: one that is UTF-8, and has so many characters at most if there is a limit."""
 
     name = "text"
+
+    def __init__(self, longest: int | None = None) -> None:
+        self.longest = longest
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The text as it is."""
@@ -28,6 +32,8 @@ class Text(click.ParamType[str]):
             value.encode()
         except UnicodeEncodeError:
             self.fail("is not UTF-8", param, ctx)
+        if self.longest is not None and len(value) > self.longest:
+            self.fail(f"has more than {self.longest} characters", param, ctx)
         return value
 
 
@@ -111,4 +117,4 @@ def found_run(records: Records, given: str) -> RunRow:
 
 def folder_or_name(project: str) -> str:
     """A project as the store knows it: a path in full, a name as it is."""
-    return str(Path(project).resolve()) if "/" in project or project.startswith(".") else project
+    return str(whole(Path(project))) if "/" in project or project.startswith(".") else project

@@ -1,23 +1,29 @@
 """A run as a person reads it in a terminal, and as a program reads it in JSON."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import fields
 
 from handrail.engine.lifecycle import terminal
 from handrail.engine.model import Authority, Lifecycle
 from handrail.engine.refusals import CODES
 from handrail.faces.cli.output import one_line
 from handrail.faces.mcp import codes
-from handrail.shell import starting, tokens, unfit
+from handrail.shell import comments, starting, tokens, unfit
+from handrail.shell.comments import Comment
+from handrail.shell.journal import reason_of
 from handrail.shell.records import StepStatus, Written, rfc3339
 from handrail.shell.sweep import Limits
-from handrail.shell.view import ArtifactRow, Records, RunRow, StepRow, every
+from handrail.shell.view import REMARKS, ArtifactRow, Records, RunRow, StepRow, every
 from handrail.telemetry.entries import EntryKind
 from handrail.telemetry.units import took
+from handrail.workflows.characters import split_lines
+
+_REMARKS = frozenset({EntryKind.COMMENT_WRITTEN, EntryKind.COMMENT_TOLD})
 
 REFUSALS = 5
 """How many of the last refusals are shown with a run."""
@@ -26,6 +32,7 @@ MEANINGS: Mapping[str, str] = {
     **CODES,
     **tokens.CODES,
     **unfit.CODES,
+    **comments.CODES,
     **codes.CODES,
     **codes.SESSIONS,
     **starting.CODES,
@@ -33,8 +40,7 @@ MEANINGS: Mapping[str, str] = {
 """What each code of a refusal means."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """What a run waits for in a state.
 
     `output` of an agent; the next `call` of a tool, for a run in files or a description; `facts`; or a
@@ -47,9 +53,8 @@ class Wait:
     facts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """A run with its steps, what it waits for, and its last refusals, the newest last.
+class Whole(Struct, frozen=True):
+    """A run with its steps, what it waits for, its last refusals and its comments, the newest last.
 
     `gives_up` is when the sweep gives it up, if it has gone quiet.
     """
@@ -59,20 +64,25 @@ class Whole:
     waits: tuple[Wait, ...]
     refusals: tuple[Written, ...]
     gives_up: datetime | None = None
+    comments: tuple[Comment, ...] = ()
 
 
 def whole(records: Records, run: RunRow, limits: Limits, now: datetime) -> Whole:
     """Everything `show` tells of a run."""
     steps, facts = tuple(every(partial(records.steps, run.id))), {}
     refusals: list[Written] = []
+    remarks: list[Written] = []
     for written in every(partial(records.journal, run=run.id)):
         entry = written.entry
         if entry.kind is EntryKind.ERROR_OCCURRED:
             refusals = [*refusals, written][-REFUSALS:]
         elif entry.kind is EntryKind.STEP_WAITING:
             facts[entry.step] = entry.data.get("waits_for")
+        elif entry.kind in _REMARKS:
+            remarks = [*remarks, written][-REMARKS:]
     gives_up = limits.gives_up(run) if limits.is_quiet(run, now) else None
-    return Whole(run, steps, tuple(_waits(run, steps, facts)), tuple(refusals), gives_up)
+    waits = tuple(_waits(run, steps, facts))
+    return Whole(run, steps, waits, tuple(refusals), gives_up, comments.comments(remarks))
 
 
 def _waits(run: RunRow, steps: tuple[StepRow, ...], facts: Mapping[str, object]) -> Iterator[Wait]:
@@ -108,7 +118,7 @@ def _lines(told: Whole) -> Iterator[str]:
     yield f"  started {rfc3339(run.started)}, last called {rfc3339(run.active)}"
     if run.ended:
         yield f"  ended {rfc3339(run.ended)} after {took(run.duration_ms)}"
-    if reason := run.metadata.get("last_transition_reason"):
+    if reason := reason_of(run.metadata):
         yield f"  reason {reason}"
     yield from (f"  waits for {_awaited(wait)}" for wait in told.waits)
     if told.gives_up:
@@ -120,6 +130,11 @@ def _lines(told: Whole) -> Iterator[str]:
     yield from ("", "last refusals") if told.refusals else ()
     for written in told.refusals:
         yield f"  {written.number} {rfc3339(written.at)} {_refusal(written)}"
+    yield from ("", "comments") if told.comments else ()
+    for one in told.comments:
+        heard = f"told to the agent {rfc3339(one.told)}" if one.told else "not told to the agent yet"
+        yield f"  {rfc3339(one.at)} {one.principal}, {heard}"
+        yield from (f"    {line}" for line in split_lines(one.text))
 
 
 def _awaited(wait: Wait) -> str:
@@ -152,7 +167,7 @@ def event_cells(written: Written) -> tuple[str, ...]:
 # --- as JSON ------------------------------------------------------------------------------------------------
 
 
-def as_data(row: RunRow | StepRow | ArtifactRow | Wait) -> dict[str, object]:
+def as_data(row: RunRow | StepRow | ArtifactRow | Wait | Comment) -> dict[str, object]:
     """A row by the names of its parts."""
     return {part.name: _plain(getattr(row, part.name)) for part in fields(row)}
 
@@ -178,7 +193,7 @@ def event_data(written: Written) -> dict[str, object]:
 
 
 def whole_data(told: Whole) -> dict[str, object]:
-    """The run, its steps, what it waits for and its last refusals."""
+    """The run, its steps, what it waits for, its last refusals and its comments."""
     return {
         "run": run_data(told.run, quiet=told.gives_up is not None),
         "steps": [as_data(step) for step in told.steps],
@@ -187,6 +202,7 @@ def whole_data(told: Whole) -> dict[str, object]:
             {**event_data(written), "meaning": MEANINGS.get(str(written.entry.data.get("error_type")), "")}
             for written in told.refusals
         ],
+        "comments": [as_data(one) for one in told.comments],
     }
 
 

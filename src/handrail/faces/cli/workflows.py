@@ -7,6 +7,7 @@ import click
 
 from handrail.engine.model import Workflow
 from handrail.engine.problems import Problem
+from handrail.faces.board.texts import catalogue
 from handrail.faces.cli.new import new
 from handrail.faces.cli.output import Failure, NotFound, as_json, one_line, print_json, print_table
 from handrail.faces.cli.pictured import standing
@@ -139,13 +140,13 @@ def graph(name: str, run: str, form: str, store: str | None, project: Path) -> N
     marks = NO_MARKS
     if run:
         workflow, marks = standing(store, run)
-        drawn = graph_with(workflow, marks)
+        drawn = graph_with(catalogue(), workflow, marks)
     else:
         workflow, _ = _named(catalog(project), name)
-        drawn = graph_of(workflow)
+        drawn = graph_of(catalogue(), workflow)
     match form:
         case "svg":
-            click.echo(svg(drawn, layout_of(drawn), marks))
+            click.echo(svg(catalogue(), drawn, layout_of(drawn), marks))
         case "dot":
             click.echo(dot(drawn))
         case _:

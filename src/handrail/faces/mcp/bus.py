@@ -104,7 +104,7 @@ class Bus(InMemorySubscriptionBus):
     async def _subscribe(
         self, ctx: ServerRequestContext[Any, Any], params: types.SubscribeRequestParams
     ) -> types.EmptyResult:
-        mine = self._subscribed.setdefault(_connection(ctx), set())
+        mine = self._subscribed.setdefault(connection_of(ctx), set())
         if len(mine) >= MOST and str(params.uri) not in mine:
             message = f"a client can subscribe to {MOST} resources at once: unsubscribe from some"
             raise MCPError(types.INVALID_REQUEST, message)
@@ -115,16 +115,16 @@ class Bus(InMemorySubscriptionBus):
     async def _unsubscribe(
         self, ctx: ServerRequestContext[Any, Any], params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
-        self._subscribed.get(_connection(ctx), set()).discard(str(params.uri))
+        self._subscribed.get(connection_of(ctx), set()).discard(str(params.uri))
         return types.EmptyResult()
 
     async def _track(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Remember the connections of the 2025 era: they are told of changed lists without asking."""
         if ctx.method == "notifications/initialized":
-            self._connected.add(_connection(ctx))
+            self._connected.add(connection_of(ctx))
         return await call_next(ctx)
 
 
-def _connection(ctx: ServerRequestContext[Any, Any]) -> Connection:
+def connection_of(ctx: ServerRequestContext[Any, Any]) -> Connection:
     """The connection of a request: its session is made anew for each."""
     return ctx.session._connection  # noqa: SLF001 - the SDK has no other name for it; a test holds it in place

@@ -1,10 +1,13 @@
 """Who calls, as far as the transport and the client say so."""
 
+from asyncio import Future
 from typing import Any, Final
 
 from mcp.server.mcpserver import Context
+from mcp_types import InitializeRequestParams
 from starlette.requests import Request
 
+from handrail.faces.mcp.face import Answer, Question
 from handrail.shell.access import Grant, Scope
 from handrail.shell.records import Caller
 
@@ -13,6 +16,9 @@ GRANT: Final = "handrail_grant"
 
 AGENT: Final = "handrail/agent"
 """Where a client that has several agents says, in the `_meta` of a call, which of them calls."""
+
+BEGUN: Final = "handrail_begun"
+"""Where a call that was begun before the SDK was asked leaves its answer, in the state of the request."""
 
 ANYBODY: Final = Grant("", frozenset(Scope))
 """Whoever reaches a server that asks nobody who they are, such as who started it themselves."""
@@ -32,13 +38,29 @@ def grant_in(request: Request | None) -> Grant:
     return found if isinstance(found, Grant) else NOBODY
 
 
+def begun_of(context: Context[None, Any] | None) -> Future[Answer | Question] | None:
+    """The answer to a call that was begun already, if it was."""
+    request = context.request_context.request if context else None
+    found: Future[Answer | Question] | None = request.scope["state"].get(BEGUN) if request else None
+    return found
+
+
 def caller_of(context: Context[None, Any] | None) -> Caller:
     """Who calls."""
     if context is None:
         return Caller(principal=ANYBODY.principal)
     asked = context.request_context
-    info = asked.session.client_params.client_info if asked.session.client_params else None
-    client = f"{info.name} {info.version}"[:_LONGEST] if info else ""
-    agent = (asked.meta or {}).get(AGENT)
+    client = client_of(asked.session.client_params)
+    return caller(grant_of(context), client, (asked.meta or {}).get(AGENT))
+
+
+def client_of(params: InitializeRequestParams | None) -> str:
+    """What a client calls itself, and its version."""
+    info = params.client_info if params else None
+    return f"{info.name} {info.version}"[:_LONGEST] if info else ""
+
+
+def caller(grant: Grant, client: str, agent: object) -> Caller:
+    """Who calls: with this client, and the agent that it names."""
     named = agent[:_LONGEST] if isinstance(agent, str) else ""
-    return Caller(principal=grant_of(context).principal, client=client, agent=named)
+    return Caller(principal=grant.principal, client=client, agent=named)

@@ -12,10 +12,10 @@ from handrail.documents.quote import bounded
 from handrail.engine.facts import Value
 from handrail.engine.model import Accepted, Refused, Who
 from handrail.engine.model import Tool as Declared
-from handrail.faces.mcp.declared import REFUSAL, TEXT, failure, token_of
+from handrail.faces.mcp.declared import REFUSAL, REMARKS, TEXT, failure, token_of
 from handrail.faces.mcp.described import PROJECT, TEXTS, TOKEN, Described, Here, Teller, of_version_control
 from handrail.faces.mcp.face import Answer, Failed, Question, Tool
-from handrail.faces.mcp.replies import following, reasons, told_next, told_why
+from handrail.faces.mcp.replies import following, reasons, told_comments, told_next, told_why
 from handrail.faces.mcp.texts import Texts
 from handrail.plan.data import as_data
 from handrail.plan.edit import DEEPEST
@@ -24,6 +24,7 @@ from handrail.plan.model import Plan, State
 from handrail.plan.parse import parse
 from handrail.plan.stage import Phase, progress
 from handrail.shell.ahead import Ahead, ahead
+from handrail.shell.comments import showing
 from handrail.shell.readers import QUOTED, template
 from handrail.shell.records import Caller
 from handrail.shell.turn import Outcome, Render, Reply
@@ -99,6 +100,7 @@ _ANSWERS: Final[Mapping[str, Any]] = {
         "constraints": TEXTS,
         "tasks": _NODES,
         TOKEN: TEXT,
+        **REMARKS,
         **REFUSAL,
     },
     "required": ["status", "action_taken", "current_state", "next_actions"],
@@ -108,7 +110,7 @@ _ANSWERS: Final[Mapping[str, Any]] = {
 class Commits(Described):
     """The face over the descriptions of a server's projects, remembered in the common store."""
 
-    SHAPES, ANSWERS = _SHAPES, _ANSWERS
+    SHAPES, ANSWERS, GRAMMAR = _SHAPES, _ANSWERS, COMMITS
 
     @property
     def instructions(self) -> str:
@@ -165,7 +167,7 @@ class Commits(Described):
 
     def _shown(self, tool: Declared, given: Mapping[str, Any], here: Here) -> Reply:
         stored = here.runs.load("")
-        return self._told(tool, given, here)(Outcome(Accepted(stored.run), stored))
+        return showing(self._told(tool, given, here)(Outcome(Accepted(stored.run), stored)), stored)
 
     def _markdown(self, reply: Mapping[str, Any], boundary: str) -> str:
         return "\n\n".join(_sections(self._texts, reply, boundary))
@@ -294,6 +296,7 @@ def _sections(texts: Texts, reply: Mapping[str, Any], boundary: str) -> Iterator
         asked = reply["alignment_check"]
         confirmed = _plain(asked["required_confirmation"])
         yield f"alignment_check (required_confirmation {confirmed}):\n{asked['question']}"
+    yield from told_comments(reply)
     if "why" in reply:
         yield told_why(reply["why"])
     if reply.get("next"):

@@ -6,7 +6,8 @@ from typing import Final
 
 from handrail.engine.model import Variable, Workflow
 from handrail.engine.problems import Problem
-from handrail.shell.records import project_id, rfc3339
+from handrail.shell.comments import comments as written
+from handrail.shell.records import Written, project_id, rfc3339
 from handrail.shell.vcs import Vcs
 from handrail.shell.view import Excerpt, RunRow, StepRow
 from handrail.workflows.characters import safe
@@ -118,6 +119,20 @@ def artifact(one: Excerpt) -> dict[str, object]:
         "title": row.title,
         "created_at": rfc3339(row.at),
     }
+
+
+def comments(remarks: Iterable[Written]) -> list[dict[str, object]]:
+    """What people wrote to a run, in full, and when its agent was told."""
+    return [
+        {
+            "comment_id": one.id,
+            "principal": one.principal,
+            "text": one.text,
+            "created_at": rfc3339(one.at),
+            "told_at": _time(one.told),
+        }
+        for one in written(remarks)
+    ]
 
 
 def offered(workflow: Workflow) -> dict[str, object]:

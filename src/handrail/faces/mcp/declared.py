@@ -1,18 +1,14 @@
 """What the faces have in common whose tools stand in a workflow: lists, failures, the world of a folder."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any, Final
 
 from handrail.engine.facts import Kind
-from handrail.engine.model import Variable, Who
-from handrail.faces.mcp.face import Failed
+from handrail.engine.model import Refused, Variable, Who
+from handrail.faces.mcp.face import Failed, Stand
 from handrail.faces.mcp.replies import following
-from handrail.shell.folders import Folder
-from handrail.shell.opening import FolderRuns, Serving
+from handrail.shell.comments import TOLD
 from handrail.shell.turn import Outcome
-from handrail.shell.workspace import Disk
-from handrail.shell.world import World
 
 TEXT: Final[Mapping[str, Any]] = {"type": "string"}
 REFUSAL: Final[Mapping[str, Any]] = {
@@ -21,6 +17,9 @@ REFUSAL: Final[Mapping[str, Any]] = {
     "next": {"type": "array", "items": {"type": "object", "required": ["tool", "arguments", "who"]}},
 }
 """What the schema of an answer says of a refusal."""
+
+REMARKS: Final[Mapping[str, Any]] = {TOLD: {"type": "array", "items": TEXT}}
+"""What it says of the comments of people."""
 
 _TYPES: Final = {Kind.BOOL: "boolean", Kind.INT: "integer", Kind.FLOAT: "number", Kind.STRING: "string"}
 
@@ -59,17 +58,9 @@ def token_of(outcome: Outcome) -> dict[str, str]:
     return {"step_token": token} if token else {}
 
 
-def in_folder(
-    serving: Serving, folder: Folder, opened: Callable[[Folder], FolderRuns]
-) -> tuple[FolderRuns, World]:
-    """The run of a folder, and the world of its turns, shown in the common store."""
-    runs = opened(folder)
-    world = replace(
-        serving.world,
-        runs=runs,
-        workflow_of=lambda _: folder.workflow,
-        workspace=Disk(folder.project, folder.within),
-        lifetime=None,
-        mirror=serving.mirror(runs),
-    )
-    return runs, world
+def stand(outcome: Outcome, shown: str = "", far: tuple[int, int] = (0, 0)) -> Stand | None:
+    """Where a run stands that was looked at; `shown` is its name in the common store, if it has another."""
+    stored, workflow = outcome.stored, outcome.workflow
+    if isinstance(outcome.decision, Refused) or stored is None or workflow is None:
+        return None
+    return Stand(shown or stored.run.id, workflow, stored.run, outcome.facts or {}, *far)

@@ -2,22 +2,27 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
+
+from msgspec.structs import replace
 
 from handrail.engine.facts import Kind
 from handrail.engine.model import Event, Refused, Variable, Workflow
 from handrail.engine.model import Tool as Declared
-from handrail.faces.mcp.declared import TEXT
-from handrail.faces.mcp.face import Answer, Failed, Prompt, Question, Tool, UnknownPrompt
+from handrail.faces.mcp.declared import TEXT, stand
+from handrail.faces.mcp.face import Answer, Failed, Prompt, Question, Stand, Tool, UnknownPrompt
 from handrail.faces.mcp.forms import Arguments
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.texts import Texts, texts
-from handrail.plan.grammar import COMMIT_MESSAGE
+from handrail.plan.grammar import COMMIT_MESSAGE, Config
+from handrail.plan.parse import parse
+from handrail.plan.stage import progress
 from handrail.shell.opening import DescribedRun, Serving
 from handrail.shell.readers import template
 from handrail.shell.records import Caller
+from handrail.shell.standing import look
 from handrail.shell.turn import Call, Outcome, Render, Reply, refuse, take_turn
 from handrail.shell.world import World
 
@@ -60,11 +65,13 @@ def of_version_control(failed: Failed) -> bool:
 class Described(ABC):
     """A face over the descriptions of a server's projects, remembered in the common store.
 
-    `SHAPES` are the schemas of parameters that are JSON, `ANSWERS` that of what every tool answers.
+    `SHAPES` are the schemas of parameters that are JSON, `ANSWERS` that of what every tool answers. `GRAMMAR`
+    is how its plans are written.
     """
 
     SHAPES: ClassVar[Mapping[str, Mapping[str, Any]]]
     ANSWERS: ClassVar[Mapping[str, Any]]
+    GRAMMAR: ClassVar[Config]
 
     def __init__(
         self,
@@ -103,6 +110,17 @@ class Described(ABC):
     def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer | Question:
         """Answer a call."""
         return self._answer(tool, arguments, caller)
+
+    def stands(self, arguments: Mapping[str, Any], answer: Answer) -> Stand | None:
+        """Where the plan of the project stands, and how many of its tasks are ticked."""
+        del answer
+        root = self._root(arguments)
+        if isinstance(root, Refused):
+            return None
+        here = self._in(root)
+        shown = look(here.world, here.runs.load(""))
+        far = progress(parse(here.runs.text, self.GRAMMAR))
+        return stand(shown, here.runs.shown, (far.ticked, far.total))
 
     def _answer(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         declared = self._workflow.tools[tool.names[0]]
@@ -177,7 +195,7 @@ class Described(ABC):
                 "openWorldHint": False,
             },
         }
-        return Tool((tool.name,), listed)
+        return Tool((tool.name,), listed, shows=tool.reads, asks=True)
 
     def _schema(self, variable: Variable) -> dict[str, Any]:
         kind = variable.type.kind

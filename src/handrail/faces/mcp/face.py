@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from handrail.engine.facts import Value
+from handrail.engine.model import Run, Workflow
 from handrail.shell.records import Caller
 
 
@@ -11,11 +13,15 @@ from handrail.shell.records import Caller
 class Tool:
     """A tool as clients are told of it: `listed` is the whole entry of `tools/list`.
 
-    `names` are all that it answers to; the one that is listed stands first.
+    `names` are all that it answers to; the one that is listed stands first. `shows` if its answers tell where
+    a run stands, so that a client that can may show a picture of that. `asks` if a call may be answered with
+    a question to a person.
     """
 
     names: tuple[str, ...]
     listed: Mapping[str, Any]
+    shows: bool = False
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,21 @@ class Question:
     about: str
     answered: Callable[[str], Answer]
     otherwise: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """Where a run stands once a call is answered; `id` is what the common store calls it.
+
+    `done` of `total` is how far the plan of the run has come, if it has one.
+    """
+
+    id: str
+    workflow: Workflow
+    run: Run
+    facts: Mapping[str, Value]
+    done: int = 0
+    total: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +121,13 @@ class Face(Protocol):
 
     def failed(self, tool: Tool, arguments: Mapping[str, Any], failed: Failed) -> Answer:
         """Put a failure into the shape of a refusal."""
+        ...
+
+    def stands(self, arguments: Mapping[str, Any], answer: Answer) -> Stand | None:
+        """Where the run stands that a call was about which was answered well; None if it was about none.
+
+        Raises `Fault` for what the world did.
+        """
         ...
 
     def prompts(self) -> Sequence[Prompt]:

@@ -11,15 +11,16 @@ from handrail.documents.quote import bounded
 from handrail.engine.facts import Value
 from handrail.engine.model import Refused, Who
 from handrail.engine.model import Tool as Declared
-from handrail.faces.mcp.declared import REFUSAL, TEXT, failure, token_of
+from handrail.faces.mcp.declared import REFUSAL, REMARKS, TEXT, failure, token_of
 from handrail.faces.mcp.described import PROJECT, TEXTS, TOKEN, Described, Here, Teller, of_version_control
 from handrail.faces.mcp.face import Answer, Failed, Tool
-from handrail.faces.mcp.replies import following, reasons, told_next, told_why
+from handrail.faces.mcp.replies import following, reasons, told_comments, told_next, told_why
 from handrail.faces.mcp.texts import Texts, texts
 from handrail.plan.data import as_data
 from handrail.plan.grammar import COMMIT_MESSAGE
 from handrail.plan.model import Plan, State
 from handrail.plan.parse import parse
+from handrail.shell.comments import showing
 from handrail.shell.plans import problems_of, state_of
 from handrail.shell.ports import Changes
 from handrail.shell.readers import QUOTED
@@ -68,6 +69,7 @@ _ANSWERS: Final[Mapping[str, Any]] = {
         TOKEN: TEXT,
         "error": TEXT,
         "error_type": TEXT,
+        **REMARKS,
         **REFUSAL,
     },
 }
@@ -76,7 +78,7 @@ _ANSWERS: Final[Mapping[str, Any]] = {
 class Planner(Described):
     """The face over the descriptions of a server's projects, remembered in the common store."""
 
-    SHAPES, ANSWERS = _SHAPES, _ANSWERS
+    SHAPES, ANSWERS, GRAMMAR = _SHAPES, _ANSWERS, COMMIT_MESSAGE
 
     @property
     def instructions(self) -> str:
@@ -100,7 +102,7 @@ class Planner(Described):
     def _shown(self, tool: Declared, given: Mapping[str, Any], here: Here) -> Reply:
         stored, changes = here.runs.look(FILES)
         teller = _Teller(self._texts, self._workflow, tool, given, here, changes)
-        return teller.reply(look(here.world, stored))
+        return showing(teller.reply(look(here.world, stored)), stored)
 
     def _markdown(self, reply: Mapping[str, Any], boundary: str) -> str:
         """The same reply as text: nothing that the data says is missing from it."""
@@ -185,6 +187,7 @@ def _sections(texts_: Texts, reply: Mapping[str, Any], boundary: str) -> Iterato
     named = [f"{name}: {reply[name]}" for name in ("stage", "error_type", "code", TOKEN) if name in reply]
     options = [f"options: {', '.join(reply['options']) or texts_.say('none')}"] if "options" in reply else []
     yield "\n".join([*named, *options])
+    yield from told_comments(reply)
     if "why" in reply:
         yield told_why(reply["why"])
     if reply.get("next"):

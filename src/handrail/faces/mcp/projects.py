@@ -5,10 +5,11 @@ a name, and a path is nothing that a client knows, or is told.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Final, TypeAlias
+
+from msgspec.structs import replace
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Refused, Seen

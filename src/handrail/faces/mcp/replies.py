@@ -22,6 +22,7 @@ from handrail.engine.model import (
 from handrail.engine.options import outside
 from handrail.faces.mcp.message import STEPS, Guides, Stay, message, so_far
 from handrail.faces.mcp.texts import Texts
+from handrail.shell.comments import TOLD
 from handrail.shell.records import Stored, Written, rfc3339
 from handrail.shell.starting import DIFF
 from handrail.shell.turn import Outcome, Reply
@@ -233,6 +234,7 @@ def _sections(reply: Mapping[str, Any]) -> Iterator[str]:
         yield told_why(reply["why"])
     if "human_message" in reply:
         yield str(reply["human_message"])
+    yield from told_comments(reply)
     if "next_step_contract" in reply:
         yield _contract(reply["next_step_contract"])
     if "synthesis" in reply:
@@ -247,6 +249,12 @@ def told_why(why: Mapping[str, Any]) -> str:
     """Why something was refused, as text."""
     seen = [f"- seen: {line}" for line in why["seen"]]
     return "\n".join([f"- rule: {why['rule']}", *seen, *(f"- needed: {line}" for line in why["needed"])])
+
+
+def told_comments(reply: Mapping[str, Any]) -> Iterator[str]:
+    """What people wrote to the run since its agent was last told, as text; nothing if that is nothing."""
+    if TOLD in reply:
+        yield "\n".join(["Comments by people:", *(f"- {line}" for line in reply[TOLD])])
 
 
 def told_next(calls: Sequence[Mapping[str, Any]]) -> str:
@@ -265,5 +273,4 @@ def _contract(asked: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _json(value: Value) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+_json: Final[Callable[[Value], str]] = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

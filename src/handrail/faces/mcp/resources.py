@@ -54,7 +54,7 @@ _LISTED: Final = (
 _TEMPLATES: Final = (
     (addresses.PERSONA, "Persona", "How an agent works, in full.", MARKDOWN),
     (addresses.CURRENT, "Current step", "Where a run stands now, and what it made there.", JSON),
-    (addresses.STATUS, "Run", "A run, its steps and artifacts; `more` is the next page.", JSON),
+    (addresses.STATUS, "Run", "A run, its steps, artifacts and comments; `more` is the next page.", JSON),
     (addresses.PROJECT, "Project", "Its commit, the run under way, and what there is to use.", JSON),
     (addresses.ARTIFACTS, "Artifacts", "recent, final, final/{execution_id} or type/{type}.", JSON),
 )
@@ -264,12 +264,14 @@ class Resources:
             row = self._run(at.name)
             steps = self.records.steps(row.id, before, PAGE + 1)
             made = self.records.excerpts(OfRun(row.id), PAGE + 1, before)
+            remarks = self.records.remarks(row.id)
         told = [step for step in steps if step.number <= last]
         quiet = self.limits.is_quiet(row, self.clock.now())
         return {
             "execution": {**contents.execution(row), "quiet": quiet},
             "steps": [contents.step(row.id, step) for step in told],
             "artifacts": contents.artifacts(made[:PAGE]),
+            "comments": contents.comments(remarks),
             "more": at.next if len(told) < len(steps) or len(made) > PAGE else None,
         }
 

@@ -6,7 +6,6 @@ of an exception reaches a client. This file and its neighbours are the only ones
 
 import asyncio
 import logging
-import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import copy_context
@@ -19,28 +18,29 @@ from anyio.to_thread import run_sync
 from mcp.server import MCPServer, NotificationOptions
 from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.caching import CacheHint
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.context import ServerMiddleware, ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.request_state import RequestStateSecurity
 from mcp.server.subscriptions import ListenHandler, PromptsListChanged, ResourcesListChanged
 from mcp.shared.exceptions import MCPError
-from pydantic import ValidationError
 
 import handrail
+from handrail.faces.mcp import apps
 from handrail.faces.mcp.asking import asked
 from handrail.faces.mcp.bus import Bus
-from handrail.faces.mcp.callers import caller_of, grant_in, grant_of
+from handrail.faces.mcp.callers import begun_of, caller_of, grant_in, grant_of
+from handrail.faces.mcp.edges import READING, guarded, incident, permitted, set_level
 from handrail.faces.mcp.face import Answer, Face, Failed, Prompt, Question, Tool, UnknownPrompt
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.resources import NotFound, Resources
 from handrail.faces.mcp.texts import texts
-from handrail.shell.access import Scope
+from handrail.shell.access import Grant, Scope
 from handrail.shell.faults import Fault, SyncFailed
 from handrail.shell.opening import Serving
-from handrail.shell.records import Change
+from handrail.shell.records import Caller, Change
 
 Result = TypeVar("Result")
 
@@ -52,17 +52,6 @@ _LOOK: Final = 2.0
 
 _FRESH: Final = CacheHint(ttl_ms=60_000, scope="private")
 _STALE: Final = CacheHint(ttl_ms=0, scope="private")
-
-_READING: Final = frozenset(
-    {
-        "completion/complete",
-        "prompts/get",
-        "resources/list",
-        "resources/read",
-        "resources/subscribe",
-        "subscriptions/listen",
-    }
-)
 
 log = logging.getLogger("handrail")
 
@@ -88,7 +77,7 @@ class Served(MCPServer[None]):
         self._portable, self._projects = names is Names.PORTABLE, projects
         self._tools = {name: tool for tool in face.tools for name in tool.names}
         self.halted = asyncio.Event()
-        self.answered = False
+        self.answered = self.traced = False
         self.meter: Callable[[Tool, Answer], None] | None = None
         self.bus = Bus(self._heard)
         super().__init__(
@@ -122,11 +111,12 @@ class Served(MCPServer[None]):
         listen = types.SubscriptionsListenRequestParams
         self.low.add_request_handler("subscriptions/listen", listen, self.listening)
         self.low.add_request_handler("completion/complete", types.CompleteRequestParams, self._complete)
-        self.low.add_request_handler("logging/setLevel", types.SetLevelRequestParams, _set_level)
+        self.low.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
         if not replicas:
             self.bus.install(self.low)
         self.middleware[:] = [one for one in self.middleware if not isinstance(one, OpenTelemetryMiddleware)]
-        self.middleware.extend((_guarded, _permitted))
+        shows = frozenset(name for tool in self._face.tools if tool.shows for name in tool.names)
+        self.middleware.extend((guarded, permitted, apps.Offered(shows)))
 
     # tools
 
@@ -142,33 +132,55 @@ class Served(MCPServer[None]):
         if tool is None:
             known = ", ".join(listed.names[0] for listed in self._face.tools)
             raise MCPError(types.INVALID_PARAMS, f"there is no such tool; this face has {known}")
-        needed = _needed(tool)
-        if needed in grant_of(context).scopes:
-            caller = caller_of(context)
-            work = partial(self._face.call, tool, arguments, caller)
-            answer = await self._settled(
-                tool, arguments, await self._answered(tool, arguments, work), context
-            )
-        else:
-            message = "your token does not let you do this; nothing was done"
-            wanted = f"a token with the scope {needed}: ask whoever runs the server"
-            answer = self._face.failed(
-                tool, arguments, Failed("forbidden", "scope", message, wanted, again=False)
-            )
+        begun = begun_of(context)
+        found = await (begun or self.answer(tool, arguments, caller_of(context), grant_of(context)))
+        answer = await self._settled(tool, arguments, found, context)
         if isinstance(answer, types.InputRequiredResult):
             return answer
-        if self.meter is not None:
-            self.meter(tool, answer)
+        self.count(tool, answer)
+        shows = tool.shows and not answer.failed
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=answer.text)],
             structured_content=dict(answer.reply),
             is_error=answer.failed,
+            _meta=await self._pictured(arguments, answer) if shows and apps.wanted(context) else None,
         )
+
+    def plain(self, name: str) -> Tool | None:
+        """The tool that is called so, if whoever calls it is answered, never asked, and nothing is traced."""
+        tool = self._tools.get(name)
+        return None if tool is None or tool.asks or self.traced else tool
+
+    async def answer(
+        self, tool: Tool, arguments: Mapping[str, Any], caller: Caller, grant: Grant
+    ) -> Answer | Question:
+        """The answer to a call, or what a person is to be asked first. Whatever goes wrong is an answer."""
+        needed = _needed(tool)
+        if needed in grant.scopes:
+            return await self._answered(tool, arguments, partial(self._face.call, tool, arguments, caller))
+        message = "your token does not let you do this; nothing was done"
+        wanted = f"a token with the scope {needed}: ask whoever runs the server"
+        return self._face.failed(tool, arguments, Failed("forbidden", "scope", message, wanted, again=False))
+
+    def count(self, tool: Tool, answer: Answer) -> None:
+        """A call was answered so."""
+        if self.meter is not None:
+            self.meter(tool, answer)
+
+    def trace(self, carried: ServerMiddleware[Any]) -> None:
+        """Let the turn of each request know the span of its client: then none is answered past the SDK."""
+        self.middleware.append(carried)
+        self.traced = True
+
+    async def _pictured(self, given: Mapping[str, Any], answer: Answer) -> dict[str, Any] | None:
+        """Where the run stands, for the page; without a picture, the answer says it all."""
+        stands = self._written(partial(self._face.stands, given, answer))
+        return await apps.pictured(stands, self._serving.records)
 
     def needs(self, method: str, name: str) -> Scope | None:
         """What somebody must be allowed who sends this, if anything; `name` is that of a tool."""
         tool = self._tools.get(name) if method == "tools/call" else None
-        return Scope.READ if method in _READING else _needed(tool) if tool else None
+        return Scope.READ if method in READING else _needed(tool) if tool else None
 
     async def _settled(
         self,
@@ -195,7 +207,7 @@ class Served(MCPServer[None]):
             hide = self._projects.hide
             failed = Failed(fault.code, "store", hide(fault.message), hide(fault.repair), again=True)
         except Exception as bug:  # noqa: BLE001 - the edge: it is numbered, logged and answered
-            needed = f"the server's log tells more under incident {_incident(bug)}"
+            needed = f"the server's log tells more under incident {incident(bug)}"
             message = "Handrail failed; nothing is known to have moved"
             failed = Failed("internal", "internal", message, needed, again=False)
         return self._face.failed(tool, arguments, failed)
@@ -228,6 +240,8 @@ class Served(MCPServer[None]):
     ) -> Iterable[ReadResourceContents]:
         """What a resource says now."""
         del context
+        if str(uri) == apps.URI:
+            return [ReadResourceContents(apps.page(), apps.MIME, dict(apps.META))]
         try:
             content = await run_sync(self._resources.read, str(uri))
         except NotFound as missing:
@@ -332,48 +346,13 @@ def _principal(ctx: ServerRequestContext[Any, Any]) -> str:
 
 
 def _needed(tool: Tool) -> Scope:
-    return Scope.READ if tool.listed["annotations"]["readOnlyHint"] else Scope.WRITE
+    """What a call of the tool needs; of one that does not say that it only reads, to write."""
+    return Scope.READ if tool.listed.get("annotations", {}).get("readOnlyHint") else Scope.WRITE
 
 
 def _without_sessions() -> str:
     """What clients of 2025 do not have where any of several servers may answer."""
     return texts("replicas").say("instructions")
-
-
-async def _guarded(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """The edge of the program: of a bug a client hears a number, and the log the rest.
-
-    What is wrong with the parameters of a request the SDK tells by itself.
-    """
-    try:
-        return await call_next(ctx)
-    except (MCPError, ValidationError):
-        raise
-    except Exception as bug:  # noqa: BLE001 - no exception text goes to a client
-        raise MCPError(types.INTERNAL_ERROR, f"Handrail failed (incident {_incident(bug)})") from None
-
-
-async def _permitted(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """What tells of runs is for those who may read them; what a tool needs is said by its answer."""
-    if ctx.method in _READING and Scope.READ not in grant_in(ctx.request).scopes:
-        message = f"this needs a token with the scope {Scope.READ}: ask whoever runs the server"
-        raise MCPError(types.INVALID_REQUEST, message)
-    return await call_next(ctx)
-
-
-async def _set_level(
-    ctx: ServerRequestContext[Any, Any], params: types.SetLevelRequestParams
-) -> types.EmptyResult:
-    """Agree to any level: what there is to tell stands in the answers, and no log is sent at any."""
-    del ctx, params
-    return types.EmptyResult()
-
-
-def _incident(bug: Exception) -> str:
-    """The number under which the log tells of a bug."""
-    number = secrets.token_hex(4)
-    log.error("incident %s", number, exc_info=bug)
-    return number
 
 
 def _listed(prompt: Prompt) -> types.Prompt:

@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import anyio
+from msgspec.structs import replace
 
 from handrail.engine.model import Workflow
 from handrail.faces.mcp.face import Face
@@ -18,7 +18,9 @@ from handrail.faces.mcp.stdio import serve
 from handrail.shell.definitions import Pinned
 from handrail.shell.faults import Unreadable
 from handrail.shell.opening import Openings, Serving, limits
+from handrail.shell.permits import Permits
 from handrail.shell.runner import Programs
+from handrail.shell.settings import Need, settings
 from handrail.shell.trust import Trusted
 from handrail.shell.vcs import MOST, look, scrubbed
 
@@ -96,7 +98,13 @@ def _skills(serving: Serving, openings: Openings, projects: Projects, _: Names) 
 def _spells(serving: Serving, openings: Openings, projects: Projects, _: Names) -> Face:
     from handrail.faces.mcp.spells import FACE, Spells
 
-    return Spells(serving, projects, _installed(projects, FACE), openings.folder)
+    key = serving.world.key
+    return Spells(serving, projects, _installed(projects, FACE), openings.folder, lambda: _permits(key))
+
+
+def _permits(key: bytes) -> Permits | None:
+    """Those that words need, if the user wants that; asked at every word, since it may change."""
+    return Permits(key) if settings().spells.permit is Need.REQUIRED else None
 
 
 _FACES: Final[Mapping[str, Callable[[Serving, Openings, Projects, Names], Face]]] = {

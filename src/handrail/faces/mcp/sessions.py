@@ -8,10 +8,10 @@ from typing import Any, Final
 from handrail.documents.strict import Flaw, parse
 from handrail.engine.model import Lifecycle, Refused, Run, Seen, Workflow
 from handrail.engine.skills import SKILL, skill_of
-from handrail.faces.mcp.declared import in_folder
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.texts import texts
 from handrail.shell.folders import Folder, is_name, named
+from handrail.shell.kept import in_folder
 from handrail.shell.opening import FolderRuns, Serving
 from handrail.shell.records import Stored
 from handrail.shell.starting import usable
@@ -132,7 +132,9 @@ class Sessions:
 
     def _session(self, folder: Folder) -> Session:
         called = self._projects.called(folder.project)
-        return Session(called, folder, *in_folder(self._serving, folder, self._opened))
+        return Session(
+            called, folder, *in_folder(self._serving.world, folder, self._opened, self._serving.mirror)
+        )
 
 
 def is_there(stored: Stored) -> bool:

@@ -9,17 +9,29 @@ from typing import Any, Final, assert_never
 
 import msgspec
 
+from handrail.documents.taskgraph import Batch, ids, sound
 from handrail.engine.facts import Value
 from handrail.engine.model import Accepted, Event, Refused, Run, Waiting, Who, Workflow
 from handrail.engine.model import Tool as Declared
 from handrail.engine.skills import SKILL, skill_of
-from handrail.faces.mcp.declared import REFUSAL, TEXT, annotations, failure, parameter, token_of
-from handrail.faces.mcp.face import Answer, Failed, Prompt, Tool, UnknownPrompt
+from handrail.faces.board.texts import catalogue
+from handrail.faces.mcp.declared import (
+    REFUSAL,
+    REMARKS,
+    TEXT,
+    annotations,
+    failure,
+    parameter,
+    stand,
+    token_of,
+)
+from handrail.faces.mcp.face import Answer, Failed, Prompt, Stand, Tool, UnknownPrompt
 from handrail.faces.mcp.forms import Arguments
 from handrail.faces.mcp.projects import Projects
-from handrail.faces.mcp.replies import following, reasons, told_next, told_why
+from handrail.faces.mcp.replies import following, reasons, told_comments, told_next, told_why
 from handrail.faces.mcp.sessions import GRAPH, PROJECT, SESSION, UNKNOWN, Session, Sessions, params_of
 from handrail.faces.mcp.texts import Texts, texts
+from handrail.shell.comments import showing
 from handrail.shell.folders import Folder
 from handrail.shell.gatekeeper import request_of
 from handrail.shell.opening import FolderRuns, Serving
@@ -53,6 +65,7 @@ _ANSWERS: Final[Mapping[str, Any]] = {
         "diagram": TEXT,
         "batches_diagram": TEXT,
         "error": TEXT,
+        **REMARKS,
         **REFUSAL,
     },
 }
@@ -95,6 +108,18 @@ class Skills:
         reply = {"error": error, **failure(tool.names[0], arguments, failed)}
         return Answer(reply, markdown(self._texts, reply), failed=True)
 
+    def stands(self, arguments: Mapping[str, Any], answer: Answer) -> Stand | None:
+        """Where the session stands, and how many tasks of its batches are done."""
+        del answer
+        session = self._sessions.found(arguments)
+        if isinstance(session, Refused):
+            return None
+        shown = look(session.world, session.runs.standing())
+        kept = shown.stored.run.vars.get(BATCHES) if shown.stored else None
+        batches: list[Batch] = kept if isinstance(kept, list) and sound(kept) else []
+        done = len(ids(batches, completed=True))
+        return stand(shown, far=(done, done + len(ids(batches, completed=False))))
+
     def _reply(self, tool: Declared, given: Mapping[str, Any], caller: Caller) -> Reply:
         wrong = self._arguments[tool.name].wrong(given)
         session = wrong or self._sessions.found(given)
@@ -105,7 +130,8 @@ class Skills:
             return refuse(self._serving.world, call, teller.reply, outcome)
         teller = _Teller(self._texts, tool, session)
         if tool.reads:
-            return teller.status(look(session.world, session.runs.standing()))
+            stored = session.runs.standing()
+            return showing(teller.status(look(session.world, stored)), stored)
         call = Call(
             "",
             event,
@@ -148,7 +174,7 @@ class Skills:
             "outputSchema": _ANSWERS,
             "annotations": annotations(tool.name, reads=tool.reads),
         }
-        return Tool((tool.name,), listed)
+        return Tool((tool.name,), listed, shows=tool.reads)
 
 
 def _again(session: Session, event: Event, stored: Stored) -> Reply | None:
@@ -210,7 +236,7 @@ class _Teller:
         told = {**reply, "phase": workflow.states[state].phase, "graph": workflow.name}
         if blocked := self._blocked(outcome, stored.run):
             told["blocked"] = blocked
-        told["diagram"] = mermaid(graph_of(workflow), Marks(current=(state,)))
+        told["diagram"] = mermaid(graph_of(catalogue(), workflow), Marks(current=(state,)))
         batches = stored.run.vars.get(BATCHES)
         if isinstance(batches, list) and batches:
             told["batches_diagram"] = batches_mermaid(batches)
@@ -313,6 +339,7 @@ def _sections(texts_: Texts, reply: Mapping[str, Any]) -> Iterator[str]:
     yield "\n".join(f"{name}: {_plain(reply[name])}" for name in named if name in reply)
     if "note" in reply:
         yield str(reply["note"])
+    yield from told_comments(reply)
     if "why" in reply:
         yield told_why(reply["why"])
     if reply.get("next"):

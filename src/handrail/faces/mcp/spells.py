@@ -5,29 +5,45 @@ in small letters.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, assert_never
 
 import msgspec
+from msgspec.structs import replace
 
+from handrail.documents.criteria import MOST, criteria
 from handrail.engine.facts import Value
-from handrail.engine.model import Accepted, Event, Option, Refused, Waiting, Workflow
+from handrail.engine.model import Accepted, Event, Option, Refused, Seen, Waiting, Who, Workflow
 from handrail.engine.model import Tool as Declared
-from handrail.faces.mcp.declared import REFUSAL, TEXT, annotations, failure, in_folder, parameter, token_of
-from handrail.faces.mcp.face import Answer, Argument, Failed, Prompt, Tool, UnknownPrompt
+from handrail.faces.mcp.declared import (
+    REFUSAL,
+    REMARKS,
+    TEXT,
+    annotations,
+    failure,
+    parameter,
+    stand,
+    token_of,
+)
+from handrail.faces.mcp.face import Answer, Argument, Failed, Prompt, Stand, Tool, UnknownPrompt
 from handrail.faces.mcp.forms import Arguments
 from handrail.faces.mcp.projects import Projects
-from handrail.faces.mcp.replies import following, reasons, told_next, told_why
+from handrail.faces.mcp.replies import following, reasons, told_comments, told_next, told_why
 from handrail.faces.mcp.texts import Texts, texts
 from handrail.shell.adopting import ADOPTED
+from handrail.shell.comments import showing
 from handrail.shell.folders import Folder
+from handrail.shell.kept import in_folder
 from handrail.shell.opening import FolderRuns, Serving
+from handrail.shell.permits import Permits, Taken
 from handrail.shell.readers import template
-from handrail.shell.records import Caller
+from handrail.shell.records import Caller, Stored
 from handrail.shell.standing import look
 from handrail.shell.turn import Call, Outcome, Reply, refuse, take_turn
+from handrail.shell.workspace import Disk
 from handrail.shell.world import World
+from handrail.workflows.registry import PLAN
 
 FACE: Final = "spells"
 MESSAGE: Final = "message_to_user"
@@ -42,6 +58,7 @@ _ANSWERS: Final[Mapping[str, Any]] = {
         "phase": TEXT,
         "sub_state": TEXT,
         "step_token": TEXT,
+        **REMARKS,
         **REFUSAL,
     },
     "required": [MESSAGE, INSTRUCTIONS, "options"],
@@ -71,9 +88,15 @@ class Spells:
     """The face over the folders of a server's projects, shown in the common store."""
 
     def __init__(
-        self, serving: Serving, projects: Projects, workflow: Workflow, opened: Callable[[Folder], FolderRuns]
+        self,
+        serving: Serving,
+        projects: Projects,
+        workflow: Workflow,
+        opened: Callable[[Folder], FolderRuns],
+        permits: Callable[[], Permits | None],
     ) -> None:
         self._serving, self._projects, self._workflow, self._opened = serving, projects, workflow, opened
+        self._permits = permits
         self._texts = texts(FACE)
         self._places: dict[Path, _Place] = {}
         self.tools: Sequence[Tool] = tuple(self._listed(tool) for tool in workflow.tools.values())
@@ -117,6 +140,18 @@ class Spells:
         }
         return Answer(reply, markdown(reply), failed=True)
 
+    def stands(self, arguments: Mapping[str, Any], answer: Answer) -> Stand | None:
+        """Where the task of the project stands, and how many of its criteria are met."""
+        del answer
+        root = self._projects.named(str(arguments.get("project", "")))
+        if isinstance(root, Refused):
+            return None
+        place, (path, name) = self._place(root), PLAN
+        text = (Disk(root, Folder(root, self._workflow).within).read(path) or b"")[:MOST]
+        found = criteria(text.decode("utf-8", "replace"), template(self._workflow, name))
+        met = sum(one.checked for one in found)
+        return stand(look(place.world, place.runs.standing()), far=(met, len(found)))
+
     def _reply(self, tool: Declared, given: Mapping[str, Any], caller: Caller) -> Reply:
         wrong = self._arguments[called(tool.name)].wrong(given)
         root = self._projects.named(str(given.get("project", "")))
@@ -127,10 +162,16 @@ class Spells:
             return self._turned_away(tool, caller, wrong, place)
         teller = _Teller(self._texts, self._workflow, tool, place)
         if tool.reads:
-            return teller.reply(look(place.world, place.runs.standing()))
+            stored = place.runs.standing()
+            return showing(teller.reply(look(place.world, stored)), stored)
         payload = {name: given[name] for name in tool.params if name in given}
         event = Event(tool.name, payload, tool.who, str(given.get("note", "")))
-        return take_turn(place.world, Call("", event, caller, str(given.get("step_token", ""))), teller.reply)
+        call, permits = Call("", event, caller, str(given.get("step_token", ""))), self._permits()
+        if permits is None or tool.who is not Who.PERSON:
+            return take_turn(place.world, call, teller.reply)
+        revision, now = place.runs.standing().revision, place.world.clock.now().timestamp()
+        with permits.taken(root, tool.name, revision, now) as taken:
+            return _permitted(place.world, call, teller, taken)
 
     def _turned_away(self, tool: Declared, caller: Caller, refused: Refused, place: _Place | None) -> Reply:
         """Say no before any row was tried; the files of the project do not hear of it."""
@@ -141,7 +182,9 @@ class Spells:
     def _place(self, root: Path) -> _Place:
         if root not in self._places:
             folder = Folder(root, self._workflow)
-            self._places[root] = _Place(*in_folder(self._serving, folder, self._opened))
+            self._places[root] = _Place(
+                *in_folder(self._serving.world, folder, self._opened, self._serving.mirror)
+            )
         return self._places[root]
 
     def _listed(self, tool: Declared) -> Tool:
@@ -163,7 +206,7 @@ class Spells:
             "outputSchema": _ANSWERS,
             "annotations": annotations(tool.name, reads=tool.reads),
         }
-        return Tool((called(tool.name),), listed)
+        return Tool((called(tool.name),), listed, shows=tool.reads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +303,28 @@ class _Teller:
         return {"state": state, "phase": self.workflow.states[state].phase} if state else {}
 
 
+def _permitted(world: World, call: Call, teller: _Teller, taken: Taken | None) -> Reply:
+    """What becomes of a word that needs a permit: without one it is refused, unless it was answered before.
+
+    A permit is used up by the turn that the word makes, and by no other answer.
+    """
+    reached = False
+
+    def answered(stored: Stored) -> Reply | None:
+        nonlocal reached
+        reached = True
+        if taken is not None:
+            return None
+        needed = (f"event.by = {Who.PERSON}",)
+        refused = Refused("not_yours", call.event.trigger, (Seen("event.by", str(Who.AGENT)),), needed)
+        return refuse(world, call, teller.reply, Outcome(refused, stored, teller.workflow))
+
+    reply = take_turn(world, replace(call, answered=answered), teller.reply)
+    if taken is not None:
+        taken.used = reached and "code" not in reply
+    return reply
+
+
 def called(word: str) -> str:
     """What the tool of a word is called."""
     return word.lower()
@@ -287,6 +352,7 @@ def _sections(reply: Mapping[str, Any]) -> Iterator[str]:
         if name in reply
     ]
     yield "\n".join([f"options: {', '.join(reply['options'])}", *named])
+    yield from told_comments(reply)
     if "why" in reply:
         yield told_why(reply["why"])
     if reply.get("next"):

@@ -4,12 +4,13 @@ The SDK reads lines of any length, and drops without a word what it cannot decod
 answered with an error, and the next one is read as if nothing had happened.
 """
 
+import asyncio
 import os
 import select
 import signal
 import sys
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections import deque
+from collections.abc import AsyncIterator, Callable
 from typing import Final, Self
 
 import anyio
@@ -17,6 +18,7 @@ import msgspec
 from mcp.server.stdio import stdio_server
 
 from handrail.faces.mcp.frames import EDGE, LIMIT, flaw, too_long
+from handrail.faces.mcp.lane import Lane
 from handrail.faces.mcp.server import Served
 
 _CHUNK: Final = 64 * 1024
@@ -31,8 +33,13 @@ async def serve(server: Served) -> None:
             tasks.start_soon(_stop_on_signal, wire)
             tasks.start_soon(_stop_when_halted, server, wire)
             tasks.start_soon(server.look_after)
-            async with stdio_server(wire, wire) as (incoming, outgoing):  # type: ignore[arg-type]  # what it uses of a file
-                await server.low.run(incoming, outgoing, server.low.create_initialization_options())
+            lane = Lane(server, wire, tasks.start_soon)
+            wire.taken = lane.take
+            try:
+                async with stdio_server(wire, wire) as (incoming, outgoing):  # type: ignore[arg-type]  # what it uses of a file
+                    await server.low.run(incoming, outgoing, server.low.create_initialization_options())
+            finally:
+                await lane.close()
             tasks.cancel_scope.cancel()
 
 
@@ -54,12 +61,16 @@ async def _stop_when_halted(server: Served, wire: "Wire") -> None:
 class Wire:
     """The lines of a client and the lines to it.
 
-    While it is open, what anything else prints goes to stderr, and what anything else reads is empty.
+    While it is open, what anything else prints goes to stderr, and what anything else reads is empty. What is
+    `taken` is answered past the SDK.
     """
 
     def __init__(self) -> None:
-        self._lock = anyio.Lock()
-        self._reading = anyio.CancelScope()
+        self.taken: Callable[[bytes], bool] = lambda _: False
+        self._lock = anyio.Lock(fast_acquire=True)
+        self._reading, self._more = anyio.CancelScope(), asyncio.Event()
+        self._come: deque[bytes] = deque()
+        self._heard: asyncio.AbstractEventLoop | None = None
         self._last = False
         self._rest = b""
 
@@ -77,6 +88,7 @@ class Wire:
 
     def __exit__(self, *_: object) -> None:
         """Give them back."""
+        self._deaf()
         os.dup2(self._in, 0)
         os.dup2(self._out, 1)
         os.close(self._in)
@@ -99,8 +111,12 @@ class Wire:
                     yield good
 
     async def write(self, text: str) -> None:
+        """A line to the client."""
+        await self.send(text.encode())
+
+    async def send(self, line: bytes) -> None:
         """A line to the client, whole; with a client that reads no more, all ends."""
-        data = memoryview(text.encode())
+        data = memoryview(line)
         async with self._lock:
             try:
                 while data:
@@ -139,16 +155,50 @@ class Wire:
         return _Long(head, (tail + last)[-EDGE:], size + len(last))
 
     async def _read(self) -> bytes:
-        with suppress(PermissionError):
-            await anyio.wait_readable(self._in)
-        return os.read(self._in, _CHUNK)
+        """The next bytes, as soon as there are any; none at the end."""
+        while not self._come:
+            if not self._listens():
+                return os.read(self._in, _CHUNK)
+            self._more.clear()
+            await self._more.wait()
+        return self._come.popleft()
+
+    def _listens(self) -> bool:
+        """Have what comes be read at once; what is no pipe can be read at any time, and nobody tells."""
+        if self._heard is None:
+            loop = asyncio.get_running_loop()
+            try:
+                loop.add_reader(self._in, self._readable)
+            except PermissionError:
+                return False
+            self._heard = loop
+        return True
+
+    def _readable(self) -> None:
+        """Take what has come; of somebody who sends faster than it is read, no more until that is.
+
+        What cannot be read any more has ended.
+        """
+        try:
+            self._come.append(os.read(self._in, _CHUNK))
+        except OSError:
+            self._come.append(b"")
+        self._more.set()
+        if len(self._come) > 1 or not self._come[-1]:
+            self._deaf()
+
+    def _deaf(self) -> None:
+        """Read nothing more for now."""
+        if self._heard is not None:
+            self._heard.remove_reader(self._in)
+            self._heard = None
 
     async def _checked(self, line: "bytes | _Long") -> str | None:
         """The line if the SDK can take it; otherwise the client is told why not."""
         if isinstance(line, _Long):
             await self.write(too_long(line.size).answer(line.head, line.tail) + "\n")
             return None
-        if not line.strip():
+        if not line.strip() or self.taken(line):
             return None
         wrong = flaw(line)
         if wrong:

@@ -12,7 +12,8 @@ from handrail.engine.lifecycle import CONTINUE, START
 from handrail.engine.model import Authority, Event, Refused, Seen, Who
 from handrail.faces.mcp import forms
 from handrail.faces.mcp.addresses import WORKFLOWS
-from handrail.faces.mcp.face import Answer, Failed, Prompt, Tool
+from handrail.faces.mcp.declared import stand
+from handrail.faces.mcp.face import Answer, Failed, Prompt, Stand, Tool
 from handrail.faces.mcp.message import Guides
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
@@ -23,7 +24,7 @@ from handrail.shell.fork import Fork, fork
 from handrail.shell.gatekeeper import named
 from handrail.shell.opening import Serving
 from handrail.shell.records import Caller, Origin, Stored
-from handrail.shell.standing import ask, recover
+from handrail.shell.standing import ask, look, recover
 from handrail.shell.starting import startable
 from handrail.shell.turn import Call, New, Outcome, Reply, refuse, take_turn
 
@@ -53,7 +54,7 @@ class Steps:
         self._texts = texts(FACE)
         listed = json.loads(Path(__file__).with_name("steps.json").read_text("utf-8"))
         spelled = names.tool(listed["name"])
-        self.tools: Sequence[Tool] = (Tool(spelled, {**listed, "name": spelled[0]}),)
+        self.tools: Sequence[Tool] = (Tool(spelled, {**listed, "name": spelled[0]}, shows=True),)
         self._arguments = forms.Arguments(listed["inputSchema"], self._texts.needed["forms"])
         self._prompts = Prompts(self._texts, projects, serving.records, spelled[0])
 
@@ -92,6 +93,13 @@ class Steps:
             "next": [following(tool.names[0], Who.AGENT, short)] if failed.again else [],
         }
         return Answer(reply, markdown(reply), failed=True)
+
+    def stands(self, arguments: Mapping[str, Any], answer: Answer) -> Stand | None:
+        """Where the run stands that the reply names."""
+        del arguments
+        world = self._serving.world
+        stored = world.runs.load(str(answer.reply.get("execution_id", "")))
+        return stand(look(world, stored)) if stored else None
 
     def _teller(self, given: Mapping[str, Any]) -> Teller:
         boundary = self._serving.world.ids.nonce().hex()

@@ -46,7 +46,8 @@ def run(where: Address, door: Door, behind: Behind, before: Before = _NOTHING, l
         hosts = known_by(str(bound)) | {name.lower() for name in before.names}
         door = door.at(f"http://{bound}", map(path, behind.tenants.faces))
         pages, say_where = behind.pages.at(f"http://{bound}", door, lambda url: _say(f"pages at {url}"))
-        calls = Finished(Beside(behind.application(door.routes()), pages, behind.pages.has), behind.ending)
+        inside = Beside(behind.application(door.routes()), pages, behind.pages.has, behind.faces())
+        calls = Finished(inside, behind.ending)
         guard = Guard(
             calls, hosts, door, limit, lambda: behind.ending.begun, before.is_there, behind.pages.has
         )

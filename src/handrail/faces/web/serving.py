@@ -3,11 +3,11 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from anyio import sleep
+from msgspec.structs import replace
 
 import handrail
 from handrail.faces.mcp.names import Names
@@ -20,6 +20,7 @@ from handrail.shell.faults import Fault
 from handrail.shell.fence import fenced
 from handrail.shell.homes import data_folder, settings_folder
 from handrail.shell.opening import Openings, Serving, Where
+from handrail.shell.reading import whole
 from handrail.shell.trust import Trusted
 
 _EVERY: Final = 1.0
@@ -92,7 +93,7 @@ def tenants(  # noqa: PLR0913 - what a server is made of
 def _folders(store: Where) -> Mapping[str, str]:
     """The folders of a server besides its projects, its store, and what a client reads in their place."""
     ours = Path(handrail.__file__).parent
-    kept = (store.parent, store.parent.resolve()) if isinstance(store, Path) else (store,)
+    kept = (store.parent, whole(store.parent)) if isinstance(store, Path) else (store,)
     told = {
         **dict.fromkeys(kept, "the store's folder" if isinstance(store, Path) else "the store"),
         ours: "handrail",

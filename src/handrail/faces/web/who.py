@@ -82,6 +82,10 @@ class Door:
         """What whoever shows this token may do, or why they are not let in."""
         return await self._admitted(asked, f"{_BEARER}{token}")
 
+    async def known(self, asked: Asked, token: str) -> Grant | None:
+        """What a token is good for that was shown before; it is no visit, so it is not counted."""
+        return await self._grant(f"{_BEARER}{token}", asked["path"])
+
     async def _admitted(self, asked: Asked, shown: str) -> Grant | Refusal:
         visit = self.limits.visit(peer_of(asked), shown)
         if isinstance(visit, Refusal):

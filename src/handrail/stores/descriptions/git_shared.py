@@ -17,6 +17,7 @@ from handrail.plan.stage import is_finished
 from handrail.shell.carried import Exchanged, Moved
 from handrail.shell.faults import NoPlan, NoRemote, Overtaken, Unreadable, VcsFailed
 from handrail.shell.ports import Description, Runner
+from handrail.shell.reading import whole
 from handrail.stores.descriptions.explained import far_failed, git_failed
 from handrail.stores.descriptions.git import ARCHIVE, WORDS, Git, set_aside
 from handrail.stores.descriptions.program import LIMITS, Limits, Program, environment
@@ -181,7 +182,7 @@ class GitShared:
         with TemporaryDirectory(prefix="handrail-") as made:
             folder = Path(made)
             (folder / "refs").mkdir()
-            (folder / "objects").symlink_to((self._program.folder / objects).resolve())
+            (folder / "objects").symlink_to(whole(self._program.folder / objects))
             (folder / "HEAD").write_text("ref: refs/heads/none\n", "ascii")
             (folder / "config").write_text(
                 "[core]\n\trepositoryFormatVersion = 1\n\tbare = true\n"

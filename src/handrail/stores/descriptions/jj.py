@@ -18,12 +18,12 @@ import msgspec
 from handrail.shell.carried import Version
 from handrail.shell.faults import BadConfig, Fault, NoRepository, TooOld, VcsFailed
 from handrail.shell.ports import ChangedFile, Changes, Description, Runner
+from handrail.shell.vcs import INSTALL_JJ, OLDEST_JJ
 from handrail.stores.descriptions.explained import NoSuchCommand, diverged, immutable, jj_failed
 from handrail.stores.descriptions.lock import Lock
 from handrail.stores.descriptions.program import LIMITS, Limits, Program, in_memory
 from handrail.stores.descriptions.texts import judged, kept, overtaken, unseen
 
-_OLDEST: Final = (0, 38)
 _CONFIG: Final = (
     "ui.log-word-wrap=false",
     "ui.paginate='never'",
@@ -252,8 +252,8 @@ class Jj:
             return
         said = self._jj.ask("--version").decode("utf-8", "replace").strip()
         found = re.match(r"jj (\d+)\.(\d+)", said)
-        if found is None or (int(found[1]), int(found[2])) < _OLDEST:
-            raise TooOld(f"`jj --version` says {said!a}, and 0.38 is needed", "install jj 0.38 or newer")
+        if found is None or (int(found[1]), int(found[2])) < OLDEST_JJ:
+            raise TooOld(f"`jj --version` says {said!a}, and that is too old", INSTALL_JJ)
         self._recent = True
 
     def _identity(self) -> tuple[str, ...]:

@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from handrail.shell.faults import Busy, DiskFull, Fault, Newer, NotWritable, SyncFailed, Unreadable
+from handrail.stores.sql.glance import APPLICATION
 from handrail.stores.sql.shape import unfinished
 from handrail.stores.sql.text import migrations
 from handrail.stores.sql.turnstile import Turnstile
-
-APPLICATION: Final = 0x48524C31
-"""Written into the file, so that no other database is taken for one of ours."""
 
 _PRAGMAS: Final = (
     "PRAGMA busy_timeout = 30000",
@@ -91,7 +89,7 @@ def _fault(path: Path, error: sqlite3.Error) -> Fault | None:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return Busy(f"{path} is locked by another program", "close what has it open, then try again")
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return Unreadable(f"{path} is no sound database", "run `handrail store check`, restore a backup")
+            return Unreadable(f"{path} is no sound database", "restore a backup, or name another store")
         case _:
             return None
 
@@ -111,7 +109,11 @@ def made(path: Path) -> Turnstile:
         if stat.S_IMODE(path.parent.stat().st_mode) & 0o022:
             repair = f"chmod go-w {path.parent}"
             raise NotWritable(f"others may replace files in {path.parent}", repair)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        regular = stat.S_ISREG(os.fstat(opened).st_mode)
+        os.close(opened)
+        if not regular:
+            raise NotWritable(f"{path} is no regular file", "name another with --store or HANDRAIL_STORE")
         return Turnstile(path)
     except OSError as error:
         if error.errno == errno.ENOSPC:

@@ -2,19 +2,22 @@
 
 import hashlib
 import hmac
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Final, Generic, TypeVar
 
 from handrail.shell.definitions import pinned_by
-from handrail.shell.opening import Serving, Store, Strain, Where, lifetime, limits
+from handrail.shell.opening import Remote, Serving, Store, Strain, Where, lifetime, limits
 from handrail.shell.sweep import sweep
 from handrail.shell.system import RandomIds, SystemClock
 from handrail.shell.world import World
 from handrail.stores.sql.access import SqlAccess, SqlRegistry
+from handrail.stores.sql.copying import Unfinished
 from handrail.stores.sql.database import Database
-from handrail.stores.sql.feed import SqlFeed
+from handrail.stores.sql.feed import EVERY, SqlFeed
 from handrail.stores.sql.keeper import SqlKeeper
 from handrail.stores.sql.projection import Projection
 from handrail.stores.sql.questions import SqlRecords
@@ -24,40 +27,55 @@ from handrail.stores.sql.tables import Tables
 from handrail.stores.sql.unfinished import unfinished
 from handrail.stores.sql.writer import Writer
 
-__all__ = ["opened", "read", "serving", "turning", "unfinished"]
+Place = TypeVar("Place", Path, Remote)
+Base = TypeVar("Base", bound=Tables)
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[Store]:
-    """The store in this file, until the block ends."""
-    with closing(Database(path)) as database:
-        yield asked(path, database)
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[Place, Base]):
+    """How stores of one kind are opened: their tables, and the runs in them; what is not there is made.
+
+    A server takes so many turns at once in `threads`; `every` is how many seconds pass between two looks for
+    what was not announced. `unfinished` is a new one that a store is copied into, by the name of its source.
+    """
+
+    tables: Callable[[Place], Base]
+    runs: Callable[[Base], RunTables]
+    there: Callable[[Place], bool]
+    unfinished: Callable[[Place, str], AbstractContextManager[Unfinished]]
+    threads: int = 1
+    every: float = EVERY
+
+    @contextmanager
+    def read(self, where: Place) -> Iterator[Base]:
+        """The tables of a store, until the block ends."""
+        with closing(self.tables(where)) as tables:
+            yield tables
+
+    @contextmanager
+    def opened(self, where: Place) -> Iterator[Store]:
+        """A store to ask and to keep house in, until the block ends."""
+        with self.read(where) as tables:
+            yield _asked(where, tables)
+
+    @contextmanager
+    def turning(self, where: Place) -> Iterator[World]:
+        """The world of turns over a store, until the block ends."""
+        lifetime()
+        with self.read(where) as tables:
+            yield _turned(self.runs(tables), SqlFeed(tables, self.every))
+
+    @contextmanager
+    def serving(self, where: Place) -> Iterator[Serving]:
+        """What a server needs of a store, until the block ends."""
+        lifetime(), limits()
+        with self.read(where) as tables:
+            runs = self.runs(tables)
+            with _served(tables, runs, SqlFeed(tables, self.every), self.threads) as found:
+                yield found
 
 
-@contextmanager
-def read(path: Path) -> Iterator[Tables]:
-    """The tables of the store in this file, to be copied, until the block ends."""
-    with closing(Database(path)) as database:
-        yield database
-
-
-@contextmanager
-def turning(path: Path) -> Iterator[World]:
-    """The world of turns over this file, until the block ends; the file is made if it is not there."""
-    lifetime()
-    with closing(Database(path)) as database:
-        yield turned(SqlRuns(database), SqlFeed(database))
-
-
-@contextmanager
-def serving(path: Path) -> Iterator[Serving]:
-    """What a server needs of this file, until the block ends; the file is made if it is not there."""
-    lifetime(), limits()
-    with closing(Database(path)) as database, served(database, SqlRuns(database)) as found:
-        yield found
-
-
-def asked(where: Where, tables: Tables) -> Store:
+def _asked(where: Where, tables: Tables) -> Store:
     """A store in these tables, to ask and to keep house."""
     return Store(
         where,
@@ -71,20 +89,17 @@ def asked(where: Where, tables: Tables) -> Store:
     )
 
 
-def turned(runs: RunTables, feed: SqlFeed) -> World:
+def _turned(runs: RunTables, feed: SqlFeed) -> World:
     """The world of turns of these runs."""
     ports = (runs, SystemClock(), RandomIds(), feed)
     return World(*ports, runs.key(), pinned_by(runs), lifetime=lifetime())
 
 
 @contextmanager
-def served(
-    tables: Tables, runs: RunTables, threads: int = 1, every: float | None = None
-) -> Iterator[Serving]:
+def _served(tables: Tables, runs: RunTables, feed: SqlFeed, threads: int) -> Iterator[Serving]:
     """What a server needs of these tables, until the block ends; so many turns are taken at once."""
     given = limits()
-    feed = SqlFeed(tables) if every is None else SqlFeed(tables, every)
-    world, projection = turned(runs, feed), Projection(tables)
+    world, projection = _turned(runs, feed), Projection(tables)
     writer, aside = (Writer(tables, Summaries(tables), threads=threads) for _ in range(2))
     secret = hmac.digest(world.key, b"request-state", hashlib.sha256)
 
@@ -116,3 +131,9 @@ def served(
     finally:
         writer.close()
         aside.close()
+
+
+FILE: Final = Kind(Database, SqlRuns, Path.is_file, unfinished)
+"""A store in a SQLite file."""
+
+turning, serving = FILE.turning, FILE.serving

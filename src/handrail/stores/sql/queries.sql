@@ -1,7 +1,10 @@
 -- name: run
 SELECT
   r.record, r.revision, r.started_at, r.updated_at, r.active_at, r.metadata, r.face, r.authority, r.goal,
-  r.principal, r.parent_execution_id, coalesce(p.root, ''), s.number, s.token, s.started_at
+  r.principal, r.parent_execution_id, coalesce(p.root, ''),
+  EXISTS (
+    SELECT 1 FROM events AS e WHERE e.run = r.k AND e.event_type IN ('comment_written', 'comment_told')),
+  s.number, s.token, s.started_at
 FROM runs AS r
 LEFT JOIN projects AS p ON p.project_id = r.project_id
 LEFT JOIN steps AS s ON s.run = r.k AND s.number >= r.oldest AND s.status = 'running'

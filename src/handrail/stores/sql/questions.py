@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple
 from datetime import datetime
 from typing import Any, Final, assert_never
+
+from msgspec.structs import astuple
 
 from handrail.engine.model import Authority, Lifecycle
 from handrail.shell.records import Written, project_id
@@ -13,6 +14,7 @@ from handrail.shell.view import (
     LATELY,
     NAMED,
     PAGE,
+    REMARKS,
     AllFinal,
     ArtifactRow,
     Choice,
@@ -191,6 +193,11 @@ class SqlRecords:
         """The last entries of a run that tell of a refusal or a failure, the newest first."""
         found = self._of(run, self._sql["refusals_of"], (run, most))
         return tuple(rows.written(row[0], row[1:]) for row in found)
+
+    def remarks(self, run: str, most: int = REMARKS) -> tuple[Written, ...]:
+        """The last comments on a run, and that its agent was told of some; in order."""
+        found = self._of(run, self._sql["remarks_of"], (run, most))
+        return tuple(rows.written(row[0], row[1:]) for row in reversed(found))
 
     def _within(self) -> str | None:
         """The ids of the projects that there are, as statements take them; None for all."""

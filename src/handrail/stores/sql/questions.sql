@@ -206,9 +206,17 @@ WHERE e.id > ?1 AND e.id <= ?4 AND (?3 IS NULL OR r.project_id IN (SELECT value 
 ORDER BY e.id
 LIMIT ?2
 
+-- name: remarks_of
+SELECT ?1, id, revision, created_at, event_type, step_name, agent_name, metadata
+FROM events
+WHERE
+  run = (SELECT k FROM runs WHERE execution_id = ?1) AND event_type IN ('comment_written', 'comment_told')
+ORDER BY id DESC
+LIMIT ?2
+
 -- name: refusals_of
 SELECT ?1, id, revision, created_at, event_type, step_name, agent_name, metadata
-FROM events INDEXED BY events_by_run
+FROM events
 WHERE run = (SELECT k FROM runs WHERE execution_id = ?1) AND event_type = 'error_occurred'
 ORDER BY id DESC
 LIMIT ?2

@@ -27,7 +27,7 @@ LIVE: Final = frozenset({Lifecycle.IDLE, Lifecycle.RUNNING, Lifecycle.PAUSED})
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 
 
-def stored(rows: Sequence[Sequence[Any]]) -> Stored:
+def stored(rows: Sequence[Sequence[Any]], unheard: tuple[Written, ...]) -> Stored:
     """A run from the rows of its open steps: the run is the same in each, its steps stand at the end."""
     (
         record,
@@ -60,7 +60,13 @@ def stored(rows: Sequence[Sequence[Any]]) -> Stored:
         time(active),
         tokens,
         opened,
+        unheard=unheard,
     )
+
+
+def remarked(rows: Sequence[Sequence[Any]]) -> bool:
+    """Whether somebody has ever commented on the run of these rows."""
+    return bool(rows[0][-4])
 
 
 def moving(turn: Turn, at: str, chain: bytes) -> tuple[Any, ...]:
@@ -107,7 +113,7 @@ def fixed(turn: Turn) -> tuple[Any, ...]:
 def told(revision: int, at: str, entries: Sequence[Entry]) -> list[tuple[Any, ...]]:
     """The rows of these entries, without the run."""
     return [
-        (entry.kind.value, revision, entry.step or None, entry.agent or None, dumped(entry.data), at)
+        (str(entry.kind), revision, entry.step or None, entry.agent or None, dumped(entry.data), at)
         for entry in entries
     ]
 

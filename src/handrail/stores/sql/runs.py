@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from handrail.engine.model import Lifecycle
+from handrail.shell.comments import unheard
 from handrail.shell.records import (
     REMEMBERED,
     Definition,
@@ -18,7 +19,7 @@ from handrail.shell.records import (
     project_id,
     project_name,
 )
-from handrail.shell.view import StepRow
+from handrail.shell.view import REMARKS, StepRow
 from handrail.stores.sql import rows
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.tables import Execute, Tables
@@ -58,7 +59,16 @@ class RunTables:
     def load(self, run: str) -> Stored | None:
         """The run as it stands, or None."""
         found = self._tables.peek(self._sql["run"], (self._asked(run),))
-        return rows.stored(found) if found else None
+        if not found:
+            return None
+        return rows.stored(found, self._unheard(run) if rows.remarked(found) else ())
+
+    def _unheard(self, run: str) -> tuple[Written, ...]:
+        """The comments that the agent of a run was not told yet."""
+        found = self._tables.peek(
+            self._tables.sql("questions.sql")["remarks_of"], (self._asked(run), REMARKS)
+        )
+        return unheard(rows.written(row[0], row[1:]) for row in reversed(found))
 
     def commit(self, turn: Turn) -> bool:
         """Save the whole turn in one transaction, if the revision has not moved on."""
@@ -98,7 +108,7 @@ class RunTables:
         with self._tables.written() as execute:
             held = execute(self._sql["revision"], (self._asked(stored.run.id),)).fetchone()
             found = execute(self._sql["run"], (self._asked(stored.run.id),)).fetchall() if held else ()
-            now = rows.stored(found) if found else None
+            now = rows.stored(found, ()) if found else None
             if now is None or (now.revision, now.tokens) != (stored.revision, stored.tokens):
                 return False
             key = int(held[0])

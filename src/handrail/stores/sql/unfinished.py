@@ -6,7 +6,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from handrail.stores.sql.connection import APPLICATION, Faults, check_version, connect, half, made
+from handrail.stores.sql.connection import Faults, check_version, connect, half, made
+from handrail.stores.sql.glance import APPLICATION
 from handrail.stores.sql.shape import MARK, Table, occupied, resumes, tables, unfit
 from handrail.stores.sql.tables import Found
 from handrail.stores.sql.text import migrations, queries

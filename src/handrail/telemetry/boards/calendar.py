@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from handrail.telemetry.charts.series import Slot
+from handrail.workflows.catalogue import Catalogue
 
 SHORT: Final = timedelta(days=62)
 """A longer window begins where something has happened."""
@@ -26,7 +27,6 @@ _STEPS: Final = {0: (1,), 13: (1, 3, 6, 12), 10: (1, 2, 7, 14, 28, 56), 7: (1, 2
 
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def hours_of(since: datetime, until: datetime, first: str) -> list[str]:
@@ -59,12 +59,12 @@ def summed(counts: Mapping[str, int], names: Iterable[str]) -> tuple[int, ...]:
     return tuple(found.values())
 
 
-def slots(names: Sequence[str]) -> tuple[Slot, ...]:
+def slots(t: Catalogue, names: Sequence[str]) -> tuple[Slot, ...]:
     """The places of a chart; under some of them, at round distances, their time, day or month."""
     letters = len(names[0]) if names else 0
     step = next(step for step in _STEPS[letters] if len(names) <= step * WORDS or step == _STEPS[letters][-1])
     return tuple(
-        Slot(_whole(name), _word(name) if _place(name, len(names) - 1 - index) % step == 0 else "")
+        Slot(_whole(name), _word(t, name) if _place(name, len(names) - 1 - index) % step == 0 else "")
         for index, name in enumerate(names)
     )
 
@@ -84,14 +84,14 @@ def _place(name: str, before_last: int) -> int:
             return before_last
 
 
-def _word(name: str) -> str:
+def _word(t: Catalogue, name: str) -> str:
     """The time of an hour, at midnight the day; the day of a month; a month, with its year."""
     year, month, *rest = name.split("-")
-    named = _MONTHS[int(month) - 1]
+    named = t(f"chart.months.{int(month)}")
     if not rest:
-        return f"{named} {year}"
+        return t("chart.month", month=named, year=year)
     day, _, hour = rest[0].partition(" ")
-    return f"{hour}:00" if hour not in {"", "00"} else f"{int(day)} {named}"
+    return f"{hour}:00" if hour not in {"", "00"} else t("chart.day", day=int(day), month=named)
 
 
 def _each(window: tuple[datetime, datetime], first: str, unit: timedelta, letters: int) -> list[str]:

@@ -24,6 +24,7 @@ from handrail.telemetry.charts.frame import (
 )
 from handrail.telemetry.charts.ticks import ticks
 from handrail.telemetry.units import Unit, shown
+from handrail.workflows.catalogue import Catalogue
 from handrail.workflows.draw.escape import number
 
 ROW: Final = 26.0
@@ -62,7 +63,7 @@ class Bars:
     words: tuple[str, str, str] | None = None
 
 
-def bars(chart: Bars) -> str:
+def bars(t: Catalogue, chart: Bars) -> str:
     """The chart as SVG."""
     shown_bars = chart.bars[:MOST]
     if not shown_bars:
@@ -76,10 +77,10 @@ def bars(chart: Bars) -> str:
     parts += [_bar(chart, box, place, marks[-1]) for place in enumerate(shown_bars)]
     height = box.bottom + AXIS_LINE
     if len(chart.bars) > MOST:
-        parts.append(text(EDGE, height + 6, f"and {len(chart.bars) - MOST} more in the table", "note"))
+        parts.append(text(EDGE, height + 6, t("chart.below", n=len(chart.bars) - MOST), "note"))
         height += 18
-    about = told([(bar.name, _told(chart, bar)) for bar in chart.bars])
-    return drawn(chart.title, about, (WIDTH, height), parts)
+    about = told(t, [(bar.name, _told(chart, bar)) for bar in chart.bars])
+    return drawn(chart.title, about, height, parts)
 
 
 def _head(chart: Bars) -> tuple[str, float]:

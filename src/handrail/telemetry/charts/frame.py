@@ -7,6 +7,7 @@ from typing import Final
 from handrail.telemetry.charts.style import STYLE
 from handrail.telemetry.charts.ticks import tick
 from handrail.telemetry.units import Unit
+from handrail.workflows.catalogue import Catalogue
 from handrail.workflows.characters import safe
 from handrail.workflows.draw.escape import number, xml
 from handrail.workflows.draw.words import shortened
@@ -56,14 +57,13 @@ class Box:
         return self.bottom - self.top
 
 
-def drawn(title: str, about: str, size: tuple[float, float], parts: Iterable[str]) -> str:
+def drawn(title: str, about: str, height: float, parts: Iterable[str]) -> str:
     """A chart as a well-formed document without scripts, links or ids, all text in it escaped.
 
     It has no style at all, not even in attributes: the page that embeds it includes `STYLE`.
     """
-    wide, high = map(number, size)
-    look = "chart" if size[0] == WIDTH else "chart spark"
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" class="{look}" role="img"'
+    wide, high = number(WIDTH), number(height)
+    head = '<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img"'
     box = f' viewBox="0 0 {wide} {high}" width="{wide}" height="{high}">'
     return f"{head}{box}<title>{xml(title)}</title><desc>{xml(about)}{_ABOUT_ENDS}{''.join(parts)}</svg>"
 
@@ -78,13 +78,13 @@ def alone(chart: str) -> str:
 def nothing(title: str, why: str) -> str:
     """The chart of no values: it says that there are none, and why."""
     foot = line("axis", (EDGE, 48), (WIDTH - EDGE, 48))
-    return drawn(title, why, (WIDTH, 64), (text(WIDTH / 2, 26, why, "empty mid"), foot))
+    return drawn(title, why, 64, (text(WIDTH / 2, 26, why, "empty mid"), foot))
 
 
-def told(values: Sequence[tuple[str, str]]) -> str:
+def told(t: Catalogue, values: Sequence[tuple[str, str]]) -> str:
     """The first values in words: what the description of a chart says."""
     first = "; ".join(f"{name}: {value}" for name, value in values[:TOLD])
-    more = f"; and {len(values) - TOLD} more" if len(values) > TOLD else ""
+    more = f"; {t('chart.more', n=len(values) - TOLD)}" if len(values) > TOLD else ""
     return f"{first}{more}."
 
 

@@ -24,6 +24,7 @@ from handrail.telemetry.charts.frame import (
 )
 from handrail.telemetry.charts.ticks import tick, ticks
 from handrail.telemetry.units import Unit, shown
+from handrail.workflows.catalogue import Catalogue
 from handrail.workflows.draw.escape import number
 
 HEIGHT: Final = 150.0
@@ -68,7 +69,7 @@ class Row:
         return enumerate(zip(*(one.values for one in self.series), strict=True))
 
 
-def columns(row: Row) -> str:
+def columns(t: Catalogue, row: Row) -> str:
     """The series stacked on each other in a column for each slot, the first at the foot."""
     if not row.anything:
         return nothing(row.title, row.empty)
@@ -83,10 +84,10 @@ def columns(row: Row) -> str:
         if total and len(row.slots) * (room((_count(total),), SMALL) + 4) <= box.width:
             y = box.bottom - box.height * total / marks[-1]
             parts.append(text(x + wide / 2, y - 8, _count(total), "value mid"))
-    return _finished(row, box, parts, [_count(total) if total else "" for total in sums])
+    return _finished(t, row, box, parts, [_count(total) if total else "" for total in sums])
 
 
-def lines(row: Row) -> str:
+def lines(t: Catalogue, row: Row) -> str:
     """A line for each series; where it is highest, it says how high."""
     if not row.anything:
         return nothing(row.title, row.empty)
@@ -101,19 +102,8 @@ def lines(row: Row) -> str:
         text(min(max(x, box.left + 12), box.right - 12), y - 10, _count(max(peak.values)), "value mid")
     )
     return _finished(
-        row, box, parts, [_values(row, index) if any(each) else "" for index, each in row.each()]
+        t, row, box, parts, [_values(row, index) if any(each) else "" for index, each in row.each()]
     )
-
-
-def sparkline(title: str, values: Sequence[int]) -> str:
-    """A small line without axes, for a row of a table or beside a number; without values, a flat one."""
-    box = Box(2, 3, 118, 25)
-    given = tuple(values) or (0,)
-    points = _points(box, given, max(*given, 1))
-    about = told([("first", _count(given[0])), ("last", _count(given[-1])), ("most", _count(max(given)))])
-    dot = _dot(points[-1], "mark s1")
-    parts = (*_line(Series(title, "s1", given), points, box, dots=False), dot)
-    return drawn(title, about, (120, 28), parts)
 
 
 def _ground(row: Row, largest: int) -> tuple[str, Box, tuple[float, ...]]:
@@ -126,7 +116,7 @@ def _ground(row: Row, largest: int) -> tuple[str, Box, tuple[float, ...]]:
     return head + upward(box, marks, Unit.COUNT), box, marks
 
 
-def _finished(row: Row, box: Box, parts: list[str], said: Sequence[str]) -> str:
+def _finished(t: Catalogue, row: Row, box: Box, parts: list[str], said: Sequence[str]) -> str:
     """The chart with words under it, what each slot tells when it is pointed at, and what is said of all."""
     step = box.width / len(row.slots)
     words = ((box.left + step * (index + 0.5), slot.word) for index, slot in enumerate(row.slots))
@@ -137,9 +127,9 @@ def _finished(row: Row, box: Box, parts: list[str], said: Sequence[str]) -> str:
         )
         for index, slot in enumerate(row.slots)
     ]
-    about = told([(slot.name, each) for slot, each in zip(row.slots, said, strict=True) if each])
+    about = told(t, [(slot.name, each) for slot, each in zip(row.slots, said, strict=True) if each])
     drawn_parts = (*parts, beneath(box, words), *places)
-    return drawn(row.title, about, (WIDTH, box.bottom + AXIS_LINE), drawn_parts)
+    return drawn(row.title, about, box.bottom + AXIS_LINE, drawn_parts)
 
 
 def _column(row: Row, box: Box, of: tuple[int, float], at: tuple[float, float]) -> Iterator[str]:
@@ -151,14 +141,12 @@ def _column(row: Row, box: Box, of: tuple[int, float], at: tuple[float, float]) 
             yield rect(x, y, (wide, high), f"mark {one.look}")
 
 
-def _line(
-    one: Series, points: Sequence[tuple[float, float]], box: Box, *, dots: bool = True
-) -> Iterator[str]:
+def _line(one: Series, points: Sequence[tuple[float, float]], box: Box) -> Iterator[str]:
     path = "L".join(f"{number(x)} {number(y)}" for x, y in points)
     (first, _), (last, _) = points[0], points[-1]
     foot = f"L{number(last)} {number(box.bottom)}L{number(first)} {number(box.bottom)}z"
     yield f'<path class="area {one.look}" d="M{path}{foot}"/><path class="line {one.look}" d="M{path}"/>'
-    if dots and len(points) <= DOTS:
+    if len(points) <= DOTS:
         yield from (
             _dot(at, f"mark {one.look}") for at, value in zip(points, one.values, strict=True) if value
         )

@@ -23,6 +23,7 @@ from handrail.telemetry.charts.frame import (
     told,
 )
 from handrail.telemetry.units import Unit, shown
+from handrail.workflows.catalogue import Catalogue
 
 THICK: Final = 17.0
 GAP: Final = 1.5
@@ -52,7 +53,7 @@ class Stacked:
     empty: str
 
 
-def stacked(chart: Stacked) -> str:
+def stacked(t: Catalogue, chart: Stacked) -> str:
     """The chart as SVG."""
     shown_stacks = chart.stacks[:MOST]
     if not shown_stacks:
@@ -66,10 +67,10 @@ def stacked(chart: Stacked) -> str:
     parts += [_stack(chart, box, place) for place in enumerate(shown_stacks)]
     height = box.bottom + AXIS_LINE
     if len(chart.stacks) > MOST:
-        parts.append(text(EDGE, height + 6, f"and {len(chart.stacks) - MOST} more in the table", "note"))
+        parts.append(text(EDGE, height + 6, t("chart.below", n=len(chart.stacks) - MOST), "note"))
         height += 18
-    about = told([(one.name, _told(chart, one)) for one in chart.stacks])
-    return drawn(chart.title, about, (WIDTH, height), parts)
+    about = told(t, [(one.name, _told(chart, one)) for one in chart.stacks])
+    return drawn(chart.title, about, height, parts)
 
 
 def _stack(chart: Stacked, box: Box, place: tuple[int, Stack]) -> str:

@@ -40,6 +40,5 @@ sans-serif;font-variant-numeric:tabular-nums}
 .chart .quiet{--look:var(--quiet)}
 .chart .hit{fill:transparent}
 .chart .hit:hover{fill:var(--dim);opacity:.12}
-.chart.spark{display:inline-block;width:7.5rem;max-width:100%;vertical-align:middle}
 @media print{.chart{break-inside:avoid}}
 """.strip()

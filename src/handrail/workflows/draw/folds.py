@@ -6,6 +6,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from handrail.engine.model import ToVariable, Workflow
+from handrail.workflows.catalogue import Catalogue
 from handrail.workflows.draw.graph import (
     Arrow,
     Graph,
@@ -29,24 +30,24 @@ class _Fold:
     nodes: tuple[Node, ...]
 
 
-def graph_of(workflow: Workflow, fan: int = FAN, guarded: Collection[str] = ()) -> Graph:
+def graph_of(t: Catalogue, workflow: Workflow, fan: int = FAN, guarded: Collection[str] = ()) -> Graph:
     """The graph of a workflow; a row with `fan` or more sources leaves from one node that stands for them.
 
     A row that goes back to one of so many states that a variable can hold goes to one node likewise.
     Rows with the same sources and target share a node, and so do all rows with the same variable. What
     leaves one of the states that are `guarded` is labelled with its guards.
     """
-    folds = tuple(_folds(workflow, fan))
+    folds = tuple(_folds(t, workflow, fan))
     extra = {node.id: node for fold in folds for node in fold.nodes}
     states = tuple(node_of(state, workflow.initial) for state in workflow.states.values())
     ways = tuple(way for fold in folds for way in fold.ways)
-    edges = edges_of(workflow, ways, guarded)
-    return Graph(workflow.name, (*states, *extra.values()), edges, notes_of(workflow))
+    edges = edges_of(t, workflow, ways, guarded)
+    return Graph(workflow.name, (*states, *extra.values()), edges, notes_of(t, workflow))
 
 
-def _folds(workflow: Workflow, fan: int) -> Iterator[_Fold]:
+def _folds(t: Catalogue, workflow: Workflow, fan: int) -> Iterator[_Fold]:
     for _, same in groupby(arrows(workflow), key=attrgetter("row")):
-        yield _from_any(workflow, fan, _back_to(workflow, fan, tuple(same)))
+        yield _from_any(t, workflow, fan, _back_to(workflow, fan, tuple(same)))
 
 
 def _back_to(workflow: Workflow, fan: int, ways: tuple[Arrow, ...]) -> _Fold:
@@ -59,14 +60,14 @@ def _back_to(workflow: Workflow, fan: int, ways: tuple[Arrow, ...]) -> _Fold:
     return _Fold(tuple(replace(ways[0], source=name, target=node.id) for name in sources), (node,))
 
 
-def _from_any(workflow: Workflow, fan: int, fold: _Fold) -> _Fold:
+def _from_any(t: Catalogue, workflow: Workflow, fan: int, fold: _Fold) -> _Fold:
     leaving = {way.source for way in fold.ways}
     sources = tuple(name for name in workflow.states if name in leaving)
     targets = tuple(dict.fromkeys(way.target for way in fold.ways))
     if len(sources) < fan or len(targets) > 1:
         return fold
     living = sum(not state.terminal for state in workflow.states.values())
-    text = "any state" if len(sources) == living else f"any of {len(sources)} states"
+    text = t("draw.any") if len(sources) == living else t("draw.any_of", n=len(sources))
     name = _free(workflow, " ".join((*sources, targets[0])))
     node = Node(name, Shape.ANY, text=text, about=_list(sources), members=sources)
     way = Arrow(node.id, targets[0], fold.ways[0].row, Line(fold.ways[0].line))

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from handrail.engine.explore import targets
 from handrail.engine.model import State, ToDerived, ToVariable, Transition, Workflow
+from handrail.workflows.catalogue import Catalogue
 
 
 class Shape(StrEnum):
@@ -95,7 +96,9 @@ def arrows(workflow: Workflow) -> Iterator[Arrow]:
                     yield Arrow(source, target, row, line)
 
 
-def edges_of(workflow: Workflow, ways: tuple[Arrow, ...], guarded: Collection[str] = ()) -> tuple[Edge, ...]:
+def edges_of(
+    t: Catalogue, workflow: Workflow, ways: tuple[Arrow, ...], guarded: Collection[str] = ()
+) -> tuple[Edge, ...]:
     """The ways merged to one edge per source and target, in the order in which they first appear.
 
     Rows that leave one of `guarded` are labelled with their guards; others are told from each other.
@@ -103,21 +106,20 @@ def edges_of(workflow: Workflow, ways: tuple[Arrow, ...], guarded: Collection[st
     merged: dict[tuple[str, str], list[Arrow]] = {}
     for way in ways:
         merged.setdefault((way.source, way.target), []).append(way)
-    wording = _Wording(
-        len({row.trigger for row in workflow.rows if row.trigger is not None}) > 1, _rivals(ways), guarded
-    )
+    triggers = {row.trigger for row in workflow.rows if row.trigger is not None}
+    wording = _Wording(t, len(triggers) > 1, _rivals(ways), guarded)
     return tuple(_edge(wording, same) for same in merged.values())
 
 
-def notes_of(workflow: Workflow) -> tuple[str, ...]:
+def notes_of(t: Catalogue, workflow: Workflow) -> tuple[str, ...]:
     """What the rows leave open until they are taken, one sentence for each fact or variable."""
     notes: dict[str, None] = {}
     for row in workflow.rows:
         match row.to:
             case ToDerived(fact) if not row.refuse:
-                notes[f"Moves to the state that {fact} gives are not drawn."] = None
+                notes[t("draw.derived", fact=fact)] = None
             case ToVariable(name) if not row.refuse and not targets(workflow, row):
-                notes[f"No row says which state {name} holds."] = None
+                notes[t("draw.unsaid", name=name)] = None
     return tuple(notes)
 
 
@@ -125,6 +127,7 @@ def notes_of(workflow: Workflow) -> tuple[str, ...]:
 class _Wording:
     """What the words on an edge depend on: whether triggers differ, where rows compete, what is guarded."""
 
+    t: Catalogue
     triggers: bool
     rivals: Mapping[tuple[str, str | None], int]
     guarded: Collection[str]
@@ -140,7 +143,7 @@ def _rivals(ways: tuple[Arrow, ...]) -> Mapping[tuple[str, str | None], int]:
 def _edge(wording: _Wording, same: list[Arrow]) -> Edge:
     lines = dict.fromkeys(_short(wording, way) for way in same)
     line = Line.MOVE if any(way.line is Line.MOVE for way in same) else Line.RETURN
-    details = tuple(dict.fromkeys(_full(way.row) for way in same))
+    details = tuple(dict.fromkeys(_full(wording.t, way.row) for way in same))
     return Edge(same[0].source, same[0].target, tuple(text for text in lines if text), line, details)
 
 
@@ -148,18 +151,20 @@ def _short(wording: _Wording, way: Arrow) -> str:
     """The trigger if there are several, and what tells the row from others that the same trigger may take."""
     row = way.row
     trigger = row.trigger if wording.triggers else None
-    if way.source in wording.guarded and (guards := _guards(row)):
+    if way.source in wording.guarded and (guards := _guards(wording.t, row)):
         return f"{trigger} · {guards}" if trigger else guards
     if wording.rivals[way.source, row.trigger] == 1:
         return trigger or ""
-    return f"{trigger} · {row.id}" if trigger else _guards(row) or "otherwise"
+    return f"{trigger} · {row.id}" if trigger else _guards(wording.t, row) or wording.t("draw.otherwise")
 
 
-def _full(row: Transition) -> str:
+def _full(t: Catalogue, row: Transition) -> str:
     trigger = f" {row.trigger}" if row.trigger else ""
-    guards = _guards(row)
-    return f"{row.id}:{trigger} when {guards}" if guards else f"{row.id}:{trigger or ' always'}"
+    guards = _guards(t, row)
+    if guards:
+        return t("draw.row", row=row.id, trigger=trigger, guards=guards)
+    return f"{row.id}:{trigger}" if trigger else t("draw.always", row=row.id)
 
 
-def _guards(row: Transition) -> str:
-    return " and ".join(guard.text for guard in (*row.when, *row.accept))
+def _guards(t: Catalogue, row: Transition) -> str:
+    return t("draw.and").join(guard.text for guard in (*row.when, *row.accept))

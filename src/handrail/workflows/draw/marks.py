@@ -1,11 +1,11 @@
 """What a picture says about one run."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import assert_never
 
-from handrail.engine.ways import Prospect, Way
+from handrail.engine.ways import Because, Prospect, Reason, Way
+from handrail.workflows.catalogue import Catalogue
 from handrail.workflows.draw.graph import Node, Shape
 
 CURRENT, POSSIBLE, BLOCKED, VISITED, OPEN, WALKED = (
@@ -51,11 +51,15 @@ NO_MARKS = Marks()
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """The words that apply to a node or an edge, how often the run was there, and sentences about it."""
+    """The words that apply to a node or an edge, and how often the run was there.
+
+    `here` are those of the states that the run is in, `ways` those that lead on by the edge.
+    """
 
     words: tuple[str, ...] = ()
     often: int = 0
-    told: tuple[str, ...] = ()
+    here: tuple[str, ...] = ()
+    ways: tuple[Way, ...] = ()
 
 
 UNMARKED = Marked()
@@ -82,9 +86,7 @@ class Marking:
         words += [BLOCKED] * (not words and bool(names & self._blocked)) + [VISITED] * bool(
             often and not here
         )
-        told = [f"now at {', '.join(here)}" if node.members else "the run is here"] if here else []
-        told += [f"entered {_times(often)}"] if often else []
-        return Marked(tuple(words), often, tuple(told))
+        return Marked(tuple(words), often, tuple(here))
 
     def edge(self, source: Node, target: Node) -> Marked:
         """`open` if the run can go on by the edge, `blocked` if it cannot, `walked` if it went that way."""
@@ -94,8 +96,7 @@ class Marking:
         good = [way for way in ways if way.prospect is not Prospect.SHUT]
         words = [OPEN] if good else [BLOCKED] * bool(ways)
         words += [WALKED] * bool(often)
-        told = [f"taken {_times(often)}"] if often else []
-        return Marked(tuple(words), often, (*told, *map(_sentence, ways)))
+        return Marked(tuple(words), often, ways=tuple(ways))
 
 
 def _pairs(source: Node, target: Node, among: Mapping[tuple[str, str], object]) -> Iterator[tuple[str, str]]:
@@ -108,18 +109,14 @@ def _pairs(source: Node, target: Node, among: Mapping[tuple[str, str], object]) 
         yield from (pair for pair in among if pair[0] in left and pair[1] in right)
 
 
-def _sentence(way: Way) -> str:
-    why = f": {'; '.join(way.why)}" if way.why else ""
-    match way.prospect:
-        case Prospect.OPEN:
-            return f"{way.row} can be taken now"
-        case Prospect.UNSURE:
-            return f"{way.row} may be taken, depending on this{why}"
-        case Prospect.SHUT:
-            return f"{way.row} is blocked{why}"
-        case _:
-            assert_never(way.prospect)
+def because(t: Catalogue, reasons: Sequence[Reason]) -> tuple[str, ...]:
+    """What a way depends on, or what keeps it shut, in words."""
+    return tuple(_because(t, one) for one in reasons)
 
 
-def _times(often: int) -> str:
-    return "once" if often == 1 else f"{often} times"
+def _because(t: Catalogue, one: Reason) -> str:
+    guards = t("draw.and").join(one.guards)
+    if one.kind is Because.GUARD:
+        return guards
+    said = t(f"draw.because.{one.kind}", name=one.name)
+    return f"{said}: {guards}" if guards else said

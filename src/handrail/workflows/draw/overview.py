@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeAlias
 
+from handrail.workflows.catalogue import Catalogue
 from handrail.workflows.draw.graph import Edge, Graph, Line, Node, Shape
 from handrail.workflows.draw.words import shortened
 
@@ -20,7 +21,7 @@ _Step: TypeAlias = Callable[[Graph], Iterable[Node]]
 
 
 def overview(
-    graph: Graph, keep: Collection[str] = (), opened: Collection[str] = (), most: int = MOST
+    t: Catalogue, graph: Graph, keep: Collection[str] = (), opened: Collection[str] = (), most: int = MOST
 ) -> Graph:
     """The graph with each sub-workflow drawn as one node, and each long chain of states as well.
 
@@ -30,8 +31,8 @@ def overview(
     """
     kept = frozenset(keep)
     depth = max((node.id.count("/") for node in graph.nodes), default=0)
-    steps: list[_Step] = [partial(_sub_workflows, level) for level in range(depth, 0, -1)]
-    steps += [partial(_chains, kept), partial(_phases, kept, most), partial(_bands, kept, most)]
+    steps: list[_Step] = [partial(_sub_workflows, t, level) for level in range(depth, 0, -1)]
+    steps += [partial(_chains, t, kept), partial(_phases, t, kept, most), partial(_bands, t, kept, most)]
     folded, groups = graph, list[Node]()
     for step in steps:
         found = [group for group in step(folded) if kept.isdisjoint(group.members)]
@@ -40,7 +41,7 @@ def overview(
     return _contracted(graph, [group for group in groups if group.id not in opened])
 
 
-def around(graph: Graph, states: Collection[str], hops: int) -> Graph:
+def around(t: Catalogue, graph: Graph, states: Collection[str], hops: int) -> Graph:
     """What is at most so many ways from these states, whichever way they lead; the rest is left out.
 
     A node that stands for some of these states among others is as near as they are.
@@ -50,7 +51,7 @@ def around(graph: Graph, states: Collection[str], hops: int) -> Graph:
     nodes = tuple(replace(n, hidden=len(beside.get(n.id, ()))) for n in graph.nodes if n.id in near)
     edges = tuple(edge for edge in graph.edges if edge.source in near and edge.target in near)
     left = sum(len(n.members) or 1 for n in graph.nodes if n.id not in near and n.shape not in _STAND_INS)
-    notes = (f"{left} more {'state is' if left == 1 else 'states are'} not drawn.",) if left else ()
+    notes = (t.count("draw.left", left),) if left else ()
     return Graph(graph.title, nodes, edges, (*notes, *graph.notes))
 
 
@@ -80,12 +81,12 @@ def _group(nodes: Sequence[Node], id_: str, text: str, about: str) -> Node:
     return Node(id_, Shape.GROUP, initial, text, about, states, phase=phase)
 
 
-def _row(nodes: Sequence[Node]) -> Node:
+def _row(t: Catalogue, nodes: Sequence[Node]) -> Node:
     """The group of nodes one after the other: it is called like the first and the last of its states."""
     states = [state for node in nodes for state in _states(node)]
-    ends = f"{shortened(states[0], _ENDS)} to {shortened(states[-1], _ENDS)}"
-    id_ = f"{states[0]}+{len(states) - 1}"
-    return _group(nodes, id_, f"{len(states)} states: {ends}", ", ".join(states))
+    first, last = (shortened(state, _ENDS) for state in (states[0], states[-1]))
+    text = t("draw.group", n=len(states), first=first, last=last)
+    return _group(nodes, f"{states[0]}+{len(states) - 1}", text, ", ".join(states))
 
 
 def _merged(edges: Sequence[Edge], names: Mapping[str, str]) -> Iterator[Edge]:
@@ -114,7 +115,7 @@ def _parted(nodes: Iterable[Node], kept: Collection[str]) -> Iterator[list[Node]
     yield part
 
 
-def _sub_workflows(depth: int, graph: Graph) -> Iterator[Node]:
+def _sub_workflows(t: Catalogue, depth: int, graph: Graph) -> Iterator[Node]:
     """The sub-workflows that stand so deep in others, with the states that they are used by."""
     found: dict[str, list[Node]] = {}
     for node in graph.nodes:
@@ -124,7 +125,7 @@ def _sub_workflows(depth: int, graph: Graph) -> Iterator[Node]:
     doors = {node.id: node for node in graph.nodes if node.id in found}
     for name, inside in found.items():
         nodes = [doors[name], *inside] if name in doors else inside
-        text = f"{name} · {sum(len(_states(node)) for node in nodes)} states"
+        text = t("draw.group_of", name=name, n=sum(len(_states(node)) for node in nodes))
         yield _group(nodes, name, text, doors[name].about if name in doors else "")
 
 
@@ -140,7 +141,7 @@ class _Links:
         return self.after.get(name) == following and self.before.get(following) == name
 
 
-def _chains(kept: Collection[str], graph: Graph) -> Iterator[Node]:
+def _chains(t: Catalogue, kept: Collection[str], graph: Graph) -> Iterator[Node]:
     """The longest rows of states of which each is the only way on from the one before."""
     plain = {node.id: node for node in graph.nodes if node.shape is Shape.STATE and not node.initial}
     links = _Links(_only(graph.edges, plain, back=True), _only(graph.edges, plain, back=False))
@@ -150,7 +151,7 @@ def _chains(kept: Collection[str], graph: Graph) -> Iterator[Node]:
             while links.joins(chain[-1], links.after.get(chain[-1], "")):
                 chain.append(links.after[chain[-1]])
             parts = _parted((plain[one] for one in chain), kept)
-            yield from (_row(part) for part in parts if len(part) >= CHAIN)
+            yield from (_row(t, part) for part in parts if len(part) >= CHAIN)
 
 
 def _only(edges: Sequence[Edge], plain: Collection[str], *, back: bool) -> dict[str, str]:
@@ -167,26 +168,26 @@ def _inner(graph: Graph) -> list[Node]:
     return [node for node in graph.nodes if not node.initial and node.shape not in apart]
 
 
-def _phases(kept: Collection[str], most: int, graph: Graph) -> Iterator[Node]:
+def _phases(t: Catalogue, kept: Collection[str], most: int, graph: Graph) -> Iterator[Node]:
     """The states of each phase, if the graph is too large without."""
     found: dict[str, list[Node]] = {}
     for node in _inner(graph) if len(graph.nodes) > most else ():
         if node.phase and node.id not in kept:
             found.setdefault(node.phase, []).append(node)
     for phase, nodes in found.items():
-        row = _row(nodes) if len(nodes) > 1 else None
+        row = _row(t, nodes) if len(nodes) > 1 else None
         if row:
-            yield replace(row, text=f"{phase} · {len(row.members)} states")
+            yield replace(row, text=t("draw.group_of", name=phase, n=len(row.members)))
 
 
-def _bands(kept: Collection[str], most: int, graph: Graph) -> Iterator[Node]:
+def _bands(t: Catalogue, kept: Collection[str], most: int, graph: Graph) -> Iterator[Node]:
     """So many states at a time, as they were declared, that no more nodes than that are left."""
     inner = _inner(graph)
     room = max(1, most - (len(graph.nodes) - len(inner)))
     size = -(-len(inner) // room) if len(graph.nodes) > most else 1
     for start in range(0, len(inner), size):
         parts = _parted(inner[start : start + size], kept)
-        yield from (_row(part) for part in parts if len(part) > 1)
+        yield from (_row(t, part) for part in parts if len(part) > 1)
 
 
 # --- what is near -------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final, assert_never
 from urllib.parse import quote
 
+from handrail.workflows.catalogue import Catalogue
 from handrail.workflows.draw.escape import clean, number, xml
 from handrail.workflows.draw.graph import Node, Shape
 from handrail.workflows.draw.marks import BLOCKED, CURRENT, POSSIBLE, VISITED, Marked
@@ -43,11 +44,11 @@ def sign(word: str, x: float, y: float) -> str:
     )
 
 
-def node_drawn(node: Node, box: Box, marked: Marked, links: str) -> str:
+def node_drawn(t: Catalogue, node: Node, box: Box, marked: Marked, links: str) -> str:
     """A node with its marks; with `links`, the beginning of its id, it is a link that a page can follow."""
     words = " ".join(["node", node.shape.value, *["initial"] * node.initial, *marked.words])
     middle = f'x="{number(box.x + box.width / 2)}" y="{number(box.y + box.height / 2)}"'
-    told = "\n".join(_told(node, marked))
+    told = "\n".join(_told(t, node, marked))
     tag, where = ("a", _link(node, links)) if links and node.shape not in _STAND_INS else ("g", "")
     return (
         f'<{tag} class="{words}"{where}{_names(node, marked)}><title>{xml(told)}</title>{_outline(node, box)}'
@@ -58,12 +59,15 @@ def node_drawn(node: Node, box: Box, marked: Marked, links: str) -> str:
 _STAND_INS: Final = frozenset({Shape.ANY, Shape.BACK})
 
 
-def _told(node: Node, marked: Marked) -> Iterator[str]:
+def _told(t: Catalogue, node: Node, marked: Marked) -> Iterator[str]:
     yield node.text or node.id
     yield from (node.about,) if node.about else ()
-    yield from marked.told
+    if marked.here:
+        yield t("draw.here_in", states=", ".join(marked.here)) if node.members else t("draw.here")
+    if marked.often:
+        yield t.count("draw.entered", marked.often)
     if node.hidden:
-        yield f"{node.hidden} more beside it {'is' if node.hidden == 1 else 'are'} not drawn"
+        yield t.count("draw.hidden", node.hidden)
 
 
 def _link(node: Node, links: str) -> str:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from handrail.engine.ways import Prospect
+from handrail.engine.ways import Prospect, Way
+from handrail.workflows.catalogue import Catalogue
 from handrail.workflows.draw.escape import number, xml
 from handrail.workflows.draw.graph import Graph, Line, Node
 from handrail.workflows.draw.layout import MARGIN, Layout
@@ -15,6 +16,7 @@ from handrail.workflows.draw.marks import (
     Marked,
     Marking,
     Marks,
+    because,
 )
 from handrail.workflows.draw.piece import Box, Route
 from handrail.workflows.draw.routes import Point
@@ -31,11 +33,17 @@ LEGEND = 96.0
 NAMED = 12
 """How many states are named at most where a picture is told in words."""
 
-_SIGNS = {CURRENT: "here now", VISITED: "been there", POSSIBLE: "can be next", BLOCKED: "blocked now"}
+_SIGNS = (CURRENT, VISITED, POSSIBLE, BLOCKED)
 
 
-def svg(
-    graph: Graph, layout: Layout, marks: Marks = NO_MARKS, *, standalone: bool = True, links: str = ""
+def svg(  # noqa: PLR0913 - what is drawn, and how
+    t: Catalogue,
+    graph: Graph,
+    layout: Layout,
+    marks: Marks = NO_MARKS,
+    *,
+    standalone: bool = True,
+    links: str = "",
 ) -> str:
     """The picture as a well-formed document without scripts, all text of the graph escaped.
 
@@ -45,7 +53,7 @@ def svg(
     and no links.
     """
     nodes, marking = {node.id: node for node in graph.nodes}, Marking(marks)
-    legend = _legend(layout.height + NOTE * len(graph.notes)) if marks != NO_MARKS else ()
+    legend = _legend(t, layout.height + NOTE * len(graph.notes)) if marks != NO_MARKS else ()
     rooms = [words_width(note, SMALL_FONT) + 2 * MARGIN for note in graph.notes]
     width = max([layout.width, *rooms, *[LEGEND * len(_SIGNS) + MARGIN] * bool(legend)])
     height = layout.height + NOTE * (len(graph.notes) + bool(legend))
@@ -53,60 +61,70 @@ def svg(
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="workflow-graph" role="{role}"',
         f' viewBox="0 0 {number(width)} {number(height)}" width="{number(width)}" height="{number(height)}">',
-        f"<title>{xml(_title(graph, marks))}</title><desc>{xml(' '.join(_told(graph, marks)))}</desc>",
+        f"<title>{xml(_title(t, graph, marks))}</title><desc>{xml(' '.join(_told(t, graph, marks)))}</desc>",
     ]
     if standalone:
         parts.append(f'<style>{STYLE}</style><rect class="sheet" width="100%" height="100%"/>')
     marked = [_marked(nodes, marking, route) for route in layout.routes]
-    parts += [_edge(route, on) for route, on in zip(layout.routes, marked, strict=True)]
-    parts += [node_drawn(node, layout.boxes[node.id], marking.node(node), links) for node in graph.nodes]
-    parts += [_label(route, on) for route, on in zip(layout.routes, marked, strict=True) if route.label]
+    told = [_about(t, nodes, *pair) for pair in zip(layout.routes, marked, strict=True)]
+    parts += [_edge(*three) for three in zip(layout.routes, marked, told, strict=True)]
+    parts += [node_drawn(t, node, layout.boxes[node.id], marking.node(node), links) for node in graph.nodes]
+    parts += [_label(*three) for three in zip(layout.routes, marked, told, strict=True) if three[0].label]
     parts += [*_notes(graph, layout), *legend]
     return "".join([*parts, "</svg>"])
 
 
-def _title(graph: Graph, marks: Marks) -> str:
-    where = f", now at {_some(marks.current)}" if marks.current else ""
-    return f"{graph.title}{where}"
+def _title(t: Catalogue, graph: Graph, marks: Marks) -> str:
+    states = _some(t, marks.current)
+    return t("draw.title_at", title=graph.title, states=states) if marks.current else graph.title
 
 
-def _told(graph: Graph, marks: Marks) -> Iterator[str]:
+def _told(t: Catalogue, graph: Graph, marks: Marks) -> Iterator[str]:
     """The picture in words, for those who cannot see it."""
-    yield f"{len(graph.nodes)} nodes and {len(graph.edges)} ways between them."
+    yield t("draw.size", nodes=len(graph.nodes), ways=len(graph.edges))
     if marks.visits:
-        yield f"The run has been in {_some(sorted(marks.visits))}."
+        yield t("draw.been", states=_some(t, sorted(marks.visits)))
     if marks.possible:
-        yield f"It can go to {_some(sorted(marks.possible))}."
+        yield t("draw.next", states=_some(t, sorted(marks.possible)))
     blocked = marks.blocked
     shut = [way for way in marks.ways if way.prospect is Prospect.SHUT and way.target in blocked]
     if shut:
-        told = [f"{way.target} ({'; '.join(way.why)})" for way in shut]
-        yield f"Blocked are {_some(told)}."
+        told = [f"{way.target} ({'; '.join(because(t, way.why))})" for way in shut]
+        yield t("draw.shut", states=_some(t, told))
 
 
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+def _some(t: Catalogue, names: Sequence[str]) -> str:
+    first, more = ", ".join(names[:NAMED]), len(names) - NAMED
+    return t("draw.some", names=first, n=more) if more > 0 else first
 
 
 def _marked(nodes: Mapping[str, Node], marking: Marking, route: Route) -> Marked:
     return marking.edge(nodes[route.edge.source], nodes[route.edge.target])
 
 
-def _edge(route: Route, marked: Marked) -> str:
+def _edge(route: Route, marked: Marked, told: str) -> str:
     loop = route.edge.source == route.edge.target
     path, head = (_round if loop else _along)(route.points)
     looks = ["return"] * (route.edge.line is Line.RETURN) + ["back"] * route.back
     barred = sign(BLOCKED, *_barred(route.points)) if BLOCKED in marked.words and not loop else ""
     return (
-        f'<g class="{" ".join(("edge", *marked.words, *looks))}"><title>{xml(_about(route, marked))}</title>'
+        f'<g class="{" ".join(("edge", *marked.words, *looks))}"><title>{xml(told)}</title>'
         f'<path class="line" d="{path}"/><path class="head" d="{head}"/>{barred}</g>'
     )
 
 
-def _about(route: Route, marked: Marked) -> str:
+def _about(t: Catalogue, nodes: Mapping[str, Node], route: Route, marked: Marked) -> str:
     edge = route.edge
-    return "\n".join((f"{edge.source} → {edge.target}", *(edge.details or edge.label), *marked.told))
+    ends = (nodes[name] for name in (edge.source, edge.target))
+    between = " → ".join(node.text if node.members else node.id for node in ends)
+    told = [t.count("draw.taken", marked.often)] if marked.often else []
+    told += [_sentence(t, way) for way in marked.ways]
+    return "\n".join((between, *(edge.details or edge.label), *told))
+
+
+def _sentence(t: Catalogue, way: Way) -> str:
+    why = f": {'; '.join(because(t, way.why))}" if way.why else ""
+    return t(f"draw.way.{way.prospect}", row=way.row, why=why)
 
 
 def _barred(points: Sequence[Point]) -> Point:
@@ -149,7 +167,7 @@ def _round(points: Sequence[Point]) -> tuple[str, str]:
     return f"M{number(x)} {number(upper)}{bend}", f"M{number(x)} {number(lower)}l{number(HEAD)} -4.5v9z"
 
 
-def _label(route: Route, marked: Marked) -> str:
+def _label(route: Route, marked: Marked, told: str) -> str:
     x, y = route.label or (0.0, 0.0)
     lines = caption(route.edge.label)
     width, height = label_size(route.edge)
@@ -159,16 +177,16 @@ def _label(route: Route, marked: Marked) -> str:
         for index, line in enumerate(lines)
     )
     plate = rect("plate", Box(x - width / 2, y - height / 2, width, height), 0, 4)
-    title = f"<title>{xml(_about(route, marked))}</title>"
+    title = f"<title>{xml(told)}</title>"
     return f'<g class="{" ".join(("label", *marked.words))}">{title}{plate}<text>{spans}</text></g>'
 
 
-def _legend(y: float) -> tuple[str, ...]:
+def _legend(t: Catalogue, y: float) -> tuple[str, ...]:
     """What the signs mean, in one line."""
     signs = (
         f'{sign(word, MARGIN + 6 + LEGEND * index, y)}<text x="{number(MARGIN + 16 + LEGEND * index)}" '
-        f'y="{number(y)}" dy="0.35em">{text}</text>'
-        for index, (word, text) in enumerate(_SIGNS.items())
+        f'y="{number(y)}" dy="0.35em">{xml(t(f"draw.legend.{word}"))}</text>'
+        for index, word in enumerate(_SIGNS)
     )
     return ('<g class="legend">', *signs, "</g>")
 

@@ -2,13 +2,14 @@
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
+from handrail.workflows.catalogue import Catalogue
 from handrail.workflows.draw.escape import clean, number, xml
 from handrail.workflows.draw.piece import Box
 from handrail.workflows.draw.shapes import rect
@@ -26,19 +27,17 @@ LABELS: Final = 210.0
 MARGIN: Final = 12.0
 BAR: Final = 14.0
 AXIS: Final = 40.0
+DAY: Final = 66.0
 LEAST: Final = 1.5
 THIN: Final = 7.0
 NEAR: Final = 4.0
 CODES: Final = 5
 LETTER: Final = 7.2
 
-KINDS: Final[Mapping[str, str]] = {
-    "agent": "the agent",
-    "person": "a person",
-    "check": "a check",
-    "pause": "the run to be resumed",
-}
-"""Who or what is waited for, by the class of a bar."""
+KINDS: Final = ("agent", "person", "check", "pause")
+"""Who or what is waited for: the classes of bars."""
+
+_REFUSED: Final = "refused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +99,14 @@ class Form:
 
 
 def timeline(
-    title: str, stretches: Sequence[Stretch], refused: Sequence[Refused] = (), form: Form | None = None
+    t: Catalogue,
+    title: str,
+    stretches: Sequence[Stretch],
+    refused: Sequence[Refused] = (),
+    form: Form | None = None,
 ) -> str:
     """The picture as a well-formed document without scripts, all text escaped."""
-    form, rows = form or Form(), rows_of(stretches)
+    form, rows = form or Form(), rows_of(t, stretches)
     moments = [moment for one in stretches for moment in (one.began, one.ended)]
     left, right = MARGIN + (0.0 if form.narrow else LABELS), form.width - MARGIN
     scale = scale_of([*moments, *(one.at for one in refused)], left, right, linear=form.linear)
@@ -113,21 +116,21 @@ def timeline(
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="run-timeline" role="{role}"',
         f' viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
-        f"<title>{xml(title)}</title><desc>{xml(' '.join(_told(stretches, refused)))}</desc>",
+        f"<title>{xml(title)}</title><desc>{xml(' '.join(_told(t, stretches, refused)))}</desc>",
     ]
     if form.standalone:
         parts.append(f'<style>{TIMELINE_STYLE}</style><rect class="sheet" width="100%" height="100%"/>')
-    parts += [*_bands(form, rows), *_axis(form, scale, bottom)]
+    parts += [*_bands(form, rows), *_axis(t, form, scale, bottom)]
     by_row = placed(rows, refused)
     for index, row in enumerate(rows):
-        parts += _row(form, scale, form.bar(index), row, by_row.get(index, []))
-    return "".join([*parts, *_legend(form, bottom), "</svg>"])
+        parts += _row(t, form, scale, (form.bar(index), row), by_row.get(index, []))
+    return "".join([*parts, *_legend(t, form, bottom), "</svg>"])
 
 
 # --- rows ---------------------------------------------------------------------------------------------------
 
 
-def rows_of(stretches: Sequence[Stretch], most: int = ROWS) -> tuple[Row, ...]:
+def rows_of(t: Catalogue, stretches: Sequence[Stretch], most: int = ROWS) -> tuple[Row, ...]:
     """A row for each step; with too many, one for each state; with too many, one for the shortest of them."""
     steps: dict[int, list[Stretch]] = {}
     states: dict[str, list[Stretch]] = {}
@@ -139,15 +142,15 @@ def rows_of(stretches: Sequence[Stretch], most: int = ROWS) -> tuple[Row, ...]:
     longest = sorted(states, key=lambda name: -_total(states[name]) / timedelta(seconds=1))
     own = set(longest if len(states) <= most else longest[: most - 1])
     rest = tuple(one for one in stretches if one.state not in own)
-    rows = [_of_state(name, some) for name, some in states.items() if name in own]
-    rows += [Row(f"{len(states) - len(own)} other states", "", rest)] if rest else []
+    rows = [_of_state(t, name, some) for name, some in states.items() if name in own]
+    rows += [Row(t.count("timeline.drawn.others", len(states) - len(own)), "", rest)] if rest else []
     return tuple(rows)
 
 
-def _of_state(name: str, stretches: Sequence[Stretch]) -> Row:
+def _of_state(t: Catalogue, name: str, stretches: Sequence[Stretch]) -> Row:
     times = len({one.number for one in stretches})
-    often = f" ({times} times)" if times > 1 else ""
-    return Row(f"{name}{often}", f"state={quote(clean(name), safe='')}", tuple(stretches))
+    text = t("timeline.drawn.often", state=name, n=times) if times > 1 else name
+    return Row(text, f"state={quote(clean(name), safe='')}", tuple(stretches))
 
 
 def _total(stretches: Iterable[Stretch]) -> timedelta:
@@ -183,15 +186,19 @@ def _latest(spans: Sequence[_Span], at: datetime) -> _Span | None:
 # --- drawing ------------------------------------------------------------------------------------------------
 
 
-def _told(stretches: Sequence[Stretch], refused: Sequence[Refused]) -> Iterator[str]:
+def _told(t: Catalogue, stretches: Sequence[Stretch], refused: Sequence[Refused]) -> Iterator[str]:
     """The picture in words."""
-    yield f"{len({one.number for one in stretches})} steps."
-    for kind, name in KINDS.items():
+    yield t.count("timeline.drawn.steps", len({one.number for one in stretches}))
+    for kind in KINDS:
         total = _total(one for one in stretches if one.kind == kind)
         if total:
-            yield f"It waited {lasting(total)} for {name}."
+            yield t("timeline.drawn.waited", time=lasting(total), whom=_whom(t, kind))
     if refused:
-        yield f"{len(refused)} {'call was' if len(refused) == 1 else 'calls were'} refused."
+        yield t.count("timeline.drawn.refusals", len(refused))
+
+
+def _whom(t: Catalogue, kind: str) -> str:
+    return t(f"timeline.drawn.whom.{kind}")
 
 
 def _bands(form: Form, rows: Sequence[Row]) -> Iterator[str]:
@@ -200,40 +207,47 @@ def _bands(form: Form, rows: Sequence[Row]) -> Iterator[str]:
         yield rect("band", Box(0, AXIS + form.pitch * index, form.width, form.pitch), 0, 0)
 
 
-def _axis(form: Form, scale: Scale, bottom: float) -> Iterator[str]:
+def _axis(t: Catalogue, form: Form, scale: Scale, bottom: float) -> Iterator[str]:
+    reach = 0.0
     for tick in ticks_of(scale):
         x = number(tick.x)
         anchor = " last" if tick.x > form.width - MARGIN - 36 else " first" if tick.x < MARGIN + 36 else ""
+        if tick.day:
+            anchor = anchor or (" first" if tick.x - DAY / 2 < reach else "")
+            reach = tick.x + {" first": DAY, "": DAY / 2, " last": 0.0}[anchor]
         yield f'<path class="grid" d="M{x} {number(AXIS - 6)}V{number(bottom)}"/>'
         yield f'<text class="time{anchor}" x="{x}" y="{number(AXIS - 12)}">{tick.time}</text>'
         if tick.day:
             yield f'<text class="day{anchor}" x="{x}" y="{number(AXIS - 25)}">{tick.day}</text>'
-    yield from (_break(part, bottom) for part in scale.parts if part.idle)
+    yield from (_break(t, part, bottom) for part in scale.parts if part.idle)
 
 
-def _break(part: Part, bottom: float) -> str:
+def _break(t: Catalogue, part: Part, bottom: float) -> str:
     """A shortened time: a torn strip, with how long it was."""
     across, middle = part.right - part.left, (part.left + part.right) / 2
     teeth = "".join(f"l{number(3 if index % 2 else -3)} 6" for index in range(int((bottom - AXIS) / 6)))
-    time = lasting(part.ended - part.began)
+    told = t("timeline.drawn.idle", time=lasting(part.ended - part.began))
     short = lasting(part.ended - part.began, 1)
     strip = rect("torn", Box(part.left, AXIS - 6, across, bottom - AXIS + 6), 0, 0)
     word = f'<text x="{number(middle)}" y="{number(bottom - 2)}">{short}</text>' if across >= NEAR * 6 else ""
     edges = "".join(
         f'<path class="tear" d="M{number(x)} {number(AXIS)}{teeth}"/>' for x in (part.left, part.right)
     )
-    return f'<g class="break"><title>{time} in which nothing happened</title>{strip}{edges}{word}</g>'
+    return f'<g class="break"><title>{xml(told)}</title>{strip}{edges}{word}</g>'
 
 
-def _row(form: Form, scale: Scale, y: float, row: Row, refused: Sequence[Refused]) -> Iterator[str]:
+def _row(
+    t: Catalogue, form: Form, scale: Scale, at: tuple[float, Row], refused: Sequence[Refused]
+) -> Iterator[str]:
+    y, row = at
     letters = int((form.width - 2 * MARGIN if form.narrow else LABELS - 14) / LETTER)
     place = f'x="{number(MARGIN)}" y="{number(y - 5 if form.narrow else y + BAR - 3)}"'
     whole = f"{row.text}: {lasting(_total(row.stretches))}"
     tag, where = ("a", f' href="#{xml(row.link)}"') if form.links and row.link else ("g", "")
     yield f'<{tag} class="row"{where}><title>{xml(whole)}</title>'
     yield f'<text class="name" {place}>{xml(shortened(row.text, letters))}</text>'
-    yield from (_bar(scale, y, some) for some in _runs(scale, row.stretches))
-    yield from (_flag(x, y, some) for x, some in _flags(scale, refused))
+    yield from (_bar(t, scale, y, some) for some in _runs(scale, row.stretches))
+    yield from (_flag(t, x, y, some) for x, some in _flags(scale, refused))
     yield f"</{tag}>"
 
 
@@ -248,19 +262,17 @@ def _runs(scale: Scale, stretches: Sequence[Stretch]) -> Iterator[list[Stretch]]
     yield some
 
 
-def _bar(scale: Scale, y: float, some: Sequence[Stretch]) -> str:
+def _bar(t: Catalogue, scale: Scale, y: float, some: Sequence[Stretch]) -> str:
     first, last = some[0], some[-1]
     left, right = scale.at(first.began), scale.at(last.ended)
     across = max(LEAST, right - left)
     inset = 5.0 if first.kind == "pause" else 0.0
     words = " ".join(["bar", first.kind, *["lasts"] * last.lasts, *["thin"] * (across < THIN)])
     box = Box(left, y + inset, across, BAR - 2 * inset)
-    until = "now" if last.lasts else f"{last.ended:%Y-%m-%d %H:%M:%S}"
-    told = (
-        f"{first.state}: waited for {KINDS[first.kind]}, {lasting(_total(some))}"
-        + (f" in {len(some)} stretches" if len(some) > 1 else "")
-        + f"\n{first.began:%Y-%m-%d %H:%M:%S} to {until} UTC"
-    )
+    until = t("timeline.drawn.now") if last.lasts else f"{last.ended:%Y-%m-%d %H:%M:%S}"
+    given = {"state": first.state, "whom": _whom(t, first.kind), "time": lasting(_total(some))}
+    whole = t.count("timeline.drawn.bar", len(some), **given)
+    told = f"{whole}\n{t('timeline.drawn.between', began=f'{first.began:%Y-%m-%d %H:%M:%S}', ended=until)}"
     return f'<g class="{words}"><title>{xml(told)}</title>{rect("span", box, 0, min(3.0, across / 2))}</g>'
 
 
@@ -277,27 +289,25 @@ def _flags(scale: Scale, refused: Sequence[Refused]) -> Iterator[tuple[float, li
             yield places[start][0], [one for _, one in places[start:end]]
 
 
-def _flag(x: float, y: float, some: Sequence[Refused]) -> str:
+def _flag(t: Catalogue, x: float, y: float, some: Sequence[Refused]) -> str:
     codes = Counter(one.code for one in some).most_common()
-    told = [
-        f"refused {times} times: {code}" if times > 1 else f"refused: {code}" for code, times in codes[:CODES]
-    ]
-    told += [f"and {len(codes) - CODES} more"] if len(codes) > CODES else []
+    told = [t.count("timeline.drawn.refused", times, code=code) for code, times in codes[:CODES]]
+    told += [t("timeline.drawn.more", n=len(codes) - CODES)] if len(codes) > CODES else []
     sign = f'<path class="flag" d="M{number(x - 3)} {number(y + 4)}l6 6m0 -6l-6 6"/>'
     pole = f'<path class="pole" d="M{number(x)} {number(y - 2)}v{number(BAR + 4)}"/>'
     return f'<g class="refused"><title>{xml(chr(10).join(told))}</title>{pole}{sign}</g>'
 
 
-def _legend(form: Form, bottom: float) -> Iterator[str]:
+def _legend(t: Catalogue, form: Form, bottom: float) -> Iterator[str]:
     """What the bars mean; on a narrow page in two lines."""
-    words = {"agent": "agent", "person": "person", "check": "check", "pause": "paused", "refused": "refused"}
     across = 104.0
     most = int((form.width - 2 * MARGIN) / across)
     yield '<g class="legend">'
-    for index, (kind, word) in enumerate(words.items()):
+    for index, kind in enumerate((*KINDS, _REFUSED)):
         line, column = divmod(index, most)
         x, y = MARGIN + across * column, bottom + 8 + 20 * line
-        yield _flag(x + 12, y - 2, ()) if kind == "refused" else _sample(kind, x, y)
+        yield _flag(t, x + 12, y - 2, ()) if kind == _REFUSED else _sample(kind, x, y)
+        word = xml(t(f"timeline.drawn.legend.{kind}"))
         yield f'<text x="{number(x + 30)}" y="{number(y + 9)}">{word}</text>'
     yield "</g>"
 

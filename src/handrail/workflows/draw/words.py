@@ -27,7 +27,7 @@ def caption(label: tuple[str, ...]) -> tuple[str, ...]:
     short = tuple(shortened(line, LABEL_LETTERS) for line in label)
     if len(short) <= LABEL_LINES:
         return short
-    return (*short[: LABEL_LINES - 1], f"+{len(short) - LABEL_LINES + 1} more")
+    return (*short[: LABEL_LINES - 1], f"+{len(short) - LABEL_LINES + 1} …")
 
 
 def _em(letter: str) -> float:

@@ -25,6 +25,19 @@ document.querySelectorAll("form[method=get]").forEach((form) => form.addEventLis
 }));
 addEventListener("pageshow", () => document.querySelectorAll("form :disabled").forEach((field) => { field.disabled = false; }));
 
+// Every run of the page is chosen at once.
+function ready(root) {
+  unhideCopies(root);
+  root.querySelectorAll("[data-all]").forEach((one) => { one.hidden = false; });
+}
+
+document.addEventListener("change", (event) => {
+  const picks = [...document.querySelectorAll(".pick")];
+  const all = document.querySelector("[data-pick-all]");
+  if (event.target === all) picks.forEach((one) => { one.checked = all.checked; });
+  else if (all && event.target.matches(".pick")) all.checked = picks.every((one) => one.checked);
+});
+
 // --- keys ---
 
 function items() { return [...document.querySelectorAll("[data-item]")]; }
@@ -49,12 +62,13 @@ const KEYS = {
   "/": () => { document.querySelector("[data-search]")?.focus(); },
   "j": () => move(1),
   "k": () => move(-1),
+  "x": () => { document.querySelector(".chosen .pick")?.click(); },
   "?": () => { if (!help.open) help.showModal(); },
 };
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const field = event.target.closest("input, textarea, select");
+  const field = event.target.closest("input:not([type=checkbox]), textarea, select");
   if (event.key === "Escape") { escape(field); return; }
   if (event.key === "Enter" && !field && event.target === document.body) {
     document.querySelector(".chosen [data-open]")?.click();
@@ -65,5 +79,5 @@ document.addEventListener("keydown", (event) => {
   KEYS[event.key]();
 });
 
-unhideCopies(document);
-if (main.dataset.live) follow(main, unhideCopies);
+ready(document);
+if (main.dataset.live) follow(main, ready);

@@ -6,7 +6,7 @@ const MOST = 4;
 const STEP = 1.25;
 const FAR = 60;
 const EDGE = 24;
-const READABLE = 0.55;
+const READABLE = 0.8;
 const READ = 1.1;
 
 const view = {x: 0, y: 0, k: 1};
@@ -48,7 +48,8 @@ function fit() {
   put({k, x: (place.clientWidth - width * k) / 2, y: Math.max(0, (place.clientHeight - height * k) / 2)});
 }
 
-// At first the picture is as large as it can be read, with the state that is chosen, or where the run stands.
+// At first the picture is as large as it can be read, with the state that is chosen, else where the run stands, else
+// where runs begin.
 function begin() {
   const place = canvas();
   const {width, height} = size();
@@ -56,7 +57,7 @@ function begin() {
   const across = Math.min(READ, Math.max(READABLE, place.clientWidth / width));
   const k = whole >= READABLE ? Math.min(READ, whole) : across;
   put({k, x: Math.max(0, (place.clientWidth - width * k) / 2), y: Math.max(0, (place.clientHeight - height * k) / 2)}, false);
-  const node = picture().querySelector("[data-chosen]") ?? picture().querySelector("[aria-current]");
+  const node = ["[data-chosen]", "[aria-current]", ".initial"].map((one) => picture().querySelector(one)).find(Boolean);
   if (node && whole < READABLE) centre(node);
 }
 

@@ -54,7 +54,8 @@ class Page {
     let opened = false;
     socket.onopen = () => { opened = true; this.sockets = 0; this.failed = 0; this.say("live"); };
     socket.onmessage = (event) => this.hear(JSON.parse(event.data));
-    socket.onclose = () => {
+    socket.onclose = (event) => {
+      if (event?.code === 1008) { location.reload(); return; }
       if (!opened) this.sockets += 1;
       this.again();
     };
@@ -66,7 +67,7 @@ class Page {
     stream.onopen = () => { this.failed = 0; this.say("live"); };
     stream.onmessage = (event) => this.hear(JSON.parse(event.data));
     stream.onerror = () => {
-      if (stream.readyState === EventSource.CLOSED) this.again();
+      if (stream.readyState === EventSource.CLOSED) { this.look(); this.again(); }
       else this.say("again");
     };
     return stream;
@@ -155,6 +156,8 @@ function replace(old, next) {
 
 function changed(next, old) {
   if (old?.classList.contains("chosen")) next.classList.add("chosen");
+  const picked = next.querySelector(".pick");
+  if (picked) picked.checked = Boolean(old?.querySelector(".pick")?.checked);
   const before = old ? old.querySelectorAll("details") : [];
   next.querySelectorAll("details").forEach((one, at) => { one.open = Boolean(before[at]?.open); });
   next.classList.add("changed");

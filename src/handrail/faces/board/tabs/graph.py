@@ -28,10 +28,11 @@ from handrail.faces.board.walked import Walked, walked
 from handrail.shell.faults import Fault
 from handrail.shell.pictured import graph_with, marks_of
 from handrail.shell.view import ArtifactRow, RunRow, StepRow, every
+from handrail.workflows.catalogue import Catalogue
 from handrail.workflows.draw.escape import xml
 from handrail.workflows.draw.graph import Graph, Shape
 from handrail.workflows.draw.layout import layout_of
-from handrail.workflows.draw.marks import Marks
+from handrail.workflows.draw.marks import Marks, because
 from handrail.workflows.draw.overview import MOST, around, overview
 from handrail.workflows.draw.svg import svg
 
@@ -68,7 +69,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """A row out of a state: its guards, where it leads, and how it stands with it, if the run is there.
+    """A row out of a state: its guards, where it leads, and if the run is there, how it stands and why.
 
     `kind` says what the target is: a `state` by its name, what `returns` or `derives` the name of one, or
     nothing, if it `stays` or `refuses`.
@@ -79,6 +80,7 @@ class Leaving:
     kind: str
     target: str
     way: Way | None
+    why: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,24 +104,25 @@ class Chosen:
 
 def told(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object]:
     """The picture, and the state that is named."""
-    hide = viewer.board.naming.hide
+    t, hide = catalogue(), viewer.board.naming.hide
     try:
         found = walked(viewer.board, row)
     except Fault as fault:
         return {"fault": (hide(fault.message), hide(fault.repair))}
     marks = marks_of(found.workflow, found.run, found.facts, found.journal)
-    whole, derives = graph_with(found.workflow, marks), bool(found.workflow.derive)
+    whole, derives = graph_with(t, found.workflow, marks), bool(found.workflow.derive)
     graph = replace(whole, notes=()) if derives else whole
     seen = _seen(query, found.workflow, graph)
-    drawn = _part(graph, marks, seen)
+    drawn = _part(t, graph, marks, seen)
     return {
         "fault": None,
         "seen": seen,
         "views": VIEWS,
         "derives": derives,
         "large": len(graph.nodes) > MOST,
+        "states": tuple(found.workflow.states),
         "groups": any(node.shape is Shape.GROUP for node in drawn.nodes),
-        "picture": _linked(svg(drawn, _laid_out(drawn), marks, standalone=False, links="g"), seen),
+        "picture": _linked(svg(t, drawn, _laid_out(drawn), marks, standalone=False, links="g"), seen),
         "chosen": _chosen(viewer, row, found, marks, seen.state),
         "near": row.authority is Authority.SQL or found.files is not None,
         "initial": found.workflow.initial,
@@ -133,13 +136,13 @@ def _seen(query: QueryParams, workflow: Workflow, graph: Graph) -> Seen:
     return Seen(view if view in VIEWS else usual, opened, state if state in workflow.states else "")
 
 
-def _part(graph: Graph, marks: Marks, seen: Seen) -> Graph:
+def _part(t: Catalogue, graph: Graph, marks: Marks, seen: Seen) -> Graph:
     kept = (*marks.current, *([seen.state] if seen.state else []))
     match seen.view:
         case "overview":
-            return overview(graph, kept, seen.opened)
+            return overview(t, graph, kept, seen.opened)
         case "around":
-            return around(graph, kept, HOPS) if kept else graph
+            return around(t, graph, kept, HOPS) if kept else graph
         case _:
             return graph
 
@@ -182,7 +185,8 @@ def _leaving(workflow: Workflow, marks: Marks, name: str) -> Iterator[Leaving]:
     for row in workflow.rows:
         if name in row.sources:
             guards = tuple(guard.text for guard in (*row.when, *row.accept))
-            yield Leaving(row, guards, *_target(row), ways.get(row.id))
+            way = ways.get(row.id)
+            yield Leaving(row, guards, *_target(row), way, because(catalogue(), way.why if way else ()))
 
 
 def _target(row: Transition) -> tuple[str, str]:

@@ -1,8 +1,8 @@
 """History: every entry, with who, when and what; failures only; search."""
 
+from collections import deque
 from collections.abc import Mapping
 from functools import partial
-from itertools import islice
 from typing import Final
 
 from starlette.datastructures import QueryParams
@@ -15,10 +15,16 @@ from handrail.shell.view import PAGE, RunRow, every
 from handrail.telemetry.entries import EntryKind
 
 _READ: Final = 5000
-"""How many entries are searched at most."""
+"""How many entries are searched at most, the last ones."""
 
 _BORING: Final = frozenset(
-    {EntryKind.TOKEN_GENERATED, EntryKind.TOKEN_VALIDATED, EntryKind.TOKEN_EXPIRED, EntryKind.ARTIFACT_STORED}
+    {
+        EntryKind.TOKEN_GENERATED,
+        EntryKind.TOKEN_VALIDATED,
+        EntryKind.TOKEN_EXPIRED,
+        EntryKind.ARTIFACT_STORED,
+        EntryKind.COMMENT_TOLD,
+    }
 )
 _FAILED: Final = frozenset({EntryKind.ERROR_OCCURRED, EntryKind.STEP_FAILED})
 
@@ -26,7 +32,7 @@ _FAILED: Final = frozenset({EntryKind.ERROR_OCCURRED, EntryKind.STEP_FAILED})
 def told(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object]:
     """The entries that were asked for, the newest first; from behind `before`."""
     records = viewer.board.serving.records
-    entries = list(islice(every(partial(records.journal, run=row.id)), _READ))
+    entries = deque(every(partial(records.journal, run=row.id)), _READ)
     only, text = query.get("only", ""), query.get("q", "").strip()
     fitting = [one for one in reversed(entries) if _fits(one, only, text)]
     before = query.get("before", "")

@@ -7,6 +7,7 @@ from starlette.datastructures import QueryParams
 
 from handrail.engine.lifecycle import terminal
 from handrail.faces.board.boards import Viewer
+from handrail.faces.board.elsewhere import elsewhere
 from handrail.faces.board.tabs.tab import Tab
 from handrail.faces.board.texts import catalogue
 from handrail.faces.cli.told import MEANINGS, Whole, whole
@@ -19,7 +20,14 @@ def told(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object
     """The run with its steps and waits; `words` are what to say to its agent."""
     board, now = viewer.board, viewer.board.now()
     found = whole(board.serving.records, row, board.limits, now)
-    return {"whole": found, "words": words(row), "meanings": MEANINGS, "actor": _actor(found), "acted": query}
+    return {
+        "whole": found,
+        "words": words(row),
+        "meanings": MEANINGS,
+        "actor": _actor(found),
+        "acted": query,
+        "elsewhere": elsewhere(board, row),
+    }
 
 
 def words(row: RunRow) -> str:

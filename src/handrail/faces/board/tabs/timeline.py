@@ -10,6 +10,7 @@ from starlette.datastructures import QueryParams
 
 from handrail.faces.board.boards import Viewer
 from handrail.faces.board.tabs.tab import Tab
+from handrail.faces.board.texts import catalogue
 from handrail.faces.board.walked import recorded
 from handrail.shell.faults import Fault
 from handrail.shell.pictured import stretches_of
@@ -68,11 +69,11 @@ def told(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object
 
 
 def _drawn(row: RunRow, stretches: Sequence[Stretch], refused: Sequence[Refused], form: Form) -> Markup:
-    return Markup(timeline(row.workflow, stretches, refused, form))  # noqa: S704 - well-formed, all text escaped
+    return Markup(timeline(catalogue(), row.workflow, stretches, refused, form))  # noqa: S704 - well-formed, all text escaped
 
 
 def _lines(stretches: Sequence[Stretch], refused: Sequence[Refused]) -> Iterator[Line]:
-    rows = rows_of(stretches)
+    rows = rows_of(catalogue(), stretches)
     flags = placed(rows, refused)
     for index, row in enumerate(rows):
         states = {one.state for one in row.stretches}

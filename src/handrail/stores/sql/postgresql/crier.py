@@ -18,6 +18,9 @@ CHANNEL: Final = "handrail"
 PAUSE: Final = 0.02
 """How many seconds lie between two notifications of a process at least."""
 
+PATIENCE: Final = 1.0
+"""How many seconds one waits for a connection: it may get lost, and nobody shall wait for its end."""
+
 
 class Crier:
     """A thread that notifies; it begins with the first that there is to tell."""
@@ -50,7 +53,7 @@ class Crier:
         while True:
             self._due.wait()
             self._due.clear()
-            with suppress(Fault, psycopg.Error), self._pool.lent() as connection:
+            with suppress(Fault, psycopg.Error), self._pool.lent(PATIENCE) as connection:
                 connection.execute(f"NOTIFY {CHANNEL}")
             if self._stop.wait(PAUSE) and not self._due.is_set():
                 return

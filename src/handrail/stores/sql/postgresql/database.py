@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import local
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 import psycopg
 from psycopg import pq
@@ -16,13 +16,14 @@ from handrail.stores.sql.postgresql.crier import Crier
 from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.ear import Listener
 from handrail.stores.sql.postgresql.faults import Faults
-from handrail.stores.sql.postgresql.pool import PATIENCE, Away, Connection, Pool
+from handrail.stores.sql.postgresql.pool import PATIENCE, Away, Connection, Pool, connected
+from handrail.stores.sql.shape import tables
 from handrail.stores.sql.tables import Ear, Execute
 
 CONNECTIONS: Final = 12
 """How many connections a process has at most, besides the one that listens."""
 
-_TABLES: Final = ("runs", "steps", "artifacts", "events", "replies", "definitions", "projects")
+Way: TypeAlias = Literal["asks", "writes"]
 _WRITING: Final = (
     "SELECT virtualtransaction FROM pg_locks WHERE relation = 'events'::regclass"
     " AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid()"
@@ -99,6 +100,13 @@ class Late:
         return iter(self._cursor)
 
 
+class _Mine(local):
+    """The connections that a thread has in a transaction: to ask by, and to write by."""
+
+    asks: Connection | None = None
+    writes: Connection | None = None
+
+
 class PgDatabase:
     """The connections to a database. Writers of different runs do not wait for each other."""
 
@@ -108,7 +116,7 @@ class PgDatabase:
         self._faults = Faults(place)
         self._pool = Pool(place, connections, patience)
         self._crier = Crier(self._pool)
-        self._mine = local()
+        self._mine = _Mine()
         self._closed = False
 
     def sql(self, file: str = "queries.sql") -> Mapping[str, str]:
@@ -118,7 +126,7 @@ class PgDatabase:
     @contextmanager
     def written(self) -> Iterator[Execute]:
         """A transaction, committed when the block ends well, gone without a trace when it does not."""
-        with self._lent() as connection, self._faults, _undone(connection):
+        with self._lent("writes") as connection, self._faults, _undone(connection):
             begun = connection.pgconn.transaction_status == pq.TransactionStatus.INTRANS
             with connection.pipeline() as pipeline:
                 if not begun:
@@ -138,7 +146,7 @@ class PgDatabase:
 
         Raises `Newer` if it changed nothing because a newer program has changed the schema.
         """
-        with self._lent() as connection, self._faults:
+        with self._lent("writes") as connection, self._faults:
             found = connection.execute(statement, values).fetchall()
             if not found:
                 self._check(connection.execute("SELECT version FROM handrail_schema").fetchone())
@@ -154,10 +162,13 @@ class PgDatabase:
 
     @contextmanager
     def seen(self) -> Iterator[Execute]:
-        """Like `read`, but every statement of the block, in this thread, sees the same moment."""
+        """Like `read`, but every statement of the block, in this thread, sees the same moment.
+
+        What this thread writes in the block goes another way, and is not seen in it.
+        """
         with self._pool.lent() as connection, self._faults:
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            with self._using(connection):
+            with self._using("asks", connection):
                 yield self._asked
 
     def peek(self, statement: str, values: Sequence[Any]) -> list[Any]:
@@ -168,15 +179,15 @@ class PgDatabase:
     def held(self, run: str) -> Iterator[None]:
         """A transaction that has locked the run; what this thread writes first is written in it.
 
-        Inside another such block, or in one that sees one moment, it is that block's.
+        Inside another such block it is that block's.
         """
-        if self._held:
+        if self._mine.writes:
             yield
             return
         with self._pool.lent() as connection, self._faults:
             connection.execute("BEGIN")
             connection.execute(statements()["hold"], (run,))
-            with self._using(connection):
+            with self._using("writes", connection), self._using("asks", connection):
                 yield
 
     @contextmanager
@@ -221,12 +232,11 @@ class PgDatabase:
         return int(self.peek(_SIZE, ())[0][0])
 
     def vacuum(self) -> None:
-        """Have unused space used again; others go on working."""
-        with self._pool.lent() as connection, self._faults:
+        """Have unused space used again, however long it takes; others go on working."""
+        with connected(self.place) as connection, self._faults:
             connection.execute("SET statement_timeout = 0")
-            for table in _TABLES:
-                connection.execute(f"VACUUM (ANALYZE) {table}")
-            connection.execute("SET statement_timeout = '30s'")
+            for table in tables():
+                connection.execute(f"VACUUM (ANALYZE) {table.name}")
 
     def flaws(self) -> Iterator[tuple[str, str]]:
         """Rows that belong to none, and pages that the server could not read on the way to them."""
@@ -254,32 +264,24 @@ class PgDatabase:
             self._crier.close()
             self._pool.close()
 
-    @contextmanager
-    def _lent(self) -> Iterator[Connection]:
-        """The connection that this thread holds, or one of the pool."""
-        if self._held:
-            yield self._held
-            return
-        with self._pool.lent() as connection:
-            yield connection
-
-    @property
-    def _held(self) -> Connection | None:
-        """The connection that this thread has in a transaction."""
-        return getattr(self._mine, "connection", None)
+    def _lent(self, by: Way) -> AbstractContextManager[Connection]:
+        """The connection that this thread has for it in a transaction, or one of the pool."""
+        found: Connection | None = getattr(self._mine, by)
+        return nullcontext(found) if found else self._pool.lent()
 
     @contextmanager
-    def _using(self, connection: Connection) -> Iterator[None]:
-        """Let this thread ask and write by a connection in a transaction, and end that.
+    def _using(self, by: Way, connection: Connection) -> Iterator[None]:
+        """Let this thread ask, or write, by a connection in a transaction, and end that.
 
         It is never rolled back by a word: then the driver forgets what it has prepared, and gets it wrong in
         a pipeline. Nothing is left in it to be undone, or the connection is given up.
         """
-        self._mine.connection = connection
+        before = getattr(self._mine, by)
+        setattr(self._mine, by, connection)
         try:
             yield
         finally:
-            self._mine.connection = None
+            setattr(self._mine, by, before)
             if connection.pgconn.transaction_status == pq.TransactionStatus.INTRANS:
                 connection.execute("COMMIT")
 
@@ -290,12 +292,12 @@ class PgDatabase:
         except Away:
             raise
         except NoServer:
-            if self._held:
+            if self._mine.asks:
                 raise
             return self._asked_once(statement, values)
 
     def _asked_once(self, statement: str, values: Sequence[Any]) -> Told:
-        with self._lent() as connection, self._faults:
+        with self._lent("asks") as connection, self._faults:
             return Told(connection.execute(statement, values))
 
     def _writing(self) -> set[str]:

@@ -27,7 +27,7 @@ _BUSY: Final = (
     errors.UniqueViolation,
     errors.TooManyConnections,
 )
-_UNSOUND: Final = (Unreadable, "{} is no sound database", "run `handrail store check`, restore a backup")
+_UNSOUND: Final = (Unreadable, "{} is no sound database", "restore a backup, or name another store")
 _CLASSES: Final[Mapping[type[psycopg.Error], tuple[type[Fault], str, str]]] = {
     errors.DiskFull: (
         DiskFull,

@@ -2,9 +2,10 @@
 
 import select
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from threading import BoundedSemaphore, Event, Lock
+from collections.abc import Mapping
+from itertools import chain, repeat
+from queue import Empty, SimpleQueue
+from threading import Event, Lock
 from typing import Any, Final, TypeAlias
 
 import psycopg
@@ -21,13 +22,13 @@ Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 PATIENCE: Final = 30.0
 """How many seconds somebody waits for a connection: long enough for a server that starts again."""
 
-_PAUSE: Final = 0.1
-"""How many seconds pass before a server that could not be reached is tried again."""
+_PAUSES: Final = (0.05, 0.1, 0.2, 0.4, 0.8)
+"""How many seconds pass before a server that could not be reached is tried again; then the last, again."""
 
 _IDLE: Final = 300.0
 """How many seconds a connection is kept that nobody needs."""
 
-_SETTINGS: Final[Mapping[str, str]] = {
+_SETTINGS: Final[dict[str, str]] = {
     "statement_timeout": "30s",
     "lock_timeout": "20s",
     "idle_in_transaction_session_timeout": "60s",
@@ -62,26 +63,37 @@ class Pool:
 
     def __init__(self, place: Remote, most: int, patience: float = PATIENCE) -> None:
         self._place, self._patience = place, patience
-        self._free = BoundedSemaphore(most)
+        self._free: SimpleQueue[None] = SimpleQueue()
+        for _ in range(most):
+            self._free.put(None)
         self._lock = Lock()
         self._left: list[tuple[float, Connection]] = []
         self._closed = Event()
 
-    @contextmanager
-    def lent(self, patience: float | None = None) -> Iterator[Connection]:
-        """A connection for the block. Raises `Busy` if all are in use too long, `Away` if none is made."""
-        most = self._patience if patience is None else patience
+    def lent(self, patience: float | None = None) -> "Lent":
+        """A connection for a block. It raises `Busy` if all are in use too long, `Away` if none is made."""
+        return Lent(self, self._patience if patience is None else patience)
+
+    def take(self, most: float) -> Connection:
+        """A connection, to be given back; waited for so many seconds."""
         end = time.monotonic() + most
-        if not self._free.acquire(timeout=most):
-            raise Busy(f"every connection to {self._place} was in use for {most:g} seconds", AGAIN)
         try:
-            connection = self._left_over() or self._made(end)
-            try:
-                yield connection
-            finally:
-                self._take_back(connection)
+            self._free.get(timeout=most)
+        except Empty:
+            message = f"every connection to {self._place} was in use for {most:g} seconds"
+            raise Busy(message, AGAIN) from None
+        try:
+            return self._left_over() or self._made(end)
+        except BaseException:
+            self._free.put(None)
+            raise
+
+    def give(self, connection: Connection) -> None:
+        """Take a connection back."""
+        try:
+            self._take_back(connection)
         finally:
-            self._free.release()
+            self._free.put(None)
 
     def close(self) -> None:
         """Close every connection, those in use when they come back."""
@@ -100,13 +112,15 @@ class Pool:
 
     def _made(self, end: float) -> Connection:
         """A new connection; tried until this time. What keeps it out is told to anybody, so in few words."""
+        pauses = chain(_PAUSES, repeat(_PAUSES[-1]))
         while True:
             try:
                 return connected(self._place)
             except Missing as fault:
                 raise Missing(f"{self._place} is not there", fault.repair) from fault
             except NoServer as fault:
-                if time.monotonic() >= end or self._closed.wait(_PAUSE):
+                left = end - time.monotonic()
+                if left <= 0 or self._closed.wait(min(next(pauses), left)):
                     raise Away(f"{self._place} cannot be reached", fault.repair) from fault
 
     def _take_back(self, connection: Connection) -> None:
@@ -120,6 +134,24 @@ class Pool:
             unused = self._left.pop(0)[1] if now - self._left[0][0] > _IDLE else None
         if unused:
             unused.close()
+
+
+class Lent:
+    """A connection of a pool, for a block."""
+
+    __slots__ = ("_connection", "_most", "_pool")
+
+    def __init__(self, pool: Pool, most: float) -> None:
+        self._pool, self._most = pool, most
+
+    def __enter__(self) -> Connection:
+        """Take it."""
+        self._connection = self._pool.take(self._most)
+        return self._connection
+
+    def __exit__(self, *_: object) -> None:
+        """Give it back."""
+        self._pool.give(self._connection)
 
 
 def connected(place: Remote) -> Connection:

@@ -150,10 +150,3 @@ WHERE e.id > ?1 AND e.id <= ?4
   AND (CAST(?3 AS TEXT) IS NULL OR r.project_id IN (SELECT json_array_elements_text(CAST(?3 AS JSON))))
 ORDER BY e.id
 LIMIT ?2
-
--- name: refusals_of
-SELECT ?1, id, revision, created_at, event_type, step_name, agent_name, metadata
-FROM events
-WHERE run = (SELECT k FROM runs WHERE execution_id = ?1) AND event_type = 'error_occurred'
-ORDER BY id DESC
-LIMIT ?2

@@ -92,7 +92,7 @@ CREATE TABLE events (
     'workflow_created', 'workflow_state_transition', 'workflow_abandoned',
     'step_started', 'step_completed', 'step_failed', 'step_stayed', 'step_waiting', 'step_overridden',
     'token_generated', 'token_validated', 'token_expired',
-    'artifact_stored', 'error_occurred', 'state_adopted', 'state_repaired')),
+    'artifact_stored', 'error_occurred', 'state_adopted', 'state_repaired', 'comment_written', 'comment_told')),
   run BIGINT REFERENCES runs (k),
   revision BIGINT NOT NULL CHECK (revision >= 0),
   step_name TEXT COLLATE "C",
@@ -103,6 +103,7 @@ CREATE TABLE events (
 
 CREATE INDEX events_by_run ON events (run, id);
 CREATE INDEX events_by_time ON events (created_at, event_type, run);
+CREATE INDEX events_remarks ON events (run, id) WHERE event_type IN ('comment_written', 'comment_told');
 
 CREATE TABLE replies (
   run BIGINT NOT NULL REFERENCES runs (k),

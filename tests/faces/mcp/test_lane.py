@@ -1,0 +1,192 @@
+"""Calls that are answered past the SDK: with the same bytes, and only if nothing about them is unusual."""
+
+import asyncio
+import json
+import logging
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final
+from unittest.mock import AsyncMock
+
+import pytest
+
+from faces.mcp.desk import BOUND, ERAS, META, TOOL, Pipe, Place, Showing, note, place, told
+from faces.mcp.test_endings import begun, nobody_writes
+from faces.mcp.whole import whole
+from handrail.app import openings
+from handrail.faces.mcp.face import Answer
+from handrail.faces.mcp.lane import Lane
+from handrail.faces.mcp.names import Names
+from handrail.faces.mcp.server import Served
+from handrail.faces.mcp.serving import made
+from handrail.faces.mcp.steps import Steps
+from handrail.stores.sql.opening import serving
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Place:
+    return place(tmp_path / "place")
+
+
+@pytest.fixture(params=ERAS)
+def pipe(at: Place, request: pytest.FixtureRequest) -> Iterator[Pipe]:
+    with Pipe(at, era=request.param) as opened:
+        opened.ask("tools/list")
+        yield opened
+
+
+def lines(pipe: Pipe, arguments: Mapping[str, Any], number: object) -> tuple[bytes, bytes]:
+    """What a call is answered with here, and by the SDK, which alone takes what has one key more."""
+    answers = []
+    for more in ({}, {"unusual": None}):
+        message = pipe.request("tools/call", {"name": TOOL, "arguments": dict(arguments), **more})
+        pipe.send(json.dumps({**message, "id": number}).encode())
+        answers.append(pipe.line())
+    return answers[0], answers[1]
+
+
+NUMBERS: Final = (0, 7, -12, 10**17, 10**30, "7", "a-b:c.d", "a\\b", "ä", "", "x" * 300)
+REFUSED: Final[tuple[Mapping[str, Any], ...]] = (
+    {"step_token": "none", "action": "why"},
+    {"nothing": 10**40},
+    {"template_name": "walk", "inputs": {"what": 1.5e300, "else": [None, True, -0.0, 1e16, 2**70]}},
+    {"template_name": "\x00\x1f\x7f\u0085"},
+    {"template_name": [[[["deep"]]]]},
+    {},
+)
+
+
+def test_an_answer_is_the_same_in_every_byte_whoever_gives_it(pipe: Pipe) -> None:
+    token = pipe.start(goal="Zwölf «Boxkämpfer» \u2028 \x7f 😀").token
+    for number in NUMBERS:
+        here, there = lines(pipe, {"step_token": token, "action": "why"}, number)
+        assert here == there
+        assert json.loads(here)["id"] == number
+        assert told(json.loads(here)).reply["status"] == "ok"
+
+
+def test_a_refusal_is_the_same_in_every_byte_whoever_gives_it(pipe: Pipe) -> None:
+    for arguments in REFUSED:
+        here, there = lines(pipe, arguments, 1)
+        assert here == there
+        assert told(json.loads(here)).failed
+
+
+def test_a_call_that_is_cancelled_before_its_turn_is_never_done_and_not_answered(
+    at: Place, pipe: Pipe
+) -> None:
+    first = pipe.start()
+    with nobody_writes(at):
+        given = {"step_token": first.token, "model_output_so_far": note()}
+        holds = pipe.post("tools/call", {"name": TOOL, "arguments": {"template_name": "brief"}})
+        begun(at, pipe)
+        waits = pipe.post("tools/call", {"name": TOOL, "arguments": given})
+        for named in ({}, {"requestId": [waits]}, {"requestId": str(waits)}):
+            message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": named}
+            pipe.send(json.dumps(message).encode())
+        assert "result" in pipe.ask("tools/list")
+    assert pipe.answer()["id"] == holds
+    assert pipe.ask("tools/list")["result"]["tools"]
+    assert whole(at.store).revision(first.run) == 1
+
+
+def test_who_begins_anew_is_known_by_the_new_name_in_the_very_next_call(at: Place) -> None:
+    with Pipe(at, era="legacy") as pipe:
+        pipe.start()
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}}
+        info = {"name": "another", "version": "2"}
+        before = pipe.post("initialize", {**hello, "clientInfo": info})
+        call = pipe.post("tools/call", {"name": TOOL, "arguments": {"template_name": "brief"}})
+        assert [pipe.answer()["id"] for _ in range(2)] == [before, call]
+        pipe.start("brief")
+    with closing(sqlite3.connect(at.store)) as store:
+        found = store.execute("SELECT min(id), metadata FROM events WHERE run > 0 GROUP BY run ORDER BY run")
+        said = [json.loads(text)["client"] for _, text in found]
+    assert said == ["bench 1", "another 2", "another 2"]
+
+
+def test_a_call_of_the_other_era_is_refused_as_ever(pipe: Pipe) -> None:
+    given = {"name": TOOL, "arguments": {"template_name": "brief"}}
+    stranger = {**given, "_meta": META} if pipe.era == "legacy" else given
+    pipe.send(json.dumps({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": stranger}).encode())
+
+    assert pipe.answer()["error"]["code"] == (-32600 if pipe.era == "legacy" else -32602)
+
+
+def test_what_a_client_says_besides_changes_nothing(pipe: Pipe) -> None:
+    for named in ({"progressToken": 4}, {"progressToken": "p"}, {"of.somebody/key": [1]}):
+        message = pipe.request("tools/call", {"name": TOOL, "arguments": {"template_name": "brief"}})
+        meta = {**message["params"].get("_meta", {}), **named}
+        pipe.send(json.dumps({**message, "params": {**message["params"], "_meta": meta}}).encode())
+        assert told(pipe.answer()).code == "ok"
+
+
+def test_a_client_that_says_nonsense_of_itself_is_refused_as_ever_however_often(at: Place) -> None:
+    with Pipe(at) as pipe:
+        pipe.start()
+        for number in range(100):
+            meta = {**META, "io.modelcontextprotocol/clientInfo": {"name": number}}
+            params = {"name": TOOL, "arguments": {"template_name": "brief"}, "_meta": meta}
+            message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+            pipe.send(json.dumps(message).encode())
+            assert pipe.answer()["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_client_that_shows_pages_is_handed_its_picture_as_ever(at: Place, era: str) -> None:
+    with Showing(at, era=era) as pipe:
+        pipe.ask("tools/list")
+        answer = pipe.ask("tools/call", {"name": TOOL, "arguments": {"template_name": "brief"}})
+    assert "handrail/stands" in answer["result"]["_meta"]
+
+
+def test_somebody_who_sends_much_and_reads_late_gets_every_answer(
+    pipe: Pipe,
+) -> None:
+    token = pipe.start().token
+    call = pipe.request("tools/call", {"name": TOOL, "arguments": {"step_token": token, "action": "why"}})
+    lines = [json.dumps({**call, "id": number}).encode() for number in range(400)]
+
+    assert sorted(answer["id"] for answer in pipe.answered(lines, 400)) == list(range(400))
+
+
+class Lines:
+    """Where answers go: here they are kept, and who waits for one is woken."""
+
+    def __init__(self) -> None:
+        self.said: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def send(self, line: bytes) -> None:
+        """Keep it."""
+        self.said.put_nowait(line)
+
+    def stop_after_next(self) -> None:
+        """Never: the disk is well."""
+        raise AssertionError
+
+
+def test_an_answer_that_cannot_be_written_as_no_face_gives_one_is_told_by_a_number_and_nothing_ends(
+    at: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(Steps, "call", lambda *_: Answer({"half": "\ud800"}, "half", failed=False))
+    given = {"name": TOOL, "arguments": {}, "_meta": META}
+    line = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": given}).encode()
+
+    async def asked(server: Served) -> bytes:
+        out = Lines()
+        lane = Lane(server, out, pytest.fail)
+        context: Any = SimpleNamespace(protocol_version="2026-07-28", method="tools/list")
+        await server.middleware[-1](context, AsyncMock())
+        assert lane.take(line)
+        return await out.said.get()
+
+    with serving(at.store) as opened, caplog.at_level(logging.ERROR, "handrail"):
+        server = made(opened, openings(), [at.project], "steps", Names.PORTABLE)
+        told = json.loads(asyncio.run(asyncio.wait_for(asked(server), BOUND)))
+
+    assert (told["id"], told["error"]["code"]) == (7, -32603)
+    assert told["error"]["message"].startswith("Handrail failed (incident ")
+    assert "surrogates not allowed" in caplog.text

@@ -1,0 +1,54 @@
+"""What every store promises of comments: each stays unheard until an entry says that it was told."""
+
+from msgspec.structs import replace
+
+from handrail.engine.facts import Value
+from handrail.shell.comments import Comment, comments
+from handrail.shell.ports import Runs
+from handrail.telemetry.entries import Entry, EntryKind
+from stores.contract import RUN, followed, journal, walked
+from turns import NOW
+
+
+def _written(name: str, text: str) -> Entry:
+    return Entry(EntryKind.COMMENT_WRITTEN, "draft", data={"comment": name, "text": text, "principal": "ada"})
+
+
+def _told(*names: Value) -> Entry:
+    return Entry(EntryKind.COMMENT_TOLD, data={"comments": [*names]})
+
+
+def _unheard(runs: Runs) -> list[Value]:
+    stored = runs.load(RUN)
+    assert stored is not None
+    assert {one.run for one in stored.unheard} <= {RUN}
+    return [one.entry.data["comment"] for one in stored.unheard]
+
+
+def test_a_comment_moves_nothing_and_is_unheard_until_it_was_told(runs: Runs) -> None:
+    walked(runs, 2)
+    before = runs.load(RUN)
+    runs.note(RUN, NOW, (_written("one", "First"),))
+    runs.note(RUN, NOW, (_written("two", "Sécond"), _written("three", "Third")))
+
+    after = runs.load(RUN)
+    assert after is not None
+    assert replace(after, unheard=()) == before
+    assert _unheard(runs) == ["one", "two", "three"]
+    assert [one.entry for one in after.unheard][1] == _written("two", "Sécond")
+
+    runs.note(RUN, NOW, (_told("one", "three"),))
+    assert _unheard(runs) == ["two"]
+
+
+def test_a_turn_that_tells_some_leaves_what_was_written_meanwhile(runs: Runs) -> None:
+    following = followed(walked(runs, 1))
+    runs.note(RUN, NOW, (_written("one", "First"),))
+    runs.note(RUN, NOW, (_written("meanwhile", "Second"),))
+
+    assert runs.commit(replace(following, entries=(*following.entries, _told("one"))))
+    assert _unheard(runs) == ["meanwhile"]
+    assert comments(journal(runs)) == (
+        Comment("one", NOW, "ada", "First", following.at),
+        Comment("meanwhile", NOW, "ada", "Second"),
+    )

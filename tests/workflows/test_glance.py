@@ -1,0 +1,120 @@
+"""A workflow at a glance is the workflow that is loaded in full: its words, its states, what each asks."""
+
+from pathlib import Path
+
+import pytest
+
+from handrail.shell.catalog import catalog
+from handrail.workflows.glance import Glance, Stay, allowed, filled, glance, stay
+from handrail.workflows.load import load
+
+TEA = """
+workflow: tea
+folder: .tea/{name}
+state_file: collab-state.json
+tools:
+  Boil: {who: person}
+  See: {reads: true}
+states:
+  cold: {about: Nothing is hot, edits: none, face: {guidance: Wait.}}
+  hot:
+    about: It boils
+    task: "Pour {{run.inputs.cups}} cups."
+    forbidden_actions: Drink it
+    edits: [a.md, "b/**"]
+  which: {router: true}
+  over: {terminal: true}
+  inner: {workflow: milk}
+"""
+MILK = "steps:\n  - {name: warm, task: Warm it., done_when: [It is warm, It is not hot], edits: milk.md}\n"
+
+
+def nowhere(_: str) -> str:
+    return ""
+
+
+def test_the_words_the_looking_tool_and_the_places_are_seen() -> None:
+    assert glance(TEA) == Glance(
+        ("Boil", "See"), "See", ".tea/{name}", "collab-state.json", ("cold", "hot", "inner")
+    )
+
+
+def test_tools_that_no_person_says_are_no_words() -> None:
+    assert glance("tools: {look: {reads: true}, go: {}}") == Glance((), "look")
+    assert glance("") == glance("[1]") == glance("tools: 5") == Glance()
+
+
+def test_a_state_tells_what_it_asks_for() -> None:
+    assert stay(TEA, "cold", nowhere) == Stay("Nothing is hot", "Wait.", edits=())
+    assert stay(TEA, "hot", nowhere) == Stay(
+        "It boils", "Pour {{run.inputs.cups}} cups.", ("Drink it",), edits=("a.md", "b/**")
+    )
+    assert stay(TEA, "gone", nowhere) == stay("steps: [1]", "gone", nowhere) == Stay()
+
+
+def test_a_state_inside_another_workflow_is_found_there() -> None:
+    found = stay(TEA, "inner/warm", {"milk": MILK}.__getitem__)
+
+    assert found == Stay("", "Warm it.", (), ("It is warm", "It is not hot"), ("milk.md",))
+    assert stay(TEA, "inner/warm", nowhere) == Stay()
+
+
+def test_what_is_no_yaml_is_said() -> None:
+    with pytest.raises(ValueError, match="a workflow is no YAML"):
+        glance("a: [")
+
+
+def test_a_text_is_filled_if_everything_in_it_is_known() -> None:
+    assert filled("Pour {{run.inputs.cups}}.", {"run.inputs.cups": 2}) == "Pour 2."
+    assert (
+        filled("Pour {{run.inputs.cups}} {{x}}.", {"run.inputs.cups": 2}) == "Pour {{run.inputs.cups}} {{x}}."
+    )
+
+
+@pytest.mark.parametrize(
+    ("glob", "path", "good"),
+    [
+        ("plan.md", "plan.md", True),
+        ("plan.md", "a/plan.md", False),
+        ("plan.md", "planXmd", False),
+        ("docs/*.md", "docs/a.md", True),
+        ("docs/*.md", "docs/a/b.md", False),
+        ("docs/**", "docs/a/b.md", True),
+        ("**/*.md", "a.md", True),
+        ("**/*.md", "a/b/c.md", True),
+        ("**/*.md", "a.md.py", False),
+        ("a?.md", "ab.md", True),
+        ("a?.md", "a/.md", False),
+        ("*", "a\nb", True),
+    ],
+)
+def test_a_star_stays_within_a_name_and_two_go_through_folders(glob: str, path: str, *, good: bool) -> None:
+    assert allowed((glob,), path) is good
+
+
+def test_nothing_said_of_edits_allows_all_and_none_allows_nothing() -> None:
+    assert allowed(None, "a.md")
+    assert not allowed((), "a.md")
+
+
+def test_what_is_seen_of_each_built_in_workflow_is_what_is_loaded() -> None:
+    shelf, seen = catalog(Path("/nowhere")), 0
+    for found in shelf.all():
+        workflow = load(found.source, shelf.source).workflow
+        assert workflow is not None
+        stays = {
+            name: state for name, state in workflow.states.items() if not (state.router or state.terminal)
+        }
+        short = glance(found.source.text)
+        assert set(short.states) == set(stays)
+        assert short.folder == workflow.folder
+        assert short.words == (tuple(workflow.tools) if workflow.name == "spells" else ())
+        for name, state in stays.items():
+            told = stay(found.source.text, name, nowhere)
+            assert (told.about, told.edits) == (state.about, state.edits)
+            if state.brief:
+                asked = (state.brief.task, state.brief.forbidden_actions, state.brief.done_when)
+                assert (told.task, told.forbidden, told.done_when) == asked
+            seen += 1
+
+    assert seen > 80
