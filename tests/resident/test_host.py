@@ -9,10 +9,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from faces.mcp.desk import BOUND, Place, place
+from handrail.resident.messages import MOST
+from handrail.resident.relay import told
 from resident.desk import Resident, at_rest, resident, until
 
 
@@ -211,3 +214,24 @@ def _ticks(process: int) -> int:
     """How long a process has worked."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
+
+
+class _Answered(socket.socket):
+    """A connection whose other end has read, answered and closed as soon as the last byte is out."""
+
+    other: socket.socket
+
+    def sendmsg(self, *words: Any) -> int:  # noqa: ANN401 - as the one it stands for
+        sent = super().sendmsg(*words)
+        assert len(self.other.recv(MOST)) == sent
+        self.other.sendall(b"answer")
+        self.other.close()
+        return sent
+
+
+def test_an_answer_that_is_faster_than_asking_which_no_real_server_gives_at_will_is_read() -> None:
+    ours, other = socket.socketpair()
+    with _Answered(fileno=ours.detach()) as asked:
+        asked.other = other
+        told(asked, ())
+        assert asked.recv(99) == b"answer"

@@ -35,7 +35,10 @@ transitions:
 
 NEWER: Mapping[type[Tables], tuple[str, str]] = {
     Database: ("PRAGMA user_version = 99", f"PRAGMA user_version = {len(migrations())}"),
-    PgDatabase: ("UPDATE handrail_schema SET version = 99", "UPDATE handrail_schema SET version = 1"),
+    PgDatabase: (
+        "UPDATE handrail_schema SET version = 99",
+        f"UPDATE handrail_schema SET version = {len(migrations('postgresql/migrations'))}",  # noqa: S608 - a number
+    ),
 }
 """What a newer program would do to the schema, and how it is undone."""
 

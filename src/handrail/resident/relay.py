@@ -60,7 +60,8 @@ def told(connection: socket, words: Sequence[str], descriptors: Sequence[int] = 
     wish = packed(Wish(place.stamp(), os.getcwd(), umask, words, os.environ))  # noqa: PTH109 - the same
     numbers = b"".join(number.to_bytes(4, sys.byteorder) for number in descriptors)
     sent = connection.sendmsg([wish], [(SOL_SOCKET, _RIGHTS, numbers)] if numbers else [])
-    connection.sendall(wish[sent:])
+    if rest := wish[sent:]:  # to send nothing fails too if all was read, answered and ended by now
+        connection.sendall(rest)
 
 
 def _concerns(words: Sequence[str]) -> bool:
