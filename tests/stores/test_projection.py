@@ -37,7 +37,7 @@ NEWER: Mapping[type[Tables], tuple[str, str]] = {
     Database: ("PRAGMA user_version = 99", f"PRAGMA user_version = {len(migrations())}"),
     PgDatabase: (
         "UPDATE handrail_schema SET version = 99",
-        f"UPDATE handrail_schema SET version = {len(migrations('postgresql/migrations'))}",  # noqa: S608 - a number
+        f"UPDATE handrail_schema SET version = {len(migrations('postgresql/migrations'))}",  # noqa: S608 - of migrations, counted
     ),
 }
 """What a newer program would do to the schema, and how it is undone."""
