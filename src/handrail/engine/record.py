@@ -13,8 +13,8 @@ def dump(run: Run) -> bytes:
     return _encoder.encode(run)
 
 
-def load(data: bytes) -> Run:
-    """The run that was dumped. Raises `ValueError` for bytes that are no run."""
+def load(data: bytes | str) -> Run:
+    """The run that was dumped. Raises `ValueError` for what is no run."""
     try:
         return _decoder.decode(data)
     except RecursionError as deep:

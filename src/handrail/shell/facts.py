@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from operator import attrgetter
 from typing import TypeAlias
 
 from msgspec import Struct, field
@@ -12,6 +13,9 @@ from handrail.engine.facts import Value
 from handrail.engine.lifecycle import START
 from handrail.engine.model import Event, Needs, Run, Workflow
 from handrail.shell.ports import Files
+
+_Drafts: TypeAlias = frozenset[tuple[str, str]]
+_state = attrgetter("state")
 
 
 class Sight:
@@ -84,6 +88,8 @@ def gather(asked: Asked, readers: Mapping[str, Reader], drafters: Mapping[str, D
     if workflow.derive:
         facts[workflow.derive] = _read(asked, workflow.derive, readers)
     wanted = _wanted(asked, facts)
+    if not wanted.facts and not wanted.drafts:
+        return Gathered(facts, {})
     for name in sorted(wanted.facts - facts.keys()):
         if workflow.facts[name].reader in readers:
             facts[name] = _read(asked, name, readers)
@@ -105,10 +111,25 @@ def _wanted(asked: Asked, facts: Mapping[str, Value]) -> Needs:
     workflow = asked.workflow
     if asked.event.trigger == START:
         return needs_to_start(workflow)
-    states = [str(facts[workflow.derive])] if workflow.derive else [step.state for step in asked.run.open]
-    known = [state for state in states if state in workflow.states]
-    tried = [needs(workflow, state, asked.event.trigger) for state in known]
-    return Needs(
-        frozenset().union(*(needs(workflow, state).facts for state in known)),
-        frozenset().union(*(need.drafts for need in tried)),
-    )
+    states = tuple(map(_state, asked.run.open))
+    if workflow.derive:
+        derived = str(facts[workflow.derive])
+        states = (derived,) if derived in workflow.states else ()
+    named, drafts = _needs_in(workflow, states)
+    return Needs(named, drafts.get(asked.event.trigger, frozenset()))
+
+
+def _needs_in(workflow: Workflow, states: tuple[str, ...]) -> tuple[frozenset[str], Mapping[str, _Drafts]]:
+    """The facts that the rows of these states name, and by trigger the drafts of those that wait for it."""
+    if (_needs_in, states) not in workflow.memo:
+        known = [state for state in states if state in workflow.states]
+        triggers = {trigger for state, trigger in workflow.index if trigger and state in known}
+        workflow.memo[_needs_in, states] = (
+            frozenset().union(*[needs(workflow, state).facts for state in known]),
+            {
+                trigger: frozenset().union(*[needs(workflow, state, trigger).drafts for state in known])
+                for trigger in triggers
+            },
+        )
+    found: tuple[frozenset[str], Mapping[str, _Drafts]] = workflow.memo[_needs_in, states]
+    return found

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from datetime import datetime
+from operator import attrgetter
 from typing import TypeAlias
 
 import msgspec
@@ -16,6 +17,7 @@ from handrail.shell.tokens import Claims, hashed, read, sign
 from handrail.shell.world import World
 from handrail.telemetry.entries import Entry, EntryKind
 
+_number = attrgetter("number")
 _encoder = msgspec.json.Encoder(order="deterministic")
 _RULE = "step_token"
 _NEEDED = {
@@ -62,9 +64,13 @@ def issue(world: World, run: Run, revision: int, at: datetime) -> Issued:
     """A fresh token for each open step of a running run; one for the run itself if it has no steps."""
     if run.lifecycle is not Lifecycle.RUNNING:
         return Issued({}, {})
-    numbers = [step.number for step in run.open] or [0]
-    tokens = {n: sign(world.key, Claims(run.id, n, revision, at, world.ids.nonce())) for n in numbers}
-    return Issued(tokens, {n: hashed(token) for n, token in tokens.items()} if world.lifetime else {})
+    tokens, hashes = {}, {}
+    for number in map(_number, run.open) if run.open else (0,):
+        token = sign(world.key, Claims(run.id, number, revision, at, world.ids.nonce()))
+        tokens[number] = token
+        if world.lifetime:
+            hashes[number] = hashed(token)
+    return Issued(tokens, hashes)
 
 
 def not_running(run: Run) -> Refused:

@@ -1,7 +1,9 @@
 """What a turn leaves behind: steps closed and opened, artifacts, and entries. Computed, not yet written."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
+from operator import attrgetter
 
 from msgspec import Struct, field
 
@@ -18,6 +20,7 @@ REASON = "last_transition_reason"
 """Where the metadata of a run say why its lifecycle is as it is."""
 
 _NO_REASON = "No reason provided"
+_number = attrgetter("number")
 _LEFT_OPEN = frozenset({Lifecycle.ABANDONED, Lifecycle.DIVERGED})
 """Where a run ends without its steps: the store keeps them as running, as they were."""
 
@@ -68,20 +71,20 @@ def left(told: Told) -> Left:
         steps = _completed(told, told.kept, closed)
         synthesis = synthesised(steps, milliseconds(told.stored.started or told.at, told.at))
         artifacts = (*artifacts, as_artifact(told.ids[-1], steps, synthesis))
-    before = {old.number for old in told.stored.run.open}
-    opened = tuple(
+    before = set(map(_number, told.stored.run.open))
+    opened = [
         Opened(step.number, step.state, agent_of(told.workflow, step.state))
         for step in after.open
         if step.number not in before
-    )
-    entries = tuple(_entries(told, closed, opened, artifacts))
-    return Left(closed, opened, artifacts, entries, synthesis)
+    ]
+    entries = _entries(told, closed, opened, artifacts)
+    return Left(closed, tuple(opened), artifacts, tuple(entries), synthesis)
 
 
 def offered(event: Event) -> list[Mapping[str, Value]]:
     """The artifacts that came with a step output."""
     found = event.payload.get("artifacts") if event.trigger == CONTINUE else None
-    return [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
 def agent_of(workflow: Workflow, state: str) -> str:
@@ -115,7 +118,8 @@ def lifecycle_entry(stored: Stored, after: Run, at: datetime, caller: Caller) ->
     return Entry(EntryKind.WORKFLOW_STATE_TRANSITION, data={**details, **who(caller)})
 
 
-def who(caller: Caller) -> dict[str, Value]:
+@lru_cache(maxsize=64)
+def who(caller: Caller) -> Mapping[str, Value]:
     """The caller as entries have it: empty parts are left out."""
     given = {"principal": caller.principal, "client": caller.client, "agent": caller.agent}
     return {"by": str(caller.by), **{name: writable(value) for name, value in given.items() if value}}
@@ -124,10 +128,11 @@ def who(caller: Caller) -> dict[str, Value]:
 def signed(entries: Iterable[Entry], caller: Caller) -> tuple[Entry, ...]:
     """The entries, each of which says who called."""
     mark = who(caller)
-    return tuple(
-        entry if "by" in entry.data else Entry(entry.kind, entry.step, entry.agent, {**entry.data, **mark})
-        for entry in entries
-    )
+    return tuple([entry if "by" in entry.data else _marked(entry, mark) for entry in entries])
+
+
+def _marked(entry: Entry, mark: Mapping[str, Value]) -> Entry:
+    return Entry(entry.kind, entry.step, entry.agent, {**entry.data, **mark})
 
 
 def _took(began: datetime | None, at: datetime) -> dict[str, Value]:
@@ -144,34 +149,42 @@ def _artifacts(told: Told) -> tuple[Artifact, ...]:
         return ()
     agent = agent_of(told.workflow, step.state)
     return tuple(
-        Artifact(
-            given_id,
-            step.state,
-            agent,
-            str(item["type"]),
-            str(item["title"]),
-            str(item["content"]),
-            str(item.get("description") or ""),
-        )
-        for given_id, item in zip(told.ids[: len(given)], given, strict=True)
+        [
+            Artifact(
+                given_id,
+                step.state,
+                agent,
+                str(item["type"]),
+                str(item["title"]),
+                str(item["content"]),
+                str(item.get("description") or ""),
+            )
+            for given_id, item in zip(told.ids[: len(given)], given, strict=True)
+        ]
     )
 
 
 def _step(told: Told) -> Step:
     """The step the event was for."""
     wanted, open_ = told.event.step, told.before.open
-    return open_[0] if wanted is None else next(step for step in open_ if step.number == wanted)
+    if wanted is None or open_[0].number == wanted:
+        return open_[0]
+    return next(step for step in open_ if step.number == wanted)
 
 
 def _closed(told: Told, artifacts: tuple[Artifact, ...]) -> tuple[Closed, ...]:
     after = told.decision.run
-    gone = {step.number for step in told.before.open} - {step.number for step in after.open}
     if after.lifecycle in _LEFT_OPEN:
         return ()
+    still = set(map(_number, after.open))
     status = StepStatus.FAILED if after.lifecycle is Lifecycle.FAILED else StepStatus.COMPLETED
     output = None if told.event.trigger in CONTROLS else _kept(told.event.payload, artifacts)
     return tuple(
-        Closed(step.number, step.state, status, output) for step in told.before.open if step.number in gone
+        [
+            Closed(step.number, step.state, status, output)
+            for step in told.before.open
+            if step.number not in still
+        ]
     )
 
 
@@ -203,7 +216,7 @@ def _kept(payload: Mapping[str, Value], artifacts: tuple[Artifact, ...]) -> dict
 
 
 def _entries(
-    told: Told, closed: tuple[Closed, ...], opened: tuple[Opened, ...], artifacts: tuple[Artifact, ...]
+    told: Told, closed: tuple[Closed, ...], opened: Sequence[Opened], artifacts: tuple[Artifact, ...]
 ) -> list[Entry]:
     workflow = told.workflow
     found = _of_beginning(told)
@@ -211,11 +224,12 @@ def _entries(
         state = _step(told).state if told.before.open else ""
         found.append(Entry(EntryKind.TOKEN_VALIDATED, state, agent_of(workflow, state)))
     found += _of_steps(told, closed)
-    found += [
-        Entry(EntryKind.ARTIFACT_STORED, a.step, a.agent, {"artifact_id": a.id, "type": a.type})
-        for a in artifacts
-    ]
-    begun = {step.number for step in told.before.open}
+    if artifacts:
+        found += [
+            Entry(EntryKind.ARTIFACT_STORED, a.step, a.agent, {"artifact_id": a.id, "type": a.type})
+            for a in artifacts
+        ]
+    begun = set(map(_number, told.before.open))
     found += [
         Entry(EntryKind.STEP_STARTED, s.state, s.agent, {"number": s.number})
         for s in opened

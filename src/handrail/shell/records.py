@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from operator import attrgetter
 from pathlib import PurePath
 from typing import Final as Constant
 
@@ -41,6 +42,7 @@ class Origin(Struct, frozen=True):
         return replace(self, metadata={**self.metadata, **marks}) if marks else self
 
 
+_number: Constant = attrgetter("number")
 ORPHANED: Constant = "orphaned"
 """The code of a trouble: what says where the run is, is gone, and what the run is about is not."""
 
@@ -84,7 +86,7 @@ class Stored(Struct, frozen=True):
         marks: Mapping[str, Value],
     ) -> "Stored":
         """The run as every store has it once a turn has made this of it."""
-        known = {**self.opened, **{step.number: at for step in opened}}
+        known = {**self.opened, **dict.fromkeys(map(_number, opened), at)}
         return Stored(
             run,
             self.origin.marked(marks),

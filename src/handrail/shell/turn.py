@@ -152,7 +152,9 @@ def _attempt(world: World, call: Call, render: Render) -> Reply | None:
     workflow = begins.workflow if begins else world.workflow_of(stored)
     if call.only_if and stored.revision and not call.only_if(stored):
         return render(Outcome(moved_on(stored), stored, workflow))
-    stored, proposal = adoptable(workflow, stored, Sight(world.workspace))
+    proposal: Proposal | None = None
+    if stored.trouble:
+        stored, proposal = adoptable(workflow, stored, Sight(world.workspace))
     if stored.trouble and not (proposal and call.event.trigger in proposal.ways):
         return refuse(world, call, render, Outcome(troubled(stored.trouble), stored, workflow))
     return _admitted(world, call, render, _Found(stored, workflow, call.event, proposal))

@@ -64,7 +64,7 @@ class Faults:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
 
     def __enter__(self) -> None:
         """Nothing is needed before."""
@@ -72,7 +72,7 @@ class Faults:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Raises the fault that the error of the block stands for, if it is one of the world's."""
         if isinstance(error, sqlite3.DatabaseError):
-            fault = _fault(self._path, error)
+            fault = _fault(self.path, error)
             if fault:
                 raise fault from error
 

@@ -27,7 +27,7 @@ class Disk(Faults):
     def __enter__(self) -> None:
         """Raises `SyncFailed` if a block before this one did."""
         if self._unsure:
-            message = f"nothing is written to {self._path} since the disk did not confirm a write"
+            message = f"nothing is written to {self.path} since the disk did not confirm a write"
             raise SyncFailed(message, "check the disk, then start again: the store recovers by itself")
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -37,6 +37,70 @@ class Disk(Faults):
         except SyncFailed:
             self._unsure = True
             raise
+
+
+class Writing:
+    """The transactions of a connection, one at a time: committed when a block ends well, else rolled back.
+
+    What a block raises, and what beginning and ending it raise, are the faults of `disk`. `commits` counts
+    those since somebody set it to 0.
+    """
+
+    def __init__(self, turnstile: Turnstile, disk: Disk, writer: sqlite3.Connection) -> None:
+        self.commits = 0
+        self._turnstile, self._disk, self._writer = turnstile, disk, writer
+        self._version = len(migrations())
+
+    def __enter__(self) -> Execute:
+        """Be alone, and begin."""
+        self._turnstile.__enter__()
+        try:
+            with self._disk:
+                self._begin()
+        except BaseException:
+            self._turnstile.__exit__()
+            raise
+        return self._writer.execute
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Commit, or leave no trace."""
+        try:
+            if error is None:
+                with self._disk:
+                    self._commit()
+                self.commits += 1
+            else:
+                with self._disk:
+                    self._undo()
+                self._disk.__exit__(kind, error, trace)
+        finally:
+            self._turnstile.__exit__()
+
+    def _begin(self) -> None:
+        self._writer.execute("BEGIN IMMEDIATE")
+        try:
+            self._check_schema()
+        except BaseException:
+            self._undo()
+            raise
+
+    def _check_schema(self) -> None:
+        """A newer program may have changed the schema since this process opened the file."""
+        version = self._writer.execute("PRAGMA user_version").fetchone()[0]
+        if version != self._version:
+            message = f"a newer Handrail has brought {self._disk.path} to schema {version}"
+            raise Newer(message, "update Handrail here too, and start it again")
+
+    def _commit(self) -> None:
+        try:
+            self._writer.execute("COMMIT")
+        except BaseException:
+            self._undo()
+            raise
+
+    def _undo(self) -> None:
+        if self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")
 
 
 class Bell:
@@ -69,10 +133,9 @@ class Database:
         self.turnstile, self._writer = _opened(path)
         self._readers: list[tuple[Thread, sqlite3.Connection]] = []
         self._mine = local()
-        self._unrested = 0
         self._closed = False
         self._faults, self._disk = Faults(path), Disk(path)
-        self._version = len(migrations())
+        self._writing = Writing(self.turnstile, self._disk, self._writer)
         found = path.stat()
         self._file = (found.st_dev, found.st_ino)
 
@@ -80,21 +143,9 @@ class Database:
         """The statements of a file, by name."""
         return queries(file)
 
-    @contextmanager
-    def written(self) -> Iterator[Execute]:
+    def written(self) -> AbstractContextManager[Execute]:
         """A transaction, committed when the block ends well, gone without a trace when it does not."""
-        writer = self._writer
-        with self.turnstile.passed(), self._disk:
-            writer.execute("BEGIN IMMEDIATE")
-            try:
-                self._check_schema(writer)
-                yield writer.execute
-                writer.execute("COMMIT")
-                self._unrested += 1
-            except BaseException:
-                if writer.in_transaction:
-                    writer.execute("ROLLBACK")
-                raise
+        return self._writing
 
     @contextmanager
     def read(self) -> Iterator[Execute]:
@@ -196,8 +247,8 @@ class Database:
 
     def rest(self) -> None:
         """What can wait until a reply is given: after many commits, put the WAL into the database."""
-        if self._unrested >= CHECKPOINT_AFTER:
-            self._unrested = 0
+        if self._writing.commits >= CHECKPOINT_AFTER:
+            self._writing.commits = 0
             with self.turnstile.passed(), self._disk:
                 self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
@@ -224,13 +275,6 @@ class Database:
         self._readers = [kept for kept in self._readers if kept[1] not in gone]
         for reader in gone:
             reader.close()
-
-    def _check_schema(self, writer: sqlite3.Connection) -> None:
-        """A newer program may have changed the schema since this process opened the file."""
-        version = writer.execute("PRAGMA user_version").fetchone()[0]
-        if version != self._version:
-            message = f"a newer Handrail has brought {self.path} to schema {version}"
-            raise Newer(message, "update Handrail here too, and start it again")
 
 
 def _opened(path: Path) -> tuple[Turnstile, sqlite3.Connection]:

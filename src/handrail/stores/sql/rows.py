@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -20,10 +21,13 @@ from handrail.shell.records import (
     project_id,
 )
 from handrail.shell.view import StepRow
-from handrail.stores.sql.text import dumped, parsed, stamp, time
+from handrail.stores.sql.text import dumped, encoded, parsed, stamp, time
 from handrail.telemetry.entries import Entry, EntryKind
 
 LIVE: Final = frozenset({Lifecycle.IDLE, Lifecycle.RUNNING, Lifecycle.PAUSED})
+_AUTHORITIES: Final = {str(authority): authority for authority in Authority}
+_held: Final = attrgetter("held")
+_number: Final = attrgetter("number")
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 
 
@@ -52,8 +56,8 @@ def stored(rows: Sequence[Sequence[Any]], unheard: tuple[Written, ...]) -> Store
         if token:
             tokens[number] = token
     return Stored(
-        restore(record.encode()),
-        Origin(face, Authority(authority), root, goal, principal, parent or "", parsed(metadata)),
+        restore(record),
+        Origin(face, _AUTHORITIES[authority], root, goal, principal, parent or "", parsed(metadata)),
         revision,
         time(started),
         time(updated),
@@ -80,8 +84,8 @@ def moving(turn: Turn, at: str, chain: bytes) -> tuple[Any, ...]:
         dump(run).decode(),
         chain,
         at,
-        int(any(step.held for step in run.open)),
-        min([step.number for step in run.open], default=None),
+        int(any(map(_held, run.open))),
+        min(map(_number, run.open), default=None),
         run.digest,
     )
 
@@ -113,7 +117,7 @@ def fixed(turn: Turn) -> tuple[Any, ...]:
 def told(revision: int, at: str, entries: Sequence[Entry]) -> list[tuple[Any, ...]]:
     """The rows of these entries, without the run."""
     return [
-        (str(entry.kind), revision, entry.step or None, entry.agent or None, dumped(entry.data), at)
+        (str(entry.kind), revision, entry.step or None, entry.agent or None, encoded(entry.data).decode(), at)
         for entry in entries
     ]
 

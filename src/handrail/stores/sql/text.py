@@ -6,14 +6,16 @@ from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _HERE = "handrail.stores.sql"
-_encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(dict[str, Any])
+
+encoded: Final = msgspec.json.Encoder().encode
+"""A value as JSON, in bytes."""
 
 
 @cache
@@ -51,7 +53,7 @@ def asked(text: str) -> str:
 
 def dumped(value: object) -> str:
     """A value as JSON text."""
-    return _encoder.encode(value).decode()
+    return encoded(value).decode()
 
 
 def parsed(text: str | bytes) -> dict[str, Any]:
