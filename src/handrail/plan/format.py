@@ -33,8 +33,10 @@ def format_plan(plan: Plan, config: Config = COMMIT_MESSAGE) -> str | Refused:
 
 def unfit(description: str, config: Config) -> Problem | None:
     """Why a description cannot be written; the line counts in the description."""
-    lines = description.split("\n")
     rules = rules_of(config)
+    if rules.opens is not None and rules.opens.search(f"\n{description}") is None:
+        return None
+    lines = description.split("\n")
     blank = True
     for number, line in enumerate(lines, start=1):
         if _taken(line, rules, opening=blank):
