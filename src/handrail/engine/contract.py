@@ -81,10 +81,16 @@ def output_facts(contract: Contract) -> dict[str, Fact]:
 
 def output_values(facts: Mapping[str, Fact], output: Mapping[str, Value]) -> dict[str, Value]:
     """What each of these facts is in an output that keeps the contract."""
-    return {name: _read(fact, output.get(name.removeprefix("output."))) for name, fact in facts.items()}
+    return {name: output_value(fact, output.get(output_name(fact))) for name, fact in facts.items()}
 
 
-def _read(fact: Fact, value: Value) -> Value:
+def output_name(fact: Fact) -> str:
+    """How an output calls what this fact is read from."""
+    return fact.name.removeprefix("output.")
+
+
+def output_value(fact: Fact, value: Value) -> Value:
+    """What this fact is, if an output that keeps the contract has this value for it."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
