@@ -1,14 +1,18 @@
-"""Which row is it? The rows of a state and trigger, tried in order against the facts."""
+"""What rows say of an event, guard by guard: for whoever must tell more than which row it is."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from handrail.engine.facts import PENDING, Value
-from handrail.engine.guards import Guard, Outcome, Verdict, judge, judge_all, together
+from handrail.engine.guards import FAILS, Guard, Outcome, Verdict, judge, judge_all, together
+from handrail.engine.known import Stand, claimed, known
 from handrail.engine.model import Seen, Transition
+
+FactsOf: TypeAlias = Callable[[str], Mapping[str, Value]]
+"""The facts as the rows of a scope name them."""
 
 
 class Tried(Struct, frozen=True):
@@ -24,71 +28,47 @@ class Tried(Struct, frozen=True):
         return tuple(g for g, o in zip(self.guards, self.outcomes, strict=True) if o.verdict is verdict)
 
 
-class Chosen(Struct, frozen=True):
-    """This row."""
+def seen_by(stand: Stand) -> FactsOf:
+    """The facts as each scope names them, without what came with the event."""
+    views: dict[str, Mapping[str, Value]] = {}
 
-    row: Transition
+    def facts(scope: str) -> Mapping[str, Value]:
+        if scope not in views:
+            views[scope] = {**stand.facts, **known(stand, scope)}
+        return views[scope]
 
-
-class Undecided(Struct, frozen=True):
-    """Not before these facts are known: this row may be the one."""
-
-    row: Transition
-    facts: tuple[str, ...]
-
-
-class Broken(Struct, frozen=True):
-    """A guard of this row went wrong; no later row may be taken in its place."""
-
-    row: Transition
-    guard: Guard
-    error: str
+    return facts
 
 
-class Unmet(Struct, frozen=True):
-    """No row: these failed."""
+def brought(stand: Stand) -> FactsOf:
+    """The same with what came with the event, which was found good."""
+    before, views = seen_by(stand), dict[str, Mapping[str, Value]]()
 
-    tried: tuple[Tried, ...]
+    def facts(scope: str) -> Mapping[str, Value]:
+        if scope not in views:
+            views[scope] = {**before(scope), **claimed(stand, stand.step.state)}
+        return views[scope]
 
-
-Choice: TypeAlias = Chosen | Undecided | Broken | Unmet
-
-FactsOf: TypeAlias = Callable[[str], Mapping[str, Value]]
-"""The facts as the rows of a scope name them."""
+    return facts
 
 
 def possible(rows: Sequence[Transition], facts: FactsOf) -> tuple[tuple[Tried, ...], tuple[Tried, ...]]:
     """The rows whose `when` does not fail, in order, and those whose `when` does."""
-    open_: list[Tried] = []
-    closed: list[Tried] = []
-    for row in rows:
-        outcomes = judge_all(row.when, facts(row.scope)) if row.when else ()
-        verdict = together(outcomes)
-        (closed if verdict is Verdict.FAILS else open_).append(Tried(row, row.when, outcomes, verdict))
-    return tuple(open_), tuple(closed)
+    found = [tried(row, facts) for row in rows]
+    return (
+        tuple(one for one in found if one.verdict is not FAILS),
+        tuple(one for one in found if one.verdict is FAILS),
+    )
 
 
-def choose(candidates: Sequence[Tried], facts: FactsOf) -> Choice:
-    """The first candidate whose `when` and `accept` hold, or why there is none."""
-    failed: list[Tried] = []
-    for candidate in candidates:
-        row, tried = candidate.row, _with_accept(candidate, facts)
-        match tried.verdict:
-            case Verdict.ERROR:
-                return _broken(tried)
-            case Verdict.PENDING:
-                return Undecided(row, _awaited(tried, facts(row.scope)))
-            case Verdict.FAILS:
-                failed.append(tried)
-            case Verdict.HOLDS:
-                return Chosen(row)
-            case _:
-                assert_never(tried.verdict)
-    return Unmet(tuple(failed))
+def tried(row: Transition, facts: FactsOf) -> Tried:
+    """The row with what its `when` says."""
+    outcomes = judge_all(row.when, facts(row.scope)) if row.when else ()
+    return Tried(row, row.when, outcomes, together(outcomes))
 
 
-def _with_accept(candidate: Tried, facts: FactsOf) -> Tried:
-    """The candidate with what its `accept` says, too."""
+def with_accept(candidate: Tried, facts: FactsOf) -> Tried:
+    """The same with what its `accept` says, too."""
     row = candidate.row
     if not row.accept:
         return candidate
@@ -113,11 +93,7 @@ def needed(guard: Guard) -> str:
     return f"{fact.name} = {' or '.join(json.dumps(value) for value in good)}"
 
 
-def _broken(tried: Tried) -> Broken:
-    guard = tried.guards_that(Verdict.ERROR)[0]
-    return Broken(tried.row, guard, tried.outcomes[tried.guards.index(guard)].error)
-
-
-def _awaited(tried: Tried, facts: Mapping[str, Value]) -> tuple[str, ...]:
+def awaited(tried: Tried, facts: Mapping[str, Value]) -> tuple[str, ...]:
+    """The facts that the guards of a row wait for."""
     names = (fact.name for guard in tried.guards_that(Verdict.PENDING) for fact in guard.facts)
     return tuple(dict.fromkeys(name for name in names if facts.get(name) is PENDING))

@@ -1,7 +1,8 @@
 """The decision: what an event does to a run, given the facts. Start here to follow one.
 
-`decide` asks, in this order: does the lifecycle allow it, which step is meant, is a row open (`when`), is
-what came with the event good, which row takes it (`accept`), and where does that row lead (`walk`).
+`decide` asks: does the lifecycle allow it, which step is meant, is what came with the event good, which row
+takes it (`when` and `accept`), and where does that row lead (`walk`). A trigger that no row is open to
+(`when`) is refused for that, whatever came with the event.
 """
 
 from collections.abc import Mapping
@@ -9,11 +10,13 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from handrail.engine import lifecycle
-from handrail.engine.choose import possible
+from handrail.engine.asking import Door, door
 from handrail.engine.contract import WHOLE, value_at, violations
 from handrail.engine.facts import Value, flaws, sound, writable
-from handrail.engine.known import mismatches
+from handrail.engine.known import Stand, mismatches
+from handrail.engine.lifecycle import RESERVED
 from handrail.engine.model import (
+    RUNNING,
     Accepted,
     Decision,
     Event,
@@ -24,12 +27,10 @@ from handrail.engine.model import (
     Seen,
     Step,
     Variable,
-    Who,
     Workflow,
 )
 from handrail.engine.options import here, options, outside
-from handrail.engine.refusals import unmet
-from handrail.engine.walk import World, enter, walk
+from handrail.engine.walk import enter, shut, walk
 
 
 def decide(workflow: Workflow, run: Run, event: Event, facts: Mapping[str, Value]) -> Decision:
@@ -37,7 +38,7 @@ def decide(workflow: Workflow, run: Run, event: Event, facts: Mapping[str, Value
 
     Pure and total: the same arguments give the same decision, and a refusal leaves the run as it was.
     """
-    decision = _decided(World(workflow, event, facts), run)
+    decision = _decided(workflow, run, event, facts)
     if not isinstance(decision, Refused):
         return decision
     seen = tuple(Seen(one.fact, writable(one.value)) for one in decision.seen)
@@ -52,19 +53,28 @@ def only_says(workflow: Workflow, before: Run, decision: Decision) -> bool:
     return any(row.only_says for row in workflow.rows if row.id in taken)
 
 
-def _decided(world: World, run: Run) -> Decision:
-    event = world.event
+def _decided(workflow: Workflow, run: Run, event: Event, facts: Mapping[str, Value]) -> Decision:
     if event.note and (refused := _flawed("event.note", event.note)):
         return refused
+    if run.lifecycle is not RUNNING or event.trigger in RESERVED:
+        decision = _by_lifecycle(workflow, run, event, facts)
+        if decision is not None:
+            return decision
+    wanted, open_ = event.step, here(workflow, run, facts) if workflow.derive else run.open
+    if len(open_) == 1 and (wanted is None or wanted == open_[0].number):
+        return _on_trigger(Stand(workflow, event, facts, run, open_[0]))
+    step = _step(open_, wanted)
+    return step if isinstance(step, Refused) else _on_trigger(Stand(workflow, event, facts, run, step))
+
+
+def _by_lifecycle(workflow: Workflow, run: Run, event: Event, facts: Mapping[str, Value]) -> Decision | None:
+    """What the lifecycle says of it; None if the rows are to be asked."""
     after = lifecycle.after(run.lifecycle, _kind(event.trigger))
     if after is None:
         return _not_running(run, event)
     if event.trigger == lifecycle.START:
-        return _start(world, run)
-    if event.trigger in lifecycle.CONTROLS:
-        return _control(run, event, after)
-    step = _step(world, run)
-    return step if isinstance(step, Refused) else _on_trigger(world, run, step)
+        return _start(workflow, run, event, facts)
+    return _control(run, event, after) if event.trigger in lifecycle.CONTROLS else None
 
 
 def _next(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[Option, ...]:
@@ -73,7 +83,7 @@ def _next(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[Opt
 
 
 def _kind(trigger: str) -> str:
-    return trigger if trigger in lifecycle.RESERVED else lifecycle.CONTINUE
+    return trigger if trigger in RESERVED else lifecycle.CONTINUE
 
 
 def _not_running(run: Run, event: Event) -> Refused:
@@ -82,9 +92,9 @@ def _not_running(run: Run, event: Event) -> Refused:
     return Refused("not_running", "lifecycle", seen, (f"run.lifecycle = {' or '.join(wanted)}",))
 
 
-def _start(world: World, run: Run) -> Decision:
-    workflow, given = world.workflow, world.event.payload
-    refused = _arguments(world, lifecycle.START, workflow.inputs)
+def _start(workflow: Workflow, run: Run, event: Event, facts: Mapping[str, Value]) -> Decision:
+    given = event.payload
+    refused = _arguments(workflow, lifecycle.START, workflow.inputs, given)
     if refused is not None:
         return refused
     started = replace(
@@ -93,7 +103,9 @@ def _start(world: World, run: Run) -> Decision:
         inputs={name: given.get(name, declared.default) for name, declared in workflow.inputs.items()},
         vars={name: declared.default for name, declared in workflow.vars.items()},
     )
-    return Accepted(started) if workflow.derive else enter(world, run, started)
+    if workflow.derive:
+        return Accepted(started)
+    return enter(Stand(workflow, event, facts, started, Step(0, workflow.initial, 0)), run)
 
 
 def _control(run: Run, event: Event, after: Lifecycle) -> Decision:
@@ -105,51 +117,53 @@ def _control(run: Run, event: Event, after: Lifecycle) -> Decision:
     return Accepted(replace(run, lifecycle=after, open=open_, reason=event.note))
 
 
-def _step(world: World, run: Run) -> Step | Refused:
-    """The step the event is for."""
-    wanted = world.event.step
-    open_ = here(world.workflow, run, world.facts)
-    steps = open_ if wanted is None else [step for step in open_ if step.number == wanted]
-    if len(steps) != 1:
-        numbers = ", ".join(str(step.number) for step in open_)
-        return Refused("which_step", "open steps", (Seen("event.step", wanted),), (f"one of {numbers}",))
-    if steps[0].state not in world.workflow.states:
-        known = (f"a state of `{world.workflow.name}`",)
-        derive = world.workflow.derive
-        seen = Seen(derive, world.facts.get(derive)) if derive else Seen("run.state", steps[0].state)
-        return Refused("unknown_state", "states", (seen,), known)
-    return steps[0]
+def _step(open_: tuple[Step, ...], wanted: int | None) -> Step | Refused:
+    """The open step of this number; without one, it is not clear which is meant."""
+    steps = [step for step in open_ if step.number == wanted]
+    if len(steps) == 1:
+        return steps[0]
+    numbers = ", ".join([str(step.number) for step in open_])
+    return Refused("which_step", "open steps", (Seen("event.step", wanted),), (f"one of {numbers}",))
 
 
-def _on_trigger(world: World, run: Run, step: Step) -> Decision:
-    rows = world.workflow.index.get((step.state, world.event.trigger), ())
-    if not rows:
-        seen = (Seen("run.state", step.state), Seen("event.trigger", world.event.trigger))
-        return Refused("no_row", step.state, seen, ("a trigger that is open here",))
-    tool = world.workflow.tools.get(world.event.trigger)
-    if tool is not None and tool.who not in {Who.AGENT, world.event.by}:
-        by = Seen("event.by", str(world.event.by))
-        return Refused("not_yours", tool.name, (by,), (f"event.by = {tool.who}",))
-    facts = world.seen_by(run, step)
-    candidates, closed = possible(rows, facts)
-    if not candidates:
-        return unmet("not_now", closed, facts)
-    return _payload(world, step) or walk(world, run, step, candidates, facts)
+def _on_trigger(stand: Stand) -> Decision:
+    event = stand.event
+    met = door(stand.workflow, stand.step.state, event.trigger)
+    if met is None:
+        return _no_row(stand)
+    if met.who is not None and met.who is not event.by:
+        by = Seen("event.by", str(event.by))
+        return Refused("not_yours", event.trigger, (by,), (f"event.by = {met.who}",))
+    if event.payload or met.contract or met.params:
+        refused = _payload(stand, met)
+        if refused is not None:
+            return shut(stand, met.rows) or refused
+    return walk(stand, met.rows)
 
 
-def _payload(world: World, step: Step) -> Refused | None:
+def _no_row(stand: Stand) -> Refused:
+    workflow, state = stand.workflow, stand.step.state
+    if state in workflow.states:
+        seen = (Seen("run.state", state), Seen("event.trigger", stand.event.trigger))
+        return Refused("no_row", state, seen, ("a trigger that is open here",))
+    derive = workflow.derive
+    told = Seen(derive, stand.facts.get(derive)) if derive else Seen("run.state", state)
+    return Refused("unknown_state", "states", (told,), (f"a state of `{workflow.name}`",))
+
+
+def _payload(stand: Stand, met: Door) -> Refused | None:
     """Why what came with the event cannot be used, before any row looks at it."""
-    trigger, given = world.event.trigger, world.event.payload
-    brief = world.workflow.states[step.state].brief
-    if trigger != lifecycle.CONTINUE or brief is None:
-        tool = world.workflow.tools.get(trigger)
-        return _arguments(world, trigger, tool.params) if tool else _flawed(trigger, dict(given))
-    found = violations(brief.contract, given)
+    trigger, given, state = stand.event.trigger, stand.event.payload, stand.step.state
+    if met.contract is None:
+        if met.params is None:
+            return _flawed(trigger, dict(given))
+        return _arguments(stand.workflow, trigger, met.params, given)
+    found = violations(met.contract, given)
     if not found:
         return None
     paths = dict.fromkeys(violation.path for violation in found)
     seen = tuple(Seen(f"output.{path}" if path != WHOLE else WHOLE, value_at(given, path)) for path in paths)
-    return Refused("contract", step.state, seen, tuple(f"{v.path} {v.message}" for v in found))
+    return Refused("contract", state, seen, tuple(f"{v.path} {v.message}" for v in found))
 
 
 def _flawed(rule: str, value: Value) -> Refused | None:
@@ -160,8 +174,10 @@ def _flawed(rule: str, value: Value) -> Refused | None:
     return Refused("arguments", rule, (Seen(rule, value),), found)
 
 
-def _arguments(world: World, rule: str, declared: Mapping[str, Variable]) -> Refused | None:
-    wrong = tuple(mismatches(declared, world.event.payload, world.workflow.states))
+def _arguments(
+    workflow: Workflow, rule: str, declared: Mapping[str, Variable], given: Mapping[str, Value]
+) -> Refused | None:
+    wrong = tuple(mismatches(declared, given, workflow.states))
     if not wrong:
         return None
     seen = tuple(Seen(name, value) for name, value, _ in wrong)

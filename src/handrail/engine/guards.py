@@ -47,6 +47,12 @@ class Verdict(Enum):
     ERROR = "error"
 
 
+HOLDS: Final = Verdict.HOLDS
+FAILS: Final = Verdict.FAILS
+ERROR: Final = Verdict.ERROR
+"""The same by a shorter way: Python looks a member up at length, whenever it is named by its class."""
+
+
 @dataclass(frozen=True, slots=True)
 class Guard:
     """A compiled expression, the facts it names, and where it was written.
@@ -81,8 +87,13 @@ _REMEMBERED: Final = 256
 """How many combinations of values a guard remembers its verdicts on."""
 
 _LONGEST: Final = 64
-_ABSENT: Final = object()
-_YES, _NO, _NOT_YET = Outcome(Verdict.HOLDS), Outcome(Verdict.FAILS), Outcome(Verdict.PENDING)
+_YES, _NO, _NOT_YET = Outcome(HOLDS), Outcome(FAILS), Outcome(Verdict.PENDING)
+
+ABSENT: Final = object()
+"""Stands for a fact that was not read."""
+
+PLAIN: Final = frozenset({bool, int, type(None)})
+"""Types whose values are all `small`."""
 
 
 class Vocabulary:
@@ -113,56 +124,58 @@ class Vocabulary:
 
 def judge(guard: Guard, facts: Mapping[str, Value]) -> Outcome:
     """The verdict of a guard on these facts; a missing or mistyped fact is an error, never a yes."""
-    values = _values(guard, facts)
-    if values is None:
-        return _judged(guard, facts)
-    outcome = guard.said.get(values)
+    return judge_values(guard, [facts.get(fact.name, ABSENT) for fact in guard.facts])
+
+
+def judge_values(guard: Guard, values: Sequence[Value]) -> Outcome:
+    """The same, by the values of its facts in their order; `ABSENT` for one that is missing.
+
+    What was said is remembered with the types of the values, since `1 == True`.
+    """
+    key: list[object] = []
+    for value in values:
+        kind = value.__class__
+        if kind not in PLAIN and not small(value):
+            return _judged(guard, values)
+        key += (kind, value)
+    known = tuple(key)
+    outcome = guard.said.get(known)
     if outcome is None:
         if len(guard.said) >= _REMEMBERED:
             guard.said.clear()
-        outcome = guard.said[values] = _judged(guard, facts)
+        outcome = guard.said[known] = _judged(guard, values)
     return outcome
 
 
-def _values(guard: Guard, facts: Mapping[str, Value]) -> _Values | None:
-    """What the verdict depends on, with types, since `1 == True`; None if it is not to be remembered.
+def small(value: Value) -> bool:
+    """True if what is said of this value is remembered: not if it is large, nor if it is a zero.
 
-    So it is with what is large, and with zeros, of which there are two that are equal.
+    There are two of those, and they are equal.
     """
-    found: list[object] = []
-    for fact in guard.facts:
-        value = facts.get(fact.name, _ABSENT)
-        if isinstance(value, (str, float, list, dict)) and not _small(value):
-            return None
-        found += (value.__class__, value)
-    return tuple(found)
+    if isinstance(value, str):
+        return len(value) <= _LONGEST
+    if isinstance(value, float):
+        return value != 0
+    return not isinstance(value, (list, dict))
 
 
-def _small(value: Value) -> bool:
-    return len(value) <= _LONGEST if isinstance(value, str) else isinstance(value, float) and value != 0
-
-
-def _judged(guard: Guard, facts: Mapping[str, Value]) -> Outcome:
-    known = {
-        fact.name: facts[fact.name]
-        for fact in guard.facts
-        if fact.name in facts and fits(facts[fact.name], fact.type)
-    }
+def _judged(guard: Guard, values: Sequence[Value]) -> Outcome:
+    read = [(fact, value) for fact, value in zip(guard.facts, values, strict=True) if value is not ABSENT]
+    known = {fact.name: value for fact, value in read if fits(value, fact.type)}
     try:
         result = guard.program.eval(data=known)
     except RuntimeError as refusal:  # how CEL says that an expression goes on for too long
-        return Outcome(Verdict.ERROR, str(refusal))
+        return Outcome(ERROR, str(refusal))
     value = result.value()
     if isinstance(value, bool):
         return _YES if value else _NO
-    for fact in guard.facts:
-        if facts.get(fact.name) is PENDING:
-            return _NOT_YET
-    for fact in guard.facts:
-        if fact.name in facts and fact.name not in known:
-            return Outcome(Verdict.ERROR, f"`{fact.name}` is no value of type {fact.type}")
+    if any(value is PENDING for _, value in read):
+        return _NOT_YET
+    for fact, _ in read:
+        if fact.name not in known:
+            return Outcome(ERROR, f"`{fact.name}` is no value of type {fact.type}")
     error = result.type() == cel.Type.ERROR
-    return Outcome(Verdict.ERROR, str(value) if error else "the value is neither true nor false")
+    return Outcome(ERROR, str(value) if error else "the value is neither true nor false")
 
 
 def judge_all(guards: Sequence[Guard], facts: Mapping[str, Value]) -> tuple[Outcome, ...]:
@@ -171,14 +184,19 @@ def judge_all(guards: Sequence[Guard], facts: Mapping[str, Value]) -> tuple[Outc
 
 
 def together(outcomes: Sequence[Outcome]) -> Verdict:
-    """The verdict of a list, which is an "and": one that fails decides, then an error, then a wait."""
-    worst = Verdict.HOLDS
-    for outcome in outcomes:
-        if outcome.verdict is Verdict.FAILS:
-            return Verdict.FAILS
-        if outcome.verdict is Verdict.ERROR or worst is Verdict.HOLDS:
-            worst = outcome.verdict
-    return worst
+    """The verdict of a list, which is an "and"."""
+    return worst([outcome.verdict for outcome in outcomes])
+
+
+def worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict that decides: that one fails, then an error, then a wait."""
+    found: Verdict = HOLDS
+    for verdict in verdicts:
+        if verdict is FAILS:
+            return verdict
+        if verdict is ERROR or found is HOLDS:
+            found = verdict
+    return found
 
 
 def _checked(fact: Fact) -> cel.Type:

@@ -1,9 +1,11 @@
 """What the engine knows without looking at the world: the run it holds and the event that arrived."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from handrail.engine.contract import output_values
+from msgspec import Struct
+
+from handrail.engine.contract import output_name, output_value
 from handrail.engine.facts import Fact, Kind, Provenance, Type, Value, fits
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.model import Event, Run, State, Step, Variable, Who, Workflow
@@ -32,56 +34,91 @@ EVENT_FACTS = (
 )
 
 
-def known(workflow: Workflow, run: Run, step: Step, event: Event, scope: str) -> dict[str, Value]:
+class Stand(Struct, frozen=True, gc=False):
+    """What a decision is made on: a run in one of its steps, an event, and the facts of the world."""
+
+    workflow: Workflow
+    event: Event
+    facts: Mapping[str, Value]
+    run: Run
+    step: Step
+
+
+Reader: TypeAlias = Callable[[Stand], Value]
+"""How a fact is read."""
+
+
+def known(stand: Stand, scope: str) -> dict[str, Value]:
     """The facts `run.*`, `event.by` and `event.note`, as rows of this scope name them."""
-    facts: dict[str, Value] = {
-        "run.state": step.state.removeprefix(scope),
-        "run.attempts": step.attempt,
-        "run.open": len(run.open),
-        "event.by": str(event.by),
-        "event.note": event.note,
-    }
-    variables, inputs = _named(workflow, scope)
-    for fact, name, is_state in variables:
-        value = run.vars.get(name)
-        facts[fact] = _state(workflow, value, scope) if is_state else value
-    for fact, name in inputs:
-        facts[fact] = run.inputs.get(name)
-    return facts
+    return {fact: read(stand) for fact, read in known_by(stand.workflow, scope).items()}
 
 
-def _state(workflow: Workflow, value: Value, scope: str) -> Value:
-    """The name of a state; null if the workflow has none of that name, for people edit state files."""
-    return value.removeprefix(scope) if isinstance(value, str) and value in workflow.states else None
-
-
-_Named: TypeAlias = tuple[tuple[tuple[str, str, bool], ...], tuple[tuple[str, str], ...]]
-
-
-def _named(workflow: Workflow, scope: str) -> _Named:
-    """The variables of a scope, each by its fact, its name and whether it holds a state; and the inputs."""
-    if (known, scope) not in workflow.memo:
-        own = {name.removeprefix(scope): name for name in workflow.vars if name.startswith(scope)}
-        workflow.memo[known, scope] = (
-            tuple(
-                (f"run.vars.{short}", name, workflow.vars[name].type.kind is Kind.STATE)
-                for short, name in own.items()
-                if "/" not in short
-            ),
-            tuple((f"run.inputs.{name}", name) for name in workflow.inputs),
-        )
-    found: _Named = workflow.memo[known, scope]
+def known_by(workflow: Workflow, scope: str) -> Mapping[str, Reader]:
+    """How each of them is read."""
+    if (known_by, scope) not in workflow.memo:
+        workflow.memo[known_by, scope] = {
+            "run.state": lambda at: at.step.state.removeprefix(scope),
+            "run.attempts": lambda at: at.step.attempt,
+            "run.open": lambda at: len(at.run.open),
+            "event.by": lambda at: str(at.event.by),
+            "event.note": lambda at: at.event.note,
+            **dict(_variables(workflow, scope)),
+            **{f"run.inputs.{name}": _of_input(name) for name in workflow.inputs},
+        }
+    found: Mapping[str, Reader] = workflow.memo[known_by, scope]
     return found
 
 
-def claimed(workflow: Workflow, state: str, event: Event) -> dict[str, Value]:
-    """The facts `output.*` and `event.*` that came with an event whose payload has been found good."""
-    if event.trigger == CONTINUE and workflow.states[state].brief is not None:
-        return output_values(workflow.states[state].outputs, event.payload)
-    if event.trigger in workflow.tools:
-        params = workflow.tools[event.trigger].params
-        return {f"event.{name}": event.payload.get(name, param.default) for name, param in params.items()}
+def _variables(workflow: Workflow, scope: str) -> Iterator[tuple[str, Reader]]:
+    for name, variable in workflow.vars.items():
+        short = name.removeprefix(scope)
+        if name.startswith(scope) and "/" not in short:
+            holds_state = variable.type.kind is Kind.STATE
+            yield f"run.vars.{short}", _of_state(name, scope) if holds_state else _of_variable(name)
+
+
+def _of_variable(name: str) -> Reader:
+    return lambda at: at.run.vars.get(name)
+
+
+def _of_input(name: str) -> Reader:
+    return lambda at: at.run.inputs.get(name)
+
+
+def _of_state(name: str, scope: str) -> Reader:
+    """The name of a state; null if the workflow has none of that name, for people edit state files."""
+
+    def read(at: Stand) -> Value:
+        value = at.run.vars.get(name)
+        return value.removeprefix(scope) if isinstance(value, str) and value in at.workflow.states else None
+
+    return read
+
+
+def claimed(stand: Stand, state: str) -> dict[str, Value]:
+    """The facts `output.*` and `event.*` that came to this state with an event whose payload is good."""
+    return {
+        fact: read(stand) for fact, read in claimed_by(stand.workflow, state, stand.event.trigger).items()
+    }
+
+
+def claimed_by(workflow: Workflow, state: str, trigger: str) -> Mapping[str, Reader]:
+    """How each of them is read."""
+    if trigger == CONTINUE and workflow.states[state].brief is not None:
+        return {name: _of_output(fact) for name, fact in workflow.states[state].outputs.items()}
+    if trigger in workflow.tools:
+        params = workflow.tools[trigger].params
+        return {f"event.{name}": _of_param(name, param.default) for name, param in params.items()}
     return {}
+
+
+def _of_output(fact: Fact) -> Reader:
+    name = output_name(fact)
+    return lambda at: output_value(fact, at.event.payload.get(name))
+
+
+def _of_param(name: str, default: Value) -> Reader:
+    return lambda at: at.event.payload.get(name, default)
 
 
 def mismatches(

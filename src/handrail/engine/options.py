@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from handrail.engine.choose import Tried, possible
+from handrail.engine.asking import door
 from handrail.engine.facts import Value
-from handrail.engine.guards import Verdict
+from handrail.engine.guards import ERROR, FAILS, HOLDS, Verdict
+from handrail.engine.known import Stand
 from handrail.engine.lifecycle import CONTINUE, START, TABLE, after
-from handrail.engine.model import Event, Option, Run, Step, ToVariable, Who, Workflow
-from handrail.engine.walk import World
+from handrail.engine.model import Event, Option, Run, Step, ToVariable, Transition, Who, Workflow
 
 
 def options(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[Option, ...]:
@@ -20,7 +20,9 @@ def options(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[O
     found = {}
     for step in here(workflow, run, facts):
         for state, trigger in workflow.index:
-            if state == step.state and trigger is not None and _open(workflow, run, step, trigger, facts):
+            if state != step.state or trigger is None:
+                continue
+            if not _shut(_deciding(Stand(workflow, Event(trigger), facts, run, step)), run):
                 tool = workflow.tools.get(trigger)
                 found[trigger] = Option(trigger, tool.who if tool else Who.AGENT)
     return tuple(found.values())
@@ -47,34 +49,29 @@ def closed(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> Mapping[
     found = {}
     for step in here(workflow, run, facts):
         for trigger in (name for name, tool in workflow.tools.items() if not tool.reads):
-            decides = _deciding(workflow, run, step, trigger, facts)
+            decides = _deciding(Stand(workflow, Event(trigger), facts, run, step))
             if _shut(decides, run):
-                found[trigger] = decides.row.refuse if decides else ""
+                found[trigger] = decides[0].refuse if decides else ""
     return found
 
 
-def _open(workflow: Workflow, run: Run, step: Step, trigger: str, facts: Mapping[str, Value]) -> bool:
-    return not _shut(_deciding(workflow, run, step, trigger, facts), run)
+def _shut(decides: tuple[Transition, Verdict] | None, run: Run) -> bool:
+    return decides is None or decides[1] is ERROR or _refuses(*decides, run)
 
 
-def _shut(decides: Tried | None, run: Run) -> bool:
-    return decides is None or decides.verdict is Verdict.ERROR or _refuses(decides, run)
-
-
-def _deciding(
-    workflow: Workflow, run: Run, step: Step, trigger: str, facts: Mapping[str, Value]
-) -> Tried | None:
+def _deciding(stand: Stand) -> tuple[Transition, Verdict] | None:
     """The first row that says whether a trigger is open, whatever comes with the event; None if none does."""
-    world = World(workflow, Event(trigger), facts)
-    candidates, _ = possible(workflow.index.get((step.state, trigger), ()), world.seen_by(run, step))
-    for tried in candidates:
-        if tried.verdict is Verdict.ERROR or not (_refuses(tried, run) and tried.row.accept):
-            return tried
+    met = door(stand.workflow, stand.step.state, stand.event.trigger)
+    for asking in met.rows if met else ():
+        row, verdict = asking.row, asking.when(stand)
+        if verdict is ERROR or (
+            verdict is not FAILS and not (row.accept and _refuses(row, verdict, stand.run))
+        ):
+            return row, verdict
     return None
 
 
-def _refuses(tried: Tried, run: Run) -> bool:
+def _refuses(row: Transition, verdict: Verdict, run: Run) -> bool:
     """True if the row, once taken, refuses: it says so, or it goes to the state of an empty variable."""
-    row = tried.row
     nowhere = isinstance(row.to, ToVariable) and run.vars.get(row.to.name) is None
-    return (bool(row.refuse) or nowhere) and tried.verdict is Verdict.HOLDS
+    return (bool(row.refuse) or nowhere) and verdict is HOLDS

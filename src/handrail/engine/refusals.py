@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from handrail.engine.choose import Broken, FactsOf, Tried, needed, seen
+from handrail.engine.choose import FactsOf, Tried, needed, seen
 from handrail.engine.facts import Value
 from handrail.engine.guards import Guard, Verdict
 from handrail.engine.model import Refused, Seen, Transition
@@ -33,14 +33,15 @@ CODES = {
 """Every code a refusal can have, and what it means."""
 
 
-def broken(choice: Broken, facts: FactsOf) -> Refused:
+def broken(tried: Tried, facts: FactsOf) -> Refused:
     """A guard that could not be evaluated refuses: it never passes, and no later row takes its place."""
-    view = facts(choice.row.scope)
+    guard = tried.guards_that(Verdict.ERROR)[0]
+    error = tried.outcomes[tried.guards.index(guard)].error
     return Refused(
         "guard_error",
-        choice.row.id,
-        (*seen((choice.guard,), view), Seen("guard.error", choice.error)),
-        (f"`{choice.guard.text}` that can be evaluated",),
+        tried.row.id,
+        (*seen((guard,), facts(tried.row.scope)), Seen("guard.error", error)),
+        (f"`{guard.text}` that can be evaluated",),
     )
 
 

@@ -1,4 +1,4 @@
-"""Where a row leads: through routers, at once, to the state where the run stays."""
+"""Which row takes an event, and where it leads: through routers, at once, to the state where a run stays."""
 
 from collections.abc import Mapping, Sequence
 from typing import assert_never
@@ -7,9 +7,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from handrail.engine import lifecycle
-from handrail.engine.choose import Broken, Chosen, FactsOf, Tried, Undecided, Unmet, choose, possible
+from handrail.engine.asking import Asking, behind
+from handrail.engine.choose import FactsOf, Tried, awaited, brought, possible, seen_by, tried, with_accept
 from handrail.engine.facts import PENDING, Value
-from handrail.engine.known import claimed, known, suits
+from handrail.engine.guards import FAILS, HOLDS, Verdict
+from handrail.engine.known import Stand, suits
 from handrail.engine.model import (
     Accepted,
     Decision,
@@ -21,6 +23,7 @@ from handrail.engine.model import (
     Refused,
     Run,
     Seen,
+    State,
     Stay,
     Step,
     ToDerived,
@@ -35,142 +38,142 @@ from handrail.engine.refusals import broken, said, unmet
 _VARS = "run.vars."
 
 
-class World(Struct, frozen=True):
-    """What a decision is made on; the same from its first row to its last."""
-
-    workflow: Workflow
-    event: Event
-    facts: Mapping[str, Value]
-
-    def seen_by(self, run: Run, step: Step) -> FactsOf:
-        """The facts as each scope names them, without what came with the event."""
-        views: dict[str, Mapping[str, Value]] = {}
-
-        def facts(scope: str) -> Mapping[str, Value]:
-            if scope not in views:
-                views[scope] = {**self.facts, **known(self.workflow, run, step, self.event, scope)}
-            return views[scope]
-
-        return facts
-
-    def brought(self, state: str, before: FactsOf) -> FactsOf:
-        """The same with what came with the event, which was found good."""
-        views: dict[str, Mapping[str, Value]] = {}
-
-        def facts(scope: str) -> Mapping[str, Value]:
-            if scope not in views:
-                views[scope] = {**before(scope), **claimed(self.workflow, state, self.event)}
-            return views[scope]
-
-        return facts
-
-
 class Trail(Struct, frozen=True):
-    """The way so far, and the run as it leaves it."""
+    """The way so far: the run and the step that the event was for, and what was done since."""
 
     origin: Run
     step: Step
-    run: Run
     moves: tuple[Move, ...] = ()
     effects: tuple[Effect, ...] = ()
     says: tuple[str, ...] = ()
 
 
-def walk(world: World, run: Run, step: Step, candidates: Sequence[Tried], before: FactsOf) -> Decision:
-    """What the event does to the run in this step, by the rows open there; its payload is good.
-
-    `before` are the facts that the rows were opened by.
-    """
-    facts = world.brought(step.state, before)
-    return _take(world, Trail(run, step, run), step, candidates, facts)
-
-
-def enter(world: World, run: Run, started: Run) -> Decision:
+def enter(stand: Stand, run: Run) -> Decision:
     """The started run in the first state of the workflow, or where a router there leads.
 
-    One that has to wait there has not started: it stays as it was, and `start` may be sent again.
+    One that has to wait there has not started: it stays as `run` was, and `start` may be sent again.
     """
-    nowhere = Step(0, world.workflow.initial, 0)
-    return _arrive(world, Trail(run, nowhere, started), world.workflow.initial)
+    first = stand.workflow.states[stand.step.state]
+    if first.router:
+        return _pass(stand, Trail(run, stand.step), first.name)
+    return Accepted(_entered(stand.run, stand.step, first))
 
 
-def _take(world: World, trail: Trail, here: Step, candidates: Sequence[Tried], facts: FactsOf) -> Decision:
-    spent = [tried for tried in candidates if capped(world.workflow, trail.run, here, tried.row, facts)]
-    left = [tried for tried in candidates if tried not in spent] if spent else candidates
-    choice = choose(left, facts)
-    if isinstance(choice, Unmet):
-        ended = choose(spent, facts)
-        if isinstance(ended, Chosen):
-            return _give_up(trail, ended.row)
-        choice = Unmet((*choice.tried, *ended.tried)) if isinstance(ended, Unmet) else ended
-    match choice:
-        case Chosen(row):
-            return _go(world, trail, here, row, facts)
-        case Undecided(row, awaited):
-            return _wait(world, trail, row, awaited)
-        case Broken():
-            return broken(choice, facts)
-        case Unmet(failed):
-            return unmet("not_accepted", failed, facts)
-        case _:
-            assert_never(choice)
+def shut(stand: Stand, rows: tuple[Asking, ...]) -> Refused | None:
+    """Why none of these rows is open, whatever came with the event; None if one is."""
+    found = _candidates(stand, [asking.row for asking in rows])
+    return found if isinstance(found, Refused) else None
 
 
-def _go(world: World, trail: Trail, here: Step, row: Transition, facts: FactsOf) -> Decision:
+def walk(stand: Stand, rows: tuple[Asking, ...], trail: Trail | None = None) -> Decision:
+    """What the event does to the run by these rows, on its way or as it begins; what came with it is good.
+
+    The first whose guards hold is taken; those that lead to a state that is used up come last.
+    """
+    spent: list[tuple[Transition, Verdict]] = []
+    for asking in rows:
+        verdict = asking.guards(stand)
+        if verdict is FAILS:
+            continue
+        if asking.limited and capped(stand, asking.row, brought(stand)):
+            spent.append((asking.row, verdict))
+        elif verdict is HOLDS:
+            return _go(stand, trail, asking)
+        else:
+            return _held_up(stand, trail, asking.row, verdict)
+    if spent:
+        row, verdict = spent[0]
+        return _give_up(stand, trail, row) if verdict is HOLDS else _held_up(stand, trail, row, verdict)
+    return _untaken(stand, [asking.row for asking in rows])
+
+
+def _candidates(stand: Stand, rows: Sequence[Transition]) -> tuple[Tried, ...] | Refused:
+    """The rows that are open, or why none is; only those of a router see what came with the event."""
+    routes = rows[0].trigger is None
+    facts = brought(stand) if routes else seen_by(stand)
+    open_, closed = possible(rows, facts)
+    if open_:
+        return open_
+    return unmet("router_stuck", closed, facts) if routes else unmet("not_now", closed, facts)
+
+
+def _held_up(stand: Stand, trail: Trail | None, row: Transition, verdict: Verdict) -> Decision:
+    """A guard of this row went wrong or cannot be told yet: no later row may be taken in its place."""
+    facts = brought(stand)
+    opened = tried(row, facts if row.trigger is None else seen_by(stand))
+    told = with_accept(opened, facts)
+    if verdict is Verdict.ERROR:
+        return broken(told, facts)
+    return _wait(stand, trail, row, awaited(told, facts(row.scope)))
+
+
+def _untaken(stand: Stand, rows: Sequence[Transition]) -> Refused:
+    """Why no row takes the event; those whose state is used up are told last."""
+    found, facts = _candidates(stand, rows), brought(stand)
+    if isinstance(found, Refused):
+        return found
+    spent = [one for one in found if capped(stand, one.row, facts)]
+    ordered = [*(one for one in found if one not in spent), *spent]
+    return unmet("not_accepted", [with_accept(one, facts) for one in ordered], facts)
+
+
+def _go(stand: Stand, trail: Trail | None, asking: Asking) -> Decision:
+    row, run, target, move = asking.row, stand.run, asking.target, asking.move
     if row.refuse:
-        return said(row, facts)
-    target = target_of(trail.run, here, row, facts)
-    if target not in world.workflow.states:
-        return Refused("no_target", row.id, (Seen("target", target),), ("a state to go to",))
-    run = _assigned(world, trail, here, row, facts) if row.set else trail.run
-    if not isinstance(run, Run):
-        return run
-    moved = Trail(
-        trail.origin,
-        trail.step,
-        run,
-        (*trail.moves, Move(row.id, here.state, str(target))),
-        (*trail.effects, *row.do),
-        (*trail.says, row.say) if row.say else trail.says,
-    )
-    if isinstance(row.to, Stay) or world.workflow.derive:
-        return _settle(moved, _kept(world.event, trail.step))
-    return _arrive(world, moved, str(target))
+        return said(row, brought(stand))
+    if target is None or move is None:
+        named = target_of(stand, row, brought(stand))
+        if named not in stand.workflow.states:
+            return Refused("no_target", row.id, (Seen("target", named),), ("a state to go to",))
+        target = stand.workflow.states[str(named)]
+        move = Move(row.id, stand.step.state, target.name)
+    if row.set:
+        changed = _assigned(stand, trail, row)
+        if not isinstance(changed, Run):
+            return changed
+        run = changed
+    left, effects = stand.step, row.do
+    moves: tuple[Move, ...] = (move,)
+    says: tuple[str, ...] = (row.say,) if row.say else ()
+    if trail:
+        left, moves = trail.step, trail.moves + moves
+        effects, says = trail.effects + effects, trail.says + says
+    if asking.stays:
+        return Accepted(_stayed(run, left, stand.event), moves, effects, says)
+    if target.router:
+        origin = trail.origin if trail else stand.run
+        return _pass(replace(stand, run=run), Trail(origin, left, moves, effects, says), target.name)
+    return Accepted(_entered(run, left, target), moves, effects, says)
 
 
-def _assigned(world: World, trail: Trail, here: Step, row: Transition, facts: FactsOf) -> Run | Decision:
+def _assigned(stand: Stand, trail: Trail | None, row: Transition) -> Run | Decision:
     """The run with what the row sets; or what it waits for, or why it cannot hold that."""
-    assigned = assigned_by(trail.run, here, row, facts(row.scope))
+    run = stand.run
+    assigned = assigned_by(stand, row, brought(stand)(row.scope))
     if awaited := tuple(fact for fact, _, value in assigned if value is PENDING):
-        return _wait(world, trail, row, awaited)
-    if refused := _unsuited(world, row, assigned):
+        return _wait(stand, trail, row, awaited)
+    if refused := _unsuited(stand.workflow, row, assigned):
         return refused
-    return replace(trail.run, vars={**trail.run.vars, **{name: value for _, name, value in assigned}})
+    return replace(run, vars={**run.vars, **{name: value for _, name, value in assigned}})
 
 
-def _kept(event: Event, step: Step) -> Step:
-    """The step after a row that stays: it still holds what it waits with, unless this event was that."""
-    settled = step.held is not None and step.held.trigger == event.trigger
-    return replace(step, held=None) if settled else step
-
-
-def target_of(run: Run, here: Step, row: Transition, facts: FactsOf) -> Value:
+def target_of(stand: Stand, row: Transition, facts: FactsOf) -> Value:
     """Where the row leads: the name of a state, or what stands where one should."""
     match row.to:
         case ToState(name):
             return name
         case ToVariable(name):
-            return run.vars.get(name)
+            return stand.run.vars.get(name)
         case ToDerived(fact):
             return facts(row.scope).get(fact)
         case Stay():
-            return here.state
+            return stand.step.state
         case _:
             assert_never(row.to)
 
 
 def assigned_by(
-    run: Run, here: Step, row: Transition, view: Mapping[str, Value]
+    stand: Stand, row: Transition, view: Mapping[str, Value]
 ) -> tuple[tuple[str, str, Value], ...]:
     """The fact, if it is one, the variable and the value of each line of `set`; states by full name."""
     found: list[tuple[str, str, Value]] = []
@@ -179,9 +182,9 @@ def assigned_by(
             case Literal(value):
                 found.append(("", name, value))
             case Reference("run.state"):
-                found.append((assigned.fact, name, here.state))
+                found.append((assigned.fact, name, stand.step.state))
             case Reference(fact) if fact.startswith(_VARS):
-                found.append((fact, name, run.vars.get(row.scope + fact.removeprefix(_VARS))))
+                found.append((fact, name, stand.run.vars.get(row.scope + fact.removeprefix(_VARS))))
             case Reference(fact):
                 found.append((fact, name, view.get(fact)))
             case _:
@@ -189,9 +192,10 @@ def assigned_by(
     return tuple(found)
 
 
-def _unsuited(world: World, row: Transition, assigned: tuple[tuple[str, str, Value], ...]) -> Refused | None:
+def _unsuited(
+    workflow: Workflow, row: Transition, assigned: tuple[tuple[str, str, Value], ...]
+) -> Refused | None:
     """Why a variable cannot hold what the row sets it to."""
-    workflow = world.workflow
     wrong = [entry for entry in assigned if not suits(entry[2], workflow.vars[entry[1]], workflow.states)]
     if not wrong:
         return None
@@ -201,69 +205,79 @@ def _unsuited(world: World, row: Transition, assigned: tuple[tuple[str, str, Val
     )
 
 
-def _arrive(world: World, trail: Trail, target: str) -> Decision:
-    state = world.workflow.states[target]
-    if not state.router:
-        return _settle(trail, _opened(trail.run, target), terminal=state.terminal)
-    if any(move.source == target for move in trail.moves):
+def _pass(stand: Stand, trail: Trail, router: str) -> Decision:
+    """On through a router, which the way so far has led to."""
+    if any(move.source == router for move in trail.moves):
         return Refused(
-            "router_loop", target, (Seen("run.state", target),), ("a way that leaves the routers",)
+            "router_loop", router, (Seen("run.state", router),), ("a way that leaves the routers",)
         )
-    rows = world.workflow.index.get((target, None), ())
+    rows = behind(stand.workflow, router, stand.event.trigger)
     if not rows:
         return Refused(
-            "router_stuck", target, (Seen("run.state", target),), ("a row that leaves the router",)
+            "router_stuck", router, (Seen("run.state", router),), ("a row that leaves the router",)
         )
-    here = Step(0, target, 0)
-    facts = world.brought(target, world.seen_by(trail.run, here))
-    candidates, closed = possible(rows, facts)
-    if not candidates:
-        return unmet("router_stuck", closed, facts)
-    return _take(world, trail, here, candidates, facts)
+    return walk(replace(stand, step=Step(0, router, 0)), rows, trail)
 
 
-def _opened(run: Run, state: str) -> Step:
-    return Step(run.steps + 1, state, run.attempts.get(state, 0) + 1)
-
-
-def _settle(trail: Trail, step: Step, *, terminal: bool = False) -> Accepted:
-    """The run with this step in place of the one the event was for; ended, if nothing is left open."""
-    open_ = list(trail.run.open)
-    place = open_.index(trail.step) if trail.step in open_ else len(open_)
-    open_[place : place + 1] = [] if terminal or not step.number else [step]
-    run, new = trail.run, step.number > trail.run.steps and not terminal
-    ended = terminal and not open_
-    settled = Run(
-        id=run.id,
-        workflow=run.workflow,
-        digest=run.digest,
-        lifecycle=lifecycle.TABLE[run.lifecycle][lifecycle.COMPLETE] if ended else run.lifecycle,
-        open=tuple(open_),
-        steps=step.number if new else run.steps,
-        attempts={**run.attempts, step.state: step.attempt} if new else run.attempts,
-        vars=run.vars,
-        inputs=run.inputs,
-        reason=run.reason,
+def _stayed(run: Run, step: Step, event: Event) -> Run:
+    """The run after a row that stays: a step still holds what it waits with, unless this event was that."""
+    settled = step.held is not None and step.held.trigger == event.trigger
+    kept = (replace(step, held=None) if settled else step,) if step.number else ()
+    return replace(
+        run,
+        open=_in_place(run.open, step, kept),
+        steps=max(run.steps, step.number),
+        attempts=run.attempts if step.number <= run.steps else {**run.attempts, step.state: step.attempt},
     )
-    return Accepted(settled, trail.moves, trail.effects, trail.says)
 
 
-def _wait(world: World, trail: Trail, row: Transition, awaited: tuple[str, ...]) -> Waiting:
-    open_ = tuple(replace(s, held=world.event) if s == trail.step else s for s in trail.origin.open)
-    return Waiting(replace(trail.origin, open=open_), row.id, awaited)
+def _entered(run: Run, left: Step, state: State) -> Run:
+    """The run with a step in this state in place of the one that is left; ended, if none is open any more."""
+    if state.terminal:
+        open_ = _in_place(run.open, left, ())
+        ended = run.lifecycle if open_ else lifecycle.TABLE[run.lifecycle][lifecycle.COMPLETE]
+        return replace(run, lifecycle=ended, open=open_)
+    name, number = state.name, run.steps + 1
+    attempt = run.attempts.get(name, 0) + 1
+    opened = (Step(number, name, attempt),)
+    return Run(
+        run.id,
+        run.workflow,
+        run.digest,
+        run.lifecycle,
+        opened if run.open == (left,) else _in_place(run.open, left, opened),
+        number,
+        {**run.attempts, name: attempt},
+        run.vars,
+        run.inputs,
+        run.reason,
+    )
 
 
-def capped(workflow: Workflow, run: Run, here: Step, row: Transition, facts: FactsOf) -> bool:
+def _in_place(open_: tuple[Step, ...], left: Step, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The open steps with these in place of one; at the end, if it is not among them."""
+    place = open_.index(left) if left in open_ else len(open_)
+    return (*open_[:place], *steps, *open_[place + 1 :])
+
+
+def _wait(stand: Stand, trail: Trail | None, row: Transition, awaited: tuple[str, ...]) -> Waiting:
+    origin, step = (trail.origin, trail.step) if trail else (stand.run, stand.step)
+    open_ = tuple(replace(s, held=stand.event) if s == step else s for s in origin.open)
+    return Waiting(replace(origin, open=open_), row.id, awaited)
+
+
+def capped(stand: Stand, row: Transition, facts: FactsOf) -> bool:
     """True if the row leads to a state whose attempts are used up."""
-    target = target_of(run, here, row, facts)
-    state = workflow.states.get(target) if isinstance(target, str) else None
+    target = target_of(stand, row, facts)
+    state = stand.workflow.states.get(target) if isinstance(target, str) else None
     if state is None or isinstance(row.to, Stay):
         return False
-    return 0 < state.attempts <= run.attempts.get(state.name, 0)
+    return 0 < state.attempts <= stand.run.attempts.get(state.name, 0)
 
 
-def _give_up(trail: Trail, row: Transition) -> Accepted:
+def _give_up(stand: Stand, trail: Trail | None, row: Transition) -> Accepted:
     """Only states whose attempts are used up are left to go to: the step and the run fail."""
     reason = f"row `{row.id}` leads to a state whose attempts are used up, and no other row is open"
-    failed = lifecycle.TABLE[trail.run.lifecycle][lifecycle.FAIL]
-    return Accepted(replace(trail.origin, lifecycle=failed, open=(), reason=reason))
+    failed = lifecycle.TABLE[stand.run.lifecycle][lifecycle.FAIL]
+    origin = trail.origin if trail else stand.run
+    return Accepted(replace(origin, lifecycle=failed, open=(), reason=reason))

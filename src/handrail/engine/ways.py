@@ -6,13 +6,14 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from handrail.engine.choose import FactsOf, Tried, possible
+from handrail.engine.choose import FactsOf, Tried, possible, seen_by
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.guards import Guard, Verdict
+from handrail.engine.known import Stand
 from handrail.engine.lifecycle import CONTINUE, after
 from handrail.engine.model import Event, Run, Stay, Step, ToVariable, Transition, Workflow
 from handrail.engine.options import here
-from handrail.engine.walk import World, assigned_by, capped, target_of
+from handrail.engine.walk import assigned_by, capped, target_of
 
 
 class Prospect(StrEnum):
@@ -73,28 +74,27 @@ def ways(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[Way,
     for step in here(workflow, run, facts):
         for (state, trigger), rows in workflow.index.items():
             if state == step.state and trigger is not None:
-                stand = _Stand(World(workflow, Event(trigger), facts), run, step, rests, frozenset())
-                found += _leaving(stand, rows)
+                at = Stand(workflow, Event(trigger), facts, run, step)
+                found += _leaving(_Place(at, rests, frozenset()), rows)
     return tuple(dict.fromkeys(found))
 
 
-class _Stand(Struct, frozen=True):
+class _Place(Struct, frozen=True):
     """Where the rows are looked at from: `shut` is what shuts all of them, `passed` the routers before."""
 
-    world: World
-    run: Run
-    here: Step
+    at: Stand
     shut: tuple[Reason, ...]
     passed: frozenset[str]
     unsure: tuple[Reason, ...] = ()
 
     def facts(self) -> FactsOf:
         """The facts as they are here; what comes with the event is not known yet."""
-        tool = self.world.workflow.tools.get(self.world.event.trigger)
+        at = self.at
+        tool = at.workflow.tools.get(at.event.trigger)
         brings = {f"event.{name}": PENDING for name in tool.params} if tool else {}
-        output = self.world.workflow.states[self.here.state].outputs
-        known = self.world.seen_by(self.run, self.here)
-        unset = [name for name, value in self.run.vars.items() if value is PENDING]
+        output = at.workflow.states[at.step.state].outputs
+        known = seen_by(at)
+        unset = [name for name, value in at.run.vars.items() if value is PENDING]
 
         def facts(scope: str) -> Mapping[str, Value]:
             own = [name for name in unset if name.startswith(scope)]
@@ -104,22 +104,22 @@ class _Stand(Struct, frozen=True):
         return facts
 
 
-def _leaving(stand: _Stand, rows: Sequence[Transition]) -> Iterator[Way]:
+def _leaving(place: _Place, rows: Sequence[Transition]) -> Iterator[Way]:
     """The ways by these rows, which are tried in order: each may keep those after it from being reached."""
-    facts = stand.facts()
+    facts = place.facts()
     open_, closed = possible(rows, facts)
     tried = {one.row.id: one for one in (*open_, *closed)}
-    shut, unsure = stand.shut, stand.unsure
+    shut, unsure = place.shut, place.unsure
     for row in rows:
         one = tried[row.id]
         if row.refuse:
             spent = False
         else:
-            spent = capped(stand.world.workflow, stand.run, stand.here, row, facts)
-            way = _way(stand, one, facts, shut or _keeps(stand, one, facts), unsure)
+            spent = capped(place.at, row, facts)
+            way = _way(place, one, facts, shut or _keeps(place, one, facts), unsure)
             yield way
             if way.prospect is not Prospect.SHUT:
-                yield from _behind(stand, row, way, facts)
+                yield from _behind(place, row, way, facts)
         if one.verdict is Verdict.FAILS or spent or shut:
             continue
         if one.verdict is Verdict.PENDING or (one.verdict is Verdict.HOLDS and row.accept):
@@ -129,28 +129,28 @@ def _leaving(stand: _Stand, rows: Sequence[Transition]) -> Iterator[Way]:
 
 
 def _way(
-    stand: _Stand, one: Tried, facts: FactsOf, shut: tuple[Reason, ...], unsure: tuple[Reason, ...]
+    place: _Place, one: Tried, facts: FactsOf, shut: tuple[Reason, ...], unsure: tuple[Reason, ...]
 ) -> Way:
     row = one.row
-    target = target_of(stand.run, stand.here, row, facts)
-    name = target if isinstance(target, str) and target in stand.world.workflow.states else ""
+    target = target_of(place.at, row, facts)
+    name = target if isinstance(target, str) and target in place.at.workflow.states else ""
     asks = [_guarded(guard) for guard in (*one.guards_that(Verdict.PENDING), *row.accept)]
     asks += [Reason(Because.UNKNOWN)] if target is PENDING else []
     waits = (*asks, *unsure)
     prospect = Prospect.SHUT if shut else Prospect.UNSURE if waits else Prospect.OPEN
-    return Way(stand.here.state, name, row.id, row.trigger, prospect, shut or waits)
+    return Way(place.at.step.state, name, row.id, row.trigger, prospect, shut or waits)
 
 
-def _keeps(stand: _Stand, one: Tried, facts: FactsOf) -> tuple[Reason, ...]:
+def _keeps(place: _Place, one: Tried, facts: FactsOf) -> tuple[Reason, ...]:
     """What keeps a row from being taken, if it is reached."""
     row = one.row
     wrong = one.guards_that(Verdict.FAILS) or one.guards_that(Verdict.ERROR)
     if wrong:
         return tuple(map(_guarded, wrong))
-    workflow, target = stand.world.workflow, target_of(stand.run, stand.here, row, facts)
+    workflow, target = place.at.workflow, target_of(place.at, row, facts)
     if isinstance(row.to, ToVariable) and target is not PENDING and target not in workflow.states:
         return (Reason(Because.NO_STATE, row.to.name),)
-    if capped(workflow, stand.run, stand.here, row, facts):
+    if capped(place.at, row, facts):
         return (Reason(Because.SPENT, str(target)),)
     return ()
 
@@ -168,19 +168,18 @@ def _before(one: Tried) -> Reason:
     return Reason(kind, row.id, tuple(guard.text for guard in row.when))
 
 
-def _behind(stand: _Stand, row: Transition, way: Way, facts: FactsOf) -> Iterator[Way]:
+def _behind(place: _Place, row: Transition, way: Way, facts: FactsOf) -> Iterator[Way]:
     """The ways on from where this one leads, if that is a router, which is left at once."""
-    workflow = stand.world.workflow
+    at, workflow = place.at, place.at.workflow
     router = way.target in workflow.states and workflow.states[way.target].router
-    if not router or isinstance(row.to, Stay) or way.target in stand.passed:
+    if not router or isinstance(row.to, Stay) or way.target in place.passed:
         return
     view = facts(row.scope)
-    changed = {name: value for _, name, value in assigned_by(stand.run, stand.here, row, view)}
+    changed = {name: value for _, name, value in assigned_by(at, row, view)}
     onward = replace(
-        stand,
-        run=replace(stand.run, vars={**stand.run.vars, **changed}),
-        here=Step(0, way.target, 0),
-        passed=stand.passed | {way.target},
+        place,
+        at=replace(at, run=replace(at.run, vars={**at.run.vars, **changed}), step=Step(0, way.target, 0)),
+        passed=place.passed | {way.target},
         unsure=way.why,
     )
     yield from _leaving(onward, workflow.index.get((way.target, None), ()))

@@ -10,7 +10,7 @@ from typing import assert_never
 from msgspec import Struct
 
 from handrail.engine.facts import Value
-from handrail.engine.known import claimed, known
+from handrail.engine.known import Stand, claimed, known
 from handrail.engine.model import Archive, Describe, Effect, Event, Run, Step, Transition, Workflow, Write
 from handrail.shell.apply import digest
 from handrail.shell.facts import Asked, Gathered, Sight
@@ -61,9 +61,9 @@ class Values:
     def within(self, scope: str) -> Mapping[str, Value]:
         """The values as rows and texts of this scope name them."""
         if scope not in self._views:
-            workflow, event = self._workflow, self._event
-            own = known(workflow, self._run, self._step, event, scope)
-            came = claimed(workflow, self._from, event) if self._from in workflow.states else {}
+            stand = Stand(self._workflow, self._event, self._gathered.facts, self._run, self._step)
+            own = known(stand, scope)
+            came = claimed(stand, self._from) if self._from in self._workflow.states else {}
             self._views[scope] = {**self._gathered.facts, **self._gathered.values, **came, **own}
         return self._views[scope]
 

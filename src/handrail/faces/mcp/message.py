@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from handrail.documents.quote import bounded, cut
 from handrail.engine.facts import Value
-from handrail.engine.known import known
+from handrail.engine.known import Stand, known
 from handrail.engine.model import Brief, Event, State, Step, Workflow
 from handrail.faces.mcp.texts import Texts
 from handrail.shell.records import Stored
@@ -83,7 +83,8 @@ class Stay:
     def values(self) -> Mapping[str, Value]:
         """What the task of the step can be filled with."""
         scope = self.step.state[: self.step.state.rfind("/") + 1]
-        return {**self.facts, **known(self.workflow, self.stored.run, self.step, Event(""), scope)}
+        stand = Stand(self.workflow, Event(""), self.facts, self.stored.run, self.step)
+        return {**self.facts, **known(stand, scope)}
 
 
 def message(guides: Guides, stay: Stay, done: str = "") -> str:
