@@ -22,10 +22,15 @@ NEVER = (
     "mcp.client",
     "mcp.client.client",
     "rich",
-    "uvicorn.protocols",
+    "uvicorn",
     "jinja2",
     "psycopg",
 )
+LATE = """
+from handrail.faces.cli.quickened import quickened
+with quickened(http=False):
+    import mcp.server
+"""
 NAMES = "import mcp, httpx2; print(*(one.__module__ for one in (mcp.Client, mcp.types.Tool, httpx2.Client)))"
 Wrong = tuple[type[Exception], Exception, None] | tuple[None, None, None]
 
@@ -62,22 +67,16 @@ def test_a_server_imports_no_client_and_nothing_to_colour_a_log(tmp_path: Path) 
 
 
 def test_what_is_put_off_is_there_for_whoever_asks() -> None:
-    late = "from handrail.faces.cli.quickened import quickened\nwith quickened():\n    import mcp.server\n"
-
-    told = python(late + "import sys; assert 'mcp.client' not in sys.modules\n" + NAMES).stdout
+    told = python(LATE + "import sys; assert 'mcp.client' not in sys.modules\n" + NAMES).stdout
 
     assert told == python(NAMES).stdout
     assert told.startswith("mcp.client.client ")
 
 
 def test_a_name_that_a_package_does_not_have_is_missed_as_ever() -> None:
-    late = (
-        "from handrail.faces.cli.quickened import quickened\n"
-        "with quickened():\n    import mcp.server\n"
-        "for _ in range(2):\n    print(hasattr(mcp, 'nothing'), hasattr(mcp, 'Client'))\n"
-    )
+    twice = "for _ in range(2):\n    print(hasattr(mcp, 'nothing'), hasattr(mcp, 'Client'))\n"
 
-    assert python(late).stdout == "False True\nFalse True\n"
+    assert python(LATE + twice).stdout == "False True\nFalse True\n"
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,9 @@ That of `mcp` imports what a client needs; what a server needs is imported from 
 is there for resources that are fetched from elsewhere, of which no face has any.
 """
 
+LEFT_OUT: Final = "uvicorn"
+"""What is imported only to have streams of HTTP end when a server of HTTP is told to."""
+
 _due: Final[dict[str, Loader]] = {}
 _lock: Final = RLock()
 
@@ -36,10 +39,11 @@ class Late(ModuleType):
 
 
 @contextmanager
-def quickened() -> Iterator[None]:
+def quickened(*, http: bool) -> Iterator[None]:
     """A block in which the SDK is imported: a model or a client of it is made when it is first used.
 
-    Garbage is not looked for from then on; whoever has imported everything says when that begins again.
+    Where HTTP is not served, its server is as if it were not installed, which the SDK allows for. Garbage is
+    not looked for from then on; whoever has imported everything says when that begins again.
     """
     gc.disable()
     from pydantic import BaseModel
@@ -47,10 +51,15 @@ def quickened() -> Iterator[None]:
     for name in PUT_OFF:
         _put_off(name)
     BaseModel.model_config["defer_build"] = True
+    left_out = not http and LEFT_OUT not in sys.modules
+    if left_out:
+        sys.modules[LEFT_OUT] = None  # type: ignore[assignment]  # how Python is told that there is none
     try:
         yield
     finally:
         del BaseModel.model_config["defer_build"]
+        if left_out:
+            del sys.modules[LEFT_OUT]
 
 
 def _put_off(name: str) -> None:

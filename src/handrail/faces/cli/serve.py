@@ -129,7 +129,7 @@ def serve(  # noqa: PLR0913 - an argument for each option
 
     Messages go to stderr only.
     """
-    with quickened():
+    with quickened(http=bool(http)):
         from handrail.faces.mcp.names import Names
         from handrail.faces.mcp.serving import made, run
         from handrail.faces.mcp.tracing import tracing
