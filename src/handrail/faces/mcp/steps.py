@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from handrail.engine.facts import Value, writable
 from handrail.engine.lifecycle import CONTINUE, START
@@ -33,8 +35,7 @@ _OF_FILES: Final = frozenset({"broken_workflow", "untrusted"})
 """Refusals that tell of the server's own files, and of nothing that was sent."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """One call: what was given, by whom, and who tells what came of it."""
 
     given: Mapping[str, Any]

@@ -4,10 +4,11 @@ import hashlib
 import hmac
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, Generic, TypeVar
+
+from msgspec import Struct
 
 from handrail.shell.definitions import pinned_by
 from handrail.shell.opening import Remote, Serving, Store, Strain, Where, lifetime, limits
@@ -31,8 +32,7 @@ Place = TypeVar("Place", Path, Remote)
 Base = TypeVar("Base", bound=Tables)
 
 
-@dataclass(frozen=True, slots=True)
-class Kind(Generic[Place, Base]):
+class Kind(Struct, Generic[Place, Base], frozen=True):
     """How stores of one kind are opened: their tables, and the runs in them; what is not there is made.
 
     A server takes so many turns at once in `threads`; `every` is how many seconds pass between two looks for
