@@ -22,7 +22,6 @@ from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.prompts import Prompts
 from handrail.faces.mcp.replies import Teller, following, markdown
 from handrail.faces.mcp.texts import texts
-from handrail.shell.fork import Fork, fork
 from handrail.shell.gatekeeper import named
 from handrail.shell.opening import Serving
 from handrail.shell.records import Caller, Origin, Stored
@@ -216,6 +215,8 @@ class Steps:
         world = self._serving.world
         match action:
             case forms.FORK:
+                from handrail.shell.fork import Fork, fork  # noqa: PLC0415 - few runs are ever forked
+
                 wanted = Fork(run, asked.text("step_name"), asked.caller)
                 return fork(world, wanted, self._whole(asked).reply)
             case forms.WHY:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -16,7 +16,6 @@ from handrail.shell.sweep import sweep
 from handrail.shell.system import RandomIds, SystemClock
 from handrail.shell.world import World
 from handrail.stores.sql.access import SqlAccess, SqlRegistry
-from handrail.stores.sql.copying import Unfinished
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.feed import EVERY, SqlFeed
 from handrail.stores.sql.keeper import SqlKeeper
@@ -25,8 +24,10 @@ from handrail.stores.sql.questions import SqlRecords
 from handrail.stores.sql.runs import RunTables, SqlRuns
 from handrail.stores.sql.summaries import Summaries
 from handrail.stores.sql.tables import Tables
-from handrail.stores.sql.unfinished import unfinished
 from handrail.stores.sql.writer import Writer
+
+if TYPE_CHECKING:
+    from handrail.stores.sql.copying import Unfinished
 
 Place = TypeVar("Place", Path, Remote)
 Base = TypeVar("Base", bound=Tables)
@@ -42,7 +43,7 @@ class Kind(Struct, Generic[Place, Base], frozen=True):
     tables: Callable[[Place], Base]
     runs: Callable[[Base], RunTables]
     there: Callable[[Place], bool]
-    unfinished: Callable[[Place, str], AbstractContextManager[Unfinished]]
+    unfinished: "Callable[[Place, str], AbstractContextManager[Unfinished]]"
     threads: int = 1
     every: float = EVERY
 
@@ -133,7 +134,13 @@ def _served(tables: Tables, runs: RunTables, feed: SqlFeed, threads: int) -> Ite
         aside.close()
 
 
-FILE: Final = Kind(Database, SqlRuns, Path.is_file, unfinished)
+def _unfinished(path: Path, source: str) -> "AbstractContextManager[Unfinished]":
+    from handrail.stores.sql.unfinished import unfinished  # noqa: PLC0415 - only to copy a store
+
+    return unfinished(path, source)
+
+
+FILE: Final = Kind(Database, SqlRuns, Path.is_file, _unfinished)
 """A store in a SQLite file."""
 
 turning, serving = FILE.turning, FILE.serving
