@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace as changed
 
 from handrail.engine.model import Lifecycle
 from handrail.telemetry.boards.board import Board
@@ -284,9 +285,9 @@ def test_a_store_without_runs_has_honest_charts_and_no_value(name: str) -> None:
 def test_hostile_names_are_text_in_every_chart_and_table() -> None:
     figures = replace(
         FIGURES,
-        runs=tuple(replace(one, workflow=HOSTILE) for one in FIGURES.runs[:2]),
-        states=tuple(replace(one, workflow=HOSTILE, step=HOSTILE) for one in FIGURES.states[3:4]),
-        days=tuple(replace(one, workflow=HOSTILE) for one in FIGURES.days),
+        runs=tuple(changed(one, workflow=HOSTILE) for one in FIGURES.runs[:2]),
+        states=tuple(changed(one, workflow=HOSTILE, step=HOSTILE) for one in FIGURES.states[3:4]),
+        days=tuple(changed(one, workflow=HOSTILE) for one in FIGURES.days),
         errors=(ErrorMeasured(HOSTILE, 1),),
     )
     for each in boards(figures, {}):

@@ -1,7 +1,8 @@
 """Sub-workflows: another workflow's states and rows under the name of the state that uses it."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from handrail.engine.decide import decide
 from handrail.engine.facts import Value

@@ -6,9 +6,10 @@ a box and a link, each in its place: every other character stays what it was.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from handrail.documents.frontmatter import parse, texts
 
@@ -34,16 +35,14 @@ _PATH: Final = re.compile(r"[^()\s]*")
 _UNFIT: Final = re.compile(r"[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Criterion:
+class Criterion(Struct, frozen=True):
     """One acceptance criterion: what it says, in one line, and whether it is checked."""
 
     text: str
     checked: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedOff:
+class CheckedOff(Struct, frozen=True):
     """A plan after its check-off: its text, the criteria this checked, and what was listed for nothing."""
 
     text: str
@@ -51,8 +50,7 @@ class CheckedOff:
     unmatched: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
+class _Item(Struct, frozen=True):
     """An item of a list: its text, its box (`x`, a blank, or nothing), and the lines of its first paragraph.
 
     `depth` is how many lists it stands in.

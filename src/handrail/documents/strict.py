@@ -3,8 +3,9 @@
 import json
 import math
 import re
-from dataclasses import dataclass
 from typing import Final, NoReturn
+
+from msgspec import Struct
 
 LARGEST: Final = 1024 * 1024
 """How many bytes a document may have."""
@@ -16,8 +17,7 @@ DEEPEST: Final = 32
 _HALF = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Flaw:
+class Flaw(Struct, frozen=True):
     """Why bytes are not the document they should be: a code, and a sentence that says where to look."""
 
     code: str

@@ -5,9 +5,9 @@ names a word and no sign is where that word leads whatever the files say.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from handrail.engine.model import Accepted, Move, Option, Run, Step, Workflow
@@ -22,8 +22,7 @@ _SIGN: Final = "sign"
 _WORD: Final = "adopted_by"
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """The state that the files speak for, and where each word would lead that ends the doubt."""
 
     state: str

@@ -6,15 +6,15 @@ shall have is a stranger's: its bytes are kept under another name first.
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count
+
+from msgspec import Struct
 
 from handrail.shell.ports import Workspace
 from handrail.shell.records import Final
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """A final value whose bytes are staged: the hashes before and after, or None for no file."""
 
     path: str

@@ -1,16 +1,16 @@
 """A description beyond the text it has now: what it was before, and how another machine comes by it."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
+
 from handrail.shell.ports import Descriptions
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(Struct, frozen=True):
     """A text as it once stood: `name` is what version control calls it, `who` wrote it."""
 
     name: str
@@ -39,8 +39,7 @@ class Moved(StrEnum):
     AHEAD = "ahead"
 
 
-@dataclass(frozen=True, slots=True)
-class Exchanged:
+class Exchanged(Struct, frozen=True):
     """What came of it: with which remote, under which ref of it, and where another text was archived, if so.
 
     Something was `archived` at the remote if the text was sent, and here if one was taken.
@@ -75,8 +74,7 @@ class Sharing(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(Struct, frozen=True):
     """The description of a project: which `kind` of repository has it, in which folder, and all about it.
 
     Without `sharing` it travels with the commits of the repository, and with nothing else.

@@ -5,12 +5,14 @@ the user's own, and ours. A file that cannot be read is told of and passed over.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 import handrail
 from handrail.engine.problems import Place, Problem, error
@@ -63,8 +65,7 @@ class Kind(StrEnum):
         return ".yaml" if self is Kind.WORKFLOW else ".md"
 
 
-@dataclass(frozen=True, slots=True)
-class Rack:
+class Rack(Struct, frozen=True):
     """A folder to look in, and the word that says whose it is."""
 
     origin: str
@@ -72,8 +73,7 @@ class Rack:
     files: Reads
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A definition: its name, whose it is, its text, what it hides, and whether one found earlier hides it.
 
     What it hides is of another rack; its text is empty if it cannot be read.
@@ -87,8 +87,7 @@ class Found:
     hides: "Found | None" = None
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """A file that is passed over, and why; without a name, a folder, or what is too much in it."""
 
     name: str
@@ -97,8 +96,7 @@ class Lost:
     problems: tuple[Problem, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Catalog:
+class Catalog(Struct, frozen=True):
     """Folders with definitions of one kind, in the order in which they are looked in."""
 
     kind: Kind

@@ -1,9 +1,9 @@
 """The workflow of a run: the text it started with is kept, and read again by any process that goes on."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 import msgspec
+from msgspec import Struct, field
 
 from handrail.engine.model import Workflow
 from handrail.engine.problems import Problem
@@ -14,16 +14,14 @@ from handrail.workflows.load import Find, Source, load
 from handrail.workflows.registry import BUILT_IN, Registry
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(Struct, frozen=True):
     """The texts of a workflow and of those inside it: all that is needed to read it again."""
 
     source: Source
     others: Mapping[str, Source] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Pinned:
+class Pinned(Struct, frozen=True):
     """A workflow and the definition that a run of it keeps; or its problems."""
 
     workflow: Workflow | None

@@ -5,10 +5,12 @@ Where that has a place for a name, there are several, and each has a run of its 
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 from uuid import NAMESPACE_URL, uuid5
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from handrail.engine.facts import Value
 from handrail.engine.model import NAME, Authority, Run, Workflow
@@ -25,8 +27,7 @@ _ADOPTS: Final = "adopts"
 _NAMES: Final = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,64}")
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(Struct, frozen=True):
     """A folder of a project in which a run of a workflow is, or would be; `name` tells it from others.
 
     `face` is the one that the run is made by, if it is not called like the workflow.

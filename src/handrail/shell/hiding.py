@@ -4,10 +4,11 @@ import difflib
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from handrail.shell.catalog import PROJECT, Found, Kind
 from handrail.workflows.characters import safe
@@ -19,8 +20,7 @@ _COMPARED: Final = 1_000
 """How many lines are compared one by one: with more, that could take minutes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A text as it is in what is hidden, and in what hides it; without a file where there is none."""
 
     old_file: str
@@ -29,8 +29,7 @@ class Change:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class Untrusted:
+class Untrusted(Struct, frozen=True):
     """A project's file that hides another, and what is used only once a person has trusted it.
 
     `digest` is of everything that would be used: also of the texts beside a workflow, and of the workflows of

@@ -1,10 +1,11 @@
 """Keeping house in a store: is it sound, how large is it, what of it is old. No turn is taken here."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
+
+from msgspec import Struct
 
 from handrail.engine.facts import Value
 
@@ -25,8 +26,7 @@ DAMAGE: Final[Mapping[str, str]] = {
 """Every code of a damage, and what it means."""
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(Struct, frozen=True):
     """Something in a store that no turn of ours leaves so; `run` is empty if it is about no single one."""
 
     code: str
@@ -34,8 +34,7 @@ class Damage:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """How much there is, or was."""
 
     runs: int = 0
@@ -44,8 +43,7 @@ class Counts:
     events: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Pruned:
+class Pruned(Struct, frozen=True):
     """What was moved from the store into an archive; `kept` runs were called meanwhile, and stay too."""
 
     archive: Path
@@ -57,8 +55,7 @@ Tell: TypeAlias = Callable[[str], None]
 """Hears how far something long has come, in words for people."""
 
 
-@dataclass(frozen=True, slots=True)
-class Copied:
+class Copied(Struct, frozen=True):
     """What a copy of a store holds: how many rows of each table; and whether an earlier attempt went on."""
 
     tables: Mapping[str, int]

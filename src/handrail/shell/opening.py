@@ -90,8 +90,7 @@ class Mirrors(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(Struct, frozen=True):
     """A store that is open. `pulse` gives another number whenever another connection has committed."""
 
     path: Where
@@ -112,8 +111,7 @@ class Work(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Strain:
+class Strain(Struct, frozen=True):
     """What waits: work for the thread that writes, and entries that listeners were not told of yet."""
 
     waiting: int
@@ -185,8 +183,7 @@ class DescribedRun(Runs, Files, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Openings:
+class Openings(Struct, frozen=True):
     """How a face opens what is kept: a store to ask, one to take turns in, the run of a folder or a commit.
 
     A store that is to be asked must be there, which `there` tells; one for turns is made if it is not.
@@ -203,8 +200,7 @@ class Openings:
     copied: Callable[[Where, Where, Progress], Copied]
 
 
-@dataclass(frozen=True, slots=True)
-class Rebuilt:
+class Rebuilt(Struct, frozen=True):
     """A run in files, where it lies, and how many of its entries were brought over."""
 
     run: str

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+from msgspec import Struct
 
 from handrail.documents.statefile import Passage, Standing
 from handrail.documents.strict import Flaw
@@ -83,8 +84,7 @@ class Runs(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(Struct, frozen=True):
     """A text that a version control system keeps, and how what it describes stands.
 
     `version` stands for the text of this change, and for no other text. `change` names what is described,
@@ -102,16 +102,14 @@ class Description:
     conflicted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFile:
+class ChangedFile(Struct, frozen=True):
     """A file by its path from the top of the project; `status` is added, modified, removed and the like."""
 
     path: str
     status: str
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """A description, and the first of the files that differ from the commit before; `total` counts all."""
 
     description: Description
@@ -291,8 +289,7 @@ class Feed(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """How a program ended, and what it said."""
 
     status: int

@@ -5,15 +5,15 @@ nanoseconds of a clock that never goes back.
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 SECOND: Final = 1_000_000_000
 MINUTE: Final = 60 * SECOND
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(Struct, frozen=True):
     """So many calls a minute, each of them one of so many at once."""
 
     calls: int = 1200

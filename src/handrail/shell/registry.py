@@ -1,10 +1,11 @@
 """Which projects are served over HTTP: each by a name that people gave it, and never by its path."""
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from handrail.shell.vcs import NONE, nearest
 
@@ -12,8 +13,7 @@ NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """What projects are called."""
 
 
-@dataclass(frozen=True, slots=True)
-class Registered:
+class Registered(Struct, frozen=True):
     """A project, by the name that clients call it and the folder that it is."""
 
     name: str

@@ -1,8 +1,9 @@
 """Whether a workflow may be started: it is there, sound, kept in a store, trusted, and has its personas."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from handrail.engine.model import Authority, Refused, Seen, Workflow
 from handrail.shell.definitions import Pinned
@@ -22,8 +23,7 @@ CODES: Final[Mapping[str, str]] = {
 """Every code of a refusal that is about starting a workflow."""
 
 
-@dataclass(frozen=True, slots=True)
-class Startable:
+class Startable(Struct, frozen=True):
     """A workflow that may be started, and what a run of it keeps."""
 
     workflow: Workflow

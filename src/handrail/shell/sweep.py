@@ -3,9 +3,10 @@
 The clock runs only while a run waits for its agent: one that waits for a check or a person is not quiet.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from handrail.engine.lifecycle import ABANDON
 from handrail.engine.model import Accepted, Authority, Event, Lifecycle, Who
@@ -18,8 +19,7 @@ from handrail.telemetry.entries import Entry, EntryKind
 MARK: Final = "auto_abandoned"
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """How long a run may be left alone before it is given up."""
 
     running: timedelta = timedelta(minutes=30)

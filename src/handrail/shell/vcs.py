@@ -6,9 +6,10 @@ What they cannot say is a sentence for people, never an accident.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from handrail.shell.faults import Fault
 from handrail.shell.ports import Runner
@@ -42,8 +43,7 @@ _STEERING: Final = ("GIT_", "JJ_")
 _ASKING: Final = frozenset({"EDITOR", "VISUAL", "PAGER"})
 
 
-@dataclass(frozen=True, slots=True)
-class Vcs:
+class Vcs(Struct, frozen=True):
     """`kind` is `jj`, `git` or `none`. Without a head, `problem` says why and what to do, if there is one."""
 
     kind: str

@@ -1,10 +1,11 @@
 """What whoever watches over a server is told of its turns: that there was one, and what came of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from handrail.engine.model import Accepted, Refused
 from handrail.shell.faults import Fault
@@ -24,8 +25,7 @@ class Ended(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Came:
+class Came(Struct, frozen=True):
     """What came of a turn; nothing in it was written by an agent.
 
     `code` is that of the refusal or the fault. `workflow` and `run` are empty where the run is not known.
@@ -70,8 +70,7 @@ def watched(
     return reply
 
 
-@dataclass(slots=True)
-class _Last:
+class _Last(Struct):
     """What was rendered last: a turn that is tried again is rendered again."""
 
     outcome: "Outcome | None" = None

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from handrail.engine.model import Lifecycle
 from handrail.telemetry.entries import EntryKind
@@ -13,8 +14,7 @@ _COMPLETED: Final = "completed"
 _FAILED: Final = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class RunsMeasured:
+class RunsMeasured(Struct, frozen=True):
     """How many runs of a workflow stand in a lifecycle, and how long those that ended there took in all."""
 
     workflow: str
@@ -23,8 +23,7 @@ class RunsMeasured:
     duration_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class DayMeasured:
+class DayMeasured(Struct, frozen=True):
     """How many runs of a workflow were started on a day, written `YYYY-MM-DD`, UTC."""
 
     day: str
@@ -32,8 +31,7 @@ class DayMeasured:
     runs: int
 
 
-@dataclass(frozen=True, slots=True)
-class StepsMeasured:
+class StepsMeasured(Struct, frozen=True):
     """How many steps of a state and a persona have a status, and how long those that ended took in all."""
 
     step: str
@@ -43,8 +41,7 @@ class StepsMeasured:
     duration_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class HourMeasured:
+class HourMeasured(Struct, frozen=True):
     """How many entries of a kind were made in an hour, written `YYYY-MM-DD HH`, UTC."""
 
     hour: str
@@ -52,24 +49,21 @@ class HourMeasured:
     entries: int
 
 
-@dataclass(frozen=True, slots=True)
-class KindMeasured:
+class KindMeasured(Struct, frozen=True):
     """How many entries of a kind were made."""
 
     kind: EntryKind
     entries: int
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorMeasured:
+class ErrorMeasured(Struct, frozen=True):
     """How many calls were refused, or failed, with this code."""
 
     code: str
     entries: int
 
 
-@dataclass(frozen=True, slots=True)
-class StateMeasured:
+class StateMeasured(Struct, frozen=True):
     """What became of calls and runs in a state of a workflow; `step` is empty where none was open alone.
 
     How many steps were opened, how many runs reached it, how many calls were accepted and refused, and how
@@ -101,8 +95,7 @@ class StateMeasured:
         return _rate(self.abandoned, self.reached) if self.reached else None
 
 
-@dataclass(frozen=True, slots=True)
-class RunTimes:
+class RunTimes(Struct, frozen=True):
     """How long the runs of a workflow took that ended in a lifecycle."""
 
     workflow: str
@@ -110,8 +103,7 @@ class RunTimes:
     times: Spread
 
 
-@dataclass(frozen=True, slots=True)
-class StepTimes:
+class StepTimes(Struct, frozen=True):
     """How long the completed steps of a state and a persona took."""
 
     step: str
@@ -122,8 +114,7 @@ class StepTimes:
 # what follows from them
 
 
-@dataclass(frozen=True, slots=True)
-class Endings:
+class Endings(Struct, frozen=True):
     """How the runs of a workflow end: how many there were, and of each kind of end how many, and how long.
 
     The means are None where no run ended so.
@@ -164,8 +155,7 @@ def lifecycles(measured: Iterable[RunsMeasured]) -> dict[Lifecycle, int]:
     return {lifecycle: found[lifecycle] for lifecycle in Lifecycle if lifecycle in found}
 
 
-@dataclass(frozen=True, slots=True)
-class Timed:
+class Timed(Struct, frozen=True):
     """How many steps of a state and a persona were completed, and how long they took on average."""
 
     step: str
@@ -184,8 +174,7 @@ def timed(measured: Iterable[StepsMeasured]) -> tuple[Timed, ...]:
     return tuple(sorted(told, key=lambda one: (-one.mean_ms, one.step, one.agent)))
 
 
-@dataclass(frozen=True, slots=True)
-class StepEndings:
+class StepEndings(Struct, frozen=True):
     """How the steps of a state end, whatever the persona; the mean is None where none was completed."""
 
     step: str
@@ -209,8 +198,7 @@ def step_endings(measured: Iterable[StepsMeasured]) -> tuple[StepEndings, ...]:
     return tuple(sorted(told, key=lambda one: (-one.failure_rate, one.step)))
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(Struct, frozen=True):
     """What became of step tokens: how many were issued, found good, and presented too late."""
 
     generated: int

@@ -6,14 +6,14 @@ number is a hundred for each digit behind, and the two; so numbers stand in the 
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 _DIGITS: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """How many durations lie in each bucket that has any, in the order of the buckets."""
 
     counts: tuple[tuple[int, int], ...] = ()

@@ -1,7 +1,8 @@
 """What CEL says about an expression, said so that the author of a workflow can mend it."""
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _TYPES = {
     "double": "a float",
@@ -32,8 +33,7 @@ _REPAIRS = {
 _WORDS = {"True": "true", "False": "false", "None": "null", "yes": "true", "no": "false"}
 
 
-@dataclass(frozen=True, slots=True)
-class Explained:
+class Explained(Struct, frozen=True):
     """A complaint in plain words, its code, its repair, and how many characters it is about (0: all)."""
 
     code: str

@@ -1,15 +1,15 @@
 """A workflow file as its author declared it: shapes are right, names are not yet looked up."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from handrail.engine.model import Authority, State, Tool, Variable
 from handrail.engine.problems import Place
 from handrail.workflows.nodes import Node, Scalar
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredRow:
+class DeclaredRow(Struct, frozen=True):
     """A row before its names are looked up; `what` is how problems speak of it.
 
     `sources` None means every state but `excepted`.
@@ -32,8 +32,7 @@ class DeclaredRow:
     only_says: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredPrompt:
+class DeclaredPrompt(Struct, frozen=True):
     """A prompt before its text is looked up."""
 
     key: Scalar
@@ -42,8 +41,7 @@ class DeclaredPrompt:
     say: Scalar | None
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredText:
+class DeclaredText(Struct, frozen=True):
     """A named text: each part with the scalar it was written in, or None for a file of its own."""
 
     name: str
@@ -52,8 +50,7 @@ class DeclaredText:
     parts: Mapping[str, tuple[str, Scalar | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Ways:
+class Ways(Struct, frozen=True):
     """States and rows, in whichever of the two forms they were written."""
 
     states: Mapping[str, State]
@@ -63,8 +60,7 @@ class Ways:
     says: tuple[tuple[str, Scalar], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """A whole file. `uses` are the states that stand for another workflow, `tasks` the texts of steps.
 
     `says` are the names of the texts that states say.

@@ -1,7 +1,8 @@
 """What a row does: each item of `do` read by the keys its effect declares."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from handrail.engine.explore import path_names
 from handrail.engine.model import STATE_FILES, Authority, Effect
@@ -14,8 +15,7 @@ OURS = frozenset({".handrail", *STATE_FILES})
 """What no effect may touch: the state of the run, and what keeps it safe."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """What an effect of one row may name: facts and draft values, texts; and where the state lives."""
 
     what: str

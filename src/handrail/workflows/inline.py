@@ -5,8 +5,8 @@ of it, along the rows that leave the state. The engine needs no stack.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from handrail.engine.facts import Kind
@@ -26,8 +26,7 @@ from handrail.engine.model import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Inlined:
+class Inlined(Struct, frozen=True):
     """What a sub-workflow brings: `exits` are its ends, `inside` the states in which a run can stay."""
 
     states: Mapping[str, State]

@@ -1,7 +1,8 @@
 """From declarations to a workflow: names looked up, guards compiled, sub-workflows in place."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from handrail.engine.facts import Kind
 from handrail.engine.lifecycle import CONTINUE, RESERVED
@@ -32,8 +33,7 @@ from handrail.workflows.texts import ARCHIVED, Texts
 DERIVED = "@derived"
 
 
-@dataclass(frozen=True, slots=True)
-class Linker:
+class Linker(Struct, frozen=True):
     """What the rows of one file are linked with."""
 
     reader: Reader

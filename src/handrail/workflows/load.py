@@ -3,9 +3,11 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from handrail.engine.facts import Type
 from handrail.engine.lifecycle import CONTINUE
@@ -29,8 +31,7 @@ _REMEMBERED = 64
 """How many texts are not read again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """The text of a workflow file, and the texts of the files beside it: name to file and content.
 
     `name` is what the workflow must be called, where it was looked up by name.
@@ -46,8 +47,7 @@ Find: TypeAlias = Callable[[str], Source | None]
 """Where the text of another workflow is found, by its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """A workflow, if there is no problem; otherwise None and every problem in reading order."""
 
     workflow: Workflow | None
@@ -58,8 +58,7 @@ def _nothing(_: str) -> Source | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Shelf:
+class Shelf(Struct, frozen=True):
     """Where other workflows are found and what may be named.
 
     `within` are the workflows being loaded, `loaded` what each of them came to: none is read twice.

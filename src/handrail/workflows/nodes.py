@@ -7,11 +7,12 @@ are refused. Columns count characters. A byte order mark at the start is no char
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Protocol, TypeAlias, cast
 
 import yaml
+from msgspec import Struct, field
 
 from handrail.engine.problems import Place, Problem, error, in_reading_order
 from handrail.workflows.characters import split_lines, unfit_characters
@@ -33,8 +34,7 @@ _HINTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """The most a text may hold: bytes in UTF-8, levels, aliases, nodes with aliases as copies, problems."""
 
     size: int = 1 << 20
@@ -47,8 +47,7 @@ class Limits:
 STANDARD = Limits()
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(Struct, frozen=True):
     """One value. `text` is what it says as a string, whatever `value` it was resolved to.
 
     `place` spans the node with its quotes. From `content` on the file holds the text itself, if `exact`.
@@ -71,24 +70,21 @@ class Scalar:
         return Place(self.place.file, self.content.line + line - 1, self.content.column + column - 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+class Items(Struct, frozen=True):
     """A list of nodes."""
 
     items: tuple["Node", ...]
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A key, whose value is always its text, and what stands under it."""
 
     key: Scalar
     value: "Node"
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Entries in the order written, each key once."""
 
     entries: tuple[Entry, ...]
@@ -102,8 +98,7 @@ class Table:
 Node: TypeAlias = Scalar | Items | Table
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """What a text holds and what is wrong with it, in reading order.
 
     `root` is not None if there are no problems; with problems it serves only to find more of them.
@@ -168,8 +163,7 @@ class _Event(Protocol):
     explicit: bool
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A collection not closed yet. In a table keys and values alternate; None is a node refused."""
 
     start: _Event

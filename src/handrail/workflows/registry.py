@@ -5,7 +5,8 @@ the shell performs.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from handrail.engine.facts import Fact, Kind, Provenance, Type
 from handrail.engine.model import Archive, Authority, Describe, Effect, Write
@@ -39,8 +40,7 @@ BATCH = "currentBatch"
 """The variables of a session that are read for facts."""
 
 
-@dataclass(frozen=True, slots=True)
-class DraftKind:
+class DraftKind(Struct, frozen=True):
     """An edit tried on paper: the facts it yields besides `ok` and `problems`, and the values it makes."""
 
     name: str
@@ -49,16 +49,14 @@ class DraftKind:
     values: tuple[str, ...] = ("text",)
 
 
-@dataclass(frozen=True, slots=True)
-class Param:
+class Param(Struct, frozen=True):
     """A key of an effect: `path`, `paths`, `draft` (a value of one), `template` (a text) or `flag`."""
 
     kind: str
     required: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class EffectKind:
+class EffectKind(Struct, frozen=True):
     """Something that can be done: its keys (the first is its name), and where the state must live for it."""
 
     name: str
@@ -69,8 +67,7 @@ class EffectKind:
     one_of: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Registry:
+class Registry(Struct, frozen=True):
     """Everything a workflow may name, by name."""
 
     facts: Mapping[str, Fact]

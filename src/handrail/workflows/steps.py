@@ -1,7 +1,8 @@
 """The short form: a list of steps becomes states and `continue` rows, so the engine knows one form only."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.model import State

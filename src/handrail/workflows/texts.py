@@ -1,7 +1,8 @@
 """The texts of a workflow: their placeholders found, and checked against what a row can fill in."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from handrail.engine.model import Text
 from handrail.engine.problems import Place
@@ -17,8 +18,7 @@ ARCHIVED = "archived"
 """What a row that archives may name in what it says: the folder that it made, empty if there was no file."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     placeholder: Placeholder
     place: Place
 

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import mcp_types as types
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from faces.mcp.desk import BOUND, TOOL, Place, note, place, until
 from faces.web.desk import Site

@@ -10,7 +10,6 @@ import click
 from msgspec.structs import replace
 
 from handrail.faces.cli.network import Network
-from handrail.faces.cli.over_http import Asking, Over, over
 from handrail.faces.cli.placed import by_vcs, check_root, nowhere
 from handrail.faces.cli.quickened import quickened
 from handrail.faces.cli.stored import at_store, openings
@@ -19,9 +18,9 @@ from handrail.shell.opening import located
 from handrail.shell.reading import whole
 
 if TYPE_CHECKING:
+    from handrail.faces.cli.over_http import OverHttp
     from handrail.faces.mcp.server import Served
     from handrail.faces.mcp.spans import Spans
-    from handrail.faces.web.address import Before
     from handrail.shell.watching import Came, Watch
 
 FACES = ("commits", "planner", "skills", "spells", "steps")
@@ -129,13 +128,13 @@ def serve(  # noqa: PLR0913 - an argument for each option
 
     Messages go to stderr only.
     """
-    with quickened():
+    with quickened(http=bool(http)):
         from handrail.faces.mcp.names import Names
         from handrail.faces.mcp.serving import made, run
         from handrail.faces.mcp.tracing import tracing
 
-    asking, spans = Asking(auth, issuer, audience, projects_claim), tracing(os.environ)
-    over_http = over(http, asking, _before(known_as, proxies), projects, replicas=replicas) if http else None
+    spans, asked = tracing(os.environ), (auth, issuer, audience, projects_claim)
+    over_http = _over(http, asked, (known_as, proxies), projects, replicas=replicas) if http else None
     gc.freeze()
     gc.enable()
     roots, where, opens = _roots(projects), located(store or ""), openings(vcs or "")
@@ -143,16 +142,28 @@ def serve(  # noqa: PLR0913 - an argument for each option
     with opens.serving(where) as opened:
         serving = replace(opened, world=replace(opened.world, watch=_all(watches)))
         if over_http:
+            from handrail.faces.cli.over_http import Over
+
             confirmed = over_http.run(serving, Over(opens, FACES, roots, Names(names), where, spans))
         else:
             confirmed = run(_traced(made(serving, opens, roots, face, Names(names)), spans))
     raise SystemExit(0 if confirmed else SYNC_FAILED_STATUS)
 
 
-def _before(known_as: tuple[str, ...], proxies: tuple[str, ...]) -> "Before":
+def _over(
+    http: str,
+    asked: tuple[tuple[str, ...], str, str, str],
+    before: tuple[tuple[str, ...], tuple[str, ...]],
+    projects: tuple[Path, ...],
+    *,
+    replicas: bool,
+) -> "OverHttp":
+    """How faces are served there: `asked` is what tokens must be, `before` the names and the proxies."""
+    from handrail.faces.cli.over_http import Asking, over
     from handrail.faces.web.address import Before
 
-    return Before(frozenset(known_as), frozenset(proxies))
+    names, proxies = map(frozenset, before)
+    return over(http, Asking(*asked), Before(names, proxies), projects, replicas=replicas)
 
 
 def _traced(served: "Served", spans: "Spans | None") -> "Served":

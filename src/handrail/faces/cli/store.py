@@ -1,10 +1,10 @@
 """`handrail store`: where runs are kept, whether it is sound, and making room in it."""
 
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
 import click
+from msgspec.structs import asdict
 
 from handrail.faces.cli.output import Failure, NotFound, as_json, confirm, one_line, print_json, print_table
 from handrail.faces.cli.progress import followed

@@ -1,9 +1,10 @@
 """Addresses of resources: seven schemes in two spellings, read from whatever a client sends."""
 
 import re
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes
+
+from msgspec import Struct
 
 from handrail.workflows.characters import safe
 
@@ -40,8 +41,7 @@ _ADDRESS: Final = re.compile(r"([A-Za-z][A-Za-z0-9_-]*)://([^?#]*)(?:\?page=([1-
 _RUN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """What an address asks for: `name` is what stands behind the scheme, decoded once, and never a path.
 
     `portable` is how its scheme was spelled, so that an answer can name others the same way.

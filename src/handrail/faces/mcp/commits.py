@@ -5,8 +5,10 @@ Which tools there are, what each state recommends, asks and refuses stands in th
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from handrail.documents.quote import bounded
 from handrail.engine.facts import Value

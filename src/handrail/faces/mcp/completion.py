@@ -1,8 +1,9 @@
 """What a client may offer to somebody who fills in a template."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from handrail.engine.model import Lifecycle
 from handrail.faces.mcp import addresses
@@ -14,8 +15,7 @@ MOST: Final = 100
 """How many values a client is offered at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """Who knows the agents, runs, projects and artifacts there are; projects by root, with their names."""
 
     records: Records

@@ -5,7 +5,6 @@ SDK would answer; of each version of the protocol it is asked once what that loo
 """
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
 
@@ -16,6 +15,7 @@ from mcp.server.connection import Connection
 from mcp.shared.inbound import InboundModernRoute, classify_inbound_request
 from mcp_types import methods
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from msgspec import Struct
 from pydantic import ValidationError
 
 from handrail.faces.mcp.callers import AGENT, caller, client_of
@@ -60,8 +60,7 @@ class Call(msgspec.Struct, forbid_unknown_fields=True):
 _calls: Final = msgspec.json.Decoder(Call)
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(Struct, frozen=True):
     """What a client said of itself: the version that it speaks, its name, and whether it shows pages."""
 
     version: str

@@ -1,16 +1,16 @@
 """What the server needs of a face: its tools, its prompts, and an answer to each call. No SDK in here."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Run, Workflow
 from handrail.shell.records import Caller
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """A tool as clients are told of it: `listed` is the whole entry of `tools/list`.
 
     `names` are all that it answers to; the one that is listed stands first. `shows` if its answers tell where
@@ -24,8 +24,7 @@ class Tool:
     asks: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What a call is answered with, in two forms that each say everything."""
 
     reply: Mapping[str, Any]
@@ -33,8 +32,7 @@ class Answer:
     failed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """What a person is asked before a call is answered: to choose one of `options`, each with its title.
 
     `about` stands for exactly what is asked and is never empty: what was said to one question is not taken
@@ -50,8 +48,7 @@ class Question:
     otherwise: Answer
 
 
-@dataclass(frozen=True, slots=True)
-class Stand:
+class Stand(Struct, frozen=True):
     """Where a run stands once a call is answered; `id` is what the common store calls it.
 
     `done` of `total` is how far the plan of the run has come, if it has one.
@@ -65,8 +62,7 @@ class Stand:
     total: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """A call that failed through no fault of the caller; `again` if the same call may be sent again."""
 
     code: str
@@ -76,8 +72,7 @@ class Failed:
     again: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """An argument of a prompt; `choices` are what it may be, if that is known."""
 
     name: str
@@ -86,8 +81,7 @@ class Argument:
     choices: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """Something a person picks from a menu, and that puts the right words into the chat."""
 
     name: str

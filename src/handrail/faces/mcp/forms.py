@@ -1,10 +1,10 @@
 """The forms of a call: which of them the arguments are, and what is wrong with them if they are none."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import jsonschema_rs
+from msgspec import Struct
 
 from handrail.engine.facts import flaws, sound, writable
 from handrail.engine.model import Refused, Seen
@@ -21,8 +21,7 @@ FORK: Final = "fork"
 WHY: Final = "why"
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """A form: what must be given, and what may be."""
 
     needs: frozenset[str]
@@ -42,8 +41,7 @@ _MORE: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Problem:
+class _Problem(Struct, frozen=True):
     """An argument that is not as it should be: where, what was sent, and what is asked for."""
 
     name: str

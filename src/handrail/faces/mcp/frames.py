@@ -3,12 +3,12 @@
 import json
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final, Literal
 
 import mcp_types as types
 import msgspec
 import pydantic
+from msgspec import Struct
 
 LIMIT: Final = 1024 * 1024
 """How many bytes a message may have."""
@@ -31,8 +31,7 @@ class _Head(msgspec.Struct):
 _heads: Final = msgspec.json.Decoder(_Head)
 
 
-@dataclass(frozen=True, slots=True)
-class Flaw:
+class Flaw(Struct, frozen=True):
     """Why a message is not taken: an error of JSON-RPC."""
 
     code: int

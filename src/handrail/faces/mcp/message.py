@@ -4,9 +4,10 @@ What a project's file says is put between boundaries that nobody can guess, so t
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from handrail.documents.quote import bounded, cut
 from handrail.engine.facts import Value
@@ -49,8 +50,7 @@ class Guide(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Guides:
+class Guides(Struct, frozen=True):
     """The personas and guardrails of the project that a run belongs to, and the boundary of this reply.
 
     `shown` is how a file is called to who reads it.
@@ -70,8 +70,7 @@ class Guides:
         return bounded(text, path, self.boundary, LONGEST, self.texts.say("standing"))
 
 
-@dataclass(frozen=True, slots=True)
-class Stay:
+class Stay(Struct, frozen=True):
     """The step that is told of: of which run and workflow, and what was seen of the world."""
 
     stored: Stored

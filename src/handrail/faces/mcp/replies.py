@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, assert_never
+
+from msgspec import Struct
 
 from handrail.engine.facts import Value, writable
 from handrail.engine.lifecycle import CONTROLS, NEEDS_REASON, terminal
@@ -34,8 +35,7 @@ _SEEN: Final = 400
 """How many characters of a value are repeated in a refusal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Teller:
+class Teller(Struct, frozen=True):
     """Puts outcomes into words, for one call.
 
     `done` gives so many of the last completed steps of a run, where that is to be told; `elsewhere` what may

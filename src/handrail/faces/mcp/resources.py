@@ -5,10 +5,11 @@ who reads the current step of a run looks after it.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from handrail.engine.lifecycle import terminal
 from handrail.engine.model import Authority
@@ -60,8 +61,7 @@ _TEMPLATES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A resource that is always there."""
 
     uri: str
@@ -70,8 +70,7 @@ class Listed:
     mime: str
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """Resources of one form, with what is to be filled in."""
 
     uri: str
@@ -80,8 +79,7 @@ class Template:
     mime: str
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """What stands in a resource."""
 
     mime: str
@@ -96,8 +94,7 @@ class NotFound(Exception):  # noqa: N818 - the word of the house, and no error o
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
-class Resources:
+class Resources(Struct, frozen=True):
     """The resources of a server for these projects; may be asked by many threads at once.
 
     `touch` notes that somebody looks after a run; `vcs_of` has the version control as seen from a root.

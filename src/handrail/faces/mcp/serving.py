@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 from msgspec.structs import replace
@@ -18,11 +18,13 @@ from handrail.faces.mcp.stdio import serve
 from handrail.shell.definitions import Pinned
 from handrail.shell.faults import Unreadable
 from handrail.shell.opening import Openings, Serving, limits
-from handrail.shell.permits import Permits
 from handrail.shell.runner import Programs
 from handrail.shell.settings import Need, settings
 from handrail.shell.trust import Trusted
 from handrail.shell.vcs import MOST, look, scrubbed
+
+if TYPE_CHECKING:
+    from handrail.shell.permits import Permits
 
 _ASIDE: Final = frozenset({"commits", "planner"})
 """The faces whose calls wait for another program."""
@@ -102,8 +104,10 @@ def _spells(serving: Serving, openings: Openings, projects: Projects, _: Names) 
     return Spells(serving, projects, _installed(projects, FACE), openings.folder, lambda: _permits(key))
 
 
-def _permits(key: bytes) -> Permits | None:
+def _permits(key: bytes) -> "Permits | None":
     """Those that words need, if the user wants that; asked at every word, since it may change."""
+    from handrail.shell.permits import Permits
+
     return Permits(key) if settings().spells.permit is Need.REQUIRED else None
 
 

@@ -1,9 +1,11 @@
 """Which session a call is about: the project it is in, its folder, and the skill graph that it follows."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from handrail.documents.strict import Flaw, parse
 from handrail.engine.model import Lifecycle, Refused, Run, Seen, Workflow

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from handrail.engine.facts import Value, writable
 from handrail.engine.lifecycle import CONTINUE, START
@@ -20,7 +22,6 @@ from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.prompts import Prompts
 from handrail.faces.mcp.replies import Teller, following, markdown
 from handrail.faces.mcp.texts import texts
-from handrail.shell.fork import Fork, fork
 from handrail.shell.gatekeeper import named
 from handrail.shell.opening import Serving
 from handrail.shell.records import Caller, Origin, Stored
@@ -33,8 +34,7 @@ _OF_FILES: Final = frozenset({"broken_workflow", "untrusted"})
 """Refusals that tell of the server's own files, and of nothing that was sent."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """One call: what was given, by whom, and who tells what came of it."""
 
     given: Mapping[str, Any]
@@ -215,6 +215,8 @@ class Steps:
         world = self._serving.world
         match action:
             case forms.FORK:
+                from handrail.shell.fork import Fork, fork  # noqa: PLC0415 - few runs are ever forked
+
                 wanted = Fork(run, asked.text("step_name"), asked.caller)
                 return fork(world, wanted, self._whole(asked).reply)
             case forms.WHY:

@@ -1,20 +1,19 @@
 """The texts of a face, from the file beside it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import msgspec.yaml
+from msgspec import Struct
 
 from handrail.engine.facts import Value
 from handrail.workflows.render import render
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
+class Texts(Struct, frozen=True):
     """Named texts with placeholders; `errors` are the sentences of refusals, by their code."""
 
     said: Mapping[str, str]

@@ -5,10 +5,11 @@ The ref is the worktree's own, no branch knows of it, and git replaces it only i
 
 import re
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from handrail.shell.carried import Version
 from handrail.shell.faults import Fault, Overtaken, Unreadable, VcsFailed

@@ -9,12 +9,13 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Final
 
 import msgspec
+from msgspec.structs import asdict
 
 from handrail.engine.facts import Value
 from handrail.shell.faults import DiskFull, NotWritable, SyncFailed, Unreadable

@@ -1,10 +1,11 @@
 """What can be wrong with one run in a database: its record, columns, journal, steps, replies, artifacts."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from handrail.engine.model import Authority, Lifecycle, Run
 from handrail.engine.record import load as restore
@@ -17,8 +18,7 @@ Found: TypeAlias = Iterator[tuple[str, str]]
 """Codes, each with what was found."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """A run as its row has it, and as its record does."""
 
     key: int

@@ -4,10 +4,11 @@ import hashlib
 import hmac
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from msgspec import Struct
 
 from handrail.shell.definitions import pinned_by
 from handrail.shell.opening import Remote, Serving, Store, Strain, Where, lifetime, limits
@@ -15,7 +16,6 @@ from handrail.shell.sweep import sweep
 from handrail.shell.system import RandomIds, SystemClock
 from handrail.shell.world import World
 from handrail.stores.sql.access import SqlAccess, SqlRegistry
-from handrail.stores.sql.copying import Unfinished
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.feed import EVERY, SqlFeed
 from handrail.stores.sql.keeper import SqlKeeper
@@ -24,15 +24,16 @@ from handrail.stores.sql.questions import SqlRecords
 from handrail.stores.sql.runs import RunTables, SqlRuns
 from handrail.stores.sql.summaries import Summaries
 from handrail.stores.sql.tables import Tables
-from handrail.stores.sql.unfinished import unfinished
 from handrail.stores.sql.writer import Writer
+
+if TYPE_CHECKING:
+    from handrail.stores.sql.copying import Unfinished
 
 Place = TypeVar("Place", Path, Remote)
 Base = TypeVar("Base", bound=Tables)
 
 
-@dataclass(frozen=True, slots=True)
-class Kind(Generic[Place, Base]):
+class Kind(Struct, Generic[Place, Base], frozen=True):
     """How stores of one kind are opened: their tables, and the runs in them; what is not there is made.
 
     A server takes so many turns at once in `threads`; `every` is how many seconds pass between two looks for
@@ -42,7 +43,7 @@ class Kind(Generic[Place, Base]):
     tables: Callable[[Place], Base]
     runs: Callable[[Base], RunTables]
     there: Callable[[Place], bool]
-    unfinished: Callable[[Place, str], AbstractContextManager[Unfinished]]
+    unfinished: "Callable[[Place, str], AbstractContextManager[Unfinished]]"
     threads: int = 1
     every: float = EVERY
 
@@ -133,7 +134,13 @@ def _served(tables: Tables, runs: RunTables, feed: SqlFeed, threads: int) -> Ite
         aside.close()
 
 
-FILE: Final = Kind(Database, SqlRuns, Path.is_file, unfinished)
+def _unfinished(path: Path, source: str) -> "AbstractContextManager[Unfinished]":
+    from handrail.stores.sql.unfinished import unfinished  # noqa: PLC0415 - only to copy a store
+
+    return unfinished(path, source)
+
+
+FILE: Final = Kind(Database, SqlRuns, Path.is_file, _unfinished)
 """A store in a SQLite file."""
 
 turning, serving = FILE.turning, FILE.serving

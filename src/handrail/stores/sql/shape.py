@@ -3,10 +3,11 @@
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import cache
 from shlex import quote
 from typing import Any, Final
+
+from msgspec import Struct
 
 from handrail.shell.faults import NotWritable, Unreadable
 from handrail.shell.opening import Where
@@ -16,8 +17,7 @@ MARK: Final = "CREATE TABLE handrail_copy (source TEXT NOT NULL, version BIGINT 
 """Stands in a database that is not a whole copy yet: what it is copied from, and by which schema."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """A table, its columns, and those of them that its rows are known by."""
 
     name: str
