@@ -56,15 +56,11 @@ class Told(Struct, frozen=True):
     more: Mapping[str, Value] = field(default_factory=dict)
     kept: tuple[StepRow, ...] | None = None
 
-    def since(self, began: datetime | None) -> dict[str, Value]:
-        """How long something took until this turn, where it is known when it began."""
-        return _took(began, self.at)
-
 
 def left(told: Told) -> Left:
     """What the turn leaves behind; `told.ids` are for its artifacts: one each, and one for the synthesis."""
     after = told.decision.run
-    artifacts = _artifacts(told)
+    artifacts = _artifacts(told) if told.ids else ()
     closed = _closed(told, artifacts)
     synthesis: Mapping[str, Value] | None = None
     if told.kept is not None:
@@ -128,11 +124,14 @@ def who(caller: Caller) -> Mapping[str, Value]:
 def signed(entries: Iterable[Entry], caller: Caller) -> tuple[Entry, ...]:
     """The entries, each of which says who called."""
     mark = who(caller)
-    return tuple([entry if "by" in entry.data else _marked(entry, mark) for entry in entries])
-
-
-def _marked(entry: Entry, mark: Mapping[str, Value]) -> Entry:
-    return Entry(entry.kind, entry.step, entry.agent, {**entry.data, **mark})
+    return tuple(
+        [
+            entry
+            if "by" in entry.data
+            else Entry(entry.kind, entry.step, entry.agent, {**entry.data, **mark})
+            for entry in entries
+        ]
+    )
 
 
 def _took(began: datetime | None, at: datetime) -> dict[str, Value]:
@@ -219,7 +218,7 @@ def _entries(
     told: Told, closed: tuple[Closed, ...], opened: Sequence[Opened], artifacts: tuple[Artifact, ...]
 ) -> list[Entry]:
     workflow = told.workflow
-    found = _of_beginning(told)
+    found = _of_beginning(told) if told.stored.run.lifecycle is Lifecycle.IDLE else []
     if told.token:
         state = _step(told).state if told.before.open else ""
         found.append(Entry(EntryKind.TOKEN_VALIDATED, state, agent_of(workflow, state)))
@@ -246,10 +245,8 @@ def _entries(
 
 
 def _of_beginning(told: Told) -> list[Entry]:
-    """The start of a run, once; one that begins with its first event has opened its first step by itself."""
+    """The start of an idle run, once; one that begins with its first event has opened a step by itself."""
     workflow, stored = told.workflow, told.stored
-    if stored.run.lifecycle is not Lifecycle.IDLE:
-        return []
     created = {"workflow": workflow.name, "version": workflow.version, **who(told.caller)}
     begun = [
         Entry(EntryKind.STEP_STARTED, step.state, agent_of(workflow, step.state), {"number": step.number})
@@ -282,7 +279,7 @@ def _of_steps(told: Told, closed: tuple[Closed, ...]) -> list[Entry]:
                 kind,
                 step.state,
                 agent_of(told.workflow, step.state),
-                {"number": step.number, **details, **told.since(told.stored.opened.get(step.number))},
+                {"number": step.number, **details, **_took(told.stored.opened.get(step.number), told.at)},
             )
             for step in closed
         ]

@@ -48,7 +48,7 @@ def time(text: str) -> datetime:
 
 def asked(text: str) -> str:
     """A name as a database can be asked for it: one with halves of characters is nobody's name."""
-    return text.encode("utf-8", "replace").decode()
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def dumped(value: object) -> str:
