@@ -76,6 +76,17 @@ def test_a_value_is_sound_if_it_has_no_flaw(value: Value) -> None:
     assert sound(value) is not any(flaws(value))
 
 
+def test_a_value_with_very_many_parts_is_sound_if_they_are() -> None:
+    assert sound([["a"] * 20_000])
+    assert not sound([["a"] * 20_000 + ["\0"]])
+
+
+def test_a_list_that_holds_itself_twice_is_told_from_a_sound_one_at_once() -> None:
+    value: list[Value] = []
+    value += (value, value)
+    assert not sound(value)
+
+
 @pytest.mark.parametrize(("depth", "good"), [(31, True), (32, True), (33, False)])
 def test_what_nests_too_deeply_is_not_sound(depth: int, good: bool) -> None:  # noqa: FBT001 - the value of a case
     listed: Value = 1

@@ -9,10 +9,21 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from handrail.engine.facts import Value
-from handrail.engine.guards import ABSENT, HOLDS, PLAIN, Guard, Verdict, judge_values, together
+from handrail.engine.guards import ABSENT, HOLDS, PLAIN, Guard, Verdict, judge_values, small, worst
 from handrail.engine.known import Reader, Stand, claimed_by, known_by
 from handrail.engine.lifecycle import CONTINUE
-from handrail.engine.model import Contract, Move, State, Stay, Tool, ToState, Transition, Workflow
+from handrail.engine.model import (
+    AGENT,
+    Contract,
+    Move,
+    State,
+    Stay,
+    ToState,
+    Transition,
+    Variable,
+    Who,
+    Workflow,
+)
 
 Says: TypeAlias = Callable[[Stand], Verdict]
 """What guards say together of a run in a step."""
@@ -35,24 +46,30 @@ class Asking(Struct, frozen=True):
 
 
 class Door(Struct, frozen=True):
-    """What a trigger meets in a state: the rows, in their order, and what must come with it.
+    """What a trigger meets in a state: its rows in their order, whose word it is, and what comes with it.
 
-    That is what the `contract` says or, without one, what the `tool` does.
+    It is anybody's if `who` is None. What comes is held against the contract or, without one, against the
+    `params`; those are None if no tool sends the trigger.
     """
 
     rows: tuple[Asking, ...]
-    tool: Tool | None
+    who: Who | None
     contract: Contract | None
+    params: Mapping[str, Variable] | None
 
 
 def door(workflow: Workflow, state: str, trigger: str) -> Door | None:
     """What the trigger meets in this state, if it has a row; only `accept` knows what came with the event."""
     found: Door | None = workflow.memo.get((door, state, trigger))
     if found is None and workflow.index.get((state, trigger)):
+        tool = workflow.tools.get(trigger)
         brief = workflow.states[state].brief if trigger == CONTINUE else None
-        rows = _rows(workflow, state, trigger, {}, claimed_by(workflow, state, trigger))
-        found = Door(rows, workflow.tools.get(trigger), brief.contract if brief else None)
-        workflow.memo[door, state, trigger] = found
+        found = workflow.memo[door, state, trigger] = Door(
+            _rows(workflow, state, trigger, {}, claimed_by(workflow, state, trigger)),
+            tool.who if tool and tool.who is not AGENT else None,
+            brief.contract if brief else None,
+            tool.params if tool else None,
+        )
     return found
 
 
@@ -84,15 +101,14 @@ def _asking(
     brought: Mapping[str, Reader],
 ) -> Asking:
     known = known_by(workflow, row.scope)
-    when = [(guard, _readers(guard, {**known, **before})) for guard in row.when]
-    accept = [(guard, _readers(guard, {**known, **brought})) for guard in row.accept]
+    when, accept = _says(row.when, {**known, **before}), _says(row.accept, {**known, **brought})
     stays = isinstance(row.to, Stay)
     to = row.to.name if isinstance(row.to, ToState) else state if stays else ""
     target = workflow.states.get(to)
     return Asking(
         row,
-        _says(when),
-        _says([*when, *accept]),
+        _all(when),
+        _all([*when, *accept]),
         target,
         Move(row.id, state, target.name) if target else None,
         not stays and (target is None or target.attempts > 0),
@@ -100,30 +116,38 @@ def _asking(
     )
 
 
-def _readers(guard: Guard, known: Mapping[str, Reader]) -> tuple[Reader, ...]:
-    return tuple([known.get(fact.name) or _of_world(fact.name) for fact in guard.facts])
+def _says(guards: tuple[Guard, ...], known: Mapping[str, Reader]) -> list[Says]:
+    """What each of these guards says, by the facts that are known."""
+    found = []
+    for guard in guards:
+        readers = tuple([known.get(fact.name) or _of_world(fact.name) for fact in guard.facts])
+        found.append(_of_one(guard, *readers) if len(readers) == 1 else _of_many(guard, readers))
+    return found
 
 
 def _of_world(name: str) -> Reader:
     return lambda at: at.facts.get(name, ABSENT)
 
 
-def _says(guards: list[tuple[Guard, tuple[Reader, ...]]]) -> Says:
-    if not guards:
-        return lambda _: HOLDS
-    if len(guards) == 1 and len(guards[0][1]) == 1:
-        return _says_of_one(*guards[0])
-    return lambda at: together([judge_values(guard, [r(at) for r in readers]) for guard, readers in guards])
-
-
-def _says_of_one(guard: Guard, readers: tuple[Reader, ...]) -> Says:
-    """Most rows have one guard, over one fact."""
-    said, (read,) = guard.said, readers
+def _of_one(guard: Guard, read: Reader) -> Says:
+    """Most guards are about one fact, and have been asked before."""
+    said = guard.said
 
     def says(at: Stand) -> Verdict:
         value: Value = read(at)
         kind = value.__class__
-        outcome = said.get((kind, value)) if kind in PLAIN else None
+        outcome = said.get((kind, value)) if kind in PLAIN or small(value) else None
         return (outcome or judge_values(guard, (value,))).verdict
 
     return says
+
+
+def _of_many(guard: Guard, readers: tuple[Reader, ...]) -> Says:
+    return lambda at: judge_values(guard, [read(at) for read in readers]).verdict
+
+
+def _all(says: list[Says]) -> Says:
+    """What these say together."""
+    if len(says) == 1:
+        return says[0]
+    return (lambda at: worst([one(at) for one in says])) if says else lambda _: HOLDS

@@ -42,7 +42,7 @@ def violations(contract: Contract, output: Mapping[str, Value]) -> tuple[Violati
         found += _demands(contract, given, broken)
     if contract.schema is not None:
         found += _against(contract.schema, given)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(found)) if found else ()
 
 
 def value_at(output: Mapping[str, Value], path: str) -> Value:
@@ -158,10 +158,9 @@ def _common(output: Mapping[str, Value]) -> list[Violation]:
         found.append(Violation("references", _LIST_OF_TEXTS))
     if not (output.get("blockers") is None or _texts(output["blockers"])):
         found.append(Violation("blockers", _LIST_OF_TEXTS))
-    wrong = [
-        name for name in ("decisions", "findings") if not isinstance(output.get(name, []), _LIST_OR_NULL)
-    ]
-    found += [Violation(name, "must be a list where it is given") for name in wrong]
+    for name in ("decisions", "findings"):
+        if not isinstance(output.get(name), _LIST_OR_NULL):
+            found += (Violation(name, "must be a list where it is given"),)
     artifacts = output.get("artifacts")
     if not isinstance(artifacts, list):
         return [*found, Violation("artifacts", "must be a list; an empty one if there is nothing to hand in")]
@@ -171,17 +170,17 @@ def _common(output: Mapping[str, Value]) -> list[Violation]:
 
 
 def _texts(items: Value) -> bool:
-    return isinstance(items, list) and all(isinstance(item, str) for item in items)
+    return isinstance(items, list) and not [item for item in items if not isinstance(item, str)]
 
 
 def _artifact(path: str, artifact: Value) -> list[Violation]:
     if not isinstance(artifact, dict):
         return [Violation(path, "must be an object with type, title and content")]
-    found = [
-        Violation(f"{path}.{name}", "must be a text that is not empty")
-        for name in _ARTIFACT_FIELDS
-        if not (isinstance(artifact.get(name), str) and artifact[name])
-    ]
+    found: list[Violation] = []
+    for name in _ARTIFACT_FIELDS:
+        text = artifact.get(name)
+        if not (isinstance(text, str) and text):
+            found += (Violation(f"{path}.{name}", "must be a text that is not empty"),)
     if not isinstance(artifact.get("description", ""), (str, type(None))):
         found.append(Violation(f"{path}.description", "must be a text where it is given"))
     if not artifact.keys() <= _ARTIFACT_KNOWN:

@@ -16,7 +16,6 @@ from handrail.engine.facts import Value, flaws, sound, writable
 from handrail.engine.known import Stand, mismatches
 from handrail.engine.lifecycle import RESERVED
 from handrail.engine.model import (
-    AGENT,
     RUNNING,
     Accepted,
     Decision,
@@ -31,7 +30,7 @@ from handrail.engine.model import (
     Workflow,
 )
 from handrail.engine.options import here, options, outside
-from handrail.engine.walk import Trail, enter, shut, walk
+from handrail.engine.walk import enter, shut, walk
 
 
 def decide(workflow: Workflow, run: Run, event: Event, facts: Mapping[str, Value]) -> Decision:
@@ -62,7 +61,9 @@ def _decided(workflow: Workflow, run: Run, event: Event, facts: Mapping[str, Val
         if decision is not None:
             return decision
     wanted, open_ = event.step, here(workflow, run, facts) if workflow.derive else run.open
-    step = open_[0] if len(open_) == 1 and wanted is None else _step(open_, wanted)
+    if len(open_) == 1 and (wanted is None or wanted == open_[0].number):
+        return _on_trigger(Stand(workflow, event, facts, run, open_[0]))
+    step = _step(open_, wanted)
     return step if isinstance(step, Refused) else _on_trigger(Stand(workflow, event, facts, run, step))
 
 
@@ -130,15 +131,14 @@ def _on_trigger(stand: Stand) -> Decision:
     met = door(stand.workflow, stand.step.state, event.trigger)
     if met is None:
         return _no_row(stand)
-    tool = met.tool
-    if tool is not None and tool.who is not AGENT and tool.who is not event.by:
+    if met.who is not None and met.who is not event.by:
         by = Seen("event.by", str(event.by))
-        return Refused("not_yours", tool.name, (by,), (f"event.by = {tool.who}",))
-    if event.payload or met.contract or (tool and tool.params):
+        return Refused("not_yours", event.trigger, (by,), (f"event.by = {met.who}",))
+    if event.payload or met.contract or met.params:
         refused = _payload(stand, met)
         if refused is not None:
             return shut(stand, met.rows) or refused
-    return walk(stand, Trail(stand.run, stand.step), met.rows)
+    return walk(stand, met.rows)
 
 
 def _no_row(stand: Stand) -> Refused:
@@ -155,9 +155,9 @@ def _payload(stand: Stand, met: Door) -> Refused | None:
     """Why what came with the event cannot be used, before any row looks at it."""
     trigger, given, state = stand.event.trigger, stand.event.payload, stand.step.state
     if met.contract is None:
-        if met.tool is None:
+        if met.params is None:
             return _flawed(trigger, dict(given))
-        return _arguments(stand.workflow, trigger, met.tool.params, given)
+        return _arguments(stand.workflow, trigger, met.params, given)
     found = violations(met.contract, given)
     if not found:
         return None

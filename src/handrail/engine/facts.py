@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
@@ -92,7 +91,8 @@ LONGEST: Final = 500
 """How long a value may be, as JSON, to be shown in a refusal: whoever sent it need not read it again."""
 
 _LARGE: Final = 2**53
-_HALF = re.compile("[\ud800-\udfff]")
+_MANY: Final = 10_000
+"""How many parts of one level are taken down at once: a list in memory may hold itself, and that twice."""
 
 
 def fits(value: Value, kind: Type, states: Container[str] | None = None) -> bool:
@@ -112,24 +112,58 @@ def fits(value: Value, kind: Type, states: Container[str] | None = None) -> bool
 
 def sound(value: Value) -> bool:
     """True if a value has no flaw. Most have none, and that is told faster than by looking for one."""
-    return _plain(value) or not any(flaws(value))
-
-
-def _plain(value: Value, deep: int = DEEPEST) -> bool:
-    """True only if every part is plainly good; where it is not plain, `flaws` decides."""
     if isinstance(value, str):
         return _good(value)
-    if isinstance(value, list):
-        return deep > 0 and all(_plain(part, deep - 1) for part in value)
-    if isinstance(value, dict):
-        return deep > 0 and all(
-            isinstance(key, str) and _good(key) and _plain(part, deep - 1) for key, part in value.items()
-        )
-    return value is None or (isinstance(value, (int, float)) and -_LARGE < value < _LARGE)
+    if isinstance(value, (list, dict)):
+        return _plain(value) or not any(flaws(value))
+    return not _flaw(value)
+
+
+def _plain(value: Value) -> bool:
+    """True only if all parts, level by level, are plainly good; where it is not plain, `flaws` decides."""
+    texts: list[str] = []
+    level = [value]
+    for _ in range(DEEPEST):
+        below: list[Value] = []
+        for part in level:
+            if isinstance(part, str):
+                texts.append(part)
+            elif isinstance(part, dict):
+                texts += part
+                below += part.values()
+            elif isinstance(part, list):
+                below += part
+            elif part is not None and not (isinstance(part, (int, float)) and -_LARGE < part < _LARGE):
+                return False
+        if not below:
+            return _all_good(texts)
+        if len(below) > _MANY:
+            return False
+        level = below
+    return False
+
+
+def _all_good(texts: list[str]) -> bool:
+    """True if all are good texts, and keys are texts at all."""
+    try:
+        return _good("".join(texts))
+    except TypeError:
+        return False
 
 
 def _good(text: str) -> bool:
-    return "\0" not in text and (text.isascii() or not _HALF.search(text))
+    return "\0" not in text and _whole(text)
+
+
+def _whole(text: str) -> bool:
+    """True if a text has no half of a character; it could not be written down."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def flaws(value: Value, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
@@ -161,7 +195,7 @@ def _flaw(value: Value) -> str:
             return "must be a finite number"
         case str() if "\0" in value:
             return "must be a text without NUL"
-        case str() if _HALF.search(value):
+        case str() if not _whole(value):
             return "must be a text without halves of characters"
         case None | bool() | int() | float() | str():
             return ""

@@ -93,7 +93,7 @@ ABSENT: Final = object()
 """Stands for a fact that was not read."""
 
 PLAIN: Final = frozenset({bool, int, type(None)})
-"""The types whose values are small, and equal only if they are the same."""
+"""Types whose values are all `small`."""
 
 
 class Vocabulary:
@@ -130,13 +130,12 @@ def judge(guard: Guard, facts: Mapping[str, Value]) -> Outcome:
 def judge_values(guard: Guard, values: Sequence[Value]) -> Outcome:
     """The same, by the values of its facts in their order; `ABSENT` for one that is missing.
 
-    What was said is remembered with the types of the values, since `1 == True`; not so on values that are
-    large, nor on zeros, of which there are two that are equal.
+    What was said is remembered with the types of the values, since `1 == True`.
     """
     key: list[object] = []
     for value in values:
         kind = value.__class__
-        if kind not in PLAIN and isinstance(value, (str, float, list, dict)) and not _small(value):
+        if kind not in PLAIN and not small(value):
             return _judged(guard, values)
         key += (kind, value)
     known = tuple(key)
@@ -148,8 +147,16 @@ def judge_values(guard: Guard, values: Sequence[Value]) -> Outcome:
     return outcome
 
 
-def _small(value: Value) -> bool:
-    return len(value) <= _LONGEST if isinstance(value, str) else isinstance(value, float) and value != 0
+def small(value: Value) -> bool:
+    """True if what is said of this value is remembered: not if it is large, nor if it is a zero.
+
+    There are two of those, and they are equal.
+    """
+    if isinstance(value, str):
+        return len(value) <= _LONGEST
+    if isinstance(value, float):
+        return value != 0
+    return not isinstance(value, (list, dict))
 
 
 def _judged(guard: Guard, values: Sequence[Value]) -> Outcome:
@@ -177,15 +184,19 @@ def judge_all(guards: Sequence[Guard], facts: Mapping[str, Value]) -> tuple[Outc
 
 
 def together(outcomes: Sequence[Outcome]) -> Verdict:
-    """The verdict of a list, which is an "and": one that fails decides, then an error, then a wait."""
-    worst: Verdict = HOLDS
-    for outcome in outcomes:
-        verdict = outcome.verdict
+    """The verdict of a list, which is an "and"."""
+    return worst([outcome.verdict for outcome in outcomes])
+
+
+def worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict that decides: that one fails, then an error, then a wait."""
+    found: Verdict = HOLDS
+    for verdict in verdicts:
         if verdict is FAILS:
             return verdict
-        if verdict is ERROR or worst is HOLDS:
-            worst = verdict
-    return worst
+        if verdict is ERROR or found is HOLDS:
+            found = verdict
+    return found
 
 
 def _checked(fact: Fact) -> cel.Type:

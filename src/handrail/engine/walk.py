@@ -23,6 +23,7 @@ from handrail.engine.model import (
     Refused,
     Run,
     Seen,
+    State,
     Stay,
     Step,
     ToDerived,
@@ -52,11 +53,10 @@ def enter(stand: Stand, run: Run) -> Decision:
 
     One that has to wait there has not started: it stays as `run` was, and `start` may be sent again.
     """
-    started, first = stand.run, stand.workflow.states[stand.step.state]
+    first = stand.workflow.states[stand.step.state]
     if first.router:
         return _pass(stand, Trail(run, stand.step), first.name)
-    opened = _opened(started, first.name)
-    return Accepted(_settled(started, stand.step, opened, first.terminal))
+    return Accepted(_entered(stand.run, stand.step, first))
 
 
 def shut(stand: Stand, rows: tuple[Asking, ...]) -> Refused | None:
@@ -65,8 +65,8 @@ def shut(stand: Stand, rows: tuple[Asking, ...]) -> Refused | None:
     return found if isinstance(found, Refused) else None
 
 
-def walk(stand: Stand, trail: Trail, rows: tuple[Asking, ...]) -> Decision:
-    """What the event does to the run by these rows; what came with it is good.
+def walk(stand: Stand, rows: tuple[Asking, ...], trail: Trail | None = None) -> Decision:
+    """What the event does to the run by these rows, on its way or as it begins; what came with it is good.
 
     The first whose guards hold is taken; those that lead to a state that is used up come last.
     """
@@ -97,14 +97,14 @@ def _candidates(stand: Stand, rows: Sequence[Transition]) -> tuple[Tried, ...] |
     return unmet("router_stuck", closed, facts) if routes else unmet("not_now", closed, facts)
 
 
-def _held_up(stand: Stand, trail: Trail, row: Transition, verdict: Verdict) -> Decision:
+def _held_up(stand: Stand, trail: Trail | None, row: Transition, verdict: Verdict) -> Decision:
     """A guard of this row went wrong or cannot be told yet: no later row may be taken in its place."""
     facts = brought(stand)
     opened = tried(row, facts if row.trigger is None else seen_by(stand))
     told = with_accept(opened, facts)
     if verdict is Verdict.ERROR:
         return broken(told, facts)
-    return _wait(stand.event, trail, row, awaited(told, facts(row.scope)))
+    return _wait(stand, trail, row, awaited(told, facts(row.scope)))
 
 
 def _untaken(stand: Stand, rows: Sequence[Transition]) -> Refused:
@@ -117,8 +117,8 @@ def _untaken(stand: Stand, rows: Sequence[Transition]) -> Refused:
     return unmet("not_accepted", [with_accept(one, facts) for one in ordered], facts)
 
 
-def _go(stand: Stand, trail: Trail, asking: Asking) -> Decision:
-    row, target, move = asking.row, asking.target, asking.move
+def _go(stand: Stand, trail: Trail | None, asking: Asking) -> Decision:
+    row, run, target, move = asking.row, stand.run, asking.target, asking.move
     if row.refuse:
         return said(row, brought(stand))
     if target is None or move is None:
@@ -131,33 +131,30 @@ def _go(stand: Stand, trail: Trail, asking: Asking) -> Decision:
         changed = _assigned(stand, trail, row)
         if not isinstance(changed, Run):
             return changed
-        stand = replace(stand, run=changed)
-    run, moves, effects = stand.run, (*trail.moves, move), trail.effects + row.do
-    says = (*trail.says, row.say) if row.say else trail.says
+        run = changed
+    left, effects = stand.step, row.do
+    moves: tuple[Move, ...] = (move,)
+    says: tuple[str, ...] = (row.say,) if row.say else ()
+    if trail:
+        left, moves = trail.step, trail.moves + moves
+        effects, says = trail.effects + effects, trail.says + says
     if asking.stays:
-        step, terminal = _kept(stand.event, trail.step), False
-    elif target.router:
-        return _pass(stand, Trail(trail.origin, trail.step, moves, effects, says), target.name)
-    else:
-        step, terminal = _opened(run, target.name), target.terminal
-    return Accepted(_settled(run, trail.step, step, terminal), moves, effects, says)
+        return Accepted(_stayed(run, left, stand.event), moves, effects, says)
+    if target.router:
+        origin = trail.origin if trail else stand.run
+        return _pass(replace(stand, run=run), Trail(origin, left, moves, effects, says), target.name)
+    return Accepted(_entered(run, left, target), moves, effects, says)
 
 
-def _assigned(stand: Stand, trail: Trail, row: Transition) -> Run | Decision:
+def _assigned(stand: Stand, trail: Trail | None, row: Transition) -> Run | Decision:
     """The run with what the row sets; or what it waits for, or why it cannot hold that."""
     run = stand.run
     assigned = assigned_by(stand, row, brought(stand)(row.scope))
     if awaited := tuple(fact for fact, _, value in assigned if value is PENDING):
-        return _wait(stand.event, trail, row, awaited)
+        return _wait(stand, trail, row, awaited)
     if refused := _unsuited(stand.workflow, row, assigned):
         return refused
     return replace(run, vars={**run.vars, **{name: value for _, name, value in assigned}})
-
-
-def _kept(event: Event, step: Step) -> Step:
-    """The step after a row that stays: it still holds what it waits with, unless this event was that."""
-    settled = step.held is not None and step.held.trigger == event.trigger
-    return replace(step, held=None) if settled else step
 
 
 def target_of(stand: Stand, row: Transition, facts: FactsOf) -> Value:
@@ -219,39 +216,54 @@ def _pass(stand: Stand, trail: Trail, router: str) -> Decision:
         return Refused(
             "router_stuck", router, (Seen("run.state", router),), ("a row that leaves the router",)
         )
-    return walk(replace(stand, step=Step(0, router, 0)), trail, rows)
+    return walk(replace(stand, step=Step(0, router, 0)), rows, trail)
 
 
-def _opened(run: Run, state: str) -> Step:
-    return Step(run.steps + 1, state, run.attempts.get(state, 0) + 1)
+def _stayed(run: Run, step: Step, event: Event) -> Run:
+    """The run after a row that stays: a step still holds what it waits with, unless this event was that."""
+    settled = step.held is not None and step.held.trigger == event.trigger
+    kept = (replace(step, held=None) if settled else step,) if step.number else ()
+    return replace(
+        run,
+        open=_in_place(run.open, step, kept),
+        steps=max(run.steps, step.number),
+        attempts=run.attempts if step.number <= run.steps else {**run.attempts, step.state: step.attempt},
+    )
 
 
-def _settled(run: Run, left: Step, step: Step, terminal: bool) -> Run:  # noqa: FBT001 - by place, it costs less
-    """The run with this step in place of the one that is left; ended, if none is open."""
-    open_, stays = run.open, () if terminal or not step.number else (step,)
-    if len(open_) == 1 and open_[0] is left:
-        open_ = stays
-    else:
-        place = open_.index(left) if left in open_ else len(open_)
-        open_ = (*open_[:place], *stays, *open_[place + 1 :])
-    new = step.number > run.steps and not terminal
+def _entered(run: Run, left: Step, state: State) -> Run:
+    """The run with a step in this state in place of the one that is left; ended, if none is open any more."""
+    if state.terminal:
+        open_ = _in_place(run.open, left, ())
+        ended = run.lifecycle if open_ else lifecycle.TABLE[run.lifecycle][lifecycle.COMPLETE]
+        return replace(run, lifecycle=ended, open=open_)
+    name, number = state.name, run.steps + 1
+    attempt = run.attempts.get(name, 0) + 1
+    opened = (Step(number, name, attempt),)
     return Run(
         run.id,
         run.workflow,
         run.digest,
-        run.lifecycle if open_ or not terminal else lifecycle.TABLE[run.lifecycle][lifecycle.COMPLETE],
-        open_,
-        step.number if new else run.steps,
-        {**run.attempts, step.state: step.attempt} if new else run.attempts,
+        run.lifecycle,
+        opened if run.open == (left,) else _in_place(run.open, left, opened),
+        number,
+        {**run.attempts, name: attempt},
         run.vars,
         run.inputs,
         run.reason,
     )
 
 
-def _wait(event: Event, trail: Trail, row: Transition, awaited: tuple[str, ...]) -> Waiting:
-    open_ = tuple(replace(s, held=event) if s == trail.step else s for s in trail.origin.open)
-    return Waiting(replace(trail.origin, open=open_), row.id, awaited)
+def _in_place(open_: tuple[Step, ...], left: Step, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The open steps with these in place of one; at the end, if it is not among them."""
+    place = open_.index(left) if left in open_ else len(open_)
+    return (*open_[:place], *steps, *open_[place + 1 :])
+
+
+def _wait(stand: Stand, trail: Trail | None, row: Transition, awaited: tuple[str, ...]) -> Waiting:
+    origin, step = (trail.origin, trail.step) if trail else (stand.run, stand.step)
+    open_ = tuple(replace(s, held=stand.event) if s == step else s for s in origin.open)
+    return Waiting(replace(origin, open=open_), row.id, awaited)
 
 
 def capped(stand: Stand, row: Transition, facts: FactsOf) -> bool:
@@ -263,8 +275,9 @@ def capped(stand: Stand, row: Transition, facts: FactsOf) -> bool:
     return 0 < state.attempts <= stand.run.attempts.get(state.name, 0)
 
 
-def _give_up(stand: Stand, trail: Trail, row: Transition) -> Accepted:
+def _give_up(stand: Stand, trail: Trail | None, row: Transition) -> Accepted:
     """Only states whose attempts are used up are left to go to: the step and the run fail."""
     reason = f"row `{row.id}` leads to a state whose attempts are used up, and no other row is open"
     failed = lifecycle.TABLE[stand.run.lifecycle][lifecycle.FAIL]
-    return Accepted(replace(trail.origin, lifecycle=failed, open=(), reason=reason))
+    origin = trail.origin if trail else stand.run
+    return Accepted(replace(origin, lifecycle=failed, open=(), reason=reason))
