@@ -34,7 +34,7 @@ EVENT_FACTS = (
 )
 
 
-class Stand(Struct, frozen=True):
+class Stand(Struct, frozen=True, gc=False):
     """What a decision is made on: a run in one of its steps, an event, and the facts of the world."""
 
     workflow: Workflow

@@ -281,7 +281,7 @@ class Workflow:
 # what a run is made of
 
 
-class Event(Struct, frozen=True):
+class Event(Struct, frozen=True, gc=False):
     """One arrival of a trigger: by whom, with what, for which open step (None: the only one)."""
 
     trigger: str
@@ -291,7 +291,7 @@ class Event(Struct, frozen=True):
     step: int | None = None
 
 
-class Step(Struct, frozen=True):
+class Step(Struct, frozen=True, gc=False):
     """One stay of a run in a state. `held` is what it has received while it waits for something else."""
 
     number: int
@@ -300,7 +300,7 @@ class Step(Struct, frozen=True):
     held: Event | None = None
 
 
-class Run(Struct, frozen=True):
+class Run(Struct, frozen=True, gc=False):
     """One walk through a workflow; `digest` binds it to the text it started with."""
 
     id: str
@@ -318,7 +318,7 @@ class Run(Struct, frozen=True):
 # what a decision is made of
 
 
-class Move(Struct, frozen=True):
+class Move(Struct, frozen=True, gc=False):
     """One row that was taken, from where to where."""
 
     row: str
@@ -340,7 +340,7 @@ class Seen(Struct, frozen=True):
     value: Value
 
 
-class Accepted(Struct, frozen=True):
+class Accepted(Struct, frozen=True, gc=False):
     """The run moved. `says` names the texts to tell, `effects` what is to be done, in order."""
 
     run: Run
