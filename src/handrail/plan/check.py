@@ -5,11 +5,12 @@ are checked by the same rules as a text.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from handrail.plan.check_tasks import check_tasks
+from msgspec import Struct
+
+from handrail.plan.check_tasks import LISTS, check_tasks
 from handrail.plan.data import as_data
 from handrail.plan.findings import Finding
 from handrail.plan.grammar import COMMIT_MESSAGE, Config, Dialect
@@ -26,12 +27,14 @@ CODES: Final = {
 }
 """Every code of an error."""
 
+_COMMITS: Final = Dialect.COMMITS
+_PARSED: Final = State.PARSED
+
 SCOPE_CASE: Final = "SCOPE_CASE"
 """The code of the warning about a scope in capital letters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True, gc=False):
     """What a check found; warnings do not make a plan invalid."""
 
     errors: tuple[Finding, ...] = ()
@@ -67,7 +70,7 @@ def validate(plan: Plan | Mapping[str, object], config: Config = COMMIT_MESSAGE)
 
 def is_validated(plan: Plan, verdict: Verdict) -> bool:
     """True if the plan was read whole and found valid."""
-    return verdict.is_valid and plan.state is State.PARSED
+    return verdict.is_valid and plan.state is _PARSED
 
 
 def _finding(found: Finding) -> dict[str, object]:
@@ -75,9 +78,9 @@ def _finding(found: Finding) -> dict[str, object]:
 
 
 def _unread(data: Mapping[str, object], config: Config) -> bool:
-    if config.dialect is Dialect.COMMITS:
+    if config.dialect is _COMMITS:
         return data.get("ok", True) is not True or data.get("phase") == "uninitialized"
-    return data.get("state", State.PARSED) != State.PARSED
+    return data.get("state", _PARSED) != _PARSED
 
 
 def _why(plan: Plan | Mapping[str, object]) -> str:
@@ -102,7 +105,7 @@ def _header(header: Mapping[str, object], config: Config) -> Iterator[Finding]:
         yield Finding("header.scope", message, "INVALID_FORMAT")
     if not isinstance(breaking, bool):
         yield Finding("header.breaking", "`breaking` is true or false", "INVALID_TYPE")
-    commits = config.dialect is Dialect.COMMITS
+    commits = config.dialect is _COMMITS
     yield from _title(header, "summary" if commits else "title", config, required=commits)
 
 
@@ -134,13 +137,13 @@ def check_constraints(given: object, config: Config) -> Iterator[Finding]:
     """What is wrong with a list of constraints; None is no list, and nothing is wrong with it."""
     if given is None:
         return
-    if not isinstance(given, list | tuple):
+    if not isinstance(given, LISTS):
         yield Finding("constraints", "the constraints are a list", "INVALID_TYPE")
         return
     for index, one in enumerate(given):
         at = f"constraints.{index}"
         pair = one.partition(": ")[::2] if isinstance(one, str) else one
-        if not (isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(p, str) for p in pair)):
+        if not (isinstance(pair, LISTS) and len(pair) == 2 and all(isinstance(p, str) for p in pair)):
             yield Finding(at, "a constraint is a prefix and a value", "INVALID_TYPE")
             continue
         key, value = pair
@@ -151,7 +154,7 @@ def check_constraints(given: object, config: Config) -> Iterator[Finding]:
             yield Finding(f"{at}.1", "the constraint says nothing", "TOO_SMALL")
         elif "\n" in value:
             yield Finding(f"{at}.1", "a constraint is one line", "INVALID_FORMAT")
-        elif config.dialect is not Dialect.COMMITS and value[0] != value[0].lower():
+        elif config.dialect is not _COMMITS and value[0] != value[0].lower():
             yield Finding(f"{at}.1", "the value begins with a small letter", "CUSTOM")
 
 

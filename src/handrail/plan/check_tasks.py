@@ -1,15 +1,19 @@
 """Whether tasks, as plain values, are what their dialect allows; they nest, and nothing recurses."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import Final
+
+from msgspec import Struct
 
 from handrail.plan.findings import Finding
 from handrail.plan.grammar import Config, Dialect
 from handrail.plan.tasks import slug
 
+LISTS: Final = (list, tuple)
+"""What a list is given as."""
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
+
+class _Parts(Struct, frozen=True, gc=False):
     """The fields of one task, by the names they have in its path."""
 
     texts: tuple[tuple[str, object], ...]
@@ -21,7 +25,7 @@ def check_tasks(given: object, config: Config) -> Iterator[Finding]:
     """What is wrong with a list of tasks; None is no list, and nothing is wrong with it."""
     if given is None:
         return
-    if not isinstance(given, list | tuple):
+    if not isinstance(given, LISTS):
         yield Finding("tasks", "the tasks are a list", "INVALID_TYPE")
         return
     if not given:
@@ -30,7 +34,7 @@ def check_tasks(given: object, config: Config) -> Iterator[Finding]:
     count = 0
     while waiting:
         at, level, row = waiting.pop()
-        if not isinstance(row, list | tuple):
+        if not isinstance(row, LISTS):
             yield Finding(at, "the tasks below are a list", "INVALID_TYPE")
             continue
         count += len(row)
@@ -64,7 +68,7 @@ def _beside(
 
 
 def _row(one: object) -> _Parts | None:
-    if not (isinstance(one, list | tuple) and len(one) == 3):
+    if not (isinstance(one, LISTS) and len(one) == 3):
         return None
     return _Parts((("1", one[1]),), ("0", one[0]), ("2", one[2]))
 

@@ -1,7 +1,7 @@
 """Plans as the plain values that JSON holds: the shape of each dialect."""
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from handrail.plan.grammar import Config, Dialect
 from handrail.plan.model import Header, Plan, State, Task
@@ -10,11 +10,12 @@ from handrail.plan.stage import directive, phase_of
 from handrail.plan.tasks import counts, parents, slug
 
 Data: TypeAlias = dict[str, object]
+_COMMITS: Final = Dialect.COMMITS
 
 
 def as_data(plan: Plan, config: Config, text: str | None = None) -> Data:
     """The plan in the shape of its dialect; `text` is what it was read from."""
-    return _commits(plan, text) if config.dialect is Dialect.COMMITS else _planner(plan)
+    return _commits(plan, text) if config.dialect is _COMMITS else _planner(plan)
 
 
 def nested(tasks: Sequence[Task]) -> list[object]:

@@ -1,10 +1,9 @@
 """What a check finds."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True, gc=False):
     """What is wrong with one field, by its path: `constraints.0.1`."""
 
     field: str

@@ -18,6 +18,9 @@ from handrail.plan.rules import Rules, rules_of
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _BREAKING: Final = re.compile(r"([a-z]+)!:.*")
 _CRLF: Final = (Warned("crlf_normalised"),)
+_COMMITS: Final = Dialect.COMMITS
+_PARSED: Final = State.PARSED
+_UNKNOWN: Final = State.UNKNOWN
 _HEADER: Final = "type(scope): title"
 _USUAL: Final = rules_of(COMMIT_MESSAGE)
 
@@ -30,25 +33,23 @@ def parse(text: str, config: Config = COMMIT_MESSAGE, *, has_modifications: bool
     if "\r" in text and (plain := normalised(text)) != text:
         text, warnings = plain, _CRLF
     if not text or text.isspace():
-        missing = has_modifications and config.dialect is Dialect.COMMITS
+        missing = has_modifications and config.dialect is _COMMITS
         return Plan(State.EMPTY, problems=(Problem("description_missing"),) if missing else ())
     rules = _USUAL if config is COMMIT_MESSAGE else rules_of(config)
-    if config.dialect is Dialect.COMMITS:
+    if config.dialect is _COMMITS:
         return read_commits(text, rules, warnings)
     end = text.find("\n")
     first = text if end < 0 else text[:end]
     header = _header(first, rules)
     if header is None:
-        return Plan(State.UNKNOWN, warnings=warnings, problems=(_no_header(first),))
+        return Plan(_UNKNOWN, warnings=warnings, problems=(_no_header(first),))
     if header.title is None:
         if header.ignored and not header.ignored.isspace():
             warnings = (*warnings, Warned("title_ignored", 1, header.ignored))
     elif len(header.title) > config.max_title_length:
         return _halted(header, header.title, first, config, warnings)
     return (
-        Plan(State.PARSED, header, warnings=warnings)
-        if end < 0
-        else read_body(text, end, header, rules, warnings)
+        Plan(_PARSED, header, warnings=warnings) if end < 0 else read_body(text, end, header, rules, warnings)
     )
 
 

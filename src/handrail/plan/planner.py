@@ -7,11 +7,12 @@ from typing import Final
 from handrail.plan.lines import joined
 from handrail.plan.model import Constraint, Header, Kept, Plan, Section, State, Task
 from handrail.plan.problems import Problem, Warned, at_line
-from handrail.plan.rules import Rules, task_examples
+from handrail.plan.rules import Found, Rules, task_examples
 
 _CONSTRAINTS: Final = Section.CONSTRAINTS
 _TASKS: Final = Section.TASKS
 _DIRECTION: Final = Section.DIRECTION
+_PARSED: Final = State.PARSED
 
 
 def read_body(text: str, end: int, header: Header, rules: Rules, warnings: tuple[Warned, ...]) -> Plan:
@@ -22,7 +23,7 @@ def read_body(text: str, end: int, header: Header, rules: Rules, warnings: tuple
         if opened is None:
             below = text.find("\n", end + 1)
             if below == end + 1 or text[end : below if below > 0 else None].isspace():
-                return Plan(State.PARSED, header, _trimmed(text, max(below, end)), warnings=warnings)
+                return Plan(_PARSED, header, _trimmed(text, max(below, end)), warnings=warnings)
         else:
             begin = max(2, text.count("\n", 0, opened.start() + 1))
     return _Reader(rules, header, text.split("\n"), list(warnings)).read(begin)
@@ -65,14 +66,13 @@ class _Reader:
             return self._plan(self._halt("header_line_not_alone", 2))
         self.description = lines[2:begin]
         self.begun = any(map(str.strip, self.description))
-        for index in range(begin, len(lines)):
-            line = lines[index]
+        for number, line in enumerate(lines[begin:], begin + 1):
             lead = line.lstrip()[:1]
             if not lead:
                 self._blank(line)
                 continue
             plain = leads and lead not in leads
-            found = self._text(index + 1, line) if plain else self._line(index + 1, line)
+            found = self._text(number, line) if plain else self._line(number, line)
             if found is not None:
                 return self._plan(found)
         return self._plan(None)
@@ -82,7 +82,7 @@ class _Reader:
         rules = self.rules
         if rules.boxed in line:
             if (found := rules.task.fullmatch(line)) is not None:
-                return self._task(number, *found.group("indent", "box", "text"))
+                return self._task(number, found)
             if rules.near_task.fullmatch(line) is not None:
                 return self._halt("task_malformed", number, *task_examples(rules.config))
         if rules.keyed in line and (found := rules.constraint.fullmatch(line)) is not None:
@@ -153,13 +153,14 @@ class _Reader:
         self.warnings.append(Warned("constraint_skipped", number, line))
         return None
 
-    def _task(self, number: int, indent: str | None, box: str | None, text: str | None) -> Problem | None:
-        config, widths = self.rules.config, self.widths
+    def _task(self, number: int, found: Found) -> Problem | None:
+        indent, box, text = found.group("indent", "box", "text")
+        config, widths, tasks = self.rules.config, self.widths, self.tasks
         if self.section is not _TASKS:
             if self.section is _DIRECTION:
                 return self._halt("section_order", number)
             self.section = _TASKS
-        if len(self.tasks) >= config.max_task_count:
+        if len(tasks) >= config.max_task_count:
             return self._halt("too_many_tasks", number, f"{config.max_task_count:,}")
         width = len(indent) + indent.count("\t") * (config.indent_size - 1) if indent else 0
         while widths and widths[-1] >= width:
@@ -168,7 +169,7 @@ class _Reader:
         if level > config.max_nesting_depth:
             return self._halt("task_too_deep", number, str(level), str(config.max_nesting_depth))
         widths.append(width)
-        self.tasks.append(Task(level, box == "x", text or ""))
+        tasks.append(Task(level, box == "x", text or ""))
         return None
 
     def _plan(self, found: Problem | None) -> Plan:
@@ -176,7 +177,7 @@ class _Reader:
         last = direction.count("\n") + 1 if direction else 0
         constraints = [] if self.constraints is None and self.tasks else self.constraints
         return Plan(
-            State.PARSED if found is None else State.HALTED,
+            _PARSED if found is None else State.HALTED,
             self.header,
             joined(self.description),
             None if constraints is None else tuple(constraints),
