@@ -185,7 +185,7 @@ def test_a_full_run_writes_a_page_of_all_figures_and_their_pictures(tmp_path: Pa
 
     page = (docs / "benchmarks.md").read_text("utf-8")
     assert "4 figures in 0 minutes: 2 ok, 1 short, 1 missing.\n" in page
-    assert "About one. Took 0 s.\n" in page
+    assert re.search(r"About one. Took \d+ s.\n", page)
     assert page.split("|---|---|---|---|\n")[1] == (
         "| `fast` | 3.10 | at most 10.00 | ok |\n"
         "| `slow` | 4.00 | at least 9.00 | **short** |\n"

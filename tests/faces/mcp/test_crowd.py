@@ -21,7 +21,7 @@ CONTENDED: Final = 400
 
 @pytest.fixture(scope="module")
 def at(disk: Path) -> Place:
-    return place(disk / "crowd", round=ROUND)
+    return place(disk / "crowd")
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +79,9 @@ def test_of_two_agents_with_one_token_that_want_different_things_one_gets_its_wa
 
 @requirement("steps:token.once", "steps:db.tx")
 def test_64_processes_take_400_steps_of_one_run_and_not_one_more(
-    at: Place, record_property: Callable[[str, object], None]
+    on_disk: Path, record_property: Callable[[str, object], None]
 ) -> None:
+    at = place(on_disk, round=ROUND)
     with inside(at) as desk:
         run = desk.start("round").run
     said = crowd_at_the_face(at.folder, run, CONTENDED + 1, 64)
