@@ -15,7 +15,7 @@ import pytest
 from mcp import Client
 
 from deploy.proxying import listening, port_of, proxy
-from faces.mcp.desk import ERAS, META, TOOL, Place, Told, note, place, until
+from faces.mcp.desk import BOUND, ERAS, META, TOOL, Place, Told, note, place, until
 from faces.mcp.whole import whole
 from faces.web.desk import Answered, Site, site
 from faces.web.test_ending import held
@@ -43,7 +43,8 @@ class Team:
 
     def call(self, **arguments: object) -> Told:
         """Call the tool through the proxy."""
-        return asyncio.run(Wire(self.front, "steps", "auto").call(1, TOOL, arguments))
+        called = Wire(self.front, "steps", "auto").call(1, TOOL, arguments)
+        return asyncio.run(asyncio.wait_for(called, BOUND))
 
     def ask(self, method: str, path: str, **headers: str) -> Answered:
         """Send a request through the proxy."""

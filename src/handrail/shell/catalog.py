@@ -4,6 +4,7 @@ Anybody may have written what a project holds, so no link in its folders is foll
 the user's own, and ours. A file that cannot be read is told of and passed over.
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import cache
@@ -240,8 +241,10 @@ def definition_files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
-    for file in sorted(path.rglob("*")):
-        if (file.suffix == Kind.WORKFLOW.suffix or kind_of(file)) and not file.is_dir():
+    suffixes = tuple(kind.suffix for kind in Kind)
+    below = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)  # noqa: PTH118 - below a folder there may be a million files
+    for file in sorted(Path(name) for name in below if name.endswith(suffixes)):
+        if file.suffix == Kind.WORKFLOW.suffix or kind_of(file):
             yield file
 
 
