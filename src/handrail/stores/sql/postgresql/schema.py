@@ -1,5 +1,6 @@
 """The tables in a PostgreSQL database: made and brought up to date under a lock, if they are ours."""
 
+import time
 from typing import Final
 
 from handrail.shell.faults import Busy, Newer, Unreadable
@@ -12,6 +13,10 @@ from handrail.stores.sql.text import migrations
 _LOCK: Final = 0x48524C31
 """Who holds this advisory lock changes the schema."""
 
+_MOMENT: Final = 2.0
+"""How many seconds the server may take to let go of what a copy held that was ended just before."""
+
+_PAUSE: Final = 0.02
 _MARKED: Final = "SELECT to_regclass('handrail_copy') IS NOT NULL"
 _VERSION: Final = "CREATE TABLE IF NOT EXISTS handrail_schema (version BIGINT NOT NULL)"
 _THERE: Final = "SELECT to_regclass('handrail_schema') IS NOT NULL"
@@ -77,8 +82,11 @@ def begin(place: Remote, connection: Connection, source: str) -> bool:
     Until the connection ends, nobody else changes the schema. Raises `Busy` if somebody does, `NotWritable`
     if there is a store, `Newer` or `Unreadable` if there is anything else.
     """
-    if not _one(connection, f"SELECT pg_try_advisory_lock({_LOCK})"):
-        raise Busy(f"somebody else is filling {place}", "wait for it, or end it; then say the same again")
+    last = time.monotonic() + _MOMENT
+    while not _one(connection, f"SELECT pg_try_advisory_lock({_LOCK})"):
+        if time.monotonic() > last:
+            raise Busy(f"somebody else is filling {place}", "wait for it, or end it; then say the same again")
+        time.sleep(_PAUSE)
     found = half(connection)
     if found:
         resumes(place, source, found, known())
