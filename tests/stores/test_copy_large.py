@@ -1,4 +1,4 @@
-"""Twenty thousand runs to PostgreSQL and back: the same store, and a run in it goes on."""
+"""A hundred thousand runs to PostgreSQL and back: the same store, and a run in it goes on."""
 
 import sqlite3
 from contextlib import closing
@@ -13,8 +13,8 @@ from stores.moving import Full, Place, copied, went_on
 
 pytestmark = pytest.mark.unmeasured
 
-RUNS = 20_000
-GAP = 4_000
+RUNS = 100_000
+GAP = 20_000
 """The runs of the past stand at each of these numbers, and the others between them."""
 
 
@@ -26,7 +26,7 @@ def differing(table: Table, one: Path, other: Path) -> int:
         return sum(mine != yours for mine, yours in pairs)
 
 
-def test_twenty_thousand_runs_go_to_postgresql_and_come_back_the_same(filled: Full, new: Place) -> None:
+def test_a_hundred_thousand_runs_go_to_postgresql_and_come_back_the_same(filled: Full, new: Place) -> None:
     with closing(Database(filled.path)) as database:
         spread(database, GAP)
         fill(database, RUNS, GAP)
@@ -36,6 +36,6 @@ def test_twenty_thousand_runs_go_to_postgresql_and_come_back_the_same(filled: Fu
     made = copied(filled.path, there)
     copied(there, back)
 
-    assert (made.tables["runs"], made.tables["steps"], made.tables["events"]) == (20_003, 99_993, 220_042)
+    assert (made.tables["runs"], made.tables["steps"], made.tables["events"]) == (100_003, 499_993, 1_100_042)
     assert [differing(table, filled.path, back) for table in tables()] == [0] * len(tables())
     assert went_on(back, filled)["decision"] == "Accepted"
