@@ -111,23 +111,19 @@ def _wanted(asked: Asked, facts: Mapping[str, Value]) -> Needs:
     workflow = asked.workflow
     if asked.event.trigger == START:
         return needs_to_start(workflow)
-    states = tuple(map(_state, asked.run.open))
-    if workflow.derive:
-        derived = str(facts[workflow.derive])
-        states = (derived,) if derived in workflow.states else ()
-    named, drafts = _needs_in(workflow, states)
+    states = [str(facts[workflow.derive])] if workflow.derive else map(_state, asked.run.open)
+    named, drafts = _needs_in(workflow, tuple(filter(workflow.states.__contains__, states)))
     return Needs(named, drafts.get(asked.event.trigger, frozenset()))
 
 
 def _needs_in(workflow: Workflow, states: tuple[str, ...]) -> tuple[frozenset[str], Mapping[str, _Drafts]]:
     """The facts that the rows of these states name, and by trigger the drafts of those that wait for it."""
     if (_needs_in, states) not in workflow.memo:
-        known = [state for state in states if state in workflow.states]
-        triggers = {trigger for state, trigger in workflow.index if trigger and state in known}
+        triggers = {trigger for state, trigger in workflow.index if trigger and state in states}
         workflow.memo[_needs_in, states] = (
-            frozenset().union(*[needs(workflow, state).facts for state in known]),
+            frozenset().union(*[needs(workflow, state).facts for state in states]),
             {
-                trigger: frozenset().union(*[needs(workflow, state, trigger).drafts for state in known])
+                trigger: frozenset().union(*[needs(workflow, state, trigger).drafts for state in states])
                 for trigger in triggers
             },
         )

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Mapping
 from datetime import datetime
-from operator import attrgetter
 from typing import TypeAlias
 
 import msgspec
@@ -12,12 +11,11 @@ from msgspec import Struct
 from handrail.engine.lifecycle import RESUME
 from handrail.engine.model import Authority, Event, Lifecycle, Refused, Run, Seen
 from handrail.engine.options import outside
-from handrail.shell.records import Stored
+from handrail.shell.records import Stored, number_of
 from handrail.shell.tokens import Claims, hashed, read, sign
 from handrail.shell.world import World
 from handrail.telemetry.entries import Entry, EntryKind
 
-_number = attrgetter("number")
 _encoder = msgspec.json.Encoder(order="deterministic")
 _RULE = "step_token"
 _NEEDED = {
@@ -65,7 +63,7 @@ def issue(world: World, run: Run, revision: int, at: datetime) -> Issued:
     if run.lifecycle is not Lifecycle.RUNNING:
         return Issued({}, {})
     tokens, hashes = {}, {}
-    for number in map(_number, run.open) if run.open else (0,):
+    for number in map(number_of, run.open) if run.open else (0,):
         token = sign(world.key, Claims(run.id, number, revision, at, world.ids.nonce()))
         tokens[number] = token
         if world.lifetime:

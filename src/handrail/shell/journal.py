@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from operator import attrgetter
 
 from msgspec import Struct, field
 
@@ -11,7 +10,16 @@ from handrail.documents.statefile import Passage
 from handrail.engine.facts import Value, writable
 from handrail.engine.lifecycle import CONTINUE, CONTROLS, START, terminal
 from handrail.engine.model import Accepted, Event, Lifecycle, Refused, Run, Step, Waiting, Workflow
-from handrail.shell.records import Artifact, Caller, Closed, Opened, StepStatus, Stored, milliseconds
+from handrail.shell.records import (
+    Artifact,
+    Caller,
+    Closed,
+    Opened,
+    StepStatus,
+    Stored,
+    milliseconds,
+    number_of,
+)
 from handrail.shell.synthesis import as_artifact, synthesised
 from handrail.shell.view import StepRow
 from handrail.telemetry.entries import Entry, EntryKind
@@ -20,7 +28,6 @@ REASON = "last_transition_reason"
 """Where the metadata of a run say why its lifecycle is as it is."""
 
 _NO_REASON = "No reason provided"
-_number = attrgetter("number")
 _LEFT_OPEN = frozenset({Lifecycle.ABANDONED, Lifecycle.DIVERGED})
 """Where a run ends without its steps: the store keeps them as running, as they were."""
 
@@ -67,7 +74,7 @@ def left(told: Told) -> Left:
         steps = _completed(told, told.kept, closed)
         synthesis = synthesised(steps, milliseconds(told.stored.started or told.at, told.at))
         artifacts = (*artifacts, as_artifact(told.ids[-1], steps, synthesis))
-    before = set(map(_number, told.stored.run.open))
+    before = set(map(number_of, told.stored.run.open))
     opened = [
         Opened(step.number, step.state, agent_of(told.workflow, step.state))
         for step in after.open
@@ -175,7 +182,7 @@ def _closed(told: Told, artifacts: tuple[Artifact, ...]) -> tuple[Closed, ...]:
     after = told.decision.run
     if after.lifecycle in _LEFT_OPEN:
         return ()
-    still = set(map(_number, after.open))
+    still = set(map(number_of, after.open))
     status = StepStatus.FAILED if after.lifecycle is Lifecycle.FAILED else StepStatus.COMPLETED
     output = None if told.event.trigger in CONTROLS else _kept(told.event.payload, artifacts)
     return tuple(
@@ -228,7 +235,7 @@ def _entries(
             Entry(EntryKind.ARTIFACT_STORED, a.step, a.agent, {"artifact_id": a.id, "type": a.type})
             for a in artifacts
         ]
-    begun = set(map(_number, told.before.open))
+    begun = set(map(number_of, told.before.open))
     found += [
         Entry(EntryKind.STEP_STARTED, s.state, s.agent, {"number": s.number})
         for s in opened

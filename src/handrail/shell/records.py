@@ -42,7 +42,9 @@ class Origin(Struct, frozen=True):
         return replace(self, metadata={**self.metadata, **marks}) if marks else self
 
 
-_number: Constant = attrgetter("number")
+number_of: Constant = attrgetter("number")
+"""The number of a step, open or opened."""
+
 ORPHANED: Constant = "orphaned"
 """The code of a trouble: what says where the run is, is gone, and what the run is about is not."""
 
@@ -86,7 +88,7 @@ class Stored(Struct, frozen=True):
         marks: Mapping[str, Value],
     ) -> "Stored":
         """The run as every store has it once a turn has made this of it."""
-        known = {**self.opened, **dict.fromkeys(map(_number, opened), at)}
+        known = {**self.opened, **dict.fromkeys(map(number_of, opened), at)}
         return Stored(
             run,
             self.origin.marked(marks),

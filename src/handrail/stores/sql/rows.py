@@ -18,6 +18,7 @@ from handrail.shell.records import (
     Turn,
     Written,
     milliseconds,
+    number_of,
     project_id,
 )
 from handrail.shell.view import StepRow
@@ -27,7 +28,6 @@ from handrail.telemetry.entries import Entry, EntryKind
 LIVE: Final = frozenset({Lifecycle.IDLE, Lifecycle.RUNNING, Lifecycle.PAUSED})
 _AUTHORITIES: Final = {str(authority): authority for authority in Authority}
 _held: Final = attrgetter("held")
-_number: Final = attrgetter("number")
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 
 
@@ -85,7 +85,7 @@ def moving(turn: Turn, at: str, chain: bytes) -> tuple[Any, ...]:
         chain,
         at,
         int(any(map(_held, run.open))),
-        min(map(_number, run.open), default=None),
+        min(map(number_of, run.open), default=None),
         run.digest,
     )
 

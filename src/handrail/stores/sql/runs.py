@@ -4,7 +4,6 @@ import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
-from operator import attrgetter
 from typing import Any, Final
 
 from handrail.engine.model import Lifecycle
@@ -17,6 +16,7 @@ from handrail.shell.records import (
     Turn,
     Written,
     check_effects,
+    number_of,
     project_id,
     project_name,
 )
@@ -28,7 +28,6 @@ from handrail.stores.sql.text import asked, dumped, stamp
 from handrail.telemetry.entries import Entry
 
 _KEY: Final = "token_key"
-_number: Final = attrgetter("number")
 _NOTHING: Final = nullcontext()
 _ALL: Final = 2**31
 """A limit that no run reaches."""
@@ -176,7 +175,7 @@ class RunTables:
         return key
 
     def _save_steps(self, execute: Execute, turn: Turn, at: str, key: int) -> None:
-        opened = set(map(_number, turn.opened))
+        opened = set(map(number_of, turn.opened))
         for closed in turn.closed:
             took = turn.before.took(closed.number, turn.at)
             output = None if closed.output is None else dumped(closed.output)
@@ -184,7 +183,7 @@ class RunTables:
         for step in turn.opened:
             token = turn.tokens.get(step.number)
             execute(self._sql["open_step"], (key, step.number, step.state, step.agent, at, token))
-        for number in set(map(_number, turn.run.open)) - opened:
+        for number in set(map(number_of, turn.run.open)) - opened:
             execute(self._sql["token"], (turn.tokens.get(number), key, number))
 
     def _save_artifacts(self, execute: Execute, turn: Turn, at: str, key: int) -> None:
