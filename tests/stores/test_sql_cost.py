@@ -35,7 +35,7 @@ def _statements(connection: sqlite3.Connection, play: Stage) -> list[str]:
     return [" ".join(text.split()[:2]) for text in found]
 
 
-def test_a_turn_is_one_commit_and_at_most_22_pages(play: Stage) -> None:
+def test_a_turn_is_one_commit_and_writes_at_most_36_kib(play: Stage) -> None:
     pick = play.picked(1)
     for _ in range(2 * RUNS):
         play.turn(pick())
@@ -44,7 +44,7 @@ def test_a_turn_is_one_commit_and_at_most_22_pages(play: Stage) -> None:
         play.turn(pick())
     wal = counted(play.database.path)
     assert wal.commits == TURNS
-    assert wal.frames <= 22 * TURNS, f"{wal.frames / TURNS} pages"
+    assert wal.bytes <= 36 * 1024 * TURNS, f"{wal.bytes / 1024 / TURNS} KiB"
 
 
 def test_a_turn_reads_its_run_once_and_writes_each_row_once(play: Stage) -> None:

@@ -18,13 +18,18 @@ from handrail.stores.sql.text import migrations
 from handrail.stores.sql.turnstile import Turnstile
 
 _PRAGMAS: Final = (
+    "PRAGMA page_size = 1024",
     "PRAGMA busy_timeout = 30000",
     "PRAGMA foreign_keys = ON",
     "PRAGMA synchronous = FULL",
-    "PRAGMA wal_autocheckpoint = 4000",
+    "PRAGMA wal_autocheckpoint = 16000",
     "PRAGMA journal_size_limit = 67108864",
     "PRAGMA mmap_size = 0",
 )
+"""Pages are small, since a turn changes a few rows on each of many: it writes 30 KiB where it wrote 83.
+
+A file keeps the size of page that it was made with.
+"""
 
 
 def prepared(path: Path) -> Turnstile:
