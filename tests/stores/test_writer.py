@@ -1,8 +1,9 @@
 """The thread that writes: one piece of work after the other, and nothing that nobody waits for any more."""
 
+import asyncio
 from collections.abc import Iterator
-from concurrent.futures import CancelledError
 from threading import Event, Thread, current_thread, get_ident
+from threading import enumerate as enumerate_threads
 
 import pytest
 
@@ -45,7 +46,7 @@ def _hold(writer: Writer) -> Event:
         began.set()
         assert free.wait(60)
 
-    writer.submit(wait)
+    Thread(target=writer.call, args=(wait,)).start()
     assert began.wait(60)
     return free
 
@@ -123,10 +124,15 @@ def test_it_rests_in_its_own_thread_when_nobody_waits(writer: Writer, rested: Re
 
 
 def test_it_does_not_rest_while_somebody_waits(writer: Writer, rested: Rested) -> None:
-    free = _hold(writer)
-    others = [writer.submit(lambda: list(rested.threads)) for _ in range(3)]
-    free.set()
-    assert [other.result(60) for other in others] == [[], [], []]
+    async def told() -> list[list[int]]:
+        free = _hold(writer)
+        others = [asyncio.create_task(writer.done(lambda: list(rested.threads))) for _ in range(3)]
+        await asyncio.sleep(0)
+        assert writer.waiting == len(others)
+        free.set()
+        return await asyncio.gather(*others)
+
+    assert asyncio.run(told()) == [[], [], []]
     assert rested.done.wait(60)
 
 
@@ -139,14 +145,47 @@ def test_a_fault_while_resting_harms_no_call_and_no_other_rest() -> None:
     writer.close()
 
 
-def test_work_that_was_cancelled_keeps_nobody_from_resting(writer: Writer, rested: Rested) -> None:
-    free = _hold(writer)
-    promise = writer.submit(lambda: 1)
-    assert promise.cancel()
-    free.set()
-    with pytest.raises(CancelledError):
-        promise.result(60)
+def test_work_that_was_cancelled_is_never_done_and_keeps_nobody_from_resting(
+    writer: Writer, rested: Rested
+) -> None:
+    async def cancelled() -> list[int]:
+        free, done = _hold(writer), list[int]()
+        task = asyncio.create_task(writer.done(lambda: done.append(1)))
+        await asyncio.sleep(0)
+        assert writer.waiting == 1
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        free.set()
+        return await writer.done(lambda: done)
+
+    assert asyncio.run(cancelled()) == []
     assert rested.done.wait(60)
+
+
+def test_a_task_that_waits_gets_the_result_or_what_the_work_raises(writer: Writer) -> None:
+    def fail() -> None:
+        raise KeyError("k")
+
+    async def both() -> int:
+        with pytest.raises(KeyError):
+            await writer.done(fail)
+        return await writer.done(lambda: 6 * 7)
+
+    assert asyncio.run(both()) == 42
+
+
+def test_work_whose_loop_has_ended_meanwhile_is_done_and_harms_nobody(writer: Writer) -> None:
+    done, free, loop = Event(), _hold(writer), asyncio.new_event_loop()
+    task = loop.create_task(writer.done(done.set))
+    loop.call_soon(loop.stop)
+    loop.run_forever()
+    loop.close()
+    free.set()
+    assert done.wait(60)
+    assert writer.call(lambda: 1) == 1
+    assert not task.done()
+    task.get_coro().close()
 
 
 def test_closing_finishes_what_has_begun_and_cancels_what_has_not(writer: Writer) -> None:
@@ -169,3 +208,30 @@ def test_closing_finishes_what_has_begun_and_cancels_what_has_not(writer: Writer
     assert [busy.message for busy in caught] == ["the store is being closed"]
     with pytest.raises(Busy):
         writer.call(lambda: 1)
+
+
+def test_a_task_that_waits_is_told_of_the_closing(writer: Writer) -> None:
+    async def told() -> str:
+        free = _hold(writer)
+        task = asyncio.create_task(writer.done(lambda: 1))
+        await asyncio.sleep(0)
+        assert writer.waiting == 1
+        closer = Thread(target=writer.close)
+        closer.start()
+        with pytest.raises(Busy) as caught:
+            await task
+        free.set()
+        closer.join(60)
+        return caught.value.message
+
+    assert asyncio.run(told()) == "the store is being closed"
+
+
+def test_all_of_its_threads_end_when_it_is_closed() -> None:
+    before = set(enumerate_threads())
+    for _ in range(50):
+        writer = Writer(threads=6)
+        assert writer.call(lambda: 1) == 1
+        writer.close()
+        writer.close()
+    assert set(enumerate_threads()) <= before

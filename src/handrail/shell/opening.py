@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -106,8 +105,12 @@ class Store(Struct, frozen=True):
 class Work(Protocol):
     """Something that does what it is given, one piece after the other."""
 
-    def submit(self, work: Callable[[], Result]) -> "Future[Result]":
-        """What will be the result of this work; cancelled before it begins, it is never done."""
+    def call(self, work: Callable[[], Result]) -> Result:
+        """The result of this work, or what it raises; `Busy` if it does not begin in time: it never will."""
+        ...
+
+    async def done(self, work: Callable[[], Result]) -> Result:
+        """The same, for a task; cancelled before the work begins, it is never done."""
         ...
 
 

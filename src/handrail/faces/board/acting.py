@@ -127,7 +127,7 @@ def done(viewer: Viewer, row: RunRow, action: str, form: Mapping[str, str]) -> R
         return Refusal(catalogue()("act.not_now"))
     if not all(map(sound, form.values())):
         return Refusal(catalogue()("act.no_text"))
-    reply = viewer.board.serving.writer.submit(lambda: _taken(viewer, row, action, form)).result()
+    reply = viewer.board.serving.writer.call(lambda: _taken(viewer, row, action, form))
     return reply if isinstance(reply, Refusal) else _told(reply)
 
 

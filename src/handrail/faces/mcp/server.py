@@ -217,7 +217,7 @@ class Served(MCPServer[None]):
 
     async def _written(self, work: Callable[[], Result]) -> Result:
         """The result of work that may write, done in the thread that writes, in the context of who asks."""
-        return await asyncio.wrap_future(self._serving.writer.submit(partial(copy_context().run, work)))
+        return await self._serving.writer.done(partial(copy_context().run, work))
 
     # resources
 

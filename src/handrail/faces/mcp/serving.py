@@ -58,7 +58,7 @@ def served(  # noqa: PLR0913 - what a server is made of
     world = serving.world
 
     def touch(run: str) -> None:
-        serving.writer.submit(lambda: world.runs.touch(run, world.clock.now())).result()
+        serving.writer.call(lambda: world.runs.touch(run, world.clock.now()))
 
     resources = Resources(
         serving.records,

@@ -1,6 +1,5 @@
 """The faces of a server over HTTP, put together: each for some projects, by their names."""
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -48,7 +47,7 @@ class Known:
         while True:
             await sleep(_EVERY)
             try:
-                self._projects = await asyncio.wrap_future(self._serving.writer.submit(self._read))
+                self._projects = await self._serving.writer.done(self._read)
             except Fault as fault:
                 log.warning("%s; %s", fault.message, fault.repair)
 

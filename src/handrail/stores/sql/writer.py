@@ -4,13 +4,17 @@ Waiting for the disk and for other processes then holds up nobody who only reads
 is given is done when nobody waits for one.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
-from threading import Lock
-from typing import Final, Protocol, TypeVar
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from handrail.shell.faults import Busy, Fault
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Future
 
 Result = TypeVar("Result")
 
@@ -26,6 +30,80 @@ class Resting(Protocol):
         ...
 
 
+class _Piece(ABC, Generic[Result]):
+    """A piece of work and what came of it; whoever claims it first does it, or sees that nobody does."""
+
+    __slots__ = ("_claimed", "_work", "raised", "result")
+
+    def __init__(self, work: Callable[[], Result]) -> None:
+        self._work, self._claimed = work, Lock()
+        self.result: list[Result] = []
+        self.raised: BaseException | None = None
+
+    def claim(self) -> bool:
+        """True for the first who asks."""
+        return self._claimed.acquire(blocking=False)
+
+    def do(self) -> None:
+        """Do it, unless somebody has claimed it, and tell."""
+        if self.claim():
+            try:
+                self.result.append(self._work())
+            except BaseException as raised:  # noqa: BLE001 - whoever waits is told of it
+                self.raised = raised
+            self.tell()
+
+    def refuse(self) -> None:
+        """See that nobody does it, and tell; nothing if somebody has claimed it."""
+        if self.claim():
+            repair = "start Handrail again, then send the same call again"
+            self.raised = Busy("the store is being closed", repair)
+            self.tell()
+
+    @abstractmethod
+    def tell(self) -> None:
+        """Wake whoever waits."""
+
+
+class _Called(_Piece[Result]):
+    """Work that a thread waits for."""
+
+    __slots__ = ("_over",)
+
+    def __init__(self, work: Callable[[], Result]) -> None:
+        super().__init__(work)
+        self._over = Lock()
+        self._over.acquire()
+
+    def tell(self) -> None:
+        """Wake the thread."""
+        self._over.release()
+
+    def wait(self, seconds: float = -1) -> bool:
+        """False if it is not over in time."""
+        return self._over.acquire(timeout=seconds)
+
+
+class _Awaited(_Piece[Result]):
+    """Work that a task of an event loop waits for."""
+
+    __slots__ = ("_loop", "over")
+
+    def __init__(self, work: Callable[[], Result], loop: "AbstractEventLoop") -> None:
+        super().__init__(work)
+        self._loop = loop
+        self.over: Future[None] = loop.create_future()
+
+    def tell(self) -> None:
+        """Wake the task; a loop that has ended has none."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        if not self.over.done():
+            self.over.set_result(None)
+
+
 class Writer:
     """One thread that does one piece of work after the other; with none left, those in `resting` may rest.
 
@@ -33,83 +111,99 @@ class Writer:
     """
 
     def __init__(self, *resting: Resting, threads: int = 1) -> None:
-        self._resting = resting
-        self._thread = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="handrail-writer")
-        self._lock = Lock()
-        self._waiting = 0
-        self._due = False
+        self._resting, self._rests = resting, Lock()
+        self._queue: SimpleQueue[_Piece[Any] | None] = SimpleQueue()
+        self._threads = [
+            Thread(target=self._live, name=f"handrail-writer-{number}", daemon=True)
+            for number in range(threads)
+        ]
+        self._lock, self._begun, self._closed = Lock(), False, False
 
     @property
     def waiting(self) -> int:
         """How many pieces of work have not begun."""
-        return self._count(0)
+        return self._queue.qsize()
 
     def call(self, work: Callable[[], Result], seconds: float = PATIENCE) -> Result:
         """The result of this work, or what it raises.
 
         Raises `Busy` if it did not begin in time, or the thread is closed; then it never will.
         """
-        promise = self.submit(work)
-        try:
-            with suppress(TimeoutError):
-                return promise.result(seconds)
-            if promise.cancel():
+        piece = _Called(work)
+        self._put(piece)
+        if not piece.wait(seconds):
+            if piece.claim():
                 raise Busy(f"the store was busy for {seconds:g} seconds", "send the same call again")
-            return promise.result()
-        except CancelledError as closed:
-            raise _closed() from closed
+            piece.wait()
+        return _come_of(piece)
 
-    def submit(self, work: Callable[[], Result]) -> Future[Result]:
-        """What will be the result of this work; cancelled before it begins, it is never done.
+    async def done(self, work: Callable[[], Result]) -> Result:
+        """The same, for a task; cancelled before the work begins, it is never done.
 
         Raises `Busy` if the thread is closed.
         """
+        from asyncio import CancelledError, get_running_loop  # noqa: PLC0415 - a program without a loop starts sooner
 
-        def begun() -> Result:
-            self._count(-1)
-            return work()
-
-        self._count(1)
+        piece = _Awaited(work, get_running_loop())
+        self._put(piece)
         try:
-            promise = self._thread.submit(begun)
-        except RuntimeError as closed:
-            raise _closed() from closed
-        promise.add_done_callback(self._forget)
-        if not self._due:
-            self._due = True
-            self._rest_later()
-        return promise
+            await piece.over
+        except CancelledError:
+            piece.claim()
+            raise
+        return _come_of(piece)
 
     def close(self) -> None:
         """Finish what has begun; what has not never will."""
-        self._thread.shutdown(wait=True, cancel_futures=True)
+        with self._lock:
+            self._closed = True
+        with suppress(Empty):
+            while piece := self._queue.get_nowait():
+                piece.refuse()
+        for _ in self._threads:
+            self._queue.put(None)
+        for thread in self._threads if self._begun else ():
+            thread.join()
 
-    def _rest_later(self) -> None:
-        """Behind all work that waits: so whoever waits for that has its result."""
-        with suppress(RuntimeError):
-            self._thread.submit(self._rest)
+    def _put(self, piece: _Piece[Result]) -> None:
+        """Queue it, unless all is closed: then it is refused."""
+        with self._lock:
+            if not self._closed:
+                self._begin()
+                self._queue.put(piece)
+                return
+        piece.refuse()
+
+    def _begin(self) -> None:
+        if not self._begun:
+            self._begun = True
+            for thread in self._threads:
+                thread.start()
+
+    def _live(self) -> None:
+        """In a thread: do what comes, and rest whenever nothing waits."""
+        while piece := self._queue.get():
+            piece.do()
+            del piece
+            if self._rests.acquire(blocking=False):
+                try:
+                    self._rest()
+                finally:
+                    self._rests.release()
 
     def _rest(self) -> None:
-        """In the thread: rest until somebody waits, and then again behind what they wait for."""
-        self._due = False
         for one in self._resting:
-            if self._count(0):
-                self._due = True
-                self._rest_later()
+            if not self._queue.empty():
                 return
             with suppress(Fault):
                 one.rest()
 
-    def _forget(self, promise: Future[Result]) -> None:
-        if promise.cancelled():
-            self._count(-1)
 
-    def _count(self, change: int) -> int:
-        """How many pieces of work wait to begin, after this change."""
-        with self._lock:
-            self._waiting += change
-            return self._waiting
-
-
-def _closed() -> Busy:
-    return Busy("the store is being closed", "start Handrail again, then send the same call again")
+def _come_of(piece: _Piece[Result]) -> Result:
+    """What came of a piece that is over."""
+    try:
+        if piece.raised is not None:
+            raise piece.raised
+        return piece.result[0]
+    finally:
+        del piece
