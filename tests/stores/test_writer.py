@@ -6,6 +6,7 @@ from threading import Event, Thread, current_thread, get_ident
 from threading import enumerate as enumerate_threads
 
 import pytest
+from anyio.lowlevel import checkpoint
 
 from handrail.shell.faults import Busy, DiskFull
 from handrail.stores.sql.writer import Writer
@@ -127,7 +128,7 @@ def test_it_does_not_rest_while_somebody_waits(writer: Writer, rested: Rested) -
     async def told() -> list[list[int]]:
         free = _hold(writer)
         others = [asyncio.create_task(writer.done(lambda: list(rested.threads))) for _ in range(3)]
-        await asyncio.sleep(0)
+        await checkpoint()
         assert writer.waiting == len(others)
         free.set()
         return await asyncio.gather(*others)
@@ -151,7 +152,7 @@ def test_work_that_was_cancelled_is_never_done_and_keeps_nobody_from_resting(
     async def cancelled() -> list[int]:
         free, done = _hold(writer), list[int]()
         task = asyncio.create_task(writer.done(lambda: done.append(1)))
-        await asyncio.sleep(0)
+        await checkpoint()
         assert writer.waiting == 1
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -214,7 +215,7 @@ def test_a_task_that_waits_is_told_of_the_closing(writer: Writer) -> None:
     async def told() -> str:
         free = _hold(writer)
         task = asyncio.create_task(writer.done(lambda: 1))
-        await asyncio.sleep(0)
+        await checkpoint()
         assert writer.waiting == 1
         closer = Thread(target=writer.close)
         closer.start()

@@ -142,7 +142,7 @@ class Writer:
 
         Raises `Busy` if the thread is closed.
         """
-        from asyncio import CancelledError, get_running_loop  # noqa: PLC0415 - a program without a loop starts sooner
+        from asyncio import CancelledError, get_running_loop  # noqa: PLC0415 - programs without a loop start sooner
 
         piece = _Awaited(work, get_running_loop())
         self._put(piece)
