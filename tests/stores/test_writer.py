@@ -1,7 +1,9 @@
 """The thread that writes: one piece of work after the other, and nothing that nobody waits for any more."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import Context
+from functools import partial
 from threading import Event, Thread, current_thread, get_ident
 from threading import enumerate as enumerate_threads
 
@@ -236,3 +238,43 @@ def test_all_of_its_threads_end_when_it_is_closed() -> None:
         writer.close()
         writer.close()
     assert set(enumerate_threads()) <= before
+
+
+class Counting(asyncio.SelectorEventLoop):
+    """A loop that counts how often other threads wake it."""
+
+    woken = 0
+
+    def call_soon_threadsafe(
+        self, callback: Callable[..., object], *args: object, context: Context | None = None
+    ) -> asyncio.Handle:
+        self.woken += 1
+        return super().call_soon_threadsafe(callback, *args, context=context)
+
+
+def test_a_busy_loop_is_woken_once_for_all_that_is_done_meanwhile(writer: Writer) -> None:
+    async def told() -> tuple[list[int], int]:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, Counting)
+        free = _hold(writer)
+        tasks = [asyncio.create_task(writer.done(partial(int, number))) for number in range(5)]
+        await checkpoint()
+        before = loop.woken
+        free.set()
+        writer.call(lambda: None)
+        return await asyncio.gather(*tasks), loop.woken - before
+
+    with asyncio.Runner(loop_factory=Counting) as runner:
+        found, woken = runner.run(told())
+    assert found == [0, 1, 2, 3, 4]
+    assert woken == 1
+
+
+def test_of_many_tasks_each_gets_what_came_of_its_own_work() -> None:
+    async def told(writer: Writer) -> list[int]:
+        return await asyncio.gather(*(writer.done(partial(int, number)) for number in range(2000)))
+
+    writer = Writer(threads=4)
+    for _ in range(2):
+        assert asyncio.run(told(writer)) == list(range(2000))
+    writer.close()

@@ -5,6 +5,7 @@ is given is done when nobody waits for one.
 """
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -87,21 +88,44 @@ class _Called(_Piece[Result]):
 class _Awaited(_Piece[Result]):
     """Work that a task of an event loop waits for."""
 
-    __slots__ = ("_loop", "over")
+    __slots__ = ("_landing", "over")
 
-    def __init__(self, work: Callable[[], Result], loop: "AbstractEventLoop") -> None:
+    def __init__(self, work: Callable[[], Result], landing: "_Landing") -> None:
         super().__init__(work)
-        self._loop = loop
-        self.over: Future[None] = loop.create_future()
+        self._landing = landing
+        self.over: Future[None] = landing.loop.create_future()
 
     def tell(self) -> None:
-        """Wake the task; a loop that has ended has none."""
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._wake)
+        """Wake the task."""
+        self._landing.arrive(self.over)
 
-    def _wake(self) -> None:
-        if not self.over.done():
-            self.over.set_result(None)
+
+class _Landing:
+    """Where what is done arrives for those who wait for it in one loop.
+
+    Waking the loop takes a system call: while it is busy, one is enough for all that is done meanwhile.
+    """
+
+    def __init__(self, loop: "AbstractEventLoop") -> None:
+        self.loop = loop
+        self._arrived: deque[Future[None]] = deque()
+        self._called = False
+
+    def arrive(self, over: "Future[None]") -> None:
+        """In any thread: have it told; in a loop that has ended nobody waits."""
+        self._arrived.append(over)
+        if not self._called:
+            self._called = True
+            with suppress(RuntimeError):
+                self.loop.call_soon_threadsafe(self._bring)
+
+    def _bring(self) -> None:
+        """In the loop. What arrives from here on is told now, or calls again."""
+        self._called = False
+        while self._arrived:
+            over = self._arrived.popleft()
+            if not over.done():
+                over.set_result(None)
 
 
 class Writer:
@@ -118,6 +142,7 @@ class Writer:
             for number in range(threads)
         ]
         self._lock, self._begun, self._closed = Lock(), False, False
+        self._landing: _Landing | None = None
 
     @property
     def waiting(self) -> int:
@@ -144,7 +169,10 @@ class Writer:
         """
         from asyncio import CancelledError, get_running_loop  # noqa: PLC0415 - programs without a loop start sooner
 
-        piece = _Awaited(work, get_running_loop())
+        loop = get_running_loop()
+        if self._landing is None or self._landing.loop is not loop:
+            self._landing = _Landing(loop)
+        piece = _Awaited(work, self._landing)
         self._put(piece)
         try:
             await piece.over
