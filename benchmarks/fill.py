@@ -3,6 +3,9 @@
 They take from a second to an hour; one call of each is refused.
 """
 
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from handrail.stores.sql.database import Database
@@ -85,7 +88,20 @@ def fill(database: Database, runs: int, gap: int) -> None:
     for pragma in pragmas:
         connection.execute(f"PRAGMA {pragma}")
     connection.execute("BEGIN IMMEDIATE")
-    for statement in (_RUNS, _STEPS, _EVENTS):
-        connection.execute(statement, {"runs": runs, "gap": gap})
+    with _bare(connection):
+        for statement in (_RUNS, _STEPS, _EVENTS):
+            connection.execute(statement, {"runs": runs, "gap": gap})
     connection.execute("COMMIT")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+
+@contextmanager
+def _bare(connection: sqlite3.Connection) -> Iterator[None]:
+    """A block in which the tables have only their keys; their indexes are made again at its end."""
+    asked = "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"
+    found = [(name, text) for name, text in connection.execute(asked) if _TABLES.keys() & set(text.split())]
+    for name, _ in found:
+        connection.execute(f"DROP INDEX {name}")
+    yield
+    for _, text in found:
+        connection.execute(text)
