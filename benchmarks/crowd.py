@@ -8,7 +8,6 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from threading import RLock
 
 from handrail.shell.faults import Fault
 from handrail.shell.opening import Remote, Where
@@ -41,9 +40,6 @@ class Told:
 class Open(Turnstile):
     """A turnstile that lets everybody pass, and keeps the threads of this process apart."""
 
-    def __init__(self) -> None:
-        self._inside = RLock()
-
     def __enter__(self) -> None:
         """Wait for the other threads."""
         self._inside.acquire()
@@ -52,9 +48,6 @@ class Open(Turnstile):
         """Let the next one in."""
         self._inside.release()
 
-    def close(self) -> None:
-        """There is nothing to let go of."""
-
 
 class Plain(Database):
     """A file that whoever is lucky writes to: what SQLite does by itself, with a long `busy_timeout`."""
@@ -62,7 +55,7 @@ class Plain(Database):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.turnstile.close()
-        self.turnstile = Open()
+        self.turnstile = Open(path)
         self._writing = Writing(self.turnstile, self._disk, self._writer)
         self._writer.execute("PRAGMA busy_timeout = 60000")
 
