@@ -3,17 +3,15 @@
 import random
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from threading import RLock
+from pathlib import Path
 
 from handrail.shell.faults import Fault
 from handrail.shell.opening import Remote, Where
-from handrail.stores.sql.database import Database
+from handrail.stores.sql.database import Database, Writing
 from handrail.stores.sql.postgresql.database import PgDatabase
 from handrail.stores.sql.turnstile import Turnstile
 from stage import PgStage, Stage, pg_stage, stage
@@ -40,19 +38,26 @@ class Told:
 
 
 class Open(Turnstile):
-    """A turnstile that lets everybody pass: what SQLite does by itself."""
+    """A turnstile that lets everybody pass, and keeps the threads of this process apart."""
 
-    def __init__(self) -> None:
-        self._inside = RLock()
+    def __enter__(self) -> None:
+        """Wait for the other threads."""
+        self._inside.acquire()
 
-    @contextmanager
-    def passed(self) -> Iterator[None]:
-        """Keep the threads of this process apart, and nobody else."""
-        with self._inside:
-            yield
+    def __exit__(self, *_: object) -> None:
+        """Let the next one in."""
+        self._inside.release()
 
-    def close(self) -> None:
-        """There is nothing to let go of."""
+
+class Plain(Database):
+    """A file that whoever is lucky writes to: what SQLite does by itself, with a long `busy_timeout`."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.turnstile.close()
+        self.turnstile = Open(path)
+        self._writing = Writing(self.turnstile, self._disk, self._writer)
+        self._writer.execute("PRAGMA busy_timeout = 60000")
 
 
 def work(where: Where, load: Load, line: Connection) -> None:
@@ -70,11 +75,7 @@ def work(where: Where, load: Load, line: Connection) -> None:
 def _opened(where: Where, load: Load) -> Stage | PgStage:
     if isinstance(where, Remote):
         return pg_stage(PgDatabase(where, connections=2))
-    database = Database(where)
-    if load.plain:
-        database.turnstile = Open()
-        database.alone().execute("PRAGMA busy_timeout = 60000")
-    return stage(database)
+    return stage(Plain(where) if load.plain else Database(where))
 
 
 def _measured(play: Stage | PgStage, load: Load) -> Told:

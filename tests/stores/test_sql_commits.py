@@ -13,6 +13,7 @@ from handrail.engine.model import Event, Lifecycle
 from handrail.shell.records import Artifact, Final
 from handrail.shell.tokens import hashed
 from handrail.stores.sql import rows
+from handrail.stores.sql.database import Database
 from handrail.stores.sql.runs import SqlRuns
 from handrail.telemetry.entries import Entry, EntryKind
 from opened import kept
@@ -195,7 +196,7 @@ def test_the_end_of_an_older_run_leaves_a_newer_one_active(runs: SqlRuns) -> Non
 def test_the_log_is_put_into_the_file_after_many_commits_and_not_before(runs: SqlRuns) -> None:
     said: list[str] = []
     runs.database.alone().set_trace_callback(said.append)
-    stored = walked(runs, 126)
+    stored = walked(runs, 62)
     runs.database.rest()
     assert [line for line in said if "checkpoint" in line] == []
     runs.note("", NOW, ())
@@ -204,6 +205,31 @@ def test_the_log_is_put_into_the_file_after_many_commits_and_not_before(runs: Sq
 
     assert len([line for line in said if "checkpoint" in line]) == 1
     assert runs.load(RUN) == stored
+
+
+def test_of_many_processes_only_that_of_the_last_commit_puts_the_log_into_the_file(runs: SqlRuns) -> None:
+    both = (runs, SqlRuns(Database(runs.database.path)))
+    said: list[list[str]] = [[], []]
+    for one, heard in zip(both, said, strict=True):
+        one.database.alone().set_trace_callback(heard.append)
+    for number in range(127):
+        both[number % 2].note("", NOW, ())
+        for one in both:
+            one.database.rest()
+
+    assert [sum("checkpoint" in line for line in heard) for heard in said] == [2, 0]
+    both[1].database.close()
+
+
+def test_what_the_file_of_the_count_holds_does_not_matter(runs: SqlRuns) -> None:
+    runs.database.path.with_name("handrail.db.service").write_bytes(b"\xff" * 4)
+    for _ in range(64):
+        runs.note("", NOW, ())
+    said: list[str] = []
+    runs.database.alone().set_trace_callback(said.append)
+    runs.database.rest()
+
+    assert len([line for line in said if "checkpoint" in line]) == 1
 
 
 # --- the chain ----------------------------------------------------------------------------------------------

@@ -13,8 +13,11 @@ from handrail.stores.sql.tables import Ear, Execute
 from handrail.stores.sql.text import migrations, queries
 from handrail.stores.sql.turnstile import Turnstile
 
-CHECKPOINT_AFTER: Final = 128
-"""How many commits of this process may lie in the WAL before `rest` puts them into the database."""
+CHECKPOINT_AFTER: Final = 64
+"""How many commits, of all processes, lie in the WAL when `rest` of the last one puts them into the database.
+
+Were each process to count its own, those with equal shares would do so all at once, after none had for long.
+"""
 
 
 class Disk(Faults):
@@ -42,12 +45,12 @@ class Disk(Faults):
 class Writing:
     """The transactions of a connection, one at a time: committed when a block ends well, else rolled back.
 
-    What a block raises, and what beginning and ending it raise, are the faults of `disk`. `commits` counts
-    those since somebody set it to 0.
+    What a block raises, and what beginning and ending it raise, are the faults of `disk`. `due` says that it
+    is for this process to put the WAL into the database.
     """
 
     def __init__(self, turnstile: Turnstile, disk: Disk, writer: sqlite3.Connection) -> None:
-        self.commits = 0
+        self.due = False
         self._turnstile, self._disk, self._writer = turnstile, disk, writer
         self._version = len(migrations())
 
@@ -68,7 +71,8 @@ class Writing:
             if error is None:
                 with self._disk:
                     self._commit()
-                self.commits += 1
+                if self._turnstile.counted() % CHECKPOINT_AFTER == 0:
+                    self.due = True
             else:
                 with self._disk:
                     self._undo()
@@ -247,8 +251,8 @@ class Database:
 
     def rest(self) -> None:
         """What can wait until a reply is given: after many commits, put the WAL into the database."""
-        if self._writing.commits >= CHECKPOINT_AFTER:
-            self._writing.commits = 0
+        if self._writing.due:
+            self._writing.due = False
             with self.turnstile.passed(), self._disk:
                 self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
