@@ -5,6 +5,7 @@ A project's file that hides one of the user's, or one that is built in, is used 
 """
 
 import hashlib
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain, groupby
@@ -29,6 +30,7 @@ from handrail.shell.catalog import (
 )
 from handrail.shell.definitions import Pinned, pin
 from handrail.shell.followed import seen
+from handrail.shell.glimpse import SETTLED, Glimpse
 from handrail.shell.hiding import Untrusted, untrusted
 from handrail.shell.trust import Mark, Trusted, root_text
 from handrail.workflows.characters import safe
@@ -86,10 +88,11 @@ class _Known(Struct, frozen=True):
 
 
 class _Looked(Struct, frozen=True):
-    """What was read in the folders of a kind, and that put together."""
+    """What was read in the folders of a kind, that put together, and what tells whether it is still so."""
 
     racks: tuple[tuple[Found | Lost, ...], ...]
     found: tuple[tuple[Found, ...], tuple[Lost, ...]]
+    glimpse: Glimpse | None
 
 
 class Shelf:
@@ -98,10 +101,10 @@ class Shelf:
     Asks what is trusted only if a file of the project hides another; then raises what `Trusted` raises.
     """
 
-    __slots__ = ("_catalogs", "_known", "_looked", "_project", "_trusted")
+    __slots__ = ("_catalogs", "_known", "_looked", "_project", "_settled", "_trusted")
 
-    def __init__(self, project: Path, trusted: Trusted) -> None:
-        self._project = project
+    def __init__(self, project: Path, trusted: Trusted, settled: int = SETTLED) -> None:
+        self._project, self._settled = project, settled
         self._trusted = trusted
         self._catalogs: Mapping[Kind, Catalog] = {kind: catalog(project, kind) for kind in Kind}
         self._known: dict[str, _Known] = {}
@@ -198,11 +201,14 @@ class Shelf:
 
     def _look(self, kind: Kind) -> tuple[tuple[Found, ...], tuple[Lost, ...]]:
         """What the folders of a kind hold now, put together anew only if something in them has changed."""
-        racks = self._catalogs[kind].read()
-        known = self._looked.get(kind)
-        if known is None or known.racks != racks:
-            known = self._looked[kind] = _Looked(racks, put_together(racks))
-        return known.found
+        known, files = self._looked.get(kind), self._catalogs[kind]
+        if known and known.glimpse and known.glimpse.holds():
+            return known.found
+        before = time.time_ns() - self._settled
+        racks = files.read()
+        found = known.found if known and known.racks == racks else put_together(racks)
+        self._looked[kind] = _Looked(racks, found, files.glimpse(racks, before))
+        return found
 
     def _read(self, name: str, first: Mapping[str, Found]) -> "_Known":
         """The workflow of this name, read anew only if a text has changed."""
