@@ -8,8 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from contextvars import copy_context
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final, Self, TypeVar
 
 import mcp_types as types
@@ -32,6 +31,7 @@ from handrail.faces.mcp import apps
 from handrail.faces.mcp.asking import asked
 from handrail.faces.mcp.bus import Bus
 from handrail.faces.mcp.callers import begun_of, caller_of, grant_in, grant_of
+from handrail.faces.mcp.crossing import Crossing
 from handrail.faces.mcp.edges import READING, guarded, incident, permitted, set_level
 from handrail.faces.mcp.face import Answer, Face, Failed, Prompt, Question, Tool, UnknownPrompt
 from handrail.faces.mcp.logs import configure_logging
@@ -79,6 +79,7 @@ class Served(MCPServer[None]):
         self._face, self._resources, self._serving = face, resources, serving
         self._portable, self._projects = names is Names.PORTABLE, projects
         self._tools = {name: tool for tool in face.tools for name in tool.names}
+        self._crossing = Crossing(serving.writer)
         self.halted = asyncio.Event()
         self.answered = self.traced = False
         self.meter: Callable[[Tool, Answer], None] | None = None
@@ -170,6 +171,11 @@ class Served(MCPServer[None]):
         if self.meter is not None:
             self.meter(tool, answer)
 
+    @cached_property
+    def stamp(self) -> Mapping[str, Any]:
+        """The `_meta` of every answer to a client of 2026: it says who answers."""
+        return {types.SERVER_INFO_META_KEY: self.low.server_info_stamp}
+
     def trace(self, carried: ServerMiddleware[Any]) -> None:
         """Let the turn of each request know the span of its client: then none is answered past the SDK."""
         self.middleware.append(carried)
@@ -217,7 +223,7 @@ class Served(MCPServer[None]):
 
     async def _written(self, work: Callable[[], Result]) -> Result:
         """The result of work that may write, done in the thread that writes, in the context of who asks."""
-        return await asyncio.wrap_future(self._serving.writer.submit(partial(copy_context().run, work)))
+        return await self._crossing.done(work)
 
     # resources
 
