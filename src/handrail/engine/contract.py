@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Container, Iterator, Mapping
+from functools import lru_cache
 from typing import NoReturn
 
 import jsonschema_rs
@@ -209,13 +210,34 @@ def _against(schema: Mapping[str, Value], output: Mapping[str, Value]) -> Iterat
     properties = schema.get("properties")
     named = properties if isinstance(properties, Mapping) else {}
     asked = {name: value for name, value in output.items() if name in named or name not in _COMMON}
-    for fault in _validator(schema).iter_errors(asked):
+    for fault in _known_validator(_Written(schema)).iter_errors(asked):
         yield Violation(_path(fault.instance_path), fault.message.removeprefix(f"{_MASK} "))
 
 
 def _path(parts: list[str | int]) -> str:
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
     return text.removeprefix(".") or WHOLE
+
+
+class _Written:
+    """A schema, told from others by how it is written."""
+
+    __slots__ = ("schema", "text")
+
+    def __init__(self, schema: Mapping[str, Value]) -> None:
+        self.schema, self.text = schema, repr(schema)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Written) and self.text == other.text
+
+
+@lru_cache(maxsize=256)
+def _known_validator(written: _Written) -> jsonschema_rs.Draft202012Validator:
+    """The validator of a schema, made once: that takes longer than to validate with it."""
+    return _validator(written.schema)
 
 
 def _validator(schema: Mapping[str, Value]) -> jsonschema_rs.Draft202012Validator:

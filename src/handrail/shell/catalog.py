@@ -19,6 +19,8 @@ import handrail
 from handrail.engine.problems import Place, Problem, error
 from handrail.shell.faults import Fault, Missing, Unreadable
 from handrail.shell.followed import LARGEST, Followed, Reads, Stamp, stamps
+from handrail.shell.glimpse import Glimpse, glimpse
+from handrail.shell.glimpse import Place as Looked
 from handrail.shell.homes import settings_folder
 from handrail.shell.reading import read_bytes, whole
 from handrail.shell.workspace import Disk
@@ -112,6 +114,25 @@ class Catalog(Struct, frozen=True):
         return tuple(
             _shipped(self.kind, rack.path) if rack.origin == BUILT_IN else self.entries(rack)
             for rack in self.racks
+        )
+
+    def glimpse(self, racks: Sequence[Sequence[Found | Lost]], before: int) -> Glimpse | None:
+        """What tells whether these, just read, are what would be read again; None if nothing does.
+
+        So it is with workflows, which may have folders to themselves, where something is passed over, and
+        where a file was changed after `before`, in nanoseconds.
+        """
+        changing = [
+            (rack, here) for rack, here in zip(self.racks, racks, strict=True) if rack.origin != BUILT_IN
+        ]
+        if self.kind is Kind.WORKFLOW or any(isinstance(one, Lost) for _, here in changing for one in here):
+            return None
+        return glimpse(
+            (
+                Looked(rack.path, tuple(one.path for one in here), follows=rack.origin != PROJECT)
+                for rack, here in changing
+            ),
+            before,
         )
 
     def all(self) -> tuple[Found, ...]:

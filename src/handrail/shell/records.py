@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import PurePath
 from typing import Final as Constant
@@ -245,6 +246,7 @@ class Change(Struct, frozen=True):
 _MILLISECOND = timedelta(milliseconds=1)
 
 
+@lru_cache(maxsize=256)
 def project_id(root: str) -> str:
     """The id of a project: the same on every start, another for every root."""
     return hashlib.sha256(root.encode()).hexdigest()[:16]

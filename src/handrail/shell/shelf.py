@@ -5,6 +5,7 @@ A project's file that hides one of the user's, or one that is built in, is used 
 """
 
 import hashlib
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain, groupby
@@ -29,6 +30,7 @@ from handrail.shell.catalog import (
 )
 from handrail.shell.definitions import Pinned, pin
 from handrail.shell.followed import seen
+from handrail.shell.glimpse import SETTLED, Glimpse
 from handrail.shell.hiding import Untrusted, untrusted
 from handrail.shell.trust import Mark, Trusted, root_text
 from handrail.workflows.characters import safe
@@ -86,10 +88,15 @@ class _Known(Struct, frozen=True):
 
 
 class _Looked(Struct, frozen=True):
-    """What was read in the folders of a kind, and that put together."""
+    """What was read in the folders of a kind, that put together, and what tells whether it is still so.
+
+    `used` are those in use, unless that depends on what is trusted.
+    """
 
     racks: tuple[tuple[Found | Lost, ...], ...]
     found: tuple[tuple[Found, ...], tuple[Lost, ...]]
+    glimpse: Glimpse | None
+    used: tuple[Found, ...] | None
 
 
 class Shelf:
@@ -98,10 +105,10 @@ class Shelf:
     Asks what is trusted only if a file of the project hides another; then raises what `Trusted` raises.
     """
 
-    __slots__ = ("_catalogs", "_known", "_looked", "_project", "_trusted")
+    __slots__ = ("_catalogs", "_known", "_looked", "_project", "_settled", "_trusted")
 
-    def __init__(self, project: Path, trusted: Trusted) -> None:
-        self._project = project
+    def __init__(self, project: Path, trusted: Trusted, settled: int = SETTLED) -> None:
+        self._project, self._settled = project, settled
         self._trusted = trusted
         self._catalogs: Mapping[Kind, Catalog] = {kind: catalog(project, kind) for kind in Kind}
         self._known: dict[str, _Known] = {}
@@ -113,14 +120,14 @@ class Shelf:
 
     def found(self, kind: Kind) -> tuple[Found, ...]:
         """The same of any kind."""
-        return self._look(kind)[0]
+        return self._look(kind).found[0]
 
     def pinned(self, name: str) -> Pinned | Untrusted | None:
         """The workflow of this name for a run to keep, or its problems; None if there is none.
 
         If it, or one inside it, is not trusted, that one.
         """
-        found, lost = self._look(Kind.WORKFLOW)
+        found, lost = self._look(Kind.WORKFLOW).found
         first = _first(found)
         if name not in first:
             problems = tuple(chain.from_iterable(one.problems for one in lost if one.name == name))
@@ -181,11 +188,11 @@ class Shelf:
 
     def lost(self, kind: Kind) -> tuple[Lost, ...]:
         """The files of a kind that are passed over, and why."""
-        return self._look(kind)[1]
+        return self._look(kind).found[1]
 
     def problems(self, kind: Kind) -> tuple[Problem, ...]:
         """What is wrong with the files of a kind: why some are passed over, and front matter."""
-        found, lost = self._look(kind)
+        found, lost = self._look(kind).found
         wrong = chain.from_iterable(one.problems for one in lost)
         return (*wrong, *chain.from_iterable(front_problems(kind, one.source) for one in found))
 
@@ -196,13 +203,18 @@ class Shelf:
         stamps = [tuple(each.stamps()) for each in self._catalogs.values()]
         return hashlib.sha256(repr((stamps, stamp)).encode("utf-8", "surrogateescape")).hexdigest()
 
-    def _look(self, kind: Kind) -> tuple[tuple[Found, ...], tuple[Lost, ...]]:
+    def _look(self, kind: Kind) -> _Looked:
         """What the folders of a kind hold now, put together anew only if something in them has changed."""
-        racks = self._catalogs[kind].read()
-        known = self._looked.get(kind)
-        if known is None or known.racks != racks:
-            known = self._looked[kind] = _Looked(racks, put_together(racks))
-        return known.found
+        known, files = self._looked.get(kind), self._catalogs[kind]
+        if known and known.glimpse and known.glimpse.holds():
+            return known
+        before = time.time_ns() - self._settled
+        racks = files.read()
+        found = known.found if known and known.racks == racks else put_together(racks)
+        plain = not any(one.origin == PROJECT and one.hides for one in found[0])
+        used = tuple(one for one in found[0] if not one.hidden) if plain else None
+        looked = self._looked[kind] = _Looked(racks, found, files.glimpse(racks, before), used)
+        return looked
 
     def _read(self, name: str, first: Mapping[str, Found]) -> "_Known":
         """The workflow of this name, read anew only if a text has changed."""
@@ -214,9 +226,13 @@ class Shelf:
             self._known[name] = known
         return known
 
-    def _in_use(self, kind: Kind) -> Iterator[Found]:
+    def _in_use(self, kind: Kind) -> Iterable[Found]:
         """Of each name the first that needs no trust, or has it."""
-        for _, same in groupby(self.found(kind), key=lambda one: one.name):
+        looked = self._look(kind)
+        return self._trusted_of(kind, looked.found[0]) if looked.used is None else looked.used
+
+    def _trusted_of(self, kind: Kind, found: Iterable[Found]) -> Iterator[Found]:
+        for _, same in groupby(found, key=lambda one: one.name):
             for one in same:
                 hiding = self._hiding(kind, one, {})
                 if hiding is None or hiding.trusted:

@@ -92,7 +92,7 @@ def test_no_request_is_answered_with_the_text_of_an_exception_not_even_one_that_
     def broken(*_: object) -> NoReturn:
         raise ValueError("secret")
 
-    monkeypatch.setattr(Shelf, "found", broken)
+    monkeypatch.setattr(Shelf, "_look", broken)
 
     async def ask(server: Served) -> str:
         async with Client(server, mode=era) as client:

@@ -136,7 +136,7 @@ def result(served: Served, version: str, answer: Answer) -> dict[str, Any]:
     """What a call is answered with."""
     found = _result(version, answer)
     if version in MODERN_PROTOCOL_VERSIONS:
-        found["_meta"] = {types.SERVER_INFO_META_KEY: served.low.server_info_stamp}
+        found["_meta"] = served.stamp
     return found
 
 

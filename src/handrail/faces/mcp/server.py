@@ -9,7 +9,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import copy_context
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final, Self, TypeVar
 
 import mcp_types as types
@@ -169,6 +169,11 @@ class Served(MCPServer[None]):
         """A call was answered so."""
         if self.meter is not None:
             self.meter(tool, answer)
+
+    @cached_property
+    def stamp(self) -> Mapping[str, Any]:
+        """The `_meta` of every answer to a client of 2026: it says who answers."""
+        return {types.SERVER_INFO_META_KEY: self.low.server_info_stamp}
 
     def trace(self, carried: ServerMiddleware[Any]) -> None:
         """Let the turn of each request know the span of its client: then none is answered past the SDK."""

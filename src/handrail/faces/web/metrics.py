@@ -1,7 +1,7 @@
 """Figures for Prometheus, in a registry of their own. No label holds what an agent or a file has said."""
 
 import sys
-from functools import partial
+from functools import cache, partial
 from math import nan
 from typing import Final
 
@@ -52,12 +52,13 @@ class Metrics:
         self._turns = Histogram(
             "handrail_turn_seconds", "How long turns took", ("outcome",), registry=registry, buckets=_SECONDS
         )
+        self._calls_of, self._turns_of = cache(self._calls.labels), cache(self._turns.labels)
 
     def called(self, face: str, tool: Tool, answer: Answer) -> None:
         """Count a call."""
         code = str(answer.reply.get("code", "")) if answer.failed else ""
         outcome = ("failed" if code in _FAULTS else "refused") if answer.failed else "ok"
-        self._calls.labels(face, tool.names[0], outcome).inc()
+        self._calls_of(face, tool.names[0], outcome).inc()
         if answer.failed:
             self._refusals.labels(code if code in _CODES else _OTHER).inc()
         if code == Busy.code:
@@ -65,7 +66,7 @@ class Metrics:
 
     def turned(self, came: Came) -> None:
         """Count a turn."""
-        self._turns.labels(came.ended.value).observe((came.until - came.since).total_seconds())
+        self._turns_of(came.ended.value).observe((came.until - came.since).total_seconds())
 
     def stands(self, face: str, sessions: int, subscriptions: int) -> None:
         """Note how many sessions and subscriptions a face has now."""

@@ -37,6 +37,7 @@ _SESSION: Final = MCP_SESSION_ID_HEADER.encode()
 _HEADERS: Final = frozenset({_ACCEPT, _TYPE, _VERSION, _METHOD, _NAME, _SESSION})
 _JSON: Final = b"application/json"
 _Header: TypeAlias = tuple[bytes, bytes]
+_json: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ def _event(call: Call, told: Mapping[str, Any]) -> bytes:
 
 
 def _body(call: Call, told: Mapping[str, Any]) -> bytes:
-    text = json.dumps(told, separators=(",", ":")).encode()
+    text = _json(told).encode()
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (call.id, text)
 
 

@@ -21,6 +21,7 @@ from handrail.faces.web.address import Address, Before
 from handrail.faces.web.app import Behind, Beside, path
 from handrail.faces.web.ending import Ending, Finished
 from handrail.faces.web.guard import Guard, known_by
+from handrail.faces.web.joined import Joined
 from handrail.faces.web.who import Door
 from handrail.shell.faults import NoAddress
 
@@ -115,6 +116,7 @@ class Lasting:
 def _config(guard: Guard, believed: list[str]) -> uvicorn.Config:
     return uvicorn.Config(
         guard,
+        http=Joined,
         lifespan="on",
         log_level="error",
         access_log=False,
