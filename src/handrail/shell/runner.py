@@ -2,7 +2,7 @@
 
 import errno
 import os
-import selectors
+import select
 import signal
 import stat
 import subprocess
@@ -42,67 +42,91 @@ class Programs:
         files: tuple[int, ...] = (),
     ) -> Finished:
         """Run a program in a folder, with the file `stdin` as its input; nothing of it is left running."""
-        with _input(stdin) as source:
-            try:
-                child = subprocess.Popen(  # noqa: S603 - the words are ours, and there is no shell
-                    words,
-                    cwd=folder,
-                    env=self._env,
-                    stdin=source,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    start_new_session=True,
-                    pass_fds=files,
-                )
-            except OSError as error:
-                raise _not_started(words[0], folder, error) from error
-        with child:
-            try:
-                ears = self._heard(child, words[0], seconds)
-            finally:
-                os.killpg(child.pid, signal.SIGKILL)
-        return Finished(child.returncode, bytes(ears.out), bytes(ears.err))
+        with _Ears(words[0], self._most) as ears:
+            with _input(stdin) as source, ears.lent() as (out, err):
+                try:
+                    child = subprocess.Popen(  # noqa: S603 - the words are ours, and there is no shell
+                        words,
+                        cwd=folder,
+                        env=self._env,
+                        stdin=source,
+                        stdout=out,
+                        stderr=err,
+                        start_new_session=True,
+                        pass_fds=files,
+                    )
+                except OSError as error:
+                    raise _not_started(words[0], folder, error) from error
+            with child:
+                try:
+                    self._heard(ears, child, words[0], seconds)
+                finally:
+                    os.killpg(child.pid, signal.SIGKILL)
+            return Finished(child.returncode, bytes(ears.out), bytes(ears.err))
 
-    def _heard(self, child: subprocess.Popen[bytes], program: str, seconds: float) -> "_Ears":
-        """What the child said when it had ended by itself."""
-        with _Ears(child, program, self._most) as ears:
-            if not ears.heard_out(time.monotonic() + seconds):
-                os.killpg(child.pid, signal.SIGTERM)
-                ears.heard_out(time.monotonic() + self._grace)
-                raise Busy(
-                    f"`{program}` was not done after {seconds:g} s and was ended",
-                    "send the same call again; if it stays so, run it by hand and see what it waits for",
-                )
-        return ears
+    def _heard(self, ears: "_Ears", child: subprocess.Popen[bytes], program: str, seconds: float) -> None:
+        """Hear what the child says until it has ended by itself."""
+        ears.turn_to(child)
+        if not ears.heard_out(time.monotonic() + seconds):
+            os.killpg(child.pid, signal.SIGTERM)
+            ears.heard_out(time.monotonic() + self._grace)
+            raise Busy(
+                f"`{program}` was not done after {seconds:g} s and was ended",
+                "send the same call again; if it stays so, run it by hand and see what it waits for",
+            )
 
 
 class _Ears:
-    """Both streams of a child, taken as it says them, and its end."""
+    """Both streams of a child, taken as it says them, and its end.
 
-    def __init__(self, child: subprocess.Popen[bytes], program: str, most: int) -> None:
+    What is listened to are bare files and `poll`: `Popen` would make objects of its pipes, and a selector
+    would ask the kernel for another file.
+    """
+
+    def __init__(self, program: str, most: int) -> None:
         self.out, self.err = bytearray(), bytearray()
-        self._child, self._program, self._most = child, program, most
-        self._open = selectors.DefaultSelector()
-        self._end = os.pidfd_open(child.pid)
+        self._program, self._most = program, most
+        self._open = select.poll()
+        self._said: dict[int, bytearray] = {}
+        self._end = -1
+        self._files: list[int] = []
 
     def __enter__(self) -> Self:
-        pipes = filter(None, (self._child.stdout, self._child.stderr))
-        for pipe, said in zip(pipes, (self.out, self.err), strict=True):
-            os.set_blocking(pipe.fileno(), False)
-            self._open.register(pipe, selectors.EVENT_READ, said)
-        self._open.register(self._end, selectors.EVENT_READ)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._open.close()
-        os.close(self._end)
+        for file in self._files:
+            os.close(file)
+
+    @contextmanager
+    def lent(self) -> Iterator[tuple[int, int]]:
+        """What a child says something into; it alone has it after the block."""
+        ends: list[int] = []
+        try:
+            for said in (self.out, self.err):
+                here, there = os.pipe2(os.O_CLOEXEC)
+                self._files.append(here)
+                ends.append(there)
+                os.set_blocking(here, False)
+                self._open.register(here, select.POLLIN)
+                self._said[here] = said
+            yield ends[0], ends[1]
+        finally:
+            for file in ends:
+                os.close(file)
+
+    def turn_to(self, child: subprocess.Popen[bytes]) -> None:
+        """Listen to the end of this child, too."""
+        self._end = os.pidfd_open(child.pid)
+        self._files.append(self._end)
+        self._open.register(self._end, select.POLLIN)
 
     def heard_out(self, until: float) -> bool:
         """True once the child has ended and all it said is taken, False if that is not so in time.
 
         It is left a zombie: as long as it is, nobody else can have its number.
         """
-        while self._end in self._open.get_map():
+        while self._end >= 0:
             left = until - time.monotonic()
             if left <= 0:
                 return False
@@ -113,20 +137,24 @@ class _Ears:
 
     def _take(self, seconds: float) -> bool:
         """Take what comes within the time; False if that was nothing."""
-        ready = self._open.select(seconds)
-        for key, _ in ready:
-            piece = b"" if key.fd == self._end else os.read(key.fd, _CHUNK)
-            if not piece:
-                self._open.unregister(key.fileobj)
-                continue
-            said: bytearray = key.data
-            said += piece
-            if len(said) > self._most:
-                raise Unreadable(
-                    f"`{self._program}` said more than {self._most} bytes and was ended",
-                    "run it by hand and see what it says",
-                )
+        ready = self._open.poll(seconds * 1000)
+        for file, _ in ready:
+            if file == self._end:
+                self._end = -1
+                self._open.unregister(file)
+            elif piece := os.read(file, _CHUNK):
+                self._keep(self._said[file], piece)
+            else:
+                self._open.unregister(file)
         return bool(ready)
+
+    def _keep(self, said: bytearray, piece: bytes) -> None:
+        said += piece
+        if len(said) > self._most:
+            raise Unreadable(
+                f"`{self._program}` said more than {self._most} bytes and was ended",
+                "run it by hand and see what it says",
+            )
 
 
 @contextmanager

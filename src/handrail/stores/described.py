@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 from uuid import NAMESPACE_URL, uuid5
@@ -50,13 +51,17 @@ class DescribedRuns:
     for the one that was.
     """
 
-    __slots__ = ("_changed", "_common", "_descriptions", "_folder", "_last", "_run", "_seen", "_workflow")
+    __slots__ = (
+        *("_changed", "_common", "_descriptions", "_folder", "_known"),
+        *("_last", "_run", "_seen", "_workflow"),
+    )
 
     def __init__(self, descriptions: Descriptions, common: Runs, folder: Path, workflow: Workflow) -> None:
         self._descriptions, self._common = descriptions, common
         self._folder, self._workflow = folder, workflow
         self._run = _named(f"{folder.as_uri()}#{workflow.name}")
         self._seen, self._last = Description("", "", ""), False
+        self._known: Stored | None = None
         self._changed: tuple[ChangedFile, ...] | None = None
 
     @property
@@ -105,7 +110,7 @@ class DescribedRuns:
     def revised(self, stored: Stored, resolved: Resolved) -> int:  # noqa: ARG002 - it was seen
         """The revision that a turn leaves which makes this of the world."""
         text = self._seen.text if resolved.describes is None else resolved.describes
-        return _revision(text, 1 if resolved.anew else self._turns() + 1)
+        return _revision(text, 1 if resolved.anew else _turns(self._known) + 1)
 
     def commit(self, turn: Turn) -> bool:
         """Replace the text, if it is still the one that was seen; then have the turn remembered.
@@ -137,7 +142,7 @@ class DescribedRuns:
 
     def spent(self, run: str, revision: int) -> Spent | None:  # noqa: ARG002 - there is one only
         """What is remembered of the turn that left this revision."""
-        known, mark = self._turns(), f"{revision:08x}:"
+        known, mark = _turns(self._common.load(self.shown)), f"{revision:08x}:"
         for number in range(known - 1, max(known - REMEMBERED, 0) - 1, -1):
             found = self._common.spent(self.shown, number)
             if found and found.token.startswith(mark):
@@ -177,28 +182,29 @@ class DescribedRuns:
         change = self._seen.change
         return _named(f"change:{self._workflow.name}:{change}") if change else self._run
 
-    def _turns(self) -> int:
-        known = self._common.load(self.shown)
-        return known.revision if known else 0
-
     def _stored(self) -> Stored:
-        known = self._common.load(self.shown)
+        known = self._known = self._common.load(self.shown)
         flow = self._workflow
         origin = Origin(flow.name, Authority.DESCRIPTION, str(self._folder))
         new = Run(self._run, flow.name, flow.digest)
-        revision = _revision(self._seen.text, known.revision if known else 0)
+        revision = _revision(self._seen.text, _turns(known))
         if known is None:
             return Stored(new, origin, revision)
         run = replace(new, lifecycle=Lifecycle.RUNNING, steps=known.run.steps)
         return Stored(run, known.origin, revision, known.started, known.updated, unheard=known.unheard)
 
     def _remember(self, turn: Turn) -> None:
-        """Have the common store take the turn behind those it has, whoever else told it of one meanwhile."""
+        """Have the common store take the turn behind those it has, whoever else told it of one meanwhile.
+
+        What `load` has seen of it is tried first: the store compares.
+        """
         spent = replace(turn.spent, token=f"{turn.before.revision:08x}:{turn.spent.token}")
         origin = replace(turn.before.origin, goal=self._seen.text.partition("\n")[0])
         told = replace(turn, run=replace(turn.run, id=self.shown), spent=spent, tokens={}, describes=None)
-        for _ in range(_TRIES):
-            known = self._common.load(self.shown)
+        known = self._known
+        for attempt in range(_TRIES):
+            if attempt or known is None or known.run.id != told.run.id:
+                known = self._common.load(told.run.id)
             before = known or Stored(told.run, origin)
             staged = self._staged(replace(told, before=before))
             if before.run.lifecycle is not staged.run.lifecycle:
@@ -225,6 +231,12 @@ class DescribedRuns:
         return replace(turn, run=run, closed=closed, opened=(Opened(number, target, ""),))
 
 
+def _turns(known: Stored | None) -> int:
+    """How many turns the common store has of a run."""
+    return known.revision if known else 0
+
+
+@lru_cache(maxsize=256)
 def _named(what: str) -> str:
     return str(uuid5(NAMESPACE_URL, what))
 

@@ -59,8 +59,10 @@ def _read(path: Path) -> bytes:
     """The first bytes of a file; none if it cannot be read."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-        with os.fdopen(file, "rb") as opened:
-            return opened.read(_LONGEST)
+        try:
+            return os.read(file, _LONGEST)
+        finally:
+            os.close(file)
     except OSError:
         return b""
 

@@ -87,11 +87,9 @@ class Program:
         return self._ended(words, self.limits.write, text, files)
 
     def _ended(self, words: tuple[str, ...], seconds: float, text: bytes, files: tuple[int, ...]) -> bytes:
-        with in_memory(text) as file:
+        with _given(text) as path:
             try:
-                ended = self.runner.run(
-                    (*self.words, *words), f"{self.folder}", seconds, f"/proc/self/fd/{file}", files
-                )
+                ended = self.runner.run((*self.words, *words), f"{self.folder}", seconds, path, files)
             except Busy as busy:
                 raise TimedOut(busy.message, busy.repair) from busy
             except Missing as missing:
@@ -105,6 +103,16 @@ class Program:
         return NoTool(
             f"the program `{name}` is not there", f"install {name}, or put the folder it is in into PATH"
         )
+
+
+@contextmanager
+def _given(text: bytes) -> Iterator[str]:
+    """The path of a program's input; none if there is nothing to read."""
+    if not text:
+        yield ""
+        return
+    with in_memory(text) as file:
+        yield f"/proc/self/fd/{file}"
 
 
 @contextmanager

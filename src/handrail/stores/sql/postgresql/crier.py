@@ -1,4 +1,4 @@
-"""Tells every process that something was written: after the commit, and once for many.
+"""Tells every process that listens that something was written: after the commit, and once for many.
 
 A notification that is part of a transaction makes all commits of the database wait for each other. So it is
 sent behind them; should it get lost, who listens looks by itself a moment later. The first is sent at once;
@@ -15,6 +15,17 @@ from handrail.shell.faults import Fault
 from handrail.stores.sql.postgresql.pool import Pool
 
 CHANNEL: Final = "handrail"
+_EARS: Final = 0x48524C33
+"""The advisory lock that all who listen hold together."""
+
+HEARING: Final = f"SELECT pg_advisory_lock_shared({_EARS}, 0)"
+"""Has whoever listens be seen, until its connection ends."""
+
+LISTENED: Final = (
+    f"CASE WHEN pg_try_advisory_lock({_EARS}, 0) THEN NOT pg_advisory_unlock({_EARS}, 0) ELSE TRUE END"
+)
+"""A column: whether anybody listens. Two who ask at the same moment may take each other for one who does."""
+
 PAUSE: Final = 0.02
 """How many seconds lie between two notifications of a process at least."""
 

@@ -12,7 +12,7 @@ from psycopg import pq
 from handrail.shell.faults import Busy, NoServer, Unreadable
 from handrail.shell.opening import Remote
 from handrail.stores.sql.postgresql import schema
-from handrail.stores.sql.postgresql.crier import Crier
+from handrail.stores.sql.postgresql.crier import LISTENED, Crier
 from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.ear import Listener
 from handrail.stores.sql.postgresql.faults import Faults
@@ -28,6 +28,7 @@ _WRITING: Final = (
     "SELECT virtualtransaction FROM pg_locks WHERE relation = 'events'::regclass"
     " AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid()"
 )
+_CHECK: Final = f"SELECT version, {LISTENED} FROM handrail_schema"  # noqa: S608 - both parts are ours
 _PULSE: Final = "SELECT hashtextextended(CAST(pg_current_snapshot() AS TEXT), 0)"
 _SIZE: Final = (
     "SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS BIGINT) FROM pg_class"
@@ -131,20 +132,22 @@ class PgDatabase:
             with connection.pipeline() as pipeline:
                 if not begun:
                     connection.execute("BEGIN")
-                check = connection.execute("SELECT version FROM handrail_schema")
+                check = connection.execute(_CHECK)
 
                 def execute(statement: str, values: Sequence[Any]) -> Late:
                     return Late(connection.execute(statement, values), pipeline)
 
                 yield execute
-                self._check(check.fetchone())
+                listened = self._check(check.fetchone())[1]
                 connection.execute("COMMIT")
-        self._crier.cry()
+        if listened:
+            self._crier.cry()
 
     def at_once(self, statement: str, values: Sequence[Any]) -> list[Any]:
         """The rows of one statement that is a transaction by itself, committed when they are there.
 
-        Raises `Newer` if it changed nothing because a newer program has changed the schema.
+        Their last column is `LISTENED`, and there are none if it changed nothing. Raises `Newer` if that is
+        because a newer program has changed the schema.
         """
         with self._lent("writes") as connection, self._faults:
             found = connection.execute(statement, values).fetchall()
@@ -152,7 +155,8 @@ class PgDatabase:
                 self._check(connection.execute("SELECT version FROM handrail_schema").fetchone())
             if connection.pgconn.transaction_status == pq.TransactionStatus.INTRANS:
                 connection.execute("COMMIT")
-        self._crier.cry()
+        if found and found[0][-1]:
+            self._crier.cry()
         return found
 
     @contextmanager
@@ -303,10 +307,11 @@ class PgDatabase:
     def _writing(self) -> set[str]:
         return {row[0] for row in self.peek(_WRITING, ())}
 
-    def _check(self, found: Sequence[Any] | None) -> None:
-        """A newer program may have changed the schema since this process opened the database."""
+    def _check(self, found: Sequence[Any] | None) -> Sequence[Any]:
+        """The row, if the schema is still ours: a newer program may have changed it since we opened it."""
         if found is None or found[0] != schema.known():
             raise schema.newer(self.place, found[0] if found else 0)
+        return found
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import psycopg
 
 from handrail.shell.faults import Fault
 from handrail.shell.opening import Remote
-from handrail.stores.sql.postgresql.crier import CHANNEL
+from handrail.stores.sql.postgresql.crier import CHANNEL, HEARING
 from handrail.stores.sql.postgresql.pool import Connection, connected
 
 _LONGEST: Final = 5.0
@@ -52,6 +52,7 @@ class Listener:
         try:
             self._connection = connected(self._place)
             self._connection.execute(f"LISTEN {CHANNEL}")
+            self._connection.execute(HEARING)
         except (Fault, psycopg.Error):
             self.close()
             self._failed += 1

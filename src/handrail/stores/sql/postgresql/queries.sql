@@ -79,6 +79,3 @@ WITH moved AS (
 ), left_active AS (
   UPDATE projects SET active_task_id = NULL FROM moved WHERE active_task_id = ?13
 )
-
--- name: turn_end
-SELECT k FROM moved
