@@ -1,15 +1,19 @@
 """A response goes out as one piece where it can be, and else as soon as it can; the bytes are the same."""
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable
 
 import pytest
+from anyio.lowlevel import checkpoint
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
+from handrail.faces.web.address import Address
 from handrail.faces.web.joined import Held, Joined
+from handrail.faces.web.run import listening
 
 ASKED = b"GET / HTTP/1.1\r\nhost: here\r\n\r\n"
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n"
@@ -79,7 +83,7 @@ def connected(protocol: type[H11Protocol], app: ASGIApp) -> tuple[H11Protocol, L
 async def rested() -> None:
     """Let everything happen that is about to."""
     for _ in range(10):
-        await asyncio.sleep(0)
+        await checkpoint()
 
 
 def run(work: Callable[[], Awaitable[None]]) -> None:
@@ -143,6 +147,25 @@ def test_no_more_than_64_kib_are_held() -> None:
         assert [len(one) for one in line.sent] == [80_000]
         await rested()
         assert [len(one) for one in line.sent] == [80_000, 20_000]
+
+    run(work)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_a_connection_sends_each_piece_without_delay(host: str) -> None:
+    async def work() -> None:
+        told: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        async def met(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            plain = writer.get_extra_info("socket")
+            told.set_result(plain.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        with listening(Address(host, 0)) as (listener, bound):
+            async with await asyncio.start_server(met, sock=listener):
+                _, writer = await asyncio.open_connection(host, bound.port)
+                assert await told
+                writer.close()
 
     run(work)
 

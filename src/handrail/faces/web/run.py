@@ -66,7 +66,7 @@ def run(where: Address, door: Door, behind: Behind, before: Before = _NOTHING, l
             say_where()
 
         lasting = Lasting(guard, behind.ending, behind.end_streams, behind.tenants.halted, before.believed)
-        anyio.run(lasting.served, listener, begun)
+        anyio.run(lasting.served, listener, begun, backend_options={"loop_factory": behind.baton.loop})
     return not behind.tenants.halted.is_set()
 
 
@@ -176,13 +176,18 @@ def listening(where: Address) -> Iterator[tuple[socket.socket, Address]]:
 
 
 def _listening(where: Address) -> socket.socket:
-    """A socket that takes connections. Raises `NoAddress` if there can be none."""
+    """A socket that takes connections. Raises `NoAddress` if there can be none.
+
+    It says that it speaks TCP: asyncio has only such connections send without delay, whatever comes next.
+    """
     try:
-        family, *_, place = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, place = socket.getaddrinfo(
+            where.host, where.port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
+        )[0]
     except OSError as error:
         repair = "write an address of this machine, such as 127.0.0.1:8765"
         raise NoAddress(f"there is no host `{where.host}`: {error.strerror}", repair) from error
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, kind, protocol)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(place)
