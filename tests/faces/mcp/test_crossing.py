@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import pytest
+from anyio.lowlevel import checkpoint
 
 from handrail.faces.mcp.crossing import Crossing
 
@@ -55,7 +56,7 @@ def _fails() -> str:
 async def rested() -> None:
     """Let everything happen that is about to."""
     for _ in range(5):
-        await asyncio.sleep(0)
+        await checkpoint()
 
 
 def test_each_gets_what_came_of_its_own_work_and_the_loop_is_woken_once() -> None:
@@ -146,7 +147,9 @@ def test_a_loop_that_has_ended_is_not_called_and_the_next_one_is_served() -> Non
     crossing = Crossing(later)
 
     async def left() -> None:
-        asyncio.get_running_loop().call_soon(asyncio.current_task().cancel)  # type: ignore[union-attr]
+        mine = asyncio.current_task()
+        assert mine is not None
+        asyncio.get_running_loop().call_soon(mine.cancel)
         await crossing.done(lambda: "late")
 
     async def work() -> str:

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from anyio.lowlevel import checkpoint
 
 from handrail.faces.web.baton import Baton
 from handrail.stores.sql.opening import serving
@@ -82,7 +83,7 @@ def test_a_loop_has_the_baton_while_it_does_what_is_ready(thread: ThreadPoolExec
     baton = Baton(LONG)
 
     async def work() -> tuple[bool, str]:
-        await asyncio.sleep(0)
+        await checkpoint()
         baton.patience = 0.0
         taken_twice = baton.taken()
         baton.patience = LONG

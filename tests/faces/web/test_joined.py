@@ -5,6 +5,7 @@ import socket
 from collections.abc import Awaitable, Callable
 
 import pytest
+from anyio.lowlevel import checkpoint
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -82,7 +83,7 @@ def connected(protocol: type[H11Protocol], app: ASGIApp) -> tuple[H11Protocol, L
 async def rested() -> None:
     """Let everything happen that is about to."""
     for _ in range(10):
-        await asyncio.sleep(0)
+        await checkpoint()
 
 
 def run(work: Callable[[], Awaitable[None]]) -> None:
