@@ -30,7 +30,7 @@ PARTS: Final[Mapping[str, tuple[Command, ...]]] = {
     "tests": (
         (PYTHON, "-m", "compileall", "-q", "src"),
         (PYTHON, "-m", "coverage", "erase"),
-        (PYTHON, "-m", "coverage", "run", "-m", "pytest", "-n", "3"),
+        (PYTHON, "-m", "coverage", "run", "-m", "pytest", "-n", "3", "--dist", "worksteal"),
         (PYTHON, "-m", "coverage", "combine", "--quiet"),
         (PYTHON, "tools/coverage_gate.py"),
     ),

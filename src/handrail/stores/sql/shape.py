@@ -1,7 +1,7 @@
 """The tables of a store as its migrations make them: what every database that keeps one has."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from shlex import quote
@@ -32,11 +32,25 @@ class Table(Struct, frozen=True):
 @cache
 def tables() -> tuple[Table, ...]:
     """Every table; one that others refer to comes before them."""
-    with closing(sqlite3.connect(":memory:")) as made:
-        for script in migrations():
-            made.executescript(script)
+    with closing(_made()) as made:
         named = made.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid").fetchall()
         return tuple(_table(made, name) for (name,) in named)
+
+
+@cache
+def indexes() -> Mapping[str, str]:
+    """What makes each index of a file that is not the key of a table, by its name."""
+    with closing(_made()) as made:
+        asked = "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY rowid"
+        return dict(made.execute(asked).fetchall())
+
+
+def _made() -> sqlite3.Connection:
+    """An empty store in memory."""
+    made = sqlite3.connect(":memory:")
+    for script in migrations():
+        made.executescript(script)
+    return made
 
 
 def _table(made: sqlite3.Connection, name: str) -> Table:

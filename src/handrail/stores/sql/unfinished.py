@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from handrail.stores.sql.connection import Faults, check_version, connect, half, made
 from handrail.stores.sql.glance import APPLICATION
-from handrail.stores.sql.shape import MARK, Table, occupied, resumes, tables, unfit
+from handrail.stores.sql.shape import MARK, Table, indexes, occupied, resumes, tables, unfit
 from handrail.stores.sql.tables import Found
 from handrail.stores.sql.text import migrations, queries
 
@@ -63,8 +63,10 @@ class UnfinishedFile:
                 self._connection.execute(f"DELETE FROM {table.name}")  # noqa: S608 - names of our tables
 
     def finish(self) -> None:
-        """Make a store of it, at one point."""
+        """Make a store of it, at one point; its indexes are made now, which is faster than row by row."""
         with self._whole():
+            for statement in indexes().values():
+                self._connection.execute(statement)
             self._connection.execute("DROP TABLE handrail_copy")
             self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
             self._connection.execute(f"PRAGMA user_version = {len(migrations())}")
@@ -92,7 +94,8 @@ def _begun(connection: sqlite3.Connection, path: Path, source: str) -> bool:
         raise occupied(path)
     connection.execute("PRAGMA journal_mode = WAL")
     (named,) = connection.execute("SELECT quote(?)", (source,)).fetchone()
-    empty = "\n".join(f"DELETE FROM {table.name};" for table in tables())  # noqa: S608 - names of our tables
+    bare = [f"DROP INDEX {name};" for name in indexes()]
+    empty = [f"DELETE FROM {table.name};" for table in tables()]  # noqa: S608 - names of our tables
     mark = f"{MARK}; INSERT INTO handrail_copy VALUES ({named}, {len(migrations())});"  # noqa: S608 - quoted by SQLite
-    connection.executescript("\n".join(("BEGIN IMMEDIATE;", *migrations(), empty, mark, "COMMIT;")))
+    connection.executescript("\n".join(("BEGIN IMMEDIATE;", *migrations(), *bare, *empty, mark, "COMMIT;")))
     return False
