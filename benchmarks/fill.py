@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from handrail.stores.sql.database import Database
+from handrail.stores.sql.shape import indexes
 
 _TABLES: Final = {"runs": "k", "steps": "run", "artifacts": "run", "events": "run", "replies": "run"}
 
@@ -98,10 +99,8 @@ def fill(database: Database, runs: int, gap: int) -> None:
 @contextmanager
 def _bare(connection: sqlite3.Connection) -> Iterator[None]:
     """A block in which the tables have only their keys; their indexes are made again at its end."""
-    asked = "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"
-    found = [(name, text) for name, text in connection.execute(asked) if _TABLES.keys() & set(text.split())]
-    for name, _ in found:
+    for name in indexes():
         connection.execute(f"DROP INDEX {name}")
     yield
-    for _, text in found:
-        connection.execute(text)
+    for statement in indexes().values():
+        connection.execute(statement)

@@ -1,7 +1,9 @@
 """The thread that writes: one piece of work after the other, and nothing that nobody waits for any more."""
 
 import asyncio
+import gc
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from contextvars import Context
 from functools import partial
 from threading import Event, Thread, current_thread, get_ident
@@ -17,7 +19,7 @@ from handrail.stores.sql.writer import Writer
 class Rested:
     """Something that rests: it notes in which thread, and can have a fault."""
 
-    def __init__(self, fault: DiskFull | None = None) -> None:
+    def __init__(self, fault: Exception | None = None) -> None:
         self.threads: list[int] = []
         self.done = Event()
         self.fault = fault
@@ -146,6 +148,41 @@ def test_a_fault_while_resting_harms_no_call_and_no_other_rest() -> None:
     assert second.done.wait(60)
     assert writer.call(lambda: 2) == 2
     writer.close()
+
+
+def test_a_bug_while_resting_is_logged_and_the_thread_lives(caplog: pytest.LogCaptureFixture) -> None:
+    first, second = Rested(ValueError("a bug")), Rested()
+    writer = Writer(first, second)
+    assert writer.call(lambda: 1) == 1
+    assert second.done.wait(60)
+    assert writer.call(lambda: 2) == 2
+    writer.close()
+    assert "a bug" in caplog.text
+
+
+def test_what_was_raised_is_gone_with_who_caught_it(writer: Writer) -> None:
+    class Odd(Exception):  # noqa: N818 - of no other test, so that it can be counted
+        pass
+
+    def fail() -> None:
+        raise Odd
+
+    def caught() -> None:
+        with suppress(Odd):
+            writer.call(fail)
+
+    async def awaited() -> None:
+        with suppress(Odd):
+            await writer.done(fail)
+
+    gc.collect()
+    gc.disable()
+    try:
+        caught()
+        asyncio.run(awaited())
+        assert [one for one in gc.get_objects() if isinstance(one, Odd)] == []
+    finally:
+        gc.enable()
 
 
 def test_work_that_was_cancelled_is_never_done_and_keeps_nobody_from_resting(

@@ -4,6 +4,7 @@ Waiting for the disk and for other processes then holds up nobody who only reads
 is given is done when nobody waits for one.
 """
 
+import logging
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from handrail.shell.faults import Busy, Fault
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
+log = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 PATIENCE: Final = 30.0
@@ -223,15 +225,23 @@ class Writer:
         for one in self._resting:
             if not self._queue.empty():
                 return
-            with suppress(Fault):
+            try:
                 one.rest()
+            except Fault:
+                continue
+            except Exception:
+                log.exception("what could wait went wrong; turns go on")
 
 
 def _come_of(piece: _Piece[Result]) -> Result:
-    """What came of a piece that is over."""
+    """What came of a piece that is over.
+
+    What it raised is kept by nobody but who catches it: it knows every frame on its way, and they the piece.
+    """
+    raised, piece.raised = piece.raised, None
     try:
-        if piece.raised is not None:
-            raise piece.raised
+        if raised is not None:
+            raise raised
         return piece.result[0]
     finally:
-        del piece
+        del raised
