@@ -144,6 +144,45 @@ def test_a_migration_that_fails_leaves_the_old_schema(file: Path, monkeypatch: p
     again.database.close()
 
 
+_RUN = """
+INSERT INTO runs (
+  k, execution_id, workflow_name, state, started_at, updated_at, metadata, revision, record, chain, active_at,
+  waiting, digest, face, authority, goal, principal)
+VALUES (7, 'r', 'w', 'running', 't', 't', '{}', 3, '{}', '', 't', 0, '', 'steps', 'sql', '', '')
+"""
+
+
+@requirement("steps:db.migrate")
+def test_artifacts_and_replies_of_a_store_from_before_are_all_kept(file: Path) -> None:
+    file.parent.mkdir(mode=0o700)
+    store = sqlite3.connect(file, isolation_level=None)
+    for number, script in enumerate(migrations()[:8], start=1):
+        store.executescript(f"BEGIN; {script} PRAGMA user_version = {number}; COMMIT;")
+    store.execute(f"PRAGMA application_id = {APPLICATION}")
+    store.execute(_RUN)
+    artifacts = [
+        (7, 1, "a1", "draft", "writer", "notes", "First", None, 0, "t1", "one " * 900),
+        (7, 2, "a2", "review", "reader", "report", "Second", "short", 1, "t2", "two"),
+    ]
+    replies = [(7, 1, "hash", "asked", b"{}"), (7, 2, "other", "asked", b"\0" * 4000)]
+    store.executemany(f"INSERT INTO artifacts VALUES ({', '.join('?' * 11)})", artifacts)
+    store.executemany("INSERT INTO replies VALUES (?, ?, ?, ?, ?)", replies)
+    store.close()
+
+    database = Database(file)
+
+    ask = database.reader().execute
+    assert ask("SELECT * FROM artifacts ORDER BY number").fetchall() == artifacts
+    assert ask("SELECT * FROM replies ORDER BY revision").fetchall() == replies
+    assert ask("SELECT title, execution_id FROM workflow_artifacts WHERE is_final = 1").fetchall() == [
+        ("Second", "r")
+    ]
+    assert ask("PRAGMA foreign_key_check").fetchall() == []
+    with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"), database.written() as execute:
+        execute("INSERT INTO replies VALUES (?, ?, ?, ?, ?)", replies[0])
+    database.close()
+
+
 # --- somebody else's ----------------------------------------------------------------------------------------
 
 
