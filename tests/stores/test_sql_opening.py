@@ -165,7 +165,7 @@ def test_artifacts_and_replies_of_a_store_from_before_are_all_kept(file: Path) -
         (7, 2, "a2", "review", "reader", "report", "Second", "short", 1, "t2", "two"),
     ]
     replies = [(7, 1, "hash", "asked", b"{}"), (7, 2, "other", "asked", b"\0" * 4000)]
-    store.executemany(f"INSERT INTO artifacts VALUES ({', '.join('?' * 11)})", artifacts)
+    store.executemany("INSERT INTO artifacts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", artifacts)
     store.executemany("INSERT INTO replies VALUES (?, ?, ?, ?, ?)", replies)
     store.close()
 
