@@ -54,6 +54,8 @@ from handrail.telemetry.entries import Entry, EntryKind
 
 ATTEMPTS: Final = 5
 _BEGIN: Final = Event(START)
+_NOTHING: Final = Event("")
+"""What nobody waits for: no draft of the event is made once more."""
 Reply: TypeAlias = Mapping[str, Value]
 
 
@@ -324,7 +326,7 @@ def _open_after(world: World, taken: _Taken, resolved: Resolved) -> tuple[Option
     if taken.found.stored.origin.authority is Authority.SQL:
         return ()
     sight = Sight(world.workspace, resolved.left)
-    asked = replace(taken.asked, sight=sight, run=taken.decision.run)
+    asked = replace(taken.asked, sight=sight, run=taken.decision.run, event=_NOTHING)
     facts = gather(asked, world.readers, world.drafters).facts
     return options(asked.workflow, asked.run, facts)
 
