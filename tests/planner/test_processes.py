@@ -1,4 +1,4 @@
-"""How many processes of jj or git a call starts: one to look; to write three of jj, and two of git."""
+"""How many processes of jj or git a call starts: one to look; to write three of jj, and one of git."""
 
 from pathlib import Path
 
@@ -35,14 +35,14 @@ def test_jj_is_started_once_to_look_and_three_times_to_write(tmp_path: Path) -> 
         assert counting.started(pipe, "gather_requirements") == 1
 
 
-def test_git_is_started_once_to_look_and_twice_to_write(tmp_path: Path) -> None:
+def test_git_is_started_once_to_look_and_once_to_write(tmp_path: Path) -> None:
     at = kitchen(tmp_path, "git")
     counting = Counting(at)
     with counting.at.server() as pipe:
         assert counting.started(pipe, "gather_requirements") == 3, "the text, the filters, the files"
         assert counting.started(pipe, "gather_requirements") == 2, "that there is no text, the files"
-        assert counting.started(pipe, "set_overarching_goal", goal=GOAL) == 5, "and where, and who writes"
-        assert counting.started(pipe, "set_plan", plan=TASKS) == 2
+        assert counting.started(pipe, "set_overarching_goal", goal=GOAL) == 4, "and where, and who writes"
+        assert counting.started(pipe, "set_plan", plan=TASKS) == 1
         assert counting.started(pipe, "finish_job") == 0, "it is refused"
         (at.repo.folder / "file").write_text("tea")
         assert counting.started(pipe, "gather_requirements") == 1
@@ -60,11 +60,11 @@ def test_git_is_started_once_more_to_archive_what_is_complete_and_never_for_what
     with counting.at.server() as pipe:
         pipe.call({"goal": GOAL}, "set_overarching_goal")
         pipe.call({"plan": [[True, "Heat water", []]]}, "set_plan")
-        assert counting.started(pipe, "finish_job") == 3
+        assert counting.started(pipe, "finish_job") == 2
         assert counting.started(pipe, "finish_job") == 0, "nothing is new"
         more = counting.started(pipe, "set_detailed_goal", description=DETAIL)
-        assert more == 4, "and once for what was archived before"
-        assert counting.started(pipe, "set_overarching_goal", goal=GOAL, new_plan=True) == 3
+        assert more == 3, "and once for what was archived before"
+        assert counting.started(pipe, "set_overarching_goal", goal=GOAL, new_plan=True) == 2
 
 
 def test_jj_is_started_no_more_for_what_is_complete(tmp_path: Path) -> None:

@@ -37,9 +37,12 @@ def crowd_of_writers(*words: object) -> Any:  # noqa: ANN401 - the same
 
 
 def killed_writers(kind: str) -> dict[str, Any]:
-    """What came of killing jj or git in a write of a description; see descriptions/killed.py."""
+    """What came of killing a writer, jj or git in a write of a description; see descriptions/killed.py."""
     with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
-        found: dict[str, Any] = _told("stores.descriptions.killed", (kind, folder), unmeasured())
+        control = Path(folder) / "control"
+        faults.arm(control, 0)
+        env = {**unmeasured(), **faults.armed(Path(folder) / "now", control)}
+        found: dict[str, Any] = _told("stores.descriptions.killed", (kind, folder), env)
     assert found["points"] > 0
     return found
 

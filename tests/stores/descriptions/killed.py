@@ -1,11 +1,13 @@
-"""jj and git killed at every counted call that changes something. Run as a program: kind, folder.
+"""A writer, jj and git killed at every counted call that changes something. Run as a program: kind, folder.
 
-A writer replaces `old` by `new`, and the k-th call of what it starts is its last. Then the text is the old
-one or the new one, as the writer says. And the next writer writes, or says what a person has to do first: to
-remove the lock file that it names, or to run the command of jj that it names; that is done, until it writes.
+A writer replaces `old` by `new`, and the k-th call of it and what it starts is the last of whoever makes it.
+Then the text is the old one or the new one, as the writer says, if it still can. And the next writer writes,
+or says what a person has to do first: to remove the lock file that it names, or to run the command of jj that
+it names; that is done, until it writes.
 """
 
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -23,6 +25,8 @@ from stores.descriptions.repos import Repo, made
 CHANGES: Final = ("open", "write", "rename", "unlink", "mkdir", "truncate")
 """What leaves something else behind when it comes too late; a kill spares what the disk has not confirmed."""
 
+KILLED: Final = "killed"
+
 
 class Bench:
     """A repository that is put back before every kill, and a control over what its programs call."""
@@ -30,7 +34,6 @@ class Bench:
     def __init__(self, kind: str, folder: Path) -> None:
         self.first = folder / "first"
         self.control = folder / "control"
-        faults.arm(self.control, 0)
         self.repo: Repo = made(kind, folder / "now", folder / "home")
         self.plain = self.repo.store()
         before = self.plain.swap(self.plain.read(), "old\n")
@@ -48,16 +51,29 @@ class Bench:
         shutil.rmtree(self.repo.folder)
         shutil.copytree(self.first, self.repo.folder, symlinks=True)
         faults.arm(self.control, k, kill=True, kinds=CHANGES)
-        try:
-            said = self.writer.swap(self.before, "new\n").text
-        except Fault as fault:
-            said = fault.code
+        said = self.said()
         faults.arm(self.control, 0)
         stands = self.plain.read()
-        wanted = "new\n" if said == "new\n" else "old\n"
-        if stands.text != wanted or stands.divergent:
+        wanted = {"new\n": {"new\n"}, KILLED: {"old\n", "new\n"}}.get(said, {"old\n"})
+        if stands.text not in wanted or stands.divergent:
             raise SystemExit(f"call {k}: {said!a}, and {stands} stands")
         return said, stands
+
+    def said(self) -> str:
+        """What the writer says, in a process of its own, or that it was killed."""
+        hears, tells = os.pipe()
+        if not (child := os.fork()):
+            try:
+                said = self.writer.swap(self.before, "new\n").text
+            except Fault as fault:
+                said = fault.code
+            os.write(tells, said.encode())
+            os._exit(0)
+        os.close(tells)
+        with os.fdopen(hears) as heard:
+            said = heard.read()
+        os.waitpid(child, 0)
+        return said or KILLED
 
     def next_said(self, before: Description) -> str:
         """What the next writer says again and again, until it has written on top of what stands."""
@@ -80,7 +96,7 @@ class Bench:
 def main(kind: str, folder: str) -> None:
     bench = Bench(kind, Path(folder))
     faults.arm(bench.control, 0, kinds=CHANGES)
-    bench.writer.swap(bench.before, "new\n")
+    bench.said()
     points = faults.calls(bench.control)
     said: dict[str, int] = {}
     for k in range(1, points + 1):

@@ -18,7 +18,7 @@ from handrail.shell.system import SystemClock
 from handrail.stores.descriptions.explained import git_failed
 from handrail.stores.descriptions.gitdir import Stamp, places
 from handrail.stores.descriptions.lock import Lock
-from handrail.stores.descriptions.pack import Packer
+from handrail.stores.descriptions.objects import Objects
 from handrail.stores.descriptions.program import LIMITS, Limits, Program
 from handrail.stores.descriptions.texts import judged, kept, overtaken, unseen
 
@@ -60,7 +60,7 @@ class Git:
     once is not asked for again as long as the ref names its commit.
     """
 
-    __slots__ = ("_clock", "_filters", "_git", "_home", "_ids", "_known", "_lock", "_packer")
+    __slots__ = ("_clock", "_filters", "_git", "_home", "_ids", "_known", "_lock", "_objects")
 
     def __init__(
         self, runner: Runner, folder: Path, ids: Ids, limits: Limits = LIMITS, clock: Clock = _CLOCK
@@ -70,7 +70,7 @@ class Git:
         self._known = _NONE
         self._filters: tuple[Stamp, tuple[str, ...]] | None = None
         self._home: tuple[Path, str] | None = None
-        self._packer: Packer | None = None
+        self._objects: Objects | None = None
 
     def read(self) -> Description:
         """The text at the ref; the empty one, of no change, if there is none."""
@@ -214,11 +214,10 @@ class Git:
     def _grown(self, seen: Description, change: str, text: str, lock: int) -> Description:
         """What stands once there is one commit more, and the ref has moved from the one before to it."""
         message = f"plan\n\nHandrail-Change: {change}\n"
-        made = self._packing().commit(_FILE, text.encode(), message, seen.version, self._clock.now())
-        self._write("unpack-objects", "-q", "--strict", text=made.pack, lock=lock)
-        before = seen.version or "0" * len(made.name)
-        self._write("update-ref", "--no-deref", REF, made.name, before, lock=lock)
-        self._known = Description(text, made.name, change)
+        made = self._written().commit(_FILE, text.encode(), message, seen.version, self._clock.now())
+        before = seen.version or "0" * len(made)
+        self._write("update-ref", "--no-deref", REF, made, before, lock=lock)
+        self._known = Description(text, made, change)
         return self._known
 
     def _move(self, moves: str, lock: int) -> None:
@@ -252,16 +251,17 @@ class Git:
         self._filters = (looks, words) if looks and alone else None
         return words
 
-    def _packing(self) -> Packer:
-        """Once: how objects are named here, and who writes; Handrail itself where git knows nobody."""
-        if self._packer is None:
+    def _written(self) -> Objects:
+        """Once: where objects are, how they are named, and who writes; Handrail where git knows nobody."""
+        if self._objects is None:
             try:
                 said = self._git.ask("var", "GIT_COMMITTER_IDENT")
             except VcsFailed:
                 said = b""
             who = _IDENT.fullmatch(said)
-            self._packer = Packer(self._place()[1], who[1] if who else _NOBODY)
-        return self._packer
+            common, named = self._place()
+            self._objects = Objects(common / "objects", named, who[1] if who else _NOBODY)
+        return self._objects
 
     def _held(self) -> AbstractContextManager[int]:
         return self._lock.held(self._place()[0])
