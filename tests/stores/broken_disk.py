@@ -209,13 +209,41 @@ def failing(bench: Bench, number: int, kind: str, *, lasting: bool = False) -> N
 def fsyncs(bench: Bench) -> None:
     """Count what the disk confirms while turns are taken on a store that is open."""
     prepared(bench)
-    desk = Desk(SqlRuns(Database(bench.file)))
+    desk = Desk(runs := SqlRuns(Database(bench.file)))
     desk.send(bench.run, "go")
     faults.arm(bench.control, 0, kinds=("fsync",))
     for _ in range(3):
         desk.send(bench.run, "go")
     bench.told.append(f"3 turns, {faults.calls(bench.control)} fsyncs")
-    bench.points = 3
+    faults.arm(bench.control, 0, kinds=("fsync",))
+    with runs.database.together():
+        for _ in range(3):
+            desk.send(bench.run, "go")
+        bench.told.append(f"3 together, {faults.calls(bench.control)} fsyncs yet")
+    bench.told.append(f"then {faults.calls(bench.control)}")
+    bench.points = 6
+
+
+def unconfirmed(bench: Bench) -> None:
+    """Let the disk not confirm turns taken together; the first two calls are for a log that begins anew."""
+    prepared(bench)
+    bench.copied("start")
+    bench.told.append(child(lambda: _together(bench)))
+    bench.whole()
+    bench.points = inspect(bench, "together", "")
+
+
+def _together(bench: Bench) -> str:
+    desk = Desk(runs := SqlRuns(Database(bench.file)))
+    call = Call(bench.run, Event("go"))
+    faults.arm(bench.control, 3, errno=errno.EIO, kinds=("fsync",))
+    try:
+        with runs.database.together():
+            take_turn(desk.world, call, desk.render)
+    except SyncFailed as fault:
+        bench.whole()
+        return f"{fault.message.partition('`')[0]}, then {_once_more(desk, call)}"
+    return "confirmed"
 
 
 def main(words: Sequence[str]) -> Iterator[tuple[str, object]]:
@@ -230,6 +258,8 @@ def main(words: Sequence[str]) -> Iterator[tuple[str, object]]:
             killed_opening(bench)
         case "fsyncs":
             fsyncs(bench)
+        case "unconfirmed":
+            unconfirmed(bench)
         case _:
             name, kind, *lasting = what.split()
             failing(bench, getattr(errno, name), kind, lasting=bool(lasting))

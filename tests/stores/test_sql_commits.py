@@ -112,11 +112,13 @@ def test_a_repeated_call_and_a_question_commit_nothing(runs: SqlRuns, commits: C
 
 
 @requirement("steps:db.tx")
-def test_a_turn_is_confirmed_by_the_disk_exactly_once(tmp_path: Path) -> None:
+def test_a_turn_is_confirmed_by_the_disk_exactly_once_and_turns_taken_together_once_for_all(
+    tmp_path: Path,
+) -> None:
     found = broken("fsyncs", tmp_path)
 
     assert found["wrong"] == []
-    assert found["told"] == ["3 turns, 3 fsyncs"]
+    assert found["told"] == ["3 turns, 3 fsyncs", "3 together, 0 fsyncs yet", "then 1"]
 
 
 @requirement("steps:tel.errors")

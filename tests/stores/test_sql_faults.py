@@ -53,6 +53,15 @@ def test_a_disk_that_does_not_confirm_is_told_and_nothing_more_is_written_by_thi
     record_property("points", found["points"])
 
 
+def test_turns_taken_together_that_the_disk_does_not_confirm_are_the_last_of_this_process(
+    tmp_path: Path,
+) -> None:
+    found = broken("unconfirmed", tmp_path)
+
+    assert found["wrong"] == []
+    assert found["told"] == ["the disk did not confirm , then no more"]
+
+
 def test_where_nothing_can_be_opened_for_writing_it_is_said(tmp_path: Path, record_property: Record) -> None:
     found = broken("EROFS open lasting", tmp_path)
 

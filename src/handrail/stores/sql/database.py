@@ -7,8 +7,9 @@ from pathlib import Path
 from threading import Event, Thread, current_thread, local
 from typing import Any, Final
 
-from handrail.shell.faults import Fault, Missing, Newer, SyncFailed, Unreadable
+from handrail.shell.faults import Fault, Missing, Newer, Unreadable
 from handrail.stores.sql.connection import Faults, connect, prepared
+from handrail.stores.sql.disk import Disk
 from handrail.stores.sql.tables import Ear, Execute
 from handrail.stores.sql.text import migrations, queries
 from handrail.stores.sql.turnstile import Turnstile
@@ -18,28 +19,6 @@ CHECKPOINT_AFTER: Final = 64
 
 Were each process to count its own, those with equal shares would do so all at once, after none had for long.
 """
-
-
-class Disk(Faults):
-    """A block that writes; none begins once the disk has not confirmed a write: what it holds is unknown."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._unsure = False
-
-    def __enter__(self) -> None:
-        """Raises `SyncFailed` if a block before this one did."""
-        if self._unsure:
-            message = f"nothing is written to {self.path} since the disk did not confirm a write"
-            raise SyncFailed(message, "check the disk, then start again: the store recovers by itself")
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Like `Faults`; a `SyncFailed` is the last."""
-        try:
-            super().__exit__(kind, error, trace)
-        except SyncFailed:
-            self._unsure = True
-            raise
 
 
 class Writing:
@@ -53,12 +32,14 @@ class Writing:
         self.due = False
         self._turnstile, self._disk, self._writer = turnstile, disk, writer
         self._version = len(migrations())
+        self._later = False
 
     def __enter__(self) -> Execute:
         """Be alone, and begin."""
         self._turnstile.__enter__()
         try:
             with self._disk:
+                self._settle(later=self._disk.later())
                 self._begin()
         except BaseException:
             self._turnstile.__exit__()
@@ -71,6 +52,7 @@ class Writing:
             if error is None:
                 with self._disk:
                     self._commit()
+                self._disk.committed()
                 if self._turnstile.counted() % CHECKPOINT_AFTER == 0:
                     self.due = True
             else:
@@ -79,6 +61,12 @@ class Writing:
                 self._disk.__exit__(kind, error, trace)
         finally:
             self._turnstile.__exit__()
+
+    def _settle(self, *, later: bool) -> None:
+        """Whether a commit waits for the disk, or that is seen to later, is a setting of the connection."""
+        if later is not self._later:
+            self._writer.execute(f"PRAGMA synchronous = {'NORMAL' if later else 'FULL'}")
+            self._later = later
 
     def _begin(self) -> None:
         self._writer.execute("BEGIN IMMEDIATE")
@@ -150,6 +138,10 @@ class Database:
     def written(self) -> AbstractContextManager[Execute]:
         """A transaction, committed when the block ends well, gone without a trace when it does not."""
         return self._writing
+
+    def together(self) -> AbstractContextManager[None]:
+        """A block whose commits, if this thread makes them, the disk confirms at its end, all at once."""
+        return self._disk.together()
 
     @contextmanager
     def read(self) -> Iterator[Execute]:
@@ -268,6 +260,7 @@ class Database:
         with self.turnstile.passed(), self._faults:
             self._close(lambda _: True)
             self._writer.close()
+        self._disk.close()
         self.turnstile.close()
 
     def _gone(self, why: str) -> Missing:

@@ -24,7 +24,7 @@ from handrail.stores.sql.questions import SqlRecords
 from handrail.stores.sql.runs import RunTables, SqlRuns
 from handrail.stores.sql.summaries import Summaries
 from handrail.stores.sql.tables import Tables
-from handrail.stores.sql.writer import Writer
+from handrail.stores.sql.writer import Together, Writer
 
 if TYPE_CHECKING:
     from handrail.stores.sql.copying import Unfinished
@@ -36,7 +36,8 @@ Base = TypeVar("Base", bound=Tables)
 class Kind(Struct, Generic[Place, Base], frozen=True):
     """How stores of one kind are opened: their tables, and the runs in them; what is not there is made.
 
-    A server takes so many turns at once in `threads`; `every` is how many seconds pass between two looks for
+    A server takes so many turns at once in `threads`; in one, turns that wait can be taken `together`, in a
+    block at whose end the disk has confirmed them. `every` is how many seconds pass between two looks for
     what was not announced. `unfinished` is a new one that a store is copied into, by the name of its source.
     """
 
@@ -46,6 +47,7 @@ class Kind(Struct, Generic[Place, Base], frozen=True):
     unfinished: "Callable[[Place, str], AbstractContextManager[Unfinished]]"
     threads: int = 1
     every: float = EVERY
+    together: Callable[[Base], AbstractContextManager[None]] | None = None
 
     @contextmanager
     def read(self, where: Place) -> Iterator[Base]:
@@ -72,7 +74,8 @@ class Kind(Struct, Generic[Place, Base], frozen=True):
         lifetime(), limits()
         with self.read(where) as tables:
             runs = self.runs(tables)
-            with _served(tables, runs, SqlFeed(tables, self.every), self.threads) as found:
+            together = partial(self.together, tables) if self.together else None
+            with _served(tables, runs, SqlFeed(tables, self.every), self.threads, together) as found:
                 yield found
 
 
@@ -97,11 +100,14 @@ def _turned(runs: RunTables, feed: SqlFeed) -> World:
 
 
 @contextmanager
-def _served(tables: Tables, runs: RunTables, feed: SqlFeed, threads: int) -> Iterator[Serving]:
+def _served(
+    tables: Tables, runs: RunTables, feed: SqlFeed, threads: int, together: Together | None
+) -> Iterator[Serving]:
     """What a server needs of these tables, until the block ends; so many turns are taken at once."""
     given = limits()
     world, projection = _turned(runs, feed), Projection(tables)
-    writer, aside = (Writer(tables, Summaries(tables), threads=threads) for _ in range(2))
+    resting = (tables, Summaries(tables))
+    writer, aside = Writer(*resting, threads=threads, together=together), Writer(*resting, threads=threads)
     secret = hmac.digest(world.key, b"request-state", hashlib.sha256)
 
     def swept() -> tuple[str, ...]:
@@ -140,7 +146,7 @@ def _unfinished(path: Path, source: str) -> "AbstractContextManager[Unfinished]"
     return unfinished(path, source)
 
 
-FILE: Final = Kind(Database, SqlRuns, Path.is_file, _unfinished)
+FILE: Final = Kind(Database, SqlRuns, Path.is_file, _unfinished, together=Database.together)
 """A store in a SQLite file."""
 
 turning, serving = FILE.turning, FILE.serving

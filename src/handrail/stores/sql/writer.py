@@ -7,11 +7,11 @@ is given is done when nobody waits for one.
 import logging
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, suppress
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from handrail.shell.faults import Busy, Fault
 
@@ -23,6 +23,12 @@ Result = TypeVar("Result")
 
 PATIENCE: Final = 30.0
 """How many seconds a call waits for its turn to begin."""
+
+TOGETHER: Final = 8
+"""How many calls the disk confirms at once, at most."""
+
+Together: TypeAlias = Callable[[], AbstractContextManager[None]]
+"""Makes a block at whose end all is confirmed that was written in it."""
 
 
 class Resting(Protocol):
@@ -47,14 +53,15 @@ class _Piece(ABC, Generic[Result]):
         """True for the first who asks."""
         return self._claimed.acquire(blocking=False)
 
-    def do(self) -> None:
-        """Do it, unless somebody has claimed it, and tell."""
-        if self.claim():
-            try:
-                self.result.append(self._work())
-            except BaseException as raised:  # noqa: BLE001 - whoever waits is told of it
-                self.raised = raised
-            self.tell()
+    def do(self) -> bool:
+        """Do it, unless somebody has claimed it; then False. Whoever waits is to be told."""
+        if not self.claim():
+            return False
+        try:
+            self.result.append(self._work())
+        except BaseException as raised:  # noqa: BLE001 - whoever waits is told of it
+            self.raised = raised
+        return True
 
     def refuse(self) -> None:
         """See that nobody does it, and tell; nothing if somebody has claimed it."""
@@ -133,11 +140,12 @@ class _Landing:
 class Writer:
     """One thread that does one piece of work after the other; with none left, those in `resting` may rest.
 
-    More threads do more at once; those in `resting` must bear that.
+    Those that wait are done `together`, if that is given, and told once the block has ended. More threads do
+    more at once; those in `resting` must bear that.
     """
 
-    def __init__(self, *resting: Resting, threads: int = 1) -> None:
-        self._resting, self._rests = resting, Lock()
+    def __init__(self, *resting: Resting, threads: int = 1, together: Together | None = None) -> None:
+        self._resting, self._rests, self._together = resting, Lock(), together
         self._queue: SimpleQueue[_Piece[Any] | None] = SimpleQueue()
         self._threads = [
             Thread(target=self._live, name=f"handrail-writer-{number}", daemon=True)
@@ -213,13 +221,40 @@ class Writer:
     def _live(self) -> None:
         """In a thread: do what comes, and rest whenever nothing waits."""
         while piece := self._queue.get():
-            piece.do()
+            self._take(piece)
             del piece
             if self._rests.acquire(blocking=False):
                 try:
                     self._rest()
                 finally:
                     self._rests.release()
+
+    def _take(self, piece: _Piece[Any]) -> None:
+        """Do it, and tell; those that wait already are done with it, and told once all are confirmed."""
+        if self._together is None or self._queue.empty():
+            if piece.do():
+                piece.tell()
+            return
+        done: list[_Piece[Any]] = []
+        try:
+            with self._together():
+                done += [one for one in self._several(piece) if one.do()]
+        except BaseException as raised:  # noqa: BLE001 - whoever waits is told of it
+            for one in done:
+                one.raised = one.raised or raised
+        for one in done:
+            one.tell()
+
+    def _several(self, first: _Piece[Any]) -> Iterator[_Piece[Any]]:
+        """This one and those that wait behind it; not too many, since the first is told with the last."""
+        yield first
+        with suppress(Empty):
+            for _ in range(TOGETHER - 1):
+                piece = self._queue.get_nowait()
+                if piece is None:
+                    self._queue.put(None)
+                    return
+                yield piece
 
     def _rest(self) -> None:
         for one in self._resting:
