@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fill import fill, spread
-from handrail.stores.sql.database import Database
+from fill import fill
 from handrail.stores.sql.shape import Table, tables
 from stores.moving import Full, Place, copied, went_on
 
@@ -27,9 +26,7 @@ def differing(table: Table, one: Path, other: Path) -> int:
 
 
 def test_a_hundred_thousand_runs_go_to_postgresql_and_come_back_the_same(filled: Full, new: Place) -> None:
-    with closing(Database(filled.path)) as database:
-        spread(database, GAP)
-        fill(database, RUNS, GAP)
+    fill(filled.path, RUNS, GAP)
     there, back = new("postgresql"), new("sqlite")
     assert isinstance(back, Path)
 
