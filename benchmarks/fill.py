@@ -18,7 +18,6 @@ _PRAGMAS: Final = (
     "synchronous = OFF",
     "ignore_check_constraints = ON",
     "cache_size = -800000",
-    "threads = 2",
 )
 _RUNS: Final = """
 WITH RECURSIVE
