@@ -166,7 +166,7 @@ def told(era: str, names: Sequence[str], taken: Sequence[Sequence[Taken]]) -> No
         report_least(f"http_{name}_{era[:4]}_x_bare", median(ratios), GOAL)
 
 
-def main(rounds: int = 7, seconds: float = 2.0) -> None:
+def main(rounds: int = 9, seconds: float = 1.0) -> None:
     """Print the figures."""
     with tempfile.TemporaryDirectory() as folder:
         shelf = Path(folder) / "project" / ".handrail" / "workflows"

@@ -3,11 +3,11 @@
 `HANDRAIL_BENCH_RUNS` makes the large store smaller, to try the benchmark out.
 """
 
-import os
 import sys
 import tempfile
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -15,36 +15,36 @@ from typing import Final
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
 from faces.board.desk import Pages, dashboard
-from faces.mcp.desk import place
-from fill import fill, spread
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.summaries import Summaries
+from faces.mcp.desk import Place, place
+from kept import LARGE, LIVE, shelf, store
 from rounds import report
-from stage import stage
 
-LARGE: Final = int(os.environ.get("HANDRAIL_BENCH_RUNS", "1000000"))
 SMALL: Final = 1000
-LIVE: Final = 20
 ROUNDS: Final = 40
 GOAL: Final = 10.0
 """The same order of magnitude."""
 
 
+@dataclass(frozen=True, slots=True)
+class Kept(Place):
+    """A place whose store lies elsewhere."""
+
+    file: Path = Path()
+
+    @property
+    def store(self) -> Path:
+        """The file of the store."""
+        return self.file
+
+
 class Asked:
     """A dashboard over a store with so many runs, and one of those that really were taken turns of."""
 
-    def __init__(self, stack: ExitStack, folder: Path, runs: int) -> None:
-        at = place(folder)
-        at.store.parent.mkdir(parents=True)
-        play = stage(Database(at.store))
-        play.start(LIVE)
-        self.run = next(iter(play.tokens))
-        play.turn(self.run)
-        spread(play.database, runs // LIVE)
-        fill(play.database, runs, runs // LIVE)
-        Summaries(play.database).fold()
-        play.database.close()
-        self.pages: Pages = stack.enter_context(dashboard(at))
+    def __init__(self, stack: ExitStack, folder: Path, file: Path, runs: int) -> None:
+        with store(file, runs, min(LIVE, runs // 50)) as play:
+            self.run = next(iter(play.tokens))
+            play.turn(self.run)
+        self.pages: Pages = stack.enter_context(dashboard(Kept(place(folder).folder, file=file)))
         self._headers = {"Host": self.pages.host, "Cookie": self.pages.cookie()}
 
     def seconds(self, path: str) -> float:
@@ -59,8 +59,10 @@ class Asked:
 
 def main(large: int = LARGE, rounds: int = ROUNDS) -> None:
     """Print the figures."""
-    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
-        few, many = (Asked(stack, Path(name) / str(runs), runs) for runs in (SMALL, large))
+    with tempfile.TemporaryDirectory() as name, shelf() as folder, ExitStack() as stack:
+        few, many = (
+            Asked(stack, Path(name) / str(runs), folder / f"{runs}.db", runs) for runs in (SMALL, large)
+        )
         for word, path in (("overview", "/"), ("run", "/runs/{}")):
             taken = [[side.seconds(path.format(side.run)) for side in (few, many)] for _ in range(rounds + 3)]
             less, more = (median(times) for times in zip(*taken[3:], strict=True))

@@ -4,26 +4,22 @@
 """
 
 import gc
-import os
-import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Final
 
-from fill import fill, spread
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.summaries import Summaries
+from kept import LARGE, shelf, store
 from rounds import report, report_least
-from stage import Stage, stage
+from stage import Stage
 from wal import empty as empty_wal
 
-LARGE: Final = int(os.environ.get("HANDRAIL_BENCH_RUNS", "1000000"))
 SMALL: Final = LARGE // 20
-LIVE: Final = 2000
 ROUNDS: Final = 12
 TURNS: Final = 100
 
@@ -44,20 +40,6 @@ PLAIN: Final = {
     "step_times": "SELECT step_name, agent_name, duration_ms / 10000, count(*) FROM steps "
     "WHERE status = 'completed' GROUP BY 1, 2, 3",
 }
-
-
-def store(path: Path, runs: int) -> Stage:
-    """A store with so many runs that ended, and among them those whose turns are taken; all is folded."""
-    play = stage(Database(path))
-    play.database.alone().execute("PRAGMA synchronous = OFF")
-    play.start(LIVE)
-    if runs:
-        gap = runs // LIVE
-        spread(play.database, gap)
-        fill(play.database, runs, gap)
-    Summaries(play.database).fold()
-    play.database.close()
-    return stage(Database(path), play.tokens)
 
 
 def turns(sides: list[Stage]) -> list[float]:
@@ -103,11 +85,9 @@ def numbers(summaries: Summaries) -> dict[str, Callable[[], object]]:
 
 def main() -> None:
     """Print the figures."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with shelf() as folder, ExitStack() as stack:
         empty, small, large = (
-            store(folder / f"{word}.db", runs)
-            for word, runs in (("empty", 0), ("small", SMALL), ("large", LARGE))
+            stack.enter_context(store(folder / f"{runs}.db", runs)) for runs in (0, SMALL, LARGE)
         )
         few, _, many = turns([empty, small, large])
         report("scale_turn_x_empty", many / few, 1.15)

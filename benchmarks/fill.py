@@ -5,14 +5,20 @@ They take from a second to an hour; one call of each is refused.
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Final
 
-from handrail.stores.sql.database import Database
 from handrail.stores.sql.shape import indexes
 
 _TABLES: Final = {"runs": "k", "steps": "run", "artifacts": "run", "events": "run", "replies": "run"}
 
+_PRAGMAS: Final = (
+    "journal_mode = OFF",
+    "synchronous = OFF",
+    "ignore_check_constraints = ON",
+    "cache_size = -800000",
+)
 _RUNS: Final = """
 WITH RECURSIVE
   n (k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < :runs),
@@ -70,30 +76,24 @@ WHERE face = 'bench' AND k % :gap <> 0
 """
 
 
-def spread(database: Database, gap: int) -> None:
-    """Put the runs that are there far apart, so that others fit between them."""
-    connection = database.alone()
-    connection.execute("PRAGMA foreign_keys = OFF")
-    connection.execute("BEGIN IMMEDIATE")
-    for table, key in _TABLES.items():
-        connection.execute(f"UPDATE {table} SET {key} = -{key} * {gap}")  # noqa: S608 - names of ours
-        connection.execute(f"UPDATE {table} SET {key} = -{key}")  # noqa: S608 - names of ours
-    connection.execute("COMMIT")
-    connection.execute("PRAGMA foreign_keys = ON")
+def fill(path: Path, runs: int, gap: int) -> None:
+    """So many runs, between those that are there, which are put apart to stand at each `gap`.
 
-
-def fill(database: Database, runs: int, gap: int) -> None:
-    """So many runs, between those that stand at each `gap`."""
-    connection = database.alone()
-    pragmas = ("foreign_keys = OFF", "synchronous = OFF", "cache_size = -800000")
-    for pragma in pragmas:
-        connection.execute(f"PRAGMA {pragma}")
-    connection.execute("BEGIN IMMEDIATE")
-    with _bare(connection):
-        for statement in (_RUNS, _STEPS, _EVENTS):
-            connection.execute(statement, {"runs": runs, "gap": gap})
-    connection.execute("COMMIT")
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    Nobody else may have the store open. No journal is kept meanwhile, and what the tables check is left out:
+    a process that is killed in this leaves no store.
+    """
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for pragma in _PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+        connection.execute("BEGIN EXCLUSIVE")
+        for table, key in _TABLES.items():
+            connection.execute(f"UPDATE {table} SET {key} = -{key} * {gap}")  # noqa: S608 - names of ours
+            connection.execute(f"UPDATE {table} SET {key} = -{key}")  # noqa: S608 - names of ours
+        with _bare(connection):
+            for statement in (_RUNS, _STEPS, _EVENTS):
+                connection.execute(statement, {"runs": runs, "gap": gap})
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
 
 
 @contextmanager

@@ -4,18 +4,21 @@ The runs whose turns are taken are started afterwards: those under way are the n
 """
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Final
+from functools import partial
+from typing import Final, TypeAlias
 
 import psycopg
 from psycopg import sql
 
 from handrail.shell.records import project_id
 
+_Connection: TypeAlias = "psycopg.Connection[tuple[object, ...]]"
+
 ROOTS: Final = tuple(f"/srv/p{number}" for number in range(10))
 """The projects that the runs are of, one like the other."""
 
-_TABLES: Final = ("runs", "steps", "artifacts", "events")
 _SETTINGS: Final = (
     "session_replication_role = replica",
     "synchronous_commit = off",
@@ -83,34 +86,48 @@ ORDER BY k, line
 """
 
 
+_OF_RUNS: Final = {"events": _EVENTS, "steps": _STEPS, "artifacts": _ARTIFACTS}
+"""What is made from the runs, the most first."""
+
+
 def fill(admin: str, runs: int) -> None:
     """So many runs of the last year, five steps and ten entries each; told to the planner.
 
     `admin` is the address of an empty store for somebody who may put off its constraints.
     """
-    with psycopg.connect(admin, autocommit=True, cursor_factory=psycopg.RawCursor) as connection:
-        for setting in (
-            "session_replication_role = replica",
-            "synchronous_commit = off",
-            "work_mem = '256MB'",
-        ):
-            connection.execute(f"SET {setting}")
-        with _bare(connection):
-            connection.execute(_PROJECTS, ([project_id(root) for root in ROOTS],))
+    with _connected(admin) as connection:
+        connection.execute(_PROJECTS, ([project_id(root) for root in ROOTS],))
+        with _bare(connection, "runs"):
             connection.execute(_RUNS, (runs,))
-            for statement in (_STEPS, _ARTIFACTS, _EVENTS):
-                connection.execute(statement)
-        connection.execute("VACUUM (ANALYZE)")
+        connection.execute("VACUUM (ANALYZE) projects, runs")
+        with ThreadPoolExecutor(2) as both:
+            list(both.map(partial(_fill, admin), _OF_RUNS))
         connection.execute("CHECKPOINT")
 
 
+def _fill(admin: str, table: str) -> None:
+    """One table, made from the runs by a process of the server's own."""
+    with _connected(admin) as connection:
+        with _bare(connection, table):
+            connection.execute(_OF_RUNS[table])
+        connection.execute(sql.SQL("VACUUM (ANALYZE) {}").format(sql.Identifier(table)))
+
+
 @contextmanager
-def _bare(connection: psycopg.Connection[tuple[object, ...]]) -> Iterator[None]:
-    """A block in which the large tables have only their keys; their indexes are made again at its end."""
+def _connected(admin: str) -> Iterator[_Connection]:
+    with psycopg.connect(admin, autocommit=True, cursor_factory=psycopg.RawCursor) as connection:
+        for setting in _SETTINGS:
+            connection.execute(f"SET {setting}")
+        yield connection
+
+
+@contextmanager
+def _bare(connection: _Connection, table: str) -> Iterator[None]:
+    """A block in which a table has only its keys; its indexes are made again at the end."""
     found = connection.execute(
         "SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index"
-        " WHERE indrelid::regclass::text = ANY($1) AND NOT indisunique",
-        (list(_TABLES),),
+        " WHERE indrelid = $1::regclass AND NOT indisunique",
+        (table,),
     ).fetchall()
     for name, _ in found:
         connection.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(str(name))))

@@ -231,7 +231,9 @@ def _matches(pattern: re.Pattern[str], source: str, what: str) -> list[Finding]:
 
 def silenced_without_reason(source: str) -> list[Finding]:
     """Comments that silence a tool and do not say why, or do not say which rule."""
-    found = []
+    found: list[Finding] = []
+    if not _SILENCES.search(source):
+        return found
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         text = token.string
         if token.type == tokenize.COMMENT and _SILENCES.search(text) and not _SAYS_WHY.search(text):
@@ -241,6 +243,8 @@ def silenced_without_reason(source: str) -> list[Finding]:
 
 def sleeps(source: str) -> list[Finding]:
     """Calls of a `sleep`, whatever module it is from."""
+    if "sleep" not in source:
+        return []
     return _found(
         Finding(node.lineno, f"sleeps: {ast.unparse(node.func)}")
         for node in ast.walk(ast.parse(source))

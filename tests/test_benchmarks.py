@@ -12,6 +12,7 @@ import bench_plan
 import bench_start
 import bench_stdio
 import bench_step_peers
+import kept
 import model
 import peer
 from handrail.plan.parse import parse
@@ -78,6 +79,16 @@ def test_pages_over_many_runs_are_measured_against_few(capsys: pytest.CaptureFix
         ("pages_overview_x_1000_runs", "10.00"),
         ("pages_run_x_1000_runs", "10.00"),
     ]
+
+
+def test_a_store_with_many_runs_is_filled_once_and_its_runs_go_on(tmp_path: Path) -> None:
+    file = tmp_path / "many.db"
+    for _ in range(2):
+        with kept.store(file, 20, 2) as play:
+            runs = play.database.reader().execute("SELECT count(*) FROM runs").fetchone()
+            for run in play.tokens:
+                play.turn(run)
+            assert (runs, len(play.tokens)) == ((20,), 2)
 
 
 def _figures(printed: str) -> list[tuple[str, str]]:

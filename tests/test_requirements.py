@@ -40,6 +40,8 @@ def listed(name: str, text: str) -> list[str]:
 
 def shown(source: str) -> Iterator[str]:
     """The ids that the tests of one file carry, as a mark on the test or on one of its cases."""
+    if "requirement(" not in source:
+        return
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
             for decorator in node.decorator_list:

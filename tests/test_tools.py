@@ -211,6 +211,23 @@ def test_benchmarks_that_are_named_write_no_page(tmp_path: Path, capsys: pytest.
     assert capsys.readouterr().out.count("load 1.00 2.00 ok\n") == 2
 
 
+def test_what_a_benchmark_keeps_is_there_for_the_next_and_gone_at_the_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = "import os, pathlib; folder = pathlib.Path(os.environ['HANDRAIL_BENCH_KEPT'])"
+    benchmarks, docs = _benches(
+        tmp_path,
+        one=f"{folder}; (folder / 'word').write_text('kept')",
+        two=f"{folder}; print('#', folder, (folder / 'word').read_text())",
+    )
+
+    bench.main(["one", "two"], benchmarks, docs)
+
+    kept = re.search(r"^# (/.+) kept$", capsys.readouterr().out, re.MULTILINE)
+    assert kept is not None
+    assert not Path(kept[1]).exists()
+
+
 def test_a_benchmark_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
     benchmarks, docs = _benches(tmp_path, one="", two="")
 

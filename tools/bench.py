@@ -5,8 +5,10 @@ lines `name value goal ok|short|missing`, and others that are remarks. Exit 1 if
 benchmark fails or prints no figure.
 """
 
+import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -30,11 +32,15 @@ def chosen(folder: Path, names: Sequence[str]) -> list[Path]:
     return [files[name] for name in wanted]
 
 
-def ran(file: Path) -> Bench:
-    """A benchmark, run to its end; what it prints is shown as it comes."""
+def ran(file: Path, kept: str) -> Bench:
+    """A benchmark, run to its end; what it prints is shown as it comes.
+
+    What is `kept` in that folder it may take from those before, and leave to those behind it.
+    """
     began, lines = time.monotonic(), list[str]()
     print(f"# {file.name}", flush=True)
-    with subprocess.Popen((sys.executable, str(file)), stdout=subprocess.PIPE, text=True) as process:
+    command, env = (sys.executable, str(file)), {**os.environ, "HANDRAIL_BENCH_KEPT": kept}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:
         stuck = Timer(BOUND, process.kill)
         stuck.start()
         for line in process.stdout or ():
@@ -49,7 +55,8 @@ def ran(file: Path) -> Bench:
 
 def main(names: Sequence[str], folder: Path = ROOT / "benchmarks", docs: Path = ROOT / "docs") -> int:
     """Run them; all of them also write the page."""
-    benches = [ran(file) for file in chosen(folder, names)]
+    with tempfile.TemporaryDirectory() as kept:
+        benches = [ran(file, kept) for file in chosen(folder, names)]
     if not names:
         written(docs, benches, f"{datetime.now(UTC).date()}, {machine()}")
     for bench in benches:

@@ -226,6 +226,7 @@ _documents = st.builds(
 )
 
 
+@pytest.mark.unmeasured
 @given(_documents)
 def test_what_is_put_in_is_all_that_changes(text: str) -> None:
     before, made = read(text), with_member(text, OURS, ENTRY)
@@ -243,6 +244,7 @@ def test_what_is_put_in_is_all_that_changes(text: str) -> None:
     assert _without_empty(read(left)) == _without_empty(_taken(before))
 
 
+@pytest.mark.unmeasured
 @given(_documents)
 def test_what_was_put_in_is_taken_out_to_the_byte(text: str) -> None:
     before = read(text)
@@ -269,6 +271,7 @@ def _without_empty(document: object) -> object:
     return {key: value for key, value in document.items() if key != "servers" or value != {}}
 
 
+@pytest.mark.unmeasured
 @given(
     st.recursive(st.none() | st.integers() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v))
 )

@@ -15,15 +15,25 @@ REFUSED = [
 ]
 
 
+MINE = "workflow: bug-fix\n"
+"""A workflow of the project that has the name of the one that is shown, and is none."""
+
+
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
+def around(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an empty home, and a project with a workflow."""
+    folder = tmp_path_factory.mktemp("around")
+    shelf = folder / "project" / ".handrail" / "workflows"
+    shelf.mkdir(parents=True)
+    (shelf / "bug-fix.yaml").write_text(MINE)
+    (folder / "home").mkdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def said(around: Path) -> Said:
     """The demo, once: it starts two servers and two commands."""
-    home = tmp_path_factory.mktemp("home")
-    project = tmp_path_factory.mktemp("project")
-    folder = project / ".handrail" / "workflows"
-    folder.mkdir(parents=True)
-    (folder / "bug-fix.yaml").write_text("workflow: bug-fix\n")
-    return handrail("demo", cwd=project, HOME=str(home))
+    return handrail("demo", cwd=around / "project", HOME=str(around / "home"))
 
 
 def test_the_demo_shows_each_attempt_to_cheat_and_ends_by_itself(said: Said) -> None:
@@ -46,7 +56,15 @@ def test_the_demo_reveals_one_step_at_a_time(said: Said) -> None:
     assert "Find the first place where something is wrong" not in before_first_move
 
 
-def test_what_you_have_is_neither_used_nor_touched_by_the_demo(said: Said, tmp_path: Path) -> None:
-    again = handrail("demo", cwd=tmp_path, HOME=str(tmp_path))
-    assert (again.status, said.status) == (0, 0)
-    assert list(tmp_path.iterdir()) == []
+def test_what_you_have_is_neither_used_nor_touched_by_the_demo(said: Said, around: Path) -> None:
+    workflows = "project/.handrail/workflows"
+
+    assert said.status == 0
+    assert sorted(str(path.relative_to(around)) for path in around.rglob("*")) == [
+        "home",
+        "project",
+        "project/.handrail",
+        workflows,
+        f"{workflows}/bug-fix.yaml",
+    ]
+    assert (around / workflows / "bug-fix.yaml").read_text() == MINE

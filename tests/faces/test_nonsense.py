@@ -71,6 +71,9 @@ STEPS = {
 }
 """Every so manieth kind is enough where all workflows are loaded, or where a like command has had all."""
 
+WALKS = frozenset({"workflows check"})
+"""Commands that read all that is below a folder: `/etc` stands for `/`, which is the whole machine."""
+
 TOPS = ["completion", *(name for name in sorted(COMMANDS) if name not in {"demo", "down", "status"})]
 """The commands that are given values, themselves or one below them."""
 
@@ -129,7 +132,8 @@ def test_no_nonsense_makes_a_command_stumble(
             name, good = " ".join(words), _good(words, command)
             if name != "up":
                 sound[name] = _ended((*words, *plain(command, good)), taken).status
-            for line in spoilt(command, good, STEPS.get(name, 1)):
+            for spoiled in spoilt(command, good, STEPS.get(name, 1)):
+                line = ["/etc" if name in WALKS and word == "/" else word for word in spoiled]
                 points += 1
                 if found := _wrong(_ended((*words, *line), taken)):
                     wrong.append(f"{[*words, *(word[:60] for word in line)]}: {found}")

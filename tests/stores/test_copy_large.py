@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fill import fill, spread
-from handrail.stores.sql.database import Database
+from fill import fill
 from handrail.stores.sql.shape import Table, tables
 from stores.moving import Full, Place, copied, went_on
 
@@ -19,17 +18,21 @@ GAP = 20_000
 
 
 def differing(table: Table, one: Path, other: Path) -> int:
-    """How many rows of a table are not the same in two files; so many more, or fewer, are an error."""
-    order = f"SELECT {', '.join(table.columns)} FROM {table.name} ORDER BY {', '.join(table.key)}"  # noqa: S608 - our names
-    with closing(sqlite3.connect(one)) as left, closing(sqlite3.connect(other)) as right:
-        pairs = zip(left.execute(order), right.execute(order), strict=True)
-        return sum(mine != yours for mine, yours in pairs)
+    """More than 0 if a row of a table is not the same in two files, or is in one of them only."""
+    paired = " AND ".join(f"a.{column} = b.{column}" for column in table.key)
+    same = " AND ".join(f"a.{column} IS b.{column}" for column in table.columns)
+    count = f"(SELECT count(*) FROM {{}}.{table.name})"  # noqa: S608 - our names
+    with closing(sqlite3.connect(one)) as asked:
+        asked.execute("ATTACH ? AS other", (str(other),))
+        unequal, more = asked.execute(
+            f"SELECT count(*), {count.format('other')} - {count.format('main')}"  # noqa: S608 - our names
+            f" FROM main.{table.name} AS a LEFT JOIN other.{table.name} AS b ON {paired} WHERE NOT ({same})"
+        ).fetchone()
+        return int(unequal) + abs(int(more))
 
 
 def test_a_hundred_thousand_runs_go_to_postgresql_and_come_back_the_same(filled: Full, new: Place) -> None:
-    with closing(Database(filled.path)) as database:
-        spread(database, GAP)
-        fill(database, RUNS, GAP)
+    fill(filled.path, RUNS, GAP)
     there, back = new("postgresql"), new("sqlite")
     assert isinstance(back, Path)
 

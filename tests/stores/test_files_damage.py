@@ -92,6 +92,7 @@ def test_a_state_file_cut_at_any_byte_is_kept_and_told(
     assert found[-1] == "taken"  # only the last newline is gone
 
 
+@pytest.mark.unmeasured
 def test_a_state_file_with_any_bit_turned_over_is_taken_as_it_stands_or_kept_and_told(
     under_way: Simulated, capsys: pytest.CaptureFixture[str]
 ) -> None:

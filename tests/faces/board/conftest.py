@@ -1,4 +1,4 @@
-"""One browser for each module, and a profile in it that has forgotten all before each test."""
+"""One browser for all modules here, and a profile in it that has forgotten all before each test."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,22 +13,25 @@ from faces.mcp.desk import BOUND, Place, place
 from program import command
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Chromium, as the machine has it. While it is open, a loop runs here: no other can be begun."""
+    """Chromium, as the machine has it: it takes two seconds of a processor until a page can be opened.
+
+    While it is open, a loop runs here, and no other can be begun: no test of this folder does that.
+    """
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS])
         yield found
         found.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def window(browser: Browser) -> Iterator[BrowserContext]:
     """A window that stays open: to open another takes longer than all that a test does in it."""
     yield from _opened(browser, scripts=True)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def plain_window(browser: Browser) -> Iterator[BrowserContext]:
     """The same without JavaScript."""
     yield from _opened(browser, scripts=False)

@@ -1,5 +1,6 @@
 """A store with a run of every face, each played by a real server: some way into its work, and still open."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -85,14 +86,17 @@ def good(told: Told) -> Told:
 
 def five(at: Place) -> None:
     """Play them in the store of this place."""
-    made("git", at.project, at.folder / "home")
+    played(at, steps, spells, skills, planner)
     second = place(at.folder / "second")
     made("git", second.project, second.folder / "home")
-    steps(at)
-    spells(at)
-    skills(at)
-    planner(at)
     commits(second, at)
+
+
+def played(at: Place, *plays: Callable[[Place], object]) -> None:
+    """Play these of them there, in a project that is kept in git."""
+    made("git", at.project, at.folder / "home")
+    for play in plays:
+        play(at)
 
 
 def steps(at: Place) -> str:

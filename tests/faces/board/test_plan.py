@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from faces.board.desk import Pages, dashboard, entered, live
-from faces.board.five import Faces, five, good
+from faces.board.five import Faces, good, planner, played, skills, spells
 from faces.mcp.desk import Pipe, Place
 from program import command
 from stores.descriptions.repos import Repo
@@ -102,7 +102,7 @@ def test_runs_that_live_in_the_store_have_no_plan(page: Page, board: Pages, face
 def test_a_task_that_is_ticked_elsewhere_is_ticked_here_and_a_broken_plan_says_what_is_wrong(
     at: Place, context: BrowserContext
 ) -> None:
-    five(at)
+    played(at, planner)
     repo = Repo("git", at.project, at.folder / "home")
     with dashboard(at) as pages, Pipe(at, "--face", "planner") as agent:
         page = entered(context, pages, f"/runs/{runs(at)['planner']}/plan")
@@ -125,7 +125,7 @@ def test_a_task_that_is_ticked_elsewhere_is_ticked_here_and_a_broken_plan_says_w
 def test_what_cannot_be_seen_from_here_is_told_as_the_store_mirrors_it(
     at: Place, context: BrowserContext
 ) -> None:
-    five(at)
+    played(at, spells, skills, planner)
     found = runs(at)
     at.project.rename(at.folder / "away")
     with dashboard(at) as pages:
@@ -149,7 +149,7 @@ def test_what_cannot_be_seen_from_here_is_told_as_the_store_mirrors_it(
 def test_files_a_repository_or_a_workflow_that_are_gone_leave_what_the_store_has(
     at: Place, context: BrowserContext
 ) -> None:
-    five(at)
+    played(at, spells, planner)
     found = runs(at)
     shutil.rmtree(at.project / ".git")
     shutil.rmtree(at.project / ".ai")

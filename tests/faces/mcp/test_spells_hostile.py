@@ -59,12 +59,13 @@ ROWS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return place(tmp_path_factory.mktemp("hostile"), measured=False)
+@pytest.fixture
+def at(tmp_path: Path) -> Place:
+    """A place for each test: the more large documents a run was told of, the longer its calls take."""
+    return place(tmp_path / "hostile", measured=False)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def pipe(at: Place) -> Iterator[Pipe]:
     """One server for all that is hostile, which must outlive it."""
     with Pipe(at, "--face", "spells") as served:

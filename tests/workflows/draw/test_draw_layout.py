@@ -1,5 +1,6 @@
 from itertools import combinations, pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -45,6 +46,7 @@ def label_box(route: Route) -> Box:
     return Box(route.label[0] - width / 2, route.label[1] - height / 2, width, height)
 
 
+@pytest.mark.unmeasured
 @given(graphs())
 @thoroughly
 def test_every_node_gets_a_box_on_the_sheet_and_no_two_boxes_overlap(graph: Graph) -> None:
@@ -58,6 +60,7 @@ def test_every_node_gets_a_box_on_the_sheet_and_no_two_boxes_overlap(graph: Grap
         assert box.y + box.height <= layout.height
 
 
+@pytest.mark.unmeasured
 @given(graphs())
 @thoroughly
 def test_every_edge_is_drawn_once_upright_or_level_from_border_to_border(graph: Graph) -> None:
@@ -76,6 +79,7 @@ def test_every_edge_is_drawn_once_upright_or_level_from_border_to_border(graph: 
             assert lower.x < points[-1][0] < lower.x + lower.width
 
 
+@pytest.mark.unmeasured
 @given(graphs())
 @thoroughly
 def test_edges_go_down_except_those_that_break_a_cycle_which_go_up(graph: Graph) -> None:
@@ -86,6 +90,7 @@ def test_edges_go_down_except_those_that_break_a_cycle_which_go_up(graph: Graph)
             assert heights[0] != heights[-1]
 
 
+@pytest.mark.unmeasured
 @given(graphs())
 @thoroughly
 def test_no_edge_and_no_label_runs_through_a_box_of_another(graph: Graph) -> None:
@@ -99,6 +104,7 @@ def test_no_edge_and_no_label_runs_through_a_box_of_another(graph: Graph) -> Non
             assert all(apart(label_box(route), box) for box in layout.boxes.values())
 
 
+@pytest.mark.unmeasured
 @given(graphs())
 @thoroughly
 def test_no_two_labels_overlap(graph: Graph) -> None:
@@ -106,6 +112,7 @@ def test_no_two_labels_overlap(graph: Graph) -> None:
     assert all(apart(one, other) for one, other in combinations(labels, 2))
 
 
+@pytest.mark.unmeasured
 @given(graphs())
 @thoroughly
 def test_the_same_graph_is_laid_out_the_same_way(graph: Graph) -> None:

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,8 @@ from handrail.stores.sql.tables import Found
 from handrail.stores.sql.text import migrations, queries
 
 _CACHE: Final = "PRAGMA cache_size = -65536"
+_AT_ONCE: Final = 16
+"""How many rows one statement adds: what the tables check, SQLite makes ready anew for each statement."""
 
 
 @contextmanager
@@ -48,11 +51,13 @@ class UnfinishedFile:
 
     def put(self, table: Table, rows: Sequence[Sequence[Any]]) -> None:
         """Add these rows, all or none."""
-        places = ", ".join("?" * len(table.columns))
-        statement = f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES ({places})"  # noqa: S608 - names of our tables
+        many, one = (_insert(table, count) for count in (_AT_ONCE, 1))
+        whole = len(rows) - len(rows) % _AT_ONCE
+        groups = (rows[start : start + _AT_ONCE] for start in range(0, whole, _AT_ONCE))
         with self._whole():
             try:
-                self._connection.executemany(statement, rows)
+                self._connection.executemany(many, (tuple(chain.from_iterable(group)) for group in groups))
+                self._connection.executemany(one, rows[whole:])
             except sqlite3.IntegrityError as error:
                 raise unfit(table, error) from error
 
@@ -82,6 +87,12 @@ class UnfinishedFile:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise
+
+
+def _insert(table: Table, count: int) -> str:
+    """The statement that adds so many rows."""
+    places = f"({', '.join('?' * len(table.columns))})"
+    return f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES {', '.join([places] * count)}"  # noqa: S608 - names of our tables
 
 
 def _begun(connection: sqlite3.Connection, path: Path, source: str) -> bool:
