@@ -12,7 +12,7 @@ from psycopg import pq
 from handrail.shell.faults import Busy, NoServer, Unreadable
 from handrail.shell.opening import Remote
 from handrail.stores.sql.postgresql import schema
-from handrail.stores.sql.postgresql.crier import LISTENED, Crier
+from handrail.stores.sql.postgresql.crier import Crier
 from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.ear import Listener
 from handrail.stores.sql.postgresql.faults import Faults
@@ -28,7 +28,6 @@ _WRITING: Final = (
     "SELECT virtualtransaction FROM pg_locks WHERE relation = 'events'::regclass"
     " AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid()"
 )
-_CHECK: Final = f"SELECT version, {LISTENED} FROM handrail_schema"  # noqa: S608 - both parts are ours
 _PULSE: Final = "SELECT hashtextextended(CAST(pg_current_snapshot() AS TEXT), 0)"
 _SIZE: Final = (
     "SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS BIGINT) FROM pg_class"
@@ -117,6 +116,7 @@ class PgDatabase:
         self._faults = Faults(place)
         self._pool = Pool(place, connections, patience)
         self._crier = Crier(self._pool)
+        self._sql = statements()
         self._mine = _Mine()
         self._closed = False
 
@@ -132,7 +132,7 @@ class PgDatabase:
             with connection.pipeline() as pipeline:
                 if not begun:
                     connection.execute("BEGIN")
-                check = connection.execute(_CHECK)
+                check = connection.execute(self._sql["check"])
 
                 def execute(statement: str, values: Sequence[Any]) -> Late:
                     return Late(connection.execute(statement, values), pipeline)
@@ -146,13 +146,13 @@ class PgDatabase:
     def at_once(self, statement: str, values: Sequence[Any]) -> list[Any]:
         """The rows of one statement that is a transaction by itself, committed when they are there.
 
-        Their last column is `LISTENED`, and there are none if it changed nothing. Raises `Newer` if that is
-        because a newer program has changed the schema.
+        Their last column tells whether anybody listens, and there are none if it changed nothing. Raises
+        `Newer` if that is because a newer program has changed the schema.
         """
         with self._lent("writes") as connection, self._faults:
             found = connection.execute(statement, values).fetchall()
             if not found:
-                self._check(connection.execute("SELECT version FROM handrail_schema").fetchone())
+                self._check(connection.execute(self._sql["version"]).fetchone())
             if connection.pgconn.transaction_status == pq.TransactionStatus.INTRANS:
                 connection.execute("COMMIT")
         if found and found[0][-1]:
@@ -190,7 +190,7 @@ class PgDatabase:
             return
         with self._pool.lent() as connection, self._faults:
             connection.execute("BEGIN")
-            connection.execute(statements()["hold"], (run,))
+            connection.execute(self._sql["hold"], (run,))
             with self._using("writes", connection), self._using("asks", connection):
                 yield
 
@@ -217,7 +217,7 @@ class PgDatabase:
 
         Numbers are given before a commit, so a smaller one may be committed later.
         """
-        last = int(self.peek(statements()["last_event"], ())[0][0])
+        last = int(self.peek(self._sql["last_event"], ())[0][0])
         writing, end = self._writing(), time.monotonic() + _SETTLE
         while writing:
             if time.monotonic() > end:
@@ -256,7 +256,7 @@ class PgDatabase:
     def there(self) -> None:
         """Raises a fault if the database cannot be reached at once, or has another schema now."""
         with self._pool.lent(_SOON) as connection, self._faults:
-            self._check(connection.execute("SELECT version FROM handrail_schema").fetchone())
+            self._check(connection.execute(self._sql["version"]).fetchone())
 
     def rest(self) -> None:
         """The server rests by itself."""

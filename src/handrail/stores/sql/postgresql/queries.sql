@@ -79,3 +79,30 @@ WITH moved AS (
 ), left_active AS (
   UPDATE projects SET active_task_id = NULL FROM moved WHERE active_task_id = ?13
 )
+
+-- name: turn_end
+-- How a turn ends, the last one too; what `check` says of who listens holds here as well.
+SELECT k, NOT pg_try_advisory_xact_lock_shared(1213353011, 0) FROM moved
+
+-- name: version
+SELECT version FROM handrail_schema
+
+-- name: check
+-- The schema, and whether anybody listens: then one of them holds this lock alone. Whoever writes shares it with all
+-- who do, until the end of the transaction: who comes to hold it sees whatever was committed without a notification.
+SELECT version, NOT pg_try_advisory_xact_lock_shared(1213353011, 0) FROM handrail_schema
+
+-- name: listen
+LISTEN handrail
+
+-- name: notify
+NOTIFY handrail
+
+-- name: lead
+-- Whether this session holds the lock for all who listen from now on. Who it is, another lock decides, which nobody
+-- waits for; so this one is waited for until those have committed who share it, and not until another leads no more.
+SELECT pg_try_advisory_lock(1213353011, 1) AND pg_advisory_lock(1213353011, 0) IS NOT NULL
+
+-- name: leave
+-- Have another one lead: the locks are free at once, and with the end of the statement all others know.
+SELECT pg_advisory_unlock_all(), pg_notify('handrail', 'leave')

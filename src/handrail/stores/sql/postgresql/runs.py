@@ -9,7 +9,6 @@ from handrail.shell.faults import Busy, NoServer
 from handrail.shell.records import REMEMBERED, Turn, check_effects
 from handrail.stores.sql import rows
 from handrail.stores.sql.postgresql.arrays import Numbers, Texts
-from handrail.stores.sql.postgresql.crier import LISTENED
 from handrail.stores.sql.postgresql.database import PgDatabase
 from handrail.stores.sql.postgresql.pool import Away
 from handrail.stores.sql.postgresql.schema import known
@@ -18,8 +17,6 @@ from handrail.stores.sql.text import dumped, stamp
 
 Column: TypeAlias = Numbers | Texts
 _ENTRY: Final = (Texts,) * 4
-_END: Final = f"SELECT k, {LISTENED} FROM moved"  # noqa: S608 - both parts are ours
-"""How a turn ends, the last one too."""
 
 
 class PgRuns(RunTables):
@@ -28,8 +25,8 @@ class PgRuns(RunTables):
     def __init__(self, database: PgDatabase) -> None:
         super().__init__(database)
         self.database = database
-        begun, over = self._sql["turn"], self._sql["turn_over"]
-        self._turn, self._last_turn = f"{begun}\n{_END}", f"{begun}{over}\n{_END}"
+        begun, over, end = (self._sql[part] for part in ("turn", "turn_over", "turn_end"))
+        self._turn, self._last_turn = f"{begun}\n{end}", f"{begun}{over}\n{end}"
 
     def _asked(self, name: str) -> str:
         """A name with NUL is nobody's either."""
