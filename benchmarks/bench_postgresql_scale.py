@@ -18,7 +18,7 @@ from handrail.stores.sql.summaries import Summaries
 from pg_fill import fill
 from questions import Ask, lists, numbers, page
 from rounds import report
-from servers import Server, as_admin, confirming
+from servers import Server, as_admin, confirming, on_one_core
 from stage import PgStage, pg_stage
 
 LARGEST: Final = int(os.environ.get("HANDRAIL_BENCH_RUNS", "1000000"))
@@ -92,19 +92,26 @@ def table(name: str, times: list[float]) -> None:
     print(f"pg_scale {name}: " + " ".join(f"{one * 1e3:.2f}" for one in times) + " ms")
 
 
+def measured(sides: list[Side]) -> Mapping[str, list[float]]:
+    """What a turn takes on each side, and each question; all on one core."""
+    backends = [one.play.database.peek("SELECT pg_backend_pid()", ())[0][0] for one in sides]
+    with on_one_core(backends):
+        found = {"turn": turns(sides)}
+        for one in sides:
+            Summaries(one.play.database).fold()
+        return found | {name: asked(sides, name) for name in sides[0].asks}
+
+
 def main() -> None:
     """Print the figures."""
     with confirming() as server:
         sides = [side(server, runs) for runs in SIZES]
         print("pg_scale: " + ", ".join(str(one.runs) for one in sides) + " runs, from left to right")
-        times = turns(sides)
-        table("turn", times)
-        report("pg_scale_turn_x_smallest", times[-1] / times[0], 1.15)
-        for one in sides:
-            Summaries(one.play.database).fold()
-        found = {name: asked(sides, name) for name in sides[0].asks}
+        found = dict(measured(sides))
     for name, times in found.items():
         table(name, times)
+    turn = found.pop("turn")
+    report("pg_scale_turn_x_smallest", turn[-1] / turn[0], 1.15)
     for name, (*_, tenth, most) in found.items():
         if name not in GROWS:
             report(f"pg_scale_{name}_x_a_tenth", most / tenth, 1.5)
