@@ -48,13 +48,14 @@ class Told:
     """What a statement has found; its connection may serve others already."""
 
     def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]]) -> None:
-        self._cursor, self.rowcount = cursor, cursor.rowcount
+        self._result, self.rowcount = cursor.pgresult, cursor.rowcount
         self._rows = iter(() if cursor.rownumber is None else cursor.fetchall())
 
     @property
     def description(self) -> Sequence[Any] | None:
-        """The columns."""
-        return self._cursor.description
+        """The columns, each by its name."""
+        result = self._result
+        return [((result.fname(at) or b"").decode(),) for at in range(result.nfields)] if result else None
 
     def fetchone(self) -> Any:  # noqa: ANN401 - what a row holds, the statement says
         """The next row, or None."""
@@ -150,7 +151,7 @@ class PgDatabase:
         `Newer` if that is because a newer program has changed the schema.
         """
         with self._lent("writes") as connection, self._faults:
-            found = connection.execute(statement, values).fetchall()
+            found = connection.kept.execute(statement, values).fetchall()
             if not found:
                 self._check(connection.execute(self._sql["version"]).fetchone())
             if connection.pgconn.transaction_status == pq.TransactionStatus.INTRANS:
@@ -302,7 +303,7 @@ class PgDatabase:
 
     def _asked_once(self, statement: str, values: Sequence[Any]) -> Told:
         with self._lent("asks") as connection, self._faults:
-            return Told(connection.execute(statement, values))
+            return Told(connection.kept.execute(statement, values))
 
     def _writing(self) -> set[str]:
         return {row[0] for row in self.peek(_WRITING, ())}
