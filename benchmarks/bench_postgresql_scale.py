@@ -26,7 +26,10 @@ SIZES: Final = (LARGEST // 1000, LARGEST // 100, LARGEST // 10, LARGEST)
 LIVE: Final = 1000
 ROUNDS: Final = 12
 TURNS: Final = 60
-QUESTIONS: Final = 41
+PASSES: Final = 7
+QUESTIONS: Final = 6
+"""How often each question is asked in a pass."""
+
 GROWS: Final = {"live"}
 """What is asked of all runs under way, and of these there are ten times as many at each size."""
 
@@ -71,13 +74,21 @@ def turns(sides: list[Side]) -> list[float]:
     return [median(times) for times in taken]
 
 
-def asked(sides: list[Side], name: str) -> list[float]:
-    """The median time of a question on each side, asked of each in turn."""
-    taken: list[list[float]] = [[] for _ in sides]
-    for _ in range(QUESTIONS):
-        for one, times in zip(sides, taken, strict=True):
-            times.append(seconds(one.asks[name]))
-    return [median(times) for times in taken]
+def asked(sides: list[Side]) -> Mapping[str, list[float]]:
+    """The median time of each question on each side, asked of each in turn.
+
+    In passes over all questions: what disturbs a few milliseconds disturbs all of what a question takes in
+    one. The first of a pass only warms up, since the question before has other pages.
+    """
+    taken: dict[str, list[list[float]]] = {name: [[] for _ in sides] for name in sides[0].asks}
+    for _ in range(PASSES):
+        for name, side_times in taken.items():
+            for number in range(QUESTIONS + 1):
+                for one, times in zip(sides, side_times, strict=True):
+                    took = seconds(one.asks[name])
+                    if number:
+                        times.append(took)
+    return {name: [median(times) for times in side_times] for name, side_times in taken.items()}
 
 
 def seconds(ask: Callable[[], object]) -> float:
@@ -99,7 +110,7 @@ def measured(sides: list[Side]) -> Mapping[str, list[float]]:
         found = {"turn": turns(sides)}
         for one in sides:
             Summaries(one.play.database).fold()
-        return found | {name: asked(sides, name) for name in sides[0].asks}
+        return {**found, **asked(sides)}
 
 
 def main() -> None:
