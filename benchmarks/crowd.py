@@ -1,5 +1,6 @@
 """Many processes that take turns on one store: what each of them measures, and how it is told."""
 
+import os
 import random
 import sqlite3
 import time
@@ -21,6 +22,12 @@ from stage import PgStage, Stage, pg_stage, stage
 
 RUNS = 20
 """How many runs each process moves: its own, so that only the store is contended."""
+
+WARM = 10
+"""How many turns each process takes before: PostgreSQL plans the first ones anew, and reads its catalogue."""
+
+MOMENT = 0.5
+"""How many seconds before they begin all are told when: else those told first would keep it from others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +71,19 @@ class Plain(Database):
 
 
 def work(where: Where, load: Load, line: Connection) -> None:
-    """Take turns until time is up, beginning when told to."""
+    """Take turns from the time that is told until time is up.
+
+    In a session of its own, as a server is: Linux shares cores among sessions first, and each process of
+    PostgreSQL has its own. In one session all of them together got as much of a core as any one of those.
+    """
+    os.setsid()
     play = _opened(where, load)
     play.start(RUNS)
+    pick = play.picked(1)
+    for _ in range(WARM):
+        play.turn(pick())
     line.send("ready")
-    line.recv()
-    told = _measured(play, load)
+    told = _measured(play, load, line.recv())
     line.send("done")
     line.recv()
     line.send(told)
@@ -81,11 +95,12 @@ def _opened(where: Where, load: Load) -> Stage | PgStage:
     return stage(Plain(where) if load.plain else Database(where))
 
 
-def _measured(play: Stage | PgStage, load: Load) -> Told:
+def _measured(play: Stage | PgStage, load: Load, begin: float) -> Told:
     taken: list[float] = []
     errors = 0
     pick, draw = play.picked(1), random.Random()  # noqa: S311 - no secret is drawn
-    until = time.perf_counter() + load.seconds
+    until = begin + load.seconds
+    time.sleep(max(0.0, begin - time.perf_counter()))
     while time.perf_counter() < until:
         if load.every:
             time.sleep(draw.uniform(0, 2 * load.every))
@@ -127,8 +142,10 @@ class Crowd:
             self._lines.append(here)
         for line in self._lines:
             line.recv()
+        begin = time.perf_counter() + MOMENT
         for line in self._lines:
-            line.send("go")
+            line.send(begin)
+        time.sleep(max(0.0, begin - time.perf_counter()))
 
     def kill(self, number: int) -> None:
         """End a process at once, wherever it is."""

@@ -49,3 +49,17 @@ def test_the_plan_of_a_turn_is_kept(
         play.turn(run)
     plans = "SELECT sum(custom_plans), sum(generic_plans) FROM pg_prepared_statements WHERE statement LIKE $1"
     assert database.peek(plans, ("%WITH moved AS%",)) == [(PLANNED, RUNS - PLANNED)]
+
+
+def test_the_statement_of_a_turn_has_only_the_parts_that_the_turn_needs(
+    database: Traced, play: PgStage
+) -> None:
+    for run in play.tokens:
+        play.turn(run)
+    parts = ("made AS", "renewed AS", "forgotten AS", "finalised AS")
+    asked = ", ".join(f"statement LIKE '%{part}%'" for part in parts)
+    found = database.peek(
+        f"SELECT {asked} FROM pg_prepared_statements WHERE statement LIKE $1",  # noqa: S608 - typed above
+        ("%WITH moved AS%",),
+    )
+    assert found == [(True, False, False, False)]

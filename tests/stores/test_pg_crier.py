@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from threading import Thread
 
 import pytest
 
 from faces.mcp.desk import until
 from handrail.shell.opening import Remote
-from handrail.stores.sql.postgresql.crier import CHANNEL, LISTENED, Crier
+from handrail.stores.sql.postgresql.crier import Crier
 from handrail.stores.sql.postgresql.database import PgDatabase
+from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.ear import Listener
 from handrail.stores.sql.postgresql.pool import Connection, Pool, connected
 from handrail.stores.sql.postgresql.runs import PgRuns
@@ -31,7 +33,7 @@ def heard(connection: Connection) -> int:
 
 def test_the_first_cry_is_heard_and_the_last_before_the_end(place: Remote) -> None:
     with closing(Pool(place, 1)) as pool, connected(place) as listening:
-        listening.execute(f"LISTEN {CHANNEL}")
+        listening.execute(statements()["listen"])
         crier = Crier(pool)
         crier.cry()
         first = heard(listening)
@@ -50,20 +52,68 @@ def test_one_that_was_never_called_has_nothing_to_end(place: Remote) -> None:
         assert crier._thread is None  # noqa: SLF001 - that no thread was begun shows nowhere else
 
 
+def listened(database: PgDatabase) -> bool:
+    """Whether somebody who writes now would see that somebody listens."""
+    return bool(database.peek(statements()["check"], ())[0][1])
+
+
 def test_who_writes_sees_whether_anybody_listens_until_the_last_one_has_ended(place: Remote) -> None:
-    asked = f"SELECT {LISTENED}"
     with closing(PgDatabase(place)) as database:
         ears = [Listener(place), Listener(place)]
-        seen = [database.peek(asked, ())]
+        seen = [listened(database)]
         for ear in ears:
             ear.wait(SECONDS)
-            seen.append(database.peek(asked, ()))
-        for ear in ears:
-            ear.close()
-            seen.append(database.peek(asked, ()))
-        until(lambda: database.peek(asked, ()) == [(False,)], "nobody listens any more")
+            seen.append(listened(database))
+        ears[0].close()
+        ears[1].wait(SECONDS)
+        seen.append(listened(database))
+        ears[1].close()
+        seen.append(listened(database))
 
-    assert seen[:4] == [[(False,)], [(True,)], [(True,)], [(True,)]]
+    assert seen == [False, True, True, True, False]
+
+
+def test_another_leads_in_the_next_silence_when_the_one_that_led_was_killed(place: Remote) -> None:
+    with closing(PgDatabase(place)) as database:
+        first, second = Listener(place), Listener(place)
+        first.wait(SECONDS)
+        second.wait(SECONDS)
+        database.peek(
+            "SELECT pg_terminate_backend(pid, $1) FROM pg_locks WHERE locktype = 'advisory' AND granted"
+            " AND objid = 1 AND pid <> pg_backend_pid()",
+            (SECONDS * 1000,),
+        )
+        unled = listened(database)
+        second.wait(0)
+        led = listened(database)
+        for ear in (first, second):
+            ear.close()
+
+    assert (unled, led) == (False, True)
+
+
+def test_those_who_write_at_once_do_not_take_each_other_for_one_who_listens(place: Remote) -> None:
+    with closing(PgDatabase(place)) as database, database.written() as execute:
+        here = execute(statements()["check"], ()).fetchone()
+        with connected(place) as another:
+            there = another.execute(statements()["check"]).fetchone()
+
+    assert (here[1], there and there[1]) == (False, False)
+
+
+def test_who_begins_to_listen_waits_for_those_who_saw_nobody(place: Remote) -> None:
+    ear = Listener(place)
+    begins = Thread(target=ear.wait, args=(SECONDS,))
+    with closing(PgDatabase(place)) as database:
+        with database.written() as execute:
+            execute(statements()["check"], ()).fetchone()
+            begins.start()
+            until(lambda: listened(database), "it is seen already")
+            waits = begins.is_alive()
+        begins.join()
+        ear.close()
+
+    assert waits
 
 
 def test_a_turn_cries_only_while_somebody_listens(place: Remote) -> None:

@@ -12,11 +12,13 @@ from psycopg.abc import AdaptContext
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
-_NOTHING: Final = struct.pack("!i", -1)
-_LENGTH: Final = struct.Struct("!i")
-_HEAD: Final = struct.Struct("!iiIii")
-_EMPTY: Final = struct.Struct("!iiI")
-_NUMBER: Final = struct.Struct("!iq")
+_TEXT: Final = 25
+_BIGINT: Final = 20
+_HEAD: Final = struct.Struct("!iiIii").pack
+_NUMBER: Final = struct.Struct("!iq").pack
+_LENGTH: Final = struct.Struct("!i").pack
+_NOTHING: Final = _LENGTH(-1)
+_NO_TEXTS, _NO_NUMBERS = (struct.pack("!iiI", 0, 0, element) for element in (_TEXT, _BIGINT))
 
 
 class Texts(tuple[str | None, ...]):
@@ -44,10 +46,18 @@ class _TextsDumper(Dumper):
 
     def dump(self, obj: Texts) -> bytes:
         """Raises `DataError` for a sign that PostgreSQL cannot keep, as the driver does for one text."""
-        encoded = [None if text is None else text.encode() for text in obj]
-        if any(text and b"\0" in text for text in encoded):
-            raise psycopg.DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")
-        return _packed(25, [_NOTHING if one is None else _LENGTH.pack(len(one)) + one for one in encoded])
+        if not obj:
+            return _NO_TEXTS
+        parts = [_HEAD(1, None in obj, _TEXT, len(obj), 1)]
+        for text in obj:
+            if text is None:
+                parts.append(_NOTHING)
+                continue
+            if "\0" in text:
+                raise psycopg.DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")
+            encoded = text.encode()
+            parts += (_LENGTH(len(encoded)), encoded)
+        return b"".join(parts)
 
 
 class _NumbersDumper(Dumper):
@@ -56,11 +66,7 @@ class _NumbersDumper(Dumper):
 
     def dump(self, obj: Numbers) -> bytes:
         """As `bigint[]`."""
-        return _packed(20, [_NOTHING if number is None else _NUMBER.pack(8, number) for number in obj])
-
-
-def _packed(element: int, items: list[bytes]) -> bytes:
-    """An array of one dimension, numbered from 1."""
-    if not items:
-        return _EMPTY.pack(0, 0, element)
-    return b"".join((_HEAD.pack(1, int(_NOTHING in items), element, len(items), 1), *items))
+        if not obj:
+            return _NO_NUMBERS
+        items = [_NOTHING if number is None else _NUMBER(8, number) for number in obj]
+        return b"".join((_HEAD(1, None in obj, _BIGINT, len(obj), 1), *items))

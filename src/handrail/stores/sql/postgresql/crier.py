@@ -12,19 +12,8 @@ from typing import Final
 import psycopg
 
 from handrail.shell.faults import Fault
+from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.pool import Pool
-
-CHANNEL: Final = "handrail"
-_EARS: Final = 0x48524C33
-"""The advisory lock that all who listen hold together."""
-
-HEARING: Final = f"SELECT pg_advisory_lock_shared({_EARS}, 0)"
-"""Has whoever listens be seen, until its connection ends."""
-
-LISTENED: Final = (
-    f"CASE WHEN pg_try_advisory_lock({_EARS}, 0) THEN NOT pg_advisory_unlock({_EARS}, 0) ELSE TRUE END"
-)
-"""A column: whether anybody listens. Two who ask at the same moment may take each other for one who does."""
 
 PAUSE: Final = 0.02
 """How many seconds lie between two notifications of a process at least."""
@@ -65,6 +54,6 @@ class Crier:
             self._due.wait()
             self._due.clear()
             with suppress(Fault, psycopg.Error), self._pool.lent(PATIENCE) as connection:
-                connection.execute(f"NOTIFY {CHANNEL}")
+                connection.execute(statements()["notify"])
             if self._stop.wait(PAUSE) and not self._due.is_set():
                 return

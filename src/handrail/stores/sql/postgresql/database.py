@@ -12,7 +12,7 @@ from psycopg import pq
 from handrail.shell.faults import Busy, NoServer, Unreadable
 from handrail.shell.opening import Remote
 from handrail.stores.sql.postgresql import schema
-from handrail.stores.sql.postgresql.crier import LISTENED, Crier
+from handrail.stores.sql.postgresql.crier import Crier
 from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.ear import Listener
 from handrail.stores.sql.postgresql.faults import Faults
@@ -28,7 +28,6 @@ _WRITING: Final = (
     "SELECT virtualtransaction FROM pg_locks WHERE relation = 'events'::regclass"
     " AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid()"
 )
-_CHECK: Final = f"SELECT version, {LISTENED} FROM handrail_schema"  # noqa: S608 - both parts are ours
 _PULSE: Final = "SELECT hashtextextended(CAST(pg_current_snapshot() AS TEXT), 0)"
 _SIZE: Final = (
     "SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS BIGINT) FROM pg_class"
@@ -49,13 +48,14 @@ class Told:
     """What a statement has found; its connection may serve others already."""
 
     def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]]) -> None:
-        self._cursor, self.rowcount = cursor, cursor.rowcount
+        self._result, self.rowcount = cursor.pgresult, cursor.rowcount
         self._rows = iter(() if cursor.rownumber is None else cursor.fetchall())
 
     @property
     def description(self) -> Sequence[Any] | None:
-        """The columns."""
-        return self._cursor.description
+        """The columns, each by its name."""
+        result = self._result
+        return [((result.fname(at) or b"").decode(),) for at in range(result.nfields)] if result else None
 
     def fetchone(self) -> Any:  # noqa: ANN401 - what a row holds, the statement says
         """The next row, or None."""
@@ -117,6 +117,7 @@ class PgDatabase:
         self._faults = Faults(place)
         self._pool = Pool(place, connections, patience)
         self._crier = Crier(self._pool)
+        self._sql = statements()
         self._mine = _Mine()
         self._closed = False
 
@@ -132,7 +133,7 @@ class PgDatabase:
             with connection.pipeline() as pipeline:
                 if not begun:
                     connection.execute("BEGIN")
-                check = connection.execute(_CHECK)
+                check = connection.execute(self._sql["check"])
 
                 def execute(statement: str, values: Sequence[Any]) -> Late:
                     return Late(connection.execute(statement, values), pipeline)
@@ -146,13 +147,13 @@ class PgDatabase:
     def at_once(self, statement: str, values: Sequence[Any]) -> list[Any]:
         """The rows of one statement that is a transaction by itself, committed when they are there.
 
-        Their last column is `LISTENED`, and there are none if it changed nothing. Raises `Newer` if that is
-        because a newer program has changed the schema.
+        Their last column tells whether anybody listens, and there are none if it changed nothing. Raises
+        `Newer` if that is because a newer program has changed the schema.
         """
         with self._lent("writes") as connection, self._faults:
-            found = connection.execute(statement, values).fetchall()
+            found = connection.kept.execute(statement, values).fetchall()
             if not found:
-                self._check(connection.execute("SELECT version FROM handrail_schema").fetchone())
+                self._check(connection.execute(self._sql["version"]).fetchone())
             if connection.pgconn.transaction_status == pq.TransactionStatus.INTRANS:
                 connection.execute("COMMIT")
         if found and found[0][-1]:
@@ -190,7 +191,7 @@ class PgDatabase:
             return
         with self._pool.lent() as connection, self._faults:
             connection.execute("BEGIN")
-            connection.execute(statements()["hold"], (run,))
+            connection.execute(self._sql["hold"], (run,))
             with self._using("writes", connection), self._using("asks", connection):
                 yield
 
@@ -217,7 +218,7 @@ class PgDatabase:
 
         Numbers are given before a commit, so a smaller one may be committed later.
         """
-        last = int(self.peek(statements()["last_event"], ())[0][0])
+        last = int(self.peek(self._sql["last_event"], ())[0][0])
         writing, end = self._writing(), time.monotonic() + _SETTLE
         while writing:
             if time.monotonic() > end:
@@ -256,7 +257,7 @@ class PgDatabase:
     def there(self) -> None:
         """Raises a fault if the database cannot be reached at once, or has another schema now."""
         with self._pool.lent(_SOON) as connection, self._faults:
-            self._check(connection.execute("SELECT version FROM handrail_schema").fetchone())
+            self._check(connection.execute(self._sql["version"]).fetchone())
 
     def rest(self) -> None:
         """The server rests by itself."""
@@ -302,7 +303,7 @@ class PgDatabase:
 
     def _asked_once(self, statement: str, values: Sequence[Any]) -> Told:
         with self._lent("asks") as connection, self._faults:
-            return Told(connection.execute(statement, values))
+            return Told(connection.kept.execute(statement, values))
 
     def _writing(self) -> set[str]:
         return {row[0] for row in self.peek(_WRITING, ())}

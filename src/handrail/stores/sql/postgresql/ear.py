@@ -1,4 +1,8 @@
-"""Hears what is written to a database, by LISTEN; tries again, later and later, when the server is gone."""
+"""Hears what is written to a database, by LISTEN; tries again, later and later, when the server is gone.
+
+Of all who listen one leads: by the lock that it holds, whoever writes sees that there is somebody to notify.
+When it ends, it tells the others; when it is killed, they find out in the next silence.
+"""
 
 import os
 import select
@@ -9,7 +13,7 @@ import psycopg
 
 from handrail.shell.faults import Fault
 from handrail.shell.opening import Remote
-from handrail.stores.sql.postgresql.crier import CHANNEL, HEARING
+from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.pool import Connection, connected
 
 _LONGEST: Final = 5.0
@@ -20,12 +24,17 @@ class Listener:
 
     def __init__(self, place: Remote) -> None:
         self._place = place
+        self._sql = statements()
         self._connection: Connection | None = None
+        self._leads = False
         self._failed = 0
         self._woken, self._wakes = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
     def wait(self, seconds: float) -> None:
-        """Until somebody has written, or the time is up; after a break, at once when the server is back."""
+        """Until somebody has written, or the time is up; after a break, at once when the server is back.
+
+        Nothing that is committed later goes unheard, unless whoever led was killed: then for so long at most.
+        """
         if self._connection is None and self._connect():
             return
         heard = select.poll()
@@ -34,8 +43,8 @@ class Listener:
         ready = {file for file, _ in heard.poll(1000 * min(_LONGEST, seconds * 2**self._failed))}
         if self._woken in ready:
             os.read(self._woken, 4096)
-        if ready - {self._woken}:
-            self._hear()
+        if self._connection and ready != {self._woken}:
+            self._hear(self._connection)
 
     def wake(self) -> None:
         """End the waiting."""
@@ -45,14 +54,17 @@ class Listener:
     def close(self) -> None:
         """Let go of the connection; who waits again makes another."""
         if self._connection:
+            with suppress(psycopg.Error):
+                if self._leads:
+                    self._connection.execute(self._sql["leave"])
             self._connection.close()
-            self._connection = None
+            self._connection, self._leads = None, False
 
     def _connect(self) -> bool:
         try:
             self._connection = connected(self._place)
-            self._connection.execute(f"LISTEN {CHANNEL}")
-            self._connection.execute(HEARING)
+            self._connection.execute(self._sql["listen"])
+            self._lead(self._connection)
         except (Fault, psycopg.Error):
             self.close()
             self._failed += 1
@@ -60,10 +72,16 @@ class Listener:
         self._failed = 0
         return True
 
-    def _hear(self) -> None:
-        """Take in what has come; one look is enough for all of it."""
+    def _hear(self, connection: Connection) -> None:
+        """Take in what has come, one look is enough for all of it; lead, if it may be that nobody does."""
         try:
-            for _ in self._connection.notifies(timeout=0) if self._connection else ():
-                pass
+            told = [one.payload for one in connection.notifies(timeout=0)]
+            if not told or any(told):
+                self._lead(connection)
         except psycopg.Error:
             self.close()
+
+    def _lead(self, connection: Connection) -> None:
+        """Lead, unless another one does."""
+        if not self._leads:
+            self._leads = connection.execute(self._sql["lead"]).fetchone() == (True,)

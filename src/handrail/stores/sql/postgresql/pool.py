@@ -3,10 +3,11 @@
 import select
 import time
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import chain, repeat
 from queue import Empty, SimpleQueue
 from threading import Event, Lock
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -16,8 +17,6 @@ from handrail.shell.faults import Busy, Fault, Missing, NoServer
 from handrail.shell.opening import Remote
 from handrail.stores.sql.postgresql import arrays
 from handrail.stores.sql.postgresql.faults import AGAIN, Faults, unreachable
-
-Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
 PATIENCE: Final = 30.0
 """How many seconds somebody waits for a connection: long enough for a server that starts again."""
@@ -49,6 +48,15 @@ _UNLESS_SAID: Final[Mapping[str, Any]] = {
     "tcp_user_timeout": 30_000,
 }
 """How a server that has vanished is noticed, unless the address says otherwise."""
+
+
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that keeps a cursor: each new one finds out again how values are sent and read."""
+
+    @cached_property
+    def kept(self) -> psycopg.Cursor[tuple[Any, ...]]:
+        """A cursor for whoever fetches all rows before anything else is asked."""
+        return self.cursor()
 
 
 class Away(NoServer):
@@ -157,7 +165,7 @@ class Lent:
 def connected(place: Remote) -> Connection:
     """A connection outside of any pool. Raises the fault that keeps it out."""
     try:
-        connection: Connection = psycopg.connect(place.url, **options(place))
+        connection = Connection.connect(place.url, **options(place))
     except psycopg.OperationalError as error:
         raise unreachable(place, error) from error
     except psycopg.ProgrammingError as error:

@@ -21,7 +21,7 @@ WHERE project_id = (SELECT project_id FROM projects WHERE project_id = ?2 FOR NO
 -- name: turn
 -- A whole turn at once: nothing of it happens unless the run is moved from the revision that was seen. It costs
 -- little also where the planner does not know how many of each there are: else it would plan every turn anew. So what
--- only the last turn does is left out of the others.
+-- few turns do is left out of the others: the parts below follow in their order, and `turn_end` is last.
 WITH moved AS (
   UPDATE runs
   SET
@@ -45,20 +45,6 @@ WITH moved AS (
   FROM
     moved, unnest(CAST(?20 AS BIGINT[]), CAST(?21 AS TEXT[]), CAST(?22 AS TEXT[]), CAST(?23 AS TEXT[]))
     AS o (number, state, agent, token)
-), renewed AS (
-  UPDATE steps AS s SET token = t.token
-  FROM moved, unnest(CAST(?24 AS BIGINT[]), CAST(?25 AS TEXT[])) AS t (number, token)
-  WHERE s.run = moved.k AND s.number = t.number
-), made AS (
-  INSERT INTO artifacts (
-    run, number, artifact_id, step_name, agent_name, artifact_type, title, description, is_final, created_at, content)
-  SELECT
-    moved.k, b.last + a.place, a.id, a.step, a.agent, a.type, a.title, a.description, ?34, ?5, a.content
-  FROM
-    moved, LATERAL (SELECT coalesce(max(number), 0) AS last FROM artifacts WHERE run = moved.k) AS b, unnest(
-      CAST(?26 AS TEXT[]), CAST(?27 AS TEXT[]), CAST(?28 AS TEXT[]), CAST(?29 AS TEXT[]), CAST(?30 AS TEXT[]),
-      CAST(?31 AS TEXT[]), CAST(?32 AS TEXT[]))
-    WITH ORDINALITY AS a (id, step, agent, type, title, description, content, place)
 ), entered AS (
   INSERT INTO events (run, event_type, revision, step_name, agent_name, metadata, created_at)
   SELECT moved.k, e.kind, ?7, e.step, e.agent, e.metadata, ?5
@@ -69,13 +55,63 @@ WITH moved AS (
 ), answered AS (
   INSERT INTO replies (run, revision, token, request, reply)
   SELECT moved.k, ?14, ?39, ?40, ?41 FROM moved
-), forgotten AS (
+)
+
+-- name: turn_renews
+, renewed AS (
+  UPDATE steps AS s SET token = t.token
+  FROM moved, unnest(CAST(?24 AS BIGINT[]), CAST(?25 AS TEXT[])) AS t (number, token)
+  WHERE s.run = moved.k AND s.number = t.number
+)
+
+-- name: turn_makes
+, made AS (
+  INSERT INTO artifacts (
+    run, number, artifact_id, step_name, agent_name, artifact_type, title, description, is_final, created_at, content)
+  SELECT
+    moved.k, b.last + a.place, a.id, a.step, a.agent, a.type, a.title, a.description, ?34, ?5, a.content
+  FROM
+    moved, LATERAL (SELECT coalesce(max(number), 0) AS last FROM artifacts WHERE run = moved.k) AS b, unnest(
+      CAST(?26 AS TEXT[]), CAST(?27 AS TEXT[]), CAST(?28 AS TEXT[]), CAST(?29 AS TEXT[]), CAST(?30 AS TEXT[]),
+      CAST(?31 AS TEXT[]), CAST(?32 AS TEXT[]))
+    WITH ORDINALITY AS a (id, step, agent, type, title, description, content, place)
+)
+
+-- name: turn_forgets
+, forgotten AS (
   DELETE FROM replies AS p USING moved WHERE p.run = moved.k AND p.revision <= ?33
 )
 
--- name: turn_over
+-- name: turn_ends
 , finalised AS (
   UPDATE artifacts AS a SET is_final = ?34 FROM moved WHERE a.run = moved.k
 ), left_active AS (
   UPDATE projects SET active_task_id = NULL FROM moved WHERE active_task_id = ?13
 )
+
+-- name: turn_end
+-- How a turn ends, the last one too; what `check` says of who listens holds here as well.
+SELECT k, NOT pg_try_advisory_xact_lock_shared(1213353011, 0) FROM moved
+
+-- name: version
+SELECT version FROM handrail_schema
+
+-- name: check
+-- The schema, and whether anybody listens: then one of them holds this lock alone. Whoever writes shares it with all
+-- who do, until the end of the transaction: who comes to hold it sees whatever was committed without a notification.
+SELECT version, NOT pg_try_advisory_xact_lock_shared(1213353011, 0) FROM handrail_schema
+
+-- name: listen
+LISTEN handrail
+
+-- name: notify
+NOTIFY handrail
+
+-- name: lead
+-- Whether this session holds the lock for all who listen from now on. Who it is, another lock decides, which nobody
+-- waits for; so this one is waited for until those have committed who share it, and not until another leads no more.
+SELECT pg_try_advisory_lock(1213353011, 1) AND pg_advisory_lock(1213353011, 0) IS NOT NULL
+
+-- name: leave
+-- Have another one lead: the locks are free at once, and with the end of the statement all others know.
+SELECT pg_advisory_unlock_all(), pg_notify('handrail', 'leave')

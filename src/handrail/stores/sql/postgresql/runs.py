@@ -1,16 +1,17 @@
 """Runs in PostgreSQL: a turn is two round trips, a question and one statement that does all or nothing."""
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 from psycopg import errors
 
 from handrail.shell.faults import Busy, NoServer
-from handrail.shell.records import REMEMBERED, Turn, check_effects
+from handrail.shell.records import REMEMBERED, Turn, check_effects, number_of
 from handrail.stores.sql import rows
 from handrail.stores.sql.postgresql.arrays import Numbers, Texts
-from handrail.stores.sql.postgresql.crier import LISTENED
 from handrail.stores.sql.postgresql.database import PgDatabase
+from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.pool import Away
 from handrail.stores.sql.postgresql.schema import known
 from handrail.stores.sql.runs import RunTables
@@ -18,8 +19,6 @@ from handrail.stores.sql.text import dumped, stamp
 
 Column: TypeAlias = Numbers | Texts
 _ENTRY: Final = (Texts,) * 4
-_END: Final = f"SELECT k, {LISTENED} FROM moved"  # noqa: S608 - both parts are ours
-"""How a turn ends, the last one too."""
 
 
 class PgRuns(RunTables):
@@ -28,8 +27,6 @@ class PgRuns(RunTables):
     def __init__(self, database: PgDatabase) -> None:
         super().__init__(database)
         self.database = database
-        begun, over = self._sql["turn"], self._sql["turn_over"]
-        self._turn, self._last_turn = f"{begun}\n{_END}", f"{begun}{over}\n{_END}"
 
     def _asked(self, name: str) -> str:
         """A name with NUL is nobody's either."""
@@ -51,8 +48,7 @@ class PgRuns(RunTables):
     def _save(self, turn: Turn) -> bool:
         if turn.before.revision and not turn.definition:
             check_effects(turn, on_files=False)
-            live = turn.run.lifecycle in rows.LIVE
-            return bool(self.database.at_once(self._turn if live else self._last_turn, _values(turn)))
+            return bool(self.database.at_once(_statement(*_parts(turn)), _values(turn)))
         try:
             return super().commit(turn)
         except Busy as fault:
@@ -61,8 +57,27 @@ class PgRuns(RunTables):
             raise
 
 
+@cache
+def _statement(*parts: str) -> str:
+    """A turn that does, besides what each does, what these parts are for."""
+    return "\n".join(statements()[part] for part in ("turn", *parts, "turn_end"))
+
+
+def _parts(turn: Turn) -> Iterator[str]:
+    """The parts that this turn needs, in their order; the server would get each ready for nothing else."""
+    opened = set(map(number_of, turn.opened))
+    if any(number_of(step) not in opened for step in turn.run.open):
+        yield "turn_renews"
+    if turn.artifacts:
+        yield "turn_makes"
+    if turn.before.revision >= REMEMBERED:
+        yield "turn_forgets"
+    if turn.run.lifecycle not in rows.LIVE:
+        yield "turn_ends"
+
+
 def _values(turn: Turn) -> tuple[Any, ...]:
-    """What `turn` is given, in its order."""
+    """What a turn is given, in its order, whatever its parts are."""
     at, run = stamp(turn.at), turn.run
     lines = rows.told(turn.revision, at, turn.entries)
     state, at, metadata, revision, record, _, _, waiting, oldest, digest = rows.moving(turn, at, b"")
