@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from queue import Queue
+from threading import Event as Moment
 from threading import enumerate as threads
 from typing import TypeAlias
 
@@ -43,6 +44,34 @@ def test_a_change_of_this_process_is_heard_without_waiting_for_the_next_look(run
     desk = Desk(runs, feed=feed)
     heard: Queue[Change] = Queue()
     stop = feed.listen(heard.put)
+    started = desk.start()
+    assert heard.get(timeout=SECONDS) == Change(started["run"], 1)
+
+    desk.go_on(started["run"], started["token"])
+
+    assert heard.get(timeout=SECONDS) == Change(started["run"], 2)
+    stop()
+
+
+class Broken:
+    """An ear that was cut off whenever it has waited."""
+
+    def wait(self, seconds: float) -> bool:
+        return Moment().wait(min(seconds, 0.01)) or True
+
+    def wake(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_after_a_break_a_change_is_heard_although_a_fake_pulse_is_the_same_as_before(
+    runs: Either, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs.database, "pulse", lambda: 7)
+    monkeypatch.setattr(runs.database, "ear", Broken)
+    heard: Queue[Change] = Queue()
+    stop = SqlFeed(runs.database).listen(heard.put)
+    desk = Desk(runs)
     started = desk.start()
     assert heard.get(timeout=SECONDS) == Change(started["run"], 1)
 

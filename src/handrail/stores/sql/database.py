@@ -101,10 +101,11 @@ class Bell:
     def __init__(self) -> None:
         self._rung = Event()
 
-    def wait(self, seconds: float) -> None:
-        """Until `wake` is called, or the time is up."""
+    def wait(self, seconds: float) -> bool:
+        """Until `wake` is called, or the time is up; nothing is lost while the file is open."""
         self._rung.wait(seconds)
         self._rung.clear()
+        return False
 
     def wake(self) -> None:
         """End the waiting."""

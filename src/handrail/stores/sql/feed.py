@@ -82,7 +82,8 @@ class SqlFeed:
                 seen, last = self._tell(seen, last)
             except Fault:
                 seen = -1
-            self._ear.wait(self._every)
+            if self._ear.wait(self._every):
+                seen = -1
         self._ear.close()
 
     def _tell(self, seen: int, last: int) -> tuple[int, int]:

@@ -38,8 +38,11 @@ Execute: TypeAlias = Callable[[str, Sequence[Any]], Found]
 class Ear(Protocol):
     """Hears that somebody has written."""
 
-    def wait(self, seconds: float) -> None:
-        """Until somebody has written, `wake` was called, or the time is up. May return for nothing."""
+    def wait(self, seconds: float) -> bool:
+        """Until somebody has written, `wake` was called, or the time is up. May return for nothing.
+
+        True if the database may have lost what was not confirmed: then a `pulse` may be as it was before.
+        """
         ...
 
     def wake(self) -> None:

@@ -30,13 +30,14 @@ class Listener:
         self._failed = 0
         self._woken, self._wakes = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
-    def wait(self, seconds: float) -> None:
+    def wait(self, seconds: float) -> bool:
         """Until somebody has written, or the time is up; after a break, at once when the server is back.
 
         Nothing that is committed later goes unheard, unless whoever led was killed: then for so long at most.
+        True after a break: a server that was killed gives numbers of transactions again that nobody kept.
         """
         if self._connection is None and self._connect():
-            return
+            return True
         heard = select.poll()
         for file in (self._woken, *([self._connection.fileno()] if self._connection else ())):
             heard.register(file, select.POLLIN)
@@ -45,6 +46,7 @@ class Listener:
             os.read(self._woken, 4096)
         if self._connection and ready != {self._woken}:
             self._hear(self._connection)
+        return False
 
     def wake(self) -> None:
         """End the waiting."""
