@@ -99,7 +99,7 @@ def test_a_store_that_others_may_read_is_repaired(project: Path) -> None:
     [
         (
             "PRAGMA user_version = 99",
-            "schema 99, journal wal: this program knows schema 9 only",
+            "schema 99, journal wal: this program knows schema 10 only",
             "pip install",
         ),
         ("PRAGMA application_id = 1", "is no store of Handrail", "name another with HANDRAIL_STORE"),

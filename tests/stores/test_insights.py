@@ -184,8 +184,19 @@ def _old(path: Path, change: Callable[[Database], None]) -> tuple[object, ...]:
             store.execute(f"DROP TABLE summary_{name}")
         for name in ("remarks", "refused"):
             store.execute(f"DROP INDEX events_{name}")
+        store.execute("PRAGMA writable_schema = ON")
+        store.execute("UPDATE sqlite_schema SET sql = ? WHERE type = 'table' AND name = 'events'", _events())
+        store.execute("PRAGMA writable_schema = RESET")
         store.execute("PRAGMA user_version = 5")
     return counted
+
+
+def _events() -> tuple[str]:
+    """How the table of entries was made at first."""
+    with closing(sqlite3.connect(":memory:")) as first:
+        first.executescript(migrations()[0])
+        found: tuple[str] = first.execute("SELECT sql FROM sqlite_schema WHERE name = 'events'").fetchone()
+    return found
 
 
 def _fold_some(database: Database) -> None:
