@@ -1,6 +1,7 @@
 """A store filled without a turn: runs of the last year, with five steps and eleven entries each.
 
-They take from a second to an hour; one call of each is refused.
+They take from a second to an hour, as many take seconds as tens of seconds, minutes, and parts of an hour:
+what people and agents do spreads over orders of magnitude. One call of each is refused.
 """
 
 import sqlite3
@@ -35,14 +36,21 @@ INSERT INTO runs (
   revision, record, chain, active_at, waiting, digest, face, authority, goal, principal)
 SELECT
   k, printf('%08x-0000-4000-9000-000000000000', k), 'flow_' || (k % 6), state, at, at,
-  iif(state = 'running', NULL, at), iif(state = 'running', NULL, 1000 + k * 7919 % 3600000), '{}', 5,
+  iif(state = 'running', NULL, at),
+  CASE
+    WHEN state = 'running' THEN NULL
+    WHEN k / 600 % 4 = 0 THEN 1000 + k * 7919 % 9000
+    WHEN k / 600 % 4 = 1 THEN 10000 + k * 7919 % 90000
+    WHEN k / 600 % 4 = 2 THEN 100000 + k * 7919 % 900000
+    ELSE 1000000 + k * 7919 % 2600000 END,
+  '{}', 5,
   '{}', x'00', at, 0, 'digest', 'bench', 'sql', 'Go round', ''
 FROM told
 """
 _STEPS: Final = """
 INSERT INTO steps (run, number, step_name, agent_name, status, started_at, completed_at, duration_ms, output)
 SELECT
-  k, number, 'step_' || number, 'worker', 'completed', started_at, started_at, 1000 + k * 7919 % 720000,
+  k, number, 'step_' || number, 'worker', 'completed', started_at, started_at, coalesce(duration_ms, 1000),
   '{"summary":"Done."}'
 FROM runs, (SELECT 1 AS number UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5)
 WHERE face = 'bench' AND k % :gap <> 0
@@ -67,9 +75,9 @@ SELECT
     data,
     CASE kind
       WHEN 'error_occurred' THEN '{"error_type":"code_' || (k % 9) || '"}'
-      WHEN 'step_completed' THEN '{"duration_ms":' || (1000 + k * 7919 % 720000) || '}'
+      WHEN 'step_completed' THEN '{"duration_ms":' || coalesce(duration_ms, 1000) || '}'
       ELSE
-        '{"from":"running","to":"' || state || '","duration_ms":' || (1000 + k * 7919 % 3600000) || '}' END),
+        '{"from":"running","to":"' || state || '","duration_ms":' || coalesce(duration_ms, 1000) || '}' END),
   started_at
 FROM runs CROSS JOIN kinds
 WHERE face = 'bench' AND k % :gap <> 0
