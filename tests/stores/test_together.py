@@ -9,8 +9,10 @@ from threading import Event, Thread
 import pytest
 from anyio.lowlevel import checkpoint
 
-from handrail.shell.faults import SyncFailed
+from handrail.shell.faults import Busy, SyncFailed
 from handrail.stores.sql.database import Database
+from handrail.stores.sql.opening import serving
+from handrail.stores.sql.runs import SqlRuns
 from handrail.stores.sql.writer import Writer
 
 
@@ -133,6 +135,53 @@ def test_closing_lets_several_be_confirmed(disk: Disk) -> None:
         return await asyncio.gather(*tasks)
 
     assert asyncio.run(told()) == [1, 2, 3]
+
+
+def test_closing_while_one_is_done_refuses_those_behind_it_and_ends_the_thread(disk: Disk) -> None:
+    writer, began, go_on = Writer(together=disk.together), Event(), Event()
+    disk.free.set()
+
+    def slow() -> int:
+        began.set()
+        assert go_on.wait(60)
+        return disk.work()
+
+    async def told() -> list[int | BaseException]:
+        tasks = await called(writer, [slow, disk.work])
+        assert await asyncio.to_thread(began.wait, 60)
+        closer = Thread(target=writer.close)
+        closer.start()
+        refused = await asyncio.gather(tasks[1], return_exceptions=True)
+        while not writer.waiting:
+            await checkpoint()
+        go_on.set()
+        await asyncio.to_thread(closer.join, 60)
+        assert not closer.is_alive()
+        return [await tasks[0], *refused]
+
+    first, second = asyncio.run(told())
+    assert (first, type(second)) == (1, Busy)
+
+
+def test_a_server_takes_turns_that_wait_together_but_not_those_that_it_takes_aside(tmp_path: Path) -> None:
+    with serving(tmp_path / "store" / "handrail.db") as served:
+        runs = served.world.runs
+        assert isinstance(runs, SqlRuns)
+
+        def confirms() -> int:
+            with runs.database.written() as execute:
+                found: int = execute("PRAGMA synchronous", ()).fetchone()[0]
+            return found
+
+        async def all_of_them(writer: Writer) -> list[int]:
+            return await asyncio.gather(*await called(writer, [confirms] * 3))
+
+        found = {}
+        for name, writer in (("writer", served.writer), ("aside", served.aside)):
+            assert isinstance(writer, Writer)
+            found[name] = asyncio.run(all_of_them(writer))
+
+    assert found == {"writer": [1, 1, 1], "aside": [2, 2, 2]}
 
 
 def test_what_another_thread_commits_meanwhile_waits_for_the_disk_by_itself(tmp_path: Path) -> None:

@@ -57,13 +57,13 @@ def _read(asked: Asked, config: Config) -> Plan:
     """The plan; whether files were changed is asked only where it matters: where there is no text at all."""
     text = text_of(asked)
     asks = config.dialect is Dialect.COMMITS and not text.strip()
-    return _parsed(text, str(config.dialect), changed=asks and asked.sight.read(CHANGED) is not None)
+    return _parsed(text, config, changed=asks and asked.sight.read(CHANGED) is not None)
 
 
 @lru_cache(maxsize=4)
-def _parsed(text: str, dialect: str, *, changed: bool) -> Plan:
+def _parsed(text: str, config: Config, *, changed: bool) -> Plan:
     """The plan of a text; a turn asks for many facts of the same one."""
-    return parse(text, _CONFIGS[dialect], has_modifications=changed)
+    return parse(text, config, has_modifications=changed)
 
 
 def _plan(asked: Asked, of: tuple[str, ...]) -> Plan:

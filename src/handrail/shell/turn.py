@@ -56,6 +56,7 @@ ATTEMPTS: Final = 5
 _BEGIN: Final = Event(START)
 _NOTHING: Final = Event("")
 """What nobody waits for: no draft of the event is made once more."""
+
 Reply: TypeAlias = Mapping[str, Value]
 
 

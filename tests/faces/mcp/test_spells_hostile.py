@@ -67,7 +67,7 @@ def at(tmp_path: Path) -> Place:
 
 @pytest.fixture
 def pipe(at: Place) -> Iterator[Pipe]:
-    """One server for all that is hostile, which must outlive it."""
+    """One server for all that is hostile in one place, which must outlive it."""
     with Pipe(at, "--face", "spells") as served:
         yield served
 

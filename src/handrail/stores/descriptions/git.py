@@ -214,7 +214,7 @@ class Git:
     def _grown(self, seen: Description, change: str, text: str, lock: int) -> Description:
         """What stands once there is one commit more, and the ref has moved from the one before to it."""
         message = f"plan\n\nHandrail-Change: {change}\n"
-        made = self._written().commit(_FILE, text.encode(), message, seen.version, self._clock.now())
+        made = self._writer().commit(_FILE, text.encode(), message, seen.version, self._clock.now())
         before = seen.version or "0" * len(made)
         self._write("update-ref", "--no-deref", REF, made, before, lock=lock)
         self._known = Description(text, made, change)
@@ -251,7 +251,7 @@ class Git:
         self._filters = (looks, words) if looks and alone else None
         return words
 
-    def _written(self) -> Objects:
+    def _writer(self) -> Objects:
         """Once: where objects are, how they are named, and who writes; Handrail where git knows nobody."""
         if self._objects is None:
             try:

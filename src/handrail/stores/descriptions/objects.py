@@ -59,8 +59,8 @@ class Objects:
     def _write(self, path: Path, data: bytes) -> None:
         """Whoever may use the folder of objects may use what is written."""
         mode = stat.S_IMODE(self.folder.stat().st_mode)
-        if not path.parent.is_dir():
-            path.parent.mkdir(exist_ok=True)
+        with suppress(FileExistsError):
+            path.parent.mkdir()
             path.parent.chmod(mode)
         opened, unfinished = mkstemp(prefix=_UNFINISHED, dir=path.parent)
         try:

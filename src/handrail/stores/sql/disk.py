@@ -72,6 +72,7 @@ class Disk(Faults):
         """Let go of the log."""
         if self._log >= 0:
             os.close(self._log)
+            self._log = -1
 
     def _confirm(self) -> None:
         try:

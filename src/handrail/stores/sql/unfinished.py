@@ -15,7 +15,7 @@ from handrail.stores.sql.text import migrations, queries
 
 _CACHE: Final = "PRAGMA cache_size = -65536"
 _AT_ONCE: Final = 16
-"""How many rows one statement adds: what the tables check, SQLite makes ready anew for each statement."""
+"""How many rows one statement adds: SQLite takes half the time of one for each."""
 
 
 @contextmanager

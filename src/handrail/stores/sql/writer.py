@@ -238,7 +238,7 @@ class Writer:
         done: list[_Piece[Any]] = []
         try:
             with self._together():
-                done += [one for one in self._several(piece) if one.do()]
+                done.extend(one for one in self._several(piece) if one.do())
         except BaseException as raised:  # noqa: BLE001 - whoever waits is told of it
             for one in done:
                 one.raised = one.raised or raised
