@@ -65,7 +65,8 @@ class Stored(Struct, frozen=True):
     a revision keeps none. `opened` is when each was opened, where that is known. `active` is when the run was
     last called, or its current step read. `adopted` says that the run was taken as a person or a clone left
     it, and is entered with the next turn. A run in a commit has a revision that stands for its
-    text. `unheard` are the comments that no answer has told its agent yet; of very many the last.
+    text. `unheard` are the comments that no answer has told its agent yet; of very many the last. `remarked`
+    says that there ever was one, where that is known. What is `recalled` was not looked at.
     """
 
     run: Run
@@ -79,6 +80,8 @@ class Stored(Struct, frozen=True):
     trouble: Trouble | None = None
     adopted: str = ""
     unheard: tuple["Written", ...] = ()
+    remarked: bool = False
+    recalled: bool = False
 
     def moved(
         self,
@@ -99,6 +102,7 @@ class Stored(Struct, frozen=True):
             at,
             tokens,
             {step.number: known[step.number] for step in run.open if step.number in known},
+            remarked=self.remarked,
         )
 
     def took(self, step: int, at: datetime) -> int:
@@ -208,6 +212,11 @@ class Turn(Struct, frozen=True):
     def revision(self) -> int:
         """The revision that this turn makes."""
         return self.before.revision + 1
+
+    @property
+    def called(self) -> int:
+        """The number of the open step whose token it was called with; 0 if it was called with none."""
+        return next((number for number, token in self.before.tokens.items() if token == self.spent.token), 0)
 
     @property
     def after(self) -> Stored:

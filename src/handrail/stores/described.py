@@ -102,6 +102,10 @@ class DescribedRuns:
         with self._descriptions.alone() if attempt else nullcontext():
             yield
 
+    def recalled(self, run: str) -> Stored | None:  # noqa: ARG002 - nothing is remembered of any run
+        """None: others write the text."""
+        return None
+
     def load(self, run: str) -> Stored:  # noqa: ARG002 - there is one only
         """The run as the text has it now."""
         self._seen, self._changed = self._descriptions.read(), None
