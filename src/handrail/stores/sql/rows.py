@@ -69,21 +69,6 @@ def stored(rows: Sequence[Sequence[Any]], unheard: tuple[Written, ...]) -> Store
     )
 
 
-def left(turn: Turn, at: str, record: str, metadata: str) -> list[tuple[Any, ...]]:
-    """The rows that a turn leaves of its run, as they are found when it is loaded; nobody has remarked it."""
-    before, origin = turn.before, turn.before.origin
-    kept = (
-        *(record, turn.revision, at if before.started is None else stamp(before.started), at, at, metadata),
-        *(origin.face, str(origin.authority), origin.goal, origin.principal, origin.parent, origin.project),
-        False,
-    )
-    new = set(map(number_of, turn.opened))
-    return [
-        (*kept, number, turn.tokens.get(number), at if number in new else stamp(before.opened[number]))
-        for number in map(number_of, turn.run.open)
-    ]
-
-
 def remarked(rows: Sequence[Sequence[Any]]) -> bool:
     """Whether somebody has ever commented on the run of these rows."""
     return bool(rows[0][-4])

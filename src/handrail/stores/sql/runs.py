@@ -9,6 +9,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from handrail.engine.model import Lifecycle
+from handrail.engine.record import load as restore
 from handrail.shell.comments import unheard
 from handrail.shell.records import (
     REMEMBERED,
@@ -47,7 +48,7 @@ class RunTables:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self._sql = tables.sql()
-        self._left: dict[str, list[tuple[Any, ...]]] = {}
+        self._left: dict[str, Stored] = {}
 
     def _asked(self, name: str) -> str:
         """A name as the database can be asked for it; one that it cannot hold is nobody's."""
@@ -75,17 +76,18 @@ class RunTables:
 
     def recalled(self, run: str) -> Stored | None:
         """The run as this process left it, told once: the turn that is taken on it leaves it anew."""
-        found = self._left.pop(run, None)
-        return replace(rows.stored(found, ()), recalled=True) if found else None
+        return self._left.pop(run, None)
 
-    def _recall(self, turn: Turn, at: str, record: str, metadata: str) -> None:
-        """Remember how a turn has left its run, if that is worth its place; of many the last."""
+    def _recall(self, turn: Turn, record: str, metadata: str) -> None:
+        """Remember how a turn has left its run, if that is worth its place; of many the last.
+
+        The run is that of its record, so that every process says the same of it, in the same order.
+        """
         self._left.pop(turn.run.id, None)
-        if turn.before.remarked or not turn.tokens or len(record) + len(metadata) > _SMALL:
-            return
-        self._left[turn.run.id] = rows.left(turn, at, record, metadata)
-        for run in list(self._left)[: max(0, len(self._left) - _RECALLED)]:
-            self._left.pop(run, None)
+        if turn.tokens and len(record) + len(metadata) <= _SMALL and not turn.before.remarked:
+            self._left[turn.run.id] = replace(turn.after, run=restore(record), recalled=True)
+            if len(self._left) > _RECALLED:
+                self._left.pop(next(iter(list(self._left))), None)
 
     def _unheard(self, run: str) -> tuple[Written, ...]:
         """The comments that the agent of a run was not told yet."""
@@ -118,7 +120,7 @@ class RunTables:
             self._save_artifacts(execute, turn, at, key)
             self._enter(execute, key, lines)
             self._remember(execute, turn, key)
-        self._recall(turn, at, moving[4], moving[2])
+        self._recall(turn, moving[4], moving[2])
         return True
 
     def _moved_from(self, execute: Execute, turn: Turn) -> tuple[int, int, bytes] | None:

@@ -52,7 +52,7 @@ class PgRuns(RunTables):
             moving = rows.moving(turn, at, b"")
             saved = bool(self.database.at_once(_statement(*_parts(turn)), _values(turn, moving)))
             if saved:
-                self._recall(turn, at, moving[4], moving[2])
+                self._recall(turn, moving[4], moving[2])
             return saved
         try:
             return super().commit(turn)
