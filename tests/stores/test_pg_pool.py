@@ -13,6 +13,7 @@ from psycopg import errors
 
 from handrail.shell.faults import Busy, NoServer
 from handrail.shell.opening import Remote
+from handrail.shell.records import Spent
 from handrail.stores.sql.postgresql import pool as pools
 from handrail.stores.sql.postgresql.faults import named
 from handrail.stores.sql.postgresql.pool import Connection, Pool
@@ -233,3 +234,10 @@ def test_no_step_reply_or_run_is_there_twice_whoever_writes_it(url: str, twice: 
 
     with psycopg.connect(url) as other, pytest.raises(errors.UniqueViolation):
         other.execute(twice.encode())
+
+
+def test_long_texts_are_compressed_with_lz4_where_the_server_can(url: str) -> None:
+    runs = postgresql(url)
+    assert runs.commit(begun(spent=Spent("", "", b"said at some length, " * 200)))
+    method = "SELECT pg_column_compression(reply) FROM replies"
+    assert runs.database.peek(method, ()) == [("lz4",)]

@@ -40,6 +40,13 @@ _SETTINGS: Final[dict[str, str]] = {
 None of our questions is worth compiling it, or starting processes for it; the planner cannot know that.
 """
 
+_COMPRESSED: Final = (
+    "(SELECT set_config(name, 'lz4', false) FROM pg_settings"
+    " WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals))"
+)
+"""Long texts are compressed with less work, where the server can."""
+
+
 _UNLESS_SAID: Final[Mapping[str, Any]] = {
     "connect_timeout": 5,
     "keepalives_idle": 30,
@@ -194,7 +201,7 @@ def _configured(connection: Connection) -> None:
     connection.adapters.register_dumper(int, Int8Dumper)
     arrays.known(connection)
     chosen = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in _SETTINGS.items())
-    connection.execute(f"SELECT {chosen}")
+    connection.execute(f"SELECT {chosen}, {_COMPRESSED}")
 
 
 def _alive(connection: Connection) -> bool:
