@@ -22,6 +22,8 @@ LARGE: Final = int(os.environ.get("HANDRAIL_BENCH_RUNS", "1000000"))
 LIVE: Final = 2000
 """How many runs there are whose turns can be taken."""
 
+_PIECE: Final = 1 << 24
+
 
 @contextmanager
 def shelf() -> Iterator[Path]:
@@ -38,11 +40,16 @@ def shelf() -> Iterator[Path]:
 def store(path: Path, runs: int, live: int = LIVE) -> Iterator[Stage]:
     """A store with so many runs that ended, and between them so many whose turns are taken; all is folded.
 
-    One that is there already is taken as its last user has left it.
+    One that is there already is taken as its last user has left it. Either is in the memory of the system,
+    and nothing that was written before is left to be written to the disk.
     """
     notes = path.with_suffix(".json")
     if not notes.exists():
         notes.write_text(json.dumps(_made(path, runs, live)), "utf-8")
+    with path.open("rb") as file:
+        while file.read(_PIECE):
+            pass
+    os.sync()
     play = stage(Database(path), json.loads(notes.read_text("utf-8")))
     with closing(play.database):
         try:
