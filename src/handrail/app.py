@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from handrail.shell.folders import Folder
     from handrail.shell.glances import Inspected, Standing
     from handrail.shell.keeping import Copied, Progress
-    from handrail.shell.opening import DescribedRun, FolderRuns, Openings, Where
+    from handrail.shell.opening import DescribedRun, FolderRuns, Openings, Remote, Where
     from handrail.shell.ports import Descriptions
     from handrail.shell.world import World
     from handrail.stores.sql.opening import Kind
@@ -64,45 +64,38 @@ class Opened:
 
     def glances(self, address: str, roots: "Sequence[str]") -> "tuple[Standing, ...]":
         """The runs under way in the first of these folders that has any: `Glances`."""
-        from handrail.stores.sql.glance import glanced  # noqa: PLC0415 - only for who has no time
-
-        return glanced(_file(address), roots)
+        glance, where = _glance(address)
+        found: tuple[Standing, ...] = glance.glanced(where, roots)
+        return found
 
     def inspected(self, address: str) -> "Inspected | None":
-        """What is to be said of the file of a store; None if there is none yet. Raises a `Fault`."""
-        from handrail.stores.sql.glance import inspected  # noqa: PLC0415 - only for who looks after it
-
-        path = _file(address)
-        return inspected(path) if path.is_file() else None
+        """What is to be said of a store; None if there is none yet. Raises a `Fault`."""
+        glance, where = _glance(address)
+        found: Inspected | None = glance.inspected(where)
+        return found
 
     def key(self, address: str) -> bytes:
         """The key that this store signs with; empty if there is no store yet. Raises a `Fault`."""
-        from handrail.stores.sql.glance import key  # noqa: PLC0415 - only for who has no time
-
-        return key(_file(address))
+        glance, where = _glance(address)
+        return bytes(glance.key(where))
 
 
 openings = Opened()
 
 
-def _file(address: str) -> "Path":
-    """The file of a store. Raises `Unreadable` for one that is none."""
+def _glance(address: str) -> "tuple[Any, Where]":
+    """What takes a glance at this kind of store, and where the store is. Raises a `Fault`."""
     from pathlib import Path  # noqa: PLC0415 - only for who has no time
 
-    from handrail.shell.faults import Unreadable  # noqa: PLC0415 - the same
     from handrail.shell.homes import store_file  # noqa: PLC0415 - the same
+    from handrail.stores.sql import glance  # noqa: PLC0415 - the same
 
     if "://" not in address:
-        return Path(address) if address else store_file()
+        return glance, Path(address) if address else store_file()
     from handrail.shell.opening import Remote, located  # noqa: PLC0415 - takes its time, and is rare
 
     where = located(address)
-    if isinstance(where, Remote):
-        repair = (
-            "name a file with HANDRAIL_STORE where the client runs, or let the server alone lead the agent"
-        )
-        raise Unreadable(f"hooks do not ask a database on a server: {where}", repair)
-    return where
+    return (_driven(where, "glance") if isinstance(where, Remote) else glance), where
 
 
 def _copied(source: "Where", target: "Where", told: "Progress") -> "Copied":
@@ -117,18 +110,26 @@ def _copied(source: "Where", target: "Where", told: "Progress") -> "Copied":
 
 def _kind(where: "Where") -> "Kind[Any, Any]":
     """How this kind of store is opened. Raises `Missing` if its driver is not installed."""
-    from handrail.shell.faults import Missing  # noqa: PLC0415 - most commands start without a store
-    from handrail.shell.opening import Remote  # noqa: PLC0415 - the same
+    from handrail.shell.opening import Remote  # noqa: PLC0415 - most commands start without a store
     from handrail.stores.sql.opening import FILE  # noqa: PLC0415 - the same
 
     if not isinstance(where, Remote):
         return FILE
+    kind: Kind[Any, Any] = _driven(where, "opening").DATABASE
+    return kind
+
+
+def _driven(where: "Remote", name: str) -> "Any":  # noqa: ANN401 - a module, by its name
+    """What the driver of a database is needed for. Raises `Missing` if that is not installed."""
+    from importlib import import_module  # noqa: PLC0415 - most commands start without a store
+
+    from handrail.shell.faults import Missing  # noqa: PLC0415 - the same
+
     try:
-        from handrail.stores.sql.postgresql.opening import DATABASE  # noqa: PLC0415 - only with its driver
+        return import_module(f"handrail.stores.sql.postgresql.{name}")
     except ModuleNotFoundError as error:
         message = f"{where} is a PostgreSQL database, and the driver `{error.name}` is not installed"
         raise Missing(message, "pip install 'handrail[postgresql]'") from error
-    return DATABASE
 
 
 def _folder(folder: "Folder") -> "FolderRuns":

@@ -14,11 +14,10 @@ from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.spells import Spells
 from handrail.faces.mcp.steps import Steps
 from handrail.shell.homes import store_file
-from handrail.shell.opening import Serving
+from handrail.shell.opening import Serving, located
 from handrail.shell.permits import Permits
 from handrail.shell.records import Caller
 from handrail.shell.trust import Trusted
-from handrail.stores.sql.opening import serving
 from spells.scene import spells
 
 EVENTS = {"prompt": "UserPromptSubmit", "session": "SessionStart", "edit": "PreToolUse", "stop": "Stop"}
@@ -26,14 +25,15 @@ EVENTS = {"prompt": "UserPromptSubmit", "session": "SessionStart", "edit": "PreT
 
 @dataclass(frozen=True)
 class Shop:
-    """A project whose runs are in the store of its user."""
+    """A project whose runs are in the store of its user, or in the one at this address."""
 
     root: Path
+    store: str = ""
 
     @contextmanager
     def served(self) -> Iterator[Serving]:
         """What a server has of the store."""
-        with serving(store_file()) as opened:
+        with openings().serving(located(self.store)) as opened:
             yield opened
 
     def step(self, **arguments: object) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class Shop:
     def hook(self, event: str, client: str = "claude", face: str = "", **given: object) -> Any:  # noqa: ANN401 - JSON
         """What a hook answers a client that works in the project."""
         whole = {"cwd": str(self.root), "hook_event_name": EVENTS[event], **given}
-        return ANSWERS[event](Asked(whole, client, face, "", openings.glances, openings.key))
+        return ANSWERS[event](Asked(whole, client, face, self.store, openings.glances, openings.key))
 
     def edits(self, *paths: str, client: str = "claude") -> str:
         """Why a file is not edited; empty if it is."""

@@ -319,15 +319,6 @@ def test_a_store_that_is_none_stops_no_client(shop: Shop, event: str) -> None:
     assert "cannot be asked: file is not a database" in done.stderr
 
 
-def test_a_database_on_a_server_is_not_asked(shop: Shop) -> None:
-    given = json.dumps({"cwd": str(shop.root)})
-
-    done = asked("session", given, "--client", "claude", "--store", "postgresql://ann@db.example/handrail")
-
-    assert (done.returncode, done.stdout) == (0, "")
-    assert "hooks do not ask a database on a server: postgresql://ann@db.example/handrail" in done.stderr
-
-
 def test_a_store_can_be_named_as_the_server_names_it(shop: Shop, tmp_path: Path) -> None:
     shop.start()
     moved = tmp_path / "elsewhere"

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from handrail.engine.facts import Value
     from handrail.workflows.glance import Stay
 
+MOST: Final = 5
+"""How many runs are told at most."""
+
 WORDS: Final = "spells"
 """The workflow, and the face, whose words a person types."""
 
@@ -89,23 +92,25 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """What is to be said of the file of a store: whether it is `ours`, its schema and the one `known` here.
+    """What is to be said of a store, by its address: its schema and the one `known` here, and what keeps it.
 
-    `flaws` are what SQLite finds wrong with it, at a quick look.
+    `ours` is False of a file that another program made; `path` is that of a file. `flaws` are what SQLite
+    finds wrong with it, at a quick look.
     """
 
-    path: Path
-    ours: bool
+    place: str
     schema: int
     known: int
-    journal: str
-    flaws: tuple[str, ...]
+    kept: str
+    ours: bool = True
+    path: Path | None = None
+    flaws: tuple[str, ...] = ()
 
 
 Glances: TypeAlias = Callable[[str, Sequence[str]], tuple[Standing, ...]]
 """The runs under way in the nearest of these folders that has any, the one called last first.
 
-The first argument is the address of the store. There are none if there is no such file. Raises a `Fault`.
+The first argument is the address of the store. There are none if there is no store. Raises a `Fault`.
 """
 
 

@@ -92,17 +92,17 @@ def chosen(_: Patient) -> Findings:
 
 
 def stored(patient: Patient) -> Findings:
-    """The file of the store: whose it is, its schema, its journal, its rights, and whether it is sound."""
+    """The store: whose it is, its schema and what keeps it; of a file its rights, and whether it is sound."""
     seen = patient.inspected(patient.store)
     if seen is None:
         yield Finding(Status.OK, "there is no store yet: the first run makes one")
         return
     if not seen.ours:
         yield Finding(
-            Status.FAILED, f"{seen.path} is no store of Handrail", "name another with HANDRAIL_STORE"
+            Status.FAILED, f"{seen.place} is no store of Handrail", "name another with HANDRAIL_STORE"
         )
         return
-    told = f"{seen.path}, schema {seen.schema}, journal {seen.journal}"
+    told = f"{seen.place}, schema {seen.schema}, {seen.kept}"
     if seen.schema > seen.known:
         message = f"{told}: this program knows schema {seen.known} only"
         yield Finding(Status.FAILED, message, "pip install --upgrade handrail")
@@ -110,8 +110,10 @@ def stored(patient: Patient) -> Findings:
         yield Finding(Status.NOTE, f"{told}: brought to schema {seen.known} when it is next used")
     else:
         yield Finding(Status.OK, told)
-    if seen.journal != "wal":
-        yield Finding(Status.NOTE, f"its journal is {seen.journal}, not wal: the next server changes that")
+    if seen.path is None:
+        return
+    if seen.kept != "journal wal":
+        yield Finding(Status.NOTE, f"its {seen.kept} is not wal: the next server changes that")
     for flaw in seen.flaws:
         yield Finding(Status.FAILED, f"{seen.path} is not sound: {flaw}", "handrail store check")
     yield from _rights(seen.path)

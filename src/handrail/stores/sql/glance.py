@@ -11,10 +11,7 @@ from typing import Final
 from urllib.parse import quote
 
 from handrail.shell.faults import Unreadable
-from handrail.shell.glances import Inspected, Standing
-
-MOST: Final = 5
-"""How many runs are told at most."""
+from handrail.shell.glances import MOST, Inspected, Standing
 
 APPLICATION: Final = 0x48524C31
 """Written into the file, so that no other database is taken for one of ours."""
@@ -55,8 +52,13 @@ def key(path: Path) -> bytes:
         return bytes(connection.execute(_KEY).fetchone()[0])
 
 
-def inspected(path: Path) -> Inspected:
-    """What is to be said of a file without changing it. Raises `Unreadable` if that is nothing."""
+def inspected(path: Path) -> Inspected | None:
+    """What is to be said of a file without changing it; None if there is none yet.
+
+    Raises `Unreadable` if nothing can be said.
+    """
+    if not path.is_file():
+        return None
     known = len([name for name in (Path(__file__).parent / "migrations").iterdir() if name.suffix == ".sql"])
     with _opened(path) as connection:
         owner, version, journal = (
@@ -64,9 +66,8 @@ def inspected(path: Path) -> Inspected:
             for name in ("application_id", "user_version", "journal_mode")
         )
         flaws = [row[0] for row in connection.execute("PRAGMA quick_check(5)")]
-    return Inspected(
-        path, owner == APPLICATION, version, known, journal, tuple(flaws) if flaws != ["ok"] else ()
-    )
+    wrong = tuple(flaws) if flaws != ["ok"] else ()
+    return Inspected(str(path), version, known, f"journal {journal}", owner == APPLICATION, path, wrong)
 
 
 @contextmanager
