@@ -119,7 +119,7 @@ def _kind(where: "Where") -> "Kind[Any, Any]":
     return kind
 
 
-def _driven(where: "Remote", name: str) -> "Any":  # noqa: ANN401 - a module that is chosen by its name
+def _driven(where: "Remote", name: str) -> "Any":  # noqa: ANN401 - modules are chosen by name
     """What the driver of a database is needed for. Raises `Missing` if that is not installed."""
     from importlib import import_module  # noqa: PLC0415 - most commands start without a store
 
