@@ -113,7 +113,7 @@ def stored(patient: Patient) -> Findings:
     if seen.path is None:
         return
     if seen.kept != "journal wal":
-        yield Finding(Status.NOTE, f"its {seen.kept} is not wal: the next server changes that")
+        yield Finding(Status.NOTE, f"{seen.kept}, not wal: the next server changes that")
     for flaw in seen.flaws:
         yield Finding(Status.FAILED, f"{seen.path} is not sound: {flaw}", "handrail store check")
     yield from _rights(seen.path)
