@@ -82,6 +82,15 @@ def test_what_is_said_is_what_a_store_in_a_file_would_say(team: Shop, alone: Sho
     assert told[0] == told[1]
 
 
+def test_the_runs_of_the_nearest_folder_are_told(team: Shop) -> None:
+    outer, inner = team.start(), Shop(team.root / "src", team.store).start()
+    below = (str(team.root / "src"), str(team.root), "/")
+
+    assert [run.id for run in openings.glances(team.store, below)] == [inner]
+    assert [run.id for run in openings.glances(team.store, below[1:])] == [outer]
+    assert openings.glances(team.store, below[2:]) == ()
+
+
 def test_the_doctor_says_what_keeps_the_store(team: Shop) -> None:
     team.start()
 

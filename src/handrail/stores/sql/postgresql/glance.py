@@ -32,8 +32,8 @@ SELECT r.execution_id AS id, r.workflow_name AS workflow, r.state AS lifecycle,
     ORDER BY e.id DESC LIMIT 1), '') AS refused
 FROM runs AS r JOIN projects AS p ON p.project_id = r.project_id
   LEFT JOIN definitions AS d ON d.digest = r.digest
-WHERE r.state IN ('running', 'paused') AND p.root = $1
-ORDER BY r.active_at DESC, r.k DESC LIMIT $2
+WHERE r.state IN ('running', 'paused') AND p.root = ANY ($1)
+ORDER BY array_position($1, p.root), r.active_at DESC, r.k DESC LIMIT $2
 """
 _KEY: Final = "SELECT value FROM settings WHERE name = 'token_key'"
 _VERSION: Final = "SELECT version, current_setting('server_version') AS server FROM handrail_schema"
@@ -42,10 +42,8 @@ _VERSION: Final = "SELECT version, current_setting('server_version') AS server F
 def glanced(place: Remote, roots: Sequence[str]) -> tuple[Standing, ...]:
     """The runs under way in the first of these folders that has any; none if there is no store yet."""
     with _opened(place) as connection:
-        for root in roots:
-            if found := _rows(connection, _RUNS, root, MOST):
-                return tuple(Standing(**row) for row in found)
-    return ()
+        found = [Standing(**row) for row in _rows(connection, _RUNS, list(roots), MOST)]
+    return tuple(run for run in found if run.project == found[0].project)
 
 
 def key(place: Remote) -> bytes:
