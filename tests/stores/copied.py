@@ -24,7 +24,7 @@ from handrail.stores.sql.postgresql import opening as opening_there
 from handrail.stores.sql.postgresql import schema
 from handrail.stores.sql.postgresql import unfinished as database
 from postgres import Server
-from stores.moving import Rows, copied, full, rows
+from stores.moving import Rows, copied, full, indexes, rows
 
 IMPORTED: Final = (copying, opening, opening_there)
 """What each child would import for itself."""
@@ -102,22 +102,28 @@ class Bench:
             self.server.drop(target.url)
 
 
-def judged(source: Path, wanted: Rows, target: Where, kills: int) -> str:
+def told(target: Where) -> tuple[Rows, dict[str, str]]:
+    """The rows and the indexes of a store."""
+    return rows(target), indexes(target)
+
+
+def judged(source: Path, wanted: tuple[Rows, dict[str, str]], target: Where, kills: int) -> str:
     """What is wrong if a copy is killed before its k-th call, and the next one is not."""
     _, killed = tried(source, target, kills)
     if not killed:
         return "it came to its end"
     if whole(target):
-        return "" if rows(target) == wanted else "a store, and not what was copied"
+        return "" if told(target) == wanted else "a store, and not what was copied"
     tried(source, target, 0)
-    return "" if whole(target) and rows(target) == wanted else "it was not finished"
+    return "" if whole(target) and told(target) == wanted else "it was not finished"
 
 
 def main(folder: Path, kind: str, server: Server) -> None:
     """Kill everywhere."""
     source = full(folder / "full" / "handrail.db").path
-    bench, wanted = Bench(folder, kind, server), rows(source)
-    points, _ = tried(source, bench.new(), 0)
+    bench = Bench(folder, kind, server)
+    points, _ = tried(source, once := bench.new(), 0)
+    wanted = rows(source), indexes(once)
     wrong = []
     for at in range(1, points + 1):
         target = bench.new()

@@ -100,6 +100,16 @@ def _all(asked: Any, tables: str) -> Rows:  # noqa: ANN401 - of either kind
     return found
 
 
+def indexes(where: Where) -> dict[str, str]:
+    """What every index of a store is made with, by its name."""
+    if isinstance(where, Remote):
+        with psycopg.connect(where.url) as asked:
+            made = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
+            return dict(asked.execute(made).fetchall())
+    with closing(sqlite3.connect(where)) as file:
+        return dict(file.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'index'").fetchall())
+
+
 def damages(where: Where) -> list[Damage]:
     """Every damage of a store."""
     with openings().store(where) as store:

@@ -6,9 +6,10 @@ from contextlib import closing
 import psycopg
 import pytest
 
+from handrail.app import openings
 from handrail.shell.opening import Remote, Where
 from handrail.stores.sql.shape import tables
-from stores.moving import Full, Place, Stopped, copied, damages, rows, stopped, went_on
+from stores.moving import Full, Place, Stopped, copied, damages, indexes, rows, stopped, went_on
 
 NEW = ["sqlite", "postgresql"]
 
@@ -31,6 +32,30 @@ def test_a_copy_has_every_row_of_every_table(source: str, target: str, filled: F
     assert rows(to) == wanted
     assert made.tables == {table: len(lines) for table, lines in wanted.items()}
     assert damages(to) == []
+
+
+@pytest.mark.parametrize("target", NEW)
+def test_a_copy_has_the_indexes_of_a_store_that_was_never_copied(
+    target: str, filled: Full, new: Place
+) -> None:
+    copied(filled.path, to := new(target))
+    with openings().world(fresh := new(target)):
+        wanted = indexes(fresh)
+
+    assert "events_refused" in wanted
+    assert indexes(to) == wanted
+
+
+def test_a_copy_that_an_older_handrail_began_has_its_indexes_already(filled: Full, new: Place) -> None:
+    to = new("postgresql")
+    assert isinstance(to, Remote)
+    with pytest.raises(Stopped):
+        copied(filled.path, to, stopped(6))
+    with psycopg.connect(to.url) as older:
+        older.execute("CREATE INDEX runs_by_project ON runs (project_id, k)")
+
+    assert copied(filled.path, to).continued
+    assert rows(to) == rows(filled.path)
 
 
 def test_both_kinds_of_store_have_the_same_tables_and_columns(filled: Full, new: Place) -> None:

@@ -18,7 +18,16 @@ pytestmark = pytest.mark.unmeasured
 
 CLIENTS: Final = 1000
 MARGIN: Final = 8
-"""How many MiB more a server may hold after a thousand clients than after the thousand before them."""
+"""How many MiB more a server may hold after a thousand clients than after any thousand before them."""
+
+MOST: Final = 5
+"""How many thousands may come until one leaves no more behind.
+
+Python gives an arena of its memory back only once nothing is left in it. So what a server holds afterwards
+tells how many calls were there at once, which is a matter of the machine: from 169 to 201 MiB, of which the
+same 41 are in use. Between those it can rise by more than the margin three times; with what is kept of
+clients it rises each time.
+"""
 
 ERRAND: Final = """
 workflow: errand
@@ -91,21 +100,29 @@ def _resident(served: Site) -> int:
     return int(status.partition("VmRSS:")[2].split()[0]) // 1024
 
 
+def _thousand(served: Site, held: float, work: Callable[[Wire, int], Awaitable[Result]]) -> list[Result]:
+    """What a thousand clients get; then nothing of them is open, nor in use but for a hundredth of `held`."""
+    before = _open(served)
+    found = _together(served, CLIENTS, work)
+    until(lambda: _open(served) <= before, "its descriptors are closed")
+    until(lambda: _held(served) <= held + held // 100, "it holds as much memory as before, to a hundredth")
+    return found
+
+
 def test_of_a_thousand_clients_with_equal_ids_each_gets_its_own_answers_and_nothing_is_left(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     at = place(tmp_path, errand=ERRAND)
     with site(at) as served:
         _together(served, 4, _go_on(_together(served, 4, _start)))
-        held, before = _held(served), _open(served)
-        begun = _together(served, CLIENTS, _start)
-        first = _resident(served)
-        closed = _together(served, CLIENTS, _go_on(begun))
-        until(lambda: _open(served) <= before, "its descriptors are closed")
-        until(
-            lambda: _held(served) <= held + held // 100, "it holds as much memory as before, to a hundredth"
-        )
-        second = _resident(served)
+        held = _held(served)
+        begun = _thousand(served, held, _start)
+        resident = [_resident(served)]
+        closed = _thousand(served, held, _go_on(begun))
+        resident.append(_resident(served))
+        while resident[-1] > max(resident[:-1]) + MARGIN and len(resident) < MOST:
+            _thousand(served, held, _start)
+            resident.append(_resident(served))
 
     for number, (one, other) in enumerate(zip(begun, closed, strict=True)):
         assert f"Your wish is number {number}, and no other." in one.reply["human_message"]
@@ -114,5 +131,5 @@ def test_of_a_thousand_clients_with_equal_ids_each_gets_its_own_answers_and_noth
     runs = whole(at.store)
     assert {runs.revision(one.run) for one in begun} == {2}
     assert len({one.run for one in begun}) == CLIENTS
-    assert second <= first + MARGIN
+    assert resident[-1] <= max(resident[:-1]) + MARGIN, resident
     record_property("points", len(closed))

@@ -125,7 +125,6 @@ def _behind(
     from handrail.faces.board.boards import Boards
     from handrail.faces.board.served import ServedPages, boards
     from handrail.faces.web.app import Behind
-    from handrail.faces.web.baton import Baton
     from handrail.faces.web.serving import Known, tenants
 
     def told(face: str, served: "Served") -> None:
@@ -133,11 +132,10 @@ def _behind(
         if what.spans:
             served.trace(what.spans.carried)
 
-    known, baton = Known(serving, given, what.store), Baton()
-    taking = baton.among(serving) if isinstance(what.store, Path) else serving
-    everybody = tenants(taking, what.opens, what.faces, known, what.names, allowed=may, told=told)
+    known = Known(serving, given, what.store)
+    everybody = tenants(serving, what.opens, what.faces, known, what.names, allowed=may, told=told)
     pages = ServedPages(Boards(boards(serving, what.opens, known), everybody.halted), serving.secret)
-    return Behind(everybody, metrics, serving.strain, pages, baton=baton)
+    return Behind(everybody, metrics, serving.strain, pages)
 
 
 def _check_open(serving: "Serving", *, tokens_only: bool) -> None:

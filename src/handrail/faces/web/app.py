@@ -14,7 +14,6 @@ from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as Asked
 
 from handrail.faces.mcp.callers import grant_in
-from handrail.faces.web.baton import Baton
 from handrail.faces.web.ending import Ending
 from handrail.faces.web.metrics import MEDIA, Metrics
 from handrail.faces.web.tenants import Tenants
@@ -44,8 +43,7 @@ class Pages(Protocol):
 class Behind:
     """What stands behind the guard: the faces of all tenants, what is counted of them, and how they end.
 
-    `strain` says what waits in the store; it raises a fault if that cannot be read. `baton` is held by the
-    loop that serves them.
+    `strain` says what waits in the store; it raises a fault if that cannot be read.
     """
 
     tenants: Tenants
@@ -53,7 +51,6 @@ class Behind:
     strain: Callable[[], Strain]
     pages: Pages
     ending: Ending = field(default_factory=Ending)
-    baton: Baton = field(default_factory=Baton)
 
     async def end_streams(self) -> None:
         """End what has no end of its own."""

@@ -66,7 +66,7 @@ def run(where: Address, door: Door, behind: Behind, before: Before = _NOTHING, l
             say_where()
 
         lasting = Lasting(guard, behind.ending, behind.end_streams, behind.tenants.halted, before.believed)
-        anyio.run(lasting.served, listener, begun, backend_options={"loop_factory": behind.baton.loop})
+        anyio.run(lasting.served, listener, begun)
     return not behind.tenants.halted.is_set()
 
 

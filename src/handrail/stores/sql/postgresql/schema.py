@@ -1,6 +1,9 @@
 """The tables in a PostgreSQL database: made and brought up to date under a lock, if they are ours."""
 
+import re
 import time
+from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from handrail.shell.faults import Busy, Newer, Unreadable
@@ -20,6 +23,7 @@ _PAUSE: Final = 0.02
 _MARKED: Final = "SELECT to_regclass('handrail_copy') IS NOT NULL"
 _VERSION: Final = "CREATE TABLE IF NOT EXISTS handrail_schema (version BIGINT NOT NULL)"
 _THERE: Final = "SELECT to_regclass('handrail_schema') IS NOT NULL"
+_INDEX: Final = re.compile(r"^CREATE INDEX (\w+) (.+);$", re.MULTILINE)
 _NUMBERED: Final = (("runs", "k"), ("events", "id"))
 _OTHERS: Final = (
     "SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'p', 'v')"
@@ -96,6 +100,7 @@ def begin(place: Remote, connection: Connection, source: str) -> bool:
     with connection.transaction():
         for script in _scripts():
             connection.execute(script, prepare=False)
+        connection.execute(f"DROP INDEX {', '.join(_indexes())}")
         clear(connection)
         connection.execute(MARK)
         connection.execute("INSERT INTO handrail_copy VALUES ($1, $2)", (source, known()))
@@ -108,9 +113,14 @@ def clear(connection: Connection) -> None:
 
 
 def finish(connection: Connection) -> None:
-    """Make a store of an unfinished copy, at one point; new rows get numbers behind those it has."""
+    """Make a store of an unfinished copy, at one point; new rows get numbers behind those it has.
+
+    Its indexes are made now, which is faster than row by row; a copy that an older Handrail began has them.
+    """
     connection.execute(f"ANALYZE {_named()}")
     with connection.transaction():
+        for name, of in _indexes().items():
+            connection.execute(f"CREATE INDEX IF NOT EXISTS {name} {of}")
         for table, column in _NUMBERED:
             connection.execute(
                 f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), max({column})) FROM {table}"  # noqa: S608 - names of ours
@@ -140,6 +150,12 @@ def _migrate(place: Remote, connection: Connection) -> None:
 def _named() -> str:
     """Every table, as a statement lists them."""
     return ", ".join(table.name for table in tables())
+
+
+@cache
+def _indexes() -> Mapping[str, str]:
+    """What each index that is not the key of a table is of, by its name."""
+    return dict(_INDEX.findall("\n".join(_scripts())))
 
 
 def _has_schema(connection: Connection) -> bool:
