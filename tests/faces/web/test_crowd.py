@@ -24,8 +24,8 @@ MOST: Final = 5
 """How many thousands may come until one leaves no more behind.
 
 Python gives an arena of its memory back only once nothing is left in it. So what a server holds afterwards
-tells how many calls were there at once, which is a matter of the machine: from 169 to 201 MiB, of which the
-same 41 are in use. Between those it can rise by more than the margin three times; with what is kept of
+tells how many calls were there at once, which is a matter of the machine: 169 to 201 MiB were seen, with the
+same objects in them. Between those it can rise by more than the margin three times; with what is kept of
 clients it rises each time.
 """
 
