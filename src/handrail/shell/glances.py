@@ -94,8 +94,8 @@ class Standing:
 class Inspected:
     """What is to be said of a store, by its address: its schema and the one `known` here, and what keeps it.
 
-    `ours` is False of a file that another program made; `path` is that of a file. `flaws` are what SQLite
-    finds wrong with it, at a quick look.
+    `ours` is False of a file that another program made; `path` is that of a file, `wal` whether that is its
+    journal, and `flaws` are what SQLite finds wrong with it, at a quick look.
     """
 
     place: str
@@ -104,6 +104,7 @@ class Inspected:
     kept: str
     ours: bool = True
     path: Path | None = None
+    wal: bool = True
     flaws: tuple[str, ...] = ()
 
 

@@ -112,7 +112,7 @@ def stored(patient: Patient) -> Findings:
         yield Finding(Status.OK, told)
     if seen.path is None:
         return
-    if seen.kept != "journal wal":
+    if not seen.wal:
         yield Finding(Status.NOTE, f"{seen.kept}, not wal: the next server changes that")
     for flaw in seen.flaws:
         yield Finding(Status.FAILED, f"{seen.path} is not sound: {flaw}", "handrail store check")

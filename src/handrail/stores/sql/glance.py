@@ -67,7 +67,8 @@ def inspected(path: Path) -> Inspected | None:
         )
         flaws = [row[0] for row in connection.execute("PRAGMA quick_check(5)")]
     wrong = tuple(flaws) if flaws != ["ok"] else ()
-    return Inspected(str(path), version, known, f"journal {journal}", owner == APPLICATION, path, wrong)
+    ours, kept = owner == APPLICATION, f"journal {journal}"
+    return Inspected(str(path), version, known, kept, ours, path, journal == "wal", wrong)
 
 
 @contextmanager

@@ -30,7 +30,9 @@ from handrail.stores.sql.tables import Execute, Tables
 from handrail.stores.sql.text import asked, dumped, stamp
 from handrail.telemetry.entries import Entry
 
-_KEY: Final = "token_key"
+KEY: Final = "token_key"
+"""The name of the setting that is the key of a store."""
+
 _NOTHING: Final = nullcontext()
 _ALL: Final = 2**31
 """A limit that no run reaches."""
@@ -56,11 +58,11 @@ class RunTables:
 
     def key(self) -> bytes:
         """The key that tokens of this store are signed with: made once, kept with it."""
-        found = self._tables.peek(self._sql["setting"], (_KEY,))
+        found = self._tables.peek(self._sql["setting"], (KEY,))
         if not found:
             with self._tables.written() as execute:
-                execute(self._sql["insert_setting"], (_KEY, secrets.token_bytes(32)))
-                found = execute(self._sql["setting"], (_KEY,)).fetchall()
+                execute(self._sql["insert_setting"], (KEY, secrets.token_bytes(32)))
+                found = execute(self._sql["setting"], (KEY,)).fetchall()
         return bytes(found[0][0])
 
     def held(self, run: str, attempt: int) -> AbstractContextManager[None]:

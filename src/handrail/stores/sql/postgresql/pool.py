@@ -46,7 +46,6 @@ _COMPRESSED: Final = (
 )
 """Long texts are compressed with less work, where the server can."""
 
-
 _UNLESS_SAID: Final[Mapping[str, Any]] = {
     "connect_timeout": 5,
     "keepalives_idle": 30,
@@ -169,10 +168,14 @@ class Lent:
         self._pool.give(self._connection)
 
 
-def connected(place: Remote) -> Connection:
-    """A connection outside of any pool. Raises the fault that keeps it out."""
+def connected(place: Remote, soon: int = 0) -> Connection:
+    """A connection outside of any pool; `soon`, if a server must answer within so many seconds.
+
+    Raises the fault that keeps it out.
+    """
+    chosen = {**options(place), "connect_timeout": soon} if soon else options(place)
     try:
-        connection = Connection.connect(place.url, **options(place))
+        connection = Connection.connect(place.url, **chosen)
     except psycopg.OperationalError as error:
         raise unreachable(place, error) from error
     except psycopg.ProgrammingError as error:
