@@ -94,6 +94,18 @@ def test_a_store_that_others_may_read_is_repaired(project: Path) -> None:
     assert examined(project, "--only", "store").status == 0
 
 
+def test_a_journal_that_is_not_wal_is_told(project: Path) -> None:
+    import sqlite3  # noqa: PLC0415 - only here is the store changed behind its back
+
+    Shop(project).start()
+    with sqlite3.connect(store_file()) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    connection.close()
+
+    notes = [message for status, message, _ in found(project, "store") if status == "note"]
+    assert notes == ["journal delete, not wal: the next server changes that"]
+
+
 @pytest.mark.parametrize(
     ("spoil", "message", "repair"),
     [

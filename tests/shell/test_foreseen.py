@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from build import output
 from handrail.engine.model import Event, Who
 from handrail.shell.comments import write
 from handrail.shell.records import Caller, Stored, Turn
+from handrail.shell.turn import Call
 from handrail.stores.sql.runs import SqlRuns
 from turns import Desk, sqlite
 
@@ -119,3 +122,32 @@ def test_a_refusal_looks_at_the_run_and_is_decided_and_entered_once(mine: Desk) 
     assert mine.ids.nonces == nonces + 1
     assert len(_kinds(mine, begun["run"])) == entered + 1
     assert mine.go_on(begun["run"], begun["token"])["state"] == "review"
+
+
+def test_what_is_remembered_reads_as_what_is_loaded_to_the_order_of_its_names(mine: Desk) -> None:
+    begun = mine.start()
+    one = mine.go_on(begun["run"], begun["token"])
+    mine.go_on(begun["run"], one["token"])
+    loaded = mine.runs.load(begun["run"])
+    assert loaded is not None
+    assert list(loaded.run.attempts) == ["draft", "publish", "review"]
+    assert repr(mine.runs.recalled(begun["run"])) == repr(replace(loaded, recalled=True))
+
+
+def test_what_a_call_asks_of_the_run_is_asked_of_it_as_it_stands(mine: Desk, others: Desk) -> None:
+    begun = mine.start()
+    theirs = others.go_on(begun["run"], begun["token"])
+    event = Event("continue", output())
+    there = Call(begun["run"], event, token=theirs["token"], only_if=lambda stored: stored.revision == 2)
+    assert mine.call(there)["state"] == "publish"
+
+
+def test_what_a_run_has_answered_before_is_told_of_it_as_it_stands(mine: Desk, others: Desk) -> None:
+    begun = mine.start()
+    others.go_on(begun["run"], begun["token"])
+    again = {"status": "again"}
+    event = Event("continue", output(summary="Something else."))
+    call = Call(
+        begun["run"], event, token=begun["token"], answered=lambda at: again if at.revision == 1 else None
+    )
+    assert mine.call(call)["status"] == "error"

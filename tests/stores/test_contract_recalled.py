@@ -139,16 +139,19 @@ def test_a_run_that_was_ever_commented_on_is_not_remembered(recalling: Place) ->
     assert runs.recalled(RUN) is None
 
 
-def test_a_run_that_is_over_or_large_is_not_remembered(recalling: Place) -> None:
+@pytest.mark.parametrize("part", ["vars", "marks"])
+def test_a_large_run_is_not_remembered(recalling: Place, part: str) -> None:
     runs = recalling.open()
-    walked(runs, 2)
-    large = followed(_recalled(runs))
-    large = replace(large, run=replace(large.run, vars={"text": "x" * 20_000}))
-    assert runs.commit(replace(large, before=replace(large.before, recalled=False)))
+    turn = followed(walked(runs, 2))
+    text = {"text": "x" * 20_000}
+    turn = replace(turn, marks=text) if part == "marks" else replace(turn, run=replace(turn.run, vars=text))
+    assert runs.commit(turn)
     assert runs.recalled(RUN) is None
-    stored = runs.load(RUN)
-    assert stored is not None
-    assert runs.commit(ended(stored))
+
+
+def test_a_run_that_is_over_is_not_remembered(recalling: Place) -> None:
+    runs = recalling.open()
+    assert runs.commit(ended(walked(runs, 2)))
     assert runs.recalled(RUN) is None
 
 
