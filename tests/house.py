@@ -10,9 +10,6 @@ from typing import Final, TypeAlias
 
 import yaml
 
-FILE_LINES: Final = 400
-FUNCTION_LINES: Final = 40
-
 IMPURE: Final = frozenset(
     [
         "os",
@@ -96,26 +93,7 @@ def _line(node: ast.AST) -> int:
     return int(getattr(node, "lineno", 1))
 
 
-# --- sizes and shapes ---------------------------------------------------------------------------------------
-
-
-def too_long(source: str) -> list[Finding]:
-    """A file that has more lines than a reader takes in."""
-    lines = len(source.splitlines())
-    return [Finding(lines, f"has {lines} lines; {FILE_LINES} are enough")] if lines > FILE_LINES else []
-
-
-def long_functions(source: str) -> list[Finding]:
-    """Functions with too many lines, counted from `def` to the last one, docstring included."""
-    found = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, Function):
-            lines = (node.end_lineno or node.lineno) - node.lineno + 1
-            if lines > FUNCTION_LINES:
-                found.append(
-                    Finding(node.lineno, f"{node.name} has {lines} lines; {FUNCTION_LINES} are enough")
-                )
-    return _found(found)
+# --- shapes -------------------------------------------------------------------------------------------------
 
 
 def exports(source: str) -> list[Finding]:

@@ -63,14 +63,6 @@ def test_pure_packages_touch_nothing_of_the_world() -> None:
     _hold(house.impurities, _python(*(f"src/handrail/{name}" for name in PURE)))
 
 
-def test_no_file_is_too_long() -> None:
-    _hold(house.too_long, _python("src", "tests", "tools", "benchmarks"))
-
-
-def test_no_function_is_too_long() -> None:
-    _hold(house.long_functions, _python("src", "tests", "tools", "benchmarks"))
-
-
 def test_no_package_re_exports() -> None:
     _hold(house.exports, sorted(SOURCE.rglob("__init__.py")))
 

@@ -49,19 +49,6 @@ def test_pure_code_is_let_pass(line: str) -> None:
     assert house.impurities(line) == []
 
 
-def test_a_file_of_400_lines_passes_and_one_of_401_does_not() -> None:
-    assert house.too_long("a = 1\n" * 400) == []
-    assert house.too_long("a = 1\n" * 401) == [Finding(401, "has 401 lines; 400 are enough")]
-
-
-def test_a_function_of_40_lines_passes_and_one_of_41_does_not() -> None:
-    forty = "@cached\ndef f():\n" + "    a = 1\n" * 39
-    method = "class C:\n    async def g(self):\n" + "        a = 1\n" * 40
-
-    assert house.long_functions(forty) == []
-    assert house.long_functions(method) == [Finding(2, "g has 41 lines; 40 are enough")]
-
-
 def test_a_package_that_re_exports_is_found() -> None:
     assert house.exports('"""About."""\n\n__version__ = "1"\n') == []
     assert house.exports("") == []
