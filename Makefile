@@ -4,7 +4,7 @@ READY := .venv/.ready
 # What is fetched for .venv and for the tests is fetched at the same time.
 MAKEFLAGS += --jobs=2
 
-.PHONY: help demo test lint format bench docs screenshots packages peers
+.PHONY: help demo test quick clients lint format bench docs screenshots packages agents peers
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' Makefile
@@ -14,6 +14,12 @@ demo: $(READY) ## walk a workflow from start to end and say what happens
 
 test: $(READY) packages ## run every check, every test and the demo; print the minutes beside their budget
 	@$(PYTHON_IN) tools/test.py
+
+quick: $(READY) ## run style, types, imports and the tests of the pure packages and of one path of each face
+	@$(PYTHON_IN) tools/test.py lint types imports quick
+
+clients: $(READY) packages agents ## drive the command lines of agents: Claude Code, Codex, Gemini CLI (900 MB)
+	@$(PYTHON_IN) tools/test.py clients
 
 lint: $(READY) ## check style, types and who imports whom
 	@$(PYTHON_IN) tools/test.py lint types imports
@@ -34,6 +40,9 @@ docs: $(READY) ## write docs/reference/ and the skill of the plugin anew, and th
 
 packages:
 	@tools/setup packages
+
+agents:
+	@tools/setup agents
 
 peers:
 	@tools/setup peers

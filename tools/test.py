@@ -19,6 +19,18 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 Command: TypeAlias = tuple[str, ...]
 
 PYTHON: Final = sys.executable
+AGENTS: Final = "tests/clients/agents"
+"""Tests of large foreign programs, which `make test` does not install."""
+
+QUICK: Final = (
+    "tests/engine",
+    "tests/workflows",
+    "tests/plan",
+    "tests/documents",
+    "tests/telemetry",
+    "tests/test_quick.py",
+)
+"""The pure packages, and one path of each face."""
 PARTS: Final[Mapping[str, tuple[Command, ...]]] = {
     "lint": (
         (PYTHON, "-m", "ruff", "check", "--output-format=concise"),
@@ -30,13 +42,31 @@ PARTS: Final[Mapping[str, tuple[Command, ...]]] = {
     "tests": (
         (PYTHON, "-m", "compileall", "-q", "src"),
         (PYTHON, "-m", "coverage", "erase"),
-        (PYTHON, "-m", "coverage", "run", "-m", "pytest", "-n", "3", "--dist", "worksteal"),
+        (
+            PYTHON,
+            "-m",
+            "coverage",
+            "run",
+            "-m",
+            "pytest",
+            "-n",
+            "3",
+            "--dist",
+            "worksteal",
+            f"--ignore={AGENTS}",
+        ),
         (PYTHON, "-m", "coverage", "combine", "--quiet"),
         (PYTHON, "tools/coverage_gate.py"),
     ),
     "demo": ((".venv/bin/handrail", "demo"),),
 }
-"""The commands of each part; the first that fails ends its part."""
+"""The commands of each part of `make test`; the first that fails ends its part."""
+
+ASKED: Final[Mapping[str, tuple[Command, ...]]] = {
+    "quick": ((PYTHON, "-m", "pytest", "-n", "2", "--dist", "worksteal", *QUICK),),
+    "clients": ((PYTHON, "-m", "pytest", AGENTS),),
+}
+"""Parts that run only when they are named: `make quick`, `make clients`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +88,8 @@ class Row:
 
 def read_budget(text: str) -> dict[str, float]:
     """The minutes of each part, in the order of the file."""
-    return {part: float(minutes) for part, minutes in tomllib.loads(text)["minutes"].items()}
+    tables = tomllib.loads(text)
+    return {part: float(minutes) for name in ("minutes", "asked") for part, minutes in tables[name].items()}
 
 
 def setup_row(ready: Path, budget: float) -> Row:
@@ -97,11 +128,12 @@ def table(rows: Sequence[Row]) -> str:
 def main(wanted: Sequence[str]) -> int:
     """Runs the wanted parts, or all; 0 if every one passed, 1 if not, 2 for a part that does not exist."""
     budget = read_budget((ROOT / "tests" / "budget.toml").read_text())
-    if unknown := [part for part in wanted if part not in PARTS]:
-        print(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}", file=sys.stderr)
+    parts = {**PARTS, **ASKED}
+    if unknown := [part for part in wanted if part not in parts]:
+        print(f"no such part: {', '.join(unknown)}; there are {', '.join(parts)}", file=sys.stderr)
         return 2
     rows = [] if wanted else [setup_row(ROOT / ".venv" / ".ready", budget["setup"])]
-    rows += [run_part(part, PARTS[part], budget[part]) for part in wanted or PARTS]
+    rows += [run_part(part, parts[part], budget[part]) for part in wanted or PARTS]
     print(table(rows))
     return 0 if all(row.passed for row in rows) else 1
 

@@ -124,7 +124,9 @@ def test_the_sdist_has_what_the_tests_need(packages: Packages) -> None:
         *("plugin/.claude-plugin/plugin.json", ".claude-plugin/marketplace.json", "tools/setup", ".ci/run"),
         *("benchmarks/bench_start.py", ".github/workflows/ci.yml"),
     } <= names
-    assert not {name for name in names if "__pycache__" in name or name.startswith((".venv", ".node"))}
+    assert not {
+        name for name in names if "__pycache__" in name or name.startswith((".venv", ".node", ".agents"))
+    }
 
 
 def test_what_uv_has_installed_is_what_clients_are_told_to_start(packages: Packages) -> None:

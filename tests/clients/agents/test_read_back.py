@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from clients.foreign import FOLDER, ROOT, SECONDS, node
+from clients.foreign import ROOT, SECONDS
 from program import PROGRAM, handrail
 
 pytestmark = pytest.mark.unmeasured
 
+FOLDER = ROOT / ".agents"
 GEMINI = FOLDER / "node_modules" / "@google" / "gemini-cli" / "bundle" / "gemini.js"
 CLAUDE = "@anthropic-ai/claude-code-*/claude"
 CODEX = "@openai/codex/vendor/*/bin/codex"
@@ -22,7 +23,7 @@ def large(pattern: str) -> str:
     """The program of a client that has one for each kind of machine."""
     for found in (FOLDER / "node_modules").glob(pattern):
         return str(found)
-    return pytest.fail(f"{FOLDER.name} has no {pattern}: run tools/setup packages", pytrace=False)
+    return pytest.fail(f"{FOLDER.name} has no {pattern}: run tools/setup agents", pytrace=False)
 
 
 def said(project: Path, *words: str | Path, **env: str) -> str:
@@ -47,7 +48,7 @@ def test_gemini_reads_the_entry_of_a_project_and_starts_the_server(tmp_path: Pat
     assert handrail("install", "gemini", "--face", "skills", cwd=tmp_path).status == 0
 
     trusted = {"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_CLI_NO_RELAUNCH": "true"}
-    listed = said(tmp_path, node(), GEMINI, "mcp", "list", **trusted)
+    listed = said(tmp_path, FOLDER / "node", GEMINI, "mcp", "list", **trusted)
 
     assert f"✓ handrail: {PROGRAM} serve --face skills (stdio) - Connected" in listed
 

@@ -1,0 +1,133 @@
+"""One short path through each of the five modes, over stdin, with a real client. `make quick` runs it."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from program import PROGRAM
+
+pytestmark = pytest.mark.unmeasured
+
+Calls = tuple[tuple[str, dict[str, Any]], ...]
+
+WALK: Final = """
+workflow: walk
+version: 1
+authority: sql
+about: Two steps in a row
+steps:
+  - {name: one, agent: architect, task: "First."}
+  - {name: two, agent: implementer, task: "Second."}
+"""
+DONE: Final = {"summary": "Done.", "artifacts": [], "references": [], "confidence": 0.8}
+TOKEN: Final = "<the token of the last reply>"  # noqa: S105 - replaced by a token, and none itself
+
+
+def replies_of(face: str, project: Path, calls: Calls) -> list[Mapping[str, Any]]:
+    """What a server of this face answers to these calls, each with the token of the reply before it."""
+
+    async def converse() -> list[Mapping[str, Any]]:
+        words = ["serve", "--face", face, "--project", str(project)]
+        server = StdioServerParameters(
+            command=str(PROGRAM), args=words, env=dict(os.environ), cwd=str(project)
+        )
+        found: list[Mapping[str, Any]] = []
+        async with Client(stdio_client(server)) as client:
+            for tool, given in calls:
+                last = found[-1] if found else {}
+                token = last.get("new_step_token") or last.get("step_token")
+                arguments = {name: token if value == TOKEN else value for name, value in given.items()}
+                answer = await client.call_tool(tool, arguments)
+                found.append(answer.structured_content or {})
+        return found
+
+    return anyio.run(converse)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project in a git repository, with a workflow of its own."""
+    root = tmp_path / "project"
+    (root / ".handrail" / "workflows").mkdir(parents=True)
+    (root / ".handrail" / "workflows" / "walk.yaml").write_text(WALK)
+    subprocess.run(["git", "init", "-q", root], check=True)  # noqa: S607 - the git of the machine
+    return root
+
+
+def test_steps_refuses_a_forged_token_and_completes_two_steps(project: Path) -> None:
+    tool = "workflow_next_step"
+    start, forged = replies_of(
+        "steps",
+        project,
+        (
+            (tool, {"template_name": "walk"}),
+            (tool, {"step_token": "forged", "model_output_so_far": DONE}),
+        ),
+    )
+    assert (start["status"], start["next_step_contract"]["step_name"]) == ("ok", "one")
+    assert (forged["status"], forged["code"]) == ("error", "malformed")
+
+    handed_in = (tool, {"step_token": TOKEN, "model_output_so_far": DONE})
+    done = replies_of("steps", project, ((tool, {"template_name": "walk"}), handed_in, handed_in))
+    assert [reply["status"] for reply in done] == ["ok", "ok", "task_closed"]
+
+
+def test_spells_begins_a_plan_at_the_first_accio(project: Path) -> None:
+    accio, expecto = replies_of("spells", project, (("accio", {}), ("expecto", {"step_token": TOKEN})))
+
+    assert (accio["state"], accio["phase"]) == ("GATHER_EDITING", "Gather Acceptance Criteria")
+    assert expecto["state"] == "GATHER_EDITING"
+    assert (project / ".ai" / "task" / "plan.md").is_file()
+
+
+def test_skills_names_the_skill_that_begins_a_session(project: Path) -> None:
+    session = {"project": str(project), "session": "demo"}
+    skipped, begun = replies_of(
+        "skills",
+        project,
+        (
+            ("complete_skill", {**session, "skill": "gather-session-goals"}),
+            ("complete_skill", {**session, "skill": "collab-start"}),
+        ),
+    )
+
+    assert skipped["code"] == "unknown_session"
+    assert [one["arguments"]["skill"] for one in skipped["next"]] == ["collab-start"]
+    assert begun["next_skill"] == "gather-session-goals"
+
+
+def test_planner_keeps_a_goal_and_refuses_to_finish_without_tasks(project: Path) -> None:
+    goal = {"type": "feat", "scope": "kettle", "breaking": False, "title": "whistle when the water boils"}
+    none, kept, finished = replies_of(
+        "planner",
+        project,
+        (("gather_requirements", {}), ("set_overarching_goal", {"goal": goal}), ("finish_job", {})),
+    )
+
+    assert (none["stage"], none["options"]) == ("0", ["set_overarching_goal"])
+    assert kept["plan"]["text"] == "feat(kettle): whistle when the water boils\n"
+    assert finished["error_type"] == "no tasks found"
+
+
+def test_commits_begins_a_plan_once_a_person_has_confirmed(project: Path) -> None:
+    plan = {"type": "feat", "scope": "tea", "summary": "brew tea"}
+    none, unsure, begun = replies_of(
+        "commits",
+        project,
+        (
+            ("get_plan", {}),
+            ("start_planning", plan),
+            ("start_planning", {**plan, "confirm": True}),
+        ),
+    )
+
+    assert none["current_state"]["phase"] == "uninitialized"
+    assert unsure["status"] == "error"
+    assert (begun["status"], begun["current_state"]["has_goal"]) == ("success", True)
