@@ -21,7 +21,6 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import ServerMiddleware, ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver import server as sdk
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.request_state import RequestStateSecurity
 from mcp.server.subscriptions import ListenHandler, PromptsListChanged, ResourcesListChanged
@@ -34,7 +33,6 @@ from handrail.faces.mcp.bus import Bus
 from handrail.faces.mcp.callers import begun_of, caller_of, grant_in, grant_of
 from handrail.faces.mcp.edges import READING, guarded, incident, permitted, set_level
 from handrail.faces.mcp.face import Answer, Face, Failed, Prompt, Question, Tool, UnknownPrompt
-from handrail.faces.mcp.logs import configure_logging
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.resources import NotFound, Resources
@@ -56,7 +54,6 @@ _FRESH: Final = CacheHint(ttl_ms=60_000, scope="private")
 _STALE: Final = CacheHint(ttl_ms=0, scope="private")
 
 log = logging.getLogger("handrail")
-sdk.configure_logging = configure_logging  # type: ignore[attr-defined]  # its own imports rich at once
 
 
 class Served(MCPServer[None]):
