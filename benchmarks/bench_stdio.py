@@ -31,8 +31,8 @@ def main(calls: int = 100, rounds: int = 9) -> None:
         floor, read, step = medians((line.no_op, mine.read, mine.step), calls, rounds)
     for name, seconds in (("A bare server's no-op", floor), ("A read", read), ("A durable step", step)):
         bar("A call over stdio, microseconds", name, seconds * 1e6)
-    report("stdio_read_x_bare", read / floor, 1.5)
-    report("stdio_step_x_bare", step / floor, 2.0)
+    report("stdio_read_x_bare", read / floor, 1.6)
+    report("stdio_step_x_bare", step / floor, 2.3)
 
 
 if __name__ == "__main__":

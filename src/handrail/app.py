@@ -22,18 +22,12 @@ if TYPE_CHECKING:
 def main() -> None:
     """The program. On Windows, which has no locks and files of this kind, it says where it runs.
 
-    What a client waits for comes before anything else is imported: a server is the resident one, if there is
-    one, and a hook is answered.
+    A hook is answered before anything else is imported: its client waits for it.
     """
     if sys.platform == "win32":
         raise SystemExit("handrail: it does not run on Windows itself\n  run it in WSL: wsl --install")
     words = sys.argv[1:]
-    if words[:1] == ["serve"]:
-        from handrail.resident.relay import relayed  # noqa: PLC0415 - nothing is imported that is not needed
-
-        if (status := relayed(words)) is not None:
-            sys.exit(status)
-    from handrail.faces.cli.quick import asks_quickly, quickly  # noqa: PLC0415 - the same
+    from handrail.faces.cli.quick import asks_quickly, quickly  # noqa: PLC0415 - nothing more for a hook
 
     if asks_quickly(words):
         quickly(words[1:], openings)

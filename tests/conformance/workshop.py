@@ -18,7 +18,6 @@ from conformance.exhibits import PICTURE, RESOURCES, SOUND, TEMPLATE, Exhibits, 
 from handrail.app import openings
 from handrail.faces.board.boards import Boards
 from handrail.faces.board.served import ServedPages, boards
-from handrail.faces.mcp.face import Tool
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.resources import Resources
@@ -91,10 +90,6 @@ class Workshop(Served):
         if name in FIXTURES and context is not None:
             return await FIXTURES[name](context, arguments)
         return await super().call_tool(name, arguments, context)
-
-    def plain(self, name: str) -> Tool | None:
-        """None of what only the suite asks for: that is answered by `call_tool`."""
-        return None if name in CONTENTS or name in FIXTURES else super().plain(name)
 
     async def list_resources(self) -> list[types.Resource]:
         return [*RESOURCES, *await super().list_resources()]

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from handrail.faces.cli.network import Network
 from handrail.faces.cli.placed import by_vcs, check_root, nowhere
-from handrail.faces.cli.quickened import quickened
 from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
 from handrail.shell.opening import located
@@ -128,10 +127,10 @@ def serve(  # noqa: PLR0913 - an argument for each option
 
     Messages go to stderr only.
     """
-    with quickened(http=bool(http)):
-        from handrail.faces.mcp.names import Names
-        from handrail.faces.mcp.serving import made, run
-        from handrail.faces.mcp.tracing import tracing
+    gc.disable()  # the SDK makes many objects while it is imported, and none of them is garbage
+    from handrail.faces.mcp.names import Names
+    from handrail.faces.mcp.serving import made, run
+    from handrail.faces.mcp.tracing import tracing
 
     spans, asked = tracing(os.environ), (auth, issuer, audience, projects_claim)
     over_http = _over(http, asked, (known_as, proxies), projects, replicas=replicas) if http else None

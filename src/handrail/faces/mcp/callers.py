@@ -1,13 +1,11 @@
 """Who calls, as far as the transport and the client say so."""
 
-from asyncio import Future
 from typing import Any, Final
 
 from mcp.server.mcpserver import Context
 from mcp_types import InitializeRequestParams
 from starlette.requests import Request
 
-from handrail.faces.mcp.face import Answer, Question
 from handrail.shell.access import Grant, Scope
 from handrail.shell.records import Caller
 
@@ -16,9 +14,6 @@ GRANT: Final = "handrail_grant"
 
 AGENT: Final = "handrail/agent"
 """Where a client that has several agents says, in the `_meta` of a call, which of them calls."""
-
-BEGUN: Final = "handrail_begun"
-"""Where a call that was begun before the SDK was asked leaves its answer, in the state of the request."""
 
 ANYBODY: Final = Grant("", frozenset(Scope))
 """Whoever reaches a server that asks nobody who they are, such as who started it themselves."""
@@ -36,13 +31,6 @@ def grant_in(request: Request | None) -> Grant:
     """What may be done by who sent a request; over a transport that has none, everything."""
     found = request.scope["state"][GRANT] if request else ANYBODY
     return found if isinstance(found, Grant) else NOBODY
-
-
-def begun_of(context: Context[None, Any] | None) -> Future[Answer | Question] | None:
-    """The answer to a call that was begun already, if it was."""
-    request = context.request_context.request if context else None
-    found: Future[Answer | Question] | None = request.scope["state"].get(BEGUN) if request else None
-    return found
 
 
 def caller_of(context: Context[None, Any] | None) -> Caller:

@@ -195,7 +195,7 @@ class Described(ABC):
                 "openWorldHint": False,
             },
         }
-        return Tool((tool.name,), listed, shows=tool.reads, asks=True)
+        return Tool((tool.name,), listed, shows=tool.reads)
 
     def _schema(self, variable: Variable) -> dict[str, Any]:
         kind = variable.type.kind

@@ -14,14 +14,12 @@ class Tool(Struct, frozen=True):
     """A tool as clients are told of it: `listed` is the whole entry of `tools/list`.
 
     `names` are all that it answers to; the one that is listed stands first. `shows` if its answers tell where
-    a run stands, so that a client that can may show a picture of that. `asks` if a call may be answered with
-    a question to a person.
+    a run stands, so that a client that can may show a picture of that.
     """
 
     names: tuple[str, ...]
     listed: Mapping[str, Any]
     shows: bool = False
-    asks: bool = False
 
 
 class Answer(Struct, frozen=True):

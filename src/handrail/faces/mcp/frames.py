@@ -50,12 +50,12 @@ def too_long(size: int, limit: int = LIMIT) -> Flaw:
     )
 
 
-def flaw(data: bytes) -> Flaw | None:
-    """Why the SDK cannot take this message, if it cannot."""
+def read_message(data: bytes) -> types.JSONRPCMessage | Flaw:
+    """The message, or why the SDK cannot take it."""
     try:
         text = data.decode()
         _heads.decode(data)
-        types.jsonrpc_message_adapter.validate_json(text, by_name=False)
+        return types.jsonrpc_message_adapter.validate_json(text, by_name=False)
     except UnicodeDecodeError:
         return Flaw(types.PARSE_ERROR, "the message is not UTF-8")
     except msgspec.ValidationError as wrong:
@@ -67,7 +67,6 @@ def flaw(data: bytes) -> Flaw | None:
     except pydantic.ValidationError:
         message = "no request, notification or response of MCP, or it nests too deeply"
         return Flaw(types.INVALID_REQUEST, message)
-    return None
 
 
 def _guessed(head: bytes, tail: bytes) -> object:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import copy_context
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Final, Self, TypeVar
 
 import mcp_types as types
@@ -21,7 +21,6 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import ServerMiddleware, ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver import server as sdk
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.request_state import RequestStateSecurity
 from mcp.server.subscriptions import ListenHandler, PromptsListChanged, ResourcesListChanged
@@ -31,18 +30,17 @@ import handrail
 from handrail.faces.mcp import apps
 from handrail.faces.mcp.asking import asked
 from handrail.faces.mcp.bus import Bus
-from handrail.faces.mcp.callers import begun_of, caller_of, grant_in, grant_of
+from handrail.faces.mcp.callers import caller_of, grant_in, grant_of
 from handrail.faces.mcp.edges import READING, guarded, incident, permitted, set_level
 from handrail.faces.mcp.face import Answer, Face, Failed, Prompt, Question, Tool, UnknownPrompt
-from handrail.faces.mcp.logs import configure_logging
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.resources import NotFound, Resources
 from handrail.faces.mcp.texts import texts
-from handrail.shell.access import Grant, Scope
+from handrail.shell.access import Scope
 from handrail.shell.faults import Fault, SyncFailed
 from handrail.shell.opening import Serving
-from handrail.shell.records import Caller, Change
+from handrail.shell.records import Change
 
 Result = TypeVar("Result")
 
@@ -56,14 +54,13 @@ _FRESH: Final = CacheHint(ttl_ms=60_000, scope="private")
 _STALE: Final = CacheHint(ttl_ms=0, scope="private")
 
 log = logging.getLogger("handrail")
-sdk.configure_logging = configure_logging  # type: ignore[attr-defined]  # its own imports rich at once
 
 
 class Served(MCPServer[None]):
     """One face, served. `halted` is set once the disk has not confirmed a write: then nothing is done.
 
-    `answered` says whether somebody is still to be told of it. `meter`, if there is one, is told of each call
-    that is answered. Where it is one of several `replicas`, clients of 2025 have no sessions.
+    `last` is the request whose answer tells of it, if there is one. `meter`, if there is one, is told of each
+    call that is answered. Where it is one of several `replicas`, clients of 2025 have no sessions.
     """
 
     def __init__(  # noqa: PLR0913 - what a server is made of
@@ -80,7 +77,7 @@ class Served(MCPServer[None]):
         self._portable, self._projects = names is Names.PORTABLE, projects
         self._tools = {name: tool for tool in face.tools for name in tool.names}
         self.halted = asyncio.Event()
-        self.answered = self.traced = False
+        self.last: types.RequestId | None = None
         self.meter: Callable[[Tool, Answer], None] | None = None
         self.bus = Bus(self._heard)
         super().__init__(
@@ -135,12 +132,12 @@ class Served(MCPServer[None]):
         if tool is None:
             known = ", ".join(listed.names[0] for listed in self._face.tools)
             raise MCPError(types.INVALID_PARAMS, f"there is no such tool; this face has {known}")
-        begun = begun_of(context)
-        found = await (begun or self.answer(tool, arguments, caller_of(context), grant_of(context)))
+        found = await self._called(tool, arguments, context)
         answer = await self._settled(tool, arguments, found, context)
         if isinstance(answer, types.InputRequiredResult):
             return answer
-        self.count(tool, answer)
+        if self.meter is not None:
+            self.meter(tool, answer)
         shows = tool.shows and not answer.failed
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=answer.text)],
@@ -149,36 +146,21 @@ class Served(MCPServer[None]):
             _meta=await self._pictured(arguments, answer) if shows and apps.wanted(context) else None,
         )
 
-    def plain(self, name: str) -> Tool | None:
-        """The tool that is called so, if whoever calls it is answered, never asked, and nothing is traced."""
-        tool = self._tools.get(name)
-        return None if tool is None or tool.asks or self.traced else tool
-
-    async def answer(
-        self, tool: Tool, arguments: Mapping[str, Any], caller: Caller, grant: Grant
+    async def _called(
+        self, tool: Tool, arguments: Mapping[str, Any], context: Context[None, Any] | None
     ) -> Answer | Question:
         """The answer to a call, or what a person is to be asked first. Whatever goes wrong is an answer."""
         needed = _needed(tool)
-        if needed in grant.scopes:
-            return await self._answered(tool, arguments, partial(self._face.call, tool, arguments, caller))
+        if needed in grant_of(context).scopes:
+            work = partial(self._face.call, tool, arguments, caller_of(context))
+            return await self._answered(tool, arguments, work, context)
         message = "your token does not let you do this; nothing was done"
         wanted = f"a token with the scope {needed}: ask whoever runs the server"
         return self._face.failed(tool, arguments, Failed("forbidden", "scope", message, wanted, again=False))
 
-    def count(self, tool: Tool, answer: Answer) -> None:
-        """A call was answered so."""
-        if self.meter is not None:
-            self.meter(tool, answer)
-
-    @cached_property
-    def stamp(self) -> Mapping[str, Any]:
-        """The `_meta` of every answer to a client of 2026: it says who answers."""
-        return {types.SERVER_INFO_META_KEY: self.low.server_info_stamp}
-
     def trace(self, carried: ServerMiddleware[Any]) -> None:
-        """Let the turn of each request know the span of its client: then none is answered past the SDK."""
+        """Let the turn of each request know the span of its client."""
         self.middleware.append(carried)
-        self.traced = True
 
     async def _pictured(self, given: Mapping[str, Any], answer: Answer) -> dict[str, Any] | None:
         """Where the run stands, for the page; without a picture, the answer says it all."""
@@ -202,16 +184,20 @@ class Served(MCPServer[None]):
             return found
         said = await asked(found, context)
         if isinstance(said, str):
-            return await self._answered(tool, arguments, partial(found.answered, said))
+            return await self._answered(tool, arguments, partial(found.answered, said), context)
         return said or found.otherwise
 
     async def _answered(
-        self, tool: Tool, arguments: Mapping[str, Any], work: Callable[[], Result]
+        self,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        work: Callable[[], Result],
+        context: Context[None, Any] | None,
     ) -> Result | Answer:
         try:
             return await self._written(work)
         except Fault as fault:
-            self._halt_on(fault, answered=True)
+            self._halt_on(fault, context.request_context.request_id if context else None)
             hide = self._projects.hide
             failed = Failed(fault.code, "store", hide(fault.message), hide(fault.repair), again=True)
         except Exception as bug:  # noqa: BLE001 - the edge: it is numbered, logged and answered
@@ -331,7 +317,7 @@ class Served(MCPServer[None]):
                 known = await self._told_if_changed(known, others)
             except Fault as fault:
                 log.warning("%s; %s", fault.message, fault.repair)
-                self._halt_on(fault, answered=False)
+                self._halt_on(fault, None)
             await sleep(_LOOK)
 
     async def _told_if_changed(self, known: str, others: Iterable[Self]) -> str:
@@ -342,9 +328,9 @@ class Served(MCPServer[None]):
             await served.bus.publish(ResourcesListChanged())
         return seen
 
-    def _halt_on(self, fault: Fault, *, answered: bool) -> None:
+    def _halt_on(self, fault: Fault, request: types.RequestId | None) -> None:
         if isinstance(fault, SyncFailed):
-            self.answered = answered
+            self.last = request
             self.halted.set()
 
 

@@ -1,7 +1,8 @@
 """Messages over stdin and stdout: one a line, none longer than the limit, and an answer to each with an id.
 
-The SDK reads lines of any length, and drops without a word what it cannot decode. Here such a line is
-answered with an error, and the next one is read as if nothing had happened.
+The SDK's own transport reads lines of any length, and drops without a word what it cannot decode. Here such a
+line is answered with an error, and the next one is read as if nothing had happened. Every message goes to the
+SDK, over the streams that its `Server.run` takes.
 """
 
 import asyncio
@@ -10,16 +11,20 @@ import select
 import signal
 import sys
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from typing import Final, Self
+from typing import Final, Self, TypeAlias
 
 import anyio
+import mcp_types as types
 import msgspec
-from mcp.server.stdio import stdio_server
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
 
-from handrail.faces.mcp.frames import EDGE, LIMIT, flaw, too_long
-from handrail.faces.mcp.lane import Lane
+from handrail.faces.mcp.edges import failure
+from handrail.faces.mcp.frames import EDGE, LIMIT, Flaw, read_message, too_long
 from handrail.faces.mcp.server import Served
+
+Incoming: TypeAlias = MemoryObjectSendStream[SessionMessage | Exception]
+Outgoing: TypeAlias = MemoryObjectReceiveStream[SessionMessage]
 
 _CHUNK: Final = 64 * 1024
 _PIECE: Final = select.PIPE_BUF
@@ -28,19 +33,27 @@ _PIECE: Final = select.PIPE_BUF
 
 async def serve(server: Served) -> None:
     """Serve one client until it closes its end, the process is told to stop, or the disk has failed."""
+    heard, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
+    outgoing, told = anyio.create_memory_object_stream[SessionMessage]()
     with Wire() as wire:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_stop_on_signal, wire)
-            tasks.start_soon(_stop_when_halted, server, wire)
-            tasks.start_soon(server.look_after)
-            lane = Lane(server, wire, tasks.start_soon)
-            wire.taken = lane.take
-            try:
-                async with stdio_server(wire, wire) as (incoming, outgoing):  # type: ignore[arg-type]  # what it uses of a file
-                    await server.low.run(incoming, outgoing, server.low.create_initialization_options())
-            finally:
-                await lane.close()
-            tasks.cancel_scope.cancel()
+        async with anyio.create_task_group() as beside:
+            beside.start_soon(_stop_on_signal, wire)
+            beside.start_soon(_stop_when_halted, server, wire)
+            beside.start_soon(server.look_after)
+            async with anyio.create_task_group() as line:
+                line.start_soon(wire.hear, heard)
+                line.start_soon(_tell, server, wire, told)
+                await server.low.run(incoming, outgoing, server.low.create_initialization_options())
+            beside.cancel_scope.cancel()
+
+
+async def _tell(server: Served, wire: "Wire", messages: Outgoing) -> None:
+    """Write what the SDK says to the client. After the answer that tells of a failed disk, read no more."""
+    async with messages:
+        async for one in messages:
+            await wire.send(write_message(one.message))
+            if server.halted.is_set() and getattr(one.message, "id", None) == server.last:
+                wire.stop()
 
 
 async def _stop_on_signal(wire: "Wire") -> None:
@@ -50,28 +63,23 @@ async def _stop_on_signal(wire: "Wire") -> None:
 
 
 async def _stop_when_halted(server: Served, wire: "Wire") -> None:
-    """The answer that tells of the failed disk, if there is one, is the last."""
+    """Read no more, unless an answer is still to tell the client of the failed disk."""
     await server.halted.wait()
-    if server.answered:
-        wire.stop_after_next()
-    else:
+    if server.last is None:
         wire.stop()
 
 
 class Wire:
     """The lines of a client and the lines to it.
 
-    While it is open, what anything else prints goes to stderr, and what anything else reads is empty. What is
-    `taken` is answered past the SDK.
+    While it is open, what anything else prints goes to stderr, and what anything else reads is empty.
     """
 
     def __init__(self) -> None:
-        self.taken: Callable[[bytes], bool] = lambda _: False
         self._lock = anyio.Lock(fast_acquire=True)
         self._reading, self._more = anyio.CancelScope(), asyncio.Event()
         self._come: deque[bytes] = deque()
         self._heard: asyncio.AbstractEventLoop | None = None
-        self._last = False
         self._rest = b""
 
     def __enter__(self) -> Self:
@@ -98,25 +106,18 @@ class Wire:
         """Read no further: what was read is still answered."""
         self._reading.cancel()
 
-    def stop_after_next(self) -> None:
-        """Write one more line, then stop."""
-        self._last = True
+    async def hear(self, messages: Incoming) -> None:
+        """Pass on the messages that the SDK can take, as they come, until the end."""
+        async with messages:
+            with self._reading:
+                while (line := await self._line()) is not None:
+                    message = await self._checked(line)
+                    if message is not None:
+                        await messages.send(SessionMessage(message))
 
-    async def __aiter__(self) -> AsyncIterator[str]:
-        """The lines that the SDK can take, as they come."""
-        with self._reading:
-            while (line := await self._line()) is not None:
-                good = await self._checked(line)
-                if good is not None:
-                    yield good
-
-    async def write(self, text: str) -> None:
-        """A line to the client."""
-        await self.send(text.encode())
-
-    async def send(self, line: bytes) -> None:
+    async def send(self, text: str) -> None:
         """A line to the client, whole; with a client that reads no more, all ends."""
-        data = memoryview(line)
+        data = memoryview(text.encode() + b"\n")
         async with self._lock:
             try:
                 while data:
@@ -125,11 +126,6 @@ class Wire:
                     data = data[os.write(self._out, data[:_PIECE]) :]
             except BrokenPipeError:
                 self.stop()
-        if self._last:
-            self.stop()
-
-    async def flush(self) -> None:
-        """Every line is written at once."""
 
     async def _line(self) -> "bytes | _Long | None":
         """The next line, what is left of one that is too long, or None at the end."""
@@ -193,18 +189,18 @@ class Wire:
             self._heard.remove_reader(self._in)
             self._heard = None
 
-    async def _checked(self, line: "bytes | _Long") -> str | None:
-        """The line if the SDK can take it; otherwise the client is told why not."""
+    async def _checked(self, line: "bytes | _Long") -> types.JSONRPCMessage | None:
+        """The message in a line if the SDK can take it; otherwise the client is told why not."""
         if isinstance(line, _Long):
-            await self.write(too_long(line.size).answer(line.head, line.tail) + "\n")
+            await self.send(too_long(line.size).answer(line.head, line.tail))
             return None
-        if not line.strip() or self.taken(line):
+        if not line.strip():
             return None
-        wrong = flaw(line)
-        if wrong:
-            await self.write(wrong.answer(line[:EDGE], line[-EDGE:]) + "\n")
+        message = read_message(line)
+        if isinstance(message, Flaw):
+            await self.send(message.answer(line[:EDGE], line[-EDGE:]))
             return None
-        return line.decode()
+        return message
 
 
 class _Long(msgspec.Struct):
@@ -213,3 +209,14 @@ class _Long(msgspec.Struct):
     head: bytes
     tail: bytes
     size: int
+
+
+def write_message(message: types.JSONRPCMessage) -> str:
+    """The text of a message. An answer that cannot be written is a bug: the client is told its number."""
+    try:
+        return message.model_dump_json(by_alias=True, exclude_unset=True)
+    except ValueError as bug:
+        if not isinstance(message, types.JSONRPCResponse):
+            raise
+        error = types.JSONRPCError(jsonrpc="2.0", id=message.id, error=failure(bug).error)
+        return error.model_dump_json(by_alias=True, exclude_unset=True)

@@ -1,6 +1,6 @@
 """All faces in one application: each at `/mcp/<face>`, for clients of both protocol eras."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -57,10 +57,6 @@ class Behind:
         self.pages.close()
         await self.tenants.end_streams()
 
-    def faces(self) -> Mapping[str, ASGIApp]:
-        """The faces by where they are."""
-        return {path(face): self.tenants.way_in(face) for face in self.tenants.faces}
-
     def application(self, more: Iterable[BaseRoute] = ()) -> Starlette:
         """The routes of the server; who may use them is the guard's affair, what they see the tenants'."""
         return Starlette(
@@ -68,7 +64,7 @@ class Behind:
                 Route("/healthz", _well, methods=["GET"]),
                 Route("/readyz", self._ready, methods=["GET"]),
                 Route("/metrics", self._measured, methods=["GET"]),
-                *(Route(at, face) for at, face in self.faces().items()),
+                *(Route(path(face), self.tenants.way_in(face)) for face in self.tenants.faces),
                 *more,
             ],
             lifespan=self._alive,
@@ -115,15 +111,13 @@ async def _well(_: Request) -> PlainTextResponse:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """An application with `pages` at the paths that they have; `faces` are reached without a detour."""
+    """An application with `pages` at the paths that they have."""
 
     app: ASGIApp
     pages: ASGIApp
     has: Callable[[str], bool]
-    faces: Mapping[str, ASGIApp]
 
     async def __call__(self, scope: Asked, receive: Receive, send: Send) -> None:
         """Pass it on."""
-        face = self.faces.get(scope["path"]) if scope["type"] == "http" else None
-        apart = face is None and scope["type"] != "lifespan" and self.has(scope["path"])
-        await (face or (self.pages if apart else self.app))(scope, receive, send)
+        apart = scope["type"] != "lifespan" and self.has(scope["path"])
+        await (self.pages if apart else self.app)(scope, receive, send)

@@ -6,23 +6,20 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from handrail.faces.mcp.frames import EDGE, Flaw, flaw, too_long
+from handrail.faces.mcp.frames import EDGE, Flaw, read_message, too_long
 from handrail.faces.web.lacking import Needs, lacks
-from handrail.faces.web.posted import Posted
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """An application that is given only messages it can take; the others are answered here.
 
-    `limit` is how many bytes a message may have, and `needs` what its sender must be allowed. What is
-    `posted` in the usual form is answered past the application.
+    `limit` is how many bytes a message may have, and `needs` what its sender must be allowed.
     """
 
     app: ASGIApp
     limit: int
     needs: Needs
-    posted: Posted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the whole message, and pass it on or say what is wrong with it."""
@@ -36,12 +33,12 @@ class Checked:
         if len(body) > self.limit:
             await _told(413, too_long(len(body), self.limit), body)(scope, receive, send)
             return
-        taken = self.posted.read(scope, body)
-        if taken is None and (wrong := flaw(body)):
-            await _told(400, wrong, body)(scope, receive, send)
+        message = read_message(body)
+        if isinstance(message, Flaw):
+            await _told(400, message, body)(scope, receive, send)
         elif lacking := lacks(scope, body, self.needs):
             await lacking(scope, receive, send)
-        elif taken is None or not await self.posted.answer(taken, scope, send):
+        else:
             await self.app(scope, _again(body, receive), send)
 
 

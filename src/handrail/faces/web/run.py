@@ -21,7 +21,6 @@ from handrail.faces.web.address import Address, Before
 from handrail.faces.web.app import Behind, Beside, path
 from handrail.faces.web.ending import Ending, Finished
 from handrail.faces.web.guard import Guard, known_by
-from handrail.faces.web.joined import Joined
 from handrail.faces.web.who import Door
 from handrail.shell.faults import NoAddress
 
@@ -55,7 +54,7 @@ def run(where: Address, door: Door, behind: Behind, before: Before = _NOTHING, l
         hosts = known_by(str(bound)) | {name.lower() for name in before.names}
         door = door.at(f"http://{bound}", map(path, behind.tenants.faces))
         pages, say_where = behind.pages.at(f"http://{bound}", door, lambda url: _say(f"pages at {url}"))
-        inside = Beside(behind.application(door.routes()), pages, behind.pages.has, behind.faces())
+        inside = Beside(behind.application(door.routes()), pages, behind.pages.has)
         calls = Finished(inside, behind.ending)
         guard = Guard(
             calls, hosts, door, limit, lambda: behind.ending.begun, before.is_there, behind.pages.has
@@ -116,7 +115,7 @@ class Lasting:
 def _config(guard: Guard, believed: list[str]) -> uvicorn.Config:
     return uvicorn.Config(
         guard,
-        http=Joined,
+        http="h11",
         lifespan="on",
         log_level="error",
         access_log=False,

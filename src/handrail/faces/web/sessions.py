@@ -2,25 +2,16 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import inf
 from typing import Any, Final
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
-from anyio import current_time
-from mcp.server.auth.middleware.bearer_auth import (
-    AuthenticatedUser,
-    AuthorizationContext,
-    authorization_context,
-)
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
 from mcp.server.lowlevel import Server
-from mcp.server.streamable_http import MCP_SESSION_ID_HEADER, StreamableHTTPServerTransport
+from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from handrail.faces.mcp.bus import connection_of
-from handrail.faces.mcp.direct import Client, connected
 from handrail.faces.mcp.frames import LIMIT
 from handrail.shell.opening import numbered, size
 
@@ -58,26 +49,6 @@ class Full(Exception):  # noqa: N818 - no error of ours: somebody has all the se
     """A principal has as many sessions as they may have."""
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
-    """The session of a client: how it is named to it, and how long it may be idle."""
-
-    client: Client
-    transport: StreamableHTTPServerTransport
-    idle: int
-
-    @property
-    def name(self) -> bytes:
-        """What the client calls it."""
-        return str(self.transport.mcp_session_id).encode()
-
-    def used(self) -> None:
-        """A request was answered in it: from here on it is idle, unless something else is under way."""
-        scope = self.transport.idle_scope
-        if scope and scope.deadline != inf:
-            scope.deadline = current_time() + self.idle
-
-
 class Sessions(StreamableHTTPSessionManager):
     """The sessions of a face; `among` are those of all faces, its own too, and count together."""
 
@@ -87,28 +58,6 @@ class Sessions(StreamableHTTPSessionManager):
         )
         self._may, self._among = may, among
         self._owned: dict[str, WeakSet[StreamableHTTPServerTransport]] = {}
-        self._clients: WeakKeyDictionary[StreamableHTTPServerTransport, Client | None] = WeakKeyDictionary()
-        server.middleware.append(self._met)
-
-    def of(self, name: str, scope: Scope) -> Session | None:
-        """The session of this name, if it is that of who sends this request, and is known and not over."""
-        transport = self._server_instances.get(name)
-        client = self._clients.get(transport) if transport else None
-        if transport is None or client is None or transport.is_terminated:
-            return None
-        user = scope.get("user")
-        asks = authorization_context(user) if isinstance(user, AuthenticatedUser) else None
-        over = transport.idle_scope is not None and transport.idle_scope.cancel_called
-        is_theirs = asks == self._session_owners.get(name) and not over
-        return Session(client, transport, self._may.idle) if is_theirs else None
-
-    async def _met(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Learn from the SDK who the client of a session is; one that begins anew is not known any more."""
-        name = ctx.request.headers.get(MCP_SESSION_ID_HEADER) if ctx.request else None
-        transport = self._server_instances.get(name) if name else None
-        if transport:
-            self._clients[transport] = connected(connection_of(ctx)) if ctx.method != "initialize" else None
-        return await call_next(ctx)
 
     def owned(self, principal: str) -> int:
         """How many sessions a principal has open here; without a name, those of whoever was not asked."""

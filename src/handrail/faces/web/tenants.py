@@ -20,7 +20,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from handrail.faces.mcp.callers import GRANT
 from handrail.faces.mcp.server import Served
 from handrail.faces.web.bodies import Checked
-from handrail.faces.web.posted import Posted
 from handrail.faces.web.sessions import USUAL, Allowed, Sessions
 from handrail.shell.access import Grant
 
@@ -125,12 +124,7 @@ class Tenants:
         sessions = {face: Sessions(one.low, self._allowed, self._sessions) for face, one in served.items()}
         self._sessions.update(sessions.values())
         apps = {
-            face: Checked(
-                StreamableHTTPASGIApp(one),
-                self._allowed.limit,
-                served[face].needs,
-                Posted(served[face], one),
-            )
+            face: Checked(StreamableHTTPASGIApp(one), self._allowed.limit, served[face].needs)
             for face, one in sessions.items()
         }
         tenant = Tenant(served, sessions, apps)

@@ -1,29 +1,20 @@
-"""Calls that are answered past the SDK: with the same bytes, and only if nothing about them is unusual."""
+"""Calls over stdin and stdout: cancelled, of another era, with nonsense, and many at once."""
 
-import asyncio
 import json
 import logging
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final
-from unittest.mock import AsyncMock
 
 import pytest
+from mcp_types import JSONRPCResponse
 
-from faces.mcp.desk import BOUND, ERAS, META, TOOL, Pipe, Place, Showing, note, place, told
+from faces.mcp.desk import ERAS, META, TOOL, Pipe, Place, Showing, note, place, told
 from faces.mcp.test_endings import begun, nobody_writes
 from faces.mcp.whole import whole
-from handrail.app import openings
-from handrail.faces.mcp.face import Answer
-from handrail.faces.mcp.lane import Lane
-from handrail.faces.mcp.names import Names
-from handrail.faces.mcp.server import Served
-from handrail.faces.mcp.serving import made
-from handrail.faces.mcp.steps import Steps
-from handrail.stores.sql.opening import serving
+from handrail.faces.mcp.stdio import write_message
 
 
 @pytest.fixture
@@ -38,17 +29,19 @@ def pipe(at: Place, request: pytest.FixtureRequest) -> Iterator[Pipe]:
         yield opened
 
 
-def lines(pipe: Pipe, arguments: Mapping[str, Any], number: object) -> tuple[bytes, bytes]:
-    """What a call is answered with here, and by the SDK, which alone takes what has one key more."""
-    answers = []
-    for more in ({}, {"unusual": None}):
-        message = pipe.request("tools/call", {"name": TOOL, "arguments": dict(arguments), **more})
-        pipe.send(json.dumps({**message, "id": number}).encode())
-        answers.append(pipe.line())
-    return answers[0], answers[1]
-
-
 NUMBERS: Final = (0, 7, -12, 10**17, 10**30, "7", "a-b:c.d", "a\\b", "ä", "", "x" * 300)
+
+
+def test_an_answer_carries_the_number_of_its_call(pipe: Pipe) -> None:
+    token = pipe.start(goal="Zwölf «Boxkämpfer» \u2028 \x7f 😀").token
+    given = {"name": TOOL, "arguments": {"step_token": token, "action": "why"}}
+    for number in NUMBERS:
+        pipe.send(json.dumps({**pipe.request("tools/call", given), "id": number}).encode())
+        answer = pipe.answer()
+        assert answer["id"] == number
+        assert told(answer).reply["status"] == "ok"
+
+
 REFUSED: Final[tuple[Mapping[str, Any], ...]] = (
     {"step_token": "none", "action": "why"},
     {"nothing": 10**40},
@@ -59,20 +52,9 @@ REFUSED: Final[tuple[Mapping[str, Any], ...]] = (
 )
 
 
-def test_an_answer_is_the_same_in_every_byte_whoever_gives_it(pipe: Pipe) -> None:
-    token = pipe.start(goal="Zwölf «Boxkämpfer» \u2028 \x7f 😀").token
-    for number in NUMBERS:
-        here, there = lines(pipe, {"step_token": token, "action": "why"}, number)
-        assert here == there
-        assert json.loads(here)["id"] == number
-        assert told(json.loads(here)).reply["status"] == "ok"
-
-
-def test_a_refusal_is_the_same_in_every_byte_whoever_gives_it(pipe: Pipe) -> None:
+def test_arguments_of_any_kind_are_refused_by_the_tool(pipe: Pipe) -> None:
     for arguments in REFUSED:
-        here, there = lines(pipe, arguments, 1)
-        assert here == there
-        assert told(json.loads(here)).failed
+        assert told(pipe.ask("tools/call", {"name": TOOL, "arguments": dict(arguments)})).failed
 
 
 def test_a_call_that_is_cancelled_before_its_turn_is_never_done_and_not_answered(
@@ -153,39 +135,11 @@ def test_somebody_who_sends_much_and_reads_late_gets_every_answer(
     assert sorted(answer["id"] for answer in pipe.answered(lines, 400)) == list(range(400))
 
 
-class Lines:
-    """Where answers go: here they are kept, and who waits for one is woken."""
+def test_an_answer_that_cannot_be_written_is_told_by_a_number(caplog: pytest.LogCaptureFixture) -> None:
+    answer = JSONRPCResponse(jsonrpc="2.0", id=7, result={"half": "\ud800"})
 
-    def __init__(self) -> None:
-        self.said: asyncio.Queue[bytes] = asyncio.Queue()
-
-    async def send(self, line: bytes) -> None:
-        """Keep it."""
-        self.said.put_nowait(line)
-
-    def stop_after_next(self) -> None:
-        """Never: the disk is well."""
-        raise AssertionError
-
-
-def test_an_answer_that_cannot_be_written_as_no_face_gives_one_is_told_by_a_number_and_nothing_ends(
-    at: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(Steps, "call", lambda *_: Answer({"half": "\ud800"}, "half", failed=False))
-    given = {"name": TOOL, "arguments": {}, "_meta": META}
-    line = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": given}).encode()
-
-    async def asked(server: Served) -> bytes:
-        out = Lines()
-        lane = Lane(server, out, pytest.fail)
-        context: Any = SimpleNamespace(protocol_version="2026-07-28", method="tools/list")
-        await server.middleware[-1](context, AsyncMock())
-        assert lane.take(line)
-        return await out.said.get()
-
-    with serving(at.store) as opened, caplog.at_level(logging.ERROR, "handrail"):
-        server = made(opened, openings(), [at.project], "steps", Names.PORTABLE)
-        told = json.loads(asyncio.run(asyncio.wait_for(asked(server), BOUND)))
+    with caplog.at_level(logging.ERROR, "handrail"):
+        told = json.loads(write_message(answer))
 
     assert (told["id"], told["error"]["code"]) == (7, -32603)
     assert told["error"]["message"].startswith("Handrail failed (incident ")
