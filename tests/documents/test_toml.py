@@ -24,6 +24,7 @@ KEPT = [
     ('x = """\n[mcp_servers.handrail]\n"""\n', f'x = """\n[mcp_servers.handrail]\n"""\n\n{BLOCK}\n'),
     ("[mcp_servers.a]\nb = [\n '[', # ]\n]\n", f"[mcp_servers.a]\nb = [\n '[', # ]\n]\n\n{BLOCK}\n"),
     ("mcp_servers.a.b = 1\n", f"mcp_servers.a.b = 1\n\n{BLOCK}\n"),
+    ("[mcp_servers.a]\n[[b]]\n[c]\n", f"[mcp_servers.a]\n[[b]]\n[c]\n\n{BLOCK}\n"),
 ]
 
 
@@ -49,7 +50,7 @@ def test_a_table_that_is_there_keeps_what_is_not_ours() -> None:
     )
     assert without_member(text, OURS) == "\n# of the next\n[mcp_servers.'b.c']\ncommand = 'x'\n"
     assert without_member(text, (*OURS, "env")) == text.replace("env = { A = '1' }\n", "")
-    assert with_members("[a]", ("a",), {"b.c": {"d": 1}}) == '[a]\n"b.c" = { d = 1 }'
+    assert with_members("[a]", ("a",), {"b.c": {"d": 1}}) == '[a]\n"b.c" = {d = 1}'
     assert with_members("[a]\n", ("a",), {}) == "[a]\n"
 
 
@@ -73,6 +74,7 @@ def test_one_is_not_true() -> None:
         ("mcp_servers.handrail.command = 'x'\n", 1),
         ("mcp_servers = 1\n", 1),
         ("[[mcp_servers.handrail]]\n", 1),
+        ("a = 1\n[mcp_servers]\nhandrail.command = 'x'\n", 3),
     ],
 )
 def test_a_table_that_is_not_written_as_one_is_left_alone(text: str, line: int) -> None:

@@ -111,7 +111,7 @@ def test_a_journal_that_is_not_wal_is_told(project: Path) -> None:
     [
         (
             "PRAGMA user_version = 99",
-            "schema 99, journal wal: this program knows schema 10 only",
+            "schema 99, journal wal: this program knows schema 1 only",
             "pip install",
         ),
         ("PRAGMA application_id = 1", "is no store of Handrail", "name another with HANDRAIL_STORE"),

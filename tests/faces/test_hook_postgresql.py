@@ -96,7 +96,7 @@ def test_the_doctor_says_what_keeps_the_store(team: Shop) -> None:
 
     (store,) = said_by(team, "doctor", "--only", "store", "--json").data["checks"]
     assert store["status"] == "ok"
-    assert re.fullmatch(r"postgresql://\S+, schema 2, PostgreSQL \d+\..*", store["message"])
+    assert re.fullmatch(r"postgresql://\S+, schema 1, PostgreSQL \d+\..*", store["message"])
 
 
 def test_a_schema_that_this_program_does_not_know_is_told(team: Shop) -> None:

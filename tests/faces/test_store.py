@@ -238,11 +238,12 @@ def test_damage_is_a_line_each_and_status_1(past: History) -> None:
 
 def test_vacuum_says_the_bytes_before_and_after(past: History) -> None:
     said = handrail("store", "vacuum", "--json")
+    once = past.path.stat().st_size
     told = handrail("store", "vacuum")
 
-    assert said.data["after"] == past.path.stat().st_size
+    assert said.data["after"] == once
     assert said.data["before"] >= 100_000
-    assert told.err == f"{said.data['after']} bytes before, {said.data['after']} bytes now\n"
+    assert told.err == f"{once} bytes before, {past.path.stat().st_size} bytes now\n"
 
 
 # --- prune --------------------------------------------------------------------------------------------------

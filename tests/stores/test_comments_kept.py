@@ -1,7 +1,5 @@
-"""A comment is kept as every entry is: by an older store, in an export, in an archive and in a copy."""
+"""A comment is kept as every entry is: in an export, in an archive and in a copy."""
 
-import sqlite3
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,14 +10,11 @@ from handrail.shell.comments import write
 from handrail.shell.records import Caller
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.keeper import SqlKeeper
-from handrail.stores.sql.questions import SqlRecords
-from handrail.stores.sql.text import migrations
 from history import History, lines, played
 from stores.moving import Full, Place, copied, went_on
 
 LATER = datetime(2026, 3, 1, tzinfo=UTC)
 ADA = Caller(Who.PERSON, "ada")
-AT = "2026-02-01 12:00:00.000"
 
 
 def commented(path: Path, run: str, text: str) -> None:
@@ -27,29 +22,6 @@ def commented(path: Path, run: str, text: str) -> None:
     with played(path) as play:
         assert write(play.world, run, text, ADA) is None
         play.send(run, "nonsense")
-
-
-def test_a_store_from_before_takes_comments_once_it_is_opened(tmp_path: Path) -> None:
-    path = tmp_path / "store" / "handrail.db"
-    path.parent.mkdir(mode=0o700)
-    with closing(sqlite3.connect(path, isolation_level=None)) as old:
-        for number, script in enumerate(migrations()[:6], start=1):
-            old.executescript(f"BEGIN; {script} PRAGMA user_version = {number}; COMMIT;")
-        old.execute("PRAGMA application_id = 0x48524C31")
-        refused = "INSERT INTO events (event_type, revision, metadata, created_at) VALUES (?, 0, '{}', ?)"
-        with pytest.raises(sqlite3.IntegrityError):
-            old.execute(refused, ("comment_written", AT))
-        old.execute(refused, ("state_repaired", AT))
-
-    database = Database(path)
-    with database.written() as execute:
-        for kind in ("comment_written", "comment_told", "state_repaired"):
-            execute(refused, (kind, AT))
-    assert len(SqlRecords(database).journal()) == 4
-    assert list(SqlKeeper(database).check()) == []
-    with pytest.raises(sqlite3.IntegrityError), database.written() as execute:
-        execute(refused, ("comment", AT))
-    database.close()
 
 
 def test_a_store_with_comments_is_sound_and_tells_them_in_exports_and_archives(

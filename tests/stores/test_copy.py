@@ -128,7 +128,7 @@ def test_a_copy_that_was_stopped_goes_on_where_it_was(target: str, filled: Full,
         copied(filled.path, to, stopped(6))
     left = rows(to)
     assert left["steps"]
-    assert not left["artifacts"]
+    assert not left["events"]
 
     made = copied(filled.path, to)
 

@@ -2,8 +2,6 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,10 +14,9 @@ from handrail.engine.model import Event, Lifecycle
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.keeper import SqlKeeper
 from handrail.stores.sql.summaries import Summaries
-from handrail.stores.sql.text import migrations
 from handrail.telemetry.measures import ErrorMeasured, RunTimes, StateMeasured, StepTimes
 from handrail.telemetry.spread import Spread, bucket_of
-from history import history, played, quiet
+from history import history, quiet
 from stores.pruned import LATER
 from stores.test_summaries import BEGAN, DEEDS, do, play
 from turns import ENDLESS, PAPER, Desk, HandClock, pinned, sqlite
@@ -170,70 +167,3 @@ def test_three_runs_are_summed_by_hand(tmp_path: Path, *, folded: bool) -> None:
     )
     assert found.errors() == (ErrorMeasured("no_row", 2),)
     assert found.errors(BEGAN + timedelta(minutes=7)) == (ErrorMeasured("no_row", 1),)
-
-
-def _old(path: Path, change: Callable[[Database], None]) -> tuple[object, ...]:
-    """Change something in a store, and bring it back to the schema before these sums; what they were."""
-    database = Database(path)
-    change(database)
-    counted = summed(Summaries(database))
-    database.close()
-    with closing(sqlite3.connect(path, isolation_level=None)) as store:
-        for name in ("states", "run_times", "step_times", "errors", "daily"):
-            store.execute(f"DROP VIEW measured_{name}")
-            store.execute(f"DROP TABLE summary_{name}")
-        for name in ("remarks", "refused"):
-            store.execute(f"DROP INDEX events_{name}")
-        store.execute("PRAGMA writable_schema = ON")
-        store.execute("UPDATE sqlite_schema SET sql = ? WHERE type = 'table' AND name = 'events'", _events())
-        store.execute("PRAGMA writable_schema = RESET")
-        store.execute("PRAGMA user_version = 5")
-    return counted
-
-
-def _events() -> tuple[str]:
-    """How the table of entries was made at first."""
-    with closing(sqlite3.connect(":memory:")) as first:
-        first.executescript(migrations()[0])
-        found: tuple[str] = first.execute("SELECT sql FROM sqlite_schema WHERE name = 'events'").fetchone()
-    return found
-
-
-def _fold_some(database: Database) -> None:
-    Summaries(database, batch=30, fold_after=1).rest()
-
-
-@pytest.mark.parametrize("change", [_fold_some, lambda _: None])
-def test_a_store_from_before_has_its_sums_once_it_is_opened(
-    tmp_path: Path, change: Callable[[Database], None]
-) -> None:
-    path = history(tmp_path / "handrail.db").path
-    counted = _old(path, change)
-
-    database = Database(path)
-    assert database.reader().execute("PRAGMA user_version").fetchone() == (len(migrations()),)
-    assert summed(Summaries(database)) == counted
-    Summaries(database).fold()
-    assert summed(Summaries(database)) == counted
-    database.close()
-
-
-def test_errors_that_were_moved_out_before_they_were_summed_count_without_a_code(tmp_path: Path) -> None:
-    path = tmp_path / "handrail.db"
-    with played(path) as play:
-        gone, kept = play.start(""), play.start("")
-        for run in (gone, gone, kept):
-            play.send(run, "nonsense")
-        play.send(gone, "abandon", note="enough")
-        play.send(kept, "nonsense")
-
-    def prune(database: Database) -> None:
-        assert SqlKeeper(database).prune(LATER, tmp_path / "old.jsonl.gz", quiet).archived.runs == 1
-
-    *_, errors, kinds = _old(path, prune)
-    database = Database(path)
-    found = Summaries(database)
-    assert errors == (ErrorMeasured("no_row", 4),)
-    assert found.errors() == (ErrorMeasured("", 2), ErrorMeasured("no_row", 2))
-    assert found.kinds() == kinds
-    database.close()

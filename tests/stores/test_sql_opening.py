@@ -128,59 +128,52 @@ def test_a_newer_schema_that_comes_while_the_store_is_open_is_refused_at_the_nex
     runs.database.close()
 
 
+def _planted(monkeypatch: pytest.MonkeyPatch, script: str) -> int:
+    """Add a migration, as the next version of the program would; the number of the schema it makes."""
+    scripts = (*migrations(), script)
+    for module in ("connection", "database"):
+        monkeypatch.setattr(f"handrail.stores.sql.{module}.migrations", lambda: scripts)
+    return len(scripts)
+
+
+@requirement("steps:db.migrate")
+def test_a_store_of_an_older_schema_is_brought_up_once_and_keeps_its_rows(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = sqlite(file.parent.parent)
+    stored = walked(old, 2)
+    added = _planted(monkeypatch, "CREATE TABLE added (a);\nINSERT INTO added SELECT revision FROM runs;")
+
+    for _ in range(2):
+        new = sqlite(file.parent.parent)
+        ask = new.database.reader().execute
+        assert ask("PRAGMA user_version").fetchone() == (added,)
+        assert ask("SELECT a FROM added").fetchall() == [(2,)]
+        assert new.load(RUN) == stored
+        new.database.close()
+    with pytest.raises(Newer, match=f"a newer Handrail has brought .* to schema {added}"):
+        old.commit(followed(stored))
+    new = sqlite(file.parent.parent)
+    assert new.commit(followed(stored))
+    new.database.close()
+    old.database.close()
+
+
 def test_a_migration_that_fails_leaves_the_old_schema(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = sqlite(file.parent.parent)
     stored = walked(runs, 2)
     runs.database.close()
-    broken = "CREATE TABLE half (a);\nDROP TABLE steps;\nINSERT INTO nowhere VALUES (1);"
-    monkeypatch.setattr("handrail.stores.sql.connection.migrations", lambda: (*migrations(), broken))
+    _planted(monkeypatch, "CREATE TABLE half (a);\nDROP TABLE steps;\nINSERT INTO nowhere VALUES (1);")
 
     with pytest.raises(sqlite3.OperationalError, match="nowhere"):
         Database(file)
     monkeypatch.undo()
     again = sqlite(file.parent.parent)
     assert again.load(RUN) == stored
-    assert again.database.reader().execute("PRAGMA user_version").fetchone() == (len(migrations()),)
+    ask = again.database.reader().execute
+    assert ask("PRAGMA user_version").fetchone() == (len(migrations()),)
+    assert ask("SELECT name FROM sqlite_schema WHERE name = 'half'").fetchall() == []
     again.database.close()
-
-
-_RUN = """
-INSERT INTO runs (
-  k, execution_id, workflow_name, state, started_at, updated_at, metadata, revision, record, chain, active_at,
-  waiting, digest, face, authority, goal, principal)
-VALUES (7, 'r', 'w', 'running', 't', 't', '{}', 3, '{}', '', 't', 0, '', 'steps', 'sql', '', '')
-"""
-
-
-@requirement("steps:db.migrate")
-def test_artifacts_and_replies_of_a_store_from_before_are_all_kept(file: Path) -> None:
-    file.parent.mkdir(mode=0o700)
-    store = sqlite3.connect(file, isolation_level=None)
-    for number, script in enumerate(migrations()[:8], start=1):
-        store.executescript(f"BEGIN; {script} PRAGMA user_version = {number}; COMMIT;")
-    store.execute(f"PRAGMA application_id = {APPLICATION}")
-    store.execute(_RUN)
-    artifacts = [
-        (7, 1, "a1", "draft", "writer", "notes", "First", None, 0, "t1", "one " * 900),
-        (7, 2, "a2", "review", "reader", "report", "Second", "short", 1, "t2", "two"),
-    ]
-    replies = [(7, 1, "hash", "asked", b"{}"), (7, 2, "other", "asked", b"\0" * 4000)]
-    store.executemany("INSERT INTO artifacts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", artifacts)
-    store.executemany("INSERT INTO replies VALUES (?, ?, ?, ?, ?)", replies)
-    store.close()
-
-    database = Database(file)
-
-    ask = database.reader().execute
-    assert ask("SELECT * FROM artifacts ORDER BY number").fetchall() == artifacts
-    assert ask("SELECT * FROM replies ORDER BY revision").fetchall() == replies
-    assert ask("SELECT title, execution_id FROM workflow_artifacts WHERE is_final = 1").fetchall() == [
-        ("Second", "r")
-    ]
-    assert ask("PRAGMA foreign_key_check").fetchall() == []
-    with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"), database.written() as execute:
-        execute("INSERT INTO replies VALUES (?, ?, ?, ?, ?)", replies[0])
-    database.close()
 
 
 # --- somebody else's ----------------------------------------------------------------------------------------

@@ -1,52 +1,35 @@
-"""Settings in TOML, changed in place, a table at a time. `tomllib` reads, and judges every change.
+"""Settings in TOML, changed in place, one table at a time: `tomllib` reads and judges, `tomlkit` edits.
 
-What is not changed stays as it is to the byte: comments, order, blank lines, line ends.
+What is not changed stays as it is to the byte: comments, order, blank lines, line ends. So `tomlkit` sees
+only the section that changes: a header and what is below it. It does not write every whole file back as it
+was: in 0.15, a table behind an array of tables moves up to another table with the same parent.
 """
 
-import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from itertools import takewhile
+from typing import Any, Final, TypeAlias
+
+import tomlkit
+from tomlkit.container import Container
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AoT, Item, Key, Table
 
 from handrail.documents.jsontree import Problem
 
-Path: TypeAlias = tuple[str, ...]
+_Body: TypeAlias = list[tuple[Key | None, Item]]
 
-_TOKEN: Final = re.compile(
-    r'"""(?:[^\\]|\\.)*?"{3,5}(?!")'
-    r"|'''.*?'{3,5}(?!')"
-    r'|"(?:[^"\\\r\n]|\\.)*"'
-    r"|'[^'\r\n]*'"
-    r"|#[^\r\n]*"
-    r"|\r?\n"
-    r"|[\[{]|[\]}]"
-    r"|=|[ \t]+|[^\[\]{}=#\"'\s]+",
-    re.DOTALL,
-)
+_BOM: Final = "\ufeff"
 _WHERE: Final = re.compile(r"^(.*) \(at (?:line (\d+), column (\d+)|end of document)\)$", re.DOTALL)
-_HEADER: Final = re.compile(r"\[{1,2}(.*?)\]{1,2}\Z", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A header, or a key with its value: from where it begins in the text to behind its line end.
-
-    `value` is where the value begins and ends; of a header, where the header does.
-    """
-
-    start: int
-    end: int
-    value: tuple[int, int]
-    table: Path
-    key: Path
+_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
+_BLANK: Final = re.compile(r"(?<=\n)\r?\n\Z")
 
 
 def read(text: str) -> dict[str, object] | Problem:
     """The tables that the text has."""
     try:
-        return tomllib.loads(text.removeprefix("\ufeff"))
+        return tomllib.loads(text.removeprefix(_BOM))
     except tomllib.TOMLDecodeError as wrong:
         said = _WHERE.match(str(wrong))
         ends = len(text.splitlines()) or 1
@@ -62,35 +45,39 @@ def with_members(text: str, path: Sequence[str], members: Mapping[str, object]) 
     before = read(text)
     if isinstance(before, Problem):
         return before
-    table, found = tuple(path), _at(before, path)
+    found = _at(before, path)
     wanted = {key: value for key, value in members.items() if not _has(found, key, value)}
     if not wanted and isinstance(found, dict):
         return text
-    made = _changed(text, table, wanted) if _headed(text, table) else _appended(text, table, members)
     expected = {**(found if isinstance(found, dict) else {}), **members}
-    return made if _at(read(made), path) == expected and _others(before, made, table) else _odd(text, table)
+    try:
+        made = _put(text, path, wanted)
+    except TOMLKitError:
+        return _refuse(text, path)
+    sound = _at(read(made), path) == expected and _keeps_others(before, made, path)
+    return made if sound else _refuse(text, path)
 
 
 def without_member(text: str, path: Sequence[str]) -> str | Problem:
     """The text without the table or the key at the path."""
-    before, gone = read(text), tuple(path)
+    before = read(text)
     if isinstance(before, Problem):
         return before
     if _at(before, path) is None:
         return text
-    lines = list(_lines(text))
-    unwanted = [line for line in lines if line.table[: len(gone)] == gone or (*line.table, *line.key) == gone]
-    left = text
-    for first, last in reversed(list(_stretches(lines, unwanted))):
-        left = _cut(left, first.start, last.end, blank_too=not first.key)
-    return left if _at(read(left), path) is None and _others(before, left, gone) else _odd(text, gone)
+    try:
+        left = _remove(text, path)
+    except TOMLKitError:
+        return _refuse(text, path)
+    sound = _at(read(left), path) is None and _keeps_others(before, left, path)
+    return left if sound else _refuse(text, path)
 
 
 # --- what the tables have -----------------------------------------------------------------------------------
 
 
 def _at(tables: object, path: Sequence[str]) -> object:
-    """What stands at the path; None if nothing does."""
+    """What is at the path; None if nothing is."""
     for key in path:
         tables = tables.get(key) if isinstance(tables, dict) else None
     return tables
@@ -101,13 +88,13 @@ def _has(table: object, key: str, value: object) -> bool:
     return type(found) is type(value) and found == value
 
 
-def _others(before: Mapping[str, object], text: str, path: Path) -> bool:
-    """True if the text has all that was there before, but for what is at the path."""
+def _keeps_others(before: Mapping[str, object], text: str, path: Sequence[str]) -> bool:
+    """True if the text has all that was there before, except for what is at the path."""
     after = read(text)
     return not isinstance(after, Problem) and _without(before, path) == _without(after, path)
 
 
-def _without(tables: Mapping[str, object], path: Path) -> dict[str, object]:
+def _without(tables: Mapping[str, object], path: Sequence[str]) -> dict[str, object]:
     """The tables without what is at the path, and without those that have only that."""
     key, rest = path[0], path[1:]
     inner = tables.get(key)
@@ -116,133 +103,158 @@ def _without(tables: Mapping[str, object], path: Path) -> dict[str, object]:
     return {**kept, key: left} if left else kept
 
 
-def _odd(text: str, path: Path) -> Problem:
+def _refuse(text: str, path: Sequence[str]) -> Problem:
     """The problem of a table that is not written as one: in braces, or with dots."""
     name = ".".join(path)
-    place = next((line.start for line in _lines(text) if path[: len(line.key)] == line.key != ()), 0)
-    where = text.count("\n", 0, place) + 1
     sentence = f"`{name}` cannot be changed here without touching what is not Handrail's"
-    return Problem(
-        where, 1, sentence, f"write it as a table of its own, [{name}], or take it out of the file"
-    )
+    repair = f"write it as a table of its own, [{name}], or take it out of the file"
+    return Problem(_line_of(text, path), 1, sentence, repair)
 
 
-# --- where it stands in the text ----------------------------------------------------------------------------
-
-
-def _lines(text: str) -> Iterator[_Line]:
-    """The headers and keys of a text that `tomllib` can read."""
-    table: Path = ()
-    for start, end, pieces in _statements(text):
-        head = text[pieces[0][0] : pieces[-1][1]]
-        if header := _HEADER.match(head) if head.startswith("[") else None:
-            table = _key(header[1])
-            yield _Line(start, end, (pieces[0][0], pieces[-1][1]), table, ())
-            continue
-        equals = next(at for at, (one, other) in enumerate(pieces) if text[one:other] == "=")
-        key = _key(text[pieces[0][0] : pieces[equals][0]])
-        yield _Line(start, end, (pieces[equals + 1][0], pieces[-1][1]), table, key)
-
-
-def _statements(text: str) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
-    """Where each statement begins, where its line ends, and its pieces but for blanks and comments."""
-    at = start = 1 if text.startswith("\ufeff") else 0
-    depth, pieces = 0, list[tuple[int, int]]()
-    while found := _TOKEN.match(text, at):
-        at, piece = found.end(), found.group()
-        depth += (piece in "[{") - (piece in "]}")
-        if piece.strip(" \t\r\n") and not piece.startswith("#"):
-            pieces.append(found.span())
-        if piece.endswith("\n") and piece.strip("\r\n") == "" and not depth:
-            if pieces:
-                yield start, at, pieces
-            start, pieces = at, []
-    if pieces:
-        yield start, at, pieces
-
-
-def _key(written: str) -> Path:
-    """The parts of a key as it is written: bare, in quotes, with dots."""
-    inner: object = tomllib.loads(f"{written.strip()} = 0")
-    found: list[str] = []
-    while isinstance(inner, dict):
-        [(key, inner)] = inner.items()
-        found.append(key)
-    return tuple(found)
-
-
-def _headed(text: str, table: Path) -> bool:
-    return any(line.table == table and not line.key for line in _lines(text))
-
-
-def _stretches(lines: Sequence[_Line], unwanted: Sequence[_Line]) -> Iterator[tuple[_Line, _Line]]:
-    """The first and last of unwanted lines that stand together; each header begins anew."""
-    first = last = None
-    for line in lines:
-        if first and last and (line not in unwanted or not line.key):
-            yield first, last
-            first = None
-        if line in unwanted:
-            first, last = first or line, line
-    if first and last:
-        yield first, last
+def _line_of(text: str, path: Sequence[str]) -> int:
+    """The line by which the text has as much of the path as it will have; 1 if it has nothing of it."""
+    lines = _LINE.findall(text)
+    depth = max(depth for depth in range(len(path) + 1) if _at(read(text), path[:depth]) is not None)
+    above = (read("".join(lines[:end])) for end in range(1, len(lines) + 1))
+    found = (number for number, tables in enumerate(above, 1) if _at(tables, path[:depth]) is not None)
+    return next(found, 1) if depth else 1
 
 
 # --- changes ------------------------------------------------------------------------------------------------
 
 
-def _appended(text: str, table: Path, members: Mapping[str, object]) -> str:
-    """The text with a table at its end, which ends as the text does: with a line end, or without."""
-    newline = "\r\n" if "\r\n" in text else "\n"
-    rows = [f"[{'.'.join(map(_name, table))}]", *(_row(key, value) for key, value in members.items())]
-    body = newline.join(rows)
-    if not text.removeprefix("\ufeff"):
-        return text + body + newline
-    return f"{text}{newline}{body}{newline}" if text.endswith("\n") else f"{text}{newline}{newline}{body}"
+def _put(text: str, path: Sequence[str], members: Mapping[str, object]) -> str:
+    """The text with these members in the table that has a header, or in a new one at the end."""
+    bom, ended, newline = _normalise(text)
+    sections = list(_sections(ended))
+    for at, section in enumerate(sections):
+        if _header(section) == tuple(path) and not section.lstrip().startswith("[["):
+            sections[at] = _set_members(section, members, newline)
+            break
+    else:
+        rows = [f"[{tomlkit.key(path).as_string()}]", *(_row(*member) for member in members.items())]
+        sections += [newline if ended else "", *(row + newline for row in rows)]
+    return bom + _end_like(text, "".join(sections))
 
 
-def _changed(text: str, table: Path, members: Mapping[str, object]) -> str:
-    for key, value in members.items():
-        lines = [line for line in _lines(text) if line.table == table]
-        same = next((line for line in lines if line.key == (key,)), None)
-        if same:
-            text = text[: same.value[0]] + _written(value) + text[same.value[1] :]
+def _remove(text: str, path: Sequence[str]) -> str:
+    """The text without what is at the path and, before a table, without the blank line above it."""
+    bom, ended, _ = _normalise(text)
+    left, gone = "", tuple(path)
+    for section in _sections(ended):
+        header = _header(section)
+        if header[: len(gone)] == gone:
+            left = _BLANK.sub("", left) + _tail(section)
+        elif gone[: len(header)] == header:
+            left += _drop(section, gone[len(header) :])
         else:
-            text = _added(text, lines[-1].end, _row(key, value))
-    return text
+            left += section
+    return bom + _end_like(text, left)
 
 
-def _added(text: str, place: int, row: str) -> str:
+def _normalise(text: str) -> tuple[str, str, str]:
+    """The byte order mark, the text with an end of its last line, and how its lines end."""
     newline = "\r\n" if "\r\n" in text else "\n"
-    above = text[:place]
-    return above + (row + newline if above.endswith("\n") else newline + row) + text[place:]
+    body = text.removeprefix(_BOM)
+    ended = body if not body or body.endswith("\n") else body + newline
+    return text[: len(text) - len(body)], ended, newline
 
 
-def _cut(text: str, start: int, end: int, *, blank_too: bool) -> str:
-    """The text without a stretch of lines and, before a table, the empty line that parts it from the rest."""
-    above, below = text[:start], text[end:]
-    if not text[:end].endswith("\n"):
-        above = _chopped(above)
-    return (_chopped(above) if blank_too and re.search(r"\n\r?\n\Z", text[:start]) else above) + below
+def _end_like(text: str, made: str) -> str:
+    """What was made, without an end of its last line if the text has none."""
+    if text.endswith("\n") or not text.removeprefix(_BOM):
+        return made
+    return made.removesuffix("\n").removesuffix("\r")
 
 
-def _chopped(text: str) -> str:
-    return text.removesuffix("\n").removesuffix("\r")
+# --- a section: a header and what is below it ---------------------------------------------------------------
+
+
+def _sections(text: str) -> Iterator[str]:
+    """The sections of the text; first what is above all headers.
+
+    A line in a long string or array can look like a header. There, what is above it cannot be read.
+    """
+    start = end = 0
+    for line in _LINE.findall(text):
+        if line.lstrip(" \t").startswith("[") and isinstance(read(text[:end]), dict):
+            yield text[start:end]
+            start = end
+        end += len(line)
+    yield text[start:]
+
+
+def _header(section: str) -> tuple[str, ...]:
+    """The path in the header of a section; empty if it has none."""
+    found = list[str]()
+    first = _LINE.match(section)
+    inner: object = read(first[0]) if first and section.lstrip().startswith("[") else {}
+    while isinstance(inner, dict) and inner:
+        [(key, inner)] = inner.items()
+        found.append(key)
+    return tuple(found)
+
+
+def _parse(section: str) -> tuple[tomlkit.TOMLDocument, Container]:
+    """A section, and what is below its header."""
+    document = tomlkit.parse(section)
+    below: Any = document
+    for key in _header(section):
+        item = below.item(key)
+        below = (item.body[0] if isinstance(item, AoT) else item).value
+    return document, below
+
+
+def _set_members(section: str, members: Mapping[str, object], newline: str) -> str:
+    """The section with these members: new ones behind its last key, before comments on what follows."""
+    document, table = _parse(section)
+    new = [_row(*member) + newline for member in members.items() if member[0] not in table]
+    for key in members.keys() & table.keys():
+        table[key] = _item(members[key])
+    place = len(table.body) - _trailing(table)
+    table.body.insert(place, (None, tomlkit.ws("".join(new))))
+    return document.as_string()
+
+
+def _tail(section: str) -> str:
+    """The blank lines and comments behind the last key. They are not about this table but about the next."""
+    _, table = _parse(section)
+    return "".join(item.as_string() for _, item in table.body[len(table.body) - _trailing(table) :])
+
+
+def _trailing(table: Container) -> int:
+    """How many blank lines and comments are behind the last key of a table."""
+    return sum(1 for _ in takewhile(lambda member: member[0] is None, reversed(table.body)))
+
+
+def _drop(section: str, path: Sequence[str]) -> str:
+    """The section without what is at this path below its header."""
+    document, table = _parse(section)
+    places = list(_places(table, path))
+    for body, at in places:
+        body[at] = (None, tomlkit.ws(""))
+    return document.as_string() if places else section
+
+
+def _places(table: Container, path: Sequence[str]) -> Iterator[tuple[_Body, int]]:
+    """The bodies that have something at the path, and where: keys with dots can be in several."""
+    for at, (key, item) in enumerate(table.body):
+        if key is None or key.key != path[0]:
+            continue
+        if len(path) == 1:
+            yield table.body, at
+        elif isinstance(item, Table):
+            yield from _places(item.value, path[1:])
 
 
 def _row(key: str, value: object) -> str:
-    return f"{_name(key)} = {_written(value)}"
+    return f"{tomlkit.key(key).as_string()} = {_item(value).as_string()}"
 
 
-def _name(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _written(key)
-
-
-def _written(value: object) -> str:
-    """A value in TOML."""
-    if isinstance(value, Mapping):
-        members = ", ".join(_row(key, inner) for key, inner in value.items())
-        return f"{{ {members} }}" if members else "{}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_written, value))}]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _item(value: object) -> Item:
+    """A value in TOML; a mapping is written in braces, since it is on one line."""
+    if not isinstance(value, Mapping):
+        return tomlkit.item(value)
+    table = tomlkit.inline_table()
+    table.update({key: _item(inner) for key, inner in value.items()})
+    return table

@@ -104,6 +104,8 @@ CREATE TABLE events (
 CREATE INDEX events_by_run ON events (run, id);
 CREATE INDEX events_by_time ON events (created_at, event_type, run);
 CREATE INDEX events_remarks ON events (run, id) WHERE event_type IN ('comment_written', 'comment_told');
+-- Every look at a run says what it was last refused, and a long run has many entries.
+CREATE INDEX events_refused ON events (run, id) WHERE event_type = 'error_occurred';
 
 CREATE TABLE replies (
   run BIGINT NOT NULL REFERENCES runs (k),
