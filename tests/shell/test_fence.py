@@ -143,7 +143,6 @@ def test_runs_outside_can_be_neither_read_nor_moved(desk: Desk, runs: SqlRuns) -
 
     asked: Mapping[str, Callable[[str], object]] = {
         "load": behind.load,
-        "recalled": behind.recalled,
         "spent": lambda run: behind.spent(run, 0),
         "entries": behind.entries,
         "steps": behind.steps,
@@ -166,7 +165,6 @@ def test_runs_outside_can_be_neither_read_nor_moved(desk: Desk, runs: SqlRuns) -
     assert [len(runs.entries(run)) for run in (over, theirs)] == before
     assert runs.load(theirs) == stored
     assert behind.load(mine) == own
-    assert behind.recalled(mine) == replace(own, recalled=True)
     assert len(behind.steps(mine)) == 1
     assert behind.definition(own.run.digest) == runs.definition(own.run.digest)
 

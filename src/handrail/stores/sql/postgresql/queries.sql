@@ -31,14 +31,6 @@ WITH moved AS (
   WHERE
     execution_id = ?13 AND revision = ?14
     AND (SELECT version FROM handrail_schema) = CAST(?15 AS BIGINT)
-
--- name: turn_recalled
--- Of a run that was not looked at, the step still has the token, and nobody has commented on the run.
-    AND EXISTS (SELECT 1 FROM steps AS s WHERE s.run = runs.k AND s.number = ?42 AND s.token = ?39)
-    AND NOT EXISTS (
-      SELECT 1 FROM events AS e WHERE e.run = runs.k AND e.event_type IN ('comment_written', 'comment_told'))
-
--- name: turn_moves
   RETURNING k
 ), closed AS (
   UPDATE steps AS s
