@@ -94,6 +94,7 @@ ALL: Final[Mapping[str, Callable[[Any], object]]] = {
     "journal": lambda records: records.journal(),
     "named": lambda records: records.named(""),
     "live": lambda records: records.live((ROOT, OTHER)),
+    "live_runs": lambda records: (records.live_runs((ROOT,)), records.live_runs((OTHER, ROOT))),
     "further": lambda records: records.further(1),
     "needing": lambda records: records.needing(LATER, LATER),
     "under_way": lambda records: records.under_way(),

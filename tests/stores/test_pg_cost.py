@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 from postgres import Server
 from stage import PgStage, pg_stage
 from wire import Traced

@@ -23,12 +23,10 @@ from handrail.shell.records import (
 from handrail.shell.view import REMARKS, StepRow
 from handrail.stores.sql import rows
 from handrail.stores.sql.database import Database
+from handrail.stores.sql.reader import KEY
 from handrail.stores.sql.tables import Execute, Tables
 from handrail.stores.sql.text import asked, dumped, stamp
 from handrail.telemetry.entries import Entry
-
-KEY: Final = "token_key"
-"""The name of the setting that is the key of a store."""
 
 _NOTHING: Final = nullcontext()
 _ALL: Final = 2**31
