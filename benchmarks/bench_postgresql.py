@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import psycopg
 
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 from handrail.stores.sql.postgresql.database import PgDatabase
 from handrail.stores.sql.postgresql.pool import connected
 from rounds import report

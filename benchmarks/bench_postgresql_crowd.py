@@ -16,7 +16,7 @@ from typing import Final
 
 from bench_http import RING, Agent, listening, started
 from crowd import Crowd, Load, Told
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 from handrail.stores.sql.postgresql.database import PgDatabase
 from load import NEW, Client, Place, Taken, clients, driven
 from rounds import report, report_least

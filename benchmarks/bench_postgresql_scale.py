@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 from handrail.stores.sql.postgresql.database import PgDatabase
 from handrail.stores.sql.summaries import Summaries
 from pg_fill import fill

@@ -14,7 +14,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from handrail.shell.faults import Fault
-from handrail.shell.opening import Remote, Where
+from handrail.shell.store_address import Remote, Where
 from handrail.stores.sql.database import Database, Writing
 from handrail.stores.sql.postgresql.database import PgDatabase
 from handrail.stores.sql.turnstile import Turnstile

@@ -37,6 +37,7 @@ def lists(database: PgDatabase, runs: int) -> Mapping[str, Ask]:
         "runs_since": lambda: records.runs(Wanted(since=NOW - DAY)),
         "named": lambda: records.named("000000"),
         "live": lambda: records.live(ROOTS[3:4]),
+        "live_runs": lambda: records.live_runs(ROOTS[2:5]),
         "completed": records.completed,
         "journal": lambda: records.journal(runs * 5),
         "within_runs": lambda: within.runs(Wanted()),

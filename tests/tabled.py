@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.postgresql.database import PgDatabase
 from handrail.stores.sql.postgresql.runs import PgRuns

@@ -1,20 +1,22 @@
 """Settings to world to faces: the only file that knows every name."""
 
+import gc
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import Any
 
     from handrail.engine.model import Workflow
     from handrail.shell.carried import Carried
     from handrail.shell.folders import Folder
-    from handrail.shell.glances import Inspected, Standing
     from handrail.shell.keeping import Copied, Progress
-    from handrail.shell.opening import DescribedRun, FolderRuns, Openings, Remote, Where
+    from handrail.shell.opening import DescribedRun, FolderRuns, Openings
     from handrail.shell.ports import Descriptions
+    from handrail.shell.store_address import Remote, Where
+    from handrail.shell.view import ReadOnlyStore
     from handrail.shell.world import World
     from handrail.stores.sql.opening import Kind
 
@@ -27,10 +29,15 @@ def main() -> None:
     if sys.platform == "win32":
         raise SystemExit("handrail: it does not run on Windows itself\n  run it in WSL: wsl --install")
     words = sys.argv[1:]
-    from handrail.faces.cli.quick import asks_quickly, quickly  # noqa: PLC0415 - nothing more for a hook
+    if words[:1] == ["hook"] and not {"-h", "--help"} & set(words):
+        # A client waits for each hook, and click alone takes twice as long as Python takes to start.
+        from handrail.faces.cli.hook_entry import answer_hook  # noqa: PLC0415 - imports as little as it can
 
-    if asks_quickly(words):
-        quickly(words[1:], openings)
+        # The process ends in a moment. Collecting garbage takes a sixth of its time, and finds none: neither
+        # while modules are imported nor at the end, where Python collects what is not frozen.
+        gc.disable()
+        answer_hook(words[1:], openings.read_only)
+        gc.freeze()
         return
     from handrail.faces.cli.main import cli  # noqa: PLC0415 - the same
 
@@ -56,45 +63,23 @@ class Opened:
             _copied,
         )
 
-    def glances(self, address: str, roots: "Sequence[str]") -> "tuple[Standing, ...]":
-        """The runs under way in the first of these folders that has any: `Glances`."""
-        glance, where = _glance(address)
-        found: tuple[Standing, ...] = glance.glanced(where, roots)
-        return found
+    def read_only(self, address: str) -> "AbstractContextManager[ReadOnlyStore | None]":
+        """The store at an address, to read only: `OpenReadOnly`. A hook has no time for `Openings`."""
+        from handrail.shell.store_address import Remote, located  # noqa: PLC0415 - mere talk needs no store
+        from handrail.stores.sql import reader  # noqa: PLC0415 - the same
 
-    def inspected(self, address: str) -> "Inspected | None":
-        """What is to be said of a store; None if there is none yet. Raises a `Fault`."""
-        glance, where = _glance(address)
-        found: Inspected | None = glance.inspected(where)
+        where = located(address)
+        kind = _driven(where, "reader") if isinstance(where, Remote) else reader
+        found: AbstractContextManager[ReadOnlyStore | None] = kind.open_read_only(where)
         return found
-
-    def key(self, address: str) -> bytes:
-        """The key that this store signs with; empty if there is no store yet. Raises a `Fault`."""
-        glance, where = _glance(address)
-        return bytes(glance.key(where))
 
 
 openings = Opened()
 
 
-def _glance(address: str) -> "tuple[Any, Where]":
-    """What takes a glance at this kind of store, and where the store is. Raises a `Fault`."""
-    from pathlib import Path  # noqa: PLC0415 - only for who has no time
-
-    from handrail.shell.homes import store_file  # noqa: PLC0415 - the same
-    from handrail.stores.sql import glance  # noqa: PLC0415 - the same
-
-    if "://" not in address:
-        return glance, Path(address) if address else store_file()
-    from handrail.shell.opening import Remote, located  # noqa: PLC0415 - takes its time, and is rare
-
-    where = located(address)
-    return (_driven(where, "glance") if isinstance(where, Remote) else glance), where
-
-
 def _copied(source: "Where", target: "Where", told: "Progress") -> "Copied":
-    from handrail.shell.opening import Remote  # noqa: PLC0415 - only to copy a store
     from handrail.shell.reading import whole  # noqa: PLC0415 - the same
+    from handrail.shell.store_address import Remote  # noqa: PLC0415 - only to copy a store
     from handrail.stores.sql.copying import copy  # noqa: PLC0415 - the same
 
     named = str(source if isinstance(source, Remote) else whole(source))
@@ -104,7 +89,7 @@ def _copied(source: "Where", target: "Where", told: "Progress") -> "Copied":
 
 def _kind(where: "Where") -> "Kind[Any, Any]":
     """How this kind of store is opened. Raises `Missing` if its driver is not installed."""
-    from handrail.shell.opening import Remote  # noqa: PLC0415 - most commands start without a store
+    from handrail.shell.store_address import Remote  # noqa: PLC0415 - most commands start without a store
     from handrail.stores.sql.opening import FILE  # noqa: PLC0415 - the same
 
     if not isinstance(where, Remote):

@@ -1,8 +1,9 @@
 import pytest
 
 from handrail.engine.facts import PENDING, Fact, Kind, Provenance, Type, Value
-from handrail.engine.guards import Complaint, Guard, Outcome, Verdict, Vocabulary, judge, together
+from handrail.engine.guards import Guard, Outcome, Verdict, judge, together
 from handrail.engine.problems import Place
+from handrail.engine.vocabulary import Complaint, Vocabulary
 
 HERE = Place("test.yaml", 7, 3)
 TYPES = {

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from handrail.app import openings
-from handrail.faces.cli.hooked import ANSWERS, Asked
+from handrail.faces.cli.hook_answers import ANSWERS, Asked
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.spells import Spells
 from handrail.faces.mcp.steps import Steps
 from handrail.shell.homes import store_file
-from handrail.shell.opening import Serving, located
+from handrail.shell.opening import Serving
 from handrail.shell.permits import Permits
 from handrail.shell.records import Caller
+from handrail.shell.store_address import located
 from handrail.shell.trust import Trusted
 from spells.scene import spells
 
@@ -64,12 +65,18 @@ class Shop:
     def hook(self, event: str, client: str = "claude", face: str = "", **given: object) -> Any:  # noqa: ANN401 - JSON
         """What a hook answers a client that works in the project."""
         whole = {"cwd": str(self.root), "hook_event_name": EVENTS[event], **given}
-        return ANSWERS[event](Asked(whole, client, face, self.store, openings.glances, openings.key))
+        return ANSWERS[event](Asked(whole, client, face, self.store, openings.read_only))
 
     def edits(self, *paths: str, client: str = "claude") -> str:
         """Why a file is not edited; empty if it is."""
         answers = [self.hook("edit", client, tool_input={"file_path": path}) for path in paths]
         return "\n".join(refusal(answer) for answer in answers if answer)
+
+
+def store_key(address: str = "") -> bytes:
+    """The key that the store at an address signs with; empty if there is no store."""
+    with openings.read_only(address) as store:
+        return store.key() if store else b""
 
 
 def refusal(answer: Mapping[str, Any]) -> str:

@@ -12,8 +12,7 @@ import time
 from pathlib import Path
 from types import FrameType
 
-from faces.listened import Shop
-from handrail.app import openings
+from faces.listened import Shop, store_key
 from handrail.shell import permits as kept
 from handrail.shell.permits import Permits, leave
 
@@ -56,7 +55,7 @@ def fresh(folder: Path) -> Shop:
         shutil.rmtree(folder / name, ignore_errors=True)
     shutil.copytree(folder / "began", folder / "home")
     shutil.copytree(folder / "task", folder / "shop")
-    leave(openings.key(""), str(folder / "shop"), "Accio", time.time())
+    leave(store_key(), str(folder / "shop"), "Accio", time.time())
     return Shop(folder / "shop")
 
 

@@ -13,9 +13,9 @@ from handrail.engine.lifecycle import START
 from handrail.engine.model import Accepted, Event
 from handrail.shell.definitions import Pinned
 from handrail.shell.hiding import Untrusted
-from handrail.shell.opening import located
 from handrail.shell.records import Caller, Origin
 from handrail.shell.shelf import Shelf
+from handrail.shell.store_address import located
 from handrail.shell.trust import Trusted
 from handrail.shell.turn import Call, New, take_turn
 from program import command, handrail

@@ -42,8 +42,8 @@ def test_before_the_first_run_nothing_is_said_and_nothing_made(team: Shop) -> No
     assert [team.hook(event, prompt="next") for event in ("prompt", "session", "stop")] == [None] * 3
     assert team.edits("src/shop.py") == ""
     assert said_by(team, "brief").out == "No run of Handrail is under way in this project.\n"
-    assert openings.inspected(team.store) is None
-    assert openings.key(team.store) == b""
+    with openings.read_only(team.store) as store:
+        assert store is None
 
 
 def test_an_edit_that_the_step_forbids_is_refused(team: Shop) -> None:
@@ -86,9 +86,10 @@ def test_the_runs_of_the_nearest_folder_are_told(team: Shop) -> None:
     outer, inner = team.start(), Shop(team.root / "src", team.store).start()
     below = (str(team.root / "src"), str(team.root), "/")
 
-    assert [run.id for run in openings.glances(team.store, below)] == [inner]
-    assert [run.id for run in openings.glances(team.store, below[1:])] == [outer]
-    assert openings.glances(team.store, below[2:]) == ()
+    with openings.read_only(team.store) as store:
+        assert store is not None
+        found = [store.records.live_runs(below[start:]) for start in range(3)]
+    assert [[run.id for run in runs] for runs in found] == [[inner], [outer], []]
 
 
 def test_the_doctor_says_what_keeps_the_store(team: Shop) -> None:
@@ -127,8 +128,8 @@ def test_a_server_that_is_away_stops_no_client_and_tells_no_password(team: Shop)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.startswith("handrail hook: postgresql://ann@127.0.0.1:1/handrail cannot be reached: ")
     assert "secret" not in done.stderr
-    with pytest.raises(NoServer) as away:
-        openings.glances(AWAY, (str(team.root),))
+    with pytest.raises(NoServer) as away, openings.read_only(AWAY):
+        pass
     assert away.value.repair == RETRY
 
 

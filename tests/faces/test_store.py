@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from handrail.faces.cli.main import cli
 from handrail.shell.faults import FAULTS, Fault, SyncFailed
-from handrail.shell.opening import located
+from handrail.shell.store_address import located
 from history import History, history
 from program import PROGRAM, Said, handrail
 

@@ -94,6 +94,7 @@ ALL: Final[Mapping[str, Callable[[Any], object]]] = {
     "journal": lambda records: records.journal(),
     "named": lambda records: records.named(""),
     "live": lambda records: records.live((ROOT, OTHER)),
+    "live_runs": lambda records: (records.live_runs((ROOT,)), records.live_runs((OTHER, ROOT))),
     "further": lambda records: records.further(1),
     "needing": lambda records: records.needing(LATER, LATER),
     "under_way": lambda records: records.under_way(),
@@ -143,7 +144,6 @@ def test_runs_outside_can_be_neither_read_nor_moved(desk: Desk, runs: SqlRuns) -
 
     asked: Mapping[str, Callable[[str], object]] = {
         "load": behind.load,
-        "recalled": behind.recalled,
         "spent": lambda run: behind.spent(run, 0),
         "entries": behind.entries,
         "steps": behind.steps,
@@ -166,7 +166,6 @@ def test_runs_outside_can_be_neither_read_nor_moved(desk: Desk, runs: SqlRuns) -
     assert [len(runs.entries(run)) for run in (over, theirs)] == before
     assert runs.load(theirs) == stored
     assert behind.load(mine) == own
-    assert behind.recalled(mine) == replace(own, recalled=True)
     assert len(behind.steps(mine)) == 1
     assert behind.definition(own.run.digest) == runs.definition(own.run.digest)
 

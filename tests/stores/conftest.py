@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.opening import Remote, Where
 from handrail.shell.ports import Runs
+from handrail.shell.store_address import Remote, Where
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.keeper import SqlKeeper
 from history import History, history

@@ -48,7 +48,7 @@ class Place(Protocol):
     run that was never saved. `tokens`, `texts`, `steps` and `looks`: it keeps the tokens of open steps, the
     texts of workflows, steps that were closed, and when somebody looked after a run. `told`: it tells the run
     in a file for people, and takes no variable that such a file cannot hold. `nul`: it takes a text with NUL,
-    which no face ever gives it. `recalls`: a process remembers how it left a run.
+    which no face ever gives it.
     """
 
     many: bool
@@ -59,7 +59,6 @@ class Place(Protocol):
     looks: bool
     told: bool
     nul: bool
-    recalls: bool
 
     def open(self) -> Runs:
         """A store over the data; another object each time, where the data outlives one."""
@@ -81,13 +80,10 @@ class WholePlace:
     looks = True
     told = False
     nul = True
-    recalls = True
 
 
 class MemoryPlace(WholePlace):
     """Data that is one object."""
-
-    recalls = False
 
     def __init__(self, folder: Path) -> None:  # noqa: ARG002 - every place is made alike
         self._runs = MemoryRuns()
@@ -150,7 +146,6 @@ class FilesPlace:
     looks = False
     told = True
     nul = True
-    recalls = False
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import psycopg
 
-from handrail.shell.opening import Remote, Where
+from handrail.shell.store_address import Remote, Where
 from handrail.stores.sql import copying, opening
 from handrail.stores.sql import unfinished as file
 from handrail.stores.sql.postgresql import opening as opening_there

@@ -16,9 +16,9 @@ from handrail.engine.model import Event
 from handrail.shell.access import AccessToken, Grant, Scope
 from handrail.shell.definitions import pinned_by
 from handrail.shell.keeping import Copied, Damage, Progress
-from handrail.shell.opening import Remote, Where
 from handrail.shell.records import Caller
 from handrail.shell.registry import Registered
+from handrail.shell.store_address import Remote, Where
 from handrail.shell.system import LocalFeed
 from handrail.shell.turn import Call, Outcome, Reply, take_turn
 from handrail.shell.world import World

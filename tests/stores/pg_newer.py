@@ -9,7 +9,7 @@ import sys
 from functools import partial
 from typing import Final
 
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 from handrail.stores.sql.postgresql import schema
 from handrail.stores.sql.postgresql.database import PgDatabase
 from handrail.stores.sql.postgresql.runs import PgRuns

@@ -32,9 +32,8 @@ def test_a_comment_moves_nothing_and_is_unheard_until_it_was_told(runs: Runs) ->
     runs.note(RUN, NOW, (_written("two", "Sécond"), _written("three", "Third")))
 
     after = runs.load(RUN)
-    assert before is not None
     assert after is not None
-    assert replace(after, unheard=(), remarked=False) == before
+    assert replace(after, unheard=()) == before
     assert _unheard(runs) == ["one", "two", "three"]
     assert [one.entry for one in after.unheard][1] == _written("two", "Sécond")
 

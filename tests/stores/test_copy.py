@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from handrail.app import openings
-from handrail.shell.opening import Remote, Where
+from handrail.shell.store_address import Remote, Where
 from handrail.stores.sql.shape import tables
 from stores.moving import Full, Place, Stopped, copied, damages, indexes, rows, stopped, went_on
 

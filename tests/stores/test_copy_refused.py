@@ -11,7 +11,7 @@ import pytest
 
 from handrail.app import openings
 from handrail.shell.faults import Busy, Fault, Newer, NotWritable, Unreadable
-from handrail.shell.opening import Remote, Where
+from handrail.shell.store_address import Remote, Where
 from handrail.stores.sql.copying import PAGE
 from handrail.stores.sql.database import Database
 from stores.moving import Full, Place, Stopped, copied, damages, rows, stopped, went_on

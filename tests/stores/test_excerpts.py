@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from build import output
-from handrail.engine.model import Event
+from handrail.engine.model import Authority, Event, Lifecycle
 from handrail.shell.view import (
     EXCERPT,
     AllFinal,
@@ -155,6 +155,25 @@ def test_runs_under_way_in_these_projects_come_last_started_first(desk: Desk, re
     assert records.live((ROOT,)) == (TWO,)
 
 
+def test_the_runs_of_the_nearest_project_come_with_all_that_a_hook_tells_last_called_first(
+    desk: Desk, records: SqlRecords
+) -> None:
+    desk.clock.move(seconds=1)
+    assert desk.send(TWO, Event("nonsense"), desk.recover(TWO)["token"])["status"] == "error"
+    two, three = records.live_runs(("/elsewhere", ROOT, "/"))
+
+    assert (two.id, two.workflow, two.state, two.project) == (TWO, "paper", "review", ROOT)
+    assert (two.lifecycle, two.authority, two.waiting) == (Lifecycle.RUNNING, Authority.SQL, False)
+    assert (two.face, two.goal, two.called) == ("steps", "a paper", NOW + timedelta(seconds=4))
+    assert dict(two.run.attempts) == {"draft": 1, "review": 1}
+    assert two.refused["error_type"] == "no_row"
+    assert (three.id, three.state, three.refused) == (THREE, "draft", {})
+    assert [run.id for run in records.live_runs((ROOT,), 1)] == [TWO]
+    assert records.live_runs(("/elsewhere",)) == records.live_runs(()) == ()
+    desk.send(TWO, Event("abandon", note="enough"))
+    assert [run.id for run in records.live_runs((ROOT,))] == [THREE]
+
+
 def test_completed_runs_are_those_with_the_last_final_artifacts(records: SqlRecords) -> None:
     assert records.completed() == (ONE,)
 
@@ -184,7 +203,7 @@ def test_answers_inside_a_moment_are_of_that_moment_whatever_others_commit(
 # --- plans --------------------------------------------------------------------------------------------------
 
 CHOICES = ("of_run", "of_step", "of_type", "recent", "all_final", "final_of", "final_in")
-OTHERS = ("last_done", "open_steps", "types_of", "types", "live", "completed", "project")
+OTHERS = ("last_done", "open_steps", "types_of", "types", "live", "live_runs", "completed", "project")
 ALLOWED = (
     r"SEARCH .*",
     r"SCAN a USING INDEX artifacts_by_time",
@@ -211,7 +230,8 @@ def _plan(records: SqlRecords, name: str) -> list[str]:
     sql = queries("questions.sql")
     text = f"{sql['excerpt_columns']}\n{sql[name]}" if name in CHOICES else sql[name]
     taken = max([*map(int, re.findall(r"\?(\d+)", text)), len(re.findall(r"\?(?!\d)", text))])
-    given = ("[1]", "x", 9, None) if name == "live" else (9,) * taken
+    json = {"live": ("[1]", "x", 9, None), "live_runs": ("[1]", 9, None)}
+    given = json.get(name, (9,) * taken)
     return [row[3] for row in _writer(records).execute(f"EXPLAIN QUERY PLAN {text}", given)]
 
 
@@ -231,7 +251,7 @@ def test_no_question_reads_all_artifacts_or_all_runs(
     plans = {name: _plan(records, name) for name in (*CHOICES, *OTHERS)}
 
     sorting = {name for name, plan in plans.items() if any(re.fullmatch(SORTED, line) for line in plan)}
-    assert sorting <= {"of_type", "types", "types_of", "live", "completed"}
+    assert sorting <= {"of_type", "types", "types_of", "live", "live_runs", "completed"}
     allowed = "|".join((*ALLOWED, SORTED))
     assert {line for plan in plans.values() for line in plan if not re.fullmatch(allowed, line)} == set()
 

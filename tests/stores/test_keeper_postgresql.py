@@ -8,7 +8,7 @@ import pytest
 
 from handrail.app import openings
 from handrail.shell.keeping import DAMAGE, Damage
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 from history import History
 from postgres import Server, private
 from stores.moving import copied, damages

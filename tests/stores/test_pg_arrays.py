@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 from handrail.stores.sql.postgresql.arrays import Numbers, Texts
 from handrail.stores.sql.postgresql.pool import Connection, connected
 from postgres import ours

@@ -7,7 +7,7 @@ from threading import Thread
 import pytest
 
 from faces.mcp.desk import until
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 from handrail.stores.sql.postgresql.crier import Crier
 from handrail.stores.sql.postgresql.database import PgDatabase
 from handrail.stores.sql.postgresql.dialect import statements

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from handrail.shell.faults import NoServer
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 from handrail.stores.sql.database import Database
 from handrail.stores.sql.postgresql.database import PgDatabase
 from handrail.stores.sql.postgresql.opening import DATABASE

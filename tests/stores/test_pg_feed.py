@@ -1,8 +1,8 @@
 """Who listens to a PostgreSQL store hears of what any process writes, also after the server was away."""
 
 from faces.mcp.desk import until
-from handrail.shell.opening import Remote
 from handrail.shell.records import Change
+from handrail.shell.store_address import Remote
 from handrail.stores.sql.feed import SqlFeed
 from handrail.stores.sql.postgresql.database import PgDatabase
 from handrail.stores.sql.postgresql.ear import Listener

@@ -12,7 +12,7 @@ import pytest
 from faces.mcp.desk import until
 from handrail.engine.model import Event
 from handrail.shell.faults import NoServer
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 from handrail.shell.turn import Call, New
 from handrail.stores.sql.keeper import SqlKeeper
 from handrail.stores.sql.postgresql.database import PgDatabase

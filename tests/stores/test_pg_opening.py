@@ -9,7 +9,7 @@ import pytest
 
 from faces.mcp.desk import until
 from handrail.shell.faults import Newer
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 from handrail.stores.sql.keeper import SqlKeeper
 from handrail.stores.sql.postgresql import schema
 from handrail.stores.sql.postgresql.database import PgDatabase

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 from handrail.stores.sql.postgresql.database import PgDatabase, Told
 from handrail.stores.sql.summaries import Summaries
 from pg_fill import fill

@@ -12,8 +12,8 @@ import pytest
 from psycopg import errors
 
 from handrail.shell.faults import Busy, NoServer
-from handrail.shell.opening import Remote
 from handrail.shell.records import Spent
+from handrail.shell.store_address import Remote
 from handrail.stores.sql.postgresql import pool as pools
 from handrail.stores.sql.postgresql.faults import named
 from handrail.stores.sql.postgresql.pool import Connection, Pool

@@ -13,8 +13,8 @@ import pytest
 
 from handrail.shell.faults import Fault, Newer, NotWritable, Unreadable
 from handrail.stores.sql.database import Database
-from handrail.stores.sql.glance import APPLICATION
 from handrail.stores.sql.opening import serving
+from handrail.stores.sql.reader import APPLICATION
 from handrail.stores.sql.text import migrations
 from requirement import requirement
 from stores.contract import RUN, begun, followed, walked

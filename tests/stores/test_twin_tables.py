@@ -17,8 +17,8 @@ from handrail.engine.facts import Value
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.model import Lifecycle, Who
 from handrail.shell.comments import write
-from handrail.shell.opening import Remote
 from handrail.shell.records import Caller, project_id
+from handrail.shell.store_address import Remote
 from handrail.shell.view import (
     AllFinal,
     Choice,

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from handrail.engine.explore import leaving, named, shortest, targets
 from handrail.engine.facts import Provenance

@@ -3,9 +3,10 @@
 import json
 import math
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 Value: TypeAlias = object
 """A JSON value (None, bool, int, float, str, list, dict), or `PENDING` for a fact not yet known."""
@@ -31,8 +32,7 @@ class Kind(StrEnum):
     JSON = "json"
 
 
-@dataclass(frozen=True, slots=True)
-class Type:
+class Type(Struct, frozen=True):
     """A kind, and whether null is a value too (written `string?`)."""
 
     kind: Kind
@@ -55,8 +55,7 @@ class Provenance(StrEnum):
     CLAIMED = "claimed"
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """A declared fact: how it is called, typed and read, and which values `check` tries for it.
 
     A closed domain lists every value; an open one gives samples. `reader` names who reads it (a function of

@@ -1,7 +1,8 @@
 """Problems: what a person can mend in a text, with the place where it stands."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Severity(StrEnum):
@@ -11,8 +12,7 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where in a text something stands: line and column count from 1, length in characters."""
 
     file: str
@@ -21,8 +21,7 @@ class Place:
     length: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """One thing to mend. `path` is the shortest way to it through the workflow, as row ids."""
 
     code: str

@@ -42,11 +42,8 @@ class FencedRuns:
 
     def load(self, run: str) -> Stored | None:
         """The run as it stands, if it is inside."""
-        return self._inside(self.runs.load(run))
-
-    def recalled(self, run: str) -> Stored | None:
-        """The run as this process left it, if it is inside."""
-        return self._inside(self.runs.recalled(run))
+        stored = self.runs.load(run)
+        return stored if stored and stored.origin.project in self.roots() else None
 
     def commit(self, turn: Turn) -> bool:
         """Save the whole turn. Raises `ValueError` if it is of another project: no face makes such a turn."""
@@ -86,9 +83,6 @@ class FencedRuns:
         """Note that somebody looks after a run inside."""
         if self._has(run):
             self.runs.touch(run, at)
-
-    def _inside(self, stored: Stored | None) -> Stored | None:
-        return stored if stored and stored.origin.project in self.roots() else None
 
     def _has(self, run: str) -> bool:
         return bool(run) and self.load(run) is not None

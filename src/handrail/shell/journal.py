@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
 
 from msgspec import Struct, field
 
@@ -121,7 +120,6 @@ def lifecycle_entry(stored: Stored, after: Run, at: datetime, caller: Caller) ->
     return Entry(EntryKind.WORKFLOW_STATE_TRANSITION, data={**details, **who(caller)})
 
 
-@lru_cache(maxsize=64)
 def who(caller: Caller) -> Mapping[str, Value]:
     """The caller as entries have it: empty parts are left out."""
     given = {"principal": caller.principal, "client": caller.client, "agent": caller.agent}

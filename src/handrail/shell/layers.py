@@ -18,9 +18,9 @@ from handrail.documents import jsonc
 from handrail.documents.jsontree import Problem
 from handrail.documents.marked import with_block, without_block
 from handrail.shell.clients import Scope
-from handrail.shell.glances import WORDS, installed
+from handrail.shell.live_runs import WORDS, installed_text
 from handrail.shell.settings_files import Change, Edit, SettingsFile, below, of_user, planned, undone
-from handrail.workflows.glance import glance
+from handrail.workflows.outline import read_outline
 from handrail.workflows.render import render
 
 _COMMON: Final = "AGENTS.md"
@@ -184,7 +184,7 @@ def _taken_skill(text: str) -> str:
 
 
 def _values(face: str) -> Mapping[str, Any]:
-    spells = list(glance(installed(WORDS)).words) if face in {"", WORDS} else []
+    spells = list(read_outline(installed_text(WORDS)).words) if face in {"", WORDS} else []
     return {"spells": spells, "words": [*spells, "next"], "version": handrail.__version__}
 
 

@@ -1,14 +1,11 @@
-"""Opening a store: where it is, and what a face has of it."""
+"""What a face has of an open store, and the settings that a server reads from its environment."""
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias, TypeVar
-from urllib.parse import unquote
+from typing import Final, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -17,7 +14,6 @@ from handrail.shell.access import Access
 from handrail.shell.carried import Carried
 from handrail.shell.faults import Unreadable
 from handrail.shell.folders import Folder, folders
-from handrail.shell.homes import store_file
 from handrail.shell.keeping import Copied, Keeper, Progress
 from handrail.shell.papers import lying
 from handrail.shell.ports import Changes, Files, Mirror, Runs
@@ -26,6 +22,7 @@ from handrail.shell.reading import whole
 from handrail.shell.records import Artifact, Stored
 from handrail.shell.registry import Registry
 from handrail.shell.resolve import Resolved
+from handrail.shell.store_address import Where
 from handrail.shell.sweep import Limits
 from handrail.shell.view import Measures, Records
 from handrail.shell.workspace import Disk
@@ -33,10 +30,6 @@ from handrail.shell.world import World
 
 Result = TypeVar("Result")
 
-_SQLITE: Final = "sqlite://"
-_SERVERS: Final = ("postgresql://", "postgres://")
-_PASSWORD: Final = re.compile(r"(?<=[?&])(?:password|sslpassword)=[^&]*&?")
-_SECRET: Final = re.compile(r"(?<=://)([^/@:]*):[^/@]*(?=@)")
 _LIFETIME: Final = "HANDRAIL_TOKEN_TTL"
 _IDLE_RUNNING: Final = "HANDRAIL_IDLE_RUNNING"
 _IDLE_PAUSED: Final = "HANDRAIL_IDLE_PAUSED"
@@ -47,26 +40,6 @@ _BURST: Final = "HANDRAIL_BURST"
 _MOST_CALLS: Final = 1_000_000
 _SIZE: Final = "HANDRAIL_SIZE"
 _LARGEST: Final = 16 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Remote:
-    """A database on a server, by its address; as a text it has no password."""
-
-    url: str = field(repr=False)
-
-    def __str__(self) -> str:
-        """The address as people may see it."""
-        return _PASSWORD.sub("", _SECRET.sub(r"\1", self.url)).rstrip("?&")
-
-    def unfit(self, why: str) -> Unreadable:
-        """That the address is none."""
-        repair = "write postgresql://user@host:port/database, with --store or HANDRAIL_STORE"
-        return Unreadable(f"{self} is no address of a database: {why}", repair)
-
-
-Where: TypeAlias = Path | Remote
-"""Where a store is: a file, or a database on a server."""
 
 
 class Mirrors(Protocol):
@@ -226,31 +199,6 @@ def rebuilt(
             run, workspace = stored.run, Disk(folder.project, folder.within)
             papers = lying(folder.workflow, run, workspace)
             yield Rebuilt(run.id, str(folder.path), mirrors.rebuild(runs, run.id, papers))
-
-
-def located(address: str) -> Where:
-    """The file of a store, by its path or `sqlite:///path`; by nothing, the one in the user's data folder.
-
-    Or a database, by `postgresql://` and so on, whose users libpq's own variables and files can name too.
-
-    Raises `Unreadable` for the address of something else.
-    """
-    if address.startswith(_SQLITE):
-        path = unquote(address.removeprefix(_SQLITE))
-        if not path.startswith("/"):
-            raise Unreadable(f"`{address}` names no file", "write sqlite:// and a path that begins with /")
-        return Path("/" + path.lstrip("/"))
-    if address.startswith(_SERVERS):
-        return Remote(address)
-    if "://" in address:
-        kind = address.partition("://")[0]
-        repair = (
-            "name a file, sqlite:// and its path, or postgresql:// and so on, with --store or HANDRAIL_STORE"
-        )
-        raise Unreadable(f"this Handrail keeps no runs in {kind}", repair)
-    if address:
-        return Path(address)
-    return store_file()
 
 
 def lifetime() -> timedelta:

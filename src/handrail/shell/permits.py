@@ -12,9 +12,11 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from handrail.shell.homes import state_folder
 
@@ -26,8 +28,7 @@ _LEFT: Final = ".permit"
 _TAKEN: Final = ".taken"
 
 
-@dataclass(frozen=True, slots=True)
-class Permit:
+class Permit(Struct, frozen=True):
     """A word that was typed by a person in a folder, and when, in seconds since 1970."""
 
     folder: str
@@ -36,8 +37,7 @@ class Permit:
     nonce: str
 
 
-@dataclass(slots=True)
-class Taken:
+class Taken(Struct):
     """A permit that is out of the folder for one turn; `used` says that the turn has happened."""
 
     permit: Permit

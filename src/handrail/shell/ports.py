@@ -40,18 +40,10 @@ class Runs(Protocol):
         """
         ...
 
-    def recalled(self, run: str) -> Stored | None:
-        """The run as this process left it, or None. It may stand elsewhere by now: `commit` sees to that.
-
-        A store whose runs people may edit by hand remembers none.
-        """
-        ...
-
     def commit(self, turn: Turn) -> bool:
         """Save the whole turn at one point; False, and nothing saved, if the revision has moved on.
 
-        False too if the run that it inherits from is gone; and of a run that was only `recalled`, if the
-        token that it was called with is another by now, or somebody has commented on it.
+        False too if the run that it inherits from is gone.
 
         A store that tells the run in a file for people takes no variable that such a file cannot hold: then
         it raises `Unreadable`, and nothing is saved.

@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import lru_cache
 from operator import attrgetter
 from pathlib import PurePath
 from typing import Final as Constant
@@ -65,8 +64,7 @@ class Stored(Struct, frozen=True):
     a revision keeps none. `opened` is when each was opened, where that is known. `active` is when the run was
     last called, or its current step read. `adopted` says that the run was taken as a person or a clone left
     it, and is entered with the next turn. A run in a commit has a revision that stands for its
-    text. `unheard` are the comments that no answer has told its agent yet; of very many the last. `remarked`
-    says that there ever was one, where that is known. What is `recalled` was not looked at.
+    text. `unheard` are the comments that no answer has told its agent yet; of very many the last.
     """
 
     run: Run
@@ -80,8 +78,6 @@ class Stored(Struct, frozen=True):
     trouble: Trouble | None = None
     adopted: str = ""
     unheard: tuple["Written", ...] = ()
-    remarked: bool = False
-    recalled: bool = False
 
     def moved(
         self,
@@ -102,7 +98,6 @@ class Stored(Struct, frozen=True):
             at,
             tokens,
             {step.number: known[step.number] for step in run.open if step.number in known},
-            remarked=self.remarked,
         )
 
     def took(self, step: int, at: datetime) -> int:
@@ -214,11 +209,6 @@ class Turn(Struct, frozen=True):
         return self.before.revision + 1
 
     @property
-    def called(self) -> int:
-        """The number of the open step whose token it was called with; 0 if it was called with none."""
-        return next((number for number, token in self.before.tokens.items() if token == self.spent.token), 0)
-
-    @property
     def after(self) -> Stored:
         """The run as every store has it once this turn is saved."""
         return self.before.moved(self.run, self.at, self.tokens, self.opened, self.marks)
@@ -255,7 +245,6 @@ class Change(Struct, frozen=True):
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-@lru_cache(maxsize=256)
 def project_id(root: str) -> str:
     """The id of a project: the same on every start, another for every root."""
     return hashlib.sha256(root.encode()).hexdigest()[:16]

@@ -31,7 +31,6 @@ from handrail.shell.adopting import Proposal, adoptable
 from handrail.shell.comments import TOLD, telling
 from handrail.shell.facts import Asked, Gathered, Sight, gather
 from handrail.shell.faults import Busy
-from handrail.shell.foreseen import foreseen
 from handrail.shell.gatekeeper import Held, Repeated, Stale, at_step, check, issue, request_of
 from handrail.shell.journal import (
     Left,
@@ -128,8 +127,7 @@ def take_turn(world: World, call: Call, render: Render) -> Reply:
     Raises `Busy` if others kept moving the run, and the faults of the store; then nothing has moved.
     """
     if world.watch is None:
-        reply = foreseen(world, call, lambda guessed: _attempt(guessed, call, render))
-        return tried(world, call.run, lambda: _attempt(world, call, render)) if reply is None else reply
+        return tried(world, call.run, lambda: _attempt(world, call, render))
     unwatched = replace(world, watch=None)
     return watched(world.watch, world, call, render, lambda told: take_turn(unwatched, call, told))
 

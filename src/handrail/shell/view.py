@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from pathlib import Path
 from typing import Final, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
 from handrail.engine.facts import Value
-from handrail.engine.model import Authority, Lifecycle
+from handrail.engine.model import Authority, Lifecycle, Run
 from handrail.shell.records import StepStatus, Written
 from handrail.telemetry.measures import (
     DayMeasured,
@@ -27,6 +28,9 @@ PAGE: Final = 100
 
 NAMED: Final = 10
 """How many ids are given at most for the beginning of one."""
+
+LIVE: Final = 5
+"""How many runs under way a hook or a brief tells of at most."""
 
 LATELY: Final = 1000
 """How many of the runs started last are looked through for what is rare among all."""
@@ -80,6 +84,29 @@ class RunRow(Struct, frozen=True):
     duration_ms: int | None
     waiting: bool
     metadata: Mapping[str, Value] = field(default_factory=dict)
+
+
+class LiveRun(Struct, frozen=True):
+    """A run that is under way in a project, with what hooks and briefs say about it.
+
+    `called` is when an agent last called it. `definition` has the texts that the run began with, as
+    `definitions.Packed`; a run in files or a commit has none. `refused` is the data of the last refusal in
+    the state that the run is in, or empty.
+    """
+
+    id: str
+    workflow: str
+    lifecycle: Lifecycle
+    state: str
+    face: str
+    authority: Authority
+    project: str
+    goal: str
+    called: datetime
+    waiting: bool
+    run: Run
+    definition: bytes = b""
+    refused: Mapping[str, Value] = field(default_factory=dict)
 
 
 class StepRow(Struct, frozen=True):
@@ -239,6 +266,10 @@ class Records(Protocol):
         """The ids, beginning so, of runs under way in these projects, last started first, at most `PAGE`."""
         ...
 
+    def live_runs(self, roots: Sequence[str], most: int = LIVE) -> tuple[LiveRun, ...]:
+        """The runs under way in the first of these projects that has any, the one called last first."""
+        ...
+
     def completed(self) -> tuple[str, ...]:
         """The ids of the runs that made the last `PAGE` final artifacts, last started first."""
         ...
@@ -265,6 +296,38 @@ class Records(Protocol):
     def remarks(self, run: str, most: int = REMARKS) -> tuple[Written, ...]:
         """The last comments on a run, and that its agent was told of some; in order."""
         ...
+
+
+class StoreReport(Struct, frozen=True):
+    """What the doctor says about a store: its schema, the schema `known` to this program, and what keeps it.
+
+    `ours` is False for a file that another program made. `path` is given for a file only, `wal` says whether
+    its journal is one, and `flaws` are what a quick check of SQLite finds.
+    """
+
+    place: str
+    schema: int
+    known: int
+    kept: str
+    ours: bool = True
+    path: Path | None = None
+    wal: bool = True
+    flaws: tuple[str, ...] = ()
+
+
+class ReadOnlyStore(Struct, frozen=True):
+    """A store that was opened to read only. `key` gives the key that it signs with, or nothing."""
+
+    records: Records
+    key: Callable[[], bytes]
+    report: Callable[[], StoreReport]
+
+
+OpenReadOnly: TypeAlias = Callable[[str], AbstractContextManager[ReadOnlyStore | None]]
+"""Opens the store at an address to read only; None if there is no store there. Raises a `Fault`.
+
+It makes no store, migrates none, and waits two seconds at most for a server.
+"""
 
 
 class Measures(Protocol):

@@ -8,7 +8,6 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Final
 from uuid import NAMESPACE_URL, uuid5
@@ -101,10 +100,6 @@ class DescribedRuns:
         self._last = attempt == ATTEMPTS - 1
         with self._descriptions.alone() if attempt else nullcontext():
             yield
-
-    def recalled(self, run: str) -> Stored | None:  # noqa: ARG002 - nothing is remembered of any run
-        """None: others write the text."""
-        return None
 
     def load(self, run: str) -> Stored:  # noqa: ARG002 - there is one only
         """The run as the text has it now."""
@@ -240,7 +235,6 @@ def _turns(known: Stored | None) -> int:
     return known.revision if known else 0
 
 
-@lru_cache(maxsize=256)
 def _named(what: str) -> str:
     return str(uuid5(NAMESPACE_URL, what))
 

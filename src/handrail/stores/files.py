@@ -86,10 +86,6 @@ class FileRuns:
             self._recovered()
             yield
 
-    def recalled(self, run: str) -> Stored | None:  # noqa: ARG002 - nothing is remembered of any run
-        """None: others write the files."""
-        return None
-
     def load(self, run: str) -> Stored | None:
         """The run as it stands, or as a recovery would leave it; None for another id. Writes nothing."""
         stored = self.standing()

@@ -48,10 +48,6 @@ class MemoryRuns:
         with self._turns:
             yield
 
-    def recalled(self, run: str) -> Stored | None:  # noqa: ARG002 - nothing is remembered of any run
-        """None: nothing is nearer than what is kept here."""
-        return None
-
     def load(self, run: str) -> Stored | None:
         """The run as it stands, or None."""
         with self._lock:

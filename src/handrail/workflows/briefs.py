@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from handrail.engine.contract import output_facts, schema_problem
 from handrail.engine.facts import Fact, Value
 from handrail.engine.model import Brief, Contract
-from handrail.workflows.glance import NO_EDITS
 from handrail.workflows.nodes import Node, Scalar, Table, plain
+from handrail.workflows.outline import NO_EDITS
 from handrail.workflows.reader import Reader, quoted, unsafe
 from handrail.workflows.render import Placeholder, placeholders
 

@@ -1,14 +1,16 @@
 """Which facts a row may name, and its guards compiled against them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from handrail.engine.facts import Fact, Kind, Provenance, Type, Value
-from handrail.engine.guards import Complaint, Guard, Vocabulary
+from handrail.engine.guards import Guard
 from handrail.engine.known import EVENT_FACTS, RUN_FACTS
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.model import State, Variable
 from handrail.engine.problems import Place
+from handrail.engine.vocabulary import Complaint, Vocabulary
 from handrail.workflows.complaints import explain, name_repair
 from handrail.workflows.declared import Declared, DeclaredRow
 from handrail.workflows.nodes import Node, Scalar

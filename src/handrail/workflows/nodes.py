@@ -7,12 +7,12 @@ are refused. Columns count characters. A byte order mark at the start is no char
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Protocol, TypeAlias, cast
 
 import yaml
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from handrail.engine.problems import Place, Problem, error, in_reading_order
 from handrail.workflows.characters import split_lines, unfit_characters

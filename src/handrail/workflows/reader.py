@@ -4,7 +4,8 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from handrail.engine.problems import Place, Problem, error
 from handrail.workflows.nodes import Items, Node, Scalar, Table

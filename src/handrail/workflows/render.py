@@ -6,9 +6,10 @@ What is put in is never looked at again: braces in a value stay braces.
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from handrail.engine.facts import Value
@@ -21,8 +22,7 @@ _TICKS = re.compile(r"`+")
 _BREAK = re.compile(r"\r\n|\r|\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Placeholder:
+class Placeholder(Struct, frozen=True):
     """A name to be put in, how it is shown, and where it stands in the template."""
 
     name: str
@@ -31,8 +31,7 @@ class Placeholder:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class Misplaced:
+class Misplaced(Struct, frozen=True):
     """Braces that are no placeholder, and where they stand."""
 
     text: str

@@ -17,9 +17,6 @@ from faces.web.wire import Wire
 pytestmark = pytest.mark.unmeasured
 
 CLIENTS: Final = 1000
-REMEMBERED: Final = 300
-"""More runs than a server remembers: it remembers as many when thousands have come."""
-
 MARGIN: Final = 8
 """How many MiB more a server may hold after a thousand clients than after any thousand before them."""
 
@@ -118,9 +115,6 @@ def test_of_a_thousand_clients_with_equal_ids_each_gets_its_own_answers_and_noth
     at = place(tmp_path, errand=ERRAND)
     with site(at) as served:
         _together(served, 4, _go_on(_together(served, 4, _start)))
-        before = _open(served)
-        _together(served, REMEMBERED, _start)
-        until(lambda: _open(served) <= before, "its descriptors are closed")
         held = _held(served)
         begun = _thousand(served, held, _start)
         resident = [_resident(served)]

@@ -20,7 +20,7 @@ from handrail.app import openings
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.server import Served
 from handrail.faces.mcp.serving import made
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 from handrail.stores.sql.postgresql.database import PgDatabase
 from handrail.stores.sql.postgresql.opening import DATABASE
 from postgres import Server, private

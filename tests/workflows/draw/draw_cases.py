@@ -4,7 +4,7 @@ import json
 from typing import TypedDict, Unpack
 
 from handrail.engine.facts import Kind, Type
-from handrail.engine.guards import Guard, Vocabulary
+from handrail.engine.guards import Guard
 from handrail.engine.model import (
     Assigned,
     Authority,
@@ -17,6 +17,7 @@ from handrail.engine.model import (
     Workflow,
 )
 from handrail.engine.problems import Place
+from handrail.engine.vocabulary import Vocabulary
 from handrail.workflows.draw.graph import Edge, Graph, Node, Shape
 from handrail.workflows.load import Source, load
 

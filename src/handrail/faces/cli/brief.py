@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
+from handrail.faces.cli import listening
 from handrail.faces.cli.output import as_json, print_json, print_text
-from handrail.shell.glances import above
+from handrail.shell.live_runs import find_live_runs
 
 
 @click.command()
@@ -23,9 +24,7 @@ def brief(project: Path, store: str, *, as_json: bool) -> None:
 
     At most 6,000 bytes. The run that was called last is told in full, others under way in a line each.
     """
-    from handrail.faces.cli import listening
-
-    runs = click.get_current_context().obj.glances(store, above(str(project)))
+    runs = find_live_runs(click.get_current_context().obj.read_only, store, str(project))
     if as_json:
         print_json({"runs": [listening.data(run) for run in runs]})
     else:

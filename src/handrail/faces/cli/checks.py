@@ -9,6 +9,7 @@ import stat
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -16,20 +17,22 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 import handrail
+from handrail.engine.model import Authority
 from handrail.faces.cli.installed import program, served, started_by
 from handrail.shell.clients import Place, Scope, Server, clients, found, installing, present
 from handrail.shell.faults import Fault
-from handrail.shell.glances import Glances, Inspected, above
 from handrail.shell.handshake import shake
 from handrail.shell.layers import Layer, layers, rows
+from handrail.shell.live_runs import find_live_runs
 from handrail.shell.reading import whole
 from handrail.shell.runner import Programs
 from handrail.shell.settings import Need, settings, settings_file
 from handrail.shell.settings_files import done
 from handrail.shell.started import started
 from handrail.shell.vcs import GIT, INSTALL_JJ, JJ, NONE, OLDEST_JJ, nearest, scrubbed
+from handrail.shell.view import OpenReadOnly
 
-_QUIET: Final = 24 * 3600
+_QUIET: Final = timedelta(days=1)
 _OWN: Final = 0o077
 _OTHERS: Final = 0o022
 _VERSION: Final = 5.0
@@ -59,9 +62,8 @@ class Patient:
 
     project: Path
     store: str
-    glances: Glances
-    inspected: Callable[[str], Inspected | None]
-    now: float
+    open_store: OpenReadOnly
+    now: datetime
     env: "os._Environ[str]" = field(default_factory=lambda: os.environ)
 
     def places(self) -> Iterator[tuple[str, Place, dict[str, Any]]]:
@@ -93,7 +95,8 @@ def chosen(_: Patient) -> Findings:
 
 def stored(patient: Patient) -> Findings:
     """The store: whose it is, its schema and what keeps it; of a file its rights, and whether it is sound."""
-    seen = patient.inspected(patient.store)
+    with patient.open_store(patient.store) as found:
+        seen = found.report() if found else None
     if seen is None:
         yield Finding(Status.OK, "there is no store yet: the first run makes one")
         return
@@ -245,10 +248,10 @@ def _parts(version: str) -> tuple[int, ...]:
 
 def standing(patient: Patient) -> Findings:
     """The runs that are under way in the project, and those that nobody has called for long."""
-    runs = patient.glances(patient.store, above(str(patient.project)))
+    runs = find_live_runs(patient.open_store, patient.store, str(patient.project))
     for run in runs:
         told = f"run {run.id} of {run.workflow} is {run.lifecycle} in {run.state}"
-        if patient.now - run.active > _QUIET and run.authority == "sql":
+        if patient.now - run.called > _QUIET and run.authority is Authority.SQL:
             repair = f"handrail runs abandon {run.id} --reason stale"
             yield Finding(Status.NOTE, f"{told}, and nobody has called it for a day", repair)
         else:

@@ -7,8 +7,8 @@ import click
 from handrail.faces.cli.placed import project_option
 from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
-from handrail.shell.opening import located
 from handrail.shell.reading import whole
+from handrail.shell.store_address import located
 
 PORT = 8766
 

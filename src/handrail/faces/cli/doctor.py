@@ -1,6 +1,5 @@
 """`handrail doctor`: whether everything is as it must be for an agent to be led, and how it is mended."""
 
-import time
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +8,7 @@ import click
 from handrail.faces.cli.output import Failure, as_json, one_line, print_json
 from handrail.faces.cli.placed import project_option
 from handrail.shell.reading import whole
+from handrail.shell.system import SystemClock
 
 NAMES: Final = ("versions", "settings", "store", "clients", "handshake", "listening", "vcs", "runs", "port")
 """What can be looked at, in this order."""
@@ -34,8 +34,7 @@ def doctor(only: tuple[str, ...], project: Path, store: str, *, fix: bool, as_js
     """
     from handrail.faces.cli.checks import Patient, Status, examined
 
-    kept = click.get_current_context().obj
-    patient = Patient(whole(project), store, kept.glances, kept.inspected, time.time())
+    patient = Patient(whole(project), store, click.get_current_context().obj.read_only, SystemClock().now())
     told: list[dict[str, object]] = []
     for check, finding in examined(patient, only):
         fixed = bool(fix and finding.fix and finding.status is Status.FAILED)

@@ -2,7 +2,7 @@
 
 import click
 
-from handrail.faces.cli.quick import CLIENTS, EVENTS, quickly
+from handrail.faces.cli.hook_entry import CLIENTS, EVENTS, answer_hook
 
 
 class Harmless(click.Command):
@@ -17,7 +17,7 @@ class Harmless(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         """Answer."""
-        quickly(ctx.args, ctx.obj)
+        answer_hook(ctx.args, ctx.obj.read_only)
 
 
 @click.command(cls=Harmless)

@@ -12,8 +12,8 @@ from handrail.faces.cli.output import Failure, as_json, one_line, print_json
 from handrail.faces.cli.placed import check_root, project_option
 from handrail.faces.cli.serve import FACES
 from handrail.shell.clients import Place, Server, clients, present
-from handrail.shell.glances import WORDS
 from handrail.shell.layers import rows
+from handrail.shell.live_runs import WORDS
 from handrail.shell.reading import whole
 from handrail.shell.settings import Need, require_permits, settings, settings_file
 from handrail.shell.started import FROM_INDEX, started

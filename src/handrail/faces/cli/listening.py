@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
-from handrail.shell.glances import Standing, installed
-from handrail.workflows.glance import glance
+from handrail.shell.live_runs import installed_text, outline_state, task_text
+from handrail.shell.view import LiveRun
+from handrail.workflows.outline import read_outline
 from handrail.workflows.render import render
 
 if TYPE_CHECKING:
@@ -37,15 +38,15 @@ def say(name: str, /, **values: "Value") -> str:
     return render(texts()[name], values).rstrip("\n")
 
 
-def call(run: Standing) -> str:
+def call(run: LiveRun) -> str:
     """The call by which an agent goes on with a run: the tool, and its arguments."""
     named = texts()["calls"].get(run.face)
     if named:
         return render(named, {"run": run.id, "goal": run.goal})
-    return say("call_other", looks=glance(installed(run.workflow)).looks.lower())
+    return say("call_other", looks=read_outline(installed_text(run.workflow)).looks.lower())
 
 
-def brief(runs: Sequence[Standing]) -> str:
+def brief(runs: Sequence[LiveRun]) -> str:
     """Where the agent is: the run called last in full, the others in a line; at most `LARGEST` bytes."""
     if not runs:
         return say("brief_none")
@@ -71,7 +72,7 @@ def editable(edits: tuple[str, ...]) -> str:
     return say("only_files", files=list(edits)) if edits else say("no_file")
 
 
-def _line(run: Standing) -> str:
+def _line(run: LiveRun) -> str:
     return say(
         "brief_other_run",
         run=run.id,
@@ -82,12 +83,12 @@ def _line(run: Standing) -> str:
     )
 
 
-def _whole(run: Standing, most: int) -> str:
-    asked, refusal = run.asked, run.refusal
-    words = glance(installed(run.workflow)).words if run.authority != "sql" else ()
+def _whole(run: LiveRun, most: int) -> str:
+    asked, refusal, task = outline_state(run), run.refused, task_text(run)
+    words = read_outline(installed_text(run.workflow)).words if run.authority != "sql" else ()
     parts = {
         "goal": say("brief_goal", goal=cut(run.goal, _GOAL)) if run.goal else "",
-        "asked": say("brief_asked", task=cut(run.task.strip(), most)) if run.task else "",
+        "asked": say("brief_asked", task=cut(task.strip(), most)) if task else "",
         "forbidden": say("brief_forbidden", lines=_short(asked.forbidden)) if asked.forbidden else "",
         "until": say("brief_done", lines=_short(asked.done_when)) if asked.done_when else "",
         "edits": say("brief_edits", files=editable(asked.edits)) if asked.edits is not None else "",
@@ -103,7 +104,7 @@ def _refused(refusal: Mapping[str, Any]) -> str:
     return say("brief_refused", code=str(refusal.get("error_type", "")), rule=str(refusal.get("rule", "")))
 
 
-def _marks(run: Standing) -> str:
+def _marks(run: LiveRun) -> str:
     return say("paused") if run.lifecycle == "paused" else say("waiting") if run.waiting else ""
 
 
@@ -111,9 +112,9 @@ def _short(lines: Sequence[str]) -> "list[Value]":
     return [cut(line, _LINE) for line in lines[:_LINES]]
 
 
-def data(run: Standing) -> dict[str, object]:
+def data(run: LiveRun) -> dict[str, object]:
     """The same of one run for programs."""
-    asked = run.asked
+    asked = outline_state(run)
     return {
         "run": run.id,
         "workflow": run.workflow,
@@ -121,11 +122,11 @@ def data(run: Standing) -> dict[str, object]:
         "project": run.project,
         "lifecycle": run.lifecycle,
         "state": run.state,
-        "waiting": bool(run.waiting),
+        "waiting": run.waiting,
         "goal": run.goal,
         "about": asked.about,
-        "task": run.task,
+        "task": task_text(run),
         "edits": None if asked.edits is None else list(asked.edits),
-        "refused": run.refusal,
+        "refused": dict(run.refused),
         "call": call(run),
     }

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from handrail.faces.web.issued import Issued
     from handrail.faces.web.metrics import Metrics
     from handrail.faces.web.sessions import Allowed
-    from handrail.shell.opening import Openings, Serving, Where
+    from handrail.shell.opening import Openings, Serving
+    from handrail.shell.store_address import Where
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from handrail.faces.cli.network import Network
 from handrail.faces.cli.placed import by_vcs, check_root, nowhere
 from handrail.faces.cli.stored import at_store, openings
 from handrail.shell.faults import SYNC_FAILED_STATUS
-from handrail.shell.opening import located
 from handrail.shell.reading import whole
+from handrail.shell.store_address import located
 
 if TYPE_CHECKING:
     from handrail.faces.cli.over_http import OverHttp

@@ -11,7 +11,8 @@ from handrail.faces.cli.progress import followed
 from handrail.faces.cli.stored import Moment, Text, at_store, opened, openings
 from handrail.shell.faults import Fault
 from handrail.shell.homes import data_folder
-from handrail.shell.opening import Store, Where, located, rebuilt
+from handrail.shell.opening import Store, rebuilt
+from handrail.shell.store_address import Where, located
 from handrail.shell.system import SystemClock
 
 

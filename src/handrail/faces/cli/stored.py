@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 
 from handrail.faces.cli.output import Failure, NotFound, one_line
-from handrail.shell.opening import Openings, Store, located
+from handrail.shell.opening import Openings, Store
 from handrail.shell.reading import whole
+from handrail.shell.store_address import located
 from handrail.shell.system import SystemClock
 from handrail.shell.view import NAMED, Records, RunRow
 

@@ -12,8 +12,9 @@ import click
 from handrail.faces.cli.output import SCHEMA, as_json, one_line, print_json
 from handrail.faces.cli.placed import project_option
 from handrail.faces.cli.stored import at_store, opened
-from handrail.shell.glances import Standing, above
-from handrail.workflows.glance import glance
+from handrail.shell.live_runs import folders_above, workflow_text
+from handrail.shell.view import LiveRun
+from handrail.workflows.outline import read_outline
 
 POLL: Final = 0.1
 """How many seconds pass between two looks at whether something was committed."""
@@ -36,10 +37,9 @@ def watch(project: Path, store: str | None, *, once: bool, as_json: bool) -> Non
     ● is a state that the run has been in, ▶ where it is, ○ one that it has not been in. Ctrl-C ends it.
     With `--json` and without `--once` each line is a JSON object.
     """
-    glances, address = click.get_current_context().obj.glances, store or ""
-    roots = above(str(project))
+    roots = folders_above(str(project))
     with opened(store) as found:
-        looks = _looks(lambda: glances(address, roots), found.pulse, once=once)
+        looks = _looks(lambda: found.records.live_runs(roots), found.pulse, once=once)
         if as_json:
             for runs in looks:
                 _print_data(runs, once=once)
@@ -51,12 +51,12 @@ def watch(project: Path, store: str | None, *, once: bool, as_json: bool) -> Non
 
 
 def _looks(
-    glances: Callable[[], tuple[Standing, ...]], pulse: Callable[[], int], *, once: bool
-) -> Iterator[tuple[Standing, ...]]:
+    live_runs: Callable[[], tuple[LiveRun, ...]], pulse: Callable[[], int], *, once: bool
+) -> Iterator[tuple[LiveRun, ...]]:
     """How the runs are, and again whenever that is another."""
-    last: tuple[Standing, ...] | None = None
+    last: tuple[LiveRun, ...] | None = None
     while True:
-        beat, runs = pulse(), glances()
+        beat, runs = pulse(), live_runs()
         if runs != last:
             yield runs
         if once:
@@ -66,7 +66,7 @@ def _looks(
             time.sleep(POLL)
 
 
-def _live(looks: Iterator[tuple[Standing, ...]]) -> None:
+def _live(looks: Iterator[tuple[LiveRun, ...]]) -> None:
     """The runs on a terminal, always as they are."""
     from rich.console import Console
     from rich.live import Live
@@ -78,7 +78,7 @@ def _live(looks: Iterator[tuple[Standing, ...]]) -> None:
             live.update(Text("\n".join(lines(runs, console.width))), refresh=True)
 
 
-def _print_data(runs: Sequence[Standing], *, once: bool) -> None:
+def _print_data(runs: Sequence[LiveRun], *, once: bool) -> None:
     told: dict[str, object] = {"runs": [_data(run) for run in runs]}
     if once:
         print_json(told)
@@ -86,27 +86,27 @@ def _print_data(runs: Sequence[Standing], *, once: bool) -> None:
         click.echo(json.dumps({"schema": SCHEMA, **told}))
 
 
-def _data(run: Standing) -> dict[str, object]:
+def _data(run: LiveRun) -> dict[str, object]:
     return {
         "run": run.id,
         "workflow": run.workflow,
         "lifecycle": run.lifecycle,
         "state": run.state,
-        "waiting": bool(run.waiting),
+        "waiting": run.waiting,
         "goal": run.goal,
         "rail": [{"state": state, "mark": mark} for state, mark in rail(run)],
     }
 
 
-def rail(run: Standing) -> list[tuple[str, str]]:
+def rail(run: LiveRun) -> list[tuple[str, str]]:
     """Each state of a run's workflow, and whether the run is `here`, has `been` there, or it is `ahead`."""
-    visited = {name.partition("/")[0] for name in run.visited}
+    visited = {name.partition("/")[0] for name in run.run.attempts}
     here = run.state.partition("/")[0]
-    states = glance(run.text).states
+    states = read_outline(workflow_text(run)).states
     return [(one, "here" if one == here else "been" if one in visited else "ahead") for one in states]
 
 
-def lines(runs: Sequence[Standing], width: int) -> Iterator[str]:
+def lines(runs: Sequence[LiveRun], width: int) -> Iterator[str]:
     """The runs, two lines for each, none wider than the terminal."""
     if not runs:
         yield "no run is under way here; handrail runs list shows those that have ended"

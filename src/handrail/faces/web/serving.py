@@ -18,8 +18,9 @@ from handrail.faces.web.tenants import Seen, Tenants
 from handrail.shell.faults import Fault
 from handrail.shell.fence import fenced
 from handrail.shell.homes import data_folder, settings_folder
-from handrail.shell.opening import Openings, Serving, Where
+from handrail.shell.opening import Openings, Serving
 from handrail.shell.reading import whole
+from handrail.shell.store_address import Where
 from handrail.shell.trust import Trusted
 
 _EVERY: Final = 1.0

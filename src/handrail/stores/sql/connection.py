@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from handrail.shell.faults import Busy, DiskFull, Fault, Newer, NotWritable, SyncFailed, Unreadable
-from handrail.stores.sql.glance import APPLICATION
+from handrail.stores.sql.reader import APPLICATION
 from handrail.stores.sql.shape import unfinished
 from handrail.stores.sql.text import migrations
 from handrail.stores.sql.turnstile import Turnstile

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from msgspec import Struct
 
 from handrail.shell.definitions import pinned_by
-from handrail.shell.opening import Remote, Serving, Store, Strain, Where, lifetime, limits
+from handrail.shell.opening import Serving, Store, Strain, lifetime, limits
+from handrail.shell.store_address import Remote, Where
 from handrail.shell.sweep import sweep
 from handrail.shell.system import RandomIds, SystemClock
 from handrail.shell.world import World

@@ -13,14 +13,6 @@ WHERE r.execution_id = ?
 -- name: revision
 SELECT k, revision, chain FROM runs WHERE execution_id = ?
 
--- name: unmoved
-SELECT r.k, r.revision, r.chain
-FROM runs AS r JOIN steps AS s ON s.run = r.k AND s.number = ?2 AND s.token = ?3
-WHERE
-  r.execution_id = ?1
-  AND NOT EXISTS (
-    SELECT 1 FROM events AS e WHERE e.run = r.k AND e.event_type IN ('comment_written', 'comment_told'))
-
 -- name: insert_run
 INSERT INTO runs (
   state, completed_at, duration_ms, current_step, updated_at, metadata, revision, record, chain, active_at, waiting,

@@ -8,10 +8,12 @@ from typing import Any, Final, assert_never
 from msgspec.structs import astuple
 
 from handrail.engine.model import Authority, Lifecycle
+from handrail.engine.record import load as restore
 from handrail.shell.records import Written, project_id
 from handrail.shell.view import (
     EXCERPT,
     LATELY,
+    LIVE,
     NAMED,
     PAGE,
     REMARKS,
@@ -21,6 +23,7 @@ from handrail.shell.view import (
     Excerpt,
     FinalIn,
     FinalOf,
+    LiveRun,
     OfRun,
     OfStep,
     OfType,
@@ -31,7 +34,7 @@ from handrail.shell.view import (
     Wanted,
 )
 from handrail.stores.sql import rows
-from handrail.stores.sql.tables import Tables
+from handrail.stores.sql.tables import Readable
 from handrail.stores.sql.text import dumped, parsed, stamp, time
 
 _CHOSEN: Final[Mapping[type[Choice], str]] = {
@@ -52,7 +55,7 @@ class SqlRecords:
     With `roots`, the runs of other projects than these are not there, and never were.
     """
 
-    def __init__(self, database: Tables, roots: Callable[[], Sequence[str]] | None = None) -> None:
+    def __init__(self, database: Readable, roots: Callable[[], Sequence[str]] | None = None) -> None:
         self.database = database
         self._roots = roots
         self._sql = database.sql("questions.sql")
@@ -167,6 +170,12 @@ class SqlRecords:
         given = (dumped(roots), prefix, PAGE, self._within())
         return tuple(row[0] for row in self._asked(self._sql["live"], given))
 
+    def live_runs(self, roots: Sequence[str], most: int = LIVE) -> tuple[LiveRun, ...]:
+        """The runs under way in the first of these projects that has any, the one called last first."""
+        given = (dumped(list(map(project_id, roots))), most, self._within())
+        found = tuple(_live(row) for row in self._asked(self._sql["live_runs"], given))
+        return tuple(run for run in found if run.project == found[0].project)
+
     def completed(self) -> tuple[str, ...]:
         """The ids of the runs that made the last `PAGE` final artifacts, last started first."""
         return tuple(row[0] for row in self._asked(self._sql["completed"], (PAGE, self._within())))
@@ -249,6 +258,26 @@ def _run(row: Sequence[Any]) -> RunRow:
         duration,
         bool(waiting),
         parsed(metadata),
+    )
+
+
+def _live(row: Sequence[Any]) -> LiveRun:
+    run, workflow, lifecycle, state, face, authority, project, goal, called, waiting, *more = row
+    record, definition, refused = more
+    return LiveRun(
+        run,
+        workflow,
+        Lifecycle(lifecycle),
+        state,
+        face,
+        Authority(authority),
+        project,
+        goal,
+        time(called),
+        bool(waiting),
+        restore(record),
+        bytes(definition or b""),
+        parsed(refused) if refused else {},
     )
 
 

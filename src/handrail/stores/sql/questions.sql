@@ -174,6 +174,24 @@ WHERE
   AND (?4 IS NULL OR r.project_id IN (SELECT value FROM json_each(?4)))
 ORDER BY r.k DESC LIMIT ?3
 
+-- name: live_runs
+-- The projects are given by their ids, the nearest first; the runs of the first that has any are at the front.
+SELECT
+  r.execution_id, r.workflow_name, r.state, coalesce(r.current_step, ''), r.face, r.authority, p.root, r.goal,
+  r.active_at, r.waiting, r.record, d.text, (
+    SELECT e.metadata FROM events AS e
+    WHERE e.run = r.k AND e.event_type = 'error_occurred' AND e.step_name = r.current_step
+    ORDER BY e.id DESC LIMIT 1)
+FROM
+  runs AS r INDEXED BY runs_live CROSS JOIN json_each(?1) AS j ON j.value = r.project_id
+  CROSS JOIN projects AS p ON p.project_id = r.project_id
+  LEFT JOIN definitions AS d ON d.digest = r.digest
+WHERE
+  r.state IN ('running', 'paused')
+  AND (?3 IS NULL OR r.project_id IN (SELECT value FROM json_each(?3)))
+ORDER BY j.key, r.active_at DESC, r.k DESC
+LIMIT ?2
+
 -- name: completed
 SELECT DISTINCT r.execution_id
 FROM (

@@ -65,7 +65,6 @@ def stored(rows: Sequence[Sequence[Any]], unheard: tuple[Written, ...]) -> Store
         tokens,
         opened,
         unheard=unheard,
-        remarked=remarked(rows),
     )
 
 

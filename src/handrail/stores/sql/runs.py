@@ -6,10 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from typing import Any, Final
 
-from msgspec.structs import replace
-
 from handrail.engine.model import Lifecycle
-from handrail.engine.record import load as restore
 from handrail.shell.comments import unheard
 from handrail.shell.records import (
     REMEMBERED,
@@ -26,22 +23,14 @@ from handrail.shell.records import (
 from handrail.shell.view import REMARKS, StepRow
 from handrail.stores.sql import rows
 from handrail.stores.sql.database import Database
+from handrail.stores.sql.reader import KEY
 from handrail.stores.sql.tables import Execute, Tables
 from handrail.stores.sql.text import asked, dumped, stamp
 from handrail.telemetry.entries import Entry
 
-KEY: Final = "token_key"
-"""The name of the setting that is the key of a store."""
-
 _NOTHING: Final = nullcontext()
 _ALL: Final = 2**31
 """A limit that no run reaches."""
-
-_RECALLED: Final = 256
-"""How many runs a process remembers as it left them."""
-
-_SMALL: Final = 16_384
-"""How many characters a run may have that is remembered."""
 
 
 class RunTables:
@@ -50,7 +39,6 @@ class RunTables:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self._sql = tables.sql()
-        self._left: dict[str, Stored] = {}
 
     def _asked(self, name: str) -> str:
         """A name as the database can be asked for it; one that it cannot hold is nobody's."""
@@ -76,21 +64,6 @@ class RunTables:
             return None
         return rows.stored(found, self._unheard(run) if rows.remarked(found) else ())
 
-    def recalled(self, run: str) -> Stored | None:
-        """The run as this process left it, told once: the turn that is taken on it leaves it anew."""
-        return self._left.pop(run, None)
-
-    def _recall(self, turn: Turn, record: str, metadata: str) -> None:
-        """Remember how a turn has left its run, if that is worth its place; of many the last.
-
-        The run is that of its record, so that every process says the same of it, in the same order.
-        """
-        self._left.pop(turn.run.id, None)
-        if turn.tokens and len(record) + len(metadata) <= _SMALL and not turn.before.remarked:
-            self._left[turn.run.id] = replace(turn.after, run=restore(record), recalled=True)
-            if len(self._left) > _RECALLED:
-                self._left.pop(next(iter(list(self._left))), None)
-
     def _unheard(self, run: str) -> tuple[Written, ...]:
         """The comments that the agent of a run was not told yet."""
         found = self._tables.peek(
@@ -103,40 +76,26 @@ class RunTables:
         check_effects(turn, on_files=False)
         at = stamp(turn.at)
         with self._tables.written() as execute:
-            found = self._moved_from(execute, turn)
+            found = execute(self._sql["revision"], (turn.run.id,)).fetchone()
             heir = not turn.inherits or execute(self._sql["revision"], (turn.inherits,)).fetchone()
             if not heir or (found[1] if found else 0) != turn.before.revision:
                 return False
             if turn.definition:
                 self._define(execute, turn.definition)
             lines = rows.told(turn.revision, at, turn.entries)
-            moving = rows.moving(turn, at, rows.chained(found[2] if found else b"", lines))
+            chain = rows.chained(found[2] if found else b"", lines)
             if found:
                 key = int(found[0])
-                execute(self._sql["update_run"], (*moving, key, turn.before.revision))
+                execute(self._sql["update_run"], (*rows.moving(turn, at, chain), key, turn.before.revision))
                 if turn.run.lifecycle is not turn.before.run.lifecycle:
                     execute(self._sql["settle_run"], (*rows.settled(turn), key))
             else:
-                key = self._create(execute, turn, at, moving)
+                key = self._create(execute, turn, at, chain)
             self._save_steps(execute, turn, at, key)
             self._save_artifacts(execute, turn, at, key)
             self._enter(execute, key, lines)
             self._remember(execute, turn, key)
-        self._recall(turn, moving[4], moving[2])
         return True
-
-    def _moved_from(self, execute: Execute, turn: Turn) -> tuple[int, int, bytes] | None:
-        """The key, the revision and the chain of a run before its turn; None if it is not there.
-
-        Nor is one that was only recalled, if what a revision does not tell is not as it was.
-        """
-        found: tuple[int, int, bytes] | None
-        if turn.before.recalled:
-            known = (turn.run.id, turn.called, turn.spent.token)
-            found = execute(self._sql["unmoved"], known).fetchone()
-        else:
-            found = execute(self._sql["revision"], (turn.run.id,)).fetchone()
-        return found
 
     def spent(self, run: str, revision: int) -> Spent | None:
         """What is remembered of the turn that left this revision."""
@@ -200,7 +159,7 @@ class RunTables:
         known = (definition.digest, definition.workflow, definition.version, definition.text)
         execute(self._sql["insert_definition"], known)
 
-    def _create(self, execute: Execute, turn: Turn, at: str, moving: tuple[Any, ...]) -> int:
+    def _create(self, execute: Execute, turn: Turn, at: str, chain: bytes) -> int:
         """The row of a new run, and what it refers to."""
         origin = turn.before.origin
         project = project_id(origin.project)
@@ -208,7 +167,7 @@ class RunTables:
             named = (project, project_name(origin.project), origin.project, at)
             execute(self._sql["insert_project"], named)
             execute(self._sql["activate"], (turn.run.id, project))
-        new = (*rows.settled(turn), *moving, *rows.fixed(turn))
+        new = (*rows.settled(turn), *rows.moving(turn, at, chain), *rows.fixed(turn))
         key = int(execute(self._sql["insert_run"], new).fetchone()[0])
         if turn.inherits:
             for name in ("inherit_steps", "inherit_artifacts"):

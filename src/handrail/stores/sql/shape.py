@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from handrail.shell.faults import NotWritable, Unreadable
-from handrail.shell.opening import Where
+from handrail.shell.store_address import Where
 from handrail.stores.sql.text import migrations
 
 MARK: Final = "CREATE TABLE handrail_copy (source TEXT NOT NULL, version BIGINT NOT NULL)"

@@ -54,15 +54,11 @@ class Ear(Protocol):
         ...
 
 
-class Tables(Protocol):
-    """A database with our tables. What is written in a block is there as a whole, or never was."""
+class Readable(Protocol):
+    """A database with our tables that can be asked."""
 
     def sql(self, file: str = "queries.sql") -> Mapping[str, str]:
         """The statements of a file, by name, as this database takes them."""
-        ...
-
-    def written(self) -> AbstractContextManager[Execute]:
-        """A transaction, committed when the block ends well, gone without a trace when it does not."""
         ...
 
     def read(self) -> AbstractContextManager[Execute]:
@@ -71,6 +67,21 @@ class Tables(Protocol):
 
     def seen(self) -> AbstractContextManager[Execute]:
         """Like `read`, but every statement of the block, in this thread, sees the same moment."""
+        ...
+
+    def settled(self) -> int:
+        """The number of an entry: of those that are not committed yet, none will have a smaller one.
+
+        Raises `Busy` if whoever writes does not come to an end.
+        """
+        ...
+
+
+class Tables(Readable, Protocol):
+    """A database with our tables. What is written in a block is there as a whole, or never was."""
+
+    def written(self) -> AbstractContextManager[Execute]:
+        """A transaction, committed when the block ends well, gone without a trace when it does not."""
         ...
 
     def peek(self, statement: str, values: Sequence[Any]) -> list[Any]:
@@ -87,13 +98,6 @@ class Tables(Protocol):
 
     def pulse(self) -> int:
         """A number that is another one whenever another connection has committed since."""
-        ...
-
-    def settled(self) -> int:
-        """The number of an entry: of those that are not committed yet, none will have a smaller one.
-
-        Raises `Busy` if whoever writes does not come to an end.
-        """
         ...
 
     def ear(self) -> Ear:

@@ -4,14 +4,13 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
-_HERE = "handrail.stores.sql"
+_HERE = Path(__file__).parent
 _decoder = msgspec.json.Decoder(dict[str, Any])
 
 encoded: Final = msgspec.json.Encoder().encode
@@ -21,17 +20,17 @@ encoded: Final = msgspec.json.Encoder().encode
 @cache
 def queries(file: str = "queries.sql") -> Mapping[str, str]:
     """The statements of a file, by name."""
-    return _statements(files(_HERE).joinpath(file))
+    return _statements(_HERE / file)
 
 
 @cache
 def migrations(folder: str = "migrations") -> tuple[str, ...]:
     """The migrations, in order; the schema version is how many of them have been run."""
-    found = sorted(files(_HERE).joinpath(folder).iterdir(), key=lambda file: file.name)
+    found = sorted((_HERE / folder).iterdir())
     return tuple(file.read_text("utf-8") for file in found if file.name.endswith(".sql"))
 
 
-def _statements(file: Traversable) -> dict[str, str]:
+def _statements(file: Path) -> dict[str, str]:
     parts = _NAME.split(file.read_text("utf-8"))
     return {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from handrail.stores.sql.connection import Faults, check_version, connect, half, made
-from handrail.stores.sql.glance import APPLICATION
+from handrail.stores.sql.reader import APPLICATION
 from handrail.stores.sql.shape import MARK, Table, indexes, occupied, resumes, tables, unfit
 from handrail.stores.sql.tables import Found
 from handrail.stores.sql.text import migrations, queries

@@ -1,6 +1,5 @@
 """A PostgreSQL database as this process has it open: `Tables`, behind a pool of connections."""
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import local
@@ -9,14 +8,15 @@ from typing import Any, Final, Literal, TypeAlias
 import psycopg
 from psycopg import pq
 
-from handrail.shell.faults import Busy, NoServer, Unreadable
-from handrail.shell.opening import Remote
+from handrail.shell.faults import NoServer, Unreadable
+from handrail.shell.store_address import Remote
 from handrail.stores.sql.postgresql import schema
 from handrail.stores.sql.postgresql.crier import Crier
 from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.ear import Listener
 from handrail.stores.sql.postgresql.faults import Faults
 from handrail.stores.sql.postgresql.pool import PATIENCE, Away, Connection, Pool, connected
+from handrail.stores.sql.postgresql.reader import settled_entry
 from handrail.stores.sql.shape import tables
 from handrail.stores.sql.tables import Ear, Execute
 
@@ -24,10 +24,6 @@ CONNECTIONS: Final = 12
 """How many connections a process has at most, besides the one that listens."""
 
 Way: TypeAlias = Literal["asks", "writes"]
-_WRITING: Final = (
-    "SELECT virtualtransaction FROM pg_locks WHERE relation = 'events'::regclass"
-    " AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid()"
-)
 _PULSE: Final = "SELECT hashtextextended(CAST(pg_current_snapshot() AS TEXT), 0)"
 _SIZE: Final = (
     "SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS BIGINT) FROM pg_class"
@@ -39,9 +35,6 @@ _TASKS: Final = 0x48524C32
 _ELECTED: Final = "SELECT pg_try_advisory_xact_lock(CAST($1 AS INTEGER), hashtext($2))"
 _SOON: Final = 1.0
 """How many seconds somebody waits who only wants to know whether the server is there."""
-
-_SETTLE: Final = 10.0
-_PAUSE: Final = 0.002
 
 
 class Told:
@@ -214,19 +207,8 @@ class PgDatabase:
         return int(self.peek(_PULSE, ())[0][0])
 
     def settled(self) -> int:
-        """The last entry, once everybody has ended who was entering any when it was seen.
-
-        Numbers are given before a commit, so a smaller one may be committed later.
-        """
-        last = int(self.peek(self._sql["last_event"], ())[0][0])
-        writing, end = self._writing(), time.monotonic() + _SETTLE
-        while writing:
-            if time.monotonic() > end:
-                repair = "end the transaction that hangs: see pg_stat_activity"
-                raise Busy(f"somebody has been writing to {self.place} for too long", repair)
-            time.sleep(_PAUSE)
-            writing &= self._writing()
-        return last
+        """The last entry, once everybody has ended who was entering any when it was seen."""
+        return settled_entry(self.place, self.peek)
 
     def ear(self) -> Ear:
         """What hears that any process has written."""
@@ -304,9 +286,6 @@ class PgDatabase:
     def _asked_once(self, statement: str, values: Sequence[Any]) -> Told:
         with self._lent("asks") as connection, self._faults:
             return Told(connection.kept.execute(statement, values))
-
-    def _writing(self) -> set[str]:
-        return {row[0] for row in self.peek(_WRITING, ())}
 
     def _check(self, found: Sequence[Any] | None) -> Sequence[Any]:
         """The row, if the schema is still ours: a newer program may have changed it since we opened it."""

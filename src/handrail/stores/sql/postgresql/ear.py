@@ -12,7 +12,7 @@ from typing import Final
 import psycopg
 
 from handrail.shell.faults import Fault
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.pool import Connection, connected
 

@@ -15,7 +15,7 @@ from handrail.shell.faults import (
     NotWritable,
     Unreadable,
 )
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 
 AGAIN: Final = "send the same call again"
 BACK: Final = "see that the server runs and lets this user in, then " + AGAIN

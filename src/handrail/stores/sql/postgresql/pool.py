@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8Dumper
 
 from handrail.shell.faults import Busy, Fault, Missing, NoServer
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 from handrail.stores.sql.postgresql import arrays
 from handrail.stores.sql.postgresql.faults import AGAIN, Faults, unreachable
 

@@ -31,14 +31,6 @@ WITH moved AS (
   WHERE
     execution_id = ?13 AND revision = ?14
     AND (SELECT version FROM handrail_schema) = CAST(?15 AS BIGINT)
-
--- name: turn_recalled
--- Of a run that was not looked at, the step still has the token, and nobody has commented on the run.
-    AND EXISTS (SELECT 1 FROM steps AS s WHERE s.run = runs.k AND s.number = ?42 AND s.token = ?39)
-    AND NOT EXISTS (
-      SELECT 1 FROM events AS e WHERE e.run = runs.k AND e.event_type IN ('comment_written', 'comment_told'))
-
--- name: turn_moves
   RETURNING k
 ), closed AS (
   UPDATE steps AS s
@@ -123,19 +115,3 @@ SELECT pg_try_advisory_lock(1213353011, 1) AND pg_advisory_lock(1213353011, 0) I
 -- name: leave
 -- Have another one lead: the locks are free at once, and with the end of the statement all others know.
 SELECT pg_advisory_unlock_all(), pg_notify('handrail', 'leave')
-
--- name: standing
--- How the runs under way stand in some folders, those of the first folder first: for who looks at a glance.
-SELECT
-  r.execution_id, r.workflow_name, r.state, coalesce(r.current_step, ''), r.face, r.authority, p.root, r.goal,
-  CAST(floor(extract(epoch FROM CAST(r.active_at AS TIMESTAMP))) AS DOUBLE PRECISION), r.waiting = 1, r.record,
-  coalesce(convert_from(d.text, 'UTF8'), ''),
-  coalesce((
-    SELECT e.metadata FROM events AS e
-    WHERE e.run = r.k AND e.event_type = 'error_occurred' AND e.step_name = r.current_step
-    ORDER BY e.id DESC LIMIT 1), '')
-FROM runs AS r JOIN projects AS p ON p.project_id = r.project_id
-LEFT JOIN definitions AS d ON d.digest = r.digest
-WHERE r.state IN ('running', 'paused') AND p.root = ANY (?1)
-ORDER BY array_position(?1, p.root), r.active_at DESC, r.k DESC
-LIMIT ?2

@@ -131,6 +131,24 @@ WHERE
   AND (CAST(?4 AS TEXT) IS NULL OR r.project_id IN (SELECT json_array_elements_text(CAST(?4 AS JSON))))
 ORDER BY r.k DESC LIMIT ?3
 
+-- name: live_runs
+SELECT
+  r.execution_id, r.workflow_name, r.state, coalesce(r.current_step, ''), r.face, r.authority, p.root, r.goal,
+  r.active_at, r.waiting, r.record, d.text, (
+    SELECT e.metadata FROM events AS e
+    WHERE e.run = r.k AND e.event_type = 'error_occurred' AND e.step_name = r.current_step
+    ORDER BY e.id DESC LIMIT 1)
+FROM
+  json_array_elements_text(CAST(?1 AS JSON)) WITH ORDINALITY AS f (project, place)
+  JOIN projects AS p ON p.project_id = f.project
+  JOIN runs AS r ON r.project_id = p.project_id
+  LEFT JOIN definitions AS d ON d.digest = r.digest
+WHERE
+  r.state IN ('running', 'paused')
+  AND (CAST(?3 AS TEXT) IS NULL OR r.project_id IN (SELECT json_array_elements_text(CAST(?3 AS JSON))))
+ORDER BY f.place, r.active_at DESC, r.k DESC
+LIMIT ?2
+
 -- name: completed
 SELECT r.execution_id
 FROM runs AS r

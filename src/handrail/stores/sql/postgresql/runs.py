@@ -48,12 +48,7 @@ class PgRuns(RunTables):
     def _save(self, turn: Turn) -> bool:
         if turn.before.revision and not turn.definition:
             check_effects(turn, on_files=False)
-            at = stamp(turn.at)
-            moving = rows.moving(turn, at, b"")
-            saved = bool(self.database.at_once(_statement(*_parts(turn)), _values(turn, moving)))
-            if saved:
-                self._recall(turn, moving[4], moving[2])
-            return saved
+            return bool(self.database.at_once(_statement(*_parts(turn)), _values(turn)))
         try:
             return super().commit(turn)
         except Busy as fault:
@@ -70,9 +65,6 @@ def _statement(*parts: str) -> str:
 
 def _parts(turn: Turn) -> Iterator[str]:
     """The parts that this turn needs, in their order; the server would get each ready for nothing else."""
-    if turn.before.recalled:
-        yield "turn_recalled"
-    yield "turn_moves"
     opened = set(map(number_of, turn.opened))
     if any(number_of(step) not in opened for step in turn.run.open):
         yield "turn_renews"
@@ -84,11 +76,11 @@ def _parts(turn: Turn) -> Iterator[str]:
         yield "turn_ends"
 
 
-def _values(turn: Turn, moving: tuple[Any, ...]) -> tuple[Any, ...]:
+def _values(turn: Turn) -> tuple[Any, ...]:
     """What a turn is given, in its order, whatever its parts are."""
-    run = turn.run
-    state, at, metadata, revision, record, _, _, waiting, oldest, digest = moving
+    at, run = stamp(turn.at), turn.run
     lines = rows.told(turn.revision, at, turn.entries)
+    state, at, metadata, revision, record, _, _, waiting, oldest, digest = rows.moving(turn, at, b"")
     return (
         *rows.settled(turn),
         *(state, at, metadata, revision, record, rows.linked(lines), waiting, oldest, digest),
@@ -98,7 +90,7 @@ def _values(turn: Turn, moving: tuple[Any, ...]) -> tuple[Any, ...]:
         turn.before.revision - REMEMBERED,
         int(rows.completes(turn)),
         *_columns([(kind, step, agent, metadata) for kind, _, step, agent, metadata, _ in lines], _ENTRY),
-        *(turn.spent.token, turn.spent.request, turn.spent.reply, turn.called),
+        *(turn.spent.token, turn.spent.request, turn.spent.reply),
     )
 
 

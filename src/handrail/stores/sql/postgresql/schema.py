@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from handrail.shell.faults import Busy, Newer, Unreadable
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 from handrail.stores.sql.postgresql.faults import Faults
 from handrail.stores.sql.postgresql.pool import Connection, connected
 from handrail.stores.sql.shape import MARK, occupied, resumes, tables, unfinished

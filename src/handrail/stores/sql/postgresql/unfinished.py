@@ -6,7 +6,7 @@ from typing import Any
 
 import psycopg
 
-from handrail.shell.opening import Remote
+from handrail.shell.store_address import Remote
 from handrail.stores.sql.postgresql import schema
 from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.faults import Faults

@@ -1,4 +1,7 @@
-"""A hook of a client, answered before anything is imported that takes its time.
+"""The entry of `handrail hook`: reads what the client gives, and answers nothing to what is mere talk.
+
+A client waits for this at every message of a person and every edit of an agent, so it imports neither click
+nor anything of Handrail; benchmarks/bench_hook.py has the limits.
 
 A hook never breaks the client: whatever goes wrong here, nothing is on stdout, one line on stderr, and the
 status is 0.
@@ -8,15 +11,15 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from handrail.shell.glances import Glances
+    from handrail.shell.view import OpenReadOnly
 
 EVENTS: Final = ("prompt", "session", "edit", "stop")
 CLIENTS: Final = ("claude", "codex", "gemini")
-OPTIONS: Final = ("--client", "--face", "--store")
+_OPTIONS: Final = ("--client", "--face", "--store")
 _WORD: Final = re.compile(r"\s*([A-Za-z][\w-]{0,63})\s*(?::(.*))?", re.DOTALL)
 _PICKED: Final = re.compile(
     r"\s*/(?:mcp__handrail__|mcp\.handrail\.|handrail:)?([A-Za-z][\w-]{0,63})(?:\s+(.*))?", re.DOTALL
@@ -30,29 +33,10 @@ _STORE: Final = "HANDRAIL_STORE"
 _LARGEST: Final = 64 * 1024 * 1024
 
 
-class Kept(Protocol):
-    """What a hook can ask: how runs stand, and the key of the store."""
-
-    @property
-    def glances(self) -> "Glances":
-        """How runs stand."""
-        ...
-
-    @property
-    def key(self) -> Callable[[str], bytes]:
-        """The key of a store."""
-        ...
-
-
-def asks_quickly(words: Sequence[str]) -> bool:
-    """True if these words of the command line are a hook's, and nobody wants to read about it."""
-    return list(words[:1]) == ["hook"] and not {"-h", "--help"} & set(words)
-
-
-def quickly(words: Sequence[str], kept: Kept) -> None:
+def answer_hook(words: Sequence[str], open_store: "OpenReadOnly") -> None:
     """Answer the hook that these words name: JSON on stdin, and on stdout if there is something to say."""
     try:
-        answer = _answer(words, kept)
+        answer = _answer(words, open_store)
         if answer:
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()
@@ -60,7 +44,7 @@ def quickly(words: Sequence[str], kept: Kept) -> None:
         _complain(str(error) or type(error).__name__)
 
 
-def _answer(words: Sequence[str], kept: Kept) -> Mapping[str, Any] | None:
+def _answer(words: Sequence[str], open_store: "OpenReadOnly") -> Mapping[str, Any] | None:
     event, options = words[0] if words else "", _options(words[1:])
     client = options.get("--client", "")
     if event not in EVENTS or client not in CLIENTS:
@@ -70,20 +54,21 @@ def _answer(words: Sequence[str], kept: Kept) -> Mapping[str, Any] | None:
         raise TypeError("what came on stdin is no JSON object")
     if event == "prompt" and _is_talk(str(given.get("prompt", ""))):
         return None
-    from handrail.faces.cli.hooked import ANSWERS, Asked
+    # Imports YAML and the records of a store, four times what Python takes to start: not for mere talk.
+    from handrail.faces.cli.hook_answers import ANSWERS, Asked
 
     store = options.get("--store") or os.environ.get(_STORE, "")
-    return ANSWERS[event](Asked(given, client, options.get("--face", ""), store, kept.glances, kept.key))
+    return ANSWERS[event](Asked(given, client, options.get("--face", ""), store, open_store))
 
 
-def worded(typed: str) -> re.Match[str] | None:
+def match_word(typed: str) -> re.Match[str] | None:
     """The word that a whole message may be, and the note behind it."""
     return _WORD.fullmatch(typed) or _PICKED.fullmatch(typed)
 
 
 def _is_talk(typed: str) -> bool:
-    """True of a message that is no word for sure, as most are: nothing more need be imported for it."""
-    return len(typed) > _NEXT and not worded(typed)
+    """True of a message that cannot be a word, as most messages."""
+    return len(typed) > _NEXT and not match_word(typed)
 
 
 def _options(words: Sequence[str]) -> dict[str, str]:
@@ -91,7 +76,7 @@ def _options(words: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for number, word in enumerate(words):
         name, is_, value = word.partition("=")
-        if name in OPTIONS:
+        if name in _OPTIONS:
             found[name] = value if is_ else "".join(words[number + 1 : number + 2])
     return found
 

@@ -1,43 +1,20 @@
-"""A turn on a run as this process left it: as any other turn, whatever others have done meanwhile."""
+"""Turns of two processes on one store: each sees what the other has done to the run."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from build import output
 from handrail.engine.model import Event, Who
 from handrail.shell.comments import write
-from handrail.shell.records import Caller, Stored, Turn
+from handrail.shell.records import Caller
 from handrail.shell.turn import Call
-from handrail.stores.sql.runs import SqlRuns
 from turns import Desk, sqlite
-
-
-class Noting(SqlRuns):
-    """A store that notes how it was asked."""
-
-    def __init__(self, runs: SqlRuns) -> None:
-        super().__init__(runs.database)
-        self.asked: list[str] = []
-
-    def load(self, run: str) -> Stored | None:
-        """The run; noted."""
-        self.asked.append("load")
-        return super().load(run)
-
-    def commit(self, turn: Turn) -> bool:
-        """Save; noted, with whether it was saved."""
-        saved = super().commit(turn)
-        self.asked.append("saved" if saved else "not saved")
-        return saved
 
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Desk:
-    return Desk(Noting(sqlite(tmp_path)))
+    return Desk(sqlite(tmp_path))
 
 
 @pytest.fixture
@@ -46,36 +23,17 @@ def others(tmp_path: Path, mine: Desk) -> Desk:
     return Desk(sqlite(tmp_path), clock=mine.clock, ids=mine.ids)
 
 
-def _asked(desk: Desk, call: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
-    """What came of a call, and what the store was asked for it."""
-    assert isinstance(desk.runs, Noting)
-    desk.runs.asked.clear()
-    return call(), list(desk.runs.asked)
-
-
 def _kinds(desk: Desk, run: str) -> list[str]:
     return [str(line.entry.kind) for line in desk.runs.entries(run)]
 
 
-def test_a_run_that_nobody_else_has_moved_is_never_read(mine: Desk, others: Desk) -> None:
+def test_a_step_that_another_process_has_opened_is_taken_here(mine: Desk, others: Desk) -> None:
     begun = mine.start()
-    one, asked = _asked(mine, lambda: mine.go_on(begun["run"], begun["token"]))
-    assert (one["state"], asked) == ("review", ["saved"])
-    two, asked = _asked(mine, lambda: mine.go_on(begun["run"], one["token"]))
-    assert (two["state"], asked) == ("publish", ["saved"])
+    theirs = others.go_on(begun["run"], begun["token"])
+    assert mine.go_on(begun["run"], theirs["token"])["state"] == "publish"
     stored = others.runs.load(begun["run"])
     assert stored is not None
     assert (stored.revision, [step.state for step in stored.run.open]) == (3, ["publish"])
-
-
-def test_a_run_that_another_process_has_moved_is_read_before_anything_is_tried(
-    mine: Desk, others: Desk
-) -> None:
-    begun = mine.start()
-    theirs = others.go_on(begun["run"], begun["token"])
-    reply, asked = _asked(mine, lambda: mine.go_on(begun["run"], theirs["token"]))
-    assert (reply["state"], asked[-1]) == ("publish", "saved")
-    assert "not saved" not in asked
 
 
 def test_the_same_call_to_two_processes_moves_the_run_once(mine: Desk, others: Desk) -> None:
@@ -114,24 +72,22 @@ def test_a_comment_that_was_written_elsewhere_is_told_by_the_next_answer(mine: D
     assert "comments" not in mine.go_on(begun["run"], two["token"])
 
 
-def test_a_refusal_looks_at_the_run_and_is_decided_and_entered_once(mine: Desk) -> None:
+def test_a_refusal_is_decided_and_entered_once(mine: Desk) -> None:
     begun = mine.start()
     nonces, entered = mine.ids.nonces, len(_kinds(mine, begun["run"]))
-    reply, asked = _asked(mine, lambda: mine.go_on(begun["run"], begun["token"], confidence="none"))
-    assert (reply["status"], asked) == ("error", ["load"])
+    assert mine.go_on(begun["run"], begun["token"], confidence="none")["status"] == "error"
     assert mine.ids.nonces == nonces + 1
     assert len(_kinds(mine, begun["run"])) == entered + 1
     assert mine.go_on(begun["run"], begun["token"])["state"] == "review"
 
 
-def test_what_is_remembered_reads_as_what_is_loaded_to_the_order_of_its_names(mine: Desk) -> None:
+def test_a_run_names_its_attempts_in_order(mine: Desk) -> None:
     begun = mine.start()
     one = mine.go_on(begun["run"], begun["token"])
     mine.go_on(begun["run"], one["token"])
     loaded = mine.runs.load(begun["run"])
     assert loaded is not None
     assert list(loaded.run.attempts) == ["draft", "publish", "review"]
-    assert repr(mine.runs.recalled(begun["run"])) == repr(replace(loaded, recalled=True))
 
 
 def test_what_a_call_asks_of_the_run_is_asked_of_it_as_it_stands(mine: Desk, others: Desk) -> None:

@@ -1,12 +1,19 @@
-"""A workflow at a glance is the workflow that is loaded in full: its words, its states, what each asks."""
+"""The outline of a workflow is the workflow that is loaded in full: its words, its states, what each asks."""
 
 from pathlib import Path
 
 import pytest
 
 from handrail.shell.catalog import catalog
-from handrail.workflows.glance import Glance, Stay, allowed, filled, glance, stay
 from handrail.workflows.load import load
+from handrail.workflows.outline import (
+    Outline,
+    StateOutline,
+    allows_edit,
+    fill_text,
+    read_outline,
+    read_state,
+)
 
 TEA = """
 workflow: tea
@@ -34,40 +41,41 @@ def nowhere(_: str) -> str:
 
 
 def test_the_words_the_looking_tool_and_the_places_are_seen() -> None:
-    assert glance(TEA) == Glance(
+    assert read_outline(TEA) == Outline(
         ("Boil", "See"), "See", ".tea/{name}", "collab-state.json", ("cold", "hot", "inner")
     )
 
 
 def test_tools_that_no_person_says_are_no_words() -> None:
-    assert glance("tools: {look: {reads: true}, go: {}}") == Glance((), "look")
-    assert glance("") == glance("[1]") == glance("tools: 5") == Glance()
+    assert read_outline("tools: {look: {reads: true}, go: {}}") == Outline((), "look")
+    assert read_outline("") == read_outline("[1]") == read_outline("tools: 5") == Outline()
 
 
 def test_a_state_tells_what_it_asks_for() -> None:
-    assert stay(TEA, "cold", nowhere) == Stay("Nothing is hot", "Wait.", edits=())
-    assert stay(TEA, "hot", nowhere) == Stay(
+    assert read_state(TEA, "cold", nowhere) == StateOutline("Nothing is hot", "Wait.", edits=())
+    assert read_state(TEA, "hot", nowhere) == StateOutline(
         "It boils", "Pour {{run.inputs.cups}} cups.", ("Drink it",), edits=("a.md", "b/**")
     )
-    assert stay(TEA, "gone", nowhere) == stay("steps: [1]", "gone", nowhere) == Stay()
+    assert read_state(TEA, "gone", nowhere) == read_state("steps: [1]", "gone", nowhere) == StateOutline()
 
 
 def test_a_state_inside_another_workflow_is_found_there() -> None:
-    found = stay(TEA, "inner/warm", {"milk": MILK}.__getitem__)
+    found = read_state(TEA, "inner/warm", {"milk": MILK}.__getitem__)
 
-    assert found == Stay("", "Warm it.", (), ("It is warm", "It is not hot"), ("milk.md",))
-    assert stay(TEA, "inner/warm", nowhere) == Stay()
+    assert found == StateOutline("", "Warm it.", (), ("It is warm", "It is not hot"), ("milk.md",))
+    assert read_state(TEA, "inner/warm", nowhere) == StateOutline()
 
 
 def test_what_is_no_yaml_is_said() -> None:
     with pytest.raises(ValueError, match="a workflow is no YAML"):
-        glance("a: [")
+        read_outline("a: [")
 
 
 def test_a_text_is_filled_if_everything_in_it_is_known() -> None:
-    assert filled("Pour {{run.inputs.cups}}.", {"run.inputs.cups": 2}) == "Pour 2."
+    assert fill_text("Pour {{run.inputs.cups}}.", {"run.inputs.cups": 2}) == "Pour 2."
     assert (
-        filled("Pour {{run.inputs.cups}} {{x}}.", {"run.inputs.cups": 2}) == "Pour {{run.inputs.cups}} {{x}}."
+        fill_text("Pour {{run.inputs.cups}} {{x}}.", {"run.inputs.cups": 2})
+        == "Pour {{run.inputs.cups}} {{x}}."
     )
 
 
@@ -89,12 +97,12 @@ def test_a_text_is_filled_if_everything_in_it_is_known() -> None:
     ],
 )
 def test_a_star_stays_within_a_name_and_two_go_through_folders(glob: str, path: str, *, good: bool) -> None:
-    assert allowed((glob,), path) is good
+    assert allows_edit((glob,), path) is good
 
 
 def test_nothing_said_of_edits_allows_all_and_none_allows_nothing() -> None:
-    assert allowed(None, "a.md")
-    assert not allowed((), "a.md")
+    assert allows_edit(None, "a.md")
+    assert not allows_edit((), "a.md")
 
 
 def test_what_is_seen_of_each_built_in_workflow_is_what_is_loaded() -> None:
@@ -105,12 +113,12 @@ def test_what_is_seen_of_each_built_in_workflow_is_what_is_loaded() -> None:
         stays = {
             name: state for name, state in workflow.states.items() if not (state.router or state.terminal)
         }
-        short = glance(found.source.text)
+        short = read_outline(found.source.text)
         assert set(short.states) == set(stays)
         assert short.folder == workflow.folder
         assert short.words == (tuple(workflow.tools) if workflow.name == "spells" else ())
         for name, state in stays.items():
-            told = stay(found.source.text, name, nowhere)
+            told = read_state(found.source.text, name, nowhere)
             assert (told.about, told.edits) == (state.about, state.edits)
             if state.brief:
                 asked = (state.brief.task, state.brief.forbidden_actions, state.brief.done_when)

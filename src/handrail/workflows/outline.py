@@ -1,16 +1,17 @@
-"""A workflow at a glance: what a hook must know of it, read from its text in a moment, and judged by nobody.
+"""The outline of a workflow: what hooks and briefs say about it, read from its text without compiling it.
 
-Whoever starts a run has loaded the text in full, and found its problems. A program that is started at every
-word of a person, and every edit of an agent, has no time for that.
+`load.load` compiles every guard and checks the whole text. Importing it takes as long as four starts of
+Python, and a hook is started at every message of a person and every edit of an agent. A run began with a
+text that was loaded in full, so nothing is checked again here.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import yaml
+from msgspec import Struct
 
 from handrail.workflows.render import Placeholder, placeholders, render
 
@@ -30,9 +31,8 @@ _GLOB: Final = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]+")
 _SAID: Final = ("instructions_to_coding_agent", "guidance")
 
 
-@dataclass(frozen=True, slots=True)
-class Glance:
-    """What hooks must know of a workflow: the words that a person says in it, and the tool that only looks.
+class Outline(Struct, frozen=True):
+    """A workflow in short: the words that a person says in it, and the tool that only looks.
 
     `folder` and `state_file` are where a run in files is kept. `states` are those in which a run can stay.
     """
@@ -44,9 +44,8 @@ class Glance:
     states: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Stay:
-    """What is asked of an agent in a state. `edits` are the files it may change; None: whatever it likes."""
+class StateOutline(Struct, frozen=True):
+    """What a state asks of an agent. `edits` are the files that it may change; None: any file."""
 
     about: str = ""
     task: str = ""
@@ -55,14 +54,14 @@ class Stay:
     edits: tuple[str, ...] | None = None
 
 
-def glance(text: str) -> Glance:
-    """The words and the looking tool of a workflow. Raises `ValueError` for what is no YAML."""
+def read_outline(text: str) -> Outline:
+    """The outline of a workflow. Raises `ValueError` for a text that is not YAML."""
     document = _document(text)
     tools = _table(document.get("tools"))
     said = any(_table(tool).get("who") == "person" for tool in tools.values())
     looks = (name for name, tool in tools.items() if _table(tool).get("reads") == "true")
     kept = (str(document.get("folder", "")), str(document.get("state_file", STATE_FILE)))
-    return Glance(tuple(tools) if said else (), next(looks, ""), *kept, tuple(_stays(document)))
+    return Outline(tuple(tools) if said else (), next(looks, ""), *kept, tuple(_stays(document)))
 
 
 def _stays(document: Mapping[str, Any]) -> Iterator[str]:
@@ -72,20 +71,20 @@ def _stays(document: Mapping[str, Any]) -> Iterator[str]:
     yield from (str(_table(step).get("name", "")) for step in _list(document.get("steps")))
 
 
-def stay(text: str, state: str, find: Find) -> Stay:
+def read_state(text: str, state: str, find: Find) -> StateOutline:
     """What a state of a workflow asks for; one inside another workflow is called by both, with a `/` between.
 
-    Nothing, if there is no such state. Raises `ValueError` for what is no YAML.
+    Nothing, if there is no such state. Raises `ValueError` for a text that is not YAML.
     """
     document = _document(text)
     outer, _, inner = state.partition("/")
     steps = [step for step in _list(document.get("steps")) if _table(step).get("name") == outer]
     found = _table(_table(document.get("states")).get(outer) or next(iter(steps), None))
     if inner:
-        return stay(find(str(found.get("workflow", ""))), inner, find)
+        return read_state(find(str(found.get("workflow", ""))), inner, find)
     face = _table(found.get("face"))
     told = (str(face[name]) for name in _SAID if name in face)
-    return Stay(
+    return StateOutline(
         str(found.get("about", "")),
         str(found.get("task", "")) or next(told, ""),
         _texts(found.get("forbidden_actions")),
@@ -94,13 +93,13 @@ def stay(text: str, state: str, find: Find) -> Stay:
     )
 
 
-def filled(text: str, values: "Mapping[str, Value]") -> str:
+def fill_text(text: str, values: "Mapping[str, Value]") -> str:
     """A text with the placeholders filled that have a value; the others stay as they are."""
     named = {one.name for one in placeholders(text) if isinstance(one, Placeholder)}
     return render(text, values) if named <= values.keys() else text
 
 
-def allowed(edits: tuple[str, ...] | None, path: str) -> bool:
+def allows_edit(edits: tuple[str, ...] | None, path: str) -> bool:
     """True if a file of a project, by its path below that, may be changed.
 
     In `edits` a `*` stands for anything within a name, `**` for any folders.

@@ -4,14 +4,19 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from handrail.faces.cli.quick import worded
+from msgspec import Struct
 
-if TYPE_CHECKING:
-    from handrail.shell.glances import Glances, Standing
+from handrail.engine.model import Authority, Lifecycle
+from handrail.faces.cli.hook_entry import match_word
+from handrail.faces.cli.listening import brief, call, editable, say, texts
+from handrail.shell.homes import data_folder, state_folder
+from handrail.shell.live_runs import WORDS, find_live_runs, folders_above, installed_text, outline_state
+from handrail.shell.permits import leave
+from handrail.shell.view import LiveRun, OpenReadOnly
+from handrail.workflows.outline import allows_edit, read_outline
 
 LATELY: Final = 30 * 60
 """How many seconds a run may be left alone before its state keeps nobody from editing."""
@@ -24,27 +29,23 @@ _GEMINI: Final = "gemini"
 Answer: TypeAlias = Mapping[str, Any] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a client gives a hook, and what the hook can ask: how runs stand, and the key of the store."""
+class Asked(Struct, frozen=True):
+    """What a client gives a hook, and how the hook opens the store at the address `store`."""
 
     given: Mapping[str, Any]
     client: str
     face: str
     store: str
-    glances: "Glances"
-    key: Callable[[str], bytes]
+    open_store: OpenReadOnly
 
     @property
     def folder(self) -> str:
         """Where the client works."""
         return str(self.given.get("cwd") or os.getcwd())  # noqa: PTH109 - only the text is wanted
 
-    def runs(self) -> "tuple[Standing, ...]":
+    def runs(self) -> tuple[LiveRun, ...]:
         """The runs under way there, the one called last first."""
-        from handrail.shell.glances import above
-
-        return self.glances(self.store, above(self.folder))
+        return find_live_runs(self.open_store, self.store, self.folder)
 
     def told(self, text: str) -> Answer:
         """The answer that puts a text before the agent."""
@@ -62,17 +63,12 @@ class Asked:
 def prompt(asked: Asked) -> Answer:
     """Which tool to call first, if the whole message of the person is a word of Handrail."""
     typed = str(asked.given.get("prompt", ""))
-    found = worded(typed)
-    from handrail.faces.cli.listening import texts
-
+    found = match_word(typed)
     if " ".join(typed.lower().split()) in texts()["next"]:
         return asked.told(_go_on(asked.runs()))
-    from handrail.shell.glances import WORDS, installed
-    from handrail.workflows.glance import glance
-
     if not found or asked.face not in {"", WORDS}:
         return None
-    known = {word.lower(): word for word in glance(installed(WORDS)).words}
+    known = {word.lower(): word for word in read_outline(installed_text(WORDS)).words}
     word = known.get(found[1].lower())
     return asked.told(_said(asked, word, (found[2] or "").strip())) if word else None
 
@@ -82,8 +78,6 @@ def session(asked: Asked) -> Answer:
     runs = asked.runs()
     if not runs:
         return None
-    from handrail.faces.cli.listening import brief
-
     return asked.told(brief(runs))
 
 
@@ -95,7 +89,11 @@ def edit(asked: Asked) -> Answer:
 
         return asked.denied(say("own", files=list(own)))
     runs = asked.runs() if places else ()
-    if not runs or runs[0].lifecycle != "running" or time.time() - runs[0].active > LATELY:
+    if (
+        not runs
+        or runs[0].lifecycle is not Lifecycle.RUNNING
+        or time.time() - runs[0].called.timestamp() > LATELY
+    ):
         return None
     root = os.path.realpath(runs[0].project)
     below = [os.path.relpath(place, root) for place in places if place.startswith(f"{root}{os.sep}")]
@@ -107,12 +105,10 @@ def stop(asked: Asked) -> Answer:
     """That a step is not handed in, once, if the session is about the run that it is a step of."""
     if asked.given.get("stop_hook_active"):
         return None
-    runs = [run for run in asked.runs() if run.lifecycle == "running" and not run.waiting]
-    mine = [run for run in runs if run.authority == "sql" and _mentions(asked.given, run.id)]
+    runs = [run for run in asked.runs() if run.lifecycle is Lifecycle.RUNNING and not run.waiting]
+    mine = [run for run in runs if run.authority is Authority.SQL and _mentions(asked.given, run.id)]
     if not mine:
         return None
-    from handrail.faces.cli.listening import say
-
     return {"decision": "block", "reason": say("stop", **_named(mine[0]))}
 
 
@@ -125,45 +121,37 @@ ANSWERS: Final[Mapping[str, Callable[[Asked], Answer]]] = {
 """What is answered, by what is asked."""
 
 
-def _named(run: "Standing") -> dict[str, Any]:
-    from handrail.faces.cli.listening import call
-
+def _named(run: LiveRun) -> dict[str, Any]:
     return {"run": run.id, "workflow": run.workflow, "state": run.state, "call": call(run)}
 
 
-def _go_on(runs: "tuple[Standing, ...]") -> str:
-    from handrail.faces.cli.listening import say
-
+def _go_on(runs: tuple[LiveRun, ...]) -> str:
     return say("go_on", **_named(runs[0])) if runs else ""
 
 
 def _said(asked: Asked, word: str, note: str) -> str:
     """What the agent is told of a word; and a permit for it is left."""
-    from handrail.faces.cli.listening import say
-    from handrail.shell.glances import WORDS, above
-    from handrail.shell.permits import leave
-
-    tasks = [run for run in asked.runs() if run.workflow == WORDS]
+    folders = folders_above(asked.folder)
+    with asked.open_store(asked.store) as store:
+        runs, key = (store.records.live_runs(folders), store.key()) if store else ((), b"")
+    tasks = [run for run in runs if run.workflow == WORDS]
     where = say("word_run", run=tasks[0].id, state=tasks[0].state) if tasks else ""
-    if key := asked.key(asked.store):
-        leave(key, tasks[0].project if tasks else above(asked.folder)[0], word, time.time())
+    if key:
+        leave(key, tasks[0].project if tasks else folders[0], word, time.time())
     noted = say("word_note", note=note[:_NOTE]) if note else say("word_bare")
     return say("word", word=word, tool=word.lower(), note=noted, run=where)
 
 
-def _unchanged(run: "Standing", below: list[str]) -> str:
+def _unchanged(run: LiveRun, below: list[str]) -> str:
     """Why some of these files of its project are not changed; empty if all may be."""
-    from handrail.faces.cli.listening import editable, say
-    from handrail.workflows.glance import allowed
-
     if kept := [path for path in below if _keeps(run, path)]:
         return say("kept", files=list(kept), **_named(run))
-    stay = run.asked
-    wrong = [path for path in below if not allowed(stay.edits, path)]
+    state = outline_state(run)
+    wrong = [path for path in below if not allows_edit(state.edits, path)]
     if not wrong:
         return ""
-    about, edits = f"{stay.about}." if stay.about else "", editable(stay.edits or ())
-    now = say("now_paused", run=run.id) if run.authority == "sql" else say("now_said")
+    about, edits = f"{state.about}." if state.about else "", editable(state.edits or ())
+    now = say("now_paused", run=run.id) if run.authority is Authority.SQL else say("now_said")
     return say("denied", files=list(wrong), edits=edits, about=about, now=now, **_named(run))
 
 
@@ -178,20 +166,15 @@ def _paths(tool: object) -> Iterator[str]:
 
 def _is_own(place: str) -> bool:
     """True if a file is one in which Handrail keeps what no agent may change by hand."""
-    from handrail.shell.homes import data_folder, state_folder
-
     folders = (data_folder(), state_folder())
     return any(place.startswith(f"{os.path.realpath(folder)}{os.sep}") for folder in folders)
 
 
-def _keeps(run: "Standing", path: str) -> bool:
+def _keeps(run: LiveRun, path: str) -> bool:
     """True if what says where a run in files stands is in this file."""
-    if run.authority != "files":
+    if run.authority is not Authority.FILES:
         return False
-    from handrail.shell.glances import installed
-    from handrail.workflows.glance import glance
-
-    seen = glance(installed(run.workflow))
+    seen = read_outline(installed_text(run.workflow))
     folder = seen.folder.replace("{name}", run.goal)
     return path == f"{folder}/{seen.state_file}" or path.startswith(f"{folder}/.handrail/")
 
