@@ -96,7 +96,7 @@ class Project:
             LocalFeed(),
             KEY,
             lambda _: self.workflow,
-            self.disk,
+            self.runs,
             lifetime=None,
             mirror=Projection(self.database).mirror(self.runs),
         )

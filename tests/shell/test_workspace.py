@@ -2,6 +2,7 @@
 
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -333,3 +334,93 @@ def test_a_fault_names_the_whole_path_and_the_repair(tmp_path: Path) -> None:
         caught.value.message == f"`{tmp_path}/a/plan.md` leads through a link, or is no plain file or folder"
     )
     assert caught.value.repair == "remove the link, or put a real folder or file in its place"
+
+
+def _aged(path: Path, seconds: float = 3600) -> None:
+    """Let a file have been changed so long ago."""
+    then = time.time_ns() - int(seconds * 1_000_000_000) | 1
+    os.utime(path, ns=(then, then))
+
+
+@pytest.fixture
+def aged(tmp_path: Path) -> Disk:
+    """A folder whose file and folder were changed long ago."""
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "plan.md").write_bytes(b"plan")
+    for path in (tmp_path / "plan.md", tmp_path / "notes", tmp_path):
+        _aged(path)
+    return Disk(tmp_path)
+
+
+def test_what_does_not_change_keeps_its_stamp(aged: Disk) -> None:
+    paths = ("plan.md", "notes", "")
+
+    assert [aged.stamp(path) for path in paths] == [aged.stamp(path) for path in paths]
+    assert len({aged.stamp(path) for path in paths}) == 3
+
+
+def test_what_is_not_there_has_no_stamp(aged: Disk, tmp_path: Path) -> None:
+    assert [aged.stamp(path) for path in ("gone.md", "gone/a.md", "notes/a.md")] == [None] * 3
+    assert Disk(tmp_path, "not/made").stamp("") is None
+
+
+def _in_place(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.write(b"nalp")
+
+
+def _replaced_as_if_long_ago(path: Path) -> None:
+    other = path.with_name("other")
+    other.write_bytes(b"nalp")
+    os.utime(other, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))
+    other.replace(path)
+
+
+@pytest.mark.parametrize("change", [_in_place, _replaced_as_if_long_ago])
+def test_a_file_of_other_bytes_and_the_same_length_has_another_stamp(
+    aged: Disk, tmp_path: Path, change: Callable[[Path], None]
+) -> None:
+    before = aged.stamp("plan.md")
+
+    change(tmp_path / "plan.md")
+
+    assert aged.stamp("plan.md") != before
+    assert aged.read("plan.md") == b"nalp"
+
+
+def test_a_folder_with_other_names_has_another_stamp(aged: Disk, tmp_path: Path) -> None:
+    before = aged.stamp("notes")
+
+    (tmp_path / "notes/a.md").write_bytes(b"a")
+
+    assert aged.stamp("notes") != before
+
+
+@pytest.mark.parametrize(("age", "tells"), [(0.05, False), (0.5, True), (-5.0, False)])
+def test_a_file_that_has_just_changed_has_a_stamp_that_equals_none(
+    aged: Disk, tmp_path: Path, age: float, *, tells: bool
+) -> None:
+    """It may change once more, and keep its length and its time."""
+    _aged(tmp_path / "plan.md", age)
+
+    assert (aged.stamp("plan.md") == aged.stamp("plan.md")) is tells
+
+
+def test_where_times_are_kept_in_seconds_a_file_counts_as_just_changed_for_longer(
+    aged: Disk, tmp_path: Path
+) -> None:
+    second = int(time.time()) - 1
+    os.utime(tmp_path / "plan.md", (second, second))
+    assert aged.stamp("plan.md") != aged.stamp("plan.md")
+    os.utime(tmp_path / "plan.md", (second - 3, second - 3))
+    assert aged.stamp("plan.md") == aged.stamp("plan.md")
+
+
+def test_what_is_no_plain_file_has_a_stamp_that_equals_none(aged: Disk, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("plan.md")
+    os.mkfifo(tmp_path / "pipe")
+    os.link(tmp_path / "plan.md", tmp_path / "second")
+
+    for path in ("link", "pipe", "second", "plan.md", "plan.md/below", "link/below"):
+        assert aged.stamp(path) is not None
+        assert aged.stamp(path) != aged.stamp(path)

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from handrail.documents.statefile import StateFile
 from handrail.engine.model import Accepted, Event, Stay, Who
-from handrail.shell.apply import above
 from handrail.shell.folders import Folder
 from handrail.shell.ports import Workspace
+from handrail.shell.snapshot import above
 from handrail.shell.standing import look
 from handrail.shell.system import LocalFeed
 from handrail.shell.turn import Call, Outcome, take_turn
@@ -58,7 +58,7 @@ def runs_in(workspace: Workspace) -> FileRuns:
 def world(workspace: Workspace, ids: int = 0) -> World:
     """The world of a cast."""
     runs, counted = runs_in(workspace), CountedIds(ids, ids)
-    return World(runs, HandClock(), counted, LocalFeed(), KEY, lambda _: FLOW, workspace, lifetime=None)
+    return World(runs, HandClock(), counted, LocalFeed(), KEY, lambda _: FLOW, runs, lifetime=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,7 +224,7 @@ class Scene:
             LocalFeed(),
             KEY,
             lambda _: self.workflow,
-            disk,
+            runs,
             lifetime=None,
         )
 

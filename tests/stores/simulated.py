@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import compress, product
 from typing import Final
 
-from handrail.shell.apply import above, name_of
 from handrail.shell.faults import Busy, Missing, UnsafePath
+from handrail.shell.snapshot import above, name_of
 
 FOLDER: Final = -1
 LINK: Final = -2
@@ -63,6 +63,17 @@ class Simulated:
         if folder and self._at(folder) not in {None, FOLDER}:
             raise UnsafePath(f"`{folder}` is no folder", "remove it")
         return tuple(sorted(name_of(path) for path in self.names_now if above(path) == folder))
+
+    def stamp(self, path: str) -> object:
+        try:
+            number = self._at(path) if path else FOLDER
+        except UnsafePath:
+            return object()
+        if number is None:
+            return None
+        if number == FOLDER:
+            return self.names(path)
+        return object() if number == LINK else (number, len(self.bytes_now[number]))
 
     def write(self, path: str, data: bytes, like: str = "") -> None:  # noqa: ARG002 - has no permissions
         self.unlink(path)

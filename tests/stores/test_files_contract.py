@@ -180,6 +180,9 @@ def test_a_folder_that_moves_while_it_is_read_is_read_again() -> None:
         def names(self, folder: str) -> tuple[str, ...]:
             return workspace.names(folder)
 
+        def stamp(self, path: str) -> object:
+            return workspace.stamp(path)
+
     moving = Moving()
     moving.left = 3
     assert loaded(folder_runs(moving)).revision == 4

@@ -1,12 +1,17 @@
 """People edit: the state file is taken as they leave it, and no byte they wrote is ever lost."""
 
 import json
+import os
+from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from handrail.engine.model import Lifecycle
-from handrail.shell.faults import UnsafePath
+from handrail.shell.faults import Unreadable, UnsafePath
+from handrail.shell.workspace import Disk
+from handrail.stores.files import FileRuns
 from stores.folders import (
     A2,
     AFTER,
@@ -141,6 +146,82 @@ def test_a_file_edited_after_it_was_read_lets_the_turn_begin_again() -> None:
         assert not runs.commit(turn_to(stored, "DRAFTING", A2))
 
     assert workspace.tree() == {**FILES_BEFORE, "plan.md": b"edited", "state.json": STATE_BEFORE}
+
+
+def _on_disk(root: Path, *, aged: bool, before: Callable[[str], None] = lambda _: None) -> FileRuns:
+    """A folder on the disk in which A2 can be taken; its files were saved just now, or an hour ago."""
+    begin(Disk(root, "task"))
+    for path in (root / "task").rglob("*") if aged else ():
+        os.utime(path, (1_000_000_000.5, 1_000_000_000.5))
+    return folder_runs(Disk(root, "task", before))
+
+
+def _in_place(path: Path) -> bytes:
+    """Save other bytes of the same length in a file, as an editor may; these bytes."""
+    data = path.read_bytes().replace(b"w", b"W").replace(b"t", b"T").replace(b"XECUTED", b"DITING ")
+    with path.open("r+b") as file:
+        file.write(data)
+    return data
+
+
+@pytest.mark.parametrize("aged", [True, False])
+@pytest.mark.parametrize("path", ["plan.md", "task-results.md", "state.json"])
+def test_an_edit_of_the_same_length_after_the_file_was_read_lets_the_turn_begin_again(
+    tmp_path: Path, path: str, *, aged: bool
+) -> None:
+    runs = _on_disk(tmp_path, aged=aged)
+    with runs.held("", 0):
+        stored = loaded(runs)
+        assert {name: runs.read(name) for name in FILES_BEFORE} == FILES_BEFORE
+        edit = _in_place(tmp_path / "task" / path)
+
+        if path == "state.json":
+            with pytest.raises(Unreadable):
+                runs.commit(turn_to(stored, "DRAFTING", A2))
+        else:
+            assert not runs.commit(turn_to(stored, "DRAFTING", A2))
+
+    there = (tmp_path / "task").rglob(path)
+    assert edit in [found.read_bytes() for found in there]
+
+
+@pytest.mark.parametrize("aged", [True, False])
+@pytest.mark.parametrize("path", ["plan.md", "task-results.md"])
+def test_an_edit_of_the_same_length_while_the_turn_is_done_is_kept_as_a_conflict_copy(
+    tmp_path: Path, path: str, *, aged: bool
+) -> None:
+    edits: list[bytes] = []
+
+    def edit(name: str) -> None:
+        if name == "mkdir tasks":
+            edits.append(_in_place(tmp_path / "task" / path))
+
+    runs = _on_disk(tmp_path, aged=aged, before=edit)
+    with runs.held("", 0):
+        stored = loaded(runs)
+        assert {name: runs.read(name) for name in FILES_BEFORE} == FILES_BEFORE
+        assert runs.commit(turn_to(stored, "DRAFTING", A2))
+
+    assert [(tmp_path / f"task/.handrail/conflict-2-{path}").read_bytes()] == edits
+
+
+def test_what_a_turn_leaves_is_known_without_reading_it(tmp_path: Path) -> None:
+    runs = _on_disk(tmp_path, aged=True)
+    with runs.held("", 0):
+        assert runs.commit(turn_to(loaded(runs), "DRAFTING", A2))
+        known = (loaded(runs), runs.entries(""), {path: runs.read(path) for path in AFTER})
+
+    assert known == (loaded(runs), runs.entries(""), AFTER)
+
+
+def test_a_look_before_the_lock_is_not_trusted_under_it(tmp_path: Path) -> None:
+    first, second = _on_disk(tmp_path, aged=True), folder_runs(Disk(tmp_path, "task"))
+    with first.take_snapshot():
+        assert (loaded(first).revision, first.read("plan.md")) == (1, PLAN)
+        assert take(second, "DRAFTING", A2)
+        assert (loaded(first).revision, first.read("plan.md")) == (1, PLAN)
+        with first.held("", 0):
+            assert (loaded(first).revision, first.read("plan.md")) == (2, PLANNED)
 
 
 @pytest.mark.parametrize("path", ["plan.md", "task-results.md", "state.json"])

@@ -10,8 +10,8 @@ from itertools import count
 
 from msgspec import Struct
 
-from handrail.shell.ports import Workspace
 from handrail.shell.records import Final
+from handrail.shell.snapshot import Snapshot, above, name_of
 
 
 class Planned(Struct, frozen=True):
@@ -28,28 +28,18 @@ def digest(data: bytes | None) -> str | None:
     return None if data is None else hashlib.sha256(data).hexdigest()
 
 
-def above(path: str) -> str:
-    """The folder that a path is in; that of the workspace is the empty one."""
-    return path.rpartition("/")[0]
-
-
-def name_of(path: str) -> str:
-    """The last part of a path."""
-    return path.rpartition("/")[2]
-
-
-def moved(workspace: Workspace, finals: Iterable[Final]) -> bool:
+def moved(workspace: Snapshot, finals: Iterable[Final]) -> bool:
     """True if a file is no longer what was seen when its final value was worked out."""
-    return any(digest(workspace.read(final.path)) != final.before for final in finals)
+    return any(digest(workspace.reread(final.path)) != final.before for final in finals)
 
 
-def missing(workspace: Workspace, paths: Iterable[str]) -> tuple[str, ...]:
+def missing(workspace: Snapshot, paths: Iterable[str]) -> tuple[str, ...]:
     """The folders that are not there and that files of these paths need, outermost first."""
     wanted = sorted({folder for path in paths for folder in _folders(path)})
     return tuple(folder for folder in wanted if not _there(workspace, folder))
 
 
-def stage(workspace: Workspace, finals: Sequence[Final], folder: str, revision: int) -> tuple[Planned, ...]:
+def stage(workspace: Snapshot, finals: Sequence[Final], folder: str, revision: int) -> tuple[Planned, ...]:
     """Put the bytes of the final values into a folder of their own, confirmed by the disk."""
     planned = []
     for number, final in enumerate(finals):
@@ -62,7 +52,7 @@ def stage(workspace: Workspace, finals: Sequence[Final], folder: str, revision: 
     return tuple(planned)
 
 
-def ready(workspace: Workspace, planned: Iterable[Planned]) -> bool:
+def ready(workspace: Snapshot, planned: Iterable[Planned]) -> bool:
     """True if every file that has not its final bytes yet finds them staged."""
     return all(
         plan.after is None
@@ -72,7 +62,7 @@ def ready(workspace: Workspace, planned: Iterable[Planned]) -> bool:
     )
 
 
-def apply(workspace: Workspace, planned: Sequence[Planned], folders: Sequence[str], copies: str) -> None:
+def apply(workspace: Snapshot, planned: Sequence[Planned], folders: Sequence[str], copies: str) -> None:
     """Make the final values true; strangers' bytes are kept under names that begin with `copies`.
 
     `folders` were missing when the values were planned: they are made, and confirmed, in any case.
@@ -80,7 +70,7 @@ def apply(workspace: Workspace, planned: Sequence[Planned], folders: Sequence[st
     written = [plan.path for plan in planned if plan.after is not None]
     _make(workspace, (*folders, *missing(workspace, written)))
     for plan in planned:
-        found = workspace.read(plan.path)
+        found = workspace.reread(plan.path)
         if digest(found) == plan.after:
             continue
         keep_stranger(workspace, plan.path, found, plan.before, copies)
@@ -94,14 +84,14 @@ def apply(workspace: Workspace, planned: Sequence[Planned], folders: Sequence[st
 
 
 def keep_stranger(
-    workspace: Workspace, path: str, found: bytes | None, before: str | None, copies: str
+    workspace: Snapshot, path: str, found: bytes | None, before: str | None, copies: str
 ) -> None:
     """Keep a copy of what was found at a path that is about to change, unless it is what was seen before."""
     if found is not None and digest(found) != before:
         keep(workspace, f"{copies}{name_of(path)}", found)
 
 
-def keep(workspace: Workspace, path: str, data: bytes) -> str:
+def keep(workspace: Snapshot, path: str, data: bytes) -> str:
     """A file of this name, or of the name with the first free number, that holds these bytes; its path."""
     free = next(name for name in numbered(path) if workspace.read(name) in {None, data})
     if workspace.read(free) is None:
@@ -116,7 +106,7 @@ def numbered(path: str) -> Iterator[str]:
     yield from (f"{path}-{number}" for number in count(2))
 
 
-def _make(workspace: Workspace, folders: Iterable[str]) -> None:
+def _make(workspace: Snapshot, folders: Iterable[str]) -> None:
     """Make these folders, confirmed by the disk before anything goes into them."""
     made = tuple(dict.fromkeys(folders))
     for folder in made:
@@ -130,5 +120,5 @@ def _folders(path: str) -> Iterator[str]:
         yield path
 
 
-def _there(workspace: Workspace, folder: str) -> bool:
-    return not folder or name_of(folder) in workspace.names(above(folder))
+def _there(workspace: Snapshot, folder: str) -> bool:
+    return not folder or workspace.stamp(folder) is not None

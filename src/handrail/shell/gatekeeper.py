@@ -77,10 +77,10 @@ def not_running(run: Run) -> Refused:
     return Refused("not_running", "lifecycle", seen, ("run.lifecycle = running",), outside(run))
 
 
-def named(world: World, token: str) -> str | Refused:
-    """The run that an authentic token was issued for, whatever else is wrong with it."""
+def read_token(world: World, token: str) -> Claims | Refused:
+    """What an authentic token says, whatever else is wrong with it: above all, which run it is for."""
     claims = read(world.key, token)
-    return _refused(claims) if isinstance(claims, str) else claims.run
+    return _refused(claims) if isinstance(claims, str) else claims
 
 
 def request_of(event: Event) -> str:
@@ -100,15 +100,17 @@ def at_step(event: Event, step: int) -> Event:
     return Event(event.trigger, event.payload, event.by, event.note, step) if step else event
 
 
-def check(world: World, stored: Stored, token: str, event: Event) -> Checked:
+def check(world: World, stored: Stored, token: str, event: Event, known: Claims | None = None) -> Checked:
     """Whether the token passes: what is wrong with it is looked for in a fixed order.
+
+    `known` is what the token says, if the caller has read it to find the run.
 
     Malformed, forged, spent (the recorded reply, or already used), not running, superseded, expired. A paused
     run has no token that is good; so any that was issued for it resumes it.
     """
-    claims = read(world.key, token)
-    if isinstance(claims, str):
-        return _stale(claims)
+    claims = known or read_token(world, token)
+    if isinstance(claims, Refused):
+        return Stale(claims)
     if claims.run != stored.run.id:
         return _stale("forged")
     resumed = _resuming(world, stored, token, event) if event.trigger == RESUME else None

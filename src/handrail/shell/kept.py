@@ -14,7 +14,6 @@ from handrail.shell.opening import FolderRuns
 from handrail.shell.ports import Mirror, Runs
 from handrail.shell.remembered import Remembered
 from handrail.shell.view import RunRow
-from handrail.shell.workspace import Disk
 from handrail.shell.world import World
 from handrail.workflows.load import load
 
@@ -49,7 +48,7 @@ def in_folder(
         world,
         runs=runs,
         workflow_of=lambda _: folder.workflow,
-        workspace=Disk(folder.project, folder.within),
+        workspace=runs,
         lifetime=None,
         mirror=mirror(runs),
     )

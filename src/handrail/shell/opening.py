@@ -121,8 +121,15 @@ class Serving(Struct, frozen=True):
     roots: Callable[[], Sequence[str]]
 
 
-class FolderRuns(Runs, Protocol):
-    """The run of a folder, and the way out when it cannot go on."""
+class FolderRuns(Runs, Files, Protocol):
+    """The run of a folder, the files there, and the way out when it cannot go on."""
+
+    def take_snapshot(self) -> AbstractContextManager[None]:
+        """Read each file of the folder at most once in this block. Nothing is locked or written.
+
+        A turn in the block reads again only what has changed by then.
+        """
+        ...
 
     def standing(self) -> Stored:
         """The run of the folder as it stands; at revision 0 if it has not begun."""

@@ -182,6 +182,14 @@ class Workspace(Files, Protocol):
     the disk has not confirmed a write, `SyncFailed` for every further change.
     """
 
+    def stamp(self, path: str) -> object:
+        """What tells whether a file, or the names in a folder, have changed; None if nothing is there.
+
+        Equal stamps of two moments mean that nothing has changed between them. Nothing is opened to be read,
+        and what is no plain file or folder has a stamp too: one that equals no other.
+        """
+        ...
+
     def write(self, path: str, data: bytes, like: str = "") -> None:
         """A new file with these bytes, confirmed by the disk; its entry in the folder is not, until `sync`.
 

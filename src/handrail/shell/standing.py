@@ -131,7 +131,7 @@ def _asked(world: World, call: Call, render: Render) -> Reply | None:
         return render(Outcome(Accepted(stored.run), stored, workflow))
     if not call.token:
         return shown_again(world, stored, call, render)
-    held = check(world, stored, call.token, call.event)
+    held = check(world, stored, call.token, call.event, call.claims)
     if isinstance(held, Stale):
         return turned_away(world, call, render, Outcome(held.refused, stored, workflow), held)
     now = world.clock.now()

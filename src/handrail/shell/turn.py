@@ -46,7 +46,7 @@ from handrail.shell.journal import (
 from handrail.shell.papers import papers
 from handrail.shell.records import Artifact, Caller, Change, Definition, Origin, Spent, Stored, Turn
 from handrail.shell.resolve import Resolved, Values, resolve, said
-from handrail.shell.tokens import hashed
+from handrail.shell.tokens import Claims, hashed
 from handrail.shell.unfit import moved_on, troubled, unknown
 from handrail.shell.watching import watched
 from handrail.shell.world import World
@@ -77,7 +77,8 @@ class Call(Struct, frozen=True):
     meets the same contract. `answered` gives, for a run as it stands, the reply that the same call had
     before, if it has moved the run there: then nothing moves. `tells` gives what is entered with the step,
     by the run as the turn leaves it. `told` is entered with whatever comes of the call. `aside` says that the
-    answer is read by no agent: what its agent was not told yet stays for the next.
+    answer is read by no agent: what its agent was not told yet stays for the next. `claims` is what the token
+    says, if the face has read it to find the run: then nobody reads it again.
     """
 
     run: str
@@ -93,6 +94,7 @@ class Call(Struct, frozen=True):
     tells: Callable[[Run], Mapping[str, Value]] | None = None
     told: tuple[Entry, ...] = ()
     aside: bool = False
+    claims: Claims | None = None
 
 
 class Outcome(Struct, frozen=True):
@@ -174,7 +176,7 @@ def listening(call: Call, render: Render, stored: Stored) -> tuple[Call, Render]
 def _admitted(world: World, call: Call, render: Render, found: "_Found") -> Reply | None:
     """What becomes of a call, by the token it was made with."""
     stored, workflow = found.stored, found.workflow
-    held = check(world, stored, call.token, call.event) if call.token else Held(0)
+    held = check(world, stored, call.token, call.event, call.claims) if call.token else Held(0)
     match held:
         case Repeated(reply):
             return msgspec.json.decode(reply, type=dict[str, Any])

@@ -22,6 +22,11 @@ _FILE_MODE: Final = 0o600
 _MOST: Final = 256 * 1024 * 1024
 _CHUNK: Final = 1024 * 1024
 _PAUSE: Final = 0.002
+_SECOND: Final = 1_000_000_000
+_STEP: Final = 100_000_000
+_COARSE_STEP: Final = 2 * _SECOND
+"""Nanoseconds in which two changes may get the same time. A time in whole seconds suggests a file system that
+keeps no parts of them; FAT keeps every other second. The kernel's clock ticks every 10 ms at most."""
 
 
 def _nothing(name: str) -> None:
@@ -68,6 +73,23 @@ class Disk:
                     return tuple(sorted(entry.name for entry in entries))
             except FileNotFoundError:
                 return ()
+
+    def stamp(self, path: str) -> object:
+        """What tells whether a file, or the names in a folder, have changed; None if nothing is there."""
+        *folders, name = _split(path) or (".",)
+        try:
+            with self._opened((*self._parts, *folders)) as folder:
+                found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        except OSError:
+            return object()
+        plain = stat.S_ISDIR(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink == 1)
+        # A file that has just changed may change once more within the same step: no stamp could tell.
+        step = _STEP if found.st_mtime_ns % _SECOND else _COARSE_STEP
+        if plain and time.time_ns() - found.st_mtime_ns > step:
+            return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        return object()
 
     def write(self, path: str, data: bytes, like: str = "") -> None:
         """A new file with these bytes, confirmed by the disk; its entry in the folder is not, until `sync`.

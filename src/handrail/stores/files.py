@@ -6,6 +6,7 @@ finishes it first. A person's edit of the state file is taken as it stands, and 
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from threading import local
@@ -15,12 +16,13 @@ from msgspec.structs import replace
 
 from handrail.documents.statefile import Passage, Standing
 from handrail.engine.model import Run
-from handrail.shell.apply import keep, moved, name_of
+from handrail.shell.apply import keep, moved
 from handrail.shell.comments import unheard
 from handrail.shell.faults import DiskFull, NotWritable, Unreadable, UnsafePath
 from handrail.shell.folders import HOME
 from handrail.shell.ports import StateShape, Workspace
 from handrail.shell.records import Definition, Origin, Spent, Stored, Turn, Written, check_effects
+from handrail.shell.snapshot import Snapshot, name_of
 from handrail.shell.view import StepRow
 from handrail.stores import adopt, history
 from handrail.stores.adopt import Idle, stored_of
@@ -42,7 +44,7 @@ from handrail.stores.mend import Settled, recover, set_intent_aside, settle
 from handrail.stores.recovery import Action
 from handrail.stores.saving import Change, check, repaired, saving, standing_state
 from handrail.stores.sealed import seal
-from handrail.stores.sight import look
+from handrail.stores.sight import PARTS, examine, look
 from handrail.telemetry.entries import Entry, EntryKind
 
 SECONDS: Final = 5.0
@@ -51,6 +53,19 @@ SECONDS: Final = 5.0
 _REPAIR: Final = "repair"
 _REMARK: Final = b'"comment_'
 """How the kinds of all entries about comments begin, in a line of the history."""
+
+
+@dataclass(slots=True)
+class _View:
+    """What a thread has read of the folder in one call, and what follows from that.
+
+    `settled` is where a recovery leads, once that was worked out; `recovered` says that it was done.
+    """
+
+    snapshot: Snapshot
+    locked: bool = False
+    settled: Settled | None = None
+    recovered: bool = False
 
 
 class FileRuns:
@@ -81,10 +96,29 @@ class FileRuns:
 
     @contextmanager
     def held(self, run: str, attempt: int) -> Iterator[None]:  # noqa: ARG002 - one lock for the one run, always
-        """The lock of the folder, and the folder recovered. Raises `Busy`, and `Newer`."""
-        with self._locked():
-            self._recovered()
+        """The lock of the folder, and the folder recovered. Raises `Busy`, and `Newer`.
+
+        All that is read meanwhile comes from one snapshot of the folder.
+        """
+        with self._locked() as view:
+            self._recovered(view)
             yield
+
+    @contextmanager
+    def take_snapshot(self) -> Iterator[None]:
+        """Read each file of the folder at most once in this block. Nothing is locked or written."""
+        with self._viewed():
+            yield
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of a file of the folder, or None if there is none."""
+        with self._viewed() as view:
+            return view.snapshot.read(path)
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        """The sorted names in a folder below that of the run; none if it is not there."""
+        with self._viewed() as view:
+            return view.snapshot.names(folder)
 
     def load(self, run: str) -> Stored | None:
         """The run as it stands, or as a recovery would leave it; None for another id. Writes nothing."""
@@ -93,8 +127,9 @@ class FileRuns:
 
     def standing(self) -> Stored:
         """The run of the folder as it stands; at revision 0 if it has not begun."""
-        settled = self._settled()
-        stored, data = stored_of(settled, self._idle), self._workspace.read(HISTORY)
+        with self._viewed() as view:
+            settled = self._settled(view)
+            stored, data = stored_of(settled, self._idle), view.snapshot.read(HISTORY)
         remarks = history.mentioning(data, settled.pending, _REMARK)
         return replace(stored, unheard=unheard(_written(stored.run.id, remarks))) if remarks else stored
 
@@ -105,20 +140,21 @@ class FileRuns:
         """
         check_effects(turn, on_files=True)
         check(turn.finals, self._shape.name)
-        with self._locked():
-            settled = self._recovered()
+        with self._locked() as view:
+            settled = self._rechecked(view)
             stored = stored_of(settled, self._idle)
             if stored.trouble and settled.row.action is Action.STOP:
                 raise Unreadable(stored.trouble.message, stored.trouble.repair)
-            if not self._stands(stored, turn.before) or moved(self._workspace, turn.finals):
+            if not self._stands(stored, turn.before) or moved(view.snapshot, turn.finals):
                 return False
             saved = saving(settled, self._change(settled, stored, turn), self._shape)
-            self._save(settled, saved)
+            self._save(view, settled, saved)
         return True
 
     def spent(self, run: str, revision: int) -> Spent | None:
         """What is remembered of the turn that left this revision."""
-        head = self._settled().sight.head
+        with self._viewed() as view:
+            head = self._settled(view).sight.head
         return head.spent.get(revision) if isinstance(head, Head) and run in {"", head.run.id} else None
 
     def renew(
@@ -129,28 +165,30 @@ class FileRuns:
         entries: tuple[Entry, ...],
     ) -> bool:
         """True, and the entries noted, if the revision still stands."""
-        with self._locked():
-            if not self._stands(stored_of(self._settled(), self._idle), stored):
+        with self._locked() as view:
+            if not self._stands(stored_of(self._settled(view), self._idle), stored):
                 return False
             self.note(stored.run.id, at, entries)
         return True
 
     def note(self, run: str, at: datetime, entries: tuple[Entry, ...]) -> None:
         """Enter what belongs to no turn, behind the last one, which a crash may have left to be finished."""
-        with self._locked():
-            settled = self._recovered()
+        with self._locked() as view:
+            settled = self._recovered(view)
             base, ours = settled.sight.base, stored_of(settled, self._idle).run.id
             line = Line(0, at, entries, base.chain if base else "", stray=run not in {"", ours})
-            history.append(self._workspace, seal(line))
-            self._workspace.sync(HOME)
+            history.append(view.snapshot, seal(line))
+            view.snapshot.sync(HOME)
 
     def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[Written, ...]:
         """The entries, numbered from 1 in the order of the history."""
-        settled = self._settled()
+        with self._viewed() as view:
+            settled = self._settled(view)
+            data = view.snapshot.read(HISTORY)
         ours = stored_of(settled, self._idle).run.id
         if run not in {"", ours}:
             return ()
-        found = _written(ours, history.lines(self._workspace.read(HISTORY), settled.pending))
+        found = _written(ours, history.lines(data, settled.pending))
         return tuple(islice(found, after, after + most))
 
     def steps(self, run: str) -> tuple[StepRow, ...]:  # noqa: ARG002 - the contract has it
@@ -170,16 +208,19 @@ class FileRuns:
         What the state file held is kept in quarantine. Raises `Unreadable` for a state or a turn that is not
         known, and `UnsafePath` if something that is no file is in the state file's place.
         """
-        with self._locked():
-            settled = self._recovered()
+        with self._locked() as view:
+            settled = self._rechecked(view)
             if isinstance(settled.sight.standing, UnsafePath):
                 raise settled.sight.standing
             stored = stored_of(settled, self._idle)
-            change = self._restored(stored, at, restore) if restore else self._put(settled, stored, at, adopt)
+            if restore:
+                change = self._restored(view.snapshot.read(HISTORY), stored, at, restore)
+            else:
+                change = self._put(settled, stored, at, adopt)
             saved = saving(settled, change, self._shape)
-            self._set_aside(settled)
-            self._save(settled, saved)
-            return stored_of(self._settled(), self._idle)
+            self._set_aside(view.snapshot, settled)
+            self._save(view, settled, saved)
+            return stored_of(self._settled(view), self._idle)
 
     # what a turn and a repair make of the run
 
@@ -216,8 +257,8 @@ class FileRuns:
         entry = Entry(EntryKind.STATE_REPAIRED, step=state, data={"adopted": state})
         return Change(repaired(stored, run, at), at, document, (entry,))
 
-    def _restored(self, stored: Stored, at: datetime, seq: int) -> Change:
-        known = history.documents(self._workspace.read(HISTORY))
+    def _restored(self, data: bytes | None, stored: Stored, at: datetime, seq: int) -> Change:
+        known = history.documents(data)
         if seq not in known:
             shown = ", ".join(map(str, sorted(known)[-10:])) or "none: adopt a state instead"
             raise Unreadable(f"the history has no turn {seq}", f"name one that it has ({shown})")
@@ -229,47 +270,80 @@ class FileRuns:
     # the folder
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """The lock, once for whoever holds it already."""
-        if getattr(self._mine, "locked", False):
-            yield
+    def _viewed(self) -> Iterator[_View]:
+        """What this thread has read of the folder: in its outermost block already, or from now on."""
+        known: _View | None = getattr(self._mine, "view", None)
+        if known is not None:
+            yield known
             return
-        prepare(self._workspace)
-        with self._workspace.lock(LOCK, self._seconds):
-            self._mine.locked = True
-            try:
-                complete(self._workspace)
-                yield
-            finally:
-                self._mine.locked = False
+        self._mine.view = view = _View(Snapshot(self._workspace))
+        try:
+            yield view
+        finally:
+            self._mine.view = None
 
-    def _settled(self) -> Settled:
-        return settle(look(self._workspace, self._shape, self._signs), self._shape, self._states)
+    @contextmanager
+    def _locked(self) -> Iterator[_View]:
+        """The lock, taken by the outermost block of a thread, and what is read under it."""
+        with self._viewed() as view:
+            if view.locked:
+                yield view
+                return
+            prepare(self._workspace)
+            with self._workspace.lock(LOCK, self._seconds):
+                if not view.snapshot.refresh():
+                    view.settled = None
+                view.locked = True
+                try:
+                    complete(view.snapshot)
+                    yield view
+                finally:
+                    view.locked = view.recovered = False
 
-    def _recovered(self) -> Settled:
-        settled = self._settled()
-        recover(self._workspace, settled, self._shape)
+    def _settled(self, view: _View) -> Settled:
+        if view.settled is None:
+            seen = (examine if view.locked else look)(view.snapshot, self._shape, self._signs)
+            view.settled = settle(seen, self._shape, self._states)
+        return view.settled
+
+    def _recovered(self, view: _View) -> Settled:
+        settled = self._settled(view)
+        if not view.recovered:
+            recover(view.snapshot, settled, self._shape)
+            view.recovered = True
         return settled
 
-    def _save(self, settled: Settled, saved: Saving) -> None:
-        intent = intend(self._workspace, saved)
+    def _rechecked(self, view: _View) -> Settled:
+        """The folder recovered, as it is now: a person may have changed the state file since it was read."""
+        own, snapshot = (*PARTS, self._shape.name), view.snapshot
         try:
-            carry_out(self._workspace, self._shape.name, intent, settled.sight.head, again=False)
+            same = [*map(snapshot.read, own)] == [*map(snapshot.reread, own)]
+        except UnsafePath:
+            same = False
+        if not same:
+            view.settled, view.recovered = None, False
+        return self._recovered(view)
+
+    def _save(self, view: _View, settled: Settled, saved: Saving) -> None:
+        view.settled, view.recovered = None, False
+        intent = intend(view.snapshot, saved)
+        try:
+            carry_out(view.snapshot, self._shape.name, intent, settled.sight.head, again=False)
         except (DiskFull, NotWritable) as fault:
             raise type(fault)(
                 f"the turn is saved, but not all of it could be done yet: {fault.message}",
                 f"{fault.repair}; then send the same call again: it is finished first, and answered the same",
             ) from fault
 
-    def _set_aside(self, settled: Settled) -> None:
+    def _set_aside(self, snapshot: Snapshot, settled: Settled) -> None:
         """Keep what a repair is about to replace."""
         if settled.sight.intent is not None and settled.trouble:
-            place(self._workspace, MARK, seal(Mark(About.INTENT, settled.trouble)))
-            set_intent_aside(self._workspace)
+            place(snapshot, MARK, seal(Mark(About.INTENT, settled.trouble)))
+            set_intent_aside(snapshot)
         if settled.sight.data is not None:
-            self._workspace.mkdir(QUARANTINE)
-            self._workspace.sync(HOME)
-            keep(self._workspace, f"{QUARANTINE}/{name_of(self._shape.name)}", settled.sight.data)
+            snapshot.mkdir(QUARANTINE)
+            snapshot.sync(HOME)
+            keep(snapshot, f"{QUARANTINE}/{name_of(self._shape.name)}", settled.sight.data)
 
 
 def _written(run: str, lines: Iterable[Line]) -> Iterator[Written]:

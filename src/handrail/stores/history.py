@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from handrail.engine.model import Run
-from handrail.shell.apply import above
-from handrail.shell.ports import Workspace
+from handrail.shell.snapshot import Snapshot, above
 from handrail.stores.layout import HISTORY, Line
 from handrail.stores.sealed import sum_of, unseal
 
@@ -57,12 +56,12 @@ def last(data: bytes | None) -> Kept | None:
     return None
 
 
-def append(workspace: Workspace, sealed: bytes) -> None:
+def append(workspace: Snapshot, sealed: bytes) -> None:
     """Add a line. Its file, if this makes it, is confirmed with the names of its folder."""
     workspace.append(HISTORY, b"\n" + sealed)
 
 
-def ensure(workspace: Workspace, sealed: bytes) -> None:
+def ensure(workspace: Snapshot, sealed: bytes) -> None:
     """Add a line unless it is there."""
     if sealed not in (workspace.read(HISTORY) or b"").split(b"\n"):
         append(workspace, sealed)

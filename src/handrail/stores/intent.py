@@ -5,10 +5,10 @@ Whatever is done after the commit point may be done again: by the recovery, afte
 
 from dataclasses import dataclass
 
-from handrail.shell.apply import apply, keep_stranger, missing, name_of, stage
+from handrail.shell.apply import apply, keep_stranger, missing, stage
 from handrail.shell.folders import HOME
-from handrail.shell.ports import Workspace
 from handrail.shell.records import Final
+from handrail.shell.snapshot import Snapshot, name_of
 from handrail.stores import history
 from handrail.stores.layout import COPIES, HEAD, INTENT, MARK, STAGE, Head, Intent, OldHead, place, sweep
 from handrail.stores.sealed import seal
@@ -25,7 +25,7 @@ class Saving:
     finals: tuple[Final, ...] = ()
 
 
-def intend(workspace: Workspace, saving: Saving) -> Intent:
+def intend(workspace: Snapshot, saving: Saving) -> Intent:
     """Stage the bytes and write the intent down. Once this returns, the turn has happened."""
     written = (final.path for final in saving.finals if final.after is not None)
     folders = missing(workspace, written)
@@ -36,14 +36,14 @@ def intend(workspace: Workspace, saving: Saving) -> Intent:
     return intent
 
 
-def carry_out(workspace: Workspace, state: str, intent: Intent, old: OldHead, *, again: bool) -> None:
+def carry_out(workspace: Snapshot, state: str, intent: Intent, old: OldHead, *, again: bool) -> None:
     """Do what is intended; `state` names the state file, `old` is the head that is there, if it is one.
 
     `again`: some of it may be done already.
     """
     copies = f"{COPIES}{intent.head.revision}-"
     apply(workspace, intent.finals, intent.folders, copies)
-    document, found = intent.document.encode(), workspace.read(state)
+    document, found = intent.document.encode(), workspace.reread(state)
     if found == document:
         workspace.sync("")
     else:
@@ -56,7 +56,7 @@ def carry_out(workspace: Workspace, state: str, intent: Intent, old: OldHead, *,
     finish(workspace)
 
 
-def finish(workspace: Workspace) -> None:
+def finish(workspace: Snapshot) -> None:
     """Forget an intent that is carried out, and the trouble that it mended, if there was one."""
     if name_of(MARK) in workspace.names(HOME):
         forget(workspace)
@@ -65,7 +65,7 @@ def finish(workspace: Workspace) -> None:
     sweep(workspace)
 
 
-def forget(workspace: Workspace) -> None:
+def forget(workspace: Snapshot) -> None:
     """Forget a trouble that is mended."""
     workspace.unlink(MARK)
     workspace.sync(HOME)

@@ -7,10 +7,11 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from handrail.engine.model import Run
-from handrail.shell.apply import Planned, above, name_of, numbered
+from handrail.shell.apply import Planned, numbered
 from handrail.shell.folders import HOME
 from handrail.shell.ports import Workspace
 from handrail.shell.records import REMEMBERED, Origin, Spent, Trouble
+from handrail.shell.snapshot import Snapshot, above, name_of
 from handrail.stores.sealed import FORMAT, Damage
 from handrail.telemetry.entries import Entry
 
@@ -107,7 +108,7 @@ class Mark:
     format: int = FORMAT
 
 
-def place(workspace: Workspace, path: str, data: bytes) -> None:
+def place(workspace: Snapshot, path: str, data: bytes) -> None:
     """Replace a file at once, confirmed by the disk: it has the old bytes or the new, never others."""
     unfinished = f"{HOME}/{name_of(path)}{_UNFINISHED}"
     workspace.write(unfinished, data, like=path)
@@ -115,7 +116,7 @@ def place(workspace: Workspace, path: str, data: bytes) -> None:
     workspace.sync(above(path))
 
 
-def quarantine(workspace: Workspace, path: str) -> None:
+def quarantine(workspace: Snapshot, path: str) -> None:
     """Move a file to where nothing is ever overwritten."""
     workspace.mkdir(QUARANTINE)
     workspace.sync(HOME)
@@ -124,7 +125,7 @@ def quarantine(workspace: Workspace, path: str) -> None:
     workspace.sync(above(path))
 
 
-def free(workspace: Workspace, path: str) -> str:
+def free(workspace: Snapshot, path: str) -> str:
     """The first free name in quarantine for a file of this path."""
     taken = workspace.names(QUARANTINE)
     return next(name for name in numbered(f"{QUARANTINE}/{name_of(path)}") if name_of(name) not in taken)
@@ -132,21 +133,21 @@ def free(workspace: Workspace, path: str) -> str:
 
 def prepare(workspace: Workspace) -> None:
     """Make the folder, if it is not whole, as far as the lock needs it: others may be making it too."""
-    if not {name_of(STAGE), name_of(IGNORED)} <= set(workspace.names(HOME)):
+    if workspace.stamp(STAGE) is None or workspace.stamp(IGNORED) is None:
         workspace.mkdir("")
         workspace.mkdir(HOME)
         workspace.sync("")
         workspace.mkdir(STAGE)
 
 
-def complete(workspace: Workspace) -> None:
+def complete(workspace: Snapshot) -> None:
     """Make the last part of the folder, under the lock: that git ignores it; all is confirmed by the disk."""
-    if name_of(IGNORED) not in workspace.names(HOME):
+    if workspace.stamp(IGNORED) is None:
         workspace.write(IGNORED, b"*\n")
         workspace.sync(HOME)
 
 
-def sweep(workspace: Workspace) -> None:
+def sweep(workspace: Snapshot) -> None:
     """Remove what a turn that never happened left behind."""
     for name in workspace.names(HOME):
         if name.endswith(_UNFINISHED):

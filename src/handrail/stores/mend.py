@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from handrail.documents.strict import Flaw
 from handrail.shell.faults import Newer, UnsafePath
-from handrail.shell.ports import StateShape, Workspace
+from handrail.shell.ports import StateShape
 from handrail.shell.records import ORPHANED, Trouble
+from handrail.shell.snapshot import Snapshot
 from handrail.stores import history
 from handrail.stores.intent import carry_out, finish, forget
 from handrail.stores.layout import (
@@ -60,7 +61,7 @@ def settle(sight: Sight, shape: StateShape, states: Collection[str]) -> Settled:
     return Settled(sight, found, tuple(way), _trouble(found, sight, shape.name) if told else None)
 
 
-def recover(workspace: Workspace, settled: Settled, shape: StateShape) -> None:
+def recover(workspace: Snapshot, settled: Settled, shape: StateShape) -> None:
     """Do what was worked out. Raises `Newer`, and writes nothing, where a newer program was."""
     if settled.row.action is Action.REFUSE:
         raise Newer(_NEWER.message, _NEWER.repair)
@@ -89,7 +90,7 @@ def _after(taken: Row, sight: Sight, shape: StateShape) -> Sight:
             return replace(sight, mark=None)
 
 
-def _perform(workspace: Workspace, taken: Row, sight: Sight, shape: StateShape) -> None:
+def _perform(workspace: Snapshot, taken: Row, sight: Sight, shape: StateShape) -> None:
     match taken.action, sight.intent:
         case Action.SET_HEAD_ASIDE, _:
             quarantine(workspace, HEAD)
@@ -108,7 +109,7 @@ def _perform(workspace: Workspace, taken: Row, sight: Sight, shape: StateShape) 
             forget(workspace)
 
 
-def set_intent_aside(workspace: Workspace) -> None:
+def set_intent_aside(workspace: Snapshot) -> None:
     """Move an intent that cannot be carried out into quarantine, behind the bytes that were staged for it."""
     for name in workspace.names(STAGE):
         quarantine(workspace, f"{STAGE}/{name}")

@@ -2,15 +2,16 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Final
 
 from handrail.documents.statefile import Standing
 from handrail.documents.strict import Flaw
 from handrail.shell.apply import digest, ready
 from handrail.shell.faults import Busy, UnsafePath
 from handrail.shell.folders import HOME
-from handrail.shell.ports import StateShape, Workspace
+from handrail.shell.ports import StateShape
 from handrail.shell.records import Trouble
+from handrail.shell.snapshot import Snapshot
 from handrail.stores import history
 from handrail.stores.history import Kept
 from handrail.stores.layout import HEAD, HISTORY, INTENT, MARK, About, Head, Intent, Mark
@@ -49,25 +50,26 @@ class Sight:
         return self.head if isinstance(self.head, Head) else self.last
 
 
-Parts: TypeAlias = tuple[bytes | None, bytes | None, bytes | None]
+PARTS: Final = (INTENT, HEAD, MARK)
+"""The files of which each turn changes one."""
 
 
-def look(workspace: Workspace, shape: StateShape, signs: Collection[str] | None) -> Sight:
-    """What lies in the folder, all of one moment; nothing is written. `signs`: see `FileRuns`."""
+def look(workspace: Snapshot, shape: StateShape, signs: Collection[str] | None) -> Sight:
+    """What lies in the folder, all of one moment; nothing is written. `signs`: see `FileRuns`.
+
+    Without the lock another process may take a turn meanwhile. Each turn changes one of the parts.
+    """
     for _ in range(_TRIES):
-        before = _parts(workspace)
-        sight = _sight(workspace, shape, before, signs)
-        if _parts(workspace) == before:
+        sight = examine(workspace, shape, signs)
+        if [*map(workspace.read, PARTS)] == [*map(workspace.reread, PARTS)]:
             return sight
+        workspace.forget()
     raise Busy("the run moved all the time while it was read", "send the same call again")
 
 
-def _parts(workspace: Workspace) -> Parts:
-    return workspace.read(INTENT), workspace.read(HEAD), workspace.read(MARK)
-
-
-def _sight(workspace: Workspace, shape: StateShape, parts: Parts, signs: Collection[str] | None) -> Sight:
-    raw_intent, raw_head, raw_mark = parts
+def examine(workspace: Snapshot, shape: StateShape, signs: Collection[str] | None) -> Sight:
+    """What lies in the folder, for a caller that holds the lock."""
+    raw_intent, raw_head, raw_mark = map(workspace.read, PARTS)
     intent = None if raw_intent is None else unseal(raw_intent, Intent)
     head = None if raw_head is None else unseal(raw_head, Head)
     mark = None if raw_mark is None else unseal(raw_mark, Mark)
@@ -86,7 +88,7 @@ def _sight(workspace: Workspace, shape: StateShape, parts: Parts, signs: Collect
 
 
 def _state(
-    workspace: Workspace, shape: StateShape
+    workspace: Snapshot, shape: StateShape
 ) -> tuple[bytes | None, Standing | Flaw | UnsafePath | None]:
     try:
         data = workspace.read(shape.name)

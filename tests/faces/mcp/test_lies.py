@@ -1,9 +1,11 @@
 """A lying agent gets nowhere: every lifecycle by every call by every kind of token, as matrix.txt has it."""
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 
 import pytest
@@ -163,3 +165,25 @@ def test_no_call_and_no_kind_of_token_is_left_out_of_the_table() -> None:
     assert rows == {"no token": 10, **dict.fromkeys(KINDS[1:], 9)}
     assert len(KINDS) == 11
     assert len(EXPECTED) == 7 * (10 + 10 * 9)
+
+
+def test_a_token_is_read_once_in_a_call(tmp_path: Path) -> None:
+    reads = 0
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal reads
+        reads += event == "call" and frame.f_code is read.__code__
+
+    with inside(place(tmp_path)) as desk:
+        token, found = desk.start().token, []
+        for call in (desk.go_on, lambda token: desk.by_token(token, "pause"), desk.go_on):
+            reads = 0
+            sys.setprofile(count)
+            try:
+                told = call(token)
+            finally:
+                sys.setprofile(None)
+            found.append((told.reply["status"], reads))
+            token = told.reply.get("new_step_token", token)
+
+    assert found == [("ok", 1), ("ok", 1), ("error", 1)]

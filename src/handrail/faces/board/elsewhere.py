@@ -51,7 +51,8 @@ def _words(board: Board, row: RunRow, workflow: Workflow) -> tuple[Word, ...]:
         return ()
     serving = board.serving
     runs, world = in_folder(serving.world, folder, board.openings.folder, serving.mirror)
-    stored = runs.load(row.id)
-    options: tuple[Option, ...] = look(world, stored).options if stored and stored.revision else ()
+    with runs.take_snapshot():
+        stored = runs.load(row.id)
+        options: tuple[Option, ...] = look(world, stored).options if stored and stored.revision else ()
     tools = (workflow.tools[one.trigger] for one in options if one.trigger in workflow.tools)
     return tuple(Word(tool.name, tool.about.partition(". ")[0]) for tool in tools if tool.who is Who.PERSON)

@@ -83,10 +83,11 @@ def _in_files(board: Board, row: RunRow, known: Walked) -> Walked | None:
         return None
     serving = board.serving
     runs, world = in_folder(serving.world, folder, board.openings.folder, serving.mirror)
-    stored = runs.standing()
-    if stored.run.id != row.id or not stored.revision:
-        return None
-    shown = look(world, stored)
+    with runs.take_snapshot():
+        stored = runs.standing()
+        if stored.run.id != row.id or not stored.revision:
+            return None
+        shown = look(world, stored)
     run = shown.stored.run if shown.stored else stored.run
     return replace(known, run=run, facts=shown.facts or {}, files=world.workspace)
 

@@ -1,6 +1,7 @@
 """Which session a call is about: the project it is in, its folder, and the skill graph that it follows."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -46,9 +47,7 @@ class Session:
         """The state that the run is in; of one that is over, the one that its file names."""
         if run.open:
             return run.open[0].state
-        told = parse(
-            Disk(self.folder.project, self.folder.within).read(self.folder.workflow.state_file) or b""
-        )
+        told = parse(self.runs.read(self.folder.workflow.state_file) or b"")
         return "" if isinstance(told, Flaw) else str(told.get("state", ""))
 
 
@@ -72,8 +71,27 @@ class Sessions:
         self._serving, self._projects, self._usual = serving, projects, usual
         self._opened, self._face, self._texts = opened, face, texts(face)
 
-    def found(self, given: Mapping[str, Any]) -> Session | Refused:
-        """The session that a call names, if it is there or this call begins it; nothing is made yet."""
+    @contextmanager
+    def found(self, given: Mapping[str, Any]) -> Iterator[Session | Refused]:
+        """The session that a call names, if it is there or this call begins it; nothing is made yet.
+
+        In this block each file of its folder is read at most once.
+        """
+        folder = self._folder(given)
+        if isinstance(folder, Refused):
+            yield folder
+            return
+        runs = self._opened(folder)
+        with runs.take_snapshot():
+            session = self._session(folder, runs, given)
+            if isinstance(session, Refused) or session.runs is runs:
+                yield session
+                return
+        with session.runs.take_snapshot():
+            yield session
+
+    def _folder(self, given: Mapping[str, Any]) -> Folder | Refused:
+        """The folder of the session, if it follows the usual graph."""
         root = self._projects.exactly(str(given[PROJECT]))
         if isinstance(root, Refused):
             return root
@@ -82,15 +100,21 @@ class Sessions:
             return Refused(
                 "session_name", SESSION, (Seen(SESSION, name),), (self._texts.say("a_session_name"),)
             )
-        folder = Folder(root, self._usual, name, self._face)
-        stored = self._opened(folder).standing()
+        return Folder(root, self._usual, name, self._face)
+
+    def _session(self, folder: Folder, runs: FolderRuns, given: Mapping[str, Any]) -> Session | Refused:
+        stored = runs.standing()
         graph = self._graph(folder, stored, str(given.get(GRAPH, "")))
         if isinstance(graph, Refused):
             return graph
         begins = skill_of(graph, graph.initial)
         if not is_there(stored) and given.get(SKILL) != begins:
             return self._unknown(folder, begins)
-        return self._session(replace(folder, workflow=graph))
+        followed = replace(folder, workflow=graph)
+        if graph is not self._usual:  # then its state file may say other things of the run
+            runs = self._opened(followed)
+        serving, called = self._serving, self._projects.called(folder.project)
+        return Session(called, followed, *in_folder(serving.world, followed, lambda _: runs, serving.mirror))
 
     def _graph(self, folder: Folder, stored: Stored, wanted: str) -> Workflow | Refused:
         """The graph that a session has kept, or the one that it shall follow from now on."""
@@ -131,12 +155,6 @@ class Sessions:
                 yield say("a_tool", tool=name, param=SKILL)
         if not skill_of(graph, graph.initial):
             yield say("a_first_skill", key=SKILL)
-
-    def _session(self, folder: Folder) -> Session:
-        called = self._projects.called(folder.project)
-        return Session(
-            called, folder, *in_folder(self._serving.world, folder, self._opened, self._serving.mirror)
-        )
 
 
 def is_there(stored: Stored) -> bool:

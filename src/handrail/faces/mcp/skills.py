@@ -111,10 +111,10 @@ class Skills:
     def stands(self, arguments: Mapping[str, Any], answer: Answer) -> Stand | None:
         """Where the session stands, and how many tasks of its batches are done."""
         del answer
-        session = self._sessions.found(arguments)
-        if isinstance(session, Refused):
-            return None
-        shown = look(session.world, session.runs.standing())
+        with self._sessions.found(arguments) as session:
+            if isinstance(session, Refused):
+                return None
+            shown = look(session.world, session.runs.standing())
         kept = shown.stored.run.vars.get(BATCHES) if shown.stored else None
         batches: list[Batch] = kept if isinstance(kept, list) and sound(kept) else []
         done = len(ids(batches, completed=True))
@@ -122,12 +122,23 @@ class Skills:
 
     def _reply(self, tool: Declared, given: Mapping[str, Any], caller: Caller) -> Reply:
         wrong = self._arguments[tool.name].wrong(given)
-        session = wrong or self._sessions.found(given)
+        if wrong:
+            return self._turned_away(tool, given, caller, wrong)
+        with self._sessions.found(given) as session:
+            if isinstance(session, Refused):
+                return self._turned_away(tool, given, caller, session)
+            return self._told(session, tool, given, caller)
+
+    def _turned_away(
+        self, tool: Declared, given: Mapping[str, Any], caller: Caller, refused: Refused
+    ) -> Reply:
+        """Say no before any row was tried."""
+        teller = _Teller(self._texts, tool, None, tuple(self._begins(refused, given)))
+        call = Call("", Event(tool.name), caller)
+        return refuse(self._serving.world, call, teller.reply, Outcome(refused, None))
+
+    def _told(self, session: Session, tool: Declared, given: Mapping[str, Any], caller: Caller) -> Reply:
         event = Event(tool.name, {name: given[name] for name in tool.params if name in given})
-        if isinstance(session, Refused):
-            call, outcome = Call("", Event(tool.name), caller), Outcome(session, None)
-            teller = _Teller(self._texts, tool, None, tuple(self._begins(session, given)))
-            return refuse(self._serving.world, call, teller.reply, outcome)
         teller = _Teller(self._texts, tool, session)
         if tool.reads:
             stored = session.runs.standing()

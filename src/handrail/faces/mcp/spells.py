@@ -41,7 +41,6 @@ from handrail.shell.readers import template
 from handrail.shell.records import Caller, Stored
 from handrail.shell.standing import look
 from handrail.shell.turn import Call, Outcome, Reply, refuse, take_turn
-from handrail.shell.workspace import Disk
 from handrail.shell.world import World
 from handrail.workflows.registry import PLAN
 
@@ -147,10 +146,12 @@ class Spells:
         if isinstance(root, Refused):
             return None
         place, (path, name) = self._place(root), PLAN
-        text = (Disk(root, Folder(root, self._workflow).within).read(path) or b"")[:MOST]
+        with place.runs.take_snapshot():
+            text = (place.runs.read(path) or b"")[:MOST]
+            shown = look(place.world, place.runs.standing())
         found = criteria(text.decode("utf-8", "replace"), template(self._workflow, name))
         met = sum(one.checked for one in found)
-        return stand(look(place.world, place.runs.standing()), far=(met, len(found)))
+        return stand(shown, far=(met, len(found)))
 
     def _reply(self, tool: Declared, given: Mapping[str, Any], caller: Caller) -> Reply:
         wrong = self._arguments[called(tool.name)].wrong(given)
@@ -158,8 +159,14 @@ class Spells:
         if isinstance(root, Refused):
             return self._turned_away(tool, caller, wrong or root, None)
         place = self._place(root)
-        if wrong:
-            return self._turned_away(tool, caller, wrong, place)
+        with place.runs.take_snapshot():
+            if wrong:
+                return self._turned_away(tool, caller, wrong, place)
+            return self._cast(place, root, tool, given, caller)
+
+    def _cast(
+        self, place: _Place, root: Path, tool: Declared, given: Mapping[str, Any], caller: Caller
+    ) -> Reply:
         teller = _Teller(self._texts, self._workflow, tool, place)
         if tool.reads:
             stored = place.runs.standing()

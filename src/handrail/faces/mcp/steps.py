@@ -22,11 +22,12 @@ from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.prompts import Prompts
 from handrail.faces.mcp.replies import Teller, following, markdown
 from handrail.faces.mcp.texts import texts
-from handrail.shell.gatekeeper import named
+from handrail.shell.gatekeeper import read_token
 from handrail.shell.opening import Serving
 from handrail.shell.records import Caller, Origin, Stored
 from handrail.shell.standing import ask, look, recover
 from handrail.shell.starting import startable
+from handrail.shell.tokens import Claims
 from handrail.shell.turn import Call, New, Outcome, Reply, refuse, take_turn
 
 FACE: Final = "steps"
@@ -200,19 +201,20 @@ class Steps:
 
     def _continue(self, asked: _Asked) -> Reply:
         token = asked.text("step_token")
-        run = named(self._serving.world, token)
-        if isinstance(run, Refused):
-            return self._refused(asked, run, CONTINUE)
+        claims = read_token(self._serving.world, token)
+        if isinstance(claims, Refused):
+            return self._refused(asked, claims, CONTINUE)
         event = Event(CONTINUE, asked.given[forms.OUTPUT])
-        return take_turn(self._serving.world, Call(run, event, asked.caller, token), asked.teller.reply)
+        call = Call(claims.run, event, asked.caller, token, claims=claims)
+        return take_turn(self._serving.world, call, asked.teller.reply)
 
     def _control(self, asked: _Asked) -> Reply:
         token, action = asked.text("step_token"), asked.text("action")
-        given = "step_token" in asked.given
-        run = named(self._serving.world, token) if given else asked.text("execution_id")
-        if isinstance(run, Refused):
-            return self._refused(asked, run, action)
         world = self._serving.world
+        claims = read_token(world, token) if "step_token" in asked.given else None
+        if isinstance(claims, Refused):
+            return self._refused(asked, claims, action)
+        run = claims.run if claims else asked.text("execution_id")
         match action:
             case forms.FORK:
                 from handrail.shell.fork import Fork, fork  # noqa: PLC0415 - few runs are ever forked
@@ -220,20 +222,22 @@ class Steps:
                 wanted = Fork(run, asked.text("step_name"), asked.caller)
                 return fork(world, wanted, self._whole(asked).reply)
             case forms.WHY:
-                return ask(world, Call(run, Event(action), asked.caller, token), self._why(asked))
+                call = Call(run, Event(action), asked.caller, token, claims=claims)
+                return ask(world, call, self._why(asked))
             case forms.COMPLETE_STEP:
-                return self._complete_step(asked, run, token)
+                return self._complete_step(asked, run, token, claims)
             case _:
                 event = Event(action, note=asked.text("reason"))
-                return take_turn(world, Call(run, event, asked.caller, token), self._whole(asked).reply)
+                call = Call(run, event, asked.caller, token, claims=claims)
+                return take_turn(world, call, self._whole(asked).reply)
 
-    def _complete_step(self, asked: _Asked, run: str, token: str) -> Reply:
+    def _complete_step(self, asked: _Asked, run: str, token: str, claims: Claims | None) -> Reply:
         if forms.OUTPUT not in asked.given:
             wanted = (f"`{forms.OUTPUT}`: the output of the step, as its contract asks for it",)
             refused = Refused("form", "forms", (Seen("action", forms.COMPLETE_STEP),), wanted)
             return self._refused(asked, refused, CONTINUE, run)
         event = Event(CONTINUE, asked.given[forms.OUTPUT], note=asked.text("reason"))
-        call = Call(run, event, asked.caller, token, external=True)
+        call = Call(run, event, asked.caller, token, external=True, claims=claims)
         return take_turn(self._serving.world, call, asked.teller.reply)
 
     def _why(self, asked: _Asked) -> Callable[[Outcome], Reply]:
