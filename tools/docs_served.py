@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 from unittest.mock import patch
 
+from mcp import Client
 from mcp_types import Prompt, Tool
 
 from handrail.app import openings
@@ -58,7 +59,8 @@ def _face(name: str, server: Served) -> Iterator[str]:
 
 
 async def _listed(server: Served) -> tuple[list[Tool], list[Prompt]]:
-    return await server.list_tools(), await server.list_prompts()
+    async with Client(server) as client:
+        return (await client.list_tools()).tools, (await client.list_prompts()).prompts
 
 
 def _tool(tool: Tool) -> Iterator[str]:
@@ -91,13 +93,11 @@ def _arguments(prompt: Prompt) -> str:
 
 
 async def _common(server: Served) -> Sequence[str]:
-    rows = [
-        (f"`{one.uri}`", one.mime_type or "", _line(one.description)) for one in await server.list_resources()
-    ]
-    rows += [
-        (f"`{one.uri_template}`", one.mime_type or "", _line(one.description))
-        for one in await server.list_resource_templates()
-    ]
+    async with Client(server) as client:
+        fixed = (await client.list_resources()).resources
+        taking = (await client.list_resource_templates()).resource_templates
+    rows = [(f"`{one.uri}`", one.mime_type or "", _line(one.description)) for one in fixed]
+    rows += [(f"`{one.uri_template}`", one.mime_type or "", _line(one.description)) for one in taking]
     return (
         "## Resources\n",
         "A client lists what is there now; these are the addresses. Each can be subscribed to.\n",

@@ -208,7 +208,7 @@ def test_an_older_client_gets_the_titles_as_it_knows_them(at: Kitchen) -> None:
 async def _unasked(at: Kitchen, person: Person) -> Told:
     with serving(at.at.store) as opened:
         server = made(opened, openings(""), [at.at.project], "commits", Names.PORTABLE)
-        manager = StreamableHTTPSessionManager(server.low, stateless=True)
+        manager = StreamableHTTPSessionManager(server, stateless=True)
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
             await manager.handle_request({**scope, "state": {GRANT: ANYBODY}}, receive, send)

@@ -4,13 +4,13 @@ Run as a program: `python -m conformance.workshop PROJECT STORE`. It serves unti
 where, as `handrail serve --http` does.
 """
 
+import base64
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import mcp_types as types
-from mcp.server.lowlevel.helper_types import ReadResourceContents
 
 from conformance import exhibits
 from conformance.asking import ASKING, CONTEXT, NEEDED, Asked, Fixture, Given, Result, ask, filled, said
@@ -21,7 +21,7 @@ from handrail.faces.board.served import ServedPages, boards
 from handrail.faces.mcp.names import Names
 from handrail.faces.mcp.projects import Projects
 from handrail.faces.mcp.resources import Resources
-from handrail.faces.mcp.server import Served
+from handrail.faces.mcp.server import Context, Served
 from handrail.faces.web.address import address
 from handrail.faces.web.app import Behind
 from handrail.faces.web.metrics import Metrics
@@ -84,42 +84,55 @@ FIXTURES: Final[Mapping[str, Fixture]] = {
 class Workshop(Served):
     """A face as it is served, and before it what only the suite asks for."""
 
-    async def call_tool(self, name: str, arguments: dict[str, Any], context: Asked | None = None) -> Result:
-        if name in CONTENTS:
-            return types.CallToolResult(content=CONTENTS[name])
-        if name in FIXTURES and context is not None:
-            return await FIXTURES[name](context, arguments)
-        return await super().call_tool(name, arguments, context)
+    async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Result:
+        if params.name in CONTENTS:
+            return types.CallToolResult(content=CONTENTS[params.name])
+        if params.name in FIXTURES:
+            return await FIXTURES[params.name](self._asked(ctx, params), params.arguments or {})
+        return await super().call_tool(ctx, params)
 
-    async def list_resources(self) -> list[types.Resource]:
-        return [*RESOURCES, *await super().list_resources()]
+    async def list_resources(
+        self, ctx: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        found = await super().list_resources(ctx, params)
+        return types.ListResourcesResult(resources=[*RESOURCES, *found.resources])
 
-    async def list_resource_templates(self) -> list[types.ResourceTemplate]:
-        return [TEMPLATE, *await super().list_resource_templates()]
+    async def list_resource_templates(
+        self, ctx: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        found = await super().list_resource_templates(ctx, params)
+        return types.ListResourceTemplatesResult(resource_templates=[TEMPLATE, *found.resource_templates])
 
     async def read_resource(
-        self, uri: object, context: Asked | None = None
-    ) -> Iterable[ReadResourceContents]:
-        found = exhibits.content(str(uri))
+        self, ctx: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult | types.InputRequiredResult:
+        found = exhibits.content(params.uri)
         if found is None:
-            return await super().read_resource(uri, context)
-        return [ReadResourceContents(found, exhibits.mime(str(uri)))]
+            return await super().read_resource(ctx, params)
+        named: dict[str, Any] = {"uri": params.uri, "mime_type": exhibits.mime(params.uri)}
+        if isinstance(found, bytes):
+            blob = types.BlobResourceContents(**named, blob=base64.b64encode(found).decode())
+            return types.ReadResourceResult(contents=[blob])
+        return types.ReadResourceResult(contents=[types.TextResourceContents(**named, text=found)])
 
-    async def get_prompt(  # type: ignore[override]  # no prompt of ours asks back
-        self, name: str, arguments: dict[str, Any] | None = None, context: Asked | None = None
+    async def get_prompt(
+        self, ctx: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult | types.InputRequiredResult:
-        match name:
+        match params.name:
             case "test_prompt_with_embedded_resource":
-                address = str((arguments or {})["resourceUri"])
+                address = str((params.arguments or {})["resourceUri"])
                 first = embedded(address, "Embedded resource content for testing.")
                 return _messages(first, "Please process the embedded resource above.")
             case "test_prompt_with_image":
                 return _messages(PICTURE, "Please analyze the image above.")
-            case "test_input_required_result_prompt" if context is not None:
-                told = filled(context, "user_context", "context")
+            case "test_input_required_result_prompt":
+                told = filled(self._asked(ctx, params), "user_context", "context")
                 return _messages(f"Use this context: {told}") if told else ask(user_context=CONTEXT)
             case _:
-                return await super().get_prompt(name, arguments, context)
+                return await super().get_prompt(ctx, params)
+
+    def _asked(self, ctx: Context, params: types.InputResponseRequestParams) -> Asked:
+        return Asked(request_context=ctx, input_params=params, subscriptions=self.bus)
 
 
 def _messages(*parts: str | types.ImageContent | types.EmbeddedResource) -> types.GetPromptResult:

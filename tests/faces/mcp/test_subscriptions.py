@@ -8,8 +8,6 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp.server import MCPServer
-from mcp.server.session import ServerSession
 
 from faces.mcp.desk import ERAS, Pipe, Place, place
 from handrail.app import openings
@@ -173,9 +171,3 @@ def test_every_client_is_told_that_lists_and_resources_can_change(at: Place, era
 
     assert told["capabilities"]["resources"] == {"subscribe": True, "listChanged": True}
     assert told["capabilities"]["prompts"] == {"listChanged": True}
-
-
-def test_the_private_names_of_the_sdk_that_are_used_are_still_there() -> None:
-    low = MCPServer("any")._lowlevel_server  # noqa: SLF001 - what is tested
-    assert low.create_initialization_options().server_name == "any"
-    assert "_connection" in ServerSession.__init__.__code__.co_names

@@ -10,6 +10,7 @@ from typing import Any
 import mcp_types as types
 import psycopg
 import pytest
+from mcp import Client
 from msgspec.structs import replace
 
 from faces.mcp.desk import BOUND, TOOL, Place, note, place, until
@@ -166,19 +167,19 @@ def test_calls_while_the_database_is_away_are_told_so_and_the_next_one_after_tha
 ) -> None:
     impatient = replace(DATABASE, tables=partial(PgDatabase, patience=0.1))
 
-    async def called(served: Served) -> list[types.CallToolResult | types.InputRequiredResult]:
-        async with served.alive():
+    async def called(served: Served) -> list[types.CallToolResult]:
+        async with Client(served) as client:
             start = {"template_name": "brief"}
-            found = [await served.call_tool(TOOL, start)]
+            found = [await client.call_tool(TOOL, start)]
             await asyncio.to_thread(server.stop)
-            found.append(await served.call_tool(TOOL, start))
+            found.append(await client.call_tool(TOOL, start))
             await asyncio.to_thread(server.start)
-            return [*found, await served.call_tool(TOOL, start)]
+            return [*found, await client.call_tool(TOOL, start)]
 
     with server.lent() as url, impatient.serving(Remote(url)) as opened:
         found = asyncio.run(called(made(opened, openings(), [at.project], "steps", Names.PORTABLE)))
 
-    before, away, after = (dict(getattr(one, "structured_content", {})) for one in found)
+    before, away, after = (one.structured_content or {} for one in found)
     assert (before["status"], after["status"]) == ("ok", "ok")
     assert (away["status"], away["code"]) == ("error", "no_server")
     assert "cannot be reached" in away["error"]

@@ -128,10 +128,13 @@ def serve(  # noqa: PLR0913 - an argument for each option
     Messages go to stderr only.
     """
     gc.disable()  # the SDK makes many objects while it is imported, and none of them is garbage
+    from mcp.server.mcpserver.utilities.logging import configure_logging
+
     from handrail.faces.mcp.names import Names
     from handrail.faces.mcp.serving import made, run
     from handrail.faces.mcp.tracing import tracing
 
+    configure_logging("WARNING")
     spans, asked = tracing(os.environ), (auth, issuer, audience, projects_claim)
     over_http = _over(http, asked, (known_as, proxies), projects, replicas=replicas) if http else None
     gc.freeze()

@@ -16,7 +16,6 @@ from typing import Any, Final
 from anyio.to_thread import run_sync
 from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID, client_supports_apps
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.mcpserver import Context
 
 from handrail.faces.board.texts import catalogue
 from handrail.faces.mcp.face import Stand
@@ -35,11 +34,6 @@ META: Final[Mapping[str, Any]] = {
     }
 }
 """What a host is told of the page: it needs no host, no frame and no permission."""
-
-
-def wanted(context: Context[None, Any] | ServerRequestContext[Any, Any] | None) -> bool:
-    """Whether whoever asks can show the page."""
-    return context is not None and client_supports_apps(context)
 
 
 async def pictured(stands: Awaitable[Stand | None], records: Records) -> dict[str, Any] | None:
@@ -116,7 +110,7 @@ _ADDED: Final = frozenset({"initialize", "server/discover", "tools/list", "resou
 def _declared(ctx: ServerRequestContext[Any, Any]) -> bool:
     """Whether the client says now, or has said, that it can show the page."""
     if ctx.method != "initialize":
-        return wanted(ctx)
+        return client_supports_apps(ctx)
     able = (ctx.params or {})["capabilities"]
     kinds = ((able.get("extensions") or {}).get(EXTENSION_ID) or {}).get("mimeTypes")
     return isinstance(kinds, list) and MIME in kinds

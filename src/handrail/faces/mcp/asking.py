@@ -7,7 +7,7 @@ call again with what was said; what was asked comes back sealed, so that any pro
 from typing import Any, Final
 
 import mcp_types as types
-from mcp.server.mcpserver import Context
+from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS, is_version_at_least
@@ -24,18 +24,18 @@ _TITLED: Final = "2025-11-25"
 
 
 async def asked(
-    question: Question, context: Context[None, Any] | None
+    question: Question, ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
 ) -> str | types.InputRequiredResult | None:
     """What the person chose, or what the client is to ask them; None if nobody can be asked or chooses."""
-    if context is None or not _can_be_asked(context.client_capabilities):
+    if not _can_be_asked(ctx.session.client_capabilities):
         return None
-    if context.session.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        said = (context.input_responses or {}).get(question.name)
-        if context.request_state == question.about and isinstance(said, types.ElicitResult):
+    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        said = (params.input_responses or {}).get(question.name)
+        if params.request_state == question.about and isinstance(said, types.ElicitResult):
             return _chosen(question, said)
-        put: types.InputRequests = {question.name: _form(question, context)}
+        put: types.InputRequests = {question.name: _form(question, ctx)}
         return types.InputRequiredResult(input_requests=put, request_state=question.about)
-    return await _heard(question, context)
+    return await _heard(question, ctx)
 
 
 def _can_be_asked(able: types.ClientCapabilities | None) -> bool:
@@ -44,13 +44,11 @@ def _can_be_asked(able: types.ClientCapabilities | None) -> bool:
     return found is not None and (found.form is not None or found.url is None)
 
 
-async def _heard(question: Question, context: Context[None, Any]) -> str | None:
+async def _heard(question: Question, ctx: ServerRequestContext[Any, Any]) -> str | None:
     """What the person chose while the call goes on; None if the client cannot be reached or fails to say."""
-    part = ServerMessageMetadata(related_request_id=context.request_context.request_id)
+    part = ServerMessageMetadata(related_request_id=ctx.request_id)
     try:
-        said = await context.session.send_request(
-            _form(question, context), types.ElicitResult, _WAIT, metadata=part
-        )
+        said = await ctx.session.send_request(_form(question, ctx), types.ElicitResult, _WAIT, metadata=part)
     except (MCPError, ValidationError):
         return None
     return _chosen(question, said)
@@ -62,10 +60,10 @@ def _chosen(question: Question, said: types.ElicitResult) -> str | None:
     return found if isinstance(found, str) and found in question.options else None
 
 
-def _form(question: Question, context: Context[None, Any]) -> types.ElicitRequest:
+def _form(question: Question, ctx: ServerRequestContext[Any, Any]) -> types.ElicitRequest:
     """The question as a form with one field; nothing in it that the client's screen would obey or hide."""
     options: dict[str, Any] = {"enum": [*question.options], "enumNames": [*question.options.values()]}
-    if is_version_at_least(context.session.protocol_version, _TITLED):
+    if is_version_at_least(ctx.protocol_version, _TITLED):
         options = {"oneOf": [{"const": one, "title": title} for one, title in question.options.items()]}
     schema = {
         "type": "object",

@@ -6,14 +6,14 @@ listened to from the first subscription on, and not before.
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
-from weakref import WeakKeyDictionary, WeakSet
 
 import mcp_types as types
 from anyio.to_thread import run_sync
-from mcp.server.connection import Connection
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.lowlevel import Server
+from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
     PromptsListChanged,
@@ -31,6 +31,15 @@ Listen: TypeAlias = Callable[[Tell], Callable[[], None]]
 """Begins to tell which URIs have changed, in any thread; what it gives back ends that."""
 
 
+@dataclass(slots=True)
+class _Client:
+    """A client of 2025: how it is reached, what it subscribed to, and whether it hears of changed lists."""
+
+    session: ServerSession
+    uris: set[str] = field(default_factory=set)
+    met: bool = False
+
+
 class Bus(InMemorySubscriptionBus):
     """The subscriptions of a server."""
 
@@ -38,14 +47,13 @@ class Bus(InMemorySubscriptionBus):
         super().__init__()
         self._listen = listen
         self._end: Callable[[], None] | None = None
-        self._subscribed: WeakKeyDictionary[Connection, set[str]] = WeakKeyDictionary()
-        self._connected: WeakSet[Connection] = WeakSet()
+        self._clients: dict[str, _Client] = {}
         self._streams: set[object] = set()
 
     @property
     def subscriptions(self) -> int:
         """How many streams of 2026 are open, and resources subscribed to by clients of 2025."""
-        return len(self._streams) + sum(map(len, self._subscribed.values()))
+        return len(self._streams) + sum(len(one.uris) for one in self._clients.values())
 
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
         """Tell a stream of 2026 of every event; the SDK picks those it asked for."""
@@ -64,22 +72,20 @@ class Bus(InMemorySubscriptionBus):
         await super().publish(event)
         match event:
             case ResourceUpdated(uri=uri):
-                for connection in [one for one, uris in self._subscribed.items() if uri in uris]:
-                    await connection.send_resource_updated(uri)
+                for client in [one for one in self._clients.values() if uri in one.uris]:
+                    await client.session.send_resource_updated(uri)
             case PromptsListChanged():
-                for connection in list(self._connected):
-                    await connection.send_prompt_list_changed()
+                for client in [one for one in self._clients.values() if one.met]:
+                    await client.session.send_prompt_list_changed()
             case ResourcesListChanged():
-                for connection in list(self._connected):
-                    await connection.send_resource_list_changed()
+                for client in [one for one in self._clients.values() if one.met]:
+                    await client.session.send_resource_list_changed()
             case _:
                 pass
 
-    def install(self, server: Server[Any]) -> None:
-        """Serve `resources/subscribe` and `unsubscribe`, which the SDK leaves out."""
-        server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, self._subscribe)
-        server.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, self._unsubscribe)
-        server.middleware.append(self._track)
+    def forget(self, session: str) -> None:
+        """The session of this name is over."""
+        self._clients.pop(session, None)
 
     async def close(self) -> None:
         """Hear nothing more of the store."""
@@ -101,30 +107,35 @@ class Bus(InMemorySubscriptionBus):
         for uri in uris:
             await self.publish(ResourceUpdated(uri=uri))
 
-    async def _subscribe(
+    async def subscribe_resource(
         self, ctx: ServerRequestContext[Any, Any], params: types.SubscribeRequestParams
     ) -> types.EmptyResult:
-        mine = self._subscribed.setdefault(connection_of(ctx), set())
-        if len(mine) >= MOST and str(params.uri) not in mine:
+        """Tell a client of 2025 of every change of a resource."""
+        mine = self._client(ctx).uris
+        if len(mine) >= MOST and params.uri not in mine:
             message = f"a client can subscribe to {MOST} resources at once: unsubscribe from some"
             raise MCPError(types.INVALID_REQUEST, message)
         self._begin()
-        mine.add(str(params.uri))
+        mine.add(params.uri)
         return types.EmptyResult()
 
-    async def _unsubscribe(
+    async def unsubscribe_resource(
         self, ctx: ServerRequestContext[Any, Any], params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
-        self._subscribed.get(connection_of(ctx), set()).discard(str(params.uri))
+        """Tell it no more of that resource."""
+        self._client(ctx).uris.discard(params.uri)
         return types.EmptyResult()
 
-    async def _track(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Remember the connections of the 2025 era: they are told of changed lists without asking."""
-        if ctx.method == "notifications/initialized":
-            self._connected.add(connection_of(ctx))
-        return await call_next(ctx)
+    async def meet(self, ctx: ServerRequestContext[Any, Any], params: types.NotificationParams) -> None:
+        """A client of 2025 has begun: it is told of changed lists without asking."""
+        del params
+        self._client(ctx).met = True
 
+    def _client(self, ctx: ServerRequestContext[Any, Any]) -> _Client:
+        """The client of a request: over HTTP its session has a name, and over stdin there is one client.
 
-def connection_of(ctx: ServerRequestContext[Any, Any]) -> Connection:
-    """The connection of a request: its session is made anew for each."""
-    return ctx.session._connection  # noqa: SLF001 - the SDK has no other name for it; a test holds it in place
+        The SDK makes a `ServerSession` for each request. What it sends of its own accord goes to the
+        connection, whichever request it was made for.
+        """
+        name = ctx.request.headers.get(MCP_SESSION_ID_HEADER, "") if ctx.request else ""
+        return self._clients.setdefault(name, _Client(ctx.session))

@@ -2,8 +2,7 @@
 
 from typing import Any, Final
 
-from mcp.server.mcpserver import Context
-from mcp_types import InitializeRequestParams
+from mcp.server.context import ServerRequestContext
 from starlette.requests import Request
 
 from handrail.shell.access import Grant, Scope
@@ -22,33 +21,18 @@ NOBODY: Final = Grant("", frozenset())
 _LONGEST: Final = 100
 
 
-def grant_of(context: Context[None, Any] | None) -> Grant:
-    """What the caller may do."""
-    return grant_in(context.request_context.request if context else None)
-
-
 def grant_in(request: Request | None) -> Grant:
     """What may be done by who sent a request; over a transport that has none, everything."""
     found = request.scope["state"][GRANT] if request else ANYBODY
     return found if isinstance(found, Grant) else NOBODY
 
 
-def caller_of(context: Context[None, Any] | None) -> Caller:
-    """Who calls."""
-    if context is None:
-        return Caller(principal=ANYBODY.principal)
-    asked = context.request_context
-    client = client_of(asked.session.client_params)
-    return caller(grant_of(context), client, (asked.meta or {}).get(AGENT))
-
-
-def client_of(params: InitializeRequestParams | None) -> str:
-    """What a client calls itself, and its version."""
-    info = params.client_info if params else None
-    return f"{info.name} {info.version}"[:_LONGEST] if info else ""
-
-
-def caller(grant: Grant, client: str, agent: object) -> Caller:
-    """Who calls: with this client, and the agent that it names."""
-    named = agent[:_LONGEST] if isinstance(agent, str) else ""
-    return Caller(principal=grant.principal, client=client, agent=named)
+def caller_of(ctx: ServerRequestContext[Any, Any]) -> Caller:
+    """Who calls: with which client, and as which of its agents."""
+    told = ctx.session.client_params
+    info, agent = told.client_info if told else None, (ctx.meta or {}).get(AGENT)
+    return Caller(
+        principal=grant_in(ctx.request).principal,
+        client=f"{info.name} {info.version}"[:_LONGEST] if info else "",
+        agent=agent[:_LONGEST] if isinstance(agent, str) else "",
+    )

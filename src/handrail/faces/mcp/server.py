@@ -1,7 +1,8 @@
 """The MCP server: what the official SDK leaves open is owned here, for every face and both protocol eras.
 
 Arguments are checked strictly, lists are the same on every call, a tool answers to all its names, and no text
-of an exception reaches a client. This file and its neighbours are the only ones that know the SDK.
+of an exception reaches a client. This file and its neighbours are the only ones that know the SDK. It is
+built on the SDK's low-level `Server`: `MCPServer` makes models of arguments, coerces them and adds titles.
 """
 
 import asyncio
@@ -10,19 +11,16 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import copy_context
 from functools import partial
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 import mcp_types as types
 from anyio import CancelScope, current_time, sleep
 from anyio.to_thread import run_sync
-from mcp.server import MCPServer, NotificationOptions
-from mcp.server._otel import OpenTelemetryMiddleware
+from mcp.server import InitializationOptions, NotificationOptions, Server
+from mcp.server.apps import client_supports_apps
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerMiddleware, ServerRequestContext
-from mcp.server.lowlevel.helper_types import ReadResourceContents
-from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError
-from mcp.server.request_state import RequestStateSecurity
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.subscriptions import ListenHandler, PromptsListChanged, ResourcesListChanged
 from mcp.shared.exceptions import MCPError
 
@@ -30,7 +28,7 @@ import handrail
 from handrail.faces.mcp import apps
 from handrail.faces.mcp.asking import asked
 from handrail.faces.mcp.bus import Bus
-from handrail.faces.mcp.callers import caller_of, grant_in, grant_of
+from handrail.faces.mcp.callers import caller_of, grant_in
 from handrail.faces.mcp.edges import READING, guarded, incident, permitted, set_level
 from handrail.faces.mcp.face import Answer, Face, Failed, Prompt, Question, Tool, UnknownPrompt
 from handrail.faces.mcp.names import Names
@@ -43,6 +41,7 @@ from handrail.shell.opening import Serving
 from handrail.shell.records import Change
 
 Result = TypeVar("Result")
+Context: TypeAlias = ServerRequestContext[None, Any]
 
 _STATE_TTL: Final = 7 * 24 * 3600.0
 """How many seconds a person may take to answer a question that a tool asked."""
@@ -56,7 +55,7 @@ _STALE: Final = CacheHint(ttl_ms=0, scope="private")
 log = logging.getLogger("handrail")
 
 
-class Served(MCPServer[None]):
+class Served(Server[None]):
     """One face, served. `halted` is set once the disk has not confirmed a write: then nothing is done.
 
     `last` is the request whose answer tells of it, if there is one. `meter`, if there is one, is told of each
@@ -80,17 +79,14 @@ class Served(MCPServer[None]):
         self.last: types.RequestId | None = None
         self.meter: Callable[[Tool, Answer], None] | None = None
         self.bus = Bus(self._heard)
+        self.listening = ListenHandler(self.bus)
+        self._changes = NotificationOptions(prompts_changed=not replicas, resources_changed=not replicas)
         super().__init__(
-            name="handrail",
+            "handrail",
             title="Handrail",
             version=handrail.__version__,
             instructions=f"{face.instructions}\n\n{_without_sessions()}" if replicas else face.instructions,
-            log_level="WARNING",
             lifespan=lambda _: self.alive(),
-            subscriptions=self.bus,
-            request_state_security=RequestStateSecurity(
-                keys=[serving.secret], ttl=_STATE_TTL, bind_principal=_principal
-            ),
             cache_hints={
                 "tools/list": _FRESH,
                 "prompts/list": _FRESH,
@@ -98,44 +94,72 @@ class Served(MCPServer[None]):
                 "resources/templates/list": _FRESH,
                 "resources/read": _STALE,
             },
+            get_tool_input_schema=lambda _: None,  # no argument is sent as a header too
+            on_list_tools=self.list_tools,
+            on_call_tool=self.call_tool,
+            on_list_resources=self.list_resources,
+            on_list_resource_templates=self.list_resource_templates,
+            on_read_resource=self.read_resource,
+            on_subscribe_resource=None if replicas else self.bus.subscribe_resource,
+            on_unsubscribe_resource=None if replicas else self.bus.unsubscribe_resource,
+            on_subscriptions_listen=self.listening,
+            on_list_prompts=self.list_prompts,
+            on_get_prompt=self.get_prompt,
+            on_completion=self.complete,
         )
-        self.low = self._lowlevel_server
-        self.listening = ListenHandler(self.bus)
-        self._install(replicas=replicas)
-
-    def _install(self, *, replicas: bool) -> None:
-        """Serve what the SDK leaves out, and leave out its spans: they hold what agents call tools."""
-        changes = NotificationOptions(prompts_changed=not replicas, resources_changed=not replicas)
-        told = partial(self.low.create_initialization_options, changes)
-        self.low.create_initialization_options = told  # type: ignore[method-assign]  # no transport passes them
-        listen = types.SubscriptionsListenRequestParams
-        self.low.add_request_handler("subscriptions/listen", listen, self.listening)
-        self.low.add_request_handler("completion/complete", types.CompleteRequestParams, self._complete)
-        self.low.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
+        self.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
         if not replicas:
-            self.bus.install(self.low)
-        self.middleware[:] = [one for one in self.middleware if not isinstance(one, OpenTelemetryMiddleware)]
-        shows = frozenset(name for tool in self._face.tools if tool.shows for name in tool.names)
-        self.middleware.extend((guarded, permitted, apps.Offered(shows)))
+            self.add_notification_handler(
+                "notifications/initialized", types.NotificationParams, self.bus.meet
+            )
+        security = RequestStateSecurity(keys=[serving.secret], ttl=_STATE_TTL, bind_principal=_principal)
+        shows = frozenset(name for tool in face.tools if tool.shows for name in tool.names)
+        # In place of the SDK's own list, which holds its spans: they tell what agents call tools.
+        self.middleware[:] = [
+            RequestStateBoundary(security, default_audience=self.name),
+            guarded,
+            permitted,
+            apps.Offered(shows),
+        ]
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        """What a client of 2025 is told at first; no transport of the SDK says which lists may change."""
+        changes = notification_options or self._changes
+        return super().create_initialization_options(changes, experimental_capabilities, extensions)
 
     # tools
 
-    async def list_tools(self) -> list[types.Tool]:
+    async def list_tools(
+        self, ctx: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
         """The tools as their face lists them, always in the same order."""
-        return [types.Tool.model_validate(tool.listed) for tool in self._face.tools]
+        del ctx, params
+        return types.ListToolsResult(
+            tools=[types.Tool.model_validate(tool.listed) for tool in self._face.tools]
+        )
 
     async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
+        self, ctx: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Answer a call, or ask. Whatever goes wrong is an answer; only an unknown tool is an error."""
-        tool = self._tools.get(name)
+        tool, arguments = self._tools.get(params.name), params.arguments or {}
         if tool is None:
             known = ", ".join(listed.names[0] for listed in self._face.tools)
             raise MCPError(types.INVALID_PARAMS, f"there is no such tool; this face has {known}")
-        found = await self._called(tool, arguments, context)
-        answer = await self._settled(tool, arguments, found, context)
-        if isinstance(answer, types.InputRequiredResult):
-            return answer
+        answer = await self._called(tool, arguments, ctx)
+        if isinstance(answer, Question):
+            said = await asked(answer, ctx, params)
+            if isinstance(said, types.InputRequiredResult):
+                return said
+            if said is None:
+                answer = answer.otherwise
+            else:
+                answer = await self._answered(tool, arguments, partial(answer.answered, said), ctx)
         if self.meter is not None:
             self.meter(tool, answer)
         shows = tool.shows and not answer.failed
@@ -143,17 +167,15 @@ class Served(MCPServer[None]):
             content=[types.TextContent(type="text", text=answer.text)],
             structured_content=dict(answer.reply),
             is_error=answer.failed,
-            _meta=await self._pictured(arguments, answer) if shows and apps.wanted(context) else None,
+            _meta=await self._pictured(arguments, answer) if shows and client_supports_apps(ctx) else None,
         )
 
-    async def _called(
-        self, tool: Tool, arguments: Mapping[str, Any], context: Context[None, Any] | None
-    ) -> Answer | Question:
+    async def _called(self, tool: Tool, arguments: Mapping[str, Any], ctx: Context) -> Answer | Question:
         """The answer to a call, or what a person is to be asked first. Whatever goes wrong is an answer."""
         needed = _needed(tool)
-        if needed in grant_of(context).scopes:
-            work = partial(self._face.call, tool, arguments, caller_of(context))
-            return await self._answered(tool, arguments, work, context)
+        if needed in grant_in(ctx.request).scopes:
+            work = partial(self._face.call, tool, arguments, caller_of(ctx))
+            return await self._answered(tool, arguments, work, ctx)
         message = "your token does not let you do this; nothing was done"
         wanted = f"a token with the scope {needed}: ask whoever runs the server"
         return self._face.failed(tool, arguments, Failed("forbidden", "scope", message, wanted, again=False))
@@ -172,32 +194,17 @@ class Served(MCPServer[None]):
         tool = self._tools.get(name) if method == "tools/call" else None
         return Scope.READ if method in READING else _needed(tool) if tool else None
 
-    async def _settled(
-        self,
-        tool: Tool,
-        arguments: Mapping[str, Any],
-        found: Answer | Question,
-        context: Context[None, Any] | None,
-    ) -> Answer | types.InputRequiredResult:
-        """The answer to a call; if it depends on a person, they are asked first, in the way of the client."""
-        if isinstance(found, Answer):
-            return found
-        said = await asked(found, context)
-        if isinstance(said, str):
-            return await self._answered(tool, arguments, partial(found.answered, said), context)
-        return said or found.otherwise
-
     async def _answered(
         self,
         tool: Tool,
         arguments: Mapping[str, Any],
         work: Callable[[], Result],
-        context: Context[None, Any] | None,
+        ctx: Context,
     ) -> Result | Answer:
         try:
             return await self._written(work)
         except Fault as fault:
-            self._halt_on(fault, context.request_context.request_id if context else None)
+            self._halt_on(fault, ctx.request_id)
             hide = self._projects.hide
             failed = Failed(fault.code, "store", hide(fault.message), hide(fault.repair), again=True)
         except Exception as bug:  # noqa: BLE001 - the edge: it is numbered, logged and answered
@@ -212,60 +219,75 @@ class Served(MCPServer[None]):
 
     # resources
 
-    async def list_resources(self) -> list[types.Resource]:
+    async def list_resources(
+        self, ctx: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
         """The fixed resources."""
+        del ctx, params
         found = await run_sync(lambda: self._resources.listed(portable=self._portable))
-        return [
-            types.Resource(uri=one.uri, name=one.name, description=one.about, mime_type=one.mime)
-            for one in found
-        ]
+        return types.ListResourcesResult(
+            resources=[
+                types.Resource(uri=one.uri, name=one.name, description=one.about, mime_type=one.mime)
+                for one in found
+            ]
+        )
 
-    async def list_resource_templates(self) -> list[types.ResourceTemplate]:
+    async def list_resource_templates(
+        self, ctx: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
         """The resources that take an argument."""
-        return [
-            types.ResourceTemplate(
-                uri_template=one.uri, name=one.name, description=one.about, mime_type=one.mime
-            )
-            for one in self._resources.templates(portable=self._portable)
-        ]
+        del ctx, params
+        return types.ListResourceTemplatesResult(
+            resource_templates=[
+                types.ResourceTemplate(
+                    uri_template=one.uri, name=one.name, description=one.about, mime_type=one.mime
+                )
+                for one in self._resources.templates(portable=self._portable)
+            ]
+        )
 
     async def read_resource(
-        self, uri: object, context: Context[None, Any] | None = None
-    ) -> Iterable[ReadResourceContents]:
+        self, ctx: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult | types.InputRequiredResult:
         """What a resource says now."""
-        del context
-        if str(uri) == apps.URI:
-            return [ReadResourceContents(apps.page(), apps.MIME, dict(apps.META))]
+        del ctx
+        uri = params.uri
+        if uri == apps.URI:
+            return _contents(uri, apps.page(), apps.MIME, dict(apps.META))
         try:
-            content = await run_sync(self._resources.read, str(uri))
+            content = await run_sync(self._resources.read, uri)
         except NotFound as missing:
-            raise ResourceNotFoundError(str(missing)) from None
+            raise MCPError(types.INVALID_PARAMS, str(missing), {"uri": uri}) from None
         except Fault as fault:
             message = self._projects.hide(f"{fault.message}: {fault.repair}")
             raise MCPError(types.INTERNAL_ERROR, message) from None
-        return [ReadResourceContents(content.text, content.mime)]
+        return _contents(uri, content.text, content.mime)
 
     # prompts
 
-    async def list_prompts(self) -> list[types.Prompt]:
+    async def list_prompts(
+        self, ctx: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
         """The prompts of the face."""
-        return [_listed(prompt) for prompt in await run_sync(self._face.prompts)]
+        del ctx, params
+        return types.ListPromptsResult(
+            prompts=[_listed(prompt) for prompt in await run_sync(self._face.prompts)]
+        )
 
     async def get_prompt(
-        self, name: str, arguments: dict[str, Any] | None = None, context: Context[None, Any] | None = None
-    ) -> types.GetPromptResult:
+        self, ctx: Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult | types.InputRequiredResult:
         """What a prompt puts into the chat."""
-        del context
+        del ctx
         try:
-            text = await run_sync(self._face.prompt, name, arguments or {})
+            text = await run_sync(self._face.prompt, params.name, params.arguments or {})
         except UnknownPrompt as unknown:
             raise MCPError(types.INVALID_PARAMS, str(unknown)) from None
         content = types.TextContent(type="text", text=text)
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
-    async def _complete(
-        self, ctx: ServerRequestContext[Any, Any], params: types.CompleteRequestParams
-    ) -> types.CompleteResult:
+    async def complete(self, ctx: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        """What an argument of a prompt or of a resource may be, as far as it is written."""
         del ctx
         ref, argument = params.ref, params.argument
         if isinstance(ref, types.PromptReference):
@@ -329,8 +351,9 @@ class Served(MCPServer[None]):
         return seen
 
     def _halt_on(self, fault: Fault, request: types.RequestId | None) -> None:
+        """Do nothing more after a write that the disk has not confirmed; `request` is answered with that."""
         if isinstance(fault, SyncFailed):
-            self.last = request
+            self.last = self.last if request is None else request
             self.halted.set()
 
 
@@ -347,6 +370,11 @@ def _needed(tool: Tool) -> Scope:
 def _without_sessions() -> str:
     """What clients of 2025 do not have where any of several servers may answer."""
     return texts("replicas").say("instructions")
+
+
+def _contents(uri: str, text: str, mime: str, meta: dict[str, Any] | None = None) -> types.ReadResourceResult:
+    content = types.TextResourceContents(uri=uri, text=text, mime_type=mime, _meta=meta)
+    return types.ReadResourceResult(contents=[content])
 
 
 def _listed(prompt: Prompt) -> types.Prompt:

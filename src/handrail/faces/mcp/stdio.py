@@ -43,7 +43,7 @@ async def serve(server: Served) -> None:
             async with anyio.create_task_group() as line:
                 line.start_soon(wire.hear, heard)
                 line.start_soon(_tell, server, wire, told)
-                await server.low.run(incoming, outgoing, server.low.create_initialization_options())
+                await server.run(incoming, outgoing, server.create_initialization_options())
             beside.cancel_scope.cancel()
 
 

@@ -14,7 +14,6 @@ from weakref import WeakSet
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handrail.faces.mcp.callers import GRANT
@@ -83,8 +82,7 @@ class Tenants:
         for tenant in self._tenants.values():
             for served in tenant.served.values():
                 served.listening.close()
-            for sessions in tenant.sessions.values():
-                await sessions.end()
+            tenant.scope.cancel()
 
     def way_in(self, face: str) -> ASGIApp:
         """A face, for whoever asks."""
@@ -121,12 +119,9 @@ class Tenants:
         if self._tasks is None:
             raise RuntimeError("nobody is served before the server is alive")
         served = {face: self._made(face, projects) for face in self.faces}
-        sessions = {face: Sessions(one.low, self._allowed, self._sessions) for face, one in served.items()}
+        sessions = {face: Sessions(one, self._allowed, self._sessions) for face, one in served.items()}
         self._sessions.update(sessions.values())
-        apps = {
-            face: Checked(StreamableHTTPASGIApp(one), self._allowed.limit, served[face].needs)
-            for face, one in sessions.items()
-        }
+        apps = {face: Checked(one, self._allowed.limit, served[face].needs) for face, one in sessions.items()}
         tenant = Tenant(served, sessions, apps)
         await self._tasks.start(self._serve, tenant)
         return tenant
