@@ -11,9 +11,9 @@ from psycopg import errors
 
 from handrail.shell.glances import MOST, Inspected, Standing
 from handrail.shell.opening import Remote
+from handrail.stores.sql.postgresql.connection import Connection, connected
 from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.faults import Faults
-from handrail.stores.sql.postgresql.pool import Connection, connected
 from handrail.stores.sql.postgresql.schema import known
 from handrail.stores.sql.runs import KEY
 
