@@ -15,8 +15,8 @@ from typing import Any, Final, TypeAlias
 import psycopg
 
 from handrail.shell.store_address import Remote
+from handrail.stores.sql.postgresql.connection import connected
 from handrail.stores.sql.postgresql.database import PgDatabase
-from handrail.stores.sql.postgresql.pool import connected
 from rounds import report
 from servers import Server, as_admin, confirming, copied, processor
 from stage import PgStage, pg_stage

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from handrail.shell.store_address import Remote
 from handrail.stores.sql.postgresql.arrays import Numbers, Texts
-from handrail.stores.sql.postgresql.pool import Connection, connected
+from handrail.stores.sql.postgresql.connection import Connection, connected
 from postgres import ours
 
 TEXTS = st.lists(st.none() | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))

@@ -8,11 +8,12 @@ import pytest
 
 from faces.mcp.desk import until
 from handrail.shell.store_address import Remote
+from handrail.stores.sql.postgresql.connection import Connection, connected
 from handrail.stores.sql.postgresql.crier import Crier
 from handrail.stores.sql.postgresql.database import PgDatabase
 from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.ear import Listener
-from handrail.stores.sql.postgresql.pool import Connection, Pool, connected
+from handrail.stores.sql.postgresql.pool import Pool
 from handrail.stores.sql.postgresql.runs import PgRuns
 from postgres import Server
 from stores.contract import begun, followed

@@ -15,8 +15,9 @@ from handrail.shell.faults import NoServer
 from handrail.shell.store_address import Remote
 from handrail.shell.turn import Call, New
 from handrail.stores.sql.keeper import SqlKeeper
+from handrail.stores.sql.postgresql.connection import connected
 from handrail.stores.sql.postgresql.database import PgDatabase
-from handrail.stores.sql.postgresql.pool import connected
+from handrail.stores.sql.postgresql.pool import PATIENCE
 from handrail.stores.sql.postgresql.runs import PgRuns
 from opened import kept
 from postgres import Server
@@ -24,6 +25,11 @@ from stores.pg_proxy import Proxy, Side, proxy
 from turns import ENDLESS, ORIGIN, Desk, pinned
 
 SIDES: Final[tuple[Side, Side]] = ("client", "server")
+IMPATIENT: Final = 0.1
+"""How many seconds a process waits for a server that stays away."""
+
+ATTEMPTS: Final = 100
+"""How often an impatient process may send a call again until it is answered."""
 
 
 @pytest.fixture
@@ -47,9 +53,9 @@ class Bench:
         self.sure = Desk(self.runs)
 
     @contextmanager
-    def desk(self) -> Iterator[Desk]:
+    def desk(self, patience: float) -> Iterator[Desk]:
         """A desk at a new process, whose first connection is made."""
-        with closing(PgDatabase(Remote(self.way.url(self.url)), patience=0.0)) as database:
+        with closing(PgDatabase(Remote(self.way.url(self.url)), patience=patience)) as database:
             database.there()
             yield Desk(PgRuns(database), ids=self.sure.ids, clock=self.sure.clock)
 
@@ -101,7 +107,7 @@ def _at_every_message(bench: Bench, kind: str, side: Side, *, stays_away: bool) 
     made, revision = CALLS[kind]
     for point in count(1):
         call = made(bench)
-        with bench.desk() as desk:
+        with bench.desk(IMPATIENT if stays_away else PATIENCE) as desk:
             bench.way.arm(side, point, stays_away=stays_away)
             told = _tried(desk, call)
             assert told is None or (told["status"], told["revision"]) == ("ok", revision)
@@ -109,8 +115,7 @@ def _at_every_message(bench: Bench, kind: str, side: Side, *, stays_away: bool) 
                 return
             bench.way.let_pass()
             if call.token or not bench.runs.load(call.run):
-                again = _tried(desk, call)
-                assert again
+                again = next(filter(None, (_tried(desk, call) for _ in range(ATTEMPTS))))
                 assert (again["status"], again["revision"]) == ("ok", revision)
                 assert told in (None, again)
         _sound(bench, call, revision)

@@ -3,20 +3,26 @@
 import os
 import resource
 import select
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from threading import Thread
+from threading import enumerate as enumerate_threads
 
 import psycopg
 import pytest
 from psycopg import errors
 
-from handrail.shell.faults import Busy, NoServer
+from faces.mcp.desk import until
+from handrail.shell.faults import Busy, Missing, NoServer
 from handrail.shell.records import Spent
 from handrail.shell.store_address import Remote
+from handrail.stores.sql.postgresql import connection as connections
 from handrail.stores.sql.postgresql import pool as pools
+from handrail.stores.sql.postgresql.connection import Connection
 from handrail.stores.sql.postgresql.faults import named
-from handrail.stores.sql.postgresql.pool import Connection, Pool
+from handrail.stores.sql.postgresql.pool import Pool
 from postgres import Server, private
 from stores.contract import begun
 from tabled import postgresql
@@ -96,17 +102,59 @@ def test_a_connection_that_the_server_has_ended_is_given_to_nobody(pool: Pool, p
         assert _backend(connection) not in ended
 
 
-def test_a_connection_that_nobody_needs_any_more_is_closed(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_connections_that_nobody_needs_any_more_are_closed(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "_IDLE", 0.05)
+    pool = Pool(Remote(url), 2)
     with pool.lent() as older, pool.lent() as newer:
         pass
-    monkeypatch.setattr(pools, "_IDLE", -1.0)
-    with pool.lent() as again:
+
+    until(lambda: older.closed and newer.closed, "both are closed")
+    with pool.lent() as another:
+        assert another.execute("SELECT 1").fetchone() == (1,)
+    pool.close()
+
+
+def test_a_pool_that_is_closed_lends_nothing_and_leaves_no_thread(url: str) -> None:
+    before = set(enumerate_threads())
+    pool = Pool(Remote(url), 2)
+    with pool.lent():
+        assert set(enumerate_threads()) > before
+    pool.close()
+
+    assert set(enumerate_threads()) == before
+    with pytest.raises(NoServer, match="cannot be reached"), pool.lent():
         pass
 
-    assert [older.closed, newer.closed].count(True) == 1
-    assert again in (older, newer)
+
+def test_a_database_that_was_dropped_is_told_as_missing(postgres: Server) -> None:
+    url = postgres.fresh()
+    pool = Pool(Remote(url), 1, 0.2)
+    with pool.lent():
+        pass
+    postgres.drop(url)
+
+    with pytest.raises(Missing, match=r"is not there$"), pool.lent():
+        pass
+    pool.close()
+
+
+def test_what_the_pool_warns_of_is_not_printed() -> None:
+    program = """
+from handrail.shell.faults import NoServer
+from handrail.shell.store_address import Remote
+from handrail.stores.sql.postgresql.pool import Pool
+pool = Pool(Remote("postgresql:///x?host=/nowhere"), 1, 0.1)
+try:
+    with pool.lent():
+        pass
+except NoServer as fault:
+    print(fault.message)
+pool.close()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout.endswith("cannot be reached\n")
+    assert done.stderr == ""
 
 
 def test_what_comes_back_to_a_closed_pool_is_closed(pool: Pool) -> None:
@@ -192,7 +240,7 @@ def test_a_connection_that_broke_is_a_server_that_is_gone_whoever_says_so(error:
 def test_no_statement_and_no_lock_lasts_longer_than_it_may(
     url: str, setting: str, statement: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(pools._SETTINGS, setting, "50ms")  # noqa: SLF001 - as soon as a test can wait for
+    monkeypatch.setitem(connections._SETTINGS, setting, "50ms")  # noqa: SLF001 - as soon as a test can wait for
     runs = postgresql(url)
     assert runs.commit(begun())
     with psycopg.connect(url) as other:
@@ -205,7 +253,7 @@ def test_no_statement_and_no_lock_lasts_longer_than_it_may(
 def test_who_leaves_a_transaction_open_is_ended_by_the_server(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(pools._SETTINGS, "idle_in_transaction_session_timeout", "50ms")  # noqa: SLF001 - the same
+    monkeypatch.setitem(connections._SETTINGS, "idle_in_transaction_session_timeout", "50ms")  # noqa: SLF001 - the same
     pool = Pool(Remote(url), 1)
     with pool.lent() as connection:
         connection.execute("BEGIN")

@@ -1,21 +1,24 @@
 """What is asked of an issuer before anything is served, and how seldom afterwards."""
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 import anyio
+import jwt
 import pytest
 from starlette.datastructures import Headers
 
 from faces.web.mint import KEYS, METADATA, OPENID, Mint, mint, signing
 from handrail.faces.cli.output import Failure
 from handrail.faces.cli.over_http import Asking, over
-from handrail.faces.web import fetching
+from handrail.faces.web import issuer as issuers
 from handrail.faces.web.address import Before
 from handrail.faces.web.issued import Issued, principal
-from handrail.faces.web.issuer import FRESH, MINUTE, STALE, Keyring, found
+from handrail.faces.web.issuer import STALE, IssuerKeys, find_keys
 from handrail.faces.web.refusal import Refusal
 from handrail.faces.web.who import Door
 from handrail.shell.access import Grant, Scope
@@ -40,9 +43,10 @@ def test_an_issuer_is_found_wherever_its_metadata_may_be(issuer: Mint, path: str
     places = {"rfc": METADATA + inner, "openid inserted": OPENID + inner, "openid appended": inner + OPENID}
     issuer.pages[places[kind]] = told
 
-    known = anyio.run(found, name)
+    known = find_keys(name)
 
-    assert (known.name, known.source, set(known.keys)) == (name, f"{issuer.url}{KEYS}?p=1", {"first"})
+    assert known.uri == f"{issuer.url}{KEYS}?p=1"
+    assert [key.key_id for key in known.get_signing_keys()] == ["first"]
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ def test_an_issuer_that_is_not_as_it_should_be_is_told_with_its_repair(issuer: M
     WRONG[name].change(issuer)
 
     with pytest.raises(NoIssuer) as told:
-        anyio.run(found, issuer.url)
+        find_keys(issuer.url)
 
     assert WRONG[name].said in told.value.message
     assert told.value.repair
@@ -119,7 +123,7 @@ def test_an_issuer_that_is_not_as_it_should_be_is_told_with_its_repair(issuer: M
 )
 def test_what_is_no_issuer_is_not_asked(name: str) -> None:
     with pytest.raises(NoIssuer, match="is no issuer") as told:
-        anyio.run(found, name)
+        find_keys(name)
 
     assert told.value.repair == "write an https URL with --issuer; http is for this machine only"
 
@@ -129,7 +133,7 @@ def test_an_issuer_that_is_not_there_is_told() -> None:
         url = gone.url
 
     with pytest.raises(NoIssuer, match=f"{url}{METADATA} cannot be read") as told:
-        anyio.run(found, url)
+        find_keys(url)
 
     assert told.value.repair == "look whether the issuer is up and --issuer names it, and start again"
 
@@ -137,14 +141,39 @@ def test_an_issuer_that_is_not_there_is_told() -> None:
 def test_an_issuer_that_does_not_answer_is_waited_for_no_longer_than_said(
     issuer: Mint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetching, "_SECONDS", 0.2)
+    monkeypatch.setattr(issuers, "_SECONDS", 0.2)
     answer = threading.Event()
     issuer.pages[METADATA] = answer.wait
     try:
         with pytest.raises(NoIssuer, match="was not read within"):
-            anyio.run(found, issuer.url)
+            find_keys(issuer.url)
     finally:
         answer.set()
+
+
+def test_an_issuer_that_answers_byte_by_byte_is_not_waited_for_either(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(issuers, "_SECONDS", 0.2)
+    ended = threading.Event()
+
+    def drip(listener: socket.socket) -> None:
+        client, _ = listener.accept()
+        with client, suppress(OSError):
+            client.recv(4096)
+            client.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n")
+            while not ended.wait(0.01):
+                client.sendall(b" ")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drip, args=(listener,))
+        thread.start()
+        try:
+            with pytest.raises(NoIssuer, match="was not read within"):
+                find_keys(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        finally:
+            ended.set()
+            thread.join()
 
 
 @pytest.mark.parametrize(
@@ -177,93 +206,89 @@ def test_a_server_whose_issuer_is_gone_does_not_begin(issuer: Mint) -> None:
         over("0.0.0.0:0", Asking(("oauth", "token"), issuer.url, READ, ""), Before())
 
 
-class Seconds:
-    """A clock that the test moves."""
+def _has(keys: IssuerKeys, kid: str) -> bool:
+    try:
+        keys.get_signing_key(kid)
+    except jwt.PyJWKClientError:
+        return False
+    return True
 
-    now = 1000.0
 
-    def __call__(self) -> float:
-        return self.now
+def test_the_issuer_is_asked_once_for_keys_that_somebody_makes_up(issuer: Mint) -> None:
+    keys = IssuerKeys(issuer.url + KEYS)
+
+    seen = [(_has(keys, kid), issuer.asked[KEYS]) for kid in ("first", "made up", "made up too", "first")]
+    issuer.publish(signing("second", "ES256").public())
+    seen.append((_has(keys, "second"), issuer.asked[KEYS]))
+
+    assert seen == [(True, 1), (False, 2), (False, 2), (True, 2), (False, 2)]
 
 
-def test_keys_are_fetched_when_one_is_missing_or_they_are_old_and_never_twice_in_a_minute(
-    issuer: Mint,
-) -> None:
-    clock = Seconds()
+def test_a_new_key_is_found_once_the_pause_is_over(issuer: Mint) -> None:
+    keys = IssuerKeys(issuer.url + KEYS, pause=0)
+    assert not _has(keys, "second")
+    issuer.publish(signing("second", "ES256").public())
 
-    async def tried() -> list[tuple[bool, int]]:
-        ring, begun = Keyring(await found(issuer.url), clock), issuer.asked[KEYS]
-        seen = []
+    assert _has(keys, "second")
+    assert not _has(keys, "first")
 
-        async def look(kid: str) -> None:
-            key = await ring.key(kid)
-            seen.append((key is not None, issuer.asked[KEYS] - begun))
 
-        await look("first")
-        await look("made up")
-        await look("made up too")
-        issuer.publish(signing("second", "ES256").public())
-        clock.now += MINUTE - 1
-        await look("second")
-        clock.now += 1
-        await look("second")
-        await look("first")
-        clock.now += FRESH - 1
-        await look("second")
-        clock.now += 1
-        await look("second")
-        return seen
+def test_keys_that_are_old_are_fetched_again(issuer: Mint) -> None:
+    keys = IssuerKeys(issuer.url + KEYS, fresh=1e-9)
 
-    assert anyio.run(tried) == [
-        (True, 0),
-        (False, 1),
-        (False, 1),
-        (False, 1),
-        (True, 2),
-        (False, 2),
-        (True, 2),
-        (True, 3),
-    ]
+    assert [(_has(keys, "first"), issuer.asked[KEYS]) for _ in range(3)] == [(True, 1), (True, 2), (True, 3)]
 
 
 def test_a_hundred_who_ask_at_once_for_a_new_key_all_get_it_and_the_issuer_is_asked_once(
     issuer: Mint,
 ) -> None:
-    async def tried() -> tuple[int, int]:
-        ring, begun = Keyring(await found(issuer.url), Seconds()), issuer.asked[KEYS]
-        issuer.publish(signing("second", "ES256").public())
+    keys = find_keys(issuer.url)
+    begun = issuer.asked[KEYS]
+    issuer.publish(signing("second", "ES256").public())
+    issued, token = Issued(issuer.url, keys), by_second(issuer)
+
+    async def tried() -> list[Grant | None]:
         got = []
 
         async def look() -> None:
-            got.append(await ring.key("second"))
+            got.append(await issued.grant(token, [READ]))
 
         async with anyio.create_task_group() as tasks:
             for _ in range(100):
                 tasks.start_soon(look)
-        return sum(key is not None for key in got), issuer.asked[KEYS] - begun
+        return got
 
-    assert anyio.run(tried) == (100, 1)
+    assert [grant is not None for grant in anyio.run(tried)] == [True] * 100
+    assert issuer.asked[KEYS] - begun == 1
 
 
+def by_second(issuer: Mint) -> str:
+    """A token that is signed with the second key."""
+    key = signing("second", "ES256")
+    return jwt.encode(issuer.claims(READ), key.private, "ES256", {"kid": "second"})
+
+
+@pytest.mark.parametrize(("stale", "good"), [(STALE, True), (0, False)])
 def test_while_the_issuer_is_away_its_keys_are_good_for_a_day_and_it_is_asked_once_a_minute(
-    issuer: Mint, caplog: pytest.LogCaptureFixture
+    issuer: Mint, caplog: pytest.LogCaptureFixture, stale: float, *, good: bool
 ) -> None:
-    clock = Seconds()
+    keys = IssuerKeys(issuer.url + KEYS, fresh=1e-9, stale=stale)
+    assert _has(keys, "first")
+    issuer.pages[KEYS] = 503
 
-    async def tried() -> list[tuple[bool, int]]:
-        ring, begun = Keyring(await found(issuer.url), clock), issuer.asked[KEYS]
-        issuer.pages[KEYS] = 503
-        seen = []
-        for passed in (FRESH, MINUTE - 1, 1, STALE - FRESH - MINUTE - 1, 1):
-            clock.now += passed
-            seen.append((await ring.key("first") is not None, issuer.asked[KEYS] - begun))
-        issuer.publish(issuer.key.public())
-        clock.now += MINUTE
-        seen.append((await ring.key("first") is not None, issuer.asked[KEYS] - begun))
-        return seen
-
-    assert anyio.run(tried) == [(True, 1), (True, 1), (True, 2), (True, 3), (False, 3), (True, 4)]
+    assert [_has(keys, kid) for kid in ("first", "made up", "first")] == [good, False, good]
+    assert issuer.asked[KEYS] == 2
     assert "the keys known so far are used" in caplog.text
+
+
+def test_an_issuer_that_is_back_is_heard_once_the_pause_is_over(issuer: Mint) -> None:
+    keys = IssuerKeys(issuer.url + KEYS, fresh=1e-9, pause=0, stale=0)
+    assert _has(keys, "first")
+    issuer.pages[KEYS] = 503
+    assert not _has(keys, "first")
+    issuer.publish(issuer.key.public())
+
+    assert _has(keys, "first")
 
 
 @pytest.mark.parametrize(
@@ -284,7 +309,7 @@ def test_a_token_is_good_for_the_scopes_and_projects_that_it_names_and_no_others
     issuer: Mint, claims: dict[str, Any], scopes: set[Scope], projects: set[str]
 ) -> None:
     async def granted(claim: str) -> Grant | None:
-        issued = Issued(issuer.url, Keyring(await found(issuer.url), Seconds()), claim)
+        issued = Issued(issuer.url, find_keys(issuer.url), claim)
         return await issued.grant(issuer.token(READ, **claims), [READ])
 
     assert anyio.run(granted, "teams") == Grant("sub:ada", frozenset(scopes), frozenset(projects))
@@ -312,7 +337,7 @@ def test_who_a_token_is_of_is_short_safe_to_print_and_nobody_else(subject: str, 
 
 def test_a_door_that_does_not_know_yet_what_the_server_is_called_lets_nobody_in(issuer: Mint) -> None:
     async def asked() -> Refusal | None:
-        issued = Issued(issuer.url, Keyring(await found(issuer.url), Seconds()))
+        issued = Issued(issuer.url, find_keys(issuer.url))
         headers = [(b"authorization", f"Bearer {issuer.token(READ)}".encode())]
         scope = {"type": "http", "path": "/", "headers": headers}
         return await Door(None, SystemClock(), issued=issued, audience=READ).refusal(

@@ -165,7 +165,7 @@ def test_a_server_whose_database_is_away_for_a_while_goes_on_with_the_next_call(
 def test_calls_while_the_database_is_away_are_told_so_and_the_next_one_after_that_is_answered(
     at: Place, server: Server
 ) -> None:
-    impatient = replace(DATABASE, tables=partial(PgDatabase, patience=0.1))
+    impatient = replace(DATABASE, tables=partial(PgDatabase, patience=2.0))
 
     async def called(served: Served) -> list[types.CallToolResult]:
         async with Client(served) as client:

@@ -1,6 +1,5 @@
 """`handrail serve --http`: where it listens, and who comes in. Where others could, nobody does unasked."""
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -164,10 +163,10 @@ def _by_folder(serving: "Serving", roots: tuple[Path, ...]) -> dict[str, Path]:
 
 def _named(audience: str) -> frozenset[str]:
     """The names of a server in `Host`, by what its clients call it; a usual port may be left out."""
-    from handrail.faces.web.fetching import is_web
-
     if not audience:
         return frozenset()
+    from handrail.faces.web.issuer import is_web
+
     parts = urlsplit(audience)
     if not is_web(audience, whole=True) or parts.path:
         message = f"`{audience}` is not what clients call a server"
@@ -184,15 +183,12 @@ def _usual(name: str) -> frozenset[str]:
 
 def _issued(asking: Asking, where: "Address") -> "Issued":
     """How tokens of the issuer are read. Raises `NoIssuer` if it cannot be reached."""
-    import anyio
-
     from handrail.faces.web.issued import Issued
-    from handrail.faces.web.issuer import Keyring, found
+    from handrail.faces.web.issuer import find_keys
 
     if not asking.issuer:
         raise Failure("no_issuer", "nobody is named who gives out tokens", "name them with --issuer URL")
     if not (asking.audience or where.is_loopback):
         message = f"for whom tokens are given out that open {where.host} is not said"
         raise Failure("no_audience", message, "say what clients call this server with --audience URL")
-    issuer = anyio.run(found, asking.issuer)
-    return Issued(issuer.name, Keyring(issuer, time.monotonic), asking.claim)
+    return Issued(asking.issuer, find_keys(asking.issuer), asking.claim)

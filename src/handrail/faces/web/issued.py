@@ -2,13 +2,15 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote
 
 import jwt
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 
-from handrail.faces.web.issuer import Keyring
+from handrail.faces.web.issuer import IssuerKeys
 from handrail.shell.access import Grant, Scope
 
 LONGEST: Final = 8192
@@ -16,6 +18,9 @@ LONGEST: Final = 8192
 
 _SKEW: Final = 30
 """By how many seconds the clocks of issuer and server may differ."""
+
+_THREADS: Final = 8
+"""How many threads wait for keys at most: while PyJWT fetches, all wait, and others need threads too."""
 
 _KINDS: Final = frozenset({"jwt", "at+jwt", "application/at+jwt"})
 _SUBJECT: Final = 255
@@ -32,8 +37,9 @@ class Issued:
     """
 
     issuer: str
-    keyring: Keyring
+    keys: IssuerKeys
     claim: str = ""
+    _threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_THREADS))
 
     async def grant(self, token: str, audiences: Iterable[str]) -> Grant | None:
         """What a token lets its bearer do here, at one of these audiences; None if it is not good."""
@@ -41,8 +47,10 @@ class Issued:
             return None
         try:
             header = jwt.get_unverified_header(token)
-            key = await self.keyring.key(header["kid"]) if _plain(header) else None
-            return self._given(self._claims(token, key, audiences)) if key else None
+            if not _plain(header):
+                return None
+            key = await run_sync(self.keys.get_signing_key, header["kid"], limiter=self._threads)
+            return self._given(self._claims(token, key, audiences))
         except jwt.PyJWTError:
             return None
 

@@ -1,18 +1,21 @@
 """Who gives out tokens for a server, and the keys by which they are known.
 
-Nothing that a token says decides where anything is fetched from.
+PyJWT keeps the keys. What it does not do is done here: an answer is short, soon, JSON, and from where it was
+asked; a key is fit for signatures; and the keys outlive an issuer that is away. Nothing that a token says
+decides where anything is fetched from.
 """
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import anyio
+import httpx2
 import jwt
+import msgspec
+from mcp.client.auth.utils import build_oauth_authorization_server_metadata_discovery_urls as metadata_urls
 
-from handrail.faces.web.fetching import fetched, is_loopback, is_web
 from handrail.shell.faults import NoIssuer
 
 ALGORITHMS: Final = frozenset(
@@ -21,7 +24,7 @@ ALGORITHMS: Final = frozenset(
 """How tokens may be signed: with a key that only the issuer has."""
 
 MINUTE: Final = 60.0
-"""How many seconds pass at least from one fetching of keys to the next."""
+"""How many seconds pass at least from one fetching for an unknown key to the next."""
 
 FRESH: Final = 600.0
 """After how many seconds keys are fetched again."""
@@ -31,48 +34,65 @@ STALE: Final = 86_400.0
 
 _KEYS: Final = 64
 _SHOWN: Final = 200
-
-Keys = Mapping[str, jwt.PyJWK]
+_SECONDS: Final = 5.0
+_BYTES: Final = 256 * 1024
+_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+_REPAIR: Final = "look whether the issuer is up and --issuer names it, and start again"
 
 log = logging.getLogger("handrail")
 
 
-@dataclass(frozen=True, slots=True)
-class Issuer:
-    """An issuer as it was found: its name, where its keys are, and the keys."""
+class IssuerKeys(jwt.PyJWKClient):
+    """The keys of an issuer, by their `kid`: fetched again when they are old or one is missing.
 
-    name: str
-    source: str
-    keys: Keys
+    However many ask for keys that do not exist, the issuer is asked once in `pause` seconds. If it cannot be
+    reached, its keys stay good for `stale` seconds.
+    """
+
+    def __init__(
+        self, source: str, *, fresh: float = FRESH, pause: float = MINUTE, stale: float = STALE
+    ) -> None:
+        super().__init__(source, lifespan=fresh, cooldown_duration=pause)
+        self._pause, self._stale = pause, stale
+        self._good: dict[str, Any] = {}
+        self._fetched_at = self._failed_at = float("-inf")
+
+    def fetch_data(self) -> dict[str, Any]:
+        """The keys that can be used: new ones, or the last that could be had.
+
+        Raises `NoIssuer` if there have never been any, PyJWT's error if they are too old.
+        """
+        now = time.monotonic()
+        if now - self._failed_at >= self._pause:
+            try:
+                self._good, self._fetched_at = _keys_at(self.uri), now
+            except NoIssuer as fault:
+                if not self._good:
+                    raise
+                self._failed_at = now
+                log.warning("%s; the keys known so far are used", fault.message)
+        if now - self._fetched_at > self._stale:
+            raise jwt.PyJWKClientError("the keys are too old")
+        return self._good
 
 
-async def found(name: str) -> Issuer:
-    """The issuer of this name. Raises `NoIssuer` if there is none, or none of its keys can be used."""
+def find_keys(name: str) -> IssuerKeys:
+    """The keys of the issuer of this name.
+
+    Raises `NoIssuer` if there is none, or none of its keys can be used.
+    """
     if not is_web(name, whole=True):
         message = f"`{name}` is no issuer"
         raise NoIssuer(message, "write an https URL with --issuer; http is for this machine only")
-    for url in _places(name):
-        said = await fetched(url)
+    places = metadata_urls(name, name)
+    for url in places:
+        said = _fetch(url)
         if said is not None:
-            source = _source(name, url, said)
-            return Issuer(name, source, await keys_at(source))
+            keys = IssuerKeys(_source(name, url, said))
+            keys.get_jwk_set()
+            return keys
     repair = "write --issuer as the issuer writes itself in its tokens (`iss`)"
-    raise NoIssuer(f"{name} has no metadata at {', '.join(_places(name))}", repair)
-
-
-def _places(name: str) -> tuple[str, ...]:
-    """Where the metadata of an issuer may be, by RFC 8414 and by OpenID."""
-    parts = urlsplit(name)
-    host, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
-    return tuple(
-        dict.fromkeys(
-            (
-                f"{host}/.well-known/oauth-authorization-server{path}",
-                f"{host}/.well-known/openid-configuration{path}",
-                f"{host}{path}/.well-known/openid-configuration",
-            )
-        )
-    )
+    raise NoIssuer(f"{name} has no metadata at {', '.join(places)}", repair)
 
 
 def _source(name: str, url: str, said: Mapping[str, Any]) -> str:
@@ -81,75 +101,98 @@ def _source(name: str, url: str, said: Mapping[str, Any]) -> str:
         message = f"the issuer at {url} is called {str(said.get('issuer'))[:_SHOWN]!a}, not {name}"
         raise NoIssuer(message, "write --issuer as it calls itself, to the last character")
     source = said.get("jwks_uri")
-    if not (isinstance(source, str) and is_web(source)) or (is_loopback(source) and not is_loopback(name)):
+    if not (isinstance(source, str) and is_web(source)) or (_is_loopback(source) and not _is_loopback(name)):
         raise NoIssuer(f"{url} names no place of keys (`jwks_uri`)", "use an issuer that publishes its keys")
     return source
 
 
-async def keys_at(source: str) -> Keys:
-    """The keys there that can be used, by their `kid`. Raises `NoIssuer` if there are none."""
-    said = await fetched(source) or {}
+# --- keys ---------------------------------------------------------------------------------------------------
+
+
+def _keys_at(source: str) -> dict[str, Any]:
+    """The set of keys there, without those that cannot be used. Raises `NoIssuer` if none is left."""
+    said = _fetch(source) or {}
     listed = said.get("keys")
-    keys = dict(filter(None, map(_usable, listed[:_KEYS]))) if isinstance(listed, list) else {}
+    keys = [key for key in listed[:_KEYS] if _is_usable(key)] if isinstance(listed, list) else []
     if not keys:
         repair = f"have the issuer publish a key with a `kid`, for one of {', '.join(sorted(ALGORITHMS))}"
         raise NoIssuer(f"no key at {source} can be used", repair)
-    return keys
+    return {"keys": keys}
 
 
-def _usable(said: object) -> tuple[str, jwt.PyJWK] | None:
-    """A key and its `kid`, if tokens can be known by it: public, for signatures, strong, and named."""
+def _is_usable(said: object) -> bool:
+    """Whether tokens can be known by a key: it is public, for signatures, strong, and has a name."""
     if not isinstance(said, dict) or "d" in said:
-        return None
+        return False
     kid, operations = said.get("kid"), said.get("key_ops", ["verify"])
     for_signatures = (
         said.get("use", "sig") == "sig" and isinstance(operations, list) and "verify" in operations
     )
     if not (kid and isinstance(kid, str) and for_signatures and _signs(said.get("alg"))):
-        return None
+        return False
     try:
         key = jwt.PyJWK(said)
     except jwt.PyJWTError:
-        return None
-    weak = key.Algorithm.check_key_length(key.key)
-    return None if weak or key.algorithm_name not in ALGORITHMS else (kid, key)
+        return False
+    return not key.Algorithm.check_key_length(key.key) and key.algorithm_name in ALGORITHMS
 
 
 def _signs(algorithm: object) -> bool:
     return algorithm is None or (isinstance(algorithm, str) and algorithm in ALGORITHMS)
 
 
-class Keyring:
-    """The keys of an issuer: fetched again when they are old or one is missing, and seldom.
+# --- what is said on the web --------------------------------------------------------------------------------
 
-    However many ask for keys that do not exist, the issuer is asked once a minute. If it cannot be reached,
-    the keys stay good for a day. `clock` gives seconds, and never goes back.
+
+def is_web(url: str, *, whole: bool = False) -> bool:
+    """Whether nobody else answers for this URL, and it hides nothing; one that is `whole` has no query."""
+    try:
+        parts = urlsplit(url)
+        named = bool(parts.hostname) and parts.port != 0 and parts.username is None
+    except ValueError:
+        return False
+    shown = url.isascii() and url.isprintable() and not set(url) & set(' "\\<>#')
+    safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
+    return named and shown and safe and not (whole and "?" in url)
+
+
+def _is_loopback(url: str) -> bool:
+    return urlsplit(url).hostname in _LOOPBACK
+
+
+def _fetch(url: str) -> Mapping[str, Any] | None:
+    """The JSON object at a URL; None if there is nothing. Nothing leads elsewhere, and nothing is unpacked.
+
+    Raises `NoIssuer` if it cannot be had, or is something else.
     """
+    try:
+        body = _read_body(url)
+    except (TimeoutError, httpx2.TimeoutException) as error:
+        raise NoIssuer(f"{url} was not read within {_SECONDS:.0f} seconds", _REPAIR) from error
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise NoIssuer(f"{url} cannot be read: {error or type(error).__name__}", _REPAIR) from error
+    if body is None:
+        return None
+    try:
+        return msgspec.json.decode(body, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise NoIssuer(f"what {url} says is no JSON object", _REPAIR) from error
 
-    def __init__(self, issuer: Issuer, clock: Callable[[], float]) -> None:
-        self._source, self._keys, self._clock = issuer.source, issuer.keys, clock
-        self._fetched, self._tried = clock(), float("-inf")
-        self._fetching = anyio.Lock()
 
-    async def key(self, kid: str) -> jwt.PyJWK | None:
-        """The key of this `kid`, if the issuer has it."""
-        missing = kid not in self._keys
-        if missing or (self._age() >= FRESH and not self._fetching.locked()):
-            async with self._fetching:
-                await self._fetch_if_due(kid)
-        return self._keys.get(kid) if self._age() < STALE else None
-
-    async def _fetch_if_due(self, kid: str) -> None:
-        wanted = kid not in self._keys or self._age() >= FRESH
-        if not wanted or self._clock() - self._tried < MINUTE:
-            return
-        self._tried = self._clock()
-        try:
-            self._keys = await keys_at(self._source)
-        except NoIssuer as fault:
-            log.warning("%s; the keys known so far are used", fault.message)
-        else:
-            self._fetched = self._tried
-
-    def _age(self) -> float:
-        return self._clock() - self._fetched
+def _read_body(url: str) -> bytes | None:
+    end = time.monotonic() + _SECONDS
+    headers = {"accept": "application/json", "accept-encoding": "identity"}
+    with (
+        httpx2.Client(headers=headers, timeout=_SECONDS, trust_env=not _is_loopback(url)) as client,
+        client.stream("GET", url, follow_redirects=False) as response,
+    ):
+        if response.status_code != 200:
+            return None
+        body = bytearray()
+        for part in response.iter_raw():
+            body += part
+            if len(body) > _BYTES:
+                raise NoIssuer(f"{url} says more than {_BYTES} bytes", _REPAIR)
+            if time.monotonic() > end:
+                raise TimeoutError
+        return bytes(body)

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse
+from mcp.server.auth.routes import create_protected_resource_routes
+from pydantic import AnyHttpUrl, ConfigDict, TypeAdapter
 from starlette.routing import Route
 
 from handrail.shell.access import Scope
@@ -13,6 +13,9 @@ from handrail.shell.access import Scope
 WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 USUAL: Final = (Scope.READ, Scope.WRITE)
 """What an agent needs; for more, it is told what when it asks."""
+
+_URL: Final = TypeAdapter(AnyHttpUrl, config=ConfigDict(url_preserve_empty_path=True))
+"""An address without a path stays without one: clients compare it as a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +46,11 @@ class Protected:
 
     def routes(self) -> list[Route]:
         """A page of metadata for the server, and for each of its faces."""
-        return [self._route(face) for face in ("", *sorted(self.faces))]
-
-    def _route(self, face: str) -> Route:
-        page = JSONResponse(
-            {
-                "resource": f"{self.url}{face}",
-                "authorization_servers": [self.issuer],
-                "scopes_supported": list(USUAL),
-                "bearer_methods_supported": ["header"],
-                "resource_name": "Handrail",
-            }
-        )
-
-        async def told(_: Request) -> JSONResponse:
-            return page
-
-        return Route(WELL_KNOWN + face, told, methods=["GET"])
+        issuer = _URL.validate_python(self.issuer)
+        return [
+            route
+            for face in ("", *sorted(self.faces))
+            for route in create_protected_resource_routes(
+                _URL.validate_python(f"{self.url}{face}"), [issuer], list(USUAL), "Handrail"
+            )
+        ]

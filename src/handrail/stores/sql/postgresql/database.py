@@ -11,11 +11,12 @@ from psycopg import pq
 from handrail.shell.faults import NoServer, Unreadable
 from handrail.shell.store_address import Remote
 from handrail.stores.sql.postgresql import schema
+from handrail.stores.sql.postgresql.connection import Connection, connected
 from handrail.stores.sql.postgresql.crier import Crier
 from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.ear import Listener
 from handrail.stores.sql.postgresql.faults import Faults
-from handrail.stores.sql.postgresql.pool import PATIENCE, Away, Connection, Pool, connected
+from handrail.stores.sql.postgresql.pool import PATIENCE, Away, Pool
 from handrail.stores.sql.postgresql.reader import settled_entry
 from handrail.stores.sql.shape import tables
 from handrail.stores.sql.tables import Ear, Execute

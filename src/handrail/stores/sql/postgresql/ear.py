@@ -13,8 +13,8 @@ import psycopg
 
 from handrail.shell.faults import Fault
 from handrail.shell.store_address import Remote
+from handrail.stores.sql.postgresql.connection import Connection, connected
 from handrail.stores.sql.postgresql.dialect import statements
-from handrail.stores.sql.postgresql.pool import Connection, connected
 
 _LONGEST: Final = 5.0
 

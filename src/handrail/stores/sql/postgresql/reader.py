@@ -11,9 +11,9 @@ from typing import Any, Final
 from handrail.shell.faults import Busy
 from handrail.shell.store_address import Remote
 from handrail.shell.view import ReadOnlyStore, StoreReport
+from handrail.stores.sql.postgresql.connection import Connection, connected
 from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.faults import Faults
-from handrail.stores.sql.postgresql.pool import Connection, connected
 from handrail.stores.sql.postgresql.schema import known
 from handrail.stores.sql.questions import SqlRecords
 from handrail.stores.sql.reader import KEY

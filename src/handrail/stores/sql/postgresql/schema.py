@@ -8,8 +8,8 @@ from typing import Final
 
 from handrail.shell.faults import Busy, Newer, Unreadable
 from handrail.shell.store_address import Remote
+from handrail.stores.sql.postgresql.connection import Connection, connected
 from handrail.stores.sql.postgresql.faults import Faults
-from handrail.stores.sql.postgresql.pool import Connection, connected
 from handrail.stores.sql.shape import MARK, occupied, resumes, tables, unfinished
 from handrail.stores.sql.text import migrations
 

@@ -8,9 +8,9 @@ import psycopg
 
 from handrail.shell.store_address import Remote
 from handrail.stores.sql.postgresql import schema
+from handrail.stores.sql.postgresql.connection import Connection, connected
 from handrail.stores.sql.postgresql.dialect import statements
 from handrail.stores.sql.postgresql.faults import Faults
-from handrail.stores.sql.postgresql.pool import Connection, connected
 from handrail.stores.sql.shape import Table, unfit
 from handrail.stores.sql.tables import Found
 
