@@ -11,9 +11,8 @@ from pathlib import Path
 from statistics import median
 
 from crowd import Crowd, Load, Told
-from handrail.stores.sql.connection import connect
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.rows import chained
+from handrail.stores.sql.rows import extend_chain
+from handrail.stores.sql.sqlite import SqliteDatabase, open_connection
 from rounds import report, report_least
 
 SECONDS = 5.0
@@ -91,13 +90,13 @@ def _killed(folder: Path, one_round: float) -> None:
 
 
 def _ran(path: Path, count: int, load: Load) -> list[Told]:
-    Database(path).close()
+    SqliteDatabase(path).close()
     return Crowd(path, count, load).told()
 
 
 def _inconsistent(path: Path) -> int:
     """How many runs do not stand where their journal says; the whole file counts as one."""
-    connection = connect(path)
+    connection = open_connection(path)
     wrong = int(connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)])
     wrong += len(connection.execute("PRAGMA foreign_key_check").fetchall())
     opened = "(SELECT max(number) FROM steps WHERE run = k)"
@@ -110,7 +109,7 @@ def _inconsistent(path: Path) -> int:
                 "WHERE run = ? AND revision = ? ORDER BY id",
                 (key, turn),
             ).fetchall()
-            found = chained(found, lines)
+            found = extend_chain(found, lines)
         wrong += found != chain or steps != recorded
     connection.close()
     return wrong

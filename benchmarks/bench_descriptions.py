@@ -13,23 +13,20 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
+from handrail.app.faces import Answer
+from handrail.app.projects import Projects
+from handrail.app.trust import TrustStore
 from handrail.engine.model import Workflow
-from handrail.faces.mcp.face import Answer
-from handrail.faces.mcp.planner import Planner
-from handrail.faces.mcp.projects import Projects
-from handrail.shell.definitions import Pinned
-from handrail.shell.opening import Serving
-from handrail.shell.ports import Finished
-from handrail.shell.records import Caller
-from handrail.shell.runner import Programs
-from handrail.shell.system import RandomIds
-from handrail.shell.trust import Trusted
-from handrail.shell.world import World
-from handrail.stores.described import DescribedRuns
-from handrail.stores.descriptions.choose import carried
-from handrail.stores.descriptions.git import REF
-from handrail.stores.descriptions.program import environment
-from handrail.stores.sql.opening import serving
+from handrail.mcp.faces.planner import PlannerFace
+from handrail.runtime.ports.open_store import ServingStore
+from handrail.runtime.ports.turn import ProcessResult
+from handrail.runtime.records import Caller
+from handrail.runtime.system import RandomIds, SubprocessRunner
+from handrail.runtime.world import PinnedWorkflow, World
+from handrail.stores.sql.store import open_serving
+from handrail.stores.vcs.commands import build_environment
+from handrail.stores.vcs.commit_runs import VcsCommitRuns, open_description
+from handrail.stores.vcs.git import PLAN_REF
 from rounds import cost_ratio, report
 
 TOOLS: Final = Path(__file__).resolve().parent.parent / ".tools" / "bin"
@@ -39,7 +36,7 @@ NOW: Final = datetime(2026, 3, 1, tzinfo=UTC)
 ROUNDS: Final = 21
 
 
-class Counted(Programs):
+class Counted(SubprocessRunner):
     """Programs, and how many were run."""
 
     __slots__ = ("runs",)
@@ -55,7 +52,7 @@ class Counted(Programs):
         seconds: float,
         stdin: str = "",
         files: tuple[int, ...] = (),
-    ) -> Finished:
+    ) -> ProcessResult:
         """Run it, and count."""
         self.runs += 1
         return super().run(words, folder, seconds, stdin, files)
@@ -83,10 +80,10 @@ class Bare:
 
     def git(self, text: str) -> None:
         """Two to write, as few as git needs: the objects, and the ref; the commit before is known."""
-        tip = (self.folder / ".git" / REF).read_text().strip()
+        tip = (self.folder / ".git" / PLAN_REF).read_text().strip()
         name, pack = packed(text.encode(), tip)
         self.said(("git", "unpack-objects", "-q"), pack)
-        self.said(("git", "update-ref", REF, name, tip))
+        self.said(("git", "update-ref", PLAN_REF, name, tip))
 
 
 def packed(text: bytes, parent: str) -> tuple[str, bytes]:
@@ -119,26 +116,26 @@ def entry(kind: int, data: bytes) -> bytes:
 class Bench:
     """A repository, a store on it, the face `planner` over that store; and another one for bare programs."""
 
-    def __init__(self, kind: str, folder: Path, env: dict[str, str], served: Serving) -> None:
+    def __init__(self, kind: str, folder: Path, env: dict[str, str], served: ServingStore) -> None:
         beside = folder.with_name(f"{kind}-bare")
         for place in (folder, beside):
             place.mkdir()
             self.bare = Bare(place, env)
             self.bare.said(("git", "init", "-q") if kind == "git" else ("jj", "git", "init", "--quiet"))
         self.kind, self.numbers = kind, count()
-        plain = Programs(environment(env))
-        other = carried(plain, plain, beside, RandomIds(), kind).descriptions
+        plain = SubprocessRunner(build_environment(env))
+        other = open_description(plain, plain, beside, RandomIds(), kind).descriptions
         other.swap(other.read(), self.text())
-        self.runner = Counted(environment(env))
-        self.store = carried(self.runner, self.runner, folder, RandomIds(), kind).descriptions
-        projects = Projects((folder,), Trusted())
-        flow = projects.shelf("").pinned("planner")
-        if not isinstance(flow, Pinned) or flow.workflow is None:
+        self.runner = Counted(build_environment(env))
+        self.store = open_description(self.runner, self.runner, folder, RandomIds(), kind).descriptions
+        projects = Projects((folder,), TrustStore())
+        flow = projects.shelf("").find_pinned("planner")
+        if not isinstance(flow, PinnedWorkflow) or flow.workflow is None:
             sys.exit("the workflow `planner` cannot be read")
-        self.face = Planner(served, projects, flow.workflow, self._opened)
+        self.face = PlannerFace(served, projects, flow.workflow, self._opened)
 
-    def _opened(self, root: Path, world: World, workflow: Workflow) -> DescribedRuns:
-        return DescribedRuns(self.store, world.runs, root, workflow)
+    def _opened(self, root: Path, world: World, workflow: Workflow) -> VcsCommitRuns:
+        return VcsCommitRuns(self.store, world.runs, root, workflow)
 
     def text(self) -> str:
         """A plan that was not there before."""
@@ -194,7 +191,7 @@ def main() -> None:
         (home / ".config" / "jj" / "config.toml").write_text('[user]\nname = "A"\nemail = "a@example.org"\n')
         (home / ".gitconfig").write_text("[user]\n\tname = A\n\temail = a@example.org\n")
         env = {"HOME": folder, "PATH": f"{TOOLS}:{os.environ['PATH']}"}
-        with serving(home / "store" / "handrail.db") as served:
+        with open_serving(home / "store" / "handrail.db") as served:
             for kind in ("jj", "git"):
                 measure(Bench(kind, home / kind, env, served))
 

@@ -17,7 +17,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from faces.board.desk import CHROMIUM, FLAGS, dashboard, entered, live
 from faces.mcp.desk import Pipe, place
-from handrail.stores.sql.feed import EVERY
+from handrail.stores.sql.store import POLL_SECONDS
 from rounds import report
 
 ROUNDS: Final = 30
@@ -68,7 +68,7 @@ def main(rounds: int = ROUNDS) -> None:
                 seen, fetched = latencies(agent, page, pages.url, rounds)
                 browser.close()
     print(f"# {len(seen)} calls, median {median(seen) * 1000:.0f} ms, longest {max(seen) * 1000:.0f} ms")
-    report("live_page_x_poll_and_fetch", median(seen) / (EVERY + median(fetched)), 1.0)
+    report("live_page_x_poll_and_fetch", median(seen) / (POLL_SECONDS + median(fetched)), 1.0)
 
 
 if __name__ == "__main__":

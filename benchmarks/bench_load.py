@@ -2,8 +2,8 @@
 
 import yaml
 
-from handrail.engine.check import check
-from handrail.workflows.load import Source, load
+from handrail.engine.soundness import check_soundness
+from handrail.workflows.load import WorkflowSource, load_workflow
 from rounds import ratio, report
 
 STATES = 300
@@ -30,11 +30,11 @@ def text() -> str:
 
 def main() -> None:
     """Print the figure."""
-    source = Source("big.yaml", text())
+    source = WorkflowSource("big.yaml", text())
 
     def ours() -> None:
-        loaded = load(source)
-        if loaded.workflow is None or check(loaded.workflow):
+        loaded = load_workflow(source)
+        if loaded.workflow is None or check_soundness(loaded.workflow):
             raise SystemExit("the workflow of this benchmark must be sound")
 
     def floor() -> None:

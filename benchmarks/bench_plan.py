@@ -18,9 +18,9 @@ from typing import Final, TypeAlias
 
 from markdown_it import MarkdownIt
 
-from handrail.plan.check import validate
-from handrail.plan.grammar import COMMIT_MESSAGE, COMMITS
-from handrail.plan.parse import parse
+from handrail.documents.plan.grammar import COMMIT_MESSAGE, COMMITS
+from handrail.documents.plan.parse import parse_plan
+from handrail.documents.plan.validate import validate_plan
 from messages import MESSAGES, PLANS
 from rounds import bar, ratio, report, report_least, report_missing
 from scanner import scan
@@ -67,7 +67,7 @@ def over(read: Callable[[str], object], texts: Sequence[str], passes: int = PASS
 
 def checked(text: str) -> object:
     """Read a message and say what is wrong with it."""
-    return validate(parse(text))
+    return validate_plan(parse_plan(text))
 
 
 @contextmanager
@@ -133,7 +133,7 @@ def doubling(rounds: int) -> float:
     found = 0.0
     for make in HOSTILE:
         for config in (COMMIT_MESSAGE, COMMITS):
-            works = [over(partial(parse, config=config), [make(size)], 3) for size in (HALF, 2 * HALF)]
+            works = [over(partial(parse_plan, config=config), [make(size)], 3) for size in (HALF, 2 * HALF)]
             taken = [[_seconds(work) for work in works] for _ in range(rounds * 5)]
             once, twice = (min(column) for column in zip(*taken, strict=True))
             found = max(found, twice / once)
@@ -148,10 +148,12 @@ def _seconds(work: Callable[[], None]) -> float:
 
 def main(messages: Sequence[str] = MESSAGES, rounds: int = 9) -> None:
     """Print the figures."""
-    report_least("plan_x_bare_scanner", 1 / ratio(over(parse, messages), over(scan, messages), rounds), 0.6)
-    compared("plan_x_conventional_commits_parser", PEER, parse, (messages, rounds))
+    report_least(
+        "plan_x_bare_scanner", 1 / ratio(over(parse_plan, messages), over(scan, messages), rounds), 0.6
+    )
+    compared("plan_x_conventional_commits_parser", PEER, parse_plan, (messages, rounds))
     compared("plan_x_commitlint", LINT, checked, (messages, rounds))
-    markdown = ratio(over(parse, PLANS), over(MarkdownIt().parse, PLANS, 1), rounds) / PASSES
+    markdown = ratio(over(parse_plan, PLANS), over(MarkdownIt().parse, PLANS, 1), rounds) / PASSES
     report_least("plan_x_markdown_it", 1 / markdown, 20)
     report("plan_twice_the_text", doubling(rounds), 2.5)
 

@@ -14,9 +14,9 @@ from typing import Any, Final, TypeAlias
 
 import psycopg
 
-from handrail.shell.store_address import Remote
-from handrail.stores.sql.postgresql.connection import connected
-from handrail.stores.sql.postgresql.database import PgDatabase
+from handrail.runtime.store_address import DatabaseUrl
+from handrail.stores.sql.postgres.connections import connect
+from handrail.stores.sql.postgres.database import PgDatabase
 from rounds import report
 from servers import Server, as_admin, confirming, copied, processor
 from stage import PgStage, pg_stage
@@ -43,7 +43,7 @@ WHERE relname IN ('runs', 'steps') ORDER BY relname
 class Recorder(PgDatabase):
     """A database that notes what it is told to execute."""
 
-    def __init__(self, place: Remote) -> None:
+    def __init__(self, place: DatabaseUrl) -> None:
         self.noted: Statements = []
         super().__init__(place)
 
@@ -52,15 +52,15 @@ class Recorder(PgDatabase):
         self.noted.append((statement, values))
         return super().peek(statement, values)
 
-    def at_once(self, statement: str, values: Sequence[Any]) -> list[Any]:
+    def execute_transaction(self, statement: str, values: Sequence[Any]) -> list[Any]:
         """A whole transaction that is noted."""
         self.noted.append((statement, values))
-        return super().at_once(statement, values)
+        return super().execute_transaction(statement, values)
 
 
 def recorded(url: str, tokens: dict[str, str], count: int) -> list[Statements]:
     """What so many turns on the store execute, turn by turn."""
-    with closing(Recorder(Remote(url))) as database:
+    with closing(Recorder(DatabaseUrl(url))) as database:
         copy, found = pg_stage(database, dict(tokens)), []
         pick = copy.picked(1)
         for _ in range(count):
@@ -72,7 +72,7 @@ def recorded(url: str, tokens: dict[str, str], count: int) -> list[Statements]:
 
 def bare(url: str, turns: Iterator[Statements]) -> Callable[[], None]:
     """Execute what the next turn did, and nothing else."""
-    connection = connected(Remote(url))
+    connection = connect(DatabaseUrl(url))
 
     def turn() -> None:
         for statement, values in next(turns):
@@ -83,7 +83,7 @@ def bare(url: str, turns: Iterator[Statements]) -> Callable[[], None]:
 
 def ours(url: str, tokens: dict[str, str]) -> Callable[[], None]:
     """Take the next turn."""
-    copy = pg_stage(PgDatabase(Remote(url)), dict(tokens))
+    copy = pg_stage(PgDatabase(DatabaseUrl(url)), dict(tokens))
     pick = copy.picked(1)
     return lambda: copy.turn(pick())
 
@@ -128,7 +128,7 @@ def worked(server: Server, turn: Callable[[], None]) -> None:
 def counted(server: Server, url: str, tokens: dict[str, str], folder: Path) -> None:
     """Print what goes over the wire, into the log and onto the disk in a turn."""
     with (
-        closing(Traced(Remote(url))) as database,
+        closing(Traced(DatabaseUrl(url))) as database,
         psycopg.connect(as_admin(server, url), autocommit=True) as admin,
     ):
         play = pg_stage(database, dict(tokens))
@@ -172,7 +172,7 @@ def _stored(admin: "psycopg.Connection[tuple[Any, ...]]", play: PgStage, pick: C
 
 def locked(url: str, turn: Statements) -> None:
     """Print which locks a turn holds when it commits; what it has read before was a transaction by itself."""
-    with connected(Remote(url)) as connection:
+    with connect(DatabaseUrl(url)) as connection:
         connection.execute("BEGIN")
         connection.execute(*turn[-1])
         found = connection.execute(_LOCKS).fetchall()
@@ -192,7 +192,7 @@ def main() -> None:
     """Print the figures."""
     with tempfile.TemporaryDirectory() as name, confirming() as server:
         url = server.fresh()
-        with closing(PgDatabase(Remote(url))) as database:
+        with closing(PgDatabase(DatabaseUrl(url))) as database:
             first = pg_stage(database)
             first.start(RUNS)
         noted = recorded(copied(server, url), first.tokens, ROUNDS * TURNS)

@@ -16,8 +16,8 @@ from typing import Final
 
 from bench_http import RING, Agent, listening, started
 from crowd import Crowd, Load, Told
-from handrail.shell.store_address import Remote
-from handrail.stores.sql.postgresql.database import PgDatabase
+from handrail.runtime.store_address import DatabaseUrl
+from handrail.stores.sql.postgres.database import PgDatabase
 from load import NEW, Client, Place, Taken, clients, driven
 from rounds import report, report_least
 from servers import Server, confirming, processor
@@ -32,8 +32,8 @@ ROUNDS: Final = 5
 def ran(server: Server, count: int) -> list[Told]:
     """What so many writers saw."""
     with server.lent() as url:
-        PgDatabase(Remote(url)).close()
-        return Crowd(Remote(url), count, Load(SECONDS)).told()
+        PgDatabase(DatabaseUrl(url)).close()
+        return Crowd(DatabaseUrl(url), count, Load(SECONDS)).told()
 
 
 def told(count: int, seen: Sequence[Told]) -> float:

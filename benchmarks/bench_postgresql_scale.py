@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from handrail.shell.store_address import Remote
-from handrail.stores.sql.postgresql.database import PgDatabase
-from handrail.stores.sql.summaries import Summaries
+from handrail.runtime.store_address import DatabaseUrl
+from handrail.stores.sql.postgres.database import PgDatabase
+from handrail.stores.sql.summaries import SqlMeasures
 from pg_fill import fill
 from questions import Ask, lists, numbers, page
 from rounds import report
@@ -47,10 +47,10 @@ def side(server: Server, runs: int) -> Side:
     """A store of this size."""
     url = server.fresh()
     began = time.perf_counter()
-    with closing(PgDatabase(Remote(url))) as database:
+    with closing(PgDatabase(DatabaseUrl(url))) as database:
         fill(as_admin(server, url), runs)
-        Summaries(database).fold()
-    database = PgDatabase(Remote(url))
+        SqlMeasures(database).fold()
+    database = PgDatabase(DatabaseUrl(url))
     play = pg_stage(database)
     play.start(LIVE)
     database.vacuum()
@@ -109,7 +109,7 @@ def measured(sides: list[Side]) -> Mapping[str, list[float]]:
     with on_one_core(backends):
         found = {"turn": turns(sides)}
         for one in sides:
-            Summaries(one.play.database).fold()
+            SqlMeasures(one.play.database).fold()
         return {**found, **asked(sides)}
 
 

@@ -12,8 +12,8 @@ from functools import partial
 from statistics import median
 from typing import Final
 
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.summaries import Summaries
+from handrail.stores.sql.sqlite import SqliteDatabase
+from handrail.stores.sql.summaries import SqlMeasures
 from kept import LARGE, shelf, store
 from rounds import report, report_least
 from stage import Stage
@@ -64,12 +64,12 @@ def seconds(ask: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def all_of(database: Database, statement: str) -> None:
+def all_of(database: SqliteDatabase, statement: str) -> None:
     """Ask the rows themselves."""
     database.reader().execute(statement).fetchall()
 
 
-def numbers(summaries: Summaries) -> dict[str, Callable[[], object]]:
+def numbers(summaries: SqlMeasures) -> dict[str, Callable[[], object]]:
     """The numbers of the dashboard."""
     return {
         "runs": summaries.runs,
@@ -92,9 +92,9 @@ def main() -> None:
         few, _, many = turns([empty, small, large])
         report("scale_turn_x_empty", many / few, 1.15)
         for side in (small, large):
-            Summaries(side.database).fold()
+            SqlMeasures(side.database).fold()
             empty_wal(side.database)
-        less, more = (numbers(Summaries(side.database)) for side in (small, large))
+        less, more = (numbers(SqlMeasures(side.database)) for side in (small, large))
         for word, statement in PLAIN.items():
             taken = [(seconds(less[word]), seconds(more[word])) for _ in range(40)]
             small_s, large_s = (median(times) for times in zip(*taken, strict=True))

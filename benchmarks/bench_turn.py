@@ -13,9 +13,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, TypeAlias
 
-from handrail.stores.sql.connection import connect
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.tables import Execute, Found
+from handrail.stores.sql.schema import Execute, QueryResult
+from handrail.stores.sql.sqlite import SqliteDatabase, open_connection
 from handrail.stores.sql.writer import Writer
 from rounds import report
 from stage import Stage, stage
@@ -28,7 +27,7 @@ TURNS: Final = 100
 Statements: TypeAlias = list[tuple[str, Sequence[Any]]]
 
 
-class Recorder(Database):
+class Recorder(SqliteDatabase):
     """A database that notes what it is told to execute: what is read before a transaction belongs to it."""
 
     def __init__(self, path: Path) -> None:
@@ -36,9 +35,9 @@ class Recorder(Database):
         super().__init__(path)
 
     @contextmanager
-    def written(self) -> Iterator[Execute]:
+    def transaction(self) -> Iterator[Execute]:
         """A transaction whose statements are noted, with its begin and its end."""
-        with super().written() as execute:
+        with super().transaction() as execute:
             self.noted.append(("BEGIN IMMEDIATE", ()))
             yield self._noting(execute)
             self.noted.append(("COMMIT", ()))
@@ -49,7 +48,7 @@ class Recorder(Database):
         return super().peek(statement, values)
 
     def _noting(self, execute: Execute) -> Execute:
-        def noting(statement: str, values: Sequence[Any]) -> Found:
+        def noting(statement: str, values: Sequence[Any]) -> QueryResult:
             self.noted.append((statement, values))
             return execute(statement, values)
 
@@ -71,7 +70,7 @@ def recorded(path: Path, first: Stage, count: int) -> list[Statements]:
 
 def bare(path: Path, turns: Iterator[Statements], synchronous: str) -> Callable[[], None]:
     """Execute what the next turn did, and nothing else."""
-    connection = connect(path)
+    connection = open_connection(path)
     connection.execute(f"PRAGMA synchronous = {synchronous}")
 
     def turn() -> None:
@@ -83,8 +82,8 @@ def bare(path: Path, turns: Iterator[Statements], synchronous: str) -> Callable[
 
 def ours(path: Path, first: Stage, synchronous: str) -> Callable[[], None]:
     """Take the next turn."""
-    database = Database(path)
-    database.alone().execute(f"PRAGMA synchronous = {synchronous}")
+    database = SqliteDatabase(path)
+    database.writer_connection().execute(f"PRAGMA synchronous = {synchronous}")
     copy = stage(database, dict(first.tokens))
     pick = copy.picked(1)
     return lambda: copy.turn(pick())
@@ -114,7 +113,7 @@ def main() -> None:
     """Print the figures."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        first = stage(Database(folder / "first.db"))
+        first = stage(SqliteDatabase(folder / "first.db"))
         first.start(RUNS)
         first.database.close()
 

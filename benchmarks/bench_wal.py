@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from handrail.stores.sql.database import Database
+from handrail.stores.sql.sqlite import SqliteDatabase
 from rounds import report
 from stage import stage
 from wal import counted, empty
@@ -14,8 +14,8 @@ RUNS, BEFORE, TURNS = 2000, 4000, 150
 def main() -> None:
     """Print the figures."""
     with tempfile.TemporaryDirectory() as folder:
-        database = Database(Path(folder) / "runs.db")
-        database.alone().execute("PRAGMA synchronous = OFF")
+        database = SqliteDatabase(Path(folder) / "runs.db")
+        database.writer_connection().execute("PRAGMA synchronous = OFF")
         play = stage(database)
         play.start(RUNS)
         pick = play.picked(1)

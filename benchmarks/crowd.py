@@ -13,10 +13,10 @@ from multiprocessing.forkserver import ensure_running
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from handrail.shell.faults import Fault
-from handrail.shell.store_address import Remote, Where
-from handrail.stores.sql.database import Database, Writing
-from handrail.stores.sql.postgresql.database import PgDatabase
+from handrail.runtime.errors import Fault
+from handrail.runtime.store_address import DatabaseUrl, StoreLocation
+from handrail.stores.sql.postgres.database import PgDatabase
+from handrail.stores.sql.sqlite import SqliteDatabase, WriteTransactions
 from handrail.stores.sql.turnstile import Turnstile
 from stage import PgStage, Stage, pg_stage, stage
 
@@ -59,18 +59,18 @@ class Open(Turnstile):
         self._inside.release()
 
 
-class Plain(Database):
+class Plain(SqliteDatabase):
     """A file that whoever is lucky writes to: what SQLite does by itself, with a long `busy_timeout`."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.turnstile.close()
         self.turnstile = Open(path)
-        self._writing = Writing(self.turnstile, self._disk, self._writer)
+        self._writing = WriteTransactions(self.turnstile, self._disk, self._writer)
         self._writer.execute("PRAGMA busy_timeout = 60000")
 
 
-def work(where: Where, load: Load, line: Connection) -> None:
+def work(where: StoreLocation, load: Load, line: Connection) -> None:
     """Take turns from the time that is told until time is up.
 
     In a session of its own, as a server is: Linux shares cores among sessions first, and each process of
@@ -89,10 +89,10 @@ def work(where: Where, load: Load, line: Connection) -> None:
     line.send(told)
 
 
-def _opened(where: Where, load: Load) -> Stage | PgStage:
-    if isinstance(where, Remote):
+def _opened(where: StoreLocation, load: Load) -> Stage | PgStage:
+    if isinstance(where, DatabaseUrl):
         return pg_stage(PgDatabase(where, connections=2))
-    return stage(Plain(where) if load.plain else Database(where))
+    return stage(Plain(where) if load.plain else SqliteDatabase(where))
 
 
 def _measured(play: Stage | PgStage, load: Load, begin: float) -> Told:
@@ -110,7 +110,7 @@ def _measured(play: Stage | PgStage, load: Load, begin: float) -> Told:
         except (Fault, sqlite3.Error):
             errors += 1
         taken.append(time.perf_counter() - began)
-        play.database.rest()
+        play.database.do_idle_work()
     return Told(taken, errors)
 
 
@@ -129,7 +129,7 @@ def _forking() -> ForkServerContext:
 class Crowd:
     """Processes on one store, all begun at once."""
 
-    def __init__(self, where: Where, count: int, load: Load) -> None:
+    def __init__(self, where: StoreLocation, count: int, load: Load) -> None:
         context = _forking()
         self.processes: list[BaseProcess] = []
         self._lines: list[Connection] = []

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
-from handrail.stores.sql.shape import indexes
+from handrail.stores.sql.schema import list_indexes
 
 _TABLES: Final = {"runs": "k", "steps": "run", "artifacts": "run", "events": "run", "replies": "run"}
 
@@ -107,8 +107,8 @@ def fill(path: Path, runs: int, gap: int) -> None:
 @contextmanager
 def _bare(connection: sqlite3.Connection) -> Iterator[None]:
     """A block in which the tables have only their keys; their indexes are made again at its end."""
-    for name in indexes():
+    for name in list_indexes():
         connection.execute(f"DROP INDEX {name}")
     yield
-    for statement in indexes().values():
+    for statement in list_indexes().values():
         connection.execute(statement)

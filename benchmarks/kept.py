@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from fill import fill
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.summaries import Summaries
+from handrail.stores.sql.sqlite import SqliteDatabase
+from handrail.stores.sql.summaries import SqlMeasures
 from stage import Stage, stage
 
 LARGE: Final = int(os.environ.get("HANDRAIL_BENCH_RUNS", "1000000"))
@@ -50,7 +50,7 @@ def store(path: Path, runs: int, live: int = LIVE) -> Iterator[Stage]:
         while file.read(_PIECE):
             pass
     os.sync()
-    play = stage(Database(path), json.loads(notes.read_text("utf-8")))
+    play = stage(SqliteDatabase(path), json.loads(notes.read_text("utf-8")))
     with closing(play.database):
         try:
             yield play
@@ -60,13 +60,13 @@ def store(path: Path, runs: int, live: int = LIVE) -> Iterator[Stage]:
 
 def _made(path: Path, runs: int, live: int) -> dict[str, str]:
     """Make it; the tokens of the runs whose turns are taken."""
-    play = stage(Database(path))
+    play = stage(SqliteDatabase(path))
     with closing(play.database):
-        play.database.alone().execute("PRAGMA synchronous = OFF")
+        play.database.writer_connection().execute("PRAGMA synchronous = OFF")
         play.start(live)
     if runs:
         fill(path, runs, runs // live)
-    with closing(Database(path)) as database:
-        database.alone().execute("PRAGMA synchronous = OFF")
-        Summaries(database).fold()
+    with closing(SqliteDatabase(path)) as database:
+        database.writer_connection().execute("PRAGMA synchronous = OFF")
+        SqlMeasures(database).fold()
     return play.tokens

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 import psycopg
 from psycopg import sql
 
-from handrail.shell.records import project_id
+from handrail.runtime.records import project_id
 
 _Connection: TypeAlias = "psycopg.Connection[tuple[object, ...]]"
 

@@ -5,15 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from handrail.engine.model import Authority, Event, Workflow
-from handrail.shell.records import Origin
-from handrail.shell.system import LocalFeed, RandomIds, SystemClock
-from handrail.shell.turn import Call, New, Outcome, Reply, take_turn
-from handrail.shell.world import World
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.postgresql.database import PgDatabase
-from handrail.stores.sql.postgresql.runs import PgRuns
-from handrail.stores.sql.runs import RunTables, SqlRuns
-from handrail.workflows.load import Source, load
+from handrail.runtime.records import Origin
+from handrail.runtime.system import LocalFeed, RandomIds, SystemClock
+from handrail.runtime.turn import Call, NewRun, Outcome, Reply, take_turn
+from handrail.runtime.world import World
+from handrail.stores.sql.postgres.database import PgDatabase
+from handrail.stores.sql.postgres.pg_runs import PgRuns
+from handrail.stores.sql.runs import BaseSqlRuns, SqliteRuns
+from handrail.stores.sql.sqlite import SqliteDatabase
+from handrail.workflows.load import WorkflowSource, load_workflow
 from peers.work import NOTE, OUTPUT, STATES
 
 
@@ -34,7 +34,7 @@ def workflow() -> Workflow:
             f"  - {{id: B{n}, from: state_{n}, trigger: continue, to: state_{(n + 1) % STATES},",
             "     when: [run.vars.ready], accept: ['output.confidence >= 0.5']}",
         ]
-    loaded = load(Source("ring.yaml", "\n".join(lines)))
+    loaded = load_workflow(WorkflowSource("ring.yaml", "\n".join(lines)))
     if loaded.workflow is None:
         raise SystemExit(f"the workflow of this benchmark must be sound: {loaded.problems}")
     return loaded.workflow
@@ -68,9 +68,9 @@ class Cast:
 
     def start(self, runs: int) -> None:
         """This many more runs."""
-        new = New(self.ring, Origin("bench", Authority.SQL, goal="Go round"))
+        new = NewRun(self.ring, Origin("bench", Authority.SQL, goal="Go round"))
         for _ in range(runs):
-            run = self.world.ids.run()
+            run = self.world.ids.new_id()
             call = Call(run, Event("start"), new=new)
             self.tokens[run] = str(take_turn(self.world, call, render)["new_step_token"])
 
@@ -91,7 +91,7 @@ class Cast:
 class Stage(Cast):
     """Runs in an SQLite file."""
 
-    database: Database
+    database: SqliteDatabase
 
 
 @dataclass(slots=True, kw_only=True)
@@ -101,9 +101,9 @@ class PgStage(Cast):
     database: PgDatabase
 
 
-def stage(database: Database, tokens: dict[str, str] | None = None) -> Stage:
+def stage(database: SqliteDatabase, tokens: dict[str, str] | None = None) -> Stage:
     """A store with the runs whose tokens these are, or with none."""
-    return Stage(*_world(SqlRuns(database)), tokens or {}, database=database)
+    return Stage(*_world(SqliteRuns(database)), tokens or {}, database=database)
 
 
 def pg_stage(database: PgDatabase, tokens: dict[str, str] | None = None) -> PgStage:
@@ -111,6 +111,6 @@ def pg_stage(database: PgDatabase, tokens: dict[str, str] | None = None) -> PgSt
     return PgStage(*_world(PgRuns(database)), tokens or {}, database=database)
 
 
-def _world(store: RunTables) -> tuple[World, Workflow]:
+def _world(store: BaseSqlRuns) -> tuple[World, Workflow]:
     ring = workflow()
-    return World(store, SystemClock(), RandomIds(), LocalFeed(), store.key(), lambda _: ring), ring
+    return World(store, SystemClock(), RandomIds(), LocalFeed(), store.load_token_key(), lambda _: ring), ring

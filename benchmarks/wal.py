@@ -4,7 +4,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from handrail.stores.sql.database import Database
+from handrail.stores.sql.sqlite import SqliteDatabase
 
 _HEADER, _FRAME_HEADER = 32, 24
 
@@ -18,10 +18,10 @@ class Wal:
     bytes: int
 
 
-def empty(database: Database) -> None:
+def empty(database: SqliteDatabase) -> None:
     """Begin a new WAL, so that all it holds is what comes next."""
-    with database.turnstile.passed():
-        database.alone().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    with database.turnstile.pass_through():
+        database.writer_connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
 
 def counted(path: Path) -> Wal:

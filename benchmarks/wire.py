@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from handrail.shell.store_address import Remote
-from handrail.stores.sql.postgresql.database import PgDatabase
+from handrail.runtime.store_address import DatabaseUrl
+from handrail.stores.sql.postgres.database import PgDatabase
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class Wire:
 class Traced(PgDatabase):
     """A database with one connection, which can be overheard."""
 
-    def __init__(self, place: Remote) -> None:
+    def __init__(self, place: DatabaseUrl) -> None:
         super().__init__(place, connections=1)
 
     @contextmanager
@@ -34,10 +34,10 @@ class Traced(PgDatabase):
         """A block; when it has ended, what went over the wire in it is counted. It is written to the file."""
         seen = Wire()
         with path.open("w") as file:
-            with self._lent("writes") as connection:
+            with self._borrow("writes") as connection:
                 connection.pgconn.trace(file.fileno())
             yield seen
-            with self._lent("writes") as connection:
+            with self._borrow("writes") as connection:
                 connection.pgconn.untrace()
         for line in path.read_text("utf-8", "replace").splitlines():
             _count(seen, line.split("\t"))

@@ -6,9 +6,9 @@ from copy import deepcopy
 from handrail.engine.decide import decide
 from handrail.engine.facts import Fact, Kind, Provenance, Type, Value
 from handrail.engine.model import Accepted, Decision, Event, Refused, Run, Workflow
-from handrail.workflows.carets import show_all
-from handrail.workflows.load import Source, load
-from handrail.workflows.registry import BUILT_IN, DRAFTS, EFFECTS, FACTS, Registry, registry
+from handrail.workflows.load import WorkflowSource, load_workflow
+from handrail.workflows.problem_report import format_problems
+from handrail.workflows.registry import BUILT_IN_REGISTRY, DRAFTS, EFFECTS, FACTS, Registry, build_registry
 
 FILE = "test.yaml"
 
@@ -18,7 +18,7 @@ def _measured(name: str, kind: Kind) -> Fact:
     return Fact(name, Type(kind), Provenance.MEASURED, name, domain, closed=bool(domain))
 
 
-GATED = registry(
+GATED = build_registry(
     (
         *FACTS,
         _measured("tests.pass", Kind.BOOL),
@@ -35,7 +35,9 @@ _LOADED: dict[tuple[object, ...], tuple[Registry, Workflow]] = {}
 """A text is loaded once: what it was loaded into does not change."""
 
 
-def workflow(text: str, registry: Registry = BUILT_IN, subs: Mapping[str, str] | None = None) -> Workflow:
+def workflow(
+    text: str, registry: Registry = BUILT_IN_REGISTRY, subs: Mapping[str, str] | None = None
+) -> Workflow:
     """The workflow of this text, which has no problem; `subs` are the texts of other workflows by name."""
     key = (text, id(registry), *sorted((subs or {}).items()))
     if key not in _LOADED:
@@ -44,9 +46,9 @@ def workflow(text: str, registry: Registry = BUILT_IN, subs: Mapping[str, str] |
 
 
 def _loaded(text: str, registry: Registry, subs: Mapping[str, str]) -> Workflow:
-    others = {name: Source(f"{name}.yaml", content) for name, content in subs.items()}
-    loaded = load(Source(FILE, text), others.get, registry)
-    shown = show_all(loaded.problems, {FILE: text})
+    others = {name: WorkflowSource(f"{name}.yaml", content) for name, content in subs.items()}
+    loaded = load_workflow(WorkflowSource(FILE, text), others.get, registry)
+    shown = format_problems(loaded.problems, {FILE: text})
     assert not loaded.problems, f"\n{shown}"
     assert loaded.workflow is not None
     return loaded.workflow

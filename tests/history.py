@@ -10,13 +10,13 @@ from typing import Any
 from handrail.engine.facts import PENDING, Fact, Kind, Provenance, Type
 from handrail.engine.lifecycle import ABANDON, CONTINUE, DIVERGE, FAIL, PAUSE
 from handrail.engine.model import Lifecycle
-from handrail.shell.facts import Reader
-from handrail.stores.sql.tables import Tables
-from handrail.workflows.load import Source
-from handrail.workflows.registry import DRAFTS, EFFECTS, FACTS, registry
+from handrail.runtime.gather import FactReader
+from handrail.stores.sql.schema import SqlDatabase
+from handrail.workflows.load import WorkflowSource
+from handrail.workflows.registry import DRAFTS, EFFECTS, FACTS, build_registry
 from tools.sample_store import OUTPUTS, Played, Playing
 
-GATED = registry(
+GATED = build_registry(
     (
         *FACTS,
         Fact(
@@ -32,7 +32,7 @@ GATED = registry(
     DRAFTS,
     EFFECTS,
 )
-GATE = Source(
+GATE = WorkflowSource(
     "gate.yaml",
     """\
 workflow: gate
@@ -45,7 +45,7 @@ transitions:
   - {id: B1, from: build, trigger: continue, when: [tests.pass], to: shipped}
 """,
 )
-WAITS: Mapping[str, Reader] = {"pending": lambda _asked, _of: PENDING}
+WAITS: Mapping[str, FactReader] = {"pending": lambda _asked, _of: PENDING}
 PLAIN = {"summary": "Built.", "artifacts": [], "references": [], "confidence": 1}
 PROJECT = "/home/ada/editor"
 
@@ -91,7 +91,7 @@ def quiet(_text: str) -> None:
     """Tells nobody."""
 
 
-def ids(database: Tables) -> list[str]:
+def ids(database: SqlDatabase) -> list[str]:
     with database.read() as execute:
         return [row[0] for row in execute("SELECT execution_id FROM runs ORDER BY k", ())]
 

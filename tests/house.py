@@ -120,6 +120,21 @@ def _is_version(node: ast.stmt) -> bool:
     )
 
 
+_PARTICIPLE = re.compile(
+    r"[a-z]+(?:ed|ing)|told|shown|kept|made|seen|held|said|found|known|written|given|taken|begun"
+)
+_NO_PARTICIPLE = frozenset({"seed", "feed", "embed"})
+
+
+def bare_participles(source: str) -> list[Finding]:
+    """Public functions whose whole name is a participle: a function is a verb with its object."""
+    return [
+        Finding(node.lineno, f"{node.name} is a bare participle")
+        for node in ast.parse(source).body
+        if isinstance(node, Function) and _PARTICIPLE.fullmatch(node.name) and node.name not in _NO_PARTICIPLE
+    ]
+
+
 # --- names of workflows in Python ---------------------------------------------------------------------------
 
 

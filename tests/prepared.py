@@ -25,8 +25,8 @@ from typing import IO, Final, Self, TypeAlias
 import coverage
 
 import handrail
-from handrail.shell.shelf import Shelf
-from handrail.shell.trust import Trusted
+from handrail.app.definitions import Definitions
+from handrail.app.trust import TrustStore
 
 PROGRAM: Final = Path(sys.executable).with_name("handrail")
 _BEFORE: Final = ("LANG", "LC_", "LD_", "PYTHON")
@@ -57,9 +57,9 @@ def _used() -> None:
     """Do once what every server does first: load what others import late, and read what is built in."""
     for name in _LATE:
         importlib.import_module(name)
-    shelf = Shelf(Path("/nonexistent"), Trusted())
+    shelf = Definitions(Path("/nonexistent"), TrustStore())
     for found in shelf.workflows():
-        shelf.pinned(found.name)
+        shelf.find_pinned(found.name)
 
 
 class Forked:
@@ -224,7 +224,7 @@ def _tell_of_the_ended(heard: dict[int, int]) -> None:
 
 def _become(request: Mapping[str, object], streams: Sequence[int], others: Sequence[int]) -> None:
     """Be the program, with the words, variables, folder and streams that were asked for, to its end."""
-    from handrail.app import main as program  # noqa: PLC0415 - here it has been imported
+    from handrail.__main__ import main as program  # noqa: PLC0415 - here it has been imported
 
     for at, stream in enumerate(streams[:3]):
         os.dup2(stream, at)

@@ -13,8 +13,7 @@ from typing import Any
 from click.testing import CliRunner
 
 import prepared
-from handrail.app import openings
-from handrail.faces.cli.main import cli
+from handrail.cli.main import cli
 from prepared import Forked, imported, suits
 
 PROGRAM = prepared.PROGRAM
@@ -59,7 +58,7 @@ def handrail(*words: str | Path, cwd: Path | None = None, **env: str) -> Said:
 def command(*words: str | Path, cwd: Path) -> Said:
     """Run a command of `handrail` in this process, in a folder; it takes no second to start."""
     with chdir(cwd):
-        done = CliRunner().invoke(cli, list(map(str, words)), obj=openings, catch_exceptions=False)
+        done = CliRunner().invoke(cli, list(map(str, words)), catch_exceptions=False)
     return Said(done.exit_code, done.stdout, done.stderr)
 
 

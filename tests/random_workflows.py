@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from handrail.engine.check import check
 from handrail.engine.facts import Fact, Kind, Provenance, Type, Value
-from handrail.engine.model import Event, Who, Workflow
-from handrail.workflows.load import Source, load
-from handrail.workflows.registry import registry
+from handrail.engine.model import Actor, Event, Workflow
+from handrail.engine.soundness import check_soundness
+from handrail.workflows.load import WorkflowSource, load_workflow
+from handrail.workflows.registry import build_registry
 
 BOOLEANS = ("door.open", "light.on", "rain.falls")
 KINDS = ("red", "green", "blue")
-REGISTRY = registry(
+REGISTRY = build_registry(
     (
         *(
             Fact(name, Type(Kind.BOOL), Provenance.OBSERVED, name, (True, False), closed=True)
@@ -111,7 +111,7 @@ NUISANCES = {"unused-text", "unused-variable", "unset-variable", "unhandled-trig
 def any_cases(draw: st.DrawFn) -> Case:
     """A random workflow that loads, sound or not."""
     text = json.dumps(draw(documents()), indent=1)
-    loaded = load(Source("random.yaml", text), registry=REGISTRY)
+    loaded = load_workflow(WorkflowSource("random.yaml", text), registry=REGISTRY)
     assert loaded.workflow is not None, loaded.problems
     return Case(loaded.workflow, text)
 
@@ -120,7 +120,7 @@ def any_cases(draw: st.DrawFn) -> Case:
 def cases(draw: st.DrawFn) -> Case:
     """A random workflow in which `check` finds nothing that touches a decision."""
     case = draw(any_cases())
-    assume(not {problem.code for problem in check(case.workflow)} - NUISANCES)
+    assume(not {problem.code for problem in check_soundness(case.workflow)} - NUISANCES)
     return case
 
 
@@ -145,5 +145,5 @@ def events() -> st.SearchStrategy[Event]:
     payloads = st.sampled_from([{}, {"nonsense": 1}, output(good=True), output(good=False)])
     triggers = st.sampled_from([*TRIGGERS, "on", "on", "on", "start", "pause", "resume", "fail", "never", ""])
     return st.builds(
-        Event, triggers, payloads, st.sampled_from(Who), st.sampled_from(["", "because"]), st.none()
+        Event, triggers, payloads, st.sampled_from(Actor), st.sampled_from(["", "because"]), st.none()
     )

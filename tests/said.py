@@ -2,32 +2,30 @@
 
 from functools import partial
 
-from handrail.faces.board.texts import catalogue
-from handrail.shell import pictured
-from handrail.telemetry.boards import board, calendar, tabled
-from handrail.telemetry.charts import bars as bars_
-from handrail.telemetry.charts import funnel as funnel_
-from handrail.telemetry.charts import series
-from handrail.telemetry.charts import stacked as stacked_
-from handrail.workflows.draw import folds
-from handrail.workflows.draw import overview as overview_
-from handrail.workflows.draw import svg as svg_
-from handrail.workflows.draw import timeline as timeline_
+from handrail.app import insights, run_pictures
+from handrail.app.faces import load_message_catalog
+from handrail.drawing import charts, graph
+from handrail.drawing import charts as bars_
+from handrail.drawing import charts as funnel_
+from handrail.drawing import charts as stacked_
+from handrail.drawing import graph as overview_
+from handrail.drawing import svg as svg_
+from handrail.drawing import timeline as timeline_
 
-T = catalogue()
+T = load_message_catalog()
 
-graph_of = partial(folds.graph_of, T)
-graph_with = partial(pictured.graph_with, T)
-overview = partial(overview_.overview, T)
-around = partial(overview_.around, T)
-svg = partial(svg_.svg, T)
-timeline = partial(timeline_.timeline, T)
-rows_of = partial(timeline_.rows_of, T)
-boards = partial(board.boards, T)
-tables = partial(tabled.tables, T)
-slots = partial(calendar.slots, T)
-bars = partial(bars_.bars, T)
-stacked = partial(stacked_.stacked, T)
-funnel = partial(funnel_.funnel, T)
-columns = partial(series.columns, T)
-lines = partial(series.lines, T)
+graph_of = partial(graph.build_graph, T)
+graph_with = partial(run_pictures.build_run_graph, T)
+overview = partial(overview_.build_overview, T)
+around = partial(overview_.build_neighbourhood, T)
+svg = partial(svg_.draw_graph_svg, T)
+timeline = partial(timeline_.draw_timeline_svg, T)
+rows_of = partial(timeline_.build_rows, T)
+boards = partial(insights.build_boards, T)
+tables = partial(insights.build_tables, T)
+slots = partial(insights.build_slots, T)
+bars = partial(bars_.draw_bar_chart, T)
+stacked = partial(stacked_.draw_stacked_chart, T)
+funnel = partial(funnel_.draw_funnel_chart, T)
+columns = partial(charts.draw_column_chart, T)
+lines = partial(charts.draw_line_chart, T)

@@ -2,19 +2,19 @@
 
 from pathlib import Path
 
-from handrail.shell.store_address import Remote
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.postgresql.database import PgDatabase
-from handrail.stores.sql.postgresql.runs import PgRuns
-from handrail.stores.sql.runs import SqlRuns
+from handrail.runtime.store_address import DatabaseUrl
+from handrail.stores.sql.postgres.database import PgDatabase
+from handrail.stores.sql.postgres.pg_runs import PgRuns
+from handrail.stores.sql.runs import SqliteRuns
+from handrail.stores.sql.sqlite import SqliteDatabase
 from opened import kept
 
 
 def postgresql(url: str) -> PgRuns:
     """A store in a new or old database."""
-    return PgRuns(kept(PgDatabase(Remote(url))))
+    return PgRuns(kept(PgDatabase(DatabaseUrl(url))))
 
 
-def tabled(address: str) -> SqlRuns | PgRuns:
+def tabled(address: str) -> SqliteRuns | PgRuns:
     """A store in the new or old tables at this address: of a file, or of a database."""
-    return postgresql(address) if "://" in address else SqlRuns(kept(Database(Path(address))))
+    return postgresql(address) if "://" in address else SqliteRuns(kept(SqliteDatabase(Path(address))))

@@ -5,17 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from build import workflow
-from handrail.documents.statefile import StateFile
+from handrail.app.run_folders import RunFolder
+from handrail.documents.state_file import StateFile
 from handrail.engine.facts import Value
-from handrail.engine.model import Event, Refused, Who
-from handrail.shell.folders import Folder
-from handrail.shell.system import LocalFeed, RandomIds
-from handrail.shell.turn import Call, Outcome, take_turn
-from handrail.shell.workspace import Disk
-from handrail.shell.world import World
-from handrail.stores.files import FileRuns
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.projection import Projection
+from handrail.engine.model import Actor, Event, Refused
+from handrail.runtime.system import LocalFeed, RandomIds
+from handrail.runtime.turn import Call, Outcome, take_turn
+from handrail.runtime.world import World
+from handrail.stores.files.disk import DiskWorkspace
+from handrail.stores.files.file_runs import FileRuns
+from handrail.stores.sql.projection import SqlRunMirrors
+from handrail.stores.sql.sqlite import SqliteDatabase
 from opened import kept
 from turns import KEY, HandClock
 
@@ -83,11 +83,11 @@ class Project:
         (root / "store").mkdir(mode=0o700, exist_ok=True)
         self.workflow = workflow(TASKS)
         self.store = root / "store" / "handrail.db"
-        self.database = kept(Database(self.store))
-        self.disk = Disk(self.project, self.workflow.folder)
-        folder = Folder(self.project, self.workflow)
-        self.run = folder.new.id
-        self.runs = FileRuns(self.disk, StateFile(), folder.new, folder.origin, self.workflow.states)
+        self.database = kept(SqliteDatabase(self.store))
+        self.disk = DiskWorkspace(self.project, self.workflow.folder)
+        folder = RunFolder(self.project, self.workflow)
+        self.run = folder.new_run.id
+        self.runs = FileRuns(self.disk, StateFile(), folder.new_run, folder.origin, self.workflow.states)
         self.clock = HandClock()
         self.world = World(
             self.runs,
@@ -98,11 +98,11 @@ class Project:
             lambda _: self.workflow,
             self.runs,
             lifetime=None,
-            mirror=Projection(self.database).mirror(self.runs),
+            mirror=SqlRunMirrors(self.database).mirror(self.runs),
         )
 
     def say(self, trigger: str, token: str = "", note: str = "") -> Mapping[str, Any]:
-        by = Who.PERSON if trigger == "again" else Who.AGENT
+        by = Actor.PERSON if trigger == "again" else Actor.AGENT
         return take_turn(self.world, Call("", Event(trigger, by=by, note=note), token=token), plain)
 
     def text(self, path: str) -> str:

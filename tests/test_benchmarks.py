@@ -15,7 +15,7 @@ import bench_step_peers
 import kept
 import model
 import peer
-from handrail.plan.parse import parse
+from handrail.documents.plan.parse import parse_plan
 from messages import MESSAGES, PLANS
 from requirement import requirement
 from scanner import scan
@@ -176,7 +176,7 @@ def test_the_plan_parser_is_measured_against_four_others(capsys: pytest.CaptureF
 
 def test_the_bare_scanner_reads_messages_as_the_parser_does() -> None:
     for text in (*MESSAGES, *PLANS):
-        assert scan(text)["state"] == parse(text).state, text
+        assert scan(text)["state"] == parse_plan(text).state, text
 
 
 def test_the_model_of_more_machines_agrees_with_what_can_be_worked_out_by_hand() -> None:

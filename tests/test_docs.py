@@ -15,27 +15,26 @@ import click
 import pytest
 
 import house
-from handrail.documents.frontmatter import CODES as FRONT
-from handrail.engine.check import FINDINGS, check
+from handrail.app.catalog import FILE_PROBLEM_CODES as FILES
+from handrail.app.definitions import START_REFUSAL_CODES as STARTS
+from handrail.app.faces import CALL_CODES as CALLS
+from handrail.app.faces import SESSION_CODES
+from handrail.cli.main import cli
+from handrail.documents.front_matter import FRONT_MATTER_CODES as FRONT
 from handrail.engine.contract import COMMON_FACTS
 from handrail.engine.facts import Kind, Provenance
-from handrail.engine.known import EVENT_FACTS, RUN_FACTS
-from handrail.engine.lifecycle import CONTINUE, RESERVED
-from handrail.engine.model import Authority, Lifecycle, Who
-from handrail.engine.refusals import CODES
-from handrail.faces.cli.main import cli
-from handrail.faces.mcp.codes import CODES as CALLS
-from handrail.faces.mcp.codes import SESSIONS
-from handrail.shell.catalog import CODES as FILES
-from handrail.shell.faults import FAULTS
-from handrail.shell.starting import CODES as STARTS
-from handrail.shell.tokens import CODES as TOKENS
-from handrail.shell.unfit import CODES as TURNS
-from handrail.telemetry.entries import ABOUT, EntryKind
-from handrail.workflows.codes import LOADING
-from handrail.workflows.load import Source, load
-from handrail.workflows.registry import BUILT_IN, OK, PROBLEMS
-from handrail.workflows.render import FILTERS
+from handrail.engine.known_facts import EVENT_FACTS, RUN_FACTS
+from handrail.engine.lifecycle import CONTINUE, RESERVED_TRIGGERS
+from handrail.engine.model import Actor, Authority, Lifecycle
+from handrail.engine.refusals import REFUSAL_CODES
+from handrail.engine.soundness import FINDING_CODES, check_soundness
+from handrail.runtime.entries import ENTRY_KIND_MEANINGS, EntryKind
+from handrail.runtime.errors import FAULTS
+from handrail.runtime.records import RUN_REFUSAL_CODES as TURNS
+from handrail.runtime.tokens import TOKEN_REFUSAL_CODES as TOKENS
+from handrail.workflows.load import LOADING_CODES, WorkflowSource, load_workflow
+from handrail.workflows.registry import BUILT_IN_REGISTRY, OK_FACT, PROBLEMS_FACT
+from handrail.workflows.templates import FILTERS
 from prepared import PROGRAM, Forked, suits
 from tools import docs
 from tools.sample_store import sample_store
@@ -47,7 +46,7 @@ SOURCE = ROOT / "src" / "handrail"
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 GUIDES = sorted((DOCS / "guides").glob("*.md"))
-MAKERS = {"error", "warning", "problem", "_report", "_stop"}
+MAKERS = {"build_error", "build_warning", "report_problem", "_report", "_stop"}
 SHELL = re.compile(r"[|&;<>()$`*?~]")
 """What only a shell understands."""
 
@@ -88,7 +87,7 @@ def problem_codes(source: str) -> set[str]:
             whose, _, maker = ast.unparse(node.func).rpartition(".")
             if maker in MAKERS and whose != "log":
                 found |= _constants(node.args[0])
-            elif maker == "unknown":
+            elif maker == "report_unknown":
                 found |= {f"unknown-{kind}" for kind in _constants(node.args[0])}
         elif isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["code"]:
             found |= _constants(node.value)
@@ -142,10 +141,11 @@ def unsound(page: str) -> list[str]:
     names = {body.split("\n")[0].removeprefix("workflow:").strip(): body for body in shown}
     found = []
     for body in shown:
-        loaded = load(
-            Source("page.yaml", body), lambda name: Source(name, names[name]) if name in names else None
+        loaded = load_workflow(
+            WorkflowSource("page.yaml", body),
+            lambda name: WorkflowSource(name, names[name]) if name in names else None,
         )
-        problems = loaded.problems or (check(loaded.workflow) if loaded.workflow else ())
+        problems = loaded.problems or (check_soundness(loaded.workflow) if loaded.workflow else ())
         found += [f"{body.split()[1]}: {problem.code}, {problem.message}" for problem in problems]
     return found
 
@@ -226,11 +226,24 @@ def test_every_setting_is_documented(reference: str) -> None:
 
 
 def test_every_fact_draft_and_effect_is_documented(reference: str) -> None:
-    facts = [fact.name for fact in (*BUILT_IN.facts.values(), *RUN_FACTS, *EVENT_FACTS, *COMMON_FACTS)]
-    drafted = [name for draft in BUILT_IN.drafts.values() for name in (*draft.facts, *draft.values)]
-    keys = [key for effect in BUILT_IN.effects.values() for key in effect.params]
+    facts = [
+        fact.name for fact in (*BUILT_IN_REGISTRY.facts.values(), *RUN_FACTS, *EVENT_FACTS, *COMMON_FACTS)
+    ]
+    drafted = [name for draft in BUILT_IN_REGISTRY.drafts.values() for name in (*draft.facts, *draft.values)]
+    keys = [key for effect in BUILT_IN_REGISTRY.effects.values() for key in effect.params]
 
-    _documented([*facts, *BUILT_IN.drafts, *drafted, OK, PROBLEMS, *BUILT_IN.effects, *keys], reference)
+    _documented(
+        [
+            *facts,
+            *BUILT_IN_REGISTRY.drafts,
+            *drafted,
+            OK_FACT,
+            PROBLEMS_FACT,
+            *BUILT_IN_REGISTRY.effects,
+            *keys,
+        ],
+        reference,
+    )
 
 
 def test_every_filter_is_documented(reference: str) -> None:
@@ -238,7 +251,7 @@ def test_every_filter_is_documented(reference: str) -> None:
 
 
 def test_every_event_kind_and_lifecycle_is_documented(reference: str) -> None:
-    _documented([*RESERVED, CONTINUE, *map(str, Lifecycle)], reference)
+    _documented([*RESERVED_TRIGGERS, CONTINUE, *map(str, Lifecycle)], reference)
 
 
 def test_every_word_that_can_stand_in_a_workflow_is_documented(reference: str) -> None:
@@ -251,15 +264,15 @@ def test_every_word_that_can_stand_in_a_workflow_is_documented(reference: str) -
     }
 
     assert len(keys) > 30
-    _documented([*keys, *Kind, *Provenance, *Authority, *Who], reference)
+    _documented([*keys, *Kind, *Provenance, *Authority, *Actor], reference)
 
 
 def test_every_code_of_a_refusal_is_documented(reference: str) -> None:
-    _documented([*CODES, *TOKENS, *TURNS, *CALLS, *SESSIONS, *STARTS], reference)
+    _documented([*REFUSAL_CODES, *TOKENS, *TURNS, *CALLS, *SESSION_CODES, *STARTS], reference)
 
 
 def test_every_kind_of_entry_and_every_fault_is_documented(reference: str) -> None:
-    assert set(ABOUT) == set(EntryKind)
+    assert set(ENTRY_KIND_MEANINGS) == set(EntryKind)
     _documented([*EntryKind, *(fault.code for fault in FAULTS)], reference)
 
 
@@ -267,7 +280,7 @@ def test_every_code_of_a_problem_is_documented(reference: str) -> None:
     made = {code for path in SOURCE.rglob("*.py") for code in problem_codes(path.read_text("utf-8"))}
 
     assert len(made) > 40
-    _documented([*made, *LOADING, *FINDINGS, *FILES, *FRONT], reference)
+    _documented([*made, *LOADING_CODES, *FINDING_CODES, *FILES, *FRONT], reference)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -330,12 +343,12 @@ def test_commands_options_and_settings_are_found_at_every_depth() -> None:
 @pytest.mark.parametrize(
     ("source", "codes"),
     [
-        ("error('a-b', place)", {"a-b"}),
-        ("self.reader.problem('a-b' if 'c' in d else 'e-f', place)", {"a-b", "e-f"}),
-        ("reader.unknown('fact', name)", {"unknown-fact"}),
+        ("build_error('a-b', place)", {"a-b"}),
+        ("self.reader.report_problem('a-b' if 'c' in d else 'e-f', place)", {"a-b", "e-f"}),
+        ("reader.report_unknown('fact', name)", {"unknown-fact"}),
         ("code = 'a-b' if x else 'c-d'", {"a-b", "c-d"}),
         ("other('a-b')", set()),
-        ("error(code)", set()),
+        ("build_error(code)", set()),
     ],
 )
 def test_the_codes_of_problems_are_collected(source: str, codes: set[str]) -> None:

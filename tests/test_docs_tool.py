@@ -86,7 +86,10 @@ def test_a_cell_cannot_break_its_table() -> None:
 
 
 def test_how_bad_a_finding_is_comes_from_the_call_that_makes_it() -> None:
-    source = 'yield error("a-b", place)\nx = [warning("c-d", place)]\nerror(code)\nother("e-f")\n'
+    source = (
+        'yield build_error("a-b", place)\nx = [build_warning("c-d", place)]\n'
+        'build_error(code)\nother("e-f")\n'
+    )
 
     assert docs_pages.severities([source]) == {"a-b": "error", "c-d": "warning"}
 

@@ -3,6 +3,7 @@
 import pytest
 
 import house
+import house_tree
 from house import Finding
 
 NAMES = frozenset({"GATHER_EDITING", "collab-clear", "lumos", "done"})
@@ -192,3 +193,18 @@ def test_a_budget_that_is_too_long_or_has_no_time_for_a_part_is_found() -> None:
     assert house.over_budget({"tests": 14.5, "lint": 0.25}, 15) == []
     assert house.over_budget({"tests": 14.5, "lint": 0.5}, 15) == ["15 minutes in all; the limit is 15"]
     assert house.over_budget({"tests": 1.0, "lint": 0}, 15) == ["lint has no time"]
+
+
+def test_a_public_function_that_is_only_a_participle_is_found() -> None:
+    source = "def told(x): ...\ndef listed(): ...\ndef list_runs(): ...\ndef _kept(): ...\ndef feed(): ...\n"
+
+    assert [finding.what for finding in house.bare_participles(source)] == [
+        "told is a bare participle",
+        "listed is a bare participle",
+    ]
+
+
+def test_an_import_inside_a_function_is_counted_and_one_at_the_top_is_not() -> None:
+    source = "import os\ndef f():\n    import sys\n    def g():\n        from json import loads\n"
+
+    assert set(house_tree.imports_inside_functions(source)) == {3, 5}

@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 import handrail
-from handrail.faces.cli.main import cli
-from handrail.faces.cli.serve import FACES
-from handrail.shell.clients import clients
+from handrail.app.faces import FACES
+from handrail.cli.main import cli
+from handrail.clients.formats import load_clients
 
 ROOT = Path(__file__).resolve().parent.parent
 PLUGIN = ROOT / "plugin"
@@ -53,7 +53,7 @@ def test_the_plugin_starts_the_server_as_install_has_it_started() -> None:
     [(name, entry)] = _json("plugin/.mcp.json")["mcpServers"].items()
 
     assert (name, entry["command"], entry["args"]) == ("handrail", "handrail", ["serve"])
-    assert entry.keys() == clients()["claude"].stdio.keys()
+    assert entry.keys() == load_clients()["claude"].stdio.keys()
 
 
 def test_each_hook_of_the_plugin_is_one_command() -> None:

@@ -101,9 +101,9 @@ def test_a_report_is_read_file_by_file() -> None:
     ("path", "pure"),
     [
         ("src/handrail/engine/decide.py", True),
-        ("src/handrail/workflows/draw/layout.py", True),
-        ("src/handrail/plan/parse.py", True),
-        ("src/handrail/faces/cli/main.py", False),
+        ("src/handrail/drawing/layout.py", True),
+        ("src/handrail/documents/plan/parse.py", True),
+        ("src/handrail/cli/main.py", False),
         ("src/handrail/app.py", False),
         ("src/handrail", False),
     ],

@@ -6,7 +6,13 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("entry", ["from handrail.app import main; main()", "import handrail.__main__"])
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "from handrail.__main__ import main; main()",
+        "import runpy; runpy.run_module('handrail', run_name='__main__')",
+    ],
+)
 def test_on_windows_it_says_that_wsl_is_needed(entry: str) -> None:
     start = f"import sys; sys.platform = 'win32'; sys.argv = ['handrail', 'serve']; {entry}"
 

@@ -9,20 +9,19 @@ from uuid import UUID
 
 from build import output
 from handrail.engine.facts import Value
-from handrail.engine.model import Accepted, Authority, Event, Refused, Waiting, Who
-from handrail.shell.definitions import Pinned, pin, pinned_by
-from handrail.shell.fork import Fork, fork
-from handrail.shell.ports import Feed, Runs
-from handrail.shell.records import Caller, Origin
-from handrail.shell.standing import recover
-from handrail.shell.system import LocalFeed
-from handrail.shell.turn import Call, New, Outcome, take_turn
-from handrail.shell.world import World
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.runs import SqlRuns
-from handrail.workflows.carets import show_all
-from handrail.workflows.load import Source
-from handrail.workflows.registry import BUILT_IN, Registry
+from handrail.engine.model import Accepted, Actor, Authority, Event, Refused, Waiting
+from handrail.runtime.fork import ForkRequest, fork_run
+from handrail.runtime.ports.turn import Feed, Runs
+from handrail.runtime.records import Caller, Origin
+from handrail.runtime.status import recover_run
+from handrail.runtime.system import LocalFeed
+from handrail.runtime.turn import Call, NewRun, Outcome, take_turn
+from handrail.runtime.world import PinnedWorkflow, World, build_workflow_lookup, pin_workflow
+from handrail.stores.sql.runs import SqliteRuns
+from handrail.stores.sql.sqlite import SqliteDatabase
+from handrail.workflows.load import WorkflowSource
+from handrail.workflows.problem_report import format_problems
+from handrail.workflows.registry import BUILT_IN_REGISTRY, Registry
 from opened import kept
 
 NOW: Final = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
@@ -51,7 +50,7 @@ transitions:
 """
 
 
-_PINNED: dict[tuple[object, ...], tuple[Registry, Pinned]] = {}
+_PINNED: dict[tuple[object, ...], tuple[Registry, PinnedWorkflow]] = {}
 """A text is loaded once: what it was loaded into does not change."""
 
 
@@ -77,7 +76,7 @@ class CountedIds:
     runs: int = 0
     nonces: int = 0
 
-    def run(self) -> str:
+    def new_id(self) -> str:
         """The next id."""
         self.runs += 1
         return str(UUID(int=self.runs))
@@ -88,20 +87,22 @@ class CountedIds:
         return self.nonces.to_bytes(6, "big")
 
 
-def pinned(text: str = PAPER, subs: Mapping[str, str] | None = None, registry: Registry = BUILT_IN) -> Pinned:
+def pinned(
+    text: str = PAPER, subs: Mapping[str, str] | None = None, registry: Registry = BUILT_IN_REGISTRY
+) -> PinnedWorkflow:
     """The workflow of this text, which has no problem, and what a run of it keeps."""
     key = (text, id(registry), *sorted((subs or {}).items()))
     if key not in _PINNED:
-        others = {name: Source(f"{name}.yaml", sub) for name, sub in (subs or {}).items()}
-        found = pin(Source("test.yaml", text), others.get, registry)
-        assert not found.problems, show_all(found.problems, {"test.yaml": text})
+        others = {name: WorkflowSource(f"{name}.yaml", sub) for name, sub in (subs or {}).items()}
+        found = pin_workflow(WorkflowSource("test.yaml", text), others.get, registry)
+        assert not found.problems, format_problems(found.problems, {"test.yaml": text})
         _PINNED[key] = registry, found
     return _PINNED[key][1]
 
 
-def sqlite(folder: Path) -> SqlRuns:
+def sqlite(folder: Path) -> SqliteRuns:
     """A store in a new or old file of this folder."""
-    return SqlRuns(kept(Database(folder / "store" / "handrail.db")))
+    return SqliteRuns(kept(SqliteDatabase(folder / "store" / "handrail.db")))
 
 
 @dataclass(slots=True)
@@ -109,7 +110,7 @@ class Desk:
     """A caller at a store: it starts runs, sends events, and hears what came of them."""
 
     runs: Runs
-    registry: Registry = BUILT_IN
+    registry: Registry = BUILT_IN_REGISTRY
     clock: HandClock = field(default_factory=HandClock)
     more: Mapping[str, Any] = field(default_factory=dict)
     outcomes: list[Outcome] = field(default_factory=list)
@@ -119,17 +120,19 @@ class Desk:
     @property
     def world(self) -> World:
         """The world of a call; each call of a test may come from another process."""
-        pinned = pinned_by(self.runs, self.registry)
+        pinned = build_workflow_lookup(self.runs, self.registry)
         return World(self.runs, self.clock, self.ids, self.feed, KEY, pinned, **self.more)
 
-    def start(self, of: Pinned | None = None, origin: Origin = ORIGIN, /, **inputs: Value) -> dict[str, Any]:
+    def start(
+        self, of: PinnedWorkflow | None = None, origin: Origin = ORIGIN, /, **inputs: Value
+    ) -> dict[str, Any]:
         """Start a run."""
         return self.begin(of or pinned(), origin, Event("start", inputs))
 
-    def begin(self, of: Pinned, origin: Origin, event: Event) -> dict[str, Any]:
+    def begin(self, of: PinnedWorkflow, origin: Origin, event: Event) -> dict[str, Any]:
         """Send an event to a run that is not there yet."""
         assert of.workflow
-        return self.call(Call(self.ids.run(), event, new=New(of.workflow, origin, of.definition)))
+        return self.call(Call(self.ids.new_id(), event, new=NewRun(of.workflow, origin, of.definition)))
 
     def send(self, run: str, event: Event | str, token: str = "", **payload: Value) -> dict[str, Any]:
         """Send an event to a run."""
@@ -145,12 +148,14 @@ class Desk:
 
     def recover(self, run: str) -> dict[str, Any]:
         """Ask for the run as it stands."""
-        return dict(recover(self.world, run, self.render))
+        return dict(recover_run(self.world, run, self.render))
 
-    def fork(self, run: str, state: str = "", by: Who = Who.AGENT, new: New | None = None) -> dict[str, Any]:
+    def fork(
+        self, run: str, state: str = "", by: Actor = Actor.AGENT, new: NewRun | None = None
+    ) -> dict[str, Any]:
         """Go on from a run that has ended."""
         caller = Caller(by, "eve", "test", "bot")
-        return dict(fork(self.world, Fork(run, state, caller, new), self.render))
+        return dict(fork_run(self.world, ForkRequest(run, state, caller, new), self.render))
 
     def render(self, outcome: Outcome) -> dict[str, Any]:
         """What a caller is told, in the plainest words."""

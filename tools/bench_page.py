@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from handrail.faces.board.texts import catalogue
-from handrail.telemetry.charts.bars import Bar, Bars, bars
-from handrail.telemetry.charts.frame import alone
-from handrail.telemetry.units import Unit
+from handrail.app.faces import load_message_catalog
+from handrail.drawing.charts import Bar, BarChart, draw_bar_chart, make_standalone
+from handrail.drawing.tables import Unit
 
 OURS: Final = "Handrail"
 SMALLER: Final = "HANDRAIL_BENCH_RUNS"
@@ -136,7 +135,7 @@ def pictures(benches: Sequence[Bench]) -> dict[str, str]:
     for bench in benches:
         for chart, name, value in bench.bars:
             shown.setdefault(chart, {})[name] = value
-    return {title: alone(_drawn(title, values)) for title, values in shown.items()}
+    return {title: make_standalone(_drawn(title, values)) for title, values in shown.items()}
 
 
 def page(benches: Sequence[Bench], here: str, titles: Sequence[str]) -> str:
@@ -176,7 +175,7 @@ def _drawn(title: str, values: Mapping[str, float]) -> str:
         Bar(name, round(value) if value >= 10 else value, "s1" if not ours or name in ours else "quiet")
         for name, value in values.items()
     )
-    return bars(catalogue(), Bars(title, Unit.COUNT, rows, ""))
+    return draw_bar_chart(load_message_catalog(), BarChart(title, Unit.COUNT, rows, ""))
 
 
 def _file(title: str) -> str:

@@ -17,12 +17,12 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from handrail.app.faces import FACES
+from handrail.app.user_files import MAX_FILE_BYTES
+from handrail.cli.main import cli
+from handrail.clients.integrations import render_skill
 from handrail.engine.facts import Kind
-from handrail.faces.cli.main import cli
-from handrail.faces.cli.serve import FACES
-from handrail.shell.followed import LARGEST
-from handrail.shell.layers import skill
-from handrail.workflows.nodes import STANDARD
+from handrail.workflows.nodes import DEFAULT_LIMITS
 from tools import docs_answers, docs_pages, docs_plans, docs_served
 from tools.docs_examples import ARGUMENTS, example
 from tools.docs_pages import SAMPLE, SOURCE, page, table
@@ -82,7 +82,7 @@ def cli_page() -> str:
         "A file of a project that hides one of yours, or one that comes with Handrail, and says something",
         "else, is used only after [`handrail trust`](#handrail-trust). Until then its workflow does not",
         "start, and the persona or guardrail that it hides is used. A new name needs no trust. In a project",
-        f"no link is followed. A file of more than {LARGEST} bytes is passed over.",
+        f"no link is followed. A file of more than {MAX_FILE_BYTES} bytes is passed over.",
         *_failure(),
         *_command(cli, "handrail", None),
     )
@@ -206,7 +206,8 @@ def format_page() -> str:
         "## YAML without surprises\n",
         "Only `true`, `false`, `null`, `~`, nothing and plain numbers are more than text: `on`, `no` and",
         "`012` are texts. There are no tags, no merge keys and no second document. A file may hold at most",
-        f"{STANDARD.size} bytes, {STANDARD.depth} levels, {STANDARD.aliases} aliases and {STANDARD.nodes}",
+        f"{DEFAULT_LIMITS.size} bytes, {DEFAULT_LIMITS.depth} levels, "
+        f"{DEFAULT_LIMITS.aliases} aliases and {DEFAULT_LIMITS.nodes}",
         "values.",
     )
 
@@ -280,7 +281,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
 
 def plugin_skill() -> str:
     """The skill that `handrail install` writes, without the line that says so."""
-    lines = skill(FACES[-1]).splitlines(keepends=True)
+    lines = render_skill(FACES[-1]).splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith("<!-- "))
 
 

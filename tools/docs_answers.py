@@ -5,16 +5,16 @@ from collections.abc import Mapping
 
 import msgspec
 
+from handrail.app.definitions import START_REFUSAL_CODES as STARTS
+from handrail.app.faces import CALL_CODES as CALLS
+from handrail.app.faces import SESSION_CODES
 from handrail.engine.decide import decide
 from handrail.engine.model import Accepted, Event, Refused, Run
-from handrail.engine.refusals import CODES
-from handrail.faces.mcp.codes import CODES as CALLS
-from handrail.faces.mcp.codes import SESSIONS
-from handrail.shell.faults import FAULTS
-from handrail.shell.starting import CODES as STARTS
-from handrail.shell.tokens import CODES as TOKENS
-from handrail.shell.unfit import CODES as TURNS
-from handrail.telemetry.entries import ABOUT, EntryKind
+from handrail.engine.refusals import REFUSAL_CODES
+from handrail.runtime.entries import ENTRY_KIND_MEANINGS, EntryKind
+from handrail.runtime.errors import FAULTS
+from handrail.runtime.records import RUN_REFUSAL_CODES as TURNS
+from handrail.runtime.tokens import TOKEN_REFUSAL_CODES as TOKENS
 from tools.docs_pages import SAMPLE, built_in, loaded, page, sample, table
 
 
@@ -26,7 +26,7 @@ def refusals_page() -> str:
         "the row, state or table that said no, `seen` the facts as they were read, `needed` what would",
         "have to be true, `next` what may be called instead and by whom, and `say` the text of a row that",
         "refuses.\n",
-        _codes(CODES),
+        _codes(REFUSAL_CODES),
         "\n## About the step token\n",
         "Looked for in this order: `malformed`, `forged`, then whether the token was spent, whether the run",
         "is `running`, `superseded`, `expired`. A token that was spent on the same call gets the same answer",
@@ -38,7 +38,7 @@ def refusals_page() -> str:
         "Said by the server that agents talk to, before anything is decided.\n",
         _codes(CALLS),
         "\n## About a session of skills\n",
-        _codes(SESSIONS),
+        _codes(SESSION_CODES),
         "\n## About what is to be started\n",
         _codes(STARTS),
         "\n## One as it is\n",
@@ -58,7 +58,7 @@ def journal_page() -> str:
         "What happens to a run is entered, in the same commit that makes it happen. A refusal is entered",
         "too, and changes nothing else. In SQL an entry is a row of `telemetry_events`, and its kind is the",
         "`event_type`.\n",
-        table(("kind", "meaning"), [(f"`{kind}`", ABOUT[kind]) for kind in EntryKind]),
+        table(("kind", "meaning"), [(f"`{kind}`", ENTRY_KIND_MEANINGS[kind]) for kind in EntryKind]),
     )
 
 

@@ -10,9 +10,8 @@ from typing import Final
 
 from click.testing import CliRunner
 
-from handrail.app import openings
-from handrail.faces.cli.main import cli
-from handrail.shell.shelf import SUPERVISOR
+from handrail.app.definitions import SUPERVISOR
+from handrail.cli.main import cli
 from tools import docs_pages, docs_plans
 from tools.docs_pages import SAMPLE
 from tools.sample_store import OUTPUTS, sample_store
@@ -104,7 +103,7 @@ def example(path: str, argument: str) -> tuple[str, str]:
         words = [*path.split()[1:], *given, "--json"]
         homes = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"), folder)
         environment = {**homes, "HANDRAIL_PROJECT": folder, "HANDRAIL_STORE": str(store)}
-        runner = partial(CliRunner().invoke, cli, obj=openings, env=environment, catch_exceptions=False)
+        runner = partial(CliRunner().invoke, cli, env=environment, catch_exceptions=False)
         if path in BEFORE:
             runner([word.replace("/srv/", f"{folder}/srv/") for word in BEFORE[path]])
         printed = runner(words).stdout

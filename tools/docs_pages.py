@@ -7,22 +7,21 @@ from pathlib import Path
 from typing import Final
 
 import handrail
-from handrail.documents.frontmatter import CODES as FRONT
-from handrail.engine.check import FINDINGS
+from handrail.app.catalog import FILE_PROBLEM_CODES as FILES
+from handrail.app.catalog import Catalog, FoundDefinition, open_catalog
+from handrail.app.faces import load_message_catalog
+from handrail.documents.front_matter import FRONT_MATTER_CODES as FRONT
+from handrail.drawing.diagrams import format_mermaid
+from handrail.drawing.graph import build_graph
 from handrail.engine.contract import COMMON_FACTS
 from handrail.engine.facts import Fact, Kind, Provenance, Value
-from handrail.engine.known import EVENT_FACTS, RUN_FACTS
-from handrail.engine.lifecycle import NEEDS_REASON, TABLE, terminal
+from handrail.engine.known_facts import EVENT_FACTS, RUN_FACTS
+from handrail.engine.lifecycle import LIFECYCLE_TABLE, TRIGGERS_NEEDING_REASON, is_terminal
 from handrail.engine.model import Brief, State, Workflow
-from handrail.faces.board.texts import catalogue
-from handrail.shell.catalog import CODES as FILES
-from handrail.shell.catalog import Catalog, Found, catalog
-from handrail.workflows.codes import LOADING
-from handrail.workflows.draw.folds import graph_of
-from handrail.workflows.draw.text import mermaid
-from handrail.workflows.load import load
-from handrail.workflows.registry import BUILT_IN, OK, PROBLEMS, DraftKind, EffectKind
-from handrail.workflows.render import FILTERS, render
+from handrail.engine.soundness import FINDING_CODES
+from handrail.workflows.load import LOADING_CODES, load_workflow
+from handrail.workflows.registry import BUILT_IN_REGISTRY, OK_FACT, PROBLEMS_FACT, DraftKind, EffectKind
+from handrail.workflows.templates import FILTERS, render_template
 
 SOURCE: Final = Path(handrail.__file__).parent
 SAMPLE: Final = "bug-fix"
@@ -82,7 +81,7 @@ def facts_page() -> str:
         "## Who stands behind a fact\n",
         table(("provenance", "meaning"), [(f"`{p}`", meaning) for p, meaning in PROVENANCE.items()]),
         "\n## The world\n",
-        _facts(sorted(BUILT_IN.facts.values(), key=lambda fact: fact.name)),
+        _facts(sorted(BUILT_IN_REGISTRY.facts.values(), key=lambda fact: fact.name)),
         "\n## The run: `run.*`\n",
         _facts(RUN_FACTS),
         "\n`run.vars.NAME` is a variable of the workflow, `run.inputs.NAME` an input; both have the type",
@@ -95,8 +94,8 @@ def facts_page() -> str:
         "\n`output.NAME` is a property of the contract's `schema:`; it may be null unless it is `required:`.",
         "These exist for rows on `continue` out of states with a task.",
         "\n## Drafts\n",
-        f"A row with `draft: {{NAME: kind}}` may read `NAME.{OK}` (bool: the edit can be made),",
-        f"`NAME.{PROBLEMS}` (strings: why not) and what the [draft](drafts.md) adds.",
+        f"A row with `draft: {{NAME: kind}}` may read `NAME.{OK_FACT}` (bool: the edit can be made),",
+        f"`NAME.{PROBLEMS_FACT}` (strings: why not) and what the [draft](drafts.md) adds.",
     )
 
 
@@ -127,15 +126,15 @@ def drafts_page() -> str:
         "A draft tries an edit on paper, so that a row knows before it is taken whether the edit can be",
         "made. `draft: {marked: criteria.check_off}` tries one and calls it `marked`. Guards under `accept`",
         "read its facts, effects and texts take its values.\n",
-        table(("draft", "what it tries", "facts", "values"), map(_draft, BUILT_IN.drafts.values())),
-        f"\nEvery draft has the facts `{OK}` and `{PROBLEMS}`.",
+        table(("draft", "what it tries", "facts", "values"), map(_draft, BUILT_IN_REGISTRY.drafts.values())),
+        f"\nEvery draft has the facts `{OK_FACT}` and `{PROBLEMS_FACT}`.",
     )
 
 
 def _draft(draft: DraftKind) -> tuple[str, str, str, str]:
     facts = [
-        f"{OK}: bool",
-        f"{PROBLEMS}: strings",
+        f"{OK_FACT}: bool",
+        f"{PROBLEMS_FACT}: strings",
         *(f"{name}: {kind}" for name, kind in draft.facts.items()),
     ]
     return f"`{draft.name}`", draft.about, _code(facts), _code(draft.values)
@@ -147,7 +146,7 @@ def effects_page() -> str:
         "Effects",
         "A row lists under `do:` what is to be done once it is taken, in order. The decision only writes it",
         "down; nothing happens if the row is refused.\n",
-        *(_effect(effect) for effect in BUILT_IN.effects.values()),
+        *(_effect(effect) for effect in BUILT_IN_REGISTRY.effects.values()),
         "## Kinds of value\n",
         table(("kind", "what stands there"), [(f"`{kind}`", meaning) for kind, meaning in PARAMS.items()]),
     )
@@ -170,7 +169,7 @@ def filters_page() -> str:
     for name in FILTERS:
         about, value = SAMPLES[name]
         template = f"{{{{files|{name}}}}}" if name else "{{files}}"
-        made = json.dumps(render(template, {"files": value}), ensure_ascii=False)
+        made = json.dumps(render_template(template, {"files": value}), ensure_ascii=False)
         shown = (_ticked(text) for text in (template, json.dumps(value), made))
         rows.append((f"`{name}`" if name else "none", about, *shown))
     return page(
@@ -187,7 +186,7 @@ def filters_page() -> str:
 
 
 def _ticked(text: str) -> str:
-    return render("{{text|path}}", {"text": text})
+    return render_template("{{text|path}}", {"text": text})
 
 
 # codes, lifecycles
@@ -203,11 +202,11 @@ def problems_page() -> str:
         "status is 1 for either.\n",
         "## While loading\n",
         "All of these are errors. A file that has one is not searched for those of the second table.\n",
-        table(("code", "meaning"), [(f"`{code}`", LOADING[code]) for code in sorted(LOADING)]),
+        table(("code", "meaning"), [(f"`{code}`", LOADING_CODES[code]) for code in sorted(LOADING_CODES)]),
         "\n## In a workflow that loads\n",
         table(
             ("code", "severity", "meaning"),
-            [(f"`{code}`", severity[code], FINDINGS[code]) for code in sorted(FINDINGS)],
+            [(f"`{code}`", severity[code], FINDING_CODES[code]) for code in sorted(FINDING_CODES)],
         ),
         "\n## In a file that is found by its name, and in front matter\n",
         table(("code", "meaning"), [(f"`{code}`", told) for code, told in {**FILES, **FRONT}.items()]),
@@ -215,15 +214,16 @@ def problems_page() -> str:
 
 
 def severities(sources: Iterable[str]) -> dict[str, str]:
-    """How bad each code is, from the calls of `error` and `warning` that make the problems."""
+    """How bad each code is, from the calls of `build_error` and `build_warning` that make the problems."""
     found: dict[str, str] = {}
     for source in sources:
         for node in ast.walk(ast.parse(source)):
             match node:
                 case ast.Call(
-                    func=ast.Name(id="error" | "warning" as kind), args=[ast.Constant(value=str(code)), *_]
+                    func=ast.Name(id="build_error" | "build_warning" as maker),
+                    args=[ast.Constant(value=str(code)), *_],
                 ):
-                    found[code] = kind
+                    found[code] = maker.removeprefix("build_")
                 case _:
                     pass
     return found
@@ -231,24 +231,26 @@ def severities(sources: Iterable[str]) -> dict[str, str]:
 
 def lifecycle_page() -> str:
     """The table of lifecycles by trigger, and its picture."""
-    triggers = list(dict.fromkeys(trigger for row in TABLE.values() for trigger in row))
+    triggers = list(dict.fromkeys(trigger for row in LIFECYCLE_TABLE.values() for trigger in row))
     rows = [
         [f"`{state}`", *(f"`{row[trigger]}`" if trigger in row else "" for trigger in triggers)]
-        for state, row in TABLE.items()
+        for state, row in LIFECYCLE_TABLE.items()
     ]
-    arrows = [f"    {state} --> {after}: {t}" for state, row in TABLE.items() for t, after in row.items()]
-    ends = [state for state in TABLE if terminal(state)]
+    arrows = [
+        f"    {state} --> {after}: {t}" for state, row in LIFECYCLE_TABLE.items() for t, after in row.items()
+    ]
+    ends = [state for state in LIFECYCLE_TABLE if is_terminal(state)]
     return page(
         "Lifecycles",
         "Whether a run has begun, is under way, rests or is over. Down: the lifecycle it has; across: the",
         "trigger; in the cell: the lifecycle it has then. An empty cell is refused as `not_running`.\n",
         table(["", *(f"`{trigger}`" for trigger in triggers)], rows),
-        f"\n{_code(ends)} are never left. {_code(sorted(NEEDS_REASON))} need a reason.",
+        f"\n{_code(ends)} are never left. {_code(sorted(TRIGGERS_NEEDING_REASON))} need a reason.",
         "`continue` stands for every trigger of a workflow. No row may wait for the others. A run is",
         "`completed` when it comes to a terminal state and no step is left open, and `failed` when only",
         "states whose attempts are used up are left to go to.\n",
         "```mermaid\nstateDiagram-v2",
-        f"    [*] --> {next(iter(TABLE))}",
+        f"    [*] --> {next(iter(LIFECYCLE_TABLE))}",
         *arrows,
         *(f"    {state} --> [*]" for state in ends),
         "```",
@@ -272,11 +274,11 @@ def workflows_page() -> str:
 
 def built_in() -> Catalog:
     """The library alone: what this machine's user has beside it is no part of the reference."""
-    whole = catalog(Path())
+    whole = open_catalog(Path())
     return Catalog(whole.kind, tuple(rack for rack in whole.racks if rack.origin == "built-in"))
 
 
-def sample() -> Found:
+def sample() -> FoundDefinition:
     """The workflow that examples are made from. Raises `LookupError` if the library has none of that name."""
     found = built_in().find(SAMPLE)
     if found is None:
@@ -284,15 +286,15 @@ def sample() -> Found:
     return found
 
 
-def loaded(shelf: Catalog, found: Found) -> Workflow:
+def loaded(shelf: Catalog, found: FoundDefinition) -> Workflow:
     """The workflow of a file that must load."""
-    workflow = load(found.source, shelf.source).workflow
+    workflow = load_workflow(found.source, shelf.source).workflow
     if workflow is None:
         raise ValueError(f"{found.path} does not load")
     return workflow
 
 
-def _workflow(workflow: Workflow, found: Found) -> str:
+def _workflow(workflow: Workflow, found: FoundDefinition) -> str:
     inputs = [
         (f"`{v.name}`", f"`{v.type}`", _code(v.choices), "yes" if v.required else "no", v.about)
         for v in workflow.inputs.values()
@@ -307,7 +309,7 @@ def _workflow(workflow: Workflow, found: Found) -> str:
             f"{workflow.about}. Version {workflow.version}, `authority: {workflow.authority}`,",
             f"in `src/{where}`.\n",
             asked,
-            f"\n```mermaid\n{mermaid(graph_of(catalogue(), workflow)).rstrip()}\n```\n",
+            f"\n```mermaid\n{format_mermaid(build_graph(load_message_catalog(), workflow)).rstrip()}\n```\n",
             table(("state", "meaning", "by", "at most"), states),
             *briefs,
         ]

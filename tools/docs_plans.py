@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from handrail.plan.check import CODES, SCOPE_CASE
-from handrail.plan.convert import NOTES
-from handrail.plan.grammar import COMMIT_MESSAGE, COMMITS, PRESETS, Config
-from handrail.plan.problems import REFUSALS, SENTENCES, WARNINGS
-from handrail.shell.runner import Programs
-from handrail.shell.system import RandomIds
-from handrail.stores.descriptions.choose import carried
-from handrail.stores.descriptions.git_shared import travelling
-from handrail.stores.descriptions.program import environment
+from handrail.documents.plan.convert import NOTE_MESSAGES
+from handrail.documents.plan.grammar import COMMIT_MESSAGE, COMMITS, PRESETS, PlanConfig
+from handrail.documents.plan.model import PROBLEM_MESSAGES, REFUSAL_MESSAGES, WARNING_MESSAGES
+from handrail.documents.plan.validate import SCOPE_CASE_CODE, VALIDATION_CODES
+from handrail.runtime.system import RandomIds, SubprocessRunner
+from handrail.stores.vcs.commands import build_environment
+from handrail.stores.vcs.commit_runs import open_description
+from handrail.stores.vcs.git import build_remote_environment
 from tools.docs_pages import page, table
 
 PLAN: Final = """\
@@ -73,13 +72,16 @@ def sample_repository(folder: Path, path: str) -> None:
         ("remote", "add", "origin", "far.git"),
     ):
         subprocess.run(["git", *words], cwd=folder, env=environ, check=True)  # noqa: S607 - whichever git there is
-    runner, far = Programs(environment(environ)), Programs(travelling(environ))
-    made = carried(runner, far, folder, RandomIds(), "git")
+    runner, far = (
+        SubprocessRunner(build_environment(environ)),
+        SubprocessRunner(build_remote_environment(environ)),
+    )
+    made = open_description(runner, far, folder, RandomIds(), "git")
     for text in (PLAN.partition("\n")[0] + "\n", PLAN):
         made.descriptions.swap(made.descriptions.read(), text)
     if path == "handrail plan pull" and made.sharing:
         made.sharing.push()
-        made.descriptions.renew(made.descriptions.read())
+        made.descriptions.begin_new(made.descriptions.read())
 
 
 def plans_page() -> str:
@@ -95,21 +97,22 @@ def plans_page() -> str:
         table(("limit", "meaning", "commits", *PRESETS), map(_limit, _LIMITS)),
         "\nThe preset `COMMIT_MESSAGE` is the dialect `planner` as it is.\n",
         "## Why a text is not read\n",
-        _sentences(SENTENCES),
+        _sentences(PROBLEM_MESSAGES),
         "\n## What is warned of\n",
         table(
-            ("code", "field", "message"), [(_code(c), _code(f), _open(m)) for c, (f, m) in WARNINGS.items()]
+            ("code", "field", "message"),
+            [(_code(c), _code(f), _open(m)) for c, (f, m) in WARNING_MESSAGES.items()],
         ),
         "\n## What the validator finds\n",
-        _told({**CODES, SCOPE_CASE: "a warning: the scope has capital letters"}),
+        _told({**VALIDATION_CODES, SCOPE_CASE_CODE: "a warning: the scope has capital letters"}),
         "\n## Why a plan is not written or changed\n",
-        _sentences(REFUSALS),
+        _sentences(REFUSAL_MESSAGES),
         "\n## What a conversion reports\n",
-        _told(NOTES),
+        _told(NOTE_MESSAGES),
     )
 
 
-def _words(config: Config) -> tuple[str, str, str]:
+def _words(config: PlanConfig) -> tuple[str, str, str]:
     types, prefixes = (", ".join(map(_code, words)) for words in (config.types, config.prefixes))
     return f"`{config.dialect}`", types, prefixes
 

@@ -13,12 +13,11 @@ from unittest.mock import patch
 from mcp import Client
 from mcp_types import Prompt, Tool
 
-from handrail.app import openings
-from handrail.faces.cli.serve import FACES
-from handrail.faces.mcp.names import Names
-from handrail.faces.mcp.server import Served
-from handrail.faces.mcp.serving import made
-from handrail.stores.sql.database import Database
+from handrail.app.app import App
+from handrail.app.faces import FACES
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.server import FaceServer, build_local_server
+from handrail.stores.sql.sqlite import SqliteDatabase
 from tools.docs_pages import page, table
 
 _FROM_THE_START: Final = "steps"
@@ -29,9 +28,12 @@ def served_page() -> str:
     with TemporaryDirectory() as name, patch.dict(os.environ, XDG_CONFIG_HOME=name):
         project = Path(name) / "project"
         project.mkdir()
-        opening = openings()
-        with opening.serving(Path(name) / "handrail.db") as serving:
-            faces = {face: made(serving, opening, [project], face, Names.PORTABLE) for face in FACES}
+        opening = App()
+        with opening.open_serving(Path(name) / "handrail.db") as serving:
+            faces = {
+                face: build_local_server(serving, opening, [project], face, Spelling.PORTABLE)
+                for face in FACES
+            }
             parts = [part for face, server in faces.items() for part in _face(face, server)]
             common = asyncio.run(_common(faces[_FROM_THE_START]))
     return page(
@@ -44,7 +46,7 @@ def served_page() -> str:
     )
 
 
-def _face(name: str, server: Served) -> Iterator[str]:
+def _face(name: str, server: FaceServer) -> Iterator[str]:
     tools, prompts = asyncio.run(_listed(server))
     yield f"## {name}\n"
     yield f"```text\n{(server.instructions or '').rstrip()}\n```\n"
@@ -58,7 +60,7 @@ def _face(name: str, server: Served) -> Iterator[str]:
     yield ""
 
 
-async def _listed(server: Served) -> tuple[list[Tool], list[Prompt]]:
+async def _listed(server: FaceServer) -> tuple[list[Tool], list[Prompt]]:
     async with Client(server) as client:
         return (await client.list_tools()).tools, (await client.list_prompts()).prompts
 
@@ -92,7 +94,7 @@ def _arguments(prompt: Prompt) -> str:
     return ", ".join(f"`{one.name}`" for one in prompt.arguments or ())
 
 
-async def _common(server: Served) -> Sequence[str]:
+async def _common(server: FaceServer) -> Sequence[str]:
     async with Client(server) as client:
         fixed = (await client.list_resources()).resources
         taking = (await client.list_resource_templates()).resource_templates
@@ -113,7 +115,7 @@ def schema_page(meanings: Mapping[str, str]) -> str:
     """Every table and view of a store, with its columns."""
     with TemporaryDirectory() as name:
         path = Path(name) / "handrail.db"
-        Database(path).close()
+        SqliteDatabase(path).close()
         with closing(sqlite3.connect(path)) as store:
             found = store.execute(
                 "SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'view')"

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from click.testing import CliRunner
 
-from handrail.faces.cli.main import cli
+from handrail.cli.main import cli
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 DOCS: Final = ROOT / "docs"

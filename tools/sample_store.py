@@ -7,21 +7,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from handrail.app.catalog import read_source
 from handrail.engine.facts import Value
 from handrail.engine.lifecycle import ABANDON, CONTINUE, START
-from handrail.engine.model import Accepted, Event, Who
-from handrail.shell.catalog import read_source
-from handrail.shell.definitions import pin, pinned_by
-from handrail.shell.facts import Reader
-from handrail.shell.readers import READERS
-from handrail.shell.records import Caller, Origin
-from handrail.shell.system import LocalFeed
-from handrail.shell.turn import Call, New, Outcome, Reply, take_turn
-from handrail.shell.world import World
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.runs import RunTables, SqlRuns
-from handrail.workflows.load import Source
-from handrail.workflows.registry import BUILT_IN, Registry
+from handrail.engine.model import Accepted, Actor, Event
+from handrail.runtime.facts import FILE_READERS
+from handrail.runtime.gather import FactReader
+from handrail.runtime.records import Caller, Origin
+from handrail.runtime.system import LocalFeed
+from handrail.runtime.turn import Call, NewRun, Outcome, Reply, take_turn
+from handrail.runtime.world import World, build_workflow_lookup, pin_workflow
+from handrail.stores.sql.runs import BaseSqlRuns, SqliteRuns
+from handrail.stores.sql.sqlite import SqliteDatabase
+from handrail.workflows.load import WorkflowSource
+from handrail.workflows.registry import BUILT_IN_REGISTRY, Registry
 from tools.docs_pages import sample
 
 BEGINS: Final = datetime(2026, 1, 31, 9, 0, tzinfo=UTC)
@@ -86,7 +85,7 @@ class CountedIds:
 
     given: int = 0
 
-    def run(self) -> str:
+    def new_id(self) -> str:
         """The next id, in the form of a random UUID; the first digits count."""
         self.given += 1
         return f"{self.given:08x}-0000-4000-8000-000000000000"
@@ -100,7 +99,10 @@ class Playing:
     """Runs are played in a store; every call moves its clock by a minute."""
 
     def __init__(
-        self, runs: RunTables, registry: Registry = BUILT_IN, readers: Mapping[str, Reader] = READERS
+        self,
+        runs: BaseSqlRuns,
+        registry: Registry = BUILT_IN_REGISTRY,
+        readers: Mapping[str, FactReader] = FILE_READERS,
     ) -> None:
         self.registry, self.clock = registry, SetClock()
         self.tokens: dict[str, str] = {}
@@ -109,22 +111,24 @@ class Playing:
             self.clock,
             CountedIds(),
             LocalFeed(),
-            runs.key(),
-            pinned_by(runs, registry),
+            runs.load_token_key(),
+            build_workflow_lookup(runs, registry),
             readers=readers,
             lifetime=timedelta(days=365),
         )
 
-    def start(self, goal: str, source: Source | None = None, project: str = "", face: str = "steps") -> str:
+    def start(
+        self, goal: str, source: WorkflowSource | None = None, project: str = "", face: str = "steps"
+    ) -> str:
         """A new run of the built-in workflow, or of this text; its id."""
         text = source or read_source(sample().path)
-        pinned = pin(text, lambda _name: None, self.registry)
+        pinned = pin_workflow(text, lambda _name: None, self.registry)
         workflow = pinned.workflow
         if workflow is None:
             raise LookupError(f"{pinned.problems}")
-        run = self.world.ids.run()
+        run = self.world.ids.new_id()
         given = {"report": goal} if source is None else {}
-        new = New(workflow, Origin(face, workflow.authority, project, goal), pinned.definition)
+        new = NewRun(workflow, Origin(face, workflow.authority, project, goal), pinned.definition)
         self.call(Call(run, Event(START, given), Caller(principal="ada", client="sample"), new=new))
         return run
 
@@ -139,7 +143,7 @@ class Playing:
     ) -> Reply:
         """Send a trigger: by the agent with its token if it is `continue`, otherwise by a person."""
         by_agent = trigger == CONTINUE
-        who = Who.AGENT if by_agent else Who.PERSON
+        who = Actor.AGENT if by_agent else Actor.PERSON
         token = self.tokens.get(run, "") if by_agent else ""
         return self.call(Call(run, Event(trigger, payload or {}, who, note), Caller(who), token))
 
@@ -160,10 +164,13 @@ class Played(Playing):
     """A store in a file that is open for playing."""
 
     def __init__(
-        self, path: Path, registry: Registry = BUILT_IN, readers: Mapping[str, Reader] = READERS
+        self,
+        path: Path,
+        registry: Registry = BUILT_IN_REGISTRY,
+        readers: Mapping[str, FactReader] = FILE_READERS,
     ) -> None:
-        self.path, self.database = path, Database(path)
-        super().__init__(SqlRuns(self.database), registry, readers)
+        self.path, self.database = path, SqliteDatabase(path)
+        super().__init__(SqliteRuns(self.database), registry, readers)
 
     def __enter__(self) -> Self:
         """Play until the block ends."""

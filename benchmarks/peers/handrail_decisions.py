@@ -1,8 +1,8 @@
 """Handrail: a step is one decision of the engine, with its guards and what it says of the move."""
 
 from handrail.engine.decide import decide
-from handrail.engine.model import Accepted, Event, Run, Who, Workflow
-from handrail.workflows.load import Source, load
+from handrail.engine.model import Accepted, Actor, Event, Run, Workflow
+from handrail.workflows.load import WorkflowSource, load_workflow
 from peers.loop import serve
 from peers.work import STATES
 
@@ -19,7 +19,7 @@ def workflow() -> Workflow:
             f"  - {{id: A{n}, from: state_{n}, trigger: go, when: ['run.vars.rounds > 9'], to: over}}",
             f"  - {{id: B{n}, from: state_{n}, trigger: go, when: [run.vars.ready], to: state_{after}}}",
         ]
-    loaded = load(Source("ring.yaml", "\n".join(lines)))
+    loaded = load_workflow(WorkflowSource("ring.yaml", "\n".join(lines)))
     if loaded.workflow is None:
         raise SystemExit(f"the workflow of this benchmark must be sound: {loaded.problems}")
     return loaded.workflow
@@ -31,8 +31,8 @@ class Walk:
     def __init__(self) -> None:
         self._ring = workflow()
         self.run = Run("r", self._ring.name, self._ring.digest)
-        self.move(Event("start", by=Who.PERSON))
-        self._go = Event("go", by=Who.PERSON)
+        self.move(Event("start", by=Actor.PERSON))
+        self._go = Event("go", by=Actor.PERSON)
 
     def move(self, event: Event) -> None:
         """Decide, and stand where the decision leads."""

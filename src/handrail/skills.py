@@ -1,7 +1,7 @@
-"""The graph of the skills, for people who script it: its states, its conditions, and what follows what.
+"""The public Python API for the skills workflow: its states, their conditions, and the next state.
 
-All of it is read from the workflow that comes with Handrail; nothing of a session is touched. Conditions are
-mappings such as `{"type": "item_type", "value": "code"}`.
+Everything is read from the workflow that comes with Handrail; sessions are not touched. Conditions are
+mappings such as `{"type": "item_type", "value": "code"}`. These names and this import path are stable.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,37 +11,45 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 import handrail
-from handrail.documents.items import read
-from handrail.documents.taskgraph import following, sound
-from handrail.engine.explore import leaving, targets
+from handrail.app.catalog import read_source
+from handrail.documents.task_graph import find_next_batch, is_batch_list
+from handrail.documents.work_items import parse_work_items
 from handrail.engine.facts import Value
-from handrail.engine.guards import Guard, Verdict, judge
+from handrail.engine.guards import Guard, Verdict, evaluate_guard
 from handrail.engine.model import Transition as Row
 from handrail.engine.model import Workflow
-from handrail.engine.skills import skill_of
-from handrail.shell.catalog import read_source
-from handrail.workflows.load import load
+from handrail.engine.paths import get_skill, group_rows_by_state, list_targets
+from handrail.workflows.load import load_workflow
 
 Condition: TypeAlias = Mapping[str, str]
 
+
 _FILE: Final = "workflows/library/skills/skills/workflow.yaml"
+
+
 _ALWAYS: Final = "always"
+
+
 _ITEM_TYPE: Final = "item_type"
+
+
 _ITEM: Final = "item.type"
+
+
 _YES_OR_NO: Final[Mapping[str, tuple[str, str]]] = {
     "items.remaining": ("items_remaining", "no_items_remaining"),
     "batches.remaining": ("batches_remaining", "no_batches_remaining"),
 }
-"""The conditions of each fact that is yes or no: if it is, and if it is not."""
+"""The two condition types of each boolean fact: for True and for False."""
 
 
-class AmbiguousSkill(ValueError):  # noqa: N818 - no accident: only the stored state could tell
-    """Several states have this skill, so its name alone does not say which of them is meant."""
+class AmbiguousSkill(ValueError):  # noqa: N818 - not a failure: only the stored state identifies one
+    """Several states have this skill, so its name alone does not identify a state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A way out of a state, and the condition that opens it."""
+    """A transition to another state, and its condition."""
 
     to: str
     condition: Condition
@@ -49,7 +57,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowState:
-    """A state: its skill, or None where it is walked through at once, and its ways out in their order."""
+    """A state: its skill, and its transitions in order. `skill` is None if runs pass straight through."""
 
     id: str
     skill: str | None
@@ -58,7 +66,7 @@ class WorkflowState:
 
 @dataclass(frozen=True, slots=True)
 class TransitionContext:
-    """What conditions are about."""
+    """The values that conditions test."""
 
     current_item_type: str | None = None
     items_remaining: bool = False
@@ -66,17 +74,17 @@ class TransitionContext:
 
 
 def get_workflow_states() -> tuple[WorkflowState, ...]:
-    """Every state, in the order of the workflow."""
+    """Return every state, in the order of the workflow."""
     return tuple(_states().values())
 
 
 def get_state(state: str) -> WorkflowState | None:
-    """The state of this id, if there is one."""
+    """Return the state with this id, or None."""
     return _states().get(state)
 
 
 def get_skill_for_state(state: str) -> str | None:
-    """The skill of a state; None if it has none, or if there is no such state."""
+    """Return the skill of a state; None if it has none or does not exist."""
     found = get_state(state)
     return found.skill if found else None
 
@@ -85,7 +93,7 @@ state_to_skill = get_skill_for_state
 
 
 def skill_to_state(skill: str) -> str | None:
-    """The state that has this skill, if one has. Raises `AmbiguousSkill` if several have."""
+    """Return the state with this skill, or None. Raises `AmbiguousSkill` if several states have it."""
     found = [state.id for state in get_workflow_states() if state.skill == skill]
     if len(found) > 1:
         raise AmbiguousSkill(f"{len(found)} states have the skill `{skill}`: {', '.join(found)}")
@@ -93,7 +101,7 @@ def skill_to_state(skill: str) -> str | None:
 
 
 def evaluate_condition(condition: Condition, context: TransitionContext) -> bool:
-    """True if a condition holds. Raises `ValueError` for one of another type."""
+    """True if a condition holds. Raises `ValueError` for an unknown type of condition."""
     kind = condition["type"]
     holds = {
         _ALWAYS: True,
@@ -110,43 +118,46 @@ def evaluate_condition(condition: Condition, context: TransitionContext) -> bool
 
 
 def get_next_state(state: str, context: TransitionContext) -> str | None:
-    """Where the first way out leads whose condition holds; None if there is none, or no such state."""
+    """Return the target of the first transition whose condition holds.
+
+    None if no condition holds or the state does not exist.
+    """
     found = get_state(state)
     ways = found.transitions if found else ()
     return next((way.to for way in ways if evaluate_condition(way.condition, context)), None)
 
 
 def build_transition_context(state: Mapping[str, object], design_doc: str | None = None) -> TransitionContext:
-    """The context of a session, from its state file as read and the text of its design document.
+    """Build the context of a session from its parsed state file and the text of its design document.
 
-    Without the document, the counts of the state file say whether items remain. Raises `ValueError` if the
-    items of the document cannot be read, with the line.
+    Without the document, the counts in the state file decide if items remain. Raises `ValueError`, with the
+    line, if the items of the document cannot be parsed.
     """
     batches = state.get("batches")
-    left = isinstance(batches, list) and sound(batches) and following(batches) is not None
+    left = isinstance(batches, list) and is_batch_list(batches) and find_next_batch(batches) is not None
     if design_doc is None:
         total, documented = state.get("totalItems"), state.get("documentedItems") or 0
         remain = isinstance(total, int) and isinstance(documented, int) and documented < total
         return TransitionContext(None, remain, left)
-    items = read(design_doc)
+    items = parse_work_items(design_doc)
     if items.problems:
         raise ValueError("; ".join(items.problems))
-    current = items.current(state.get("currentItem"))
+    current = items.find_current(state.get("currentItem"))
     return TransitionContext(current.type if current else None, bool(items.pending), left)
 
 
 @cache
 def _states() -> Mapping[str, WorkflowState]:
     workflow = _workflow()
-    rows = leaving(workflow)
+    rows = group_rows_by_state(workflow)
     return {
-        name: WorkflowState(name, skill_of(workflow, name) or None, tuple(_ways(workflow, rows[name])))
+        name: WorkflowState(name, get_skill(workflow, name) or None, tuple(_ways(workflow, rows[name])))
         for name in workflow.states
     }
 
 
 def _workflow() -> Workflow:
-    loaded = load(read_source(Path(handrail.__file__).parent / _FILE))
+    loaded = load_workflow(read_source(Path(handrail.__file__).parent / _FILE))
     if loaded.workflow is None:
         raise ValueError(f"{_FILE} has problems; install Handrail anew")
     return loaded.workflow
@@ -154,18 +165,18 @@ def _workflow() -> Workflow:
 
 def _ways(workflow: Workflow, rows: tuple[Row, ...]) -> Iterator[Transition]:
     for row in rows:
-        for target in targets(workflow, row):
+        for target in list_targets(workflow, row):
             yield from (Transition(target, condition) for condition in _conditions(row.when))
 
 
 def _conditions(when: tuple[Guard, ...]) -> Iterator[Condition]:
-    """The conditions that open a row: one for each value of the fact that its guard is about."""
+    """Yield the conditions that open a row: one for each fact value that its guard accepts."""
     if not when:
         yield {"type": _ALWAYS}
     for guard in when:
         (fact,) = guard.facts
         for value in fact.domain:
-            if judge(guard, {fact.name: value}).verdict is Verdict.HOLDS:
+            if evaluate_guard(guard, {fact.name: value}).verdict is Verdict.HOLDS:
                 yield _condition(fact.name, value)
 
 

@@ -32,13 +32,13 @@ from faces.mcp.desk import ERAS, Told, told
 from faces.web.desk import site
 from faces.web.estate import Person as Visitor
 from faces.web.estate import token
-from handrail.app import openings
-from handrail.faces.mcp.callers import ANYBODY, GRANT
-from handrail.faces.mcp.face import Question
-from handrail.faces.mcp.names import Names
-from handrail.faces.mcp.serving import made
-from handrail.shell.records import Caller
-from handrail.stores.sql.opening import serving
+from handrail.app.app import App
+from handrail.app.asgi import ANONYMOUS_GRANT, GRANT_KEY
+from handrail.app.faces import Question
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.server import build_local_server
+from handrail.runtime.records import Caller
+from handrail.stores.sql.store import open_serving
 from planner.bench import Cook, Kitchen
 from requirement import requirement
 
@@ -206,12 +206,12 @@ def test_an_older_client_gets_the_titles_as_it_knows_them(at: Kitchen) -> None:
 
 
 async def _unasked(at: Kitchen, person: Person) -> Told:
-    with serving(at.at.store) as opened:
-        server = made(opened, openings(""), [at.at.project], "commits", Names.PORTABLE)
+    with open_serving(at.at.store) as opened:
+        server = build_local_server(opened, App(), [at.at.project], "commits", Spelling.PORTABLE)
         manager = StreamableHTTPSessionManager(server, stateless=True)
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
-            await manager.handle_request({**scope, "state": {GRANT: ANYBODY}}, receive, send)
+            await manager.handle_request({**scope, "state": {GRANT_KEY: ANONYMOUS_GRANT}}, receive, send)
 
         async with (
             manager.run(),

@@ -6,7 +6,7 @@ import pytest
 
 from commits.bench import NOTHING, START, TASKS, clean
 from faces.mcp.desk import Pipe, place, told
-from handrail.faces.mcp.face import Failed
+from handrail.app.faces import CallFailure
 from planner.bench import Cook
 from requirement import requirement
 
@@ -69,7 +69,9 @@ def test_a_project_in_no_repository_is_told_how_to_begin_one(tmp_path: Path) -> 
 def test_a_failure_that_is_not_of_version_control_is_no_critical_issue(cook: Cook) -> None:
     tool = cook.face.tools[1]
 
-    answer = cook.face.failed(tool, {}, Failed("busy", "store", "held", "send it again", again=True))
+    answer = cook.face.answer_failure(
+        tool, {}, CallFailure("busy", "store", "held", "send it again", again=True)
+    )
 
     said = "held: send it again (The plan was not read: `current_state` says nothing about it.)"
     assert (answer.reply["action_taken"], answer.reply["code"]) == (said, "busy")

@@ -15,8 +15,8 @@ from commits.bench import (
     TO_READ,
     TO_START,
 )
-from handrail.shell.view import Wanted
-from handrail.telemetry.entries import EntryKind
+from handrail.runtime.entries import EntryKind
+from handrail.runtime.ports.queries import RunFilter
 from planner.bench import Cook, cook_in
 from stores.descriptions.repos import made
 
@@ -45,7 +45,7 @@ def test_a_finished_message_is_archived_where_git_keeps_it_and_offered_as_that_o
 
 def passed(cook: Cook) -> list[tuple[object, object]]:
     """From where to where the run went, as its journal has it."""
-    (row,) = cook.serving.records.runs(Wanted())
+    (row,) = cook.serving.records.runs(RunFilter())
     entries = [one.entry for one in cook.serving.world.runs.entries(row.id)]
     told = [one.data for one in entries if one.kind is EntryKind.WORKFLOW_STATE_TRANSITION]
     return [(one["from"], one["to"]) for one in told]

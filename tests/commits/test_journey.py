@@ -19,7 +19,7 @@ from commits.bench import (
     clean,
 )
 from handrail.engine.model import Lifecycle
-from handrail.shell.view import Wanted
+from handrail.runtime.ports.queries import RunFilter
 from planner.bench import Cook
 from requirement import requirement
 
@@ -63,13 +63,13 @@ def test_the_whole_way_from_nothing_to_the_complete_plan_with_a_new_server_in_ev
 
 def test_a_plan_is_shown_among_the_runs_and_completed_there(cook: Cook) -> None:
     cook.does(TO_START, TO_PLAN)
-    (row,) = cook.serving.records.runs(Wanted())
+    (row,) = cook.serving.records.runs(RunFilter())
     assert (row.lifecycle, row.state) == (Lifecycle.RUNNING, "phase-executing-open")
     assert (row.face, row.goal) == ("commits", "feat(tea): brew tea")
 
     cook.does(TO_FILL, TO_ADD, TO_FINISH)
 
-    (row,) = cook.serving.records.runs(Wanted())
+    (row,) = cook.serving.records.runs(RunFilter())
     assert row.lifecycle is Lifecycle.COMPLETED
     steps = [step.state for step in cook.serving.world.runs.steps(row.id)]
     assert steps == ["phase-planning-description", "phase-executing-open", "phase-executing-ticked"]

@@ -14,8 +14,8 @@ from commits.bench import (
     TO_READ,
     TO_START,
 )
-from handrail.faces.mcp.face import UnknownPrompt
-from handrail.plan.grammar import COMMITS
+from handrail.app.faces import UnknownPrompt
+from handrail.documents.plan.grammar import COMMITS
 from planner.bench import Cook
 from requirement import requirement
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import mcp_types as types
 
-from handrail.faces.mcp.face import Answer, Argument, Failed, Prompt, Stand, Tool, UnknownPrompt
-from handrail.shell.records import Caller
+from handrail.app.faces import Answer, CallFailure, Prompt, PromptArgument, RunStatus, Tool, UnknownPrompt
+from handrail.runtime.records import Caller
 
 PNG: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
 """One red pixel."""
@@ -31,14 +31,14 @@ PROMPTS: Final = (
         "test_prompt_with_arguments",
         "Says what it is given",
         (
-            Argument("arg1", "A town", required=True, choices=("paris", "park", "party")),
-            Argument("arg2", "Anything", required=True),
+            PromptArgument("arg1", "A town", required=True, choices=("paris", "park", "party")),
+            PromptArgument("arg2", "Anything", required=True),
         ),
     ),
     Prompt(
         "test_prompt_with_embedded_resource",
         "Holds a resource",
-        (Argument("resourceUri", "Its address", required=True),),
+        (PromptArgument("resourceUri", "Its address", required=True),),
     ),
     Prompt("test_prompt_with_image", "Holds a picture"),
     Prompt("test_input_required_result_prompt", "Asks for something first"),
@@ -62,7 +62,7 @@ class Exhibits:
         named: Mapping[str, Sequence[str]] = {PLAIN: (), BROKEN: (), **others}
         self.tools: Sequence[Tool] = [_tool(name, needed) for name, needed in named.items()]
 
-    def stands(self, arguments: Mapping[str, Any], answer: Answer) -> Stand | None:  # noqa: ARG002 - as any face
+    def find_standing(self, arguments: Mapping[str, Any], answer: Answer) -> RunStatus | None:  # noqa: ARG002 - as any face
         """Nowhere: there are no runs."""
         return None
 
@@ -74,7 +74,7 @@ class Exhibits:
         text = "This is a simple text response for testing."
         return Answer({"said": text}, text, failed=False)
 
-    def failed(self, tool: Tool, arguments: Mapping[str, Any], failed: Failed) -> Answer:
+    def answer_failure(self, tool: Tool, arguments: Mapping[str, Any], failed: CallFailure) -> Answer:
         """Say what failed."""
         del tool, arguments
         return Answer({"code": failed.code}, failed.message, failed=True)

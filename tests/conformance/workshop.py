@@ -15,25 +15,25 @@ import mcp_types as types
 from conformance import exhibits
 from conformance.asking import ASKING, CONTEXT, NEEDED, Asked, Fixture, Given, Result, ask, filled, said
 from conformance.exhibits import PICTURE, RESOURCES, SOUND, TEMPLATE, Exhibits, embedded
-from handrail.app import openings
-from handrail.faces.board.boards import Boards
-from handrail.faces.board.served import ServedPages, boards
-from handrail.faces.mcp.names import Names
-from handrail.faces.mcp.projects import Projects
-from handrail.faces.mcp.resources import Resources
-from handrail.faces.mcp.server import Context, Served
-from handrail.faces.web.address import address
-from handrail.faces.web.app import Behind
-from handrail.faces.web.metrics import Metrics
-from handrail.faces.web.run import run
-from handrail.faces.web.serving import Known
-from handrail.faces.web.tenants import Tenants
-from handrail.faces.web.who import Door
-from handrail.shell.opening import Serving, limits
-from handrail.shell.runner import Programs
-from handrail.shell.trust import Trusted
-from handrail.shell.vcs import MOST, look
-from handrail.stores.sql.opening import serving
+from handrail.app.app import App
+from handrail.app.asgi import parse_listen_address
+from handrail.app.projects import Projects
+from handrail.app.trust import TrustStore
+from handrail.cli.serve_http import DashboardPages, make_dashboard_factory
+from handrail.dashboard.viewer import Dashboards
+from handrail.http.application import Backend
+from handrail.http.authentication import Authenticator
+from handrail.http.metrics import Metrics
+from handrail.http.server import run_http_server
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.resources import Resources
+from handrail.mcp.server import Context, FaceServer
+from handrail.mcp.streamable_http import ServedProjects, Tenants
+from handrail.runtime.ports.open_store import ServingStore
+from handrail.runtime.sweep import read_idle_limits
+from handrail.runtime.system import SubprocessRunner
+from handrail.stores.sql.store import open_serving
+from handrail.stores.vcs.commands import MAX_STATUS_BYTES, read_vcs_status
 
 FACE: Final = "fixtures"
 
@@ -81,7 +81,7 @@ FIXTURES: Final[Mapping[str, Fixture]] = {
 }
 
 
-class Workshop(Served):
+class Workshop(FaceServer):
     """A face as it is served, and before it what only the suite asks for."""
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Result:
@@ -141,27 +141,30 @@ def _messages(*parts: str | types.ImageContent | types.EmbeddedResource) -> type
     return types.GetPromptResult(messages=messages)
 
 
-def workshop(opened: Serving, project: Path) -> Workshop:
+def workshop(opened: ServingStore, project: Path) -> Workshop:
     """The server; beside the resources of the suite it has those of a real face."""
-    projects, programs = Projects([project], Trusted()), Programs({}, MOST)
+    projects, programs = Projects([project], TrustStore()), SubprocessRunner({}, MAX_STATUS_BYTES)
     resources = Resources(
         opened.records,
         lambda _: None,
         projects,
-        limits(),
+        read_idle_limits(),
         opened.world.clock,
-        lambda root: look(programs, root),
+        lambda root: read_vcs_status(programs, root),
     )
     listed = Exhibits({name: NEEDED.get(name, ()) for name in (*CONTENTS, *FIXTURES)})
-    return Workshop(listed, resources, opened, Names.PORTABLE, projects)
+    return Workshop(listed, resources, opened, Spelling.PORTABLE, projects)
 
 
 if __name__ == "__main__":
-    with serving(Path(sys.argv[2])) as opened:
-        door = Door(None, opened.world.clock)
+    with open_serving(Path(sys.argv[2])) as opened:
+        door = Authenticator(None, opened.world.clock)
         made = workshop(opened, Path(sys.argv[1]))
-        pages = ServedPages(
-            Boards(boards(opened, openings(), Known(opened, {}, Path(sys.argv[2])))), opened.secret
+        pages = DashboardPages(
+            Dashboards(make_dashboard_factory(opened, App(), ServedProjects(opened, {}, Path(sys.argv[2])))),
+            opened.secret,
         )
-        behind = Behind(Tenants((FACE,), lambda _face, _projects: made), Metrics(), opened.strain, pages)
-        run(address("127.0.0.1:0"), door, behind)
+        behind = Backend(
+            Tenants((FACE,), lambda _face, _projects: made), Metrics(), opened.measure_load, pages
+        )
+        run_http_server(parse_listen_address("127.0.0.1:0"), door, behind)

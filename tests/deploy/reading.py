@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 import yaml
 
-from handrail.faces.cli.main import cli
+from handrail.cli.main import cli
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 FOLDER: Final = ROOT / "deploy"

@@ -21,8 +21,8 @@ from deploy.reading import (
     wrong,
 )
 from handrail import __version__
-from handrail.faces.cli.main import cli
-from handrail.faces.web.guard import OPEN
+from handrail.cli.main import cli
+from handrail.http.application import OPEN_PATHS
 from test_docs import settings as read_by
 
 LISTENS = "0.0.0.0:8765"
@@ -220,7 +220,7 @@ def test_probes_ask_routes_that_are_open_by_a_name_that_is_known(cluster: dict[s
         "readiness": "/readyz",
         "liveness": "/healthz",
     }
-    assert {one["path"] for one in asked.values()} == OPEN
+    assert {one["path"] for one in asked.values()} == OPEN_PATHS
     assert {pod["args"][2], *(one["httpHeaders"][0]["value"] for one in asked.values())} == {LISTENS}
     assert {one["port"] for one in asked.values()} == {pod["ports"][0]["name"]}
     assert cluster["Service"]["spec"]["ports"][0]["targetPort"] == pod["ports"][0]["name"]

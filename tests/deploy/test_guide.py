@@ -11,7 +11,7 @@ from deploy.reading import FOLDER, ROOT, wrong
 from faces.mcp.desk import TOOL, note, place
 from faces.web.desk import site
 from faces.web.wire import Wire
-from handrail.faces.web.metrics import Metrics
+from handrail.http.metrics import Metrics
 from program import command
 
 GUIDE = (ROOT / "docs" / "guides" / "team-server.md").read_text("utf-8")

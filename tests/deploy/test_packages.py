@@ -112,7 +112,7 @@ def test_the_wheel_has_every_file_of_the_program_and_nothing_else(packages: Pack
         names = set(wheel.namelist())
 
     assert {name for name in names if not re.match(r"handrail-[^/]*\.dist-info/", name)} == ours
-    assert "handrail/shell/clients.yaml" in ours
+    assert "handrail/clients/clients.yaml" in ours
 
 
 def test_the_sdist_has_what_the_tests_need(packages: Packages) -> None:

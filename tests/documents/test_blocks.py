@@ -3,30 +3,30 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.documents.blocks import Blocks, Fence, Line, blocks
+from handrail.documents.markdown import Blocks, Fence, Line, parse_blocks
 
 
 def texts(document: str) -> list[str]:
-    return [line.text for line in blocks(document).lines]
+    return [line.text for line in parse_blocks(document).lines]
 
 
 def test_a_line_knows_its_number_its_start_and_its_end() -> None:
-    assert blocks("one\r\ntwo\rthree\n\nfour").lines == (
+    assert parse_blocks("one\r\ntwo\rthree\n\nfour").lines == (
         Line(1, 0, "one", "\r\n"),
         Line(2, 5, "two", "\r"),
         Line(3, 9, "three", "\n"),
         Line(4, 15, "", "\n"),
         Line(5, 16, "four", ""),
     )
-    assert blocks("") == Blocks((), ())
+    assert parse_blocks("") == Blocks((), ())
 
 
 def test_what_stands_in_a_fence_is_no_line() -> None:
     document = "a\n```yaml title\nb\n~~~\n```\nc\n  ~~~~\nd\n~~~\n~~~~~\ne\n"
 
     assert texts(document) == ["a", "c", "e"]
-    assert blocks(document).fences == (Fence("yaml", "b\n~~~\n", 3), Fence("", "d\n~~~\n", 8))
-    assert blocks(document).unclosed == 0
+    assert parse_blocks(document).fences == (Fence("yaml", "b\n~~~\n", 3), Fence("", "d\n~~~\n", 8))
+    assert parse_blocks(document).unclosed == 0
 
 
 def test_ticks_in_the_words_behind_a_mark_make_it_no_fence() -> None:
@@ -35,7 +35,7 @@ def test_ticks_in_the_words_behind_a_mark_make_it_no_fence() -> None:
 
 
 def test_a_fence_that_nobody_closes_goes_on_to_the_end_and_is_told() -> None:
-    found = blocks("a\n```\nb\n``` c\nd")
+    found = parse_blocks("a\n```\nb\n``` c\nd")
 
     assert [line.text for line in found.lines] == ["a"]
     assert found.fences == (Fence("", "b\n``` c\nd", 3),)
@@ -52,7 +52,7 @@ def test_a_comment_is_a_block_only_where_it_begins_a_line() -> None:
 
 
 def test_a_comment_that_nobody_closes_goes_on_to_the_end_and_is_told() -> None:
-    found = blocks("a\n<!-- b\nc\n")
+    found = parse_blocks("a\n<!-- b\nc\n")
 
     assert ([line.text for line in found.lines], found.unclosed) == (["a"], 2)
 
@@ -63,7 +63,7 @@ def test_a_byte_order_mark_is_a_blank() -> None:
 
 @given(st.text(alphabet="a`~<!->\r\n #", max_size=60))
 def test_every_text_is_taken_apart_and_each_line_stands_where_it_says(document: str) -> None:
-    for line in blocks(document).lines:
+    for line in parse_blocks(document).lines:
         there = document[line.start : line.start + len(line.text) + len(line.end)]
         assert len(there) == len(line.text + line.end)
         assert there.endswith(line.end)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.documents.criteria import check_off, criteria
+from handrail.documents.criteria import check_off_criteria, parse_criteria
 
 HEAD = "# Acceptance Criteria\n"
 LINK = "tasks/task-tea-2026-03-01-1200/task-results.md"
@@ -53,19 +53,19 @@ MARKED: dict[str, tuple[str, str]] = {
 def test_a_criterion_that_is_listed_is_checked_and_linked(name: str) -> None:
     before, after = MARKED[name]
 
-    assert check_off(HEAD + before, listing("[x] one", "Two words"), LINK).text == HEAD + after
+    assert check_off_criteria(HEAD + before, listing("[x] one", "Two words"), LINK).text == HEAD + after
 
 
 def test_items_of_the_template_are_left_alone() -> None:
     plan = HEAD + "- [ ] one\n"
 
-    assert check_off(plan, listing("one"), LINK, template=plan).text == plan
+    assert check_off_criteria(plan, listing("one"), LINK, template=plan).text == plan
 
 
 def test_what_was_checked_and_what_was_listed_for_nothing_is_told() -> None:
     plan = HEAD + "- [ ] One  thing\n- [x] old\n- [ ] left\n"
 
-    found = check_off(plan, listing("one thing", "OLD", "[ ] left", "Other", "other"), LINK)
+    found = check_off_criteria(plan, listing("one thing", "OLD", "[ ] left", "Other", "other"), LINK)
 
     assert found.checked == ("One thing",)
     assert found.unmatched == ("Other",)
@@ -75,7 +75,7 @@ def test_bytes_that_are_no_text_stay_what_they_were() -> None:
     plan = b"# Acceptance Criteria\n- [ ] caf\xe9 \xff\n- [ ] no\xc3\n".decode("utf-8", "surrogateescape")
     results = b"# Acceptance Criteria\n- Caf\xe9 \xff\n- \xfe\n".decode("utf-8", "surrogateescape")
 
-    found = check_off(plan, results, LINK)
+    found = check_off_criteria(plan, results, LINK)
 
     assert found.text.encode("utf-8", "surrogateescape") == (
         b"# Acceptance Criteria\n- [x] caf\xe9 \xff" + DONE.encode() + b"\n- [ ] no\xc3\n"
@@ -121,7 +121,7 @@ MARK = "\uffff"
 @given(plan=documents, results=documents)
 def test_all_but_boxes_and_links_is_as_it_was(plan: str, results: str) -> None:
     plan, results = HEAD + plan, HEAD + "- a\n- b\n\n" + results
-    found = check_off(plan, results, MARK)
+    found = check_off_criteria(plan, results, MARK)
 
     unlinked = found.text.replace(f" ([results]({MARK}))", "")
     assert found.text.count(MARK) == len(found.checked)
@@ -133,10 +133,10 @@ def test_all_but_boxes_and_links_is_as_it_was(plan: str, results: str) -> None:
 
 @given(plan=documents, results=documents)
 def test_what_was_checked_off_is_checked_and_a_second_time_changes_nothing(plan: str, results: str) -> None:
-    before = criteria(HEAD + plan)
-    found = check_off(HEAD + plan, HEAD + "- a\n- b\n\n" + results, "x")
-    after = criteria(found.text)
+    before = parse_criteria(HEAD + plan)
+    found = check_off_criteria(HEAD + plan, HEAD + "- a\n- b\n\n" + results, "x")
+    after = parse_criteria(found.text)
 
     assert len(after) == len(before)
     assert sum(c.checked for c in after) == sum(c.checked for c in before) + len(found.checked)
-    assert check_off(found.text, HEAD + "- a\n- b\n\n" + results, "x").text == found.text
+    assert check_off_criteria(found.text, HEAD + "- a\n- b\n\n" + results, "x").text == found.text

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from handrail.documents.collabfile import CollabFile
-from handrail.documents.statefile import Standing
-from handrail.documents.strict import Flaw
+from handrail.documents.state_file import CollabStateFile, StateFileContent
+from handrail.documents.strict_json import JsonFlaw
 from requirement import requirement
 
 AT = datetime(2026, 3, 1, 12, 0, 0, 123000, tzinfo=UTC)
-SHAPE = CollabFile(
+SHAPE = CollabStateFile(
     {"start": "early", "work": "late", "end": "late"},
     {"early": ("start", {"currentItem": None}), "late": ("work", {})},
 )
@@ -22,7 +21,7 @@ BATCHES = [
 ]
 
 
-def said(document: Mapping[str, Any]) -> Standing | Flaw:
+def said(document: Mapping[str, Any]) -> StateFileContent | JsonFlaw:
     return SHAPE.read(json.dumps(document).encode())
 
 
@@ -70,7 +69,7 @@ def test_fields_of_others_stay_where_they_are_and_a_null_one_of_ours_goes() -> N
         "yours": None,
     }
     standing = said(old)
-    assert isinstance(standing, Standing)
+    assert isinstance(standing, StateFileContent)
     assert standing.variables == {"mine": {"a": [1]}, "currentBatch": 1, "batches": BATCHES, "yours": None}
 
     changed = {**standing.variables, "currentBatch": None, "completedTasks": [], "phase": "never"}
@@ -92,8 +91,8 @@ def test_fields_of_others_stay_where_they_are_and_a_null_one_of_ours_goes() -> N
 def test_a_file_without_a_state_stands_where_its_phase_says() -> None:
     early, late = said({"phase": "early", "currentItem": 3}), said({"phase": "late", "currentItem": 3})
 
-    assert isinstance(early, Standing)
-    assert isinstance(late, Standing)
+    assert isinstance(early, StateFileContent)
+    assert isinstance(late, StateFileContent)
     assert (early.state, early.variables) == ("start", {"currentItem": None})
     assert (late.state, late.variables) == ("work", {"currentItem": 3})
     assert early.body == {"phase": "early", "currentItem": 3}
@@ -121,14 +120,14 @@ def test_a_file_without_a_state_stands_where_its_phase_says() -> None:
 def test_a_file_that_says_nothing_says_why(wrong: Mapping[str, Any], told: str) -> None:
     found = said(wrong)
 
-    assert isinstance(found, Flaw)
+    assert isinstance(found, JsonFlaw)
     assert found.code == "wrong_type"
     assert told in found.sentence
 
 
 def test_bytes_that_are_no_document_are_none_here_either() -> None:
-    assert SHAPE.read(b"[]") == Flaw("not_object", "it is JSON, but not an object")
+    assert SHAPE.read(b"[]") == JsonFlaw("not_object", "it is JSON, but not an object")
 
 
 def test_a_whole_file_is_its_body() -> None:
-    assert SHAPE.whole({"state": "end"}, ({"timestamp": "never"},)) == b'{\n  "state": "end"\n}\n'
+    assert SHAPE.encode_document({"state": "end"}, ({"timestamp": "never"},)) == b'{\n  "state": "end"\n}\n'

@@ -2,7 +2,13 @@
 
 import pytest
 
-from handrail.documents.criteria import MOST, Criterion, bare, criteria, listed
+from handrail.documents.criteria import (
+    MAX_CHARACTERS,
+    Criterion,
+    list_satisfied,
+    parse_criteria,
+    strip_result_links,
+)
 from requirement import requirement
 
 HEAD = "# Plan\n\n## Acceptance Criteria\n\n"
@@ -55,7 +61,7 @@ FOUND: dict[str, tuple[str, list[str]]] = {
 def test_the_criteria_of_a_plan(name: str) -> None:
     plan, expected = FOUND[name]
 
-    assert ["+" * found.checked + found.text for found in criteria(plan)] == expected
+    assert ["+" * found.checked + found.text for found in parse_criteria(plan)] == expected
 
 
 @requirement("spells:gather.count")
@@ -63,21 +69,21 @@ def test_items_of_the_template_are_no_criteria_checked_or_not() -> None:
     template = HEAD + "- [ ] <what can be seen, one per line>\n- [ ] ...\n"
     plan = HEAD + "- [x] <What can be seen,  one per line>\n- [ ] ...\n- [ ] The door opens\n"
 
-    assert criteria(template, template) == ()
-    assert criteria(plan, template) == (Criterion("The door opens", checked=False),)
+    assert parse_criteria(template, template) == ()
+    assert parse_criteria(plan, template) == (Criterion("The door opens", checked=False),)
 
 
 def test_what_is_no_text_is_shown_as_such() -> None:
     plan = (HEAD.encode() + b"- [ ] caf\xe9\n").decode("utf-8", "surrogateescape")
 
-    assert criteria(plan) == (Criterion("caf\ufffd", checked=False),)
+    assert parse_criteria(plan) == (Criterion("caf\ufffd", checked=False),)
 
 
 def test_a_text_that_is_too_long_has_no_criteria_and_one_that_just_fits_has() -> None:
     plan = HEAD + "- [ ] a\n\n"
 
-    assert len(criteria(plan + "b" * (MOST - len(plan)))) == 1
-    assert criteria(plan + "b" * (MOST - len(plan) + 1)) == ()
+    assert len(parse_criteria(plan + "b" * (MAX_CHARACTERS - len(plan)))) == 1
+    assert parse_criteria(plan + "b" * (MAX_CHARACTERS - len(plan) + 1)) == ()
 
 
 LISTED: dict[str, tuple[str, list[str]]] = {
@@ -111,7 +117,7 @@ LISTED: dict[str, tuple[str, list[str]]] = {
 def test_what_results_list_as_satisfied(name: str) -> None:
     results, expected = LISTED[name]
 
-    assert list(listed(results)) == expected
+    assert list(list_satisfied(results)) == expected
 
 
 @pytest.mark.parametrize(
@@ -125,4 +131,4 @@ def test_what_results_list_as_satisfied(name: str) -> None:
     ],
 )
 def test_a_criterion_is_told_without_the_links_to_its_results(text: str, bare_text: str) -> None:
-    assert bare(text) == bare_text
+    assert strip_result_links(text) == bare_text

@@ -6,7 +6,7 @@ from types import FrameType
 
 import pytest
 
-from handrail.documents.criteria import MOST, check_off, criteria, listed
+from handrail.documents.criteria import MAX_CHARACTERS, check_off_criteria, list_satisfied, parse_criteria
 
 pytestmark = pytest.mark.unmeasured
 
@@ -50,9 +50,9 @@ def steps(text: str) -> int:
 
     sys.setprofile(called)
     try:
-        criteria(text)
-        listed(text)
-        check_off(text, text, "x")
+        parse_criteria(text)
+        list_satisfied(text)
+        check_off_criteria(text, text, "x")
     finally:
         sys.setprofile(None)
     return count
@@ -60,7 +60,7 @@ def steps(text: str) -> int:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_twice_as_much_takes_no_more_than_twice_the_steps(name: str) -> None:
-    criteria("- [ ] the parser is made")
+    parse_criteria("- [ ] the parser is made")
     once, twice = (steps(HEAD + HOSTILE[name](size)) for size in (5_000, 10_000))
 
     assert 0 < twice <= 2.2 * once + 500
@@ -70,24 +70,24 @@ def test_twice_as_much_takes_no_more_than_twice_the_steps(name: str) -> None:
 def test_the_rest_of_a_hostile_document_is_read_or_left_and_never_fails(name: str) -> None:
     text = HEAD + HOSTILE[name](20_000)
 
-    assert len(check_off(text, HEAD + "- [x] a\n", "x").text) >= len(text)
+    assert len(check_off_criteria(text, HEAD + "- [x] a\n", "x").text) >= len(text)
 
 
 def test_as_many_backticks_as_anybody_sends_hide_no_criterion_before_them() -> None:
     plan = f"{HEAD}- [ ] a\n- [ ] {'`' * 100_000}\n"
 
-    assert [len(criterion.text) for criterion in criteria(plan)] == [1, 100_000]
+    assert [len(criterion.text) for criterion in parse_criteria(plan)] == [1, 100_000]
 
 
 def test_items_deeper_than_fortynine_lists_are_no_criteria_and_no_trouble() -> None:
     plan = HEAD + "".join("  " * depth + f"- [ ] {depth}\n" for depth in range(300))
 
-    assert [criterion.text for criterion in criteria(plan)] == [str(depth) for depth in range(49)]
+    assert [criterion.text for criterion in parse_criteria(plan)] == [str(depth) for depth in range(49)]
 
 
 def test_a_line_of_ten_megabytes_is_not_read() -> None:
     line = f"{HEAD}- [ ] {'a' * 10_000_000}"
 
-    assert len(line) > MOST
-    assert (criteria(line), listed(line)) == ((), ())
-    assert check_off(line, line, "x").text == line
+    assert len(line) > MAX_CHARACTERS
+    assert (parse_criteria(line), list_satisfied(line)) == ((), ())
+    assert check_off_criteria(line, line, "x").text == line

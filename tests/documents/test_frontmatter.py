@@ -4,21 +4,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.documents.frontmatter import CODES, LONGEST, MOST_ITEMS, MOST_LINES, Front, Slip, parse, texts
+from handrail.documents.front_matter import (
+    FRONT_MATTER_CODES,
+    MAX_ITEMS,
+    MAX_LINE_LENGTH,
+    MAX_LINES,
+    FrontMatter,
+    FrontMatterProblem,
+    list_field_texts,
+    parse_front_matter,
+)
 
 BODY = "# Reviewer\n\n---\n\nRead it twice.\n"
 
 
 def test_fields_and_body_come_apart() -> None:
-    found = parse(f"---\nabout: Reads what others wrote\nsteps: [review, prove]\n---\n{BODY}")
+    found = parse_front_matter(f"---\nabout: Reads what others wrote\nsteps: [review, prove]\n---\n{BODY}")
 
-    assert found == Front({"about": "Reads what others wrote", "steps": ("review", "prove")}, BODY)
+    assert found == FrontMatter({"about": "Reads what others wrote", "steps": ("review", "prove")}, BODY)
 
 
 def test_a_list_may_stand_below_its_key_indented_or_not() -> None:
-    found = parse("---\nsteps:\n- one\n  - two\n\t- three\nworkflows:\n\n# why\n  - a b\nabout: x\n---\n")
+    found = parse_front_matter(
+        "---\nsteps:\n- one\n  - two\n\t- three\nworkflows:\n\n# why\n  - a b\nabout: x\n---\n"
+    )
 
-    assert found == Front({"steps": ("one", "two", "three"), "workflows": ("a b",), "about": "x"}, "")
+    assert found == FrontMatter({"steps": ("one", "two", "three"), "workflows": ("a b",), "about": "x"}, "")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +51,7 @@ def test_a_list_may_stand_below_its_key_indented_or_not() -> None:
     ],
 )
 def test_a_value_is_what_stands_behind_the_colon(line: str, value: str | tuple[str, ...] | None) -> None:
-    found = parse(f"---\n{line}\n---\n{BODY}")
+    found = parse_front_matter(f"---\n{line}\n---\n{BODY}")
 
     assert found.fields == ({} if value is None else {"k": value})
     assert found.body == BODY
@@ -50,36 +61,45 @@ def test_a_value_is_what_stands_behind_the_colon(line: str, value: str | tuple[s
     "text", ["", "\n", "--- \nno end", "text\n---\na: b\n---\n", " ---\na: b\n---\n", "----\na: b\n---\n"]
 )
 def test_without_front_matter_everything_is_body(text: str) -> None:
-    assert (parse(text).fields, parse(text).body) == ({}, text)
+    assert (parse_front_matter(text).fields, parse_front_matter(text).body) == ({}, text)
 
 
 def test_windows_line_ends_and_a_byte_order_mark_are_no_trouble() -> None:
-    found = parse("\ufeff---\r\nabout: x\r\nsteps:\r\n- y\r\n---\r\nbody\r\n")
+    found = parse_front_matter("\ufeff---\r\nabout: x\r\nsteps:\r\n- y\r\n---\r\nbody\r\n")
 
-    assert found == Front({"about": "x", "steps": ("y",)}, "body\r\n")
+    assert found == FrontMatter({"about": "x", "steps": ("y",)}, "body\r\n")
 
 
 def test_the_last_line_needs_no_end() -> None:
-    assert parse("---\nabout: x\n---") == Front({"about": "x"}, "")
+    assert parse_front_matter("---\nabout: x\n---") == FrontMatter({"about": "x"}, "")
 
 
 SLIPS = {
-    "an empty item": ("k:\n-\n", Slip(3, "front-item", "the item is empty", "write it, or drop the line")),
+    "an empty item": (
+        "k:\n-\n",
+        FrontMatterProblem(3, "front-item", "the item is empty", "write it, or drop the line"),
+    ),
     "an item without a key": (
         "- x\n",
-        Slip(2, "front-item", "no key is open that this item could belong to", "put the items below `key:`"),
+        FrontMatterProblem(
+            2, "front-item", "no key is open that this item could belong to", "put the items below `key:`"
+        ),
     ),
     "an item below a value": (
         "k: v\n- x\n",
-        Slip(3, "front-item", "no key is open that this item could belong to", "put the items below `key:`"),
+        FrontMatterProblem(
+            3, "front-item", "no key is open that this item could belong to", "put the items below `key:`"
+        ),
     ),
     "an item below a list": (
         "k: [v]\n- x\n",
-        Slip(3, "front-item", "no key is open that this item could belong to", "put the items below `key:`"),
+        FrontMatterProblem(
+            3, "front-item", "no key is open that this item could belong to", "put the items below `key:`"
+        ),
     ),
     "no colon": (
         "word\n",
-        Slip(
+        FrontMatterProblem(
             2,
             "front-line",
             "the line is neither `key: value` nor `- item`",
@@ -88,7 +108,7 @@ SLIPS = {
     ),
     "no blank": (
         "k:v\n",
-        Slip(
+        FrontMatterProblem(
             2,
             "front-line",
             "the line is neither `key: value` nor `- item`",
@@ -97,11 +117,13 @@ SLIPS = {
     ),
     "a mapping": (
         "  k: v\n",
-        Slip(2, "front-line", "the line is indented, and nothing nests here", "begin it at the margin"),
+        FrontMatterProblem(
+            2, "front-line", "the line is indented, and nothing nests here", "begin it at the margin"
+        ),
     ),
     "a key of two words": (
         "a b: v\n",
-        Slip(
+        FrontMatterProblem(
             2,
             "front-key",
             "this cannot be a key",
@@ -110,17 +132,20 @@ SLIPS = {
     ),
     "a long key": (
         f"{'k' * 65}: v\n",
-        Slip(
+        FrontMatterProblem(
             2,
             "front-key",
             "this cannot be a key",
             "use letters, digits, `_` and `-`, beginning with a letter, at most 64",
         ),
     ),
-    "a key twice": ("k: v\nk: w\n", Slip(3, "front-key", "`k` stands here twice", "drop one of them")),
+    "a key twice": (
+        "k: v\nk: w\n",
+        FrontMatterProblem(3, "front-key", "`k` stands here twice", "drop one of them"),
+    ),
     "a quote": (
         'k: "v\n',
-        Slip(
+        FrontMatterProblem(
             2,
             "front-value",
             "the quotes are not around the whole value",
@@ -129,7 +154,7 @@ SLIPS = {
     ),
     "one sign": (
         "k: '\n",
-        Slip(
+        FrontMatterProblem(
             2,
             "front-value",
             "the quotes are not around the whole value",
@@ -138,7 +163,7 @@ SLIPS = {
     ),
     "two texts": (
         "k: 'a' b 'c'\n",
-        Slip(
+        FrontMatterProblem(
             2,
             "front-value",
             "the quotes are not around the whole value",
@@ -147,7 +172,7 @@ SLIPS = {
     ),
     "a block": (
         "k: |\n",
-        Slip(
+        FrontMatterProblem(
             2,
             "front-value",
             "a value that begins with `|` is more than a text",
@@ -156,7 +181,7 @@ SLIPS = {
     ),
     "an alias": (
         "k: *all\n",
-        Slip(
+        FrontMatterProblem(
             2,
             "front-value",
             "a value that begins with `*` is more than a text",
@@ -165,7 +190,7 @@ SLIPS = {
     ),
     "a list in a list": (
         "k:\n- [a]\n",
-        Slip(
+        FrontMatterProblem(
             3,
             "front-value",
             "a value that begins with `[` is more than a text",
@@ -173,20 +198,20 @@ SLIPS = {
         ),
     ),
     "a long line": (
-        f"k: {'v' * LONGEST}\n",
-        Slip(2, "front-long", "the line has 1,003 characters", "keep to 1,000"),
+        f"k: {'v' * MAX_LINE_LENGTH}\n",
+        FrontMatterProblem(2, "front-long", "the line has 1,003 characters", "keep to 1,000"),
     ),
     "a control character": (
         "k: \x1b[2J\n",
-        Slip(2, "front-character", "the character U+001B is no text", "remove it"),
+        FrontMatterProblem(2, "front-character", "the character U+001B is no text", "remove it"),
     ),
     "a carriage return": (
         "k: a\rb\n",
-        Slip(2, "front-character", "the character U+000D is no text", "remove it"),
+        FrontMatterProblem(2, "front-character", "the character U+000D is no text", "remove it"),
     ),
     "half a character": (
         "k: \ud83d\n",
-        Slip(2, "front-character", "the character U+D83D is no text", "remove it"),
+        FrontMatterProblem(2, "front-character", "the character U+D83D is no text", "remove it"),
     ),
 }
 
@@ -195,9 +220,9 @@ SLIPS = {
 def test_what_is_wrong_is_told_by_line_and_the_body_stays(what: str) -> None:
     lines, slip = SLIPS[what]
 
-    found = parse(f"---\n{lines}---\n{BODY}")
+    found = parse_front_matter(f"---\n{lines}---\n{BODY}")
 
-    assert found.slips == (slip,)
+    assert found.problems == (slip,)
     assert found.body == BODY
 
 
@@ -205,18 +230,18 @@ def test_what_is_wrong_is_told_by_line_and_the_body_stays(what: str) -> None:
     "value", ["[", "[a", "[a] # b", "[a,]", "[,]", "[a,,b]", "[a 'b']", "['a' b]", "[a, {b]", "[']", "[a] b]"]
 )
 def test_what_only_begins_like_a_list_is_none(value: str) -> None:
-    (slip,) = parse(f"---\nk: {value}\n---\n").slips
+    (slip,) = parse_front_matter(f"---\nk: {value}\n---\n").problems
 
-    assert slip == Slip(
+    assert slip == FrontMatterProblem(
         2, "front-value", "this is no list of texts", "write `[a, b]`, each a word or in quotes"
     )
 
 
 def test_every_line_that_is_wrong_is_told_and_the_others_count() -> None:
-    found = parse("---\nabout: x\nno\nsteps:\n- a\n- 'b\n- c\na b:\n- d\nlast: y\n---\n")
+    found = parse_front_matter("---\nabout: x\nno\nsteps:\n- a\n- 'b\n- c\na b:\n- d\nlast: y\n---\n")
 
     assert found.fields == {"about": "x", "steps": ("a", "c"), "last": "y"}
-    assert [(slip.line, slip.code) for slip in found.slips] == [
+    assert [(slip.line, slip.code) for slip in found.problems] == [
         (3, "front-line"),
         (6, "front-value"),
         (8, "front-key"),
@@ -226,54 +251,62 @@ def test_every_line_that_is_wrong_is_told_and_the_others_count() -> None:
 
 def test_a_list_of_a_hundred_is_the_longest_either_way() -> None:
     lines = "".join(f"- i{number}\n" for number in range(96))
-    inline = ", ".join(f"i{number}" for number in range(MOST_ITEMS + 1))
+    inline = ", ".join(f"i{number}" for number in range(MAX_ITEMS + 1))
 
-    below = parse(f"---\nk:\n{lines}---\n")
-    long = parse(f"---\nk: [{inline}]\n---\n")
-    full = parse(f"---\nk: [{inline.rpartition(',')[0]}]\n---\n")
+    below = parse_front_matter(f"---\nk:\n{lines}---\n")
+    long = parse_front_matter(f"---\nk: [{inline}]\n---\n")
+    full = parse_front_matter(f"---\nk: [{inline.rpartition(',')[0]}]\n---\n")
 
-    assert (len(below.fields["k"]), below.slips) == (96, ())
-    assert (long.fields, long.slips) == (
+    assert (len(below.fields["k"]), below.problems) == (96, ())
+    assert (long.fields, long.problems) == (
         {},
-        (Slip(2, "front-long", "the list has too many items", "keep to 100"),),
+        (FrontMatterProblem(2, "front-long", "the list has too many items", "keep to 100"),),
     )
-    assert (len(full.fields["k"]), full.slips) == (100, ())
+    assert (len(full.fields["k"]), full.problems) == (100, ())
 
 
 def test_front_matter_without_an_end_is_body_and_the_repair_is_told() -> None:
-    unclosed = Slip(
+    unclosed = FrontMatterProblem(
         1,
         "front-unclosed",
         "the front matter has no end",
         "end it with a line `---`, after 100 lines at most",
     )
-    long = "---\n" + "a: b\n" * (MOST_LINES + 1) + "---\nbody"
+    long = "---\n" + "a: b\n" * (MAX_LINES + 1) + "---\nbody"
 
-    assert parse("---\nabout: x\n") == Front({}, "---\nabout: x\n", (unclosed,))
-    assert parse("---") == Front({}, "---", (unclosed,))
-    assert parse(long) == Front({}, long, (unclosed,))
-    assert parse("---\n" + "# b\n" * MOST_LINES + "---\nbody") == Front({}, "body")
+    assert parse_front_matter("---\nabout: x\n") == FrontMatter({}, "---\nabout: x\n", (unclosed,))
+    assert parse_front_matter("---") == FrontMatter({}, "---", (unclosed,))
+    assert parse_front_matter(long) == FrontMatter({}, long, (unclosed,))
+    assert parse_front_matter("---\n" + "# b\n" * MAX_LINES + "---\nbody") == FrontMatter({}, "body")
 
 
 def test_every_code_of_a_slip_is_shown_above() -> None:
-    assert {slip.code for _, slip in SLIPS.values()} | {"front-unclosed", "front-unread"} == set(CODES)
+    assert {slip.code for _, slip in SLIPS.values()} | {"front-unclosed", "front-unread"} == set(
+        FRONT_MATTER_CODES
+    )
 
 
 def test_a_key_that_nobody_reads_is_told_where_the_keys_are_known() -> None:
     text = "---\nabout: x\nstep: review\n- mend\n---\n"
 
-    found = parse(text, ("about", "steps"))
+    found = parse_front_matter(text, ("about", "steps"))
 
     assert found.fields == {"about": "x"}
-    assert found.slips == (
-        Slip(3, "front-unread", "nobody reads `step`", "drop it; what is read is about, steps"),
-        Slip(4, "front-item", "no key is open that this item could belong to", "put the items below `key:`"),
+    assert found.problems == (
+        FrontMatterProblem(3, "front-unread", "nobody reads `step`", "drop it; what is read is about, steps"),
+        FrontMatterProblem(
+            4, "front-item", "no key is open that this item could belong to", "put the items below `key:`"
+        ),
     )
-    assert parse("---\nabout: x\nstep: review\n---\n").fields == {"about": "x", "step": "review"}
+    assert parse_front_matter("---\nabout: x\nstep: review\n---\n").fields == {"about": "x", "step": "review"}
 
 
 def test_a_single_text_is_a_list_too() -> None:
-    assert (texts(""), texts("a"), texts(("a", "b"))) == ((), ("a",), ("a", "b"))
+    assert (list_field_texts(""), list_field_texts("a"), list_field_texts(("a", "b"))) == (
+        (),
+        ("a",),
+        ("a", "b"),
+    )
 
 
 PLAIN = st.text(
@@ -308,16 +341,16 @@ def test_what_is_written_is_read_back(
     lines = "".join(f"{key}:{_written(value, below=below)}\n" for key, value in fields.items())
     head = f"---\n{lines}---\n".replace("\n", end)
 
-    assert parse(head + body) == Front(fields, body)
+    assert parse_front_matter(head + body) == FrontMatter(fields, body)
 
 
 @given(st.text("-:[]'\"#, \t\r\nabk\ufeff\0", max_size=60))
 def test_no_text_is_too_odd_and_the_body_is_its_end(text: str) -> None:
     for whole in (text, f"---\n{text}", f"---\n{text}\n---\n{text}"):
-        found = parse(whole)
+        found = parse_front_matter(whole)
 
         assert whole.endswith(found.body)
-        assert all(1 <= slip.line <= whole.count("\n") + 1 for slip in found.slips)
+        assert all(1 <= slip.line <= whole.count("\n") + 1 for slip in found.problems)
         assert all(isinstance(value, (str, tuple)) for value in found.fields.values())
 
 
@@ -328,4 +361,4 @@ def test_a_hostile_text_of_a_megabyte_is_read_in_no_time(piece: str) -> None:
     many = piece * 300_000
 
     for text in (many, f"---\n{many}", f"---\nk: [{many}]\n---\n"):
-        assert text.endswith(parse(text).body)
+        assert text.endswith(parse_front_matter(text).body)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.documents.items import Item, Items, document, read
+from handrail.documents.work_items import WorkItem, WorkItems, mark_documented, parse_work_items
 from requirement import requirement
 
 DESIGN = """\
@@ -45,16 +45,17 @@ Text of it.
 
 @requirement("skills:items.read")
 def test_items_are_read_with_their_types_and_statuses() -> None:
-    found = read(DESIGN.replace("**Status** : not read here, as it is the second\n", ""))
+    found = parse_work_items(DESIGN.replace("**Status** : not read here, as it is the second\n", ""))
 
-    assert found == Items(
-        (Item(1, "First", "code", documented=True), Item(2, "Second", "task"), Item(3, "Third")), ()
+    assert found == WorkItems(
+        (WorkItem(1, "First", "code", documented=True), WorkItem(2, "Second", "task"), WorkItem(3, "Third")),
+        (),
     )
     assert [item.number for item in found.pending] == [2, 3]
 
 
 def test_a_second_status_of_an_item_is_named_with_its_line() -> None:
-    assert read(DESIGN).problems == ("line 22: item 2 has a status already",)
+    assert parse_work_items(DESIGN).problems == ("line 22: item 2 has a status already",)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +69,9 @@ def test_a_second_status_of_an_item_is_named_with_its_line() -> None:
     ],
 )
 def test_a_type_is_read_however_it_is_set_off(written: str) -> None:
-    assert read(f"## Work items:\n### item 7 : It\n{written}\n") == Items((Item(7, "It", "bugfix"),), ())
+    assert parse_work_items(f"## Work items:\n### item 7 : It\n{written}\n") == WorkItems(
+        (WorkItem(7, "It", "bugfix"),), ()
+    )
 
 
 @requirement("skills:items.read")
@@ -92,11 +95,11 @@ def test_a_type_is_read_however_it_is_set_off(written: str) -> None:
     ],
 )
 def test_what_cannot_be_read_is_named_with_its_line(body: str, said: str) -> None:
-    assert read(f"## Work Items\n{body}").problems == (said,)
+    assert parse_work_items(f"## Work Items\n{body}").problems == (said,)
 
 
 def test_of_many_problems_the_first_are_told_and_the_rest_counted() -> None:
-    found = read("## Work Items\n" + "### Item x\n" * 30)
+    found = parse_work_items("## Work Items\n" + "### Item x\n" * 30)
 
     assert len(found.problems) == 21
     assert found.problems[-1] == "and 10 more"
@@ -106,26 +109,28 @@ def test_items_in_fences_and_comments_are_none() -> None:
     hidden = "```\n### Item 1: A\n```\n<!--\n### Item 2: B\n-->\n"
     fenced = f"## Work Items\n{hidden}### Item 3: C\n<!-- **Type:** task -->\n"
 
-    assert read(fenced) == Items((Item(3, "C"),), ())
+    assert parse_work_items(fenced) == WorkItems((WorkItem(3, "C"),), ())
 
 
 def test_a_document_without_the_heading_has_no_items() -> None:
-    assert read("") == Items((), ())
-    assert read("# Work Items\n### Item 1: A\n") == Items((), ())
+    assert parse_work_items("") == WorkItems((), ())
+    assert parse_work_items("# Work Items\n### Item 1: A\n") == WorkItems((), ())
 
 
 def test_the_current_item_is_the_one_of_the_run_if_it_is_pending_or_the_first_that_is() -> None:
-    items = Items((Item(1, "A", documented=True), Item(2, "B"), Item(3, "C")), ())
+    items = WorkItems((WorkItem(1, "A", documented=True), WorkItem(2, "B"), WorkItem(3, "C")), ())
 
-    assert [found.number if (found := items.current(number)) else None for number in (None, 1, 2, 3, 9)] == [
+    assert [
+        found.number if (found := items.find_current(number)) else None for number in (None, 1, 2, 3, 9)
+    ] == [
         2,
         2,
         2,
         3,
         2,
     ]
-    over = Items((Item(1, "A", documented=True),), ())
-    assert (over.current(1), over.current(None)) == (over.items[0], None)
+    over = WorkItems((WorkItem(1, "A", documented=True),), ())
+    assert (over.find_current(1), over.find_current(None)) == (over.items[0], None)
 
 
 @requirement("skills:items.mark")
@@ -145,17 +150,18 @@ def test_the_current_item_is_the_one_of_the_run_if_it_is_pending_or_the_first_th
 def test_one_status_is_set_and_every_other_character_stays(before: str, after: str) -> None:
     head = "\ufeff# D\udcff\r\n## Work Items\n### Item 1: A\n**Status:** pending\n### Item 2: B\n"
 
-    assert document(head + before, 2) == head + after
+    assert mark_documented(head + before, 2) == head + after
 
 
 def test_an_item_that_is_not_there_cannot_be_documented() -> None:
-    assert document(DESIGN, 4) is None
-    assert document(DESIGN, None) is None
+    assert mark_documented(DESIGN, 4) is None
+    assert mark_documented(DESIGN, None) is None
 
 
 def test_an_item_with_nothing_behind_its_heading_gets_its_status_there() -> None:
     assert (
-        document("## Work Items\n### Item 1: A", 1) == "## Work Items\n### Item 1: A\n**Status:** documented"
+        mark_documented("## Work Items\n### Item 1: A", 1)
+        == "## Work Items\n### Item 1: A\n**Status:** documented"
     )
 
 
@@ -177,12 +183,12 @@ def test_an_item_with_nothing_behind_its_heading_gets_its_status_there() -> None
 )
 def test_whatever_is_documented_is_documented_then_and_nothing_else_is(lines: list[str]) -> None:
     design = "\n".join(lines)
-    before, after = read(design), document(design, 1)
+    before, after = parse_work_items(design), mark_documented(design, 1)
     if after is None:
         assert all(item.number != 1 for item in before.items)
         return
-    first = next(item for item in read(after).items if item.number == 1)
+    first = next(item for item in parse_work_items(after).items if item.number == 1)
     assert first.documented
-    assert [item for item in read(after).items if item.number != 1] == [
+    assert [item for item in parse_work_items(after).items if item.number != 1] == [
         item for item in before.items if item.number != 1
     ]

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from handrail.documents.items import document, read
-from handrail.documents.taskgraph import read as read_graph
+from handrail.documents.task_graph import parse_task_graph as read_graph
+from handrail.documents.work_items import mark_documented, parse_work_items
 
 pytestmark = pytest.mark.unmeasured
 
@@ -36,8 +36,8 @@ def test_a_document_of_one_piece_over_and_over_is_read(piece: str) -> None:
     text = "## Work Items\n### Item 1: A\n**Status:** " + piece * (SIZE // len(piece))
     began = time.monotonic()
 
-    read(text)
-    document(text, 1)
+    parse_work_items(text)
+    mark_documented(text, 1)
     read_graph(text)
 
     assert time.monotonic() - began < BOUND

@@ -6,16 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.documents.jsonc import (
-    read,
-    shown,
-    with_item,
-    with_member,
-    with_members,
-    without_items,
-    without_member,
+from handrail.documents.settings_text import (
+    MAX_DEPTH,
+    SettingsProblem,
+    add_json_item,
+    format_json,
+    read_json,
+    remove_json_items,
+    remove_json_member,
+    set_json_member,
+    set_json_members,
 )
-from handrail.documents.jsontree import DEEPEST, Problem
 
 OURS = ("servers", "ours")
 ENTRY: dict[str, object] = {"command": "/bin/it", "args": ["serve", "ä"], "env": {}}
@@ -59,29 +60,29 @@ KEPT = [
 
 @pytest.mark.parametrize(("before", "after"), KEPT)
 def test_a_member_is_put_behind_its_neighbours_and_taken_out_again(before: str, after: str) -> None:
-    assert with_member(before, OURS, 1) == after
-    assert with_member(after, OURS, 1) == after
-    assert without_member(after, OURS) == before
+    assert set_json_member(before, OURS, 1) == after
+    assert set_json_member(after, OURS, 1) == after
+    assert remove_json_member(after, OURS) == before
 
 
 @pytest.mark.parametrize("text", ["", "\ufeff", " \n", "// mine\n", "/* mine */"])
 def test_a_file_without_a_value_gets_its_first(text: str) -> None:
-    made = with_member(text, OURS, ENTRY)
+    made = set_json_member(text, OURS, ENTRY)
 
     assert isinstance(made, str)
     assert made.startswith(text)
-    assert read(made) == {"servers": {"ours": ENTRY}}
-    assert without_member(text, OURS) == without_items(text, OURS, bool) == text
-    assert read(text) == {}
+    assert read_json(made) == {"servers": {"ours": ENTRY}}
+    assert remove_json_member(text, OURS) == remove_json_items(text, OURS, bool) == text
+    assert read_json(text) == {}
 
 
 def test_a_value_that_differs_is_replaced_where_it_stands() -> None:
     text = '{\n  "servers": {\n    "ours": {"command": "old", "env": {"A": "1"}}, // mine\n  }\n}'
 
-    changed = with_member(text, (*OURS, "command"), "new")
+    changed = set_json_member(text, (*OURS, "command"), "new")
 
     assert changed == text.replace("old", "new")
-    assert with_member(text, OURS, {"a": {"b": [1]}}) == (
+    assert set_json_member(text, OURS, {"a": {"b": [1]}}) == (
         '{\n  "servers": {\n    "ours": {\n      "a": {\n        "b": [1]\n      }\n    }, // mine\n  }\n}'
     )
 
@@ -89,18 +90,18 @@ def test_a_value_that_differs_is_replaced_where_it_stands() -> None:
 def test_members_are_put_in_beside_those_that_are_there() -> None:
     text = '{"servers": {"ours": {"args": [], "env": {"A": "1"}}}}'
 
-    assert with_members(text, OURS, {"command": "c", "args": ["a"]}) == (
+    assert set_json_members(text, OURS, {"command": "c", "args": ["a"]}) == (
         '{"servers": {"ours": {"args": ["a"], "env": {"A": "1"}, "command": "c"}}}'
     )
-    assert with_members("{}", ("a",), {"b": 1}) == '{\n  "a": {\n    "b": 1\n  }\n}'
-    assert isinstance(with_members('{"a": []}', ("a",), {"b": 1, "c": 2}), Problem)
-    assert isinstance(with_members("[", ("a",), {"b": 1}), Problem)
-    assert isinstance(with_members('{"a": null}', ("a", "b"), {"b": 1}), Problem)
+    assert set_json_members("{}", ("a",), {"b": 1}) == '{\n  "a": {\n    "b": 1\n  }\n}'
+    assert isinstance(set_json_members('{"a": []}', ("a",), {"b": 1, "c": 2}), SettingsProblem)
+    assert isinstance(set_json_members("[", ("a",), {"b": 1}), SettingsProblem)
+    assert isinstance(set_json_members('{"a": null}', ("a", "b"), {"b": 1}), SettingsProblem)
 
 
 def test_one_is_not_true() -> None:
-    assert with_member('{"a": 1}', ("a",), value=True) == '{"a": true}'
-    assert with_member('{"a": {"x": 1, "y": 2}}', ("a",), {"y": 2, "x": 1}) == '{"a": {"x": 1, "y": 2}}'
+    assert set_json_member('{"a": 1}', ("a",), value=True) == '{"a": true}'
+    assert set_json_member('{"a": {"x": 1, "y": 2}}', ("a",), {"y": 2, "x": 1}) == '{"a": {"x": 1, "y": 2}}'
 
 
 @pytest.mark.parametrize(
@@ -118,43 +119,43 @@ def test_one_is_not_true() -> None:
     ],
 )
 def test_a_member_is_taken_out_wherever_it_stands(text: str, left: str) -> None:
-    assert without_member(text, ("ours",)) == left
+    assert remove_json_member(text, ("ours",)) == left
 
 
 def test_an_object_that_is_left_empty_goes_too() -> None:
-    assert with_member('{"servers":{}}', OURS, 1) == '{"servers":{"ours": 1}}'
-    assert without_member('{"servers":{"ours": 1}}', OURS) == "{}"
+    assert set_json_member('{"servers":{}}', OURS, 1) == '{"servers":{"ours": 1}}'
+    assert remove_json_member('{"servers":{"ours": 1}}', OURS) == "{}"
 
 
 def test_an_object_that_still_has_a_comment_stays() -> None:
     text = '{"servers": {"ours": 1 /* why */}}'
 
-    assert without_member(text, OURS) == '{"servers": { /* why */}}'
+    assert remove_json_member(text, OURS) == '{"servers": { /* why */}}'
 
 
 def test_an_item_is_put_behind_the_others_once() -> None:
     text = '{"hooks": {"Stop": [{"a": 1}]}}'
     path = ("hooks", "Stop")
 
-    added = with_item(text, path, {"b": 2})
+    added = add_json_item(text, path, {"b": 2})
 
     assert added == '{"hooks": {"Stop": [{"a": 1}, {"b": 2}]}}'
-    assert with_item(added, path, {"b": 2}) == added
-    assert without_items(added, path, lambda item: item == {"b": 2}) == text
-    assert without_items(added, path, lambda _: True) == "{}"
-    assert without_items(text, ("hooks", "Start"), lambda _: True) == text
-    assert without_items(text, ("hooks",), lambda _: True) == text
+    assert add_json_item(added, path, {"b": 2}) == added
+    assert remove_json_items(added, path, lambda item: item == {"b": 2}) == text
+    assert remove_json_items(added, path, lambda _: True) == "{}"
+    assert remove_json_items(text, ("hooks", "Start"), lambda _: True) == text
+    assert remove_json_items(text, ("hooks",), lambda _: True) == text
 
 
 def test_the_first_item_makes_its_list() -> None:
-    added = with_item("{}", ("hooks", "Stop"), {"b": [{"c": 2}]})
+    added = add_json_item("{}", ("hooks", "Stop"), {"b": [{"c": 2}]})
 
     assert added == (
         '{\n  "hooks": {\n    "Stop": [\n      {\n        "b": [\n          {\n            "c": 2\n'
         "          }\n        ]\n      }\n    ]\n  }\n}"
     )
-    assert with_item("", ("a",), 1) == '{\n  "a": [1]\n}\n'
-    assert with_item('{\n  "a": [\n  ]\n}', ("a",), 1) == '{\n  "a": [\n    1\n  ]\n}'
+    assert add_json_item("", ("a",), 1) == '{\n  "a": [1]\n}\n'
+    assert add_json_item('{\n  "a": [\n  ]\n}', ("a",), 1) == '{\n  "a": [\n    1\n  ]\n}'
 
 
 PROBLEMS = [
@@ -170,7 +171,7 @@ PROBLEMS = [
     ('{"a": "\\x"}', 1, 7, "this text or number is not written as JSON asks for"),
     ('{"a": 1} {', 1, 10, "something stands behind the end of the document"),
     ("{ /* open", 1, 3, "this comment has no end"),
-    ("[" * (DEEPEST + 1), 1, DEEPEST + 1, "it nests deeper than 100 levels"),
+    ("[" * (MAX_DEPTH + 1), 1, MAX_DEPTH + 1, "it nests deeper than 100 levels"),
     ("{,}", 1, 2, "a key in double quotes, or `}`, is missing here"),
 ]
 
@@ -179,22 +180,26 @@ PROBLEMS = [
 def test_a_text_that_cannot_be_changed_says_where_and_why(
     text: str, line: int, column: int, sentence: str
 ) -> None:
-    for found in (with_member(text, OURS, 1), without_member(text, OURS), with_item(text, OURS, 1)):
-        assert isinstance(found, Problem)
+    for found in (
+        set_json_member(text, OURS, 1),
+        remove_json_member(text, OURS),
+        add_json_item(text, OURS, 1),
+    ):
+        assert isinstance(found, SettingsProblem)
         assert (found.line, found.column, found.sentence) == (line, column, sentence)
         assert found.repair
 
 
 def test_an_item_goes_only_into_a_list() -> None:
-    found = with_item('{"a": {}}', ("a",), 1)
+    found = add_json_item('{"a": {}}', ("a",), 1)
 
-    assert isinstance(found, Problem)
+    assert isinstance(found, SettingsProblem)
     assert (found.sentence, found.repair) == (
         "`a` is not a list",
         "make it a list, or take it out of the file",
     )
-    assert isinstance(without_items("[", ("a",), bool), Problem)
-    assert isinstance(read("["), Problem)
+    assert isinstance(remove_json_items("[", ("a",), bool), SettingsProblem)
+    assert isinstance(read_json("["), SettingsProblem)
 
 
 # --- whatever a file looks like -----------------------------------------------------------------------------
@@ -229,34 +234,34 @@ _documents = st.builds(
 @pytest.mark.unmeasured
 @given(_documents)
 def test_what_is_put_in_is_all_that_changes(text: str) -> None:
-    before, made = read(text), with_member(text, OURS, ENTRY)
+    before, made = read_json(text), set_json_member(text, OURS, ENTRY)
 
     assert isinstance(before, dict)
     servers = before.get("servers", {})
     if not isinstance(servers, dict):
-        assert isinstance(made, Problem)
+        assert isinstance(made, SettingsProblem)
         return
     assert isinstance(made, str)
-    assert read(made) == {**before, "servers": {**servers, "ours": ENTRY}}
-    assert with_member(made, OURS, ENTRY) == made
-    left = without_member(made, OURS)
+    assert read_json(made) == {**before, "servers": {**servers, "ours": ENTRY}}
+    assert set_json_member(made, OURS, ENTRY) == made
+    left = remove_json_member(made, OURS)
     assert isinstance(left, str)
-    assert _without_empty(read(left)) == _without_empty(_taken(before))
+    assert _without_empty(read_json(left)) == _without_empty(_taken(before))
 
 
 @pytest.mark.unmeasured
 @given(_documents)
 def test_what_was_put_in_is_taken_out_to_the_byte(text: str) -> None:
-    before = read(text)
+    before = read_json(text)
     assert isinstance(before, dict)
     servers = before.get("servers", {"some": 1})
     if not isinstance(servers, dict) or not servers or "ours" in servers or not before:
         return
 
-    made = with_member(text, OURS, ENTRY)
+    made = set_json_member(text, OURS, ENTRY)
 
     assert isinstance(made, str)
-    assert without_member(made, OURS) == text
+    assert remove_json_member(made, OURS) == text
 
 
 def _taken(document: dict[str, object]) -> object:
@@ -276,4 +281,4 @@ def _without_empty(document: object) -> object:
     st.recursive(st.none() | st.integers() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v))
 )
 def test_a_value_is_shown_as_json(value: object) -> None:
-    assert json.loads(shown(value)) == value
+    assert json.loads(format_json(value)) == value

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.documents.links import LONGEST, found, safe_id
+from handrail.documents.links import MAX_LINK_LENGTH, find_links, make_link_id
 from requirement import requirement
 
 ONE = "https://acme.atlassian.net/browse/AB-1"
@@ -155,7 +155,7 @@ NO_LINKS = [
     "https://web.archive.org/web/2026/https://acme.atlassian.net/browse/AB-1",
     "https://acme.atlassian.net/wiki/caf\ufffd",
     "https://acme.atlassian.net/wiki/caf\udce9/x",
-    f"https://acme.atlassian.net/{'a' * LONGEST}",
+    f"https://acme.atlassian.net/{'a' * MAX_LINK_LENGTH}",
 ]
 
 
@@ -164,7 +164,7 @@ NO_LINKS = [
 def test_a_link_is_found_wherever_it_stands(place: str) -> None:
     text, links = PLACES[place]
 
-    assert found(text) == links
+    assert find_links(text) == links
 
 
 @requirement("spells:expecto.extract")
@@ -173,19 +173,19 @@ def test_a_link_of_any_form_is_given_as_it_is_written(form: str) -> None:
     link = WRITTEN[form]
 
     for text in (link, f"[x]({link})", f"<{link}>.", f"## References\n\n- {link}\n"):
-        assert found(text) == (link,)
+        assert find_links(text) == (link,)
 
 
 @pytest.mark.parametrize("what", READ)
 def test_what_markdown_writes_otherwise_is_read_as_what_it_stands_for(what: str) -> None:
     text, link = READ[what]
 
-    assert found(text) == (link,)
+    assert find_links(text) == (link,)
 
 
 @pytest.mark.parametrize("text", NO_LINKS)
 def test_what_is_no_link_to_them_is_not_given(text: str) -> None:
-    assert found(text) == ()
+    assert find_links(text) == ()
 
 
 def test_there_are_sixty_texts_and_more() -> None:
@@ -193,10 +193,10 @@ def test_there_are_sixty_texts_and_more() -> None:
 
 
 def test_the_longest_link_is_given_and_a_longer_one_is_not() -> None:
-    longest = f"https://acme.atlassian.net/{'a' * (LONGEST - 27)}"
+    longest = f"https://acme.atlassian.net/{'a' * (MAX_LINK_LENGTH - 27)}"
 
-    assert found(longest) == (longest,)
-    assert found(f"{longest}a {ONE}") == (ONE,)
+    assert find_links(longest) == (longest,)
+    assert find_links(f"{longest}a {ONE}") == (ONE,)
 
 
 PIECES = st.one_of(
@@ -209,14 +209,14 @@ PIECES = st.one_of(
 
 @given(st.one_of(st.text(), st.lists(PIECES, max_size=30).map("".join)))
 def test_nothing_but_links_is_ever_given(text: str) -> None:
-    links = found(text)
+    links = find_links(text)
 
     assert len(set(links)) == len(links)
     for link in links:
         assert link.lower().startswith(("http://", "https://"))
-        assert len(link) <= LONGEST
+        assert len(link) <= MAX_LINK_LENGTH
         assert not set(link) & set(' \t\r\n\0<>"`{}|^\\[]')
-        assert len(safe_id(link)) == 16
+        assert len(make_link_id(link)) == 16
 
 
 LINKISH = [
@@ -248,4 +248,4 @@ def test_a_hostile_text_of_a_megabyte_is_read_in_no_time(piece: str) -> None:
     many = piece * (1_000_000 // len(piece))
 
     for text in (many, f"https://jira/{many}"):
-        assert all(len(link) <= LONGEST for link in found(text))
+        assert all(len(link) <= MAX_LINK_LENGTH for link in find_links(text))

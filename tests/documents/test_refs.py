@@ -2,7 +2,14 @@
 
 import pytest
 
-from handrail.documents.links import LONGEST, MOST, fresh, handed, line, safe_id
+from handrail.documents.links import (
+    MAX_LINK_LENGTH,
+    MAX_LINK_LIST_BYTES,
+    find_new_links,
+    format_link_line,
+    limit_links,
+    make_link_id,
+)
 
 ONE = "https://acme.atlassian.net/browse/AB-1"
 TWO = "https://acme.atlassian.net/wiki/x/AbC"
@@ -25,15 +32,15 @@ KNOWN = {
 def test_a_link_is_known_if_it_is_a_line_of_the_list(where: str) -> None:
     refs, new = KNOWN[where]
 
-    assert fresh(f"{ONE}\n{TWO}\n{ONE}\n", refs) == new
+    assert find_new_links(f"{ONE}\n{TWO}\n{ONE}\n", refs) == new
 
 
 def test_new_is_what_is_in_the_text_and_not_in_the_list() -> None:
     text = f"{TWO} https://jira/x {ONE} {TWO}"
 
-    assert fresh(text, "") == (TWO, "https://jira/x", ONE)
-    assert fresh(text, f"{ONE}\r\nhttps://jira/y\r\n") == (TWO, "https://jira/x")
-    assert fresh("", ONE) == ()
+    assert find_new_links(text, "") == (TWO, "https://jira/x", ONE)
+    assert find_new_links(text, f"{ONE}\r\nhttps://jira/y\r\n") == (TWO, "https://jira/x")
+    assert find_new_links("", ONE) == ()
 
 
 @pytest.mark.parametrize(
@@ -45,16 +52,16 @@ def test_new_is_what_is_in_the_text_and_not_in_the_list() -> None:
     ],
 )
 def test_the_name_for_a_link_is_the_beginning_of_its_digest(link: str, name: str) -> None:
-    assert safe_id(link) == name
-    assert line(link) == f"{link} → {name}"
+    assert make_link_id(link) == name
+    assert format_link_line(link) == f"{link} → {name}"
 
 
 def test_what_is_handed_on_at_once_is_bounded_and_the_rest_comes_next() -> None:
-    links = [f"https://jira/{number:0{LONGEST - 13}}" for number in range(20)]
+    links = [f"https://jira/{number:0{MAX_LINK_LENGTH - 13}}" for number in range(20)]
 
-    first = handed(links)
+    first = limit_links(links)
 
-    assert 16 * (LONGEST + 21) <= MOST < 17 * (LONGEST + 21)
+    assert 16 * (MAX_LINK_LENGTH + 21) <= MAX_LINK_LIST_BYTES < 17 * (MAX_LINK_LENGTH + 21)
     assert first == tuple(links[:16])
-    assert handed(fresh(" ".join(links), "\n".join(first))) == tuple(links[16:])
-    assert handed([]) == ()
+    assert limit_links(find_new_links(" ".join(links), "\n".join(first))) == tuple(links[16:])
+    assert limit_links([]) == ()

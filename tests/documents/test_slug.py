@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.documents.slug import slug
+from handrail.documents.text import make_slug
 
 
 @pytest.mark.parametrize(
@@ -27,12 +27,12 @@ from handrail.documents.slug import slug
     ],
 )
 def test_a_slug_has_small_letters_digits_and_hyphens(text: str, expected: str) -> None:
-    assert slug(text) == expected
+    assert make_slug(text) == expected
 
 
 @given(st.text())
 def test_every_slug_is_a_safe_name_and_its_own_slug(text: str) -> None:
-    found = slug(text)
+    found = make_slug(text)
 
     assert re.fullmatch(r"[a-z0-9][a-z0-9-]{0,63}", found)
-    assert slug(found) == found
+    assert make_slug(found) == found

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from handrail.documents.statefile import Passage, Standing, StateFile
-from handrail.documents.strict import Flaw
+from handrail.documents.state_file import HistoryItem, StateFile, StateFileContent
+from handrail.documents.strict_json import JsonFlaw
 from requirement import requirement
 
 AT = datetime(2025, 8, 20, 15, 30, tzinfo=UTC)
@@ -27,9 +27,9 @@ SOURCE = """{
 """.encode()
 
 
-def read(data: bytes) -> Standing:
+def read(data: bytes) -> StateFileContent:
     standing = SHAPE.read(data)
-    assert isinstance(standing, Standing), standing
+    assert isinstance(standing, StateFileContent), standing
     return standing
 
 
@@ -44,12 +44,12 @@ def test_the_file_of_the_source_is_read_and_written_the_same() -> None:
     }
     assert [item["trigger"] for item in standing.history] == ["Accio"]
     assert SHAPE.name == "state.json"
-    assert SHAPE.whole(standing.body, standing.history) == SOURCE
+    assert SHAPE.encode_document(standing.body, standing.history) == SOURCE
 
 
 @requirement("spells:persist.shape")
 def test_a_new_file_has_the_shape_of_the_source() -> None:
-    passage = Passage("GATHER_NEEDS_PLAN", "GATHER_EDITING", "Accio")
+    passage = HistoryItem("GATHER_NEEDS_PLAN", "GATHER_EDITING", "Accio")
     both = {"pr_return_state": "ACHIEVE_TASK_DRAFTING", "error_original_state": "ACHIEVE_TASK_DRAFTING"}
 
     assert SHAPE.write(None, "GATHER_EDITING", {**both, "other": None}, AT, (passage,)) == SOURCE
@@ -97,7 +97,9 @@ def test_each_way_a_run_went_is_one_entry_with_its_note_if_it_has_one() -> None:
     east = AT.astimezone(timezone(timedelta(hours=9)))
 
     new = read(
-        SHAPE.write(read(SOURCE), "C", {}, east, (Passage("A", "B", "x", "why"), Passage("B", "C", "y")))
+        SHAPE.write(
+            read(SOURCE), "C", {}, east, (HistoryItem("A", "B", "x", "why"), HistoryItem("B", "C", "y"))
+        )
     )
 
     assert new.history[1:] == (
@@ -111,7 +113,7 @@ def test_a_file_with_a_state_only_stays_small() -> None:
 
     assert (bare.variables, bare.history) == ({}, ())
     assert SHAPE.write(bare, "B", {"v": None}, AT, ()) == b'{\n  "current_state": "B"\n}\n'
-    assert list(read(SHAPE.write(bare, "B", {"v": 1}, AT, (Passage("A", "B", "x"),))).body) == [
+    assert list(read(SHAPE.write(bare, "B", {"v": 1}, AT, (HistoryItem("A", "B", "x"),))).body) == [
         "current_state",
         "context",
         "history",
@@ -131,11 +133,11 @@ def test_a_file_with_a_state_only_stays_small() -> None:
     ],
 )
 def test_a_key_of_the_wrong_type_is_a_flaw(data: bytes, sentence: str) -> None:
-    assert SHAPE.read(data) == Flaw("wrong_type", f"a key holds something of the wrong type: {sentence}")
+    assert SHAPE.read(data) == JsonFlaw("wrong_type", f"a key holds something of the wrong type: {sentence}")
 
 
 def test_what_is_no_json_is_a_flaw_of_the_file() -> None:
     found = SHAPE.read(b"{")
 
-    assert isinstance(found, Flaw)
+    assert isinstance(found, JsonFlaw)
     assert found.code == "not_json"

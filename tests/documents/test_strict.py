@@ -6,10 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.documents.strict import DEEPEST, FLAWS, LARGEST, Flaw, parse, show
+from handrail.documents.strict_json import (
+    FLAW_MESSAGES,
+    MAX_BYTES,
+    MAX_DEPTH,
+    JsonFlaw,
+    format_document,
+    parse_object,
+)
 
 SHOWN = {
-    "too_large": (b" " * LARGEST + b"{}", "it is larger than 1048576 bytes"),
+    "too_large": (b" " * MAX_BYTES + b"{}", "it is larger than 1048576 bytes"),
     "not_utf8": (b'{"a": "\xff"}', "it is not UTF-8 text: see byte 8"),
     "nul": (b'{"a": "\0"}', "it has a NUL character"),
     "not_json": (b'{"a": 1,\n}', "it is not JSON: "),
@@ -25,15 +32,15 @@ SHOWN = {
 def test_a_flaw_is_told_by_code_and_sentence(code: str) -> None:
     data, sentence = SHOWN[code]
 
-    found = parse(data)
+    found = parse_object(data)
 
-    assert isinstance(found, Flaw)
+    assert isinstance(found, JsonFlaw)
     assert found.code == code
     assert found.sentence.startswith(sentence)
 
 
 def test_every_flaw_of_the_text_itself_is_shown_above() -> None:
-    assert set(SHOWN) | {"wrong_type"} == set(FLAWS)
+    assert set(SHOWN) | {"wrong_type"} == set(FLAW_MESSAGES)
 
 
 @pytest.mark.parametrize(
@@ -56,9 +63,9 @@ def test_every_flaw_of_the_text_itself_is_shown_above() -> None:
     ],
 )
 def test_other_ways_to_be_flawed_are_known_too(data: bytes, code: str) -> None:
-    found = parse(data)
+    found = parse_object(data)
 
-    assert isinstance(found, Flaw)
+    assert isinstance(found, JsonFlaw)
     assert found.code == code
 
 
@@ -71,18 +78,18 @@ def test_other_ways_to_be_flawed_are_known_too(data: bytes, code: str) -> None:
             b'{"b": 1, "a": [1.5, true, null, "\\ud83d\\ude00", "\\u00e9"]}',
             {"b": 1, "a": [1.5, True, None, "😀", "é"]},
         ),
-        (b"{" + b" " * (LARGEST - 2) + b"}", {}),
+        (b"{" + b" " * (MAX_BYTES - 2) + b"}", {}),
         (b'{"a": 123456789012345678901234567890}', {"a": 123456789012345678901234567890}),
     ],
 )
 def test_what_is_good_is_read(data: bytes, document: dict[str, object]) -> None:
-    assert parse(data) == document
+    assert parse_object(data) == document
 
 
 def test_the_deepest_document_that_is_read_has_thirty_two_levels() -> None:
-    data = b'{"a":' * DEEPEST + b"1" + b"}" * DEEPEST
+    data = b'{"a":' * MAX_DEPTH + b"1" + b"}" * MAX_DEPTH
 
-    assert not isinstance(parse(data), Flaw)
+    assert not isinstance(parse_object(data), JsonFlaw)
 
 
 VALUES = st.recursive(
@@ -94,19 +101,19 @@ VALUES = st.recursive(
 
 @given(st.dictionaries(st.text(), VALUES, max_size=4))
 def test_what_is_shown_is_read_back_in_its_order(document: dict[str, object]) -> None:
-    read = parse(show(document))
+    read = parse_object(format_document(document))
 
-    if isinstance(read, Flaw):
+    if isinstance(read, JsonFlaw):
         assert read.code == "nul"
         assert "\\u0000" in json.dumps(document)
     else:
         assert read == document
         assert json.dumps(read) == json.dumps(document)
-        assert show(read) == show(document)
+        assert format_document(read) == format_document(document)
 
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_read_or_have_a_flaw(data: bytes) -> None:
-    found = parse(data)
+    found = parse_object(data)
 
-    assert isinstance(found, dict) or found.code in FLAWS
+    assert isinstance(found, dict) or found.code in FLAW_MESSAGES

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.documents.taskgraph import (
+from handrail.documents.task_graph import (
     Task,
     TaskGraph,
-    closed,
-    following,
-    ids,
-    layers,
-    open_tasks,
-    read,
-    sound,
-    updated,
+    complete_batch,
+    describe_open_tasks,
+    find_next_batch,
+    is_batch_list,
+    layer_tasks,
+    list_task_ids,
+    parse_task_graph,
+    update_task,
 )
 from requirement import requirement
 
@@ -32,7 +32,7 @@ def batch(number: int, *tasks: tuple[str, str, list[str]], status: str = "pendin
 
 
 def problems(text: str) -> tuple[str, ...]:
-    found = read(text)
+    found = parse_task_graph(text)
     assert found is not None
     return found.problems
 
@@ -41,14 +41,14 @@ def test_the_tasks_of_every_such_fence_are_read_in_order() -> None:
     text = fenced("tasks:\n- id: a\n  files: [x.py]\n  description: no\n- {id: b, depends-on: [a, a]}")
     text += "```yaml\nother: 1\n```\n" + fenced("tasks:\n  - id: 01\n    depends-on:", "YML")
 
-    assert read(text) == TaskGraph((Task("a"), Task("b", ("a",)), Task("01")))
+    assert parse_task_graph(text) == TaskGraph((Task("a"), Task("b", ("a",)), Task("01")))
 
 
 @pytest.mark.parametrize(
     "text", ["", "tasks:\n- id: a\n", fenced("tasks: []", "json"), fenced("  tasks: []")]
 )
 def test_a_text_without_such_a_fence_has_no_graph(text: str) -> None:
-    assert read(text) is None
+    assert parse_task_graph(text) is None
 
 
 @requirement("skills:batches.layers")
@@ -112,12 +112,12 @@ def test_more_tasks_than_a_graph_may_have_are_counted_and_not_layered() -> None:
 def test_a_batch_holds_every_task_whose_dependencies_lie_in_earlier_ones() -> None:
     tasks = [Task("d", ("b", "c")), Task("a"), Task("b", ("a",)), Task("c", ("a",)), Task("e")]
 
-    assert layers(tasks) == [
+    assert layer_tasks(tasks) == [
         batch(1, ("a", "pending", []), ("e", "pending", [])),
         batch(2, ("b", "pending", ["a"]), ("c", "pending", ["a"])),
         batch(3, ("d", "pending", ["b", "c"])),
     ]
-    assert layers([Task("x", ("x",))]) == []
+    assert layer_tasks([Task("x", ("x",))]) == []
 
 
 @given(st.lists(st.lists(st.integers(0, 8), max_size=4), min_size=1, max_size=9))
@@ -126,7 +126,7 @@ def test_layers_hold_each_task_once_behind_all_it_depends_on(of: list[list[int]]
         Task(f"t{number}", tuple(dict.fromkeys(f"t{other}" for other in others if other < number)))
         for number, others in enumerate(of)
     ]
-    place = {task["id"]: at for at, one in enumerate(layers(tasks)) for task in one["tasks"]}
+    place = {task["id"]: at for at, one in enumerate(layer_tasks(tasks)) for task in one["tasks"]}
 
     assert place == {
         task.id: 1 + max((place[name] for name in task.depends_on), default=-1) for task in tasks
@@ -142,28 +142,35 @@ def two() -> list[dict[str, Any]]:
 
 @requirement("skills:task.status")
 def test_a_task_is_set_once_what_it_depends_on_is_completed() -> None:
-    assert updated(two(), "c", "in_progress") == [
+    assert update_task(two(), "c", "in_progress") == [
         two()[0],
         batch(2, ("c", "in_progress", ["a"]), ("d", "pending", ["a", "b"]), status="in_progress"),
     ]
-    assert updated(two(), "d", "completed") == "task `d` depends on what is not completed: `b` is failed"
-    assert updated(two(), "z", "completed") == "there is no task 'z'; there are a, b, c, d"
-    assert updated(closed(two(), 0), "b", "completed") == "batch `batch-1` is completed, and task `b` with it"
+    assert update_task(two(), "d", "completed") == "task `d` depends on what is not completed: `b` is failed"
+    assert update_task(two(), "z", "completed") == "there is no task 'z'; there are a, b, c, d"
+    assert (
+        update_task(complete_batch(two(), 0), "b", "completed")
+        == "batch `batch-1` is completed, and task `b` with it"
+    )
     lost = [batch(1, ("a", "pending", ["gone"]))]
-    assert updated(lost, "a", "failed") == "task `a` depends on what is not completed: `gone` is no task"
+    assert update_task(lost, "a", "failed") == "task `a` depends on what is not completed: `gone` is no task"
 
 
 def test_a_batch_whose_tasks_are_all_put_back_is_pending_again() -> None:
     one = [batch(1, ("a", "in_progress", []), status="in_progress")]
 
-    assert updated(one, "a", "pending") == [batch(1, ("a", "pending", []))]
+    assert update_task(one, "a", "pending") == [batch(1, ("a", "pending", []))]
 
 
 def test_what_is_open_and_what_follows_is_told() -> None:
-    assert open_tasks(two()[0]) == ["task `b` is failed"]
-    assert ids(two(), completed=True) == ["a"]
-    assert ids(two(), completed=False) == ["b", "c", "d"]
-    assert (following(two()), following(closed(two(), 0)), following([])) == (0, 1, None)
+    assert describe_open_tasks(two()[0]) == ["task `b` is failed"]
+    assert list_task_ids(two(), completed=True) == ["a"]
+    assert list_task_ids(two(), completed=False) == ["b", "c", "d"]
+    assert (find_next_batch(two()), find_next_batch(complete_batch(two(), 0)), find_next_batch([])) == (
+        0,
+        1,
+        None,
+    )
 
 
 GOOD: Mapping[str, Any] = batch(1, ("a", "pending", []))
@@ -186,5 +193,5 @@ TASK: Mapping[str, Any] = GOOD["tasks"][0]
     ],
 )
 def test_what_is_no_list_of_batches_is_told(wrong: Sequence[Any]) -> None:
-    assert sound([GOOD])
-    assert not sound(wrong)
+    assert is_batch_list([GOOD])
+    assert not is_batch_list(wrong)

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.documents.jsontree import Problem
-from handrail.documents.toml import read, with_members, without_member
+from handrail.documents.settings_text import SettingsProblem, read_toml, remove_toml_member, set_toml_members
 
 OURS = ("mcp_servers", "handrail")
 ENTRY: dict[str, object] = {"command": "/bin/it", "args": ["serve", 'a "b"\x7f\\']}
@@ -30,10 +29,10 @@ KEPT = [
 
 @pytest.mark.parametrize(("before", "after"), KEPT)
 def test_a_table_is_put_at_the_end_and_taken_out_again(before: str, after: str) -> None:
-    assert with_members(before, OURS, ENTRY) == after
-    assert with_members(after, OURS, ENTRY) == after
-    assert without_member(after, OURS) == before
-    assert without_member(before, OURS) == before
+    assert set_toml_members(before, OURS, ENTRY) == after
+    assert set_toml_members(after, OURS, ENTRY) == after
+    assert remove_toml_member(after, OURS) == before
+    assert remove_toml_member(before, OURS) == before
 
 
 def test_a_table_that_is_there_keeps_what_is_not_ours() -> None:
@@ -42,16 +41,16 @@ def test_a_table_that_is_there_keeps_what_is_not_ours() -> None:
         "# of the next\n[mcp_servers.'b.c']\ncommand = 'x'\n"
     )
 
-    changed = with_members(text, OURS, {"command": "new", "args": [], "on": True, "env": {}})
+    changed = set_toml_members(text, OURS, {"command": "new", "args": [], "on": True, "env": {}})
 
     assert changed == (
         '[mcp_servers.handrail] # mine\nenv = {}\ncommand = "new" # was it\nargs = []\non = true\n\n'
         "# of the next\n[mcp_servers.'b.c']\ncommand = 'x'\n"
     )
-    assert without_member(text, OURS) == "\n# of the next\n[mcp_servers.'b.c']\ncommand = 'x'\n"
-    assert without_member(text, (*OURS, "env")) == text.replace("env = { A = '1' }\n", "")
-    assert with_members("[a]", ("a",), {"b.c": {"d": 1}}) == '[a]\n"b.c" = {d = 1}'
-    assert with_members("[a]\n", ("a",), {}) == "[a]\n"
+    assert remove_toml_member(text, OURS) == "\n# of the next\n[mcp_servers.'b.c']\ncommand = 'x'\n"
+    assert remove_toml_member(text, (*OURS, "env")) == text.replace("env = { A = '1' }\n", "")
+    assert set_toml_members("[a]", ("a",), {"b.c": {"d": 1}}) == '[a]\n"b.c" = {d = 1}'
+    assert set_toml_members("[a]\n", ("a",), {}) == "[a]\n"
 
 
 def test_the_tables_below_ours_go_with_it_wherever_they_stand() -> None:
@@ -60,11 +59,11 @@ def test_the_tables_below_ours_go_with_it_wherever_they_stand() -> None:
         "[mcp_servers.handrail.env]\nd = 1\n\n# e\n[[f]]\ng = 1\n"
     )
 
-    assert without_member(text, OURS) == "\n[b]\nc = 1\n\n# e\n[[f]]\ng = 1\n"
+    assert remove_toml_member(text, OURS) == "\n[b]\nc = 1\n\n# e\n[[f]]\ng = 1\n"
 
 
 def test_one_is_not_true() -> None:
-    assert with_members("[a]\nb = 1\n", ("a",), {"b": True}) == "[a]\nb = true\n"
+    assert set_toml_members("[a]\nb = 1\n", ("a",), {"b": True}) == "[a]\nb = true\n"
 
 
 @pytest.mark.parametrize(
@@ -78,10 +77,10 @@ def test_one_is_not_true() -> None:
     ],
 )
 def test_a_table_that_is_not_written_as_one_is_left_alone(text: str, line: int) -> None:
-    found = with_members(text, OURS, ENTRY)
+    found = set_toml_members(text, OURS, ENTRY)
 
-    assert isinstance(found, Problem)
-    assert found == Problem(
+    assert isinstance(found, SettingsProblem)
+    assert found == SettingsProblem(
         line,
         1,
         "`mcp_servers.handrail` cannot be changed here without touching what is not Handrail's",
@@ -90,7 +89,7 @@ def test_a_table_that_is_not_written_as_one_is_left_alone(text: str, line: int) 
 
 
 def test_a_table_in_braces_is_not_taken_out() -> None:
-    assert isinstance(without_member("mcp_servers = { handrail = {} }\n", OURS), Problem)
+    assert isinstance(remove_toml_member("mcp_servers = { handrail = {} }\n", OURS), SettingsProblem)
 
 
 @pytest.mark.parametrize(
@@ -104,8 +103,8 @@ def test_a_table_in_braces_is_not_taken_out() -> None:
 def test_a_text_that_cannot_be_read_says_where_and_why(
     text: str, line: int, column: int, sentence: str
 ) -> None:
-    for found in (read(text), with_members(text, OURS, ENTRY), without_member(text, OURS)):
-        assert isinstance(found, Problem)
+    for found in (read_toml(text), set_toml_members(text, OURS, ENTRY), remove_toml_member(text, OURS)):
+        assert isinstance(found, SettingsProblem)
         assert (found.line, found.column, found.sentence) == (line, column, sentence)
 
 
@@ -145,7 +144,7 @@ def _readable(text: str) -> bool:
 
 @given(_documents().filter(_readable))
 def test_what_was_put_in_is_taken_out_to_the_byte(text: str) -> None:
-    made = with_members(text, OURS, ENTRY)
+    made = set_toml_members(text, OURS, ENTRY)
 
     assert isinstance(made, str)
     before = tomllib.loads(text)
@@ -153,5 +152,5 @@ def test_what_was_put_in_is_taken_out_to_the_byte(text: str) -> None:
         **before,
         "mcp_servers": {**before.get("mcp_servers", {}), "handrail": ENTRY},
     }
-    assert with_members(made, OURS, ENTRY) == made
-    assert without_member(made, OURS) == text
+    assert set_toml_members(made, OURS, ENTRY) == made
+    assert remove_toml_member(made, OURS) == text

@@ -4,16 +4,16 @@ from dataclasses import replace
 import pytest
 
 from build import output, refused, started, states, workflow
-from handrail.engine.contract import Violation, schema_problem, violations
+from handrail.engine.contract import Violation, find_schema_problem, find_violations
 from handrail.engine.facts import Value
-from handrail.engine.model import Contract, Seen, Tool
+from handrail.engine.model import Contract, FactReading, Tool
 
 PATCH: dict[str, Value] = {"type": "patch", "title": "The change", "content": "--- a"}
 ANYTHING = Contract(schema={"properties": {"extra": {}}})
 
 
 def broken(contract: Contract | None = None, /, **changes: Value) -> list[tuple[str, str]]:
-    found = violations(contract or Contract(), output(**changes))
+    found = find_violations(contract or Contract(), output(**changes))
     return [(violation.path, violation.message) for violation in found]
 
 
@@ -62,12 +62,12 @@ def test_an_optional_field_may_be_null(field: str) -> None:
 )
 def test_a_required_field_that_is_missing_or_null_is_told(field: str, message: str) -> None:
     given = {name: value for name, value in output().items() if name != field}
-    assert violations(Contract(), given) == (Violation(field, message),)
+    assert find_violations(Contract(), given) == (Violation(field, message),)
     assert broken(**{field: None}) == [(field, message)]
 
 
 def test_an_empty_output_breaks_each_of_the_four() -> None:
-    assert sorted(violation.path for violation in violations(Contract(), {})) == [
+    assert sorted(violation.path for violation in find_violations(Contract(), {})) == [
         "artifacts",
         "confidence",
         "references",
@@ -271,11 +271,11 @@ def test_a_hostile_pattern_does_not_hang() -> None:
     ],
 )
 def test_a_schema_that_is_none_or_points_outside_is_a_problem(schema: dict[str, Value]) -> None:
-    assert schema_problem(schema)
+    assert find_schema_problem(schema)
 
 
 def test_the_problem_of_a_schema_that_points_outside_names_the_reference() -> None:
-    assert "`file:///etc/passwd`: a schema may only refer to itself" in schema_problem(
+    assert "`file:///etc/passwd`: a schema may only refer to itself" in find_schema_problem(
         {"$ref": "file:///etc/passwd"}
     )
 
@@ -285,10 +285,10 @@ def test_a_schema_may_refer_to_itself_even_in_a_circle() -> None:
         "$defs": {"node": {"properties": {"next": {"$ref": "#/$defs/node"}}, "type": "object"}},
         "properties": {"tree": {"$ref": "#/$defs/node"}},
     }
-    assert schema_problem(tree) == ""
+    assert find_schema_problem(tree) == ""
     assert paths(Contract(schema=tree), tree={"next": {"next": 5}}) == ["tree.next.next"]
     circle: dict[str, Value] = {"allOf": [{"$ref": "#"}]}
-    assert (schema_problem(circle), broken(Contract(schema=circle))) == ("", [])
+    assert (find_schema_problem(circle), broken(Contract(schema=circle))) == ("", [])
 
 
 STEP = """
@@ -309,9 +309,9 @@ def test_an_output_that_breaks_the_contract_moves_nothing_and_names_each_path() 
     refusal = refused(flow, run, "continue", {}, **output(confidence=0.1, comment="x"))
     assert (refusal.code, refusal.rule) == ("contract", "mend")
     assert refusal.seen == (
-        Seen("output.comment", "x"),
-        Seen("output.artifacts", []),
-        Seen("output.confidence", 0.1),
+        FactReading("output.comment", "x"),
+        FactReading("output.artifacts", []),
+        FactReading("output.confidence", 0.1),
     )
     assert [line.split()[0] for line in refusal.needed] == ["comment", "artifacts", "confidence"]
     assert [option.trigger for option in refusal.next] == ["continue"]
@@ -321,15 +321,18 @@ def test_an_output_that_breaks_the_contract_moves_nothing_and_names_each_path() 
 @pytest.mark.parametrize(
     ("given", "seen"),
     [
-        (output(artifacts=[PATCH, 5]), Seen("output.artifacts[1]", 5)),
-        (output(artifacts=[{**PATCH, "title": ""}]), Seen("output.artifacts[0].title", "")),
-        (output(artifacts=[{"type": "patch", "title": "t"}]), Seen("output.artifacts[0].content", None)),
-        (output(artifacts=[PATCH], summary=None), Seen("output.summary", None)),
-        ({"a[b": 1, **output(artifacts=[PATCH])}, Seen("output.a[b", None)),
-        ({"summary.x": 1, **output(artifacts=[PATCH])}, Seen("output.summary.x", None)),
+        (output(artifacts=[PATCH, 5]), FactReading("output.artifacts[1]", 5)),
+        (output(artifacts=[{**PATCH, "title": ""}]), FactReading("output.artifacts[0].title", "")),
+        (
+            output(artifacts=[{"type": "patch", "title": "t"}]),
+            FactReading("output.artifacts[0].content", None),
+        ),
+        (output(artifacts=[PATCH], summary=None), FactReading("output.summary", None)),
+        ({"a[b": 1, **output(artifacts=[PATCH])}, FactReading("output.a[b", None)),
+        ({"summary.x": 1, **output(artifacts=[PATCH])}, FactReading("output.summary.x", None)),
     ],
 )
-def test_a_refusal_shows_what_stands_at_the_path(given: dict[str, Value], seen: Seen) -> None:
+def test_a_refusal_shows_what_stands_at_the_path(given: dict[str, Value], seen: FactReading) -> None:
     flow = workflow(STEP)
     assert refused(flow, started(flow), "continue", {}, **given).seen == (seen,)
 
@@ -337,13 +340,13 @@ def test_a_refusal_shows_what_stands_at_the_path(given: dict[str, Value], seen: 
 def test_a_refusal_of_the_whole_output_shows_the_fields_given() -> None:
     flow = workflow(STEP.replace("min_confidence: 0.5", "schema: {required: [verdict]}"))
     refusal = refused(flow, started(flow), "continue", {}, **output(artifacts=[PATCH]))
-    assert refusal.seen == (Seen("output", ["artifacts", "confidence", "references", "summary"]),)
+    assert refusal.seen == (FactReading("output", ["artifacts", "confidence", "references", "summary"]),)
 
 
 def test_what_a_refusal_saw_can_be_written_down_even_if_the_output_cannot() -> None:
     flow = workflow(STEP)
     refusal = refused(flow, started(flow), "continue", {}, **output(summary="\ud800"))
-    assert refusal.seen == (Seen("output.summary", "<str that cannot be written down>"),)
+    assert refusal.seen == (FactReading("output.summary", "<str that cannot be written down>"),)
     assert refusal.needed == ("summary must be a text without halves of characters",)
 
 

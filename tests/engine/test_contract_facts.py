@@ -1,9 +1,9 @@
 import pytest
 
 from build import moved, output, refused, started, states, workflow
-from handrail.engine.contract import COMMON_FACTS, output_facts, output_values
+from handrail.engine.contract import COMMON_FACTS, declare_output_facts, read_output_facts
 from handrail.engine.facts import Value
-from handrail.engine.model import Contract, Seen
+from handrail.engine.model import Contract, FactReading
 
 SCHEMA: dict[str, Value] = {
     "properties": {
@@ -23,11 +23,11 @@ SCHEMA: dict[str, Value] = {
     },
     "required": ["sure", "count", "share", "name", "verdict", "either", "what"],
 }
-FACTS = output_facts(Contract(schema=SCHEMA))
+FACTS = declare_output_facts(Contract(schema=SCHEMA))
 
 
 def test_every_output_has_the_facts_of_the_common_form() -> None:
-    assert {name: str(fact.type) for name, fact in output_facts(Contract()).items()} == {
+    assert {name: str(fact.type) for name, fact in declare_output_facts(Contract()).items()} == {
         "output.summary": "string",
         "output.artifacts": "strings",
         "output.references": "strings",
@@ -94,7 +94,7 @@ def test_the_description_of_a_property_is_what_the_fact_is_about() -> None:
 
 @pytest.mark.parametrize("schema", [{}, {"required": ["a"]}, {"properties": {"a": {"type": "string"}}}])
 def test_a_schema_without_properties_or_required_is_read_all_the_same(schema: dict[str, Value]) -> None:
-    facts = output_facts(Contract(schema=schema))
+    facts = declare_output_facts(Contract(schema=schema))
     assert [str(fact.type) for name, fact in facts.items() if name == "output.a"] == (
         ["string?"] if "properties" in schema else []
     )
@@ -108,7 +108,7 @@ def test_facts_are_read_from_an_output() -> None:
         count=3.0,
         share=2,
     )
-    values = output_values(FACTS, given)
+    values = read_output_facts(FACTS, given)
     assert values["output.artifacts"] == ["patch"]
     assert values["output.blockers"] == []
     assert values["output.decisions"] is None
@@ -161,10 +161,10 @@ def test_an_output_that_no_row_accepts_is_refused_with_each_line() -> None:
     )
     assert (refusal.code, refusal.rule) == ("not_accepted", "look.1, look.2, look.3, look.4")
     assert refusal.seen == (
-        Seen("output.count", 1),
-        Seen("output.hint", "go"),
-        Seen("output.share", None),
-        Seen("output.notes", {"done": False}),
+        FactReading("output.count", 1),
+        FactReading("output.hint", "go"),
+        FactReading("output.share", None),
+        FactReading("output.notes", {"done": False}),
     )
     assert refusal.needed == (
         "output.count == 3",
@@ -179,4 +179,4 @@ def test_a_claim_of_the_wrong_shape_never_counts_as_true(notes: Value) -> None:
     flow = workflow(FLOW)
     refusal = refused(flow, started(flow), "continue", {}, **output(count=1, notes=notes))
     assert (refusal.code, refusal.rule) == ("guard_error", "look.4")
-    assert refusal.seen[0] == Seen("output.notes", notes)
+    assert refusal.seen[0] == FactReading("output.notes", notes)

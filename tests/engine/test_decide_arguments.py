@@ -2,7 +2,7 @@ import pytest
 
 from build import idle, moved, refused, started, states, workflow
 from handrail.engine.facts import Value
-from handrail.engine.model import Event, Option, Seen, Who
+from handrail.engine.model import Actor, Event, FactReading, Option
 
 FLOW = """
 workflow: arguments
@@ -84,8 +84,8 @@ def test_an_input_that_is_missing_unknown_or_wrong_is_refused(
     flow = workflow(FLOW)
     refusal = refused(flow, idle(flow), Event("start", given))
     assert (refusal.code, refusal.rule) == ("arguments", "start")
-    assert (refusal.seen, refusal.needed) == ((Seen(name, value),), (needed,))
-    assert refusal.next == (Option("start", Who.AGENT),)
+    assert (refusal.seen, refusal.needed) == ((FactReading(name, value),), (needed,))
+    assert refusal.next == (Option("start", Actor.AGENT),)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_an_input_that_could_not_be_kept_is_refused_in_words_that_can(name: str,
     flow = workflow(FLOW)
     refusal = refused(flow, idle(flow), Event("start", {"goal": "x", name: value}))
     assert refusal.code == "arguments"
-    assert refusal.seen == (Seen(name, f"<{type(value).__name__} that cannot be written down>"),)
+    assert refusal.seen == (FactReading(name, f"<{type(value).__name__} that cannot be written down>"),)
 
 
 def test_optional_inputs_may_be_null() -> None:
@@ -147,7 +147,7 @@ def test_a_parameter_that_is_not_given_has_its_default() -> None:
     flow = workflow(FLOW)
     assert states(moved(flow, started(flow, goal="x"), "note", {}, text="hi")) == ["Away"]
     refusal = refused(flow, started(flow, goal="x"), "note", {}, text="hi", count=2)
-    assert (refusal.code, refusal.seen) == ("not_accepted", (Seen("event.count", 2),))
+    assert (refusal.code, refusal.seen) == ("not_accepted", (FactReading("event.count", 2),))
 
 
 FREE = """
@@ -164,7 +164,7 @@ def test_a_trigger_that_declares_nothing_takes_whatever_could_be_kept() -> None:
     assert states(moved(flow, started(flow), "go", {}, tasks=[{"name": "x"}])) == ["Away"]
     refusal = refused(flow, started(flow), "go", {}, tasks=[{"name": "\ud800"}, float("nan")])
     assert (refusal.code, refusal.rule) == ("arguments", "go")
-    assert refusal.seen == (Seen("go", "<dict that cannot be written down>"),)
+    assert refusal.seen == (FactReading("go", "<dict that cannot be written down>"),)
     assert refusal.needed == (
         "tasks[0].name must be a text without halves of characters",
         "tasks[1] must be a finite number",
@@ -176,7 +176,7 @@ def test_a_note_that_could_not_be_kept_is_refused_whatever_it_comes_with(trigger
     flow = workflow(FREE)
     refusal = refused(flow, started(flow), Event(trigger, note="half \ud83d"))
     assert (refusal.code, refusal.rule) == ("arguments", "event.note")
-    assert refusal.seen == (Seen("event.note", "<str that cannot be written down>"),)
+    assert refusal.seen == (FactReading("event.note", "<str that cannot be written down>"),)
     assert refusal.needed == ("event.note must be a text without halves of characters",)
     assert [option.trigger for option in refusal.next] == ["go"]
 

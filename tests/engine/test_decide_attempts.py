@@ -2,7 +2,7 @@ import pytest
 
 from build import GATED, moved, output, refused, send, started, states, workflow
 from handrail.engine.facts import PENDING
-from handrail.engine.model import Accepted, Run, Seen, Waiting, Workflow
+from handrail.engine.model import Accepted, FactReading, Run, Waiting, Workflow
 
 FLOW = """
 workflow: tries
@@ -92,7 +92,7 @@ def test_an_output_that_the_row_to_a_used_up_state_does_not_accept_is_told_by_th
     flow = workflow(ASKED, GATED)
     refusal = refused(flow, judging(flow), "continue", {"tests.pass": True}, **output(verdict="unsure"))
     assert (refusal.code, refusal.rule) == ("not_accepted", "judge.2, judge.1")
-    assert refusal.seen == (Seen("output.verdict", "unsure"),)
+    assert refusal.seen == (FactReading("output.verdict", "unsure"),)
     assert refusal.needed == ('output.verdict = "good"', 'output.verdict = "again"')
 
 

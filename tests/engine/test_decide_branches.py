@@ -3,7 +3,7 @@ from msgspec.structs import replace
 
 from build import GATED, moved, refused, send, started, states, workflow
 from handrail.engine.facts import PENDING
-from handrail.engine.model import Event, Lifecycle, Option, Run, Seen, Step, Waiting, Who
+from handrail.engine.model import Actor, Event, FactReading, Lifecycle, Option, Run, Step, Waiting
 
 FLOW = """
 workflow: branches
@@ -29,9 +29,9 @@ TWO = Run(
 def test_with_two_open_steps_the_event_must_say_which_it_is_for(step: int | None) -> None:
     refusal = refused(workflow(FLOW, GATED), TWO, Event("end", step=step))
     assert (refusal.code, refusal.rule) == ("which_step", "open steps")
-    assert refusal.seen == (Seen("event.step", step),)
+    assert refusal.seen == (FactReading("event.step", step),)
     assert refusal.needed == ("one of 1, 2",)
-    assert Option("end", Who.AGENT) in refusal.next
+    assert Option("end", Actor.AGENT) in refusal.next
 
 
 def test_with_one_open_step_the_event_need_not_say() -> None:
@@ -75,7 +75,7 @@ def test_waiting_with_one_step_holds_the_event_there_only() -> None:
 
 def test_a_trigger_of_the_other_step_is_none_of_this_one() -> None:
     refusal = refused(workflow(FLOW, GATED), TWO, Event("own", step=1), {"tests.pass": True})
-    assert (refusal.code, refusal.seen[0]) == ("no_row", Seen("run.state", "Left"))
+    assert (refusal.code, refusal.seen[0]) == ("no_row", FactReading("run.state", "Left"))
     assert [option.trigger for option in refusal.next] == ["down", "stay", "cross", "gate", "end", "own"]
 
 
@@ -88,5 +88,5 @@ def test_a_state_that_the_workflow_does_not_know_is_told_and_never_guessed() -> 
     run = replace(TWO, open=(Step(1, "Gone", 1),))
     refusal = refused(workflow(FLOW, GATED), run, "end")
     assert (refusal.code, refusal.rule) == ("unknown_state", "states")
-    assert (refusal.seen, refusal.needed) == ((Seen("run.state", "Gone"),), ("a state of `branches`",))
+    assert (refusal.seen, refusal.needed) == ((FactReading("run.state", "Gone"),), ("a state of `branches`",))
     assert refusal.next == ()

@@ -2,7 +2,7 @@ import pytest
 
 from build import moved, refused, send, started, workflow
 from handrail.engine.facts import PENDING, Value
-from handrail.engine.model import Accepted, Describe, Event, Move, Option, Seen, Who
+from handrail.engine.model import Accepted, Actor, Describe, Event, FactReading, Move, Option
 
 FLOW = """
 workflow: derived
@@ -62,14 +62,14 @@ def test_a_cap_cannot_be_used_up_where_no_step_is_stored() -> None:
 def test_a_value_that_is_no_state_is_told_and_never_guessed(value: Value) -> None:
     refusal = refused(workflow(FLOW), started(workflow(FLOW)), "look", {"plan.stage": value})
     assert (refusal.code, refusal.rule) == ("unknown_state", "states")
-    assert refusal.seen == (Seen("plan.stage", value),)
+    assert refusal.seen == (FactReading("plan.stage", value),)
     assert refusal.next == ()
 
 
 def test_a_fact_that_was_not_read_is_no_state_whatever_states_are_called() -> None:
     flow = workflow(FLOW)
     refusal = refused(flow, started(flow), "look", {})
-    assert (refusal.code, refusal.seen) == ("unknown_state", (Seen("plan.stage", None),))
+    assert (refusal.code, refusal.seen) == ("unknown_state", (FactReading("plan.stage", None),))
 
 
 @pytest.mark.parametrize("stage", ["gone", None])
@@ -77,8 +77,8 @@ def test_a_draft_that_leads_to_no_state_is_refused(stage: Value) -> None:
     flow = workflow(FLOW)
     refusal = refused(flow, started(flow), "plan", drafted(stage))
     assert (refusal.code, refusal.rule) == ("no_target", "plan")
-    assert refusal.seen == (Seen("target", stage),)
-    assert refusal.next == (Option("plan", Who.AGENT),)
+    assert refusal.seen == (FactReading("target", stage),)
+    assert refusal.next == (Option("plan", Actor.AGENT),)
 
 
 def test_a_state_that_ends_the_way_knows_no_trigger() -> None:

@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from build import GATED, output, send, started, workflow
 from handrail.engine.facts import PENDING, Value
-from handrail.engine.model import Accepted, Event, Refused, Waiting, Who
-from handrail.engine.record import dump, load
+from handrail.engine.model import Accepted, Actor, Event, Refused, Waiting, decode_run, encode_run
 
 pytestmark = pytest.mark.unmeasured
 
@@ -74,9 +73,9 @@ ANY_ARGUMENTS = st.dictionaries(st.sampled_from(["text", "count", "data", "at", 
 EVENTS = st.one_of(
     st.builds(Event, st.just("continue"), ANY_OUTPUTS),
     st.builds(Event, st.just("tell"), ANY_ARGUMENTS),
-    st.builds(Event, st.just("ask"), by=st.sampled_from(Who)),
+    st.builds(Event, st.just("ask"), by=st.sampled_from(Actor)),
     st.builds(Event, st.sampled_from(["pause", "resume", "continue"]), ANY_ARGUMENTS, note=TEXTS),
-    st.builds(Event, TEXTS, st.just({}), st.sampled_from(Who), TEXTS, st.sampled_from([None, 0, 1, 2])),
+    st.builds(Event, TEXTS, st.just({}), st.sampled_from(Actor), TEXTS, st.sampled_from([None, 0, 1, 2])),
 )
 SOME = st.one_of(st.sampled_from([True, False, PENDING]), VALUES)
 WORLDS = st.fixed_dictionaries(
@@ -102,7 +101,7 @@ def test_whatever_comes_is_answered_and_the_answer_can_be_written_down(
             case Accepted() | Waiting():
                 run = decision.run
                 assert {step.state for step in run.open} <= {"Work", "Rest"}
-                assert load(dump(run)) == run
+                assert decode_run(encode_run(run)) == run
             case Refused():
                 assert decision.rule
                 assert decision.seen

@@ -3,7 +3,7 @@
 import pytest
 
 from build import GATED, send, started, workflow
-from handrail.engine.decide import only_says
+from handrail.engine.decide import is_message_only
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.model import Waiting
 
@@ -30,13 +30,13 @@ transitions:
 def test_only_a_row_that_says_so_only_says_something(trigger: str, passes: Value, *, expected: bool) -> None:
     run = started(FLOW)
 
-    assert only_says(FLOW, run, send(FLOW, run, trigger, {"tests.pass": passes})) is expected
+    assert is_message_only(FLOW, run, send(FLOW, run, trigger, {"tests.pass": passes})) is expected
 
 
 def test_a_refusal_does_not_only_say_something() -> None:
     run = started(FLOW)
 
-    assert not only_says(FLOW, run, send(FLOW, run, "nobody", {"tests.pass": True}))
+    assert not is_message_only(FLOW, run, send(FLOW, run, "nobody", {"tests.pass": True}))
 
 
 def test_a_run_that_waited_for_the_answer_no_longer_waits_and_that_is_kept() -> None:
@@ -45,4 +45,4 @@ def test_a_run_that_waited_for_the_answer_no_longer_waits_and_that_is_kept() -> 
 
     decision = send(FLOW, waits.run, "ask", {"tests.pass": True})
 
-    assert not only_says(FLOW, waits.run, decision)
+    assert not is_message_only(FLOW, waits.run, decision)

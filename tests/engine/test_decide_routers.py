@@ -3,7 +3,7 @@ from msgspec.structs import replace
 
 from build import GATED, idle, moved, refused, send, started, states, workflow
 from handrail.engine.facts import Value
-from handrail.engine.model import Accepted, Event, Move, Option, Seen, Who, Write
+from handrail.engine.model import Accepted, Actor, Event, FactReading, Move, Option, Write
 
 FLOW = """
 workflow: routed
@@ -78,9 +78,9 @@ def test_a_router_of_which_no_row_holds_refuses_and_changes_nothing() -> None:
     flow = workflow(FLOW)
     refusal = refused(flow, started(flow), "go", {**CODE, "plan.exists": False})
     assert (refusal.code, refusal.rule) == ("router_stuck", "bug, sized")
-    assert refusal.seen == (Seen("item.type", "code"), Seen("plan.exists", value=False))
+    assert refusal.seen == (FactReading("item.type", "code"), FactReading("plan.exists", value=False))
     assert refusal.needed == ('item.type = "bugfix"', "plan.exists = true")
-    assert refusal.next == (Option("go", Who.AGENT),)
+    assert refusal.next == (Option("go", Actor.AGENT),)
 
 
 def test_a_guard_that_goes_wrong_in_a_router_refuses_and_changes_nothing() -> None:
@@ -101,7 +101,7 @@ transitions: [{id: go, from: Home, trigger: go, to: nowhere}]
     )
     refusal = refused(flow, started(flow), "go")
     assert (refusal.code, refusal.rule) == ("router_stuck", "nowhere")
-    assert refusal.seen == (Seen("run.state", "nowhere"),)
+    assert refusal.seen == (FactReading("run.state", "nowhere"),)
     assert refusal.needed == ("a row that leaves the router",)
 
 
@@ -127,7 +127,7 @@ def test_a_router_that_is_reached_twice_refuses_and_changes_nothing(trigger: str
     run = started(flow)
     refusal = refused(flow, run, trigger, {"plan.exists": False})
     assert (refusal.code, refusal.rule) == ("router_loop", router)
-    assert refusal.seen == (Seen("run.state", router),)
+    assert refusal.seen == (FactReading("run.state", router),)
     assert refusal.needed == ("a way that leaves the routers",)
     assert (run.vars, states(run)) == ({"tries": ""}, ["Home"])
 
@@ -169,4 +169,4 @@ def test_a_run_that_finds_no_way_out_of_its_first_router_has_not_started() -> No
     flow = workflow(FIRST, GATED)
     refusal = refused(flow, idle(flow), Event("start", {"size": "small"}), {"tests.pass": False})
     assert (refusal.code, refusal.rule) == ("router_stuck", "little, much")
-    assert refusal.next == (Option("start", Who.AGENT),)
+    assert refusal.next == (Option("start", Actor.AGENT),)

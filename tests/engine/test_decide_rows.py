@@ -2,7 +2,7 @@ import pytest
 
 from build import GATED, moved, refused, send, started, states, workflow
 from handrail.engine.facts import Value
-from handrail.engine.model import Accepted, Archive, Event, Move, Option, Run, Seen, Who, Write
+from handrail.engine.model import Accepted, Actor, Archive, Event, FactReading, Move, Option, Run, Write
 
 ROWS = """
 workflow: rows
@@ -56,20 +56,20 @@ def test_a_row_that_refuses_says_its_text_and_what_it_saw() -> None:
     flow = workflow(ROWS)
     refusal = refused(flow, home(), "go", facts("results.exists", "task.exists", "plan.exists"), where="left")
     assert (refusal.code, refusal.rule, refusal.say) == ("refused", "shut", "no")
-    assert refusal.seen == (Seen("results.exists", value=True), Seen("task.exists", value=True))
-    assert refusal.next == (Option("ask", Who.PERSON),)
+    assert refusal.seen == (FactReading("results.exists", value=True), FactReading("task.exists", value=True))
+    assert refusal.next == (Option("ask", Actor.PERSON),)
 
 
 def test_without_an_open_row_each_line_that_failed_is_told() -> None:
     refusal = refused(workflow(ROWS), home(), "go", facts("results.exists"), where="left")
     assert (refusal.code, refusal.rule) == ("not_now", "shut, left, right, late")
     assert refusal.seen == (
-        Seen("task.exists", value=False),
-        Seen("plan.exists", value=False),
-        Seen("comments.exists", value=False),
+        FactReading("task.exists", value=False),
+        FactReading("plan.exists", value=False),
+        FactReading("comments.exists", value=False),
     )
     assert refusal.needed == ("task.exists = true", "plan.exists = true", "comments.exists = true")
-    assert refusal.next == (Option("ask", Who.PERSON),)
+    assert refusal.next == (Option("ask", Actor.PERSON),)
 
 
 def test_what_came_with_the_event_is_looked_at_only_if_a_row_is_open() -> None:
@@ -81,32 +81,32 @@ def test_what_came_with_the_event_is_looked_at_only_if_a_row_is_open() -> None:
 def test_a_payload_that_no_open_row_accepts_is_told_line_by_line() -> None:
     refusal = refused(workflow(ROWS), home(), "go", facts("plan.exists"), where="up")
     assert (refusal.code, refusal.rule) == ("not_accepted", "left, right")
-    assert refusal.seen == (Seen("event.where", "up"),)
+    assert refusal.seen == (FactReading("event.where", "up"),)
     assert refusal.needed == ('event.where == "left"', 'event.where == "right"')
-    assert refusal.next == (Option("go", Who.AGENT), Option("ask", Who.PERSON))
+    assert refusal.next == (Option("go", Actor.AGENT), Option("ask", Actor.PERSON))
 
 
 @pytest.mark.parametrize("trigger", ["back", "look", "continue", "Home", ""])
 def test_a_trigger_that_the_state_does_not_know_is_refused_with_those_it_knows(trigger: str) -> None:
     refusal = refused(workflow(ROWS), home(), trigger, facts("plan.exists"))
     assert (refusal.code, refusal.rule) == ("no_row", "Home")
-    assert refusal.seen == (Seen("run.state", "Home"), Seen("event.trigger", trigger))
+    assert refusal.seen == (FactReading("run.state", "Home"), FactReading("event.trigger", trigger))
     assert refusal.needed == ("a trigger that is open here",)
     assert [option.trigger for option in refusal.next] == ["go", "ask"]
 
 
-@pytest.mark.parametrize("by", [Who.AGENT, Who.SERVER])
-def test_nobody_else_can_say_the_word_of_a_person(by: Who) -> None:
+@pytest.mark.parametrize("by", [Actor.AGENT, Actor.SERVER])
+def test_nobody_else_can_say_the_word_of_a_person(by: Actor) -> None:
     flow = workflow(ROWS)
     refusal = refused(flow, home(), Event("ask", by=by), facts())
     assert (refusal.code, refusal.rule) == ("not_yours", "ask")
-    assert refusal.seen == (Seen("event.by", by.value),)
+    assert refusal.seen == (FactReading("event.by", by.value),)
     assert refusal.needed == ("event.by = person",)
-    assert states(moved(flow, home(), Event("ask", by=Who.PERSON), facts())) == ["Shut"]
+    assert states(moved(flow, home(), Event("ask", by=Actor.PERSON), facts())) == ["Shut"]
 
 
-@pytest.mark.parametrize("by", list(Who))
-def test_anybody_can_say_the_word_of_an_agent(by: Who) -> None:
+@pytest.mark.parametrize("by", list(Actor))
+def test_anybody_can_say_the_word_of_an_agent(by: Actor) -> None:
     event = Event("go", {"where": "left"}, by)
     assert states(moved(workflow(ROWS), home(), event, facts("plan.exists"))) == ["Left"]
 
@@ -123,9 +123,9 @@ def test_a_row_whose_guard_goes_wrong_refuses_and_is_never_jumped_over(fact: Val
     given = {**facts("comments.exists"), "plan.exists": fact}
     refusal = refused(workflow(ROWS), home(), "go", given, where="left")
     assert (refusal.code, refusal.rule) == ("guard_error", "left")
-    assert refusal.seen == (Seen("plan.exists", fact), Seen("guard.error", error))
+    assert refusal.seen == (FactReading("plan.exists", fact), FactReading("guard.error", error))
     assert refusal.needed == ("`plan.exists` that can be evaluated",)
-    assert refusal.next == (Option("ask", Who.PERSON),)
+    assert refusal.next == (Option("ask", Actor.PERSON),)
 
 
 def test_a_fact_that_was_not_read_is_a_guard_that_goes_wrong() -> None:
@@ -171,13 +171,13 @@ def test_a_guard_error_is_told_in_words_that_can_be_journalled(
     flow = workflow(ERRORS, GATED)
     refusal = refused(flow, started(flow), trigger, given)
     assert (refusal.code, refusal.rule) == ("guard_error", rule)
-    assert refusal.seen[-1] == Seen("guard.error", error)
+    assert refusal.seen[-1] == FactReading("guard.error", error)
 
 
 def test_a_fact_that_cannot_be_written_down_is_told_by_its_type() -> None:
     flow = workflow(ERRORS, GATED)
     refusal = refused(flow, started(flow), "go", {"tests.failed": 2**63})
-    assert refusal.seen[0] == Seen("tests.failed", "<int that cannot be written down>")
+    assert refusal.seen[0] == FactReading("tests.failed", "<int that cannot be written down>")
 
 
 STAYS = """
@@ -250,8 +250,8 @@ def test_an_edit_that_cannot_be_made_tells_what_is_wrong_with_it() -> None:
     refusal = refused(flow, started(flow), "mark", given)
     assert refusal.code == "not_accepted"
     assert refusal.seen == (
-        Seen("marked.ok", value=False),
-        Seen("marked.problems", ["no such criterion"]),
+        FactReading("marked.ok", value=False),
+        FactReading("marked.problems", ["no such criterion"]),
     )
     assert refusal.needed == ("marked.ok = true",)
 
@@ -266,7 +266,7 @@ def test_an_edit_that_can_be_made_is_an_effect() -> None:
 def test_a_draft_without_words_for_its_problems_tells_none() -> None:
     flow = workflow(DRAFTS)
     refusal = refused(flow, started(flow), "mark", {"marked.ok": True, "marked.unmatched": ["two"]})
-    assert refusal.seen == (Seen("marked.unmatched", ["two"]),)
+    assert refusal.seen == (FactReading("marked.unmatched", ["two"]),)
     assert refusal.needed == ("size(marked.unmatched) == 0",)
 
 

@@ -3,7 +3,7 @@ from msgspec.structs import replace
 
 from build import GATED, moved, refused, started, states, workflow
 from handrail.engine.facts import Value
-from handrail.engine.model import Event, Option, Run, Seen, Who
+from handrail.engine.model import Actor, Event, FactReading, Option, Run
 
 FLOW = """
 workflow: variables
@@ -111,16 +111,16 @@ def test_a_variable_takes_what_came_with_the_event() -> None:
 @pytest.mark.parametrize(
     ("facts", "seen"),
     [
-        ({"task.name": "n"}, (Seen("criteria.total", None),)),
+        ({"task.name": "n"}, (FactReading("criteria.total", None),)),
         (
             {"task.name": 3, "criteria.total": True},
-            (Seen("task.name", 3), Seen("criteria.total", value=True)),
+            (FactReading("task.name", 3), FactReading("criteria.total", value=True)),
         ),
-        ({"task.name": "n", "criteria.total": 2.5}, (Seen("criteria.total", 2.5),)),
+        ({"task.name": "n", "criteria.total": 2.5}, (FactReading("criteria.total", 2.5),)),
     ],
 )
 def test_a_fact_that_the_variable_may_not_hold_is_refused(
-    facts: dict[str, Value], seen: tuple[Seen, ...]
+    facts: dict[str, Value], seen: tuple[FactReading, ...]
 ) -> None:
     flow = workflow(FLOW)
     refusal = refused(flow, moved(flow, home(), "hop"), "copy", facts)
@@ -142,7 +142,7 @@ def test_a_variable_with_choices_takes_none_but_those() -> None:
     flow = workflow(CHOICE)
     assert moved(flow, started(flow), "pick", {"item.type": "code"}).vars == {"kind": "code"}
     refusal = refused(flow, started(flow), "pick", {"item.type": "chore"})
-    assert (refusal.code, refusal.seen) == ("wrong_value", (Seen("item.type", "chore"),))
+    assert (refusal.code, refusal.seen) == ("wrong_value", (FactReading("item.type", "chore"),))
 
 
 EMPTY = """
@@ -162,9 +162,9 @@ def test_a_variable_that_holds_no_state_leads_nowhere() -> None:
     flow = workflow(EMPTY)
     refusal = refused(flow, started(flow), "ret")
     assert (refusal.code, refusal.rule) == ("no_target", "ret")
-    assert refusal.seen == (Seen("target", None),)
+    assert refusal.seen == (FactReading("target", None),)
     assert refusal.needed == ("a state to go to",)
-    assert refusal.next == (Option("set", Who.AGENT),)
+    assert refusal.next == (Option("set", Actor.AGENT),)
 
 
 def test_once_it_holds_one_the_way_is_open() -> None:
@@ -199,9 +199,9 @@ transitions:
 def test_guards_see_the_run_its_variables_its_inputs_and_who_sent_the_event() -> None:
     flow = workflow(GUARDED)
     away = moved(flow, started(flow), "out")
-    assert states(moved(flow, away, Event("back", by=Who.PERSON, note="go"))) == ["Home"]
+    assert states(moved(flow, away, Event("back", by=Actor.PERSON, note="go"))) == ["Home"]
     refusal = refused(flow, away, Event("back", note="go"))
-    assert (refusal.code, refusal.seen) == ("not_accepted", (Seen("event.by", "agent"),))
+    assert (refusal.code, refusal.seen) == ("not_accepted", (FactReading("event.by", "agent"),))
     assert refusal.needed == ('event.by = "person"',)
 
 
@@ -209,7 +209,7 @@ def test_facts_of_the_world_cannot_speak_for_the_run() -> None:
     flow = workflow(GUARDED)
     away = moved(flow, started(flow, size=3), "out")
     lies = {"run.inputs.size": 2, "run.vars.name": "set", "run.attempts": 1, "event.by": "person"}
-    assert refused(flow, away, Event("back", by=Who.PERSON, note="go"), lies).code == "not_now"
+    assert refused(flow, away, Event("back", by=Actor.PERSON, note="go"), lies).code == "not_now"
 
 
 STATE = """

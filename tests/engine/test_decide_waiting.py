@@ -3,7 +3,7 @@ from msgspec.structs import replace
 
 from build import GATED, idle, moved, output, refused, send, started, states, workflow
 from handrail.engine.facts import PENDING, Value
-from handrail.engine.model import Event, Lifecycle, Seen, Step, Waiting
+from handrail.engine.model import Event, FactReading, Lifecycle, Step, Waiting
 
 FLOW = """
 workflow: gated
@@ -82,7 +82,7 @@ def test_an_error_is_told_before_a_wait() -> None:
     flow = workflow(FLOW, GATED)
     refusal = refused(flow, started(flow), "both", {"tests.pass": PENDING, "person.agrees": "sure"})
     assert (refusal.code, refusal.rule) == ("guard_error", "both")
-    assert refusal.seen[0] == Seen("person.agrees", "sure")
+    assert refusal.seen[0] == FactReading("person.agrees", "sure")
 
 
 def test_a_run_waits_before_a_router_that_cannot_tell_yet() -> None:

@@ -3,16 +3,16 @@ from itertools import islice
 import pytest
 
 from build import workflow
-from handrail.engine.explore import (
-    leaving,
-    needs,
-    needs_to_start,
-    path_names,
-    paths,
-    shortest,
-    targets,
+from handrail.engine.model import Move, Requirements, Workflow
+from handrail.engine.paths import (
+    enumerate_paths,
+    find_path_placeholders,
+    find_requirements,
+    find_shortest_paths,
+    find_start_requirements,
+    group_rows_by_state,
+    list_targets,
 )
-from handrail.engine.model import Move, Needs, Workflow
 
 FLOW = """
 workflow: explored
@@ -69,7 +69,7 @@ def flow() -> Workflow:
 
 
 def found(state: str, trigger: str | None = None) -> tuple[list[str], list[tuple[str, str]]]:
-    needed = needs(flow(), state, trigger)
+    needed = find_requirements(flow(), state, trigger)
     return sorted(needed.facts), sorted(needed.drafts)
 
 
@@ -125,7 +125,7 @@ def test_a_router_needs_what_its_own_rows_name() -> None:
 
 @pytest.mark.parametrize(("state", "trigger"), [("Over", None), ("Home", "unknown"), ("Right", "stop")])
 def test_nothing_is_needed_where_no_row_names_anything(state: str, trigger: str | None) -> None:
-    assert needs(flow(), state, trigger) == Needs(frozenset(), frozenset())
+    assert find_requirements(flow(), state, trigger) == Requirements(frozenset(), frozenset())
 
 
 DERIVED = """
@@ -147,26 +147,26 @@ transitions:
 
 def test_where_the_state_is_derived_its_fact_is_always_needed() -> None:
     derived = workflow(DERIVED)
-    assert needs(derived, "lost").facts == {"plan.stage"}
-    assert needs(derived, "empty", "plan") == Needs(
+    assert find_requirements(derived, "lost").facts == {"plan.stage"}
+    assert find_requirements(derived, "empty", "plan") == Requirements(
         frozenset({"plan.stage"}), frozenset({("edited", "plan.with_tasks")})
     )
 
 
 def test_where_the_state_is_derived_every_state_may_be_the_first() -> None:
-    assert shortest(workflow(DERIVED)) == {"empty": (), "planned": (), "lost": ()}
+    assert find_shortest_paths(workflow(DERIVED)) == {"empty": (), "planned": (), "lost": ()}
 
 
 def test_a_row_leads_to_its_state_to_what_its_variable_may_hold_or_nowhere() -> None:
-    lead = {row.id: targets(flow(), row) for row in flow().rows}
+    lead = {row.id: list_targets(flow(), row) for row in flow().rows}
     assert lead["go"] == ("sort",)
     assert sorted(lead["jump"]) == ["Home", "far"]
     assert lead["stay"] == lead["stop"] == ()
-    assert targets(workflow(DERIVED), workflow(DERIVED).rows[0]) == ()
+    assert list_targets(workflow(DERIVED), workflow(DERIVED).rows[0]) == ()
 
 
 def test_the_shortest_way_to_each_state_is_found() -> None:
-    assert shortest(flow()) == {
+    assert find_shortest_paths(flow()) == {
         "Home": (),
         "sort": ("go",),
         "Left": ("tidy",),
@@ -177,7 +177,7 @@ def test_the_shortest_way_to_each_state_is_found() -> None:
 
 
 def test_rows_that_cannot_fire_are_no_way() -> None:
-    ways = shortest(flow(), lambda row, state: (row.id, state) != ("go", "Home"))
+    ways = find_shortest_paths(flow(), lambda row, state: (row.id, state) != ("go", "Home"))
     assert ways == {
         "Home": (),
         "Left": ("tidy",),
@@ -189,7 +189,7 @@ def test_rows_that_cannot_fire_are_no_way() -> None:
 
 
 def test_the_rows_of_each_state_are_those_of_all_its_triggers() -> None:
-    rows = {state: [row.id for row in those] for state, those in leaving(flow()).items()}
+    rows = {state: [row.id for row in those] for state, those in group_rows_by_state(flow()).items()}
     assert rows == {
         "Home": ["go", "tidy", "mark", "stay", "stop"],
         "sort": ["left", "onward"],
@@ -216,7 +216,7 @@ transitions:
     )
     out, end = Move("out", "Home", "Away"), Move("end", "Home", "Over")
     back, stop = Move("back", "Away", "Home"), Move("stop", "Away", "Over")
-    assert list(paths(small)) == [(out, back, end), (out, stop), (end,)]
+    assert list(enumerate_paths(small)) == [(out, back, end), (out, stop), (end,)]
 
 
 def test_a_way_that_goes_round_ends_where_every_move_has_been_made() -> None:
@@ -231,7 +231,7 @@ transitions:
   - {id: back, from: Two, trigger: go, to: One}
 """
     )
-    assert list(paths(circle)) == [(Move("there", "One", "Two"), Move("back", "Two", "One"))]
+    assert list(enumerate_paths(circle)) == [(Move("there", "One", "Two"), Move("back", "Two", "One"))]
 
 
 def test_ways_are_found_one_by_one_however_many_there_are() -> None:
@@ -246,7 +246,7 @@ def test_ways_are_found_one_by_one_however_many_there_are() -> None:
     text = "\n".join(
         ["workflow: all", "version: 1", "authority: sql", f"states: {{{states}}}", "transitions:", *rows]
     )
-    ways = list(islice(paths(workflow(text)), 5))
+    ways = list(islice(enumerate_paths(workflow(text)), 5))
     assert len(set(ways)) == 5
     assert ways[0][0] == Move("S0-S1", "S0", "S1")
 
@@ -264,7 +264,7 @@ def test_ways_are_found_one_by_one_however_many_there_are() -> None:
     ],
 )
 def test_names_in_a_path_stand_in_braces(path: str, names: tuple[str, ...]) -> None:
-    assert path_names(path) == names
+    assert find_path_placeholders(path) == names
 
 
 def test_what_a_step_tells_the_agent_is_needed_to_come_to_it_and_to_start_in_it() -> None:
@@ -281,9 +281,9 @@ transitions:
   - {id: over, from: Second, trigger: continue, to: Over}
 """)
 
-    assert needs_to_start(told) == Needs(frozenset({"criteria.total"}), frozenset())
-    assert needs(told, "First") == Needs(frozenset({"task.name"}), frozenset())
-    assert needs_to_start(flow()) == Needs(frozenset(), frozenset())
+    assert find_start_requirements(told) == Requirements(frozenset({"criteria.total"}), frozenset())
+    assert find_requirements(told, "First") == Requirements(frozenset({"task.name"}), frozenset())
+    assert find_start_requirements(flow()) == Requirements(frozenset(), frozenset())
 
 
 def test_what_a_state_says_is_needed_there() -> None:
@@ -298,5 +298,5 @@ texts: {here: "{{task.name}} in {{run.state}}"}
 """
     )
 
-    assert needs(said, "Home").facts == {"plan.exists", "task.name"}
-    assert needs(said, "Away").facts == frozenset()
+    assert find_requirements(said, "Home").facts == {"plan.exists", "task.name"}
+    assert find_requirements(said, "Away").facts == frozenset()

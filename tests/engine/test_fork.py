@@ -7,8 +7,19 @@ import pytest
 from msgspec.structs import replace
 
 from build import moved, output, started, workflow
-from handrail.engine.fork import forked, step_states
-from handrail.engine.model import Authority, Event, Lifecycle, Option, Refused, Run, Seen, Step, Who, Workflow
+from handrail.engine.fork import build_fork, list_step_states
+from handrail.engine.model import (
+    Actor,
+    Authority,
+    Event,
+    FactReading,
+    Lifecycle,
+    Option,
+    Refused,
+    Run,
+    Step,
+    Workflow,
+)
 from requirement import requirement
 
 FLOW = workflow("""
@@ -47,13 +58,13 @@ def fork(  # noqa: PLR0913 - by name, as the function it asks
     run: Run,
     state: str = "",
     *,
-    by: Who = Who.AGENT,
+    by: Actor = Actor.AGENT,
     of: Workflow = FLOW,
     stood: str = "review",
     finished: frozenset[str] = frozenset({"draft"}),
 ) -> Run | Refused:
     """The fork of a run that stood in `review` and had finished `draft`, unless told otherwise."""
-    return forked(of, run, "new", state, stood=stood, finished=finished, by=by)
+    return build_fork(of, run, "new", state, stood=stood, finished=finished, by=by)
 
 
 def made(found: Run | Refused) -> Run:
@@ -109,41 +120,41 @@ def test_a_step_that_stood_open_after_it_had_been_finished_once_is_no_further_at
 
 @requirement("steps:life.fork")
 @pytest.mark.parametrize("lifecycle", [Lifecycle.IDLE, Lifecycle.RUNNING, Lifecycle.PAUSED])
-@pytest.mark.parametrize("by", [Who.AGENT, Who.PERSON])
-def test_only_a_run_that_has_ended_is_forked(lifecycle: Lifecycle, by: Who) -> None:
+@pytest.mark.parametrize("by", [Actor.AGENT, Actor.PERSON])
+def test_only_a_run_that_has_ended_is_forked(lifecycle: Lifecycle, by: Actor) -> None:
     refused = no(fork(replace(ended(), lifecycle=lifecycle), by=by))
 
-    assert (refused.code, refused.seen) == ("not_ended", (Seen("run.lifecycle", str(lifecycle)),))
+    assert (refused.code, refused.seen) == ("not_ended", (FactReading("run.lifecycle", str(lifecycle)),))
     assert (
         refused.next
         == {
-            "idle": (Option("start", Who.AGENT),),
-            "running": (Option("continue", Who.AGENT), Option("abandon", Who.PERSON)),
-            "paused": (Option("resume", Who.PERSON), Option("abandon", Who.PERSON)),
+            "idle": (Option("start", Actor.AGENT),),
+            "running": (Option("continue", Actor.AGENT), Option("abandon", Actor.PERSON)),
+            "paused": (Option("resume", Actor.PERSON), Option("abandon", Actor.PERSON)),
         }[lifecycle]
     )
 
 
 @pytest.mark.parametrize("state", ["nowhere", "way", "over", "\ud800"])
 def test_a_fork_begins_in_a_state_that_can_have_a_step(state: str) -> None:
-    assert step_states(FLOW) == ("draft", "review", "publish")
-    agents, persons = no(fork(ended(), state)), no(fork(ended(), state, by=Who.PERSON))
+    assert list_step_states(FLOW) == ("draft", "review", "publish")
+    agents, persons = no(fork(ended(), state)), no(fork(ended(), state, by=Actor.PERSON))
 
     assert (agents.code, agents.needed) == ("unknown_step", ("step_name = draft or review",))
     assert (persons.code, persons.needed) == ("unknown_step", ("step_name = draft or review or publish",))
-    assert (agents.next, persons.next) == ((Option("fork", Who.AGENT),), (Option("fork", Who.PERSON),))
+    assert (agents.next, persons.next) == ((Option("fork", Actor.AGENT),), (Option("fork", Actor.PERSON),))
     shown = state if state != "\ud800" else "<str that cannot be written down>"
-    assert agents.seen == (Seen("step_name", shown),)
+    assert agents.seen == (FactReading("step_name", shown),)
 
 
 @requirement("steps:life.fork")
-@pytest.mark.parametrize("by", [Who.AGENT, Who.SERVER])
-def test_an_agent_does_not_fork_further_on_than_the_run_came_a_person_does(by: Who) -> None:
+@pytest.mark.parametrize("by", [Actor.AGENT, Actor.SERVER])
+def test_an_agent_does_not_fork_further_on_than_the_run_came_a_person_does(by: Actor) -> None:
     refused = no(fork(ended(), "publish", by=by))
     assert (refused.code, refused.needed) == ("later_step", ("step_name = draft or review",))
-    assert refused.next == (Option("fork", Who.PERSON),)
+    assert refused.next == (Option("fork", Actor.PERSON),)
 
-    found = made(fork(ended(), "publish", by=Who.PERSON))
+    found = made(fork(ended(), "publish", by=Actor.PERSON))
     assert (found.open, found.attempts["publish"]) == ((Step(3, "publish", 1),), 1)
 
 
@@ -153,10 +164,10 @@ def test_an_agent_does_not_fork_into_a_step_whose_attempts_are_used_up_a_person_
     been = frozenset({"draft", "review"})
     refused = no(fork(run, "review", stood="publish", finished=been))
     assert (refused.code, refused.rule) == ("attempts_spent", "review")
-    assert (refused.seen, refused.needed) == ((Seen("run.attempts", 2),), ("run.attempts < 2",))
-    assert refused.next == (Option("fork", Who.PERSON),)
+    assert (refused.seen, refused.needed) == ((FactReading("run.attempts", 2),), ("run.attempts < 2",))
+    assert refused.next == (Option("fork", Actor.PERSON),)
 
-    person = made(fork(run, "review", stood="publish", finished=been, by=Who.PERSON))
+    person = made(fork(run, "review", stood="publish", finished=been, by=Actor.PERSON))
     assert person.open == (Step(3, "review", 3),)
     stood = made(fork(run, stood="publish", finished=been))
     assert stood.open == (Step(3, "publish", 1),), "it was left open: that is no further attempt"
@@ -167,7 +178,7 @@ def test_a_run_that_never_had_a_step_is_forked_by_no_agent(state: str, code: str
     refused = no(fork(ended(), state, stood="", finished=frozenset()))
 
     assert (refused.code, refused.needed) == (code, ("a run that has had a step of `paper`",))
-    assert made(fork(ended(), "draft", stood="", finished=frozenset(), by=Who.PERSON)).open
+    assert made(fork(ended(), "draft", stood="", finished=frozenset(), by=Actor.PERSON)).open
 
 
 @requirement("steps:life.fork")
@@ -198,7 +209,7 @@ transitions:
 
 def test_a_run_that_lives_elsewhere_is_not_forked() -> None:
     elsewhere = dataclasses.replace(FLOW, authority=Authority.FILES)
-    assert no(fork(ended(), of=elsewhere, by=Who.PERSON)).code == "kept_elsewhere"
+    assert no(fork(ended(), of=elsewhere, by=Actor.PERSON)).code == "kept_elsewhere"
 
 
 def test_the_old_run_is_as_it_was() -> None:

@@ -1,9 +1,9 @@
 import pytest
 
 from handrail.engine.facts import PENDING, Fact, Kind, Provenance, Type, Value
-from handrail.engine.guards import Guard, Outcome, Verdict, judge, together
+from handrail.engine.guards import Guard, Outcome, Verdict, combine_outcomes, evaluate_guard
 from handrail.engine.problems import Place
-from handrail.engine.vocabulary import Complaint, Vocabulary
+from handrail.workflows.guard_compiler import Diagnostic, Vocabulary
 
 HERE = Place("test.yaml", 7, 3)
 TYPES = {
@@ -39,10 +39,10 @@ def guard(text: str) -> Guard:
 
 
 def verdict(text: str, facts: dict[str, Value]) -> str:
-    return judge(guard(text), facts).verdict.value
+    return evaluate_guard(guard(text), facts).verdict.value
 
 
-def complaints(text: str) -> tuple[Complaint, ...]:
+def complaints(text: str) -> tuple[Diagnostic, ...]:
     compiled = VOCABULARY.compile(text, HERE)
     assert not isinstance(compiled, Guard)
     return compiled
@@ -78,7 +78,7 @@ def test_a_guard_keeps_its_text_and_its_place() -> None:
 def test_a_guard_that_cannot_be_evaluated_does_not_hold_and_says_why(
     text: str, facts: dict[str, Value], error: str
 ) -> None:
-    assert judge(guard(text), facts) == Outcome(Verdict.ERROR, error)
+    assert evaluate_guard(guard(text), facts) == Outcome(Verdict.ERROR, error)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_guard_that_cannot_be_evaluated_does_not_hold_and_says_why(
 )
 def test_a_fact_of_the_wrong_type_is_an_error_and_never_a_yes(text: str, fact: str, value: Value) -> None:
     wanted = f"`{fact}` is no value of type {TYPES[fact]}"
-    assert judge(guard(text), {fact: value}) == Outcome(Verdict.ERROR, wanted)
+    assert evaluate_guard(guard(text), {fact: value}) == Outcome(Verdict.ERROR, wanted)
 
 
 def test_a_value_nested_without_end_is_an_error() -> None:
@@ -200,11 +200,11 @@ def test_a_pending_fact_leaves_it_open_unless_the_rest_decides(
 def test_the_verdict_of_a_list_is_an_and() -> None:
     holds, fails = Outcome(Verdict.HOLDS), Outcome(Verdict.FAILS)
     error, pending = Outcome(Verdict.ERROR, "why"), Outcome(Verdict.PENDING)
-    assert together([]) is Verdict.HOLDS
-    assert together([holds, holds]) is Verdict.HOLDS
-    assert together([holds, pending]) is Verdict.PENDING
-    assert together([pending, error, holds]) is Verdict.ERROR
-    assert together([error, pending, fails]) is Verdict.FAILS
+    assert combine_outcomes([]) is Verdict.HOLDS
+    assert combine_outcomes([holds, holds]) is Verdict.HOLDS
+    assert combine_outcomes([holds, pending]) is Verdict.PENDING
+    assert combine_outcomes([pending, error, holds]) is Verdict.ERROR
+    assert combine_outcomes([error, pending, fails]) is Verdict.FAILS
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_the_verdict_of_a_list_is_an_and() -> None:
 def test_what_cannot_be_compiled_is_a_complaint_with_line_and_column(
     text: str, line: int, column: int, message: str
 ) -> None:
-    assert complaints(text)[0] == Complaint(line, column, message)
+    assert complaints(text)[0] == Diagnostic(line, column, message)
 
 
 def test_every_complaint_is_told() -> None:
@@ -256,7 +256,7 @@ def test_every_complaint_is_told() -> None:
 def test_a_guard_that_is_too_much_for_the_parser_is_a_complaint_and_never_no_guard(
     text: str, message: str
 ) -> None:
-    assert complaints(text) == (Complaint(1, 1, message),)
+    assert complaints(text) == (Diagnostic(1, 1, message),)
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_a_guard_that_goes_on_for_too_long_goes_wrong_and_does_not_raise() -> No
     compiled = Vocabulary({}).compile(endless, Place("f", 1, 1))
     assert isinstance(compiled, Guard)
 
-    outcome = judge(compiled, {})
+    outcome = evaluate_guard(compiled, {})
 
     assert outcome.verdict is Verdict.ERROR
     assert "udget" in outcome.error
@@ -325,7 +325,7 @@ def test_a_guard_that_was_asked_before_says_what_a_new_one_says(
     asked = guard(text)
 
     for value, wanted in said * 2:
-        assert judge(asked, {fact: value}).verdict.value == wanted, value
+        assert evaluate_guard(asked, {fact: value}).verdict.value == wanted, value
         assert verdict(text, {fact: value}) == wanted
 
 
@@ -333,5 +333,5 @@ def test_a_guard_does_not_remember_without_end() -> None:
     asked = guard("tests.failed >= 0")
 
     for value in range(1000):
-        assert judge(asked, {"tests.failed": value}).verdict is Verdict.HOLDS
-    assert 0 < len(asked.said) <= 256
+        assert evaluate_guard(asked, {"tests.failed": value}).verdict is Verdict.HOLDS
+    assert 0 < len(asked.outcome_cache) <= 256

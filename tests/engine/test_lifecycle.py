@@ -1,8 +1,8 @@
 import pytest
 
 from build import idle, moved, refused, send, started, states, workflow
-from handrail.engine.lifecycle import after, terminal
-from handrail.engine.model import Accepted, Event, Lifecycle, Option, Refused, Run, Seen, Step, Who
+from handrail.engine.lifecycle import get_next_lifecycle, is_terminal
+from handrail.engine.model import Accepted, Actor, Event, FactReading, Lifecycle, Option, Refused, Run, Step
 from requirement import requirement
 
 TEXT = """
@@ -50,12 +50,12 @@ def test_the_table_has_fifty_six_pairs_and_nine_of_them_lead_somewhere() -> None
 @pytest.mark.parametrize(("lifecycle", "trigger", "target"), PAIRS)
 def test_each_pair_leads_where_the_source_says(lifecycle: str, trigger: str, target: str) -> None:
     expected = None if target == "-" else Lifecycle(target)
-    assert after(Lifecycle(lifecycle), trigger) is expected
+    assert get_next_lifecycle(Lifecycle(lifecycle), trigger) is expected
 
 
 @pytest.mark.parametrize("lifecycle", list(TABLE))
 def test_the_last_four_are_terminal(lifecycle: str) -> None:
-    assert terminal(Lifecycle(lifecycle)) is (lifecycle in ENDS)
+    assert is_terminal(Lifecycle(lifecycle)) is (lifecycle in ENDS)
 
 
 @requirement("steps:life.guards")
@@ -65,7 +65,7 @@ def test_a_decision_obeys_the_table(lifecycle: str, trigger: str, target: str) -
     if target == "-":
         assert isinstance(decision, Refused)
         assert decision.code == "not_running"
-        assert decision.seen == (Seen("run.lifecycle", lifecycle),)
+        assert decision.seen == (FactReading("run.lifecycle", lifecycle),)
     elif trigger == "complete":
         assert isinstance(decision, Refused)
         assert decision.code == "no_row"
@@ -97,11 +97,11 @@ def test_a_refusal_says_which_lifecycle_is_needed(lifecycle: str, trigger: str, 
 @pytest.mark.parametrize(
     ("lifecycle", "trigger", "offers"),
     [
-        ("idle", "continue", (Option("start", Who.AGENT),)),
-        ("paused", "continue", (Option("resume", Who.PERSON), Option("abandon", Who.PERSON))),
-        ("running", "resume", (Option("continue", Who.AGENT), Option("close", Who.AGENT))),
-        ("running", "fail", (Option("continue", Who.AGENT), Option("close", Who.AGENT))),
-        ("paused", "abandon", (Option("resume", Who.PERSON), Option("abandon", Who.PERSON))),
+        ("idle", "continue", (Option("start", Actor.AGENT),)),
+        ("paused", "continue", (Option("resume", Actor.PERSON), Option("abandon", Actor.PERSON))),
+        ("running", "resume", (Option("continue", Actor.AGENT), Option("close", Actor.AGENT))),
+        ("running", "fail", (Option("continue", Actor.AGENT), Option("close", Actor.AGENT))),
+        ("paused", "abandon", (Option("resume", Actor.PERSON), Option("abandon", Actor.PERSON))),
     ],
 )
 def test_a_refusal_offers_what_may_be_called_instead(
@@ -115,7 +115,7 @@ def test_a_refusal_offers_what_may_be_called_instead(
 def test_failing_abandoning_and_diverging_need_a_reason(trigger: str, note: str) -> None:
     refusal = refused(workflow(TEXT), in_lifecycle("running"), Event(trigger, note=note))
     assert (refusal.code, refusal.rule) == ("reason", trigger)
-    assert refusal.seen == (Seen("event.note", note),)
+    assert refusal.seen == (FactReading("event.note", note),)
     assert refusal.needed == ("a reason as event.note",)
 
 

@@ -2,9 +2,9 @@ import pytest
 from msgspec.structs import replace
 
 from build import GATED, idle, moved, send, started, workflow
+from handrail.engine.decide import find_closed_tools, find_open_steps, find_options
 from handrail.engine.facts import PENDING, Value
-from handrail.engine.model import Event, Lifecycle, Option, Refused, Run, Step, Who, Workflow
-from handrail.engine.options import closed, here, options
+from handrail.engine.model import Actor, Event, Lifecycle, Option, Refused, Run, Step, Workflow
 
 FLOW = """
 workflow: options
@@ -54,7 +54,7 @@ def flow() -> Workflow:
 
 def offered(run: Run, **changes: Value) -> list[str]:
     facts = {**FACTS, **{name.replace("__", "."): value for name, value in changes.items()}}
-    return [option.trigger for option in options(flow(), run, facts)]
+    return [option.trigger for option in find_options(flow(), run, facts)]
 
 
 def test_options_stand_in_the_order_of_the_rows() -> None:
@@ -72,9 +72,9 @@ def test_options_stand_in_the_order_of_the_rows() -> None:
 
 
 def test_an_option_says_whose_word_it_is() -> None:
-    found = options(flow(), started(flow()), FACTS)
-    assert found[0] == Option("plain", Who.AGENT)
-    assert Option("person", Who.PERSON) in found
+    found = find_options(flow(), started(flow()), FACTS)
+    assert found[0] == Option("plain", Actor.AGENT)
+    assert Option("person", Actor.PERSON) in found
 
 
 def test_a_trigger_whose_rows_all_fail_is_no_option() -> None:
@@ -127,10 +127,10 @@ def test_a_state_that_the_workflow_does_not_know_has_no_options() -> None:
 def test_options_and_decisions_agree(plan: Value, task: Value, total: Value, tests: Value) -> None:
     facts = {"plan.exists": plan, "task.exists": task, "criteria.total": total, "tests.pass": tests}
     run = started(flow())
-    open_ = {option.trigger for option in options(flow(), run, facts)}
+    open_ = {option.trigger for option in find_options(flow(), run, facts)}
     for trigger in flow().tools:
         payload = {"word": "please"} if trigger in {"asked", "half"} else {}
-        decision = send(flow(), run, Event(trigger, payload, Who.PERSON), facts)
+        decision = send(flow(), run, Event(trigger, payload, Actor.PERSON), facts)
         assert isinstance(decision, Refused) is (trigger not in open_), trigger
 
 
@@ -147,17 +147,19 @@ transitions: [{id: look, from: planned, trigger: look}]
 def test_where_the_state_is_derived_the_step_exists_for_the_question_only() -> None:
     derived = workflow(DERIVED)
     run = started(derived)
-    assert here(derived, run, {"plan.stage": "planned"}) == (Step(0, "planned", 1),)
-    assert [option.trigger for option in options(derived, run, {"plan.stage": "planned"})] == ["look"]
-    assert options(derived, run, {"plan.stage": "empty"}) == ()
-    assert options(derived, run, {}) == ()
-    assert options(derived, idle(derived), {"plan.stage": "planned"}) == ()
+    assert find_open_steps(derived, run, {"plan.stage": "planned"}) == (Step(0, "planned", 1),)
+    assert [option.trigger for option in find_options(derived, run, {"plan.stage": "planned"})] == ["look"]
+    assert find_options(derived, run, {"plan.stage": "empty"}) == ()
+    assert find_options(derived, run, {}) == ()
+    assert find_options(derived, idle(derived), {"plan.stage": "planned"}) == ()
 
 
 def test_what_is_closed_is_told_with_the_text_that_refuses_it() -> None:
     flow_ = workflow(FLOW.replace("  fill: {}\n", "  fill: {}\n  look: {reads: true}\n"), GATED)
     run = started(flow_)
 
-    shut = closed(flow_, run, {**FACTS, "task.exists": False, "plan.exists": False, "criteria.total": None})
+    shut = find_closed_tools(
+        flow_, run, {**FACTS, "task.exists": False, "plan.exists": False, "criteria.total": None}
+    )
 
     assert shut == {"guarded": "", "asked": "", "shut": "no", "half": "", "late": "", "gone": ""}

@@ -2,10 +2,10 @@ import ast
 from pathlib import Path
 
 from handrail.engine import refusals
-from handrail.engine.refusals import CODES
+from handrail.engine.refusals import REFUSAL_CODES
 
 ENGINE = Path(refusals.__file__).parent
-MAKERS = {"Refused", "unmet"}
+MAKERS = {"Refused", "refuse_unmet"}
 
 
 def _codes(source: str) -> set[str]:
@@ -21,8 +21,11 @@ def _codes(source: str) -> set[str]:
 def test_every_code_a_refusal_can_have_is_explained_and_no_other() -> None:
     used = {code for path in ENGINE.glob("*.py") for code in _codes(path.read_text("utf-8"))}
 
-    assert used == set(CODES)
+    assert used == set(REFUSAL_CODES)
 
 
 def test_a_code_that_nobody_explained_would_be_found() -> None:
-    assert _codes('Refused("novel", "rule")\nunmet("other", (), f)\nRefused(code, "x")') == {"novel", "other"}
+    assert _codes('Refused("novel", "rule")\nrefuse_unmet("other", (), f)\nRefused(code, "x")') == {
+        "novel",
+        "other",
+    }

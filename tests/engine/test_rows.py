@@ -1,14 +1,13 @@
 from build import workflow
-from handrail.engine.check import check
-from handrail.engine.domains import Domains
 from handrail.engine.facts import Fact, Kind, Provenance, Type
-from handrail.engine.satisfy import ALL_IN_ALL, Answer, Search, line
-from handrail.workflows.registry import registry
+from handrail.engine.satisfiability import MAX_TRIES_PER_WORKFLOW, Answer, Domains, Search, scope_guard
+from handrail.engine.soundness import check_soundness
+from handrail.workflows.registry import build_registry
 
 
 def _codes(rows: str, states: str = "Home: {}, sort: {router: true}, Over: {terminal: true}") -> list[str]:
     text = f"workflow: w\nversion: 1\nauthority: files\nstates: {{{states}}}\ntransitions:\n{rows}"
-    return [problem.code for problem in check(workflow(text))]
+    return [problem.code for problem in check_soundness(workflow(text))]
 
 
 def test_a_router_has_no_attempts_of_its_own() -> None:
@@ -46,9 +45,9 @@ transitions:
   - {id: more, from: Home, trigger: go, when: [run.inputs.limit > 3], to: Over}
   - {id: none, from: Home, trigger: go, when: [run.inputs.limit == null], to: Over}
 """
-    assert [problem.code for problem in check(workflow(text))] == ["guard-can-fail", "shadowed-row"]
+    assert [problem.code for problem in check_soundness(workflow(text))] == ["guard-can-fail", "shadowed-row"]
     mended = text.replace("[run.inputs.limit > 3]", "[run.inputs.limit != null, run.inputs.limit > 3]")
-    assert check(workflow(mended)) == ()
+    assert check_soundness(workflow(mended)) == ()
 
 
 def test_a_text_that_is_looked_up_in_a_list_is_tried_with_each_of_its_items() -> None:
@@ -86,12 +85,12 @@ transitions:
   - {id: out, from: first, to: Over}
   - {id: back, from: second, to: first}
 """
-    assert check(workflow(text)) == ()
+    assert check_soundness(workflow(text)) == ()
 
 
 def test_a_question_about_too_many_facts_is_left_open() -> None:
     names = [f"light.n{number}" for number in range(101)]
-    many = registry(tuple(_switch(name) for name in names), (), ())
+    many = build_registry(tuple(_switch(name) for name in names), (), ())
     guard = " && ".join(names)
     text = f"""
 workflow: w
@@ -102,7 +101,7 @@ transitions:
   - {{id: all, from: Home, trigger: go, when: ["{guard}"], to: Over}}
   - {{id: one, from: Home, trigger: go, when: ["{guard}", "!{names[0]}"], to: Over}}
 """
-    assert check(workflow(text, many)) == ()
+    assert check_soundness(workflow(text, many)) == ()
 
 
 def test_a_question_is_left_open_once_all_tries_are_spent() -> None:
@@ -113,11 +112,11 @@ authority: sql
 states: {Home: {}, Over: {terminal: true}}
 transitions: [{id: lit, from: Home, trigger: go, when: [light.on], to: Over}]
 """
-    of = workflow(text, registry((_switch("light.on"),), (), ()))
-    asked = line(of.rows[0].when[0], {}, "")
+    of = workflow(text, build_registry((_switch("light.on"),), (), ()))
+    asked = scope_guard(of.rows[0].when[0], {}, "")
 
-    assert Search(Domains(of)).possible([asked]) is Answer.YES
-    assert Search(Domains(of), tried=ALL_IN_ALL).possible([asked]) is Answer.UNKNOWN
+    assert Search(Domains(of)).can_hold([asked]) is Answer.YES
+    assert Search(Domains(of), tries_made=MAX_TRIES_PER_WORKFLOW).can_hold([asked]) is Answer.UNKNOWN
 
 
 def _switch(name: str) -> Fact:

@@ -1,6 +1,15 @@
 import pytest
 
-from handrail.engine.facts import PENDING, Kind, Type, Value, fits, flaws, sound, writable
+from handrail.engine.facts import (
+    PENDING,
+    Kind,
+    Type,
+    Value,
+    find_value_flaws,
+    has_type,
+    is_valid_value,
+    to_printable,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,24 +33,24 @@ def test_a_type_is_written_as_in_a_workflow(written: str, kind: Kind, *, optiona
 )
 def test_a_value_fits_its_kind_and_no_other(kind: Kind, good: list[Value], bad: list[Value]) -> None:
     states = {"Home": 1}
-    assert [value for value in good if not fits(value, Type(kind), states)] == []
-    assert [value for value in bad if fits(value, Type(kind), states)] == []
+    assert [value for value in good if not has_type(value, Type(kind), states)] == []
+    assert [value for value in bad if has_type(value, Type(kind), states)] == []
 
 
 @pytest.mark.parametrize("kind", list(Kind))
 def test_null_fits_where_the_type_is_optional(kind: Kind) -> None:
-    assert fits(None, Type(kind, optional=True), {})
-    assert not fits(None, Type(kind), {})
-    assert not fits(PENDING, Type(kind, optional=True))
+    assert has_type(None, Type(kind, optional=True), {})
+    assert not has_type(None, Type(kind), {})
+    assert not has_type(PENDING, Type(kind, optional=True))
 
 
 def test_any_name_fits_a_state_where_the_states_are_not_given() -> None:
-    assert fits("Anything", Type(Kind.STATE))
+    assert has_type("Anything", Type(Kind.STATE))
 
 
 def test_each_flaw_is_told_with_its_path() -> None:
     value = {"a": [1, {"b": float("nan")}, b""], "c": {"\ud800": 1}, "d": 2**64, "e": "fine", "f": "a\0b"}
-    assert list(flaws(value)) == [
+    assert list(find_value_flaws(value)) == [
         (".a[1].b", "must be a finite number"),
         (".a[2]", "must be a JSON value"),
         (".c", "must have texts as keys"),
@@ -73,18 +82,18 @@ def test_each_flaw_is_told_with_its_path() -> None:
     ],
 )
 def test_a_value_is_sound_if_it_has_no_flaw(value: Value) -> None:
-    assert sound(value) is not any(flaws(value))
+    assert is_valid_value(value) is not any(find_value_flaws(value))
 
 
 def test_a_value_with_very_many_parts_is_sound_if_they_are() -> None:
-    assert sound([["a"] * 20_000])
-    assert not sound([["a"] * 20_000 + ["\0"]])
+    assert is_valid_value([["a"] * 20_000])
+    assert not is_valid_value([["a"] * 20_000 + ["\0"]])
 
 
 def test_a_list_that_holds_itself_twice_is_told_from_a_sound_one_at_once() -> None:
     value: list[Value] = []
     value += (value, value)
-    assert not sound(value)
+    assert not is_valid_value(value)
 
 
 @pytest.mark.parametrize(("depth", "good"), [(31, True), (32, True), (33, False)])
@@ -93,21 +102,21 @@ def test_what_nests_too_deeply_is_not_sound(depth: int, good: bool) -> None:  # 
     named: Value = 1
     for _ in range(depth):
         listed, named = [listed], {"a": named}
-    assert (sound(listed), sound(named)) == (good, good)
-    assert (not any(flaws(listed)), not any(flaws(named))) == (good, good)
+    assert (is_valid_value(listed), is_valid_value(named)) == (good, good)
+    assert (not any(find_value_flaws(listed)), not any(find_value_flaws(named))) == (good, good)
 
 
 @pytest.mark.parametrize("value", [None, True, "a", 3, 0.5, [1, {"a": None}], PENDING])
 def test_what_can_be_written_down_is_shown_as_it_is(value: Value) -> None:
-    assert writable(value) is value
+    assert to_printable(value) is value
 
 
 def test_what_cannot_be_written_down_is_shown_by_its_type() -> None:
-    assert writable(float("inf")) == "<float that cannot be written down>"
-    assert writable([object()]) == "<list that cannot be written down>"
+    assert to_printable(float("inf")) == "<float that cannot be written down>"
+    assert to_printable([object()]) == "<list that cannot be written down>"
 
 
 def test_a_long_value_is_told_by_its_length_only() -> None:
-    assert writable("x" * 498) == "x" * 498
-    assert writable("x" * 499) == "<str of 501 bytes>"
-    assert writable([{"content": "x" * 5_000}]) == "<list of 5017 bytes>"
+    assert to_printable("x" * 498) == "x" * 498
+    assert to_printable("x" * 499) == "<str of 501 bytes>"
+    assert to_printable([{"content": "x" * 5_000}]) == "<list of 5017 bytes>"

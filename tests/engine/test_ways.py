@@ -2,10 +2,10 @@ import pytest
 from msgspec.structs import replace
 
 from build import GATED, idle, moved, started, workflow
+from handrail.drawing.marks import explain_reasons
+from handrail.engine.decide import Availability, Exit, find_exits
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.model import Lifecycle, Run, Step, Workflow
-from handrail.engine.ways import Prospect, Way, ways
-from handrail.workflows.draw.marks import because
 from said import T
 
 FLOW = """
@@ -56,21 +56,24 @@ FACTS: dict[str, Value] = {
     "criteria.total": 1,
     "tests.pass": True,
 }
-OPEN, UNSURE, SHUT = Prospect.OPEN, Prospect.UNSURE, Prospect.SHUT
+OPEN, UNSURE, SHUT = Availability.OPEN, Availability.UNSURE, Availability.SHUT
 
 
 def flow() -> Workflow:
     return workflow(FLOW, GATED)
 
 
-def told(trigger: str, run: Run | None = None, **changes: Value) -> list[tuple[str, str, Prospect, str]]:
+def told(trigger: str, run: Run | None = None, **changes: Value) -> list[tuple[str, str, Availability, str]]:
     """The ways by a trigger: the row, where it leads, how it stands with it, and why."""
     facts = {**FACTS, **{name.replace("__", "."): value for name, value in changes.items()}}
-    found = ways(flow(), run or started(flow()), facts)
+    found = find_exits(flow(), run or started(flow()), facts)
     first = [way for way in found if way.trigger == trigger]
     behind = found[found.index(first[-1]) + 1 :] if first else ()
     routed = [way for way in behind if way.trigger is None] if trigger == "sort" else []
-    return [(way.row, way.target, way.prospect, "; ".join(because(T, way.why))) for way in (*first, *routed)]
+    return [
+        (way.row, way.target, way.prospect, "; ".join(explain_reasons(T, way.why)))
+        for way in (*first, *routed)
+    ]
 
 
 def test_a_row_without_guards_is_open() -> None:
@@ -78,7 +81,7 @@ def test_a_row_without_guards_is_open() -> None:
 
 
 def test_a_way_says_where_it_begins() -> None:
-    assert ways(flow(), started(flow()), FACTS)[0] == Way("Home", "Away", "plain", "plain", OPEN)
+    assert find_exits(flow(), started(flow()), FACTS)[0] == Exit("Home", "Away", "plain", "plain", OPEN)
 
 
 def test_a_row_is_shut_by_the_guards_that_fail_and_only_by_them() -> None:
@@ -160,7 +163,7 @@ def test_ways_go_on_through_routers_with_what_the_row_sets_and_pass_each_once() 
 
 def test_the_ways_of_steps_side_by_side_are_told_one_after_the_other() -> None:
     run = replace(started(flow()), open=(Step(1, "Away", 1), Step(2, "Away", 1), Step(3, "Home", 1)))
-    first = ways(flow(), run, FACTS)[:2]
+    first = find_exits(flow(), run, FACTS)[:2]
     assert [(way.source, way.row) for way in first] == [("Away", "leave"), ("Home", "plain")]
 
 
@@ -194,7 +197,8 @@ def test_ways_lead_through_the_routers_of_sub_workflows_and_each_has_its_own_var
     outer = workflow(OUTER, GATED, {"sub": SUB})
     first = "row `Part/same` comes first if it can be taken"
     assert [
-        (way.row, way.target, way.prospect, because(T, way.why)) for way in ways(outer, started(outer), {})
+        (way.row, way.target, way.prospect, explain_reasons(T, way.why))
+        for way in find_exits(outer, started(outer), {})
     ] == [
         ("Part/go", "Part/Sort", OPEN, ()),
         ("Part/same", "Part/In", UNSURE, ('run.vars.kind == "same"',)),
@@ -207,11 +211,11 @@ def test_ways_lead_through_the_routers_of_sub_workflows_and_each_has_its_own_var
 
 def test_every_way_of_a_run_that_rests_is_shut_by_that() -> None:
     run = replace(started(flow()), lifecycle=Lifecycle.PAUSED)
-    assert {(way.prospect, because(T, way.why)) for way in ways(flow(), run, FACTS)} == {
+    assert {(way.prospect, explain_reasons(T, way.why)) for way in find_exits(flow(), run, FACTS)} == {
         (SHUT, ("the run is paused",))
     }
 
 
 @pytest.mark.parametrize("lifecycle", [Lifecycle.IDLE, Lifecycle.COMPLETED])
 def test_a_run_without_an_open_step_has_no_ways(lifecycle: Lifecycle) -> None:
-    assert ways(flow(), replace(idle(flow()), lifecycle=lifecycle), FACTS) == ()
+    assert find_exits(flow(), replace(idle(flow()), lifecycle=lifecycle), FACTS) == ()

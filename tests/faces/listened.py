@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from handrail.app import openings
-from handrail.faces.cli.hook_answers import ANSWERS, Asked
-from handrail.faces.mcp.names import Names
-from handrail.faces.mcp.projects import Projects
-from handrail.faces.mcp.spells import Spells
-from handrail.faces.mcp.steps import Steps
-from handrail.shell.homes import store_file
-from handrail.shell.opening import Serving
-from handrail.shell.permits import Permits
-from handrail.shell.records import Caller
-from handrail.shell.store_address import located
-from handrail.shell.trust import Trusted
+from handrail.app.app import App
+from handrail.app.projects import Projects
+from handrail.app.trust import TrustStore
+from handrail.clients.hooks import HOOK_HANDLERS, HookRequest
+from handrail.clients.permits import Permits
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.faces.spells import SpellsFace
+from handrail.mcp.faces.steps import StepsFace
+from handrail.runtime.ports.open_store import ServingStore
+from handrail.runtime.records import Caller
+from handrail.runtime.store_address import locate_store
+from handrail.runtime.system import default_store_path
+from handrail.stores.sql.reader import open_read_only
 from spells.scene import spells
 
 EVENTS = {"prompt": "UserPromptSubmit", "session": "SessionStart", "edit": "PreToolUse", "stop": "Stop"}
@@ -32,15 +33,15 @@ class Shop:
     store: str = ""
 
     @contextmanager
-    def served(self) -> Iterator[Serving]:
+    def served(self) -> Iterator[ServingStore]:
         """What a server has of the store."""
-        with openings().serving(located(self.store)) as opened:
+        with App().open_serving(locate_store(self.store)) as opened:
             yield opened
 
     def step(self, **arguments: object) -> dict[str, Any]:
         """What the face `steps` answers."""
         with self.served() as opened:
-            face = Steps(opened, Projects([self.root], Trusted()), Names.PORTABLE)
+            face = StepsFace(opened, Projects([self.root], TrustStore()), Spelling.PORTABLE)
             answer = face.call(face.tools[0], arguments, Caller(client="bench 1"))
         return dict(answer.reply)
 
@@ -57,15 +58,15 @@ class Shop:
         """What the face `spells` answers to a word."""
         with self.served() as opened:
             key = opened.world.key
-            projects = Projects([self.root], Trusted())
-            face = Spells(opened, projects, spells(), openings().folder, lambda: permits(key))
+            projects = Projects([self.root], TrustStore())
+            face = SpellsFace(opened, projects, spells(), App().open_folder, lambda: permits(key))
             (tool,) = [tool for tool in face.tools if tool.names == (word.lower(),)]
             return dict(face.call(tool, arguments, Caller(client="bench 1")).reply)
 
     def hook(self, event: str, client: str = "claude", face: str = "", **given: object) -> Any:  # noqa: ANN401 - JSON
         """What a hook answers a client that works in the project."""
         whole = {"cwd": str(self.root), "hook_event_name": EVENTS[event], **given}
-        return ANSWERS[event](Asked(whole, client, face, self.store, openings.read_only))
+        return HOOK_HANDLERS[event](HookRequest(whole, client, face, self.store))
 
     def edits(self, *paths: str, client: str = "claude") -> str:
         """Why a file is not edited; empty if it is."""
@@ -75,7 +76,7 @@ class Shop:
 
 def store_key(address: str = "") -> bytes:
     """The key that the store at an address signs with; empty if there is no store."""
-    with openings.read_only(address) as store:
+    with open_read_only(address) as store:
         return store.key() if store else b""
 
 
@@ -99,6 +100,6 @@ def long_ago(run: str, seconds: float) -> None:
     import sqlite3  # noqa: PLC0415 - only here is the store changed behind its back
 
     then = time.strftime("%Y-%m-%d %H:%M:%S.000", time.gmtime(time.time() - seconds))
-    with sqlite3.connect(store_file()) as connection:
+    with sqlite3.connect(default_store_path()) as connection:
         connection.execute("UPDATE runs SET active_at = ? WHERE execution_id = ?", (then, run))
     connection.close()

@@ -12,8 +12,8 @@ from typing import Final, TypeAlias
 import click
 from click.testing import CliRunner
 
-from handrail.app import main
-from handrail.faces.cli.main import cli
+from handrail.__main__ import main
+from handrail.cli.main import cli
 
 SECONDS: Final = 60.0
 """How long a command may take before it counts as stuck."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import FrameType
 
 from faces.listened import Shop, store_key
-from handrail.shell import permits as kept
-from handrail.shell.permits import Permits, leave
+from handrail.clients import permits as kept
+from handrail.clients.permits import Permits, leave_permit
 
 CALLS = frozenset({"rename", "unlink", "flock", "open", "close"})
 """What changes something, or who has it."""
@@ -55,7 +55,7 @@ def fresh(folder: Path) -> Shop:
         shutil.rmtree(folder / name, ignore_errors=True)
     shutil.copytree(folder / "began", folder / "home")
     shutil.copytree(folder / "task", folder / "shop")
-    leave(store_key(), str(folder / "shop"), "Accio", time.time())
+    leave_permit(store_key(), str(folder / "shop"), "Accio", time.time())
     return Shop(folder / "shop")
 
 

@@ -9,15 +9,15 @@ import pytest
 from msgspec.structs import replace
 
 from build import output
+from handrail.app.projects import Projects
+from handrail.app.trust import TrustStore
 from handrail.engine.model import Event
-from handrail.faces.mcp.projects import Projects
-from handrail.faces.mcp.resources import NotFound, Resources
-from handrail.shell.records import Origin
-from handrail.shell.sweep import Limits
-from handrail.shell.trust import Trusted
-from handrail.shell.vcs import Vcs
-from handrail.stores.sql.questions import SqlRecords
-from handrail.stores.sql.runs import SqlRuns
+from handrail.mcp.resources import ResourceNotFound, Resources
+from handrail.runtime.records import Origin
+from handrail.runtime.sweep import IdleLimits
+from handrail.stores.sql.queries import SqlRunQueries
+from handrail.stores.sql.runs import SqliteRuns
+from handrail.stores.vcs.commands import VcsStatus
 from turns import ORIGIN, Desk, sqlite
 
 DONE: Final = "00000000-0000-0000-0000-000000000001"
@@ -28,17 +28,17 @@ ROOT: Final = "/home/ann/paper"
 PROJECT: Final = "7ce99291f4478d52"
 
 
-def resources(desk: Desk, *roots: str, vcs: Vcs | None = None) -> Resources:
+def resources(desk: Desk, *roots: str, vcs: VcsStatus | None = None) -> Resources:
     """The resources of a server for these projects, over the store of this desk."""
     runs = desk.runs
-    assert isinstance(runs, SqlRuns)
+    assert isinstance(runs, SqliteRuns)
     return Resources(
-        SqlRecords(runs.database),
+        SqlRunQueries(runs.database),
         lambda run: runs.touch(run, desk.clock.now()),
-        Projects(tuple(map(Path, roots)), Trusted()),
-        Limits(),
+        Projects(tuple(map(Path, roots)), TrustStore()),
+        IdleLimits(),
         desk.clock,
-        lambda _root: vcs or Vcs("none"),
+        lambda _root: vcs or VcsStatus("none"),
     )
 
 
@@ -64,7 +64,7 @@ class Scene:
 
     def refused(self, uri: str) -> str:
         """Why there is no such resource."""
-        with pytest.raises(NotFound) as missing:
+        with pytest.raises(ResourceNotFound) as missing:
             self.resources.read(uri)
         return missing.value.message
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faces.scenes import DONE, OPEN, Scene, played
-from handrail.faces.mcp import addresses
-from handrail.faces.mcp.addresses import Address, read, uri
-from handrail.workflows.characters import safe
+from handrail.documents.text import escape_for_terminal
+from handrail.mcp import addresses
+from handrail.mcp.addresses import ResourceAddress, build_uri, parse_uri
 
 AGENTS = "default, architect, debugger, implementer, reviewer, supervisor, tester, writer"
 SEVEN = (
@@ -27,27 +27,27 @@ def scene(tmp_path: Path) -> Scene:
 @pytest.mark.parametrize(
     ("given", "address"),
     [
-        ("persona://critic", Address("persona", "critic")),
-        ("PERSONA://critic", Address("persona", "critic")),
-        ("persona://", Address("persona", "")),
-        ("current_step://a", Address("current_step", "a")),
-        ("current-step://a", Address("current_step", "a", portable=True)),
-        ("workflow_status://a?page=2", Address("workflow_status", "a", 2)),
+        ("persona://critic", ResourceAddress("persona", "critic")),
+        ("PERSONA://critic", ResourceAddress("persona", "critic")),
+        ("persona://", ResourceAddress("persona", "")),
+        ("current_step://a", ResourceAddress("current_step", "a")),
+        ("current-step://a", ResourceAddress("current_step", "a", portable=True)),
+        ("workflow_status://a?page=2", ResourceAddress("workflow_status", "a", 2)),
         (
             "workflow-artifacts://final/a?page=999999",
-            Address("workflow_artifacts", "final/a", 999999, portable=True),
+            ResourceAddress("workflow_artifacts", "final/a", 999999, portable=True),
         ),
-        ("workflow_artifacts://type%2Fa%20b", Address("workflow_artifacts", "type/a b")),
-        ("workflow_artifacts://type/über", Address("workflow_artifacts", "type/über")),
-        ("workflow_artifacts://type/%C3%BCber", Address("workflow_artifacts", "type/über")),
-        ("persona://a%2570", Address("persona", "a%70")),
-        ("persona://a+b", Address("persona", "a+b")),
-        ("persona://%zz%4", Address("persona", "%zz%4")),
-        ("persona://..//../etc", Address("persona", "..//../etc")),
+        ("workflow_artifacts://type%2Fa%20b", ResourceAddress("workflow_artifacts", "type/a b")),
+        ("workflow_artifacts://type/über", ResourceAddress("workflow_artifacts", "type/über")),
+        ("workflow_artifacts://type/%C3%BCber", ResourceAddress("workflow_artifacts", "type/über")),
+        ("persona://a%2570", ResourceAddress("persona", "a%70")),
+        ("persona://a+b", ResourceAddress("persona", "a+b")),
+        ("persona://%zz%4", ResourceAddress("persona", "%zz%4")),
+        ("persona://..//../etc", ResourceAddress("persona", "..//../etc")),
     ],
 )
-def test_an_address_is_decoded_once_in_either_spelling(given: str, address: Address) -> None:
-    assert read(given) == address
+def test_an_address_is_decoded_once_in_either_spelling(given: str, address: ResourceAddress) -> None:
+    assert parse_uri(given) == address
 
 
 @pytest.mark.parametrize(
@@ -166,17 +166,17 @@ def test_a_name_is_a_value_and_never_a_part_of_a_question(text: str, scene: Scen
 @given(st.text(max_size=600))
 def test_no_text_is_more_than_an_address_or_a_sentence(text: str) -> None:
     for sent in (text, f"workflow_artifacts://{text}"):
-        found = read(sent)
-        assert isinstance(found, Address) or safe(found) == found
+        found = parse_uri(sent)
+        assert isinstance(found, ResourceAddress) or escape_for_terminal(found) == found
 
 
 @given(
-    scheme=st.sampled_from(list(addresses.FORMS)),
+    scheme=st.sampled_from(list(addresses.URI_FORMS)),
     name=st.text(max_size=40).filter(lambda text: "\0" not in text),
     portable=st.booleans(),
 )
 def test_every_name_has_an_address_that_leads_back_to_it(scheme: str, name: str, *, portable: bool) -> None:
-    found = read(uri(scheme, name, portable=portable))
+    found = parse_uri(build_uri(scheme, name, portable=portable))
 
-    assert isinstance(found, Address)
+    assert isinstance(found, ResourceAddress)
     assert (found.scheme, found.name, found.page) == (scheme, name, 1)

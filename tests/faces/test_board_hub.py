@@ -6,30 +6,30 @@ from pathlib import Path
 import pytest
 from anyio.to_thread import run_sync
 
-from handrail.faces.board.hub import MOST, Ear, Hub, Patch
-from handrail.shell.faults import Unreadable
-from handrail.stores.sql.opening import serving
+from handrail.dashboard.hub import MAX_NAMED_RUNS, Hub, PageSubscription, Patch
+from handrail.runtime.errors import Unreadable
+from handrail.stores.sql.store import open_serving
 from history import GATE, played
 
 
 def test_what_waits_is_kept_by_run_and_has_a_bound() -> None:
     async def heard() -> list[Patch | None]:
-        ear, found = Ear(), []
+        ear, found = PageSubscription(), []
         for number in range(1000):
-            ear.tell(Patch(number, (f"run {number % 10}",), {}))
-        found.append(await ear.next())
-        for number in range(1000, 1000 + MOST + 1):
-            ear.tell(Patch(number, (f"run {number}",), {}))
-        ear.tell(Patch(7, (), {}))
-        found.append(await ear.next())
-        ear.tell(Patch(2000, (), {}))
+            ear.push(Patch(number, (f"run {number % 10}",), {}))
+        found.append(await ear.next_patch())
+        for number in range(1000, 1000 + MAX_NAMED_RUNS + 1):
+            ear.push(Patch(number, (f"run {number}",), {}))
+        ear.push(Patch(7, (), {}))
+        found.append(await ear.next_patch())
+        ear.push(Patch(2000, (), {}))
         ear.close()
-        found += [await ear.next(), await ear.next()]
+        found += [await ear.next_patch(), await ear.next_patch()]
         return found
 
     assert asyncio.run(heard()) == [
         Patch(999, tuple(f"run {number}" for number in range(10)), {}),
-        Patch(1000 + MOST, None, {}),
+        Patch(1000 + MAX_NAMED_RUNS, None, {}),
         None,
         None,
     ]
@@ -37,16 +37,16 @@ def test_what_waits_is_kept_by_run_and_has_a_bound() -> None:
 
 def test_a_page_that_knows_little_is_told_that_any_run_may_have_changed(tmp_path: Path) -> None:
     with played(tmp_path / "handrail.db") as play:
-        play.database.alone().execute("PRAGMA synchronous = OFF")
-        runs = [play.start("", GATE) for _ in range(MOST + 60)]
+        play.database.writer_connection().execute("PRAGMA synchronous = OFF")
+        runs = [play.start("", GATE) for _ in range(MAX_NAMED_RUNS + 60)]
 
     async def told(since: int | None) -> Patch | None:
-        with serving(tmp_path / "handrail.db") as opened:
+        with open_serving(tmp_path / "handrail.db") as opened:
             hub = Hub(opened)
-            async with hub.listening(since) as ear:
-                assert hub.pages == 1
-                found = await ear.next()
-            assert hub.pages == 0
+            async with hub.subscribe(since) as ear:
+                assert hub.page_count == 1
+                found = await ear.next_patch()
+            assert hub.page_count == 0
             return found
 
     whole, last = asyncio.run(told(0)), asyncio.run(told(None))
@@ -72,11 +72,11 @@ class Failing(Hub):
 
 def test_a_fake_store_that_cannot_be_read_once_is_read_again(tmp_path: Path) -> None:
     async def told() -> Patch | None:
-        with serving(tmp_path / "handrail.db") as opened:
-            async with Failing(opened).listening(None) as ear:
-                await ear.next()
+        with open_serving(tmp_path / "handrail.db") as opened:
+            async with Failing(opened).subscribe(None) as ear:
+                await ear.next_patch()
                 await run_sync(_play, tmp_path)
-                return await ear.next()
+                return await ear.next_patch()
 
     found = asyncio.run(told())
     assert found is not None
@@ -85,14 +85,14 @@ def test_a_fake_store_that_cannot_be_read_once_is_read_again(tmp_path: Path) -> 
 
 def test_what_listens_when_the_server_ends_ends(tmp_path: Path) -> None:
     async def told() -> list[Patch | None]:
-        with serving(tmp_path / "handrail.db") as opened:
+        with open_serving(tmp_path / "handrail.db") as opened:
             hub = Hub(opened)
-            async with hub.listening(None) as ear:
-                first = await ear.next()
+            async with hub.subscribe(None) as ear:
+                first = await ear.next_patch()
                 hub.close()
-                later = await ear.next()
-            async with hub.listening(None) as ear:
-                return [first, later, await ear.next()]
+                later = await ear.next_patch()
+            async with hub.subscribe(None) as ear:
+                return [first, later, await ear.next_patch()]
 
     first, *others = asyncio.run(told())
     assert first is not None
@@ -102,14 +102,14 @@ def test_what_listens_when_the_server_ends_ends(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pages", [1, 50])
 def test_all_pages_hear_through_one_listener(tmp_path: Path, pages: int) -> None:
     async def told() -> set[tuple[str, ...] | None]:
-        with serving(tmp_path / "handrail.db") as opened:
+        with open_serving(tmp_path / "handrail.db") as opened:
             hub = Hub(opened)
 
             async def one(ready: asyncio.Barrier) -> tuple[str, ...] | None:
-                async with hub.listening(None) as ear:
-                    await ear.next()
+                async with hub.subscribe(None) as ear:
+                    await ear.next_patch()
                     await ready.wait()
-                    found = await ear.next()
+                    found = await ear.next_patch()
                     return found.runs if found else None
 
             ready = asyncio.Barrier(pages + 1)

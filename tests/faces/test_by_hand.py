@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from handrail.stores.sql.questions import SqlRecords
+from handrail.stores.sql.queries import SqlRunQueries
 from history import played
 from program import PROGRAM, Said, handrail
 from requirement import requirement
@@ -24,7 +24,7 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
 
 
 def entries(play: Played, run: str) -> list[tuple[str, dict[str, Any]]]:
-    found = SqlRecords(play.database).journal(run=run, most=1000)
+    found = SqlRunQueries(play.database).journal(run=run, most=1000)
     return [(str(written.entry.kind), dict(written.entry.data)) for written in found]
 
 

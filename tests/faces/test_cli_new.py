@@ -7,26 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from handrail.app import openings
-from handrail.engine.check import check
+from handrail.app.app import App
+from handrail.app.definitions import Definitions
+from handrail.app.trust import TrustStore, UntrustedFile
 from handrail.engine.lifecycle import START
 from handrail.engine.model import Accepted, Event
-from handrail.shell.definitions import Pinned
-from handrail.shell.hiding import Untrusted
-from handrail.shell.records import Caller, Origin
-from handrail.shell.shelf import Shelf
-from handrail.shell.store_address import located
-from handrail.shell.trust import Trusted
-from handrail.shell.turn import Call, New, take_turn
+from handrail.engine.soundness import check_soundness
+from handrail.runtime.records import Caller, Origin
+from handrail.runtime.store_address import locate_store
+from handrail.runtime.turn import Call, NewRun, take_turn
+from handrail.runtime.world import PinnedWorkflow
 from program import command, handrail
 from requirement import requirement
 
 GUIDE = Path(__file__).resolve().parent.parent.parent / "docs" / "guides" / "your-first-workflow.md"
 
 
-def pinned(project: Path, name: str) -> Pinned:
-    found = Shelf(project, Trusted()).pinned(name)
-    assert isinstance(found, Pinned)
+def pinned(project: Path, name: str) -> PinnedWorkflow:
+    found = Definitions(project, TrustStore()).find_pinned(name)
+    assert isinstance(found, PinnedWorkflow)
     return found
 
 
@@ -45,7 +44,7 @@ def test_a_new_workflow_works_as_it_stands_and_the_next_two_commands_are_told(tm
     assert (shown.status, shown.out.splitlines()[0].partition(":")[0]) == (0, "tidy 1")
     workflow = pinned(tmp_path, "tidy").workflow
     assert workflow is not None
-    assert (len(workflow.inputs), check(workflow)) == (1, ())
+    assert (len(workflow.inputs), check_soundness(workflow)) == (1, ())
 
 
 def test_its_agents_are_called_as_personas_of_the_library(tmp_path: Path) -> None:
@@ -144,7 +143,7 @@ def test_a_name_that_would_hide_another_needs_hide_and_then_trust(
         "  choose another name, or say --hide: then it is used only after `handrail trust`\n"
     )
     assert made.err.splitlines()[0] == f"it hides another: no run starts before `handrail trust {name}`"
-    assert isinstance(Shelf(tmp_path, Trusted()).pinned(name), Untrusted)
+    assert isinstance(Definitions(tmp_path, TrustStore()).find_pinned(name), UntrustedFile)
     assert command("trust", name, "--yes", cwd=tmp_path).status == 0
     assert pinned(tmp_path, name).workflow is not None
 
@@ -161,11 +160,11 @@ def started(project: Path, arguments: dict[str, object]) -> str:
     found = pinned(project, str(arguments["template_name"]))
     assert found.workflow is not None
     origin = Origin("steps", found.workflow.authority, str(project), str(arguments["goal"]))
-    new = New(found.workflow, origin, found.definition)
+    new = NewRun(found.workflow, origin, found.definition)
     inputs = arguments["inputs"]
     assert isinstance(inputs, dict)
-    with openings().world(located("")) as world:
-        run = world.ids.run()
+    with App().open_world(locate_store("")) as world:
+        run = world.ids.new_id()
         call = Call(run, Event(START, inputs), Caller(), "", new)
         assert take_turn(world, call, lambda outcome: {"moved": isinstance(outcome.decision, Accepted)})[
             "moved"
@@ -192,6 +191,6 @@ def test_whoever_follows_the_guide_word_for_word_has_a_workflow_and_sees_its_run
     assert len(commands) == 7
     workflow = pinned(tmp_path, "tidy").workflow
     assert workflow is not None
-    assert (workflow.initial, check(workflow)) == ("list", ())
+    assert (workflow.initial, check_soundness(workflow)) == ("list", ())
     assert command("runs", "list", cwd=tmp_path).out.split("\t")[:3] == [run, "tidy", "running"]
     assert [path.name for path in tmp_path.iterdir()] == [".handrail"]

@@ -246,15 +246,15 @@ def test_a_push_and_a_pull_say_what_came_of_them(repo: Repo, tmp_path: Path) -> 
         f"the plan here is newer than `{ref}` of `origin`: `handrail plan push` sends it\n"
     )
     store = repo.store()
-    store.renew(store.read())
+    store.begin_new(store.read())
     assert here(repo, "pull").err == f"taken from `{ref}` of `origin`\n"
-    store.renew(store.read())
+    store.begin_new(store.read())
     wrote(repo, "other\n")
     told = here(repo, "pull", "--json").data
 
     assert (told["remote"], told["ref"], told["moved"]) == ("origin", ref, "taken")
     assert repo.git("cat-file", "blob", f"{told['archived']}:plan") == "other\n"
-    store.renew(store.read())
+    store.begin_new(store.read())
     wrote(repo, "another\n")
     kept = here(repo, "pull").err.splitlines()
     assert kept[1].startswith("what stood here is kept as `refs/handrail/done/")
@@ -266,7 +266,7 @@ def test_what_a_remote_archives_is_told(repo: Repo, tmp_path: Path) -> None:
     wrote(repo, "feat(x): t\n\nwhy\n\n- [x]: One\n\n~~~ COMPLETE ~~~\n")
     here(repo, "push")
     store = repo.store()
-    store.renew(store.read())
+    store.begin_new(store.read())
     wrote(repo, "feat(x): next\n")
 
     said = here(repo, "push").err.splitlines()[1]

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.definitions import Pinned
-from handrail.shell.hiding import Untrusted
-from handrail.shell.shelf import Shelf
-from handrail.shell.trust import Trusted
+from handrail.app.definitions import Definitions
+from handrail.app.trust import TrustStore, UntrustedFile
+from handrail.runtime.world import PinnedWorkflow
 from program import PROGRAM, command, handrail
 from requirement import requirement
 
@@ -38,7 +37,7 @@ def project(tmp_path: Path, home: Path) -> Path:
 
 
 def trusted(project: Path) -> list[str]:
-    return [one.file.name for one in Shelf(project, Trusted()).hiding() if one.trusted]
+    return [one.file.name for one in Definitions(project, TrustStore()).list_hiding_files() if one.trusted]
 
 
 @requirement("steps:def.files")
@@ -117,9 +116,9 @@ def test_with_yes_the_named_file_is_trusted_until_it_changes(project: Path) -> N
     assert (said.status, said.err) == (0, "1 of 1 file that hides another is trusted\n")
     assert "+steps: [{name: one, agent: writer, task: Lie.}]" in said.out
     assert trusted(project) == ["small"]
-    assert isinstance(Shelf(project, Trusted()).pinned("small"), Pinned)
+    assert isinstance(Definitions(project, TrustStore()).find_pinned("small"), PinnedWorkflow)
     put(project, ".handrail/workflows/small.yaml", MINE.replace("Lie.", "Lie again."))
-    assert isinstance(Shelf(project, Trusted()).pinned("small"), Untrusted)
+    assert isinstance(Definitions(project, TrustStore()).find_pinned("small"), UntrustedFile)
 
 
 def test_without_a_name_all_are_trusted_and_can_be_revoked_one_by_one(project: Path) -> None:
@@ -137,7 +136,7 @@ def test_without_a_name_all_are_trusted_and_can_be_revoked_one_by_one(project: P
     assert (again.status, again.err) == (3, f"handrail: no trusted file is called `writer`\n{REPAIR}")
 
     command("trust", "--revoke", cwd=project)
-    assert (trusted(project), Trusted().marks()) == ([], ())
+    assert (trusted(project), TrustStore().marks()) == ([], ())
 
 
 def test_what_is_gone_or_changed_can_be_revoked_by_name(project: Path) -> None:
@@ -146,7 +145,7 @@ def test_what_is_gone_or_changed_can_be_revoked_by_name(project: Path) -> None:
     put(project, ".handrail/workflows/small.yaml", SMALL)
 
     assert command("trust", "--revoke", "writer", "small", cwd=project).status == 0
-    assert Trusted().marks() == ()
+    assert TrustStore().marks() == ()
 
 
 def test_the_list_of_what_hides_others_is_a_table_or_json(project: Path, home: Path) -> None:
@@ -228,7 +227,7 @@ def test_on_a_terminal_each_file_is_asked_about(project: Path) -> None:
 
 
 def test_damaged_trust_is_named_with_its_repair(project: Path) -> None:
-    path = put(Trusted().path.parent, "trusted.json", "{")
+    path = put(TrustStore().path.parent, "trusted.json", "{")
 
     said = command("workflows", "list", cwd=project)
 

@@ -10,7 +10,7 @@ from commits.bench import TO_ADD, TO_READ
 from faces.board.desk import dashboard
 from faces.board.five import SESSION, Faces, commits, good, planner, skills, spells
 from faces.mcp.desk import Pipe, Place, place
-from handrail.shell.system import login
+from handrail.runtime.system import get_login_name
 from program import Said, command
 from stores.descriptions.repos import made
 
@@ -66,14 +66,17 @@ def test_the_agent_is_told_and_the_person_sees_that_it_was(at: Place, agent: Pip
     assert (said.status, said.out) == (0, f"the comment was written to run {begun.run}\n")
     assert said.err == f"  the next answer tells its agent; how it stands: handrail runs show {begun.run}\n"
     shown = run(at, "show", begun.run).out
-    assert f"{login()}, not told to the agent yet\n    Keep the <b>old</b> name.\n    Please.\n" in shown
+    assert (
+        f"{get_login_name()}, not told to the agent yet\n    Keep the <b>old</b> name.\n    Please.\n"
+        in shown
+    )
 
     told = agent.go_on(begun.token)
-    assert told.reply["comments"] == [f"{login()}: Keep the <b>old</b> name. Please."]
-    assert f"Comments by people:\n- {login()}: Keep the <b>old</b> name. Please." in told.text
+    assert told.reply["comments"] == [f"{get_login_name()}: Keep the <b>old</b> name. Please."]
+    assert f"Comments by people:\n- {get_login_name()}: Keep the <b>old</b> name. Please." in told.text
     assert "comments" not in agent.go_on(told.token).reply
     (comment,) = run(at, "show", begun.run, "--json").data["comments"]
-    assert (comment["text"], comment["principal"]) == ("Keep the <b>old</b> name.\nPlease.", login())
+    assert (comment["text"], comment["principal"]) == ("Keep the <b>old</b> name.\nPlease.", get_login_name())
     assert comment["told"] > comment["at"]
     kinds = [one["kind"] for one in run(at, "events", begun.run, "--json").data["events"]]
     assert (kinds.count("comment_written"), kinds.count("comment_told")) == (1, 1)
@@ -117,8 +120,8 @@ def test_a_run_that_is_kept_elsewhere_takes_comments_too(elsewhere: Faces, face:
         after = good(agent.call(named, READING[face]))
 
     for one in (looked, told):
-        assert one.reply["comments"] == [f"{login()}: Mind the {face}."]
-        assert f"- {login()}: Mind the {face}." in one.text
+        assert one.reply["comments"] == [f"{get_login_name()}: Mind the {face}."]
+        assert f"- {get_login_name()}: Mind the {face}." in one.text
     assert "comments" not in after.reply
     (comment,) = run(at, "show", elsewhere.runs[face], "--json").data["comments"]
     assert (comment["text"], comment["told"] is None) == (f"Mind the {face}.", False)

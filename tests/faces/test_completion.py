@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from faces.scenes import DONE, GONE, OPEN, PROJECT, ROOT, Scene, made, played, resources
 from handrail.engine.model import Event
-from handrail.stores.sql.runs import SqlRuns
+from handrail.stores.sql.runs import SqliteRuns
 from turns import ORIGIN, Desk, sqlite
 
 AGENTS = ("default", "architect", "debugger", "implementer", "reviewer", "supervisor", "tester", "writer")
@@ -73,8 +73,8 @@ def test_what_is_no_argument_of_ours_is_offered_nothing(
 
 def test_at_most_a_hundred_are_offered_those_under_way_here_first(tmp_path: Path) -> None:
     desk = Desk(sqlite(tmp_path))
-    assert isinstance(desk.runs, SqlRuns)
-    desk.runs.database.alone().execute("PRAGMA synchronous = OFF")
+    assert isinstance(desk.runs, SqliteRuns)
+    desk.runs.database.writer_connection().execute("PRAGMA synchronous = OFF")
     mine = [desk.start()["run"] for _ in range(3)]
     ended = desk.start()["run"]
     desk.send(ended, Event("abandon", note="enough"))

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from handrail.app import openings
+from handrail.app.actions import render_outcome
+from handrail.cli.main import cli
+from handrail.cli.output import Failure
+from handrail.cli.runs import print_reply_or_fail
 from handrail.engine.lifecycle import PAUSE
-from handrail.engine.model import Authority, Lifecycle, Option, Refused, Run, Step, Waiting, Who
-from handrail.faces.cli.acted import rendered, say
-from handrail.faces.cli.main import cli
-from handrail.faces.cli.output import Failure
-from handrail.shell.records import Origin, Stored
-from handrail.shell.system import login
-from handrail.shell.turn import Outcome
-from handrail.stores.sql.questions import SqlRecords
+from handrail.engine.model import Actor, Authority, Lifecycle, Option, Refused, Run, Step, Waiting
+from handrail.runtime.records import Origin, StoredRun
+from handrail.runtime.system import get_login_name
+from handrail.runtime.turn import Outcome
+from handrail.stores.sql.queries import SqlRunQueries
 from history import history, played
 from program import handrail
 from requirement import requirement
@@ -46,13 +46,13 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
 
 
 def entries(play: Played, run: str) -> list[tuple[str, dict[str, Any]]]:
-    found = SqlRecords(play.database).journal(run=run, most=1000)
+    found = SqlRunQueries(play.database).journal(run=run, most=1000)
     return [(str(written.entry.kind), dict(written.entry.data)) for written in found]
 
 
 def typed(*words: str) -> tuple[int, dict[str, Any]]:
     """What a command answers to a program, in this process."""
-    done = CliRunner().invoke(cli, [*words, "--json"], obj=openings)
+    done = CliRunner().invoke(cli, [*words, "--json"])
     return done.exit_code, json.loads(done.stdout)
 
 
@@ -119,7 +119,7 @@ def test_a_user_without_a_name_is_told_by_number_where_the_machine_has_no_such_u
 ) -> None:
     monkeypatch.setattr(os, "getuid", lambda: 54_321_987)
 
-    assert login() == "54321987"
+    assert get_login_name() == "54321987"
 
 
 @requirement("steps:life.guards", "steps:life.terminal")
@@ -185,7 +185,7 @@ def test_a_refusal_says_the_code_why_and_what_is_possible_now(play: Played) -> N
             "rule": "lifecycle",
             "trigger": "diverge",
             "by": "person",
-            "principal": login(),
+            "principal": get_login_name(),
             "client": "cli",
         },
     )
@@ -302,18 +302,18 @@ RUN = Run("r", "gate", "", Lifecycle.RUNNING, (Step(1, "build", 1),))
 
 
 def test_a_step_that_then_waits_says_for_what() -> None:
-    told = rendered("complete-step", Outcome(Waiting(RUN, "B1", ("tests.pass",)), None), "")
+    told = render_outcome("complete-step", Outcome(Waiting(RUN, "B1", ("tests.pass",)), None), "")
 
     assert told["told"] == "run r is running in build and waits for tests.pass"
     assert told["then"] == "what it waits for: handrail runs show r"
 
 
 def test_a_trigger_without_a_command_and_a_code_without_a_meaning_stand_alone() -> None:
-    options = (Option("cast", Who.PERSON), Option("go", Who.AGENT))
-    outcome = Outcome(Refused("new", "rule", next=options), Stored(RUN, Origin("steps", Authority.SQL)))
+    options = (Option("cast", Actor.PERSON), Option("go", Actor.AGENT))
+    outcome = Outcome(Refused("new", "rule", next=options), StoredRun(RUN, Origin("steps", Authority.SQL)))
 
     with pytest.raises(Failure) as gone:
-        say(rendered("pause", outcome, ""), as_json=False)
+        print_reply_or_fail(render_outcome("pause", outcome, ""), as_json=False)
     assert gone.value.message == "pause was refused as new"
     assert gone.value.repair == "possible now: cast, by the person; go, by the agent"
 
@@ -322,6 +322,6 @@ def test_a_run_that_is_gone_since_it_was_found_has_nothing_possible() -> None:
     refused = Refused("unknown_run", "run", needed=("the id of a run of this store",))
 
     with pytest.raises(Failure) as gone:
-        say(rendered("pause", Outcome(refused, None), ""), as_json=False)
+        print_reply_or_fail(render_outcome("pause", Outcome(refused, None), ""), as_json=False)
     assert gone.value.message == "pause was refused as unknown_run: there is no such run in this store"
     assert gone.value.repair == "handrail runs list"

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from faces.listened import Shop, long_ago
-from handrail.faces.cli.checks import CHECKS
-from handrail.faces.cli.doctor import NAMES
-from handrail.shell.homes import store_file
-from handrail.shell.settings import settings_file
+from handrail.app.settings import settings_path
+from handrail.cli.doctor import CHECK_NAMES, CHECKS
+from handrail.runtime.system import default_store_path
 from program import Said, command
 
 US = [sys.executable, "-m", "handrail"]
@@ -47,7 +46,7 @@ def configure(project: Path, entry: dict[str, object]) -> Path:
 
 
 def test_every_check_can_be_asked_for() -> None:
-    assert tuple(CHECKS) == NAMES
+    assert tuple(CHECKS) == CHECK_NAMES
 
 
 def test_in_a_new_project_all_is_well(project: Path) -> None:
@@ -77,20 +76,20 @@ def test_after_install_everything_that_was_written_is_found_again(project: Path)
 
 def test_a_store_that_others_may_read_is_repaired(project: Path) -> None:
     Shop(project).start()
-    store_file().chmod(0o644)
-    store_file().parent.chmod(0o770)
+    default_store_path().chmod(0o644)
+    default_store_path().parent.chmod(0o770)
 
     said = examined(project, "--only", "store", "--json")
     failed = [one for one in said.data["checks"] if one["status"] == "failed"]
 
     assert (said.status, said.data["ok"]) == (1, False)
     assert [(one["message"], one["repair"]) for one in failed] == [
-        (f"others may read {store_file()}", f"chmod 600 {store_file()}"),
-        (f"others may replace {store_file().parent}", f"chmod 700 {store_file().parent}"),
+        (f"others may read {default_store_path()}", f"chmod 600 {default_store_path()}"),
+        (f"others may replace {default_store_path().parent}", f"chmod 700 {default_store_path().parent}"),
     ]
     assert said.err == "2 failed: type what stands below each, then handrail doctor again\n"
     assert examined(project, "--only", "store", "--fix").out.count("✔ fixed ") == 2
-    assert stat.S_IMODE(store_file().stat().st_mode) == 0o600
+    assert stat.S_IMODE(default_store_path().stat().st_mode) == 0o600
     assert examined(project, "--only", "store").status == 0
 
 
@@ -98,7 +97,7 @@ def test_a_journal_that_is_not_wal_is_told(project: Path) -> None:
     import sqlite3  # noqa: PLC0415 - only here is the store changed behind its back
 
     Shop(project).start()
-    with sqlite3.connect(store_file()) as connection:
+    with sqlite3.connect(default_store_path()) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
     connection.close()
 
@@ -123,7 +122,7 @@ def test_a_store_that_is_not_ours_to_use_is_told(
     import sqlite3  # noqa: PLC0415 - only here is the store changed behind its back
 
     Shop(project).start()
-    with sqlite3.connect(store_file()) as connection:
+    with sqlite3.connect(default_store_path()) as connection:
         connection.execute(spoil)
     connection.close()
 
@@ -133,8 +132,8 @@ def test_a_store_that_is_not_ours_to_use_is_told(
 
 
 def test_a_file_that_is_no_database_is_told(project: Path) -> None:
-    store_file().parent.mkdir(parents=True)
-    store_file().write_text("no database at all, but long enough to be looked at" * 50)
+    default_store_path().parent.mkdir(parents=True)
+    default_store_path().write_text("no database at all, but long enough to be looked at" * 50)
 
     ((status, message, repair),) = found(project, "store")
     assert (status, repair) == (
@@ -221,8 +220,8 @@ def test_only_servers_of_this_machine_are_asked_whether_they_are_ready(project: 
 
 
 def test_settings_that_cannot_be_read_and_permits_without_a_hook_are_told(project: Path) -> None:
-    settings_file().parent.mkdir(parents=True)
-    settings_file().write_text("spells: {permit: required}\n")
+    settings_path().parent.mkdir(parents=True)
+    settings_path().write_text("spells: {permit: required}\n")
     assert found(project, "listening") == [
         (
             "failed",
@@ -231,9 +230,9 @@ def test_settings_that_cannot_be_read_and_permits_without_a_hook_are_told(projec
         )
     ]
 
-    settings_file().write_text("spells: 5\n")
+    settings_path().write_text("spells: 5\n")
     ((status, message, _),) = found(project, "settings")
-    assert (status, str(settings_file()) in message) == ("failed", True)
+    assert (status, str(settings_path()) in message) == ("failed", True)
 
 
 def test_a_run_that_nobody_calls_any_more_is_told(project: Path) -> None:

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from handrail.engine.model import Who
-from handrail.shell.fork import Fork, overrides
-from handrail.shell.records import Caller
-from handrail.stores.memory import MemoryRuns
-from handrail.stores.sql.questions import SqlRecords
-from handrail.workflows.load import Source
+from handrail.engine.model import Actor
+from handrail.runtime.fork import ForkRequest, find_agent_refusal_code
+from handrail.runtime.records import Caller
+from handrail.stores.sql.queries import SqlRunQueries
+from handrail.workflows.load import WorkflowSource
 from history import played
+from memory_store import MemoryRuns
 from program import PROGRAM, Said, handrail
 from requirement import requirement
 from shell.desks import Troubled
@@ -55,7 +55,7 @@ def ended(play: Played) -> str:
 
 
 def entries(play: Played, run: str) -> list[tuple[str, dict[str, Any]]]:
-    found = SqlRecords(play.database).journal(run=run, most=1000)
+    found = SqlRunQueries(play.database).journal(run=run, most=1000)
     return [(str(written.entry.kind), dict(written.entry.data)) for written in found]
 
 
@@ -158,7 +158,7 @@ def test_a_later_step_is_asked_for_on_a_terminal(
 def test_another_attempt_than_the_last_is_an_override_too(
     words: tuple[str, ...], begin: str, play: Played
 ) -> None:
-    run = play.start("", Source("once.yaml", ONCE))
+    run = play.start("", WorkflowSource("once.yaml", ONCE))
     for _ in range(2):
         play.send(run, "continue", PLAIN)
 
@@ -211,7 +211,7 @@ def mended(play: Played, tmp_path: Path) -> tuple[str, Path]:
     file = tmp_path / "project" / ".handrail" / "workflows" / "once.yaml"
     file.parent.mkdir(parents=True)
     file.write_text(f"{ONCE}  - {{name: show, agent: writer, task: Show.}}\n", "utf-8")
-    run = play.start("", Source("once.yaml", ONCE), project=str(tmp_path / "project"))
+    run = play.start("", WorkflowSource("once.yaml", ONCE), project=str(tmp_path / "project"))
     play.send(run, "continue", PLAIN)
     play.send(run, "fail", note="not like this")
     return run, file
@@ -263,7 +263,7 @@ def test_a_workflow_that_hides_another_is_not_taken_before_it_is_trusted(
     file = tmp_path / "project" / ".handrail" / "workflows" / "docs.yaml"
     file.parent.mkdir(parents=True)
     file.write_text(ONCE.replace("workflow: once", "workflow: docs"), "utf-8")
-    source = Source("docs.yaml", ONCE.replace("workflow: once", "workflow: docs"))
+    source = WorkflowSource("docs.yaml", ONCE.replace("workflow: once", "workflow: docs"))
     run = play.start("", source, project=str(tmp_path / "project"))
     play.send(run, "fail", note="not like this")
 
@@ -281,10 +281,13 @@ def test_a_run_that_is_not_there_or_in_trouble_is_no_override(kind: type[MemoryR
     desk = Desk(kind())
     run = desk.start()["run"] if kind is Troubled else "nobody"
 
-    assert overrides(desk.world, Fork(run, "publish", Caller(Who.PERSON))) == ""
+    assert find_agent_refusal_code(desk.world, ForkRequest(run, "publish", Caller(Actor.PERSON))) == ""
 
 
 def test_what_nobody_can_have_is_no_override() -> None:
     desk = Desk(MemoryRuns())
 
-    assert overrides(desk.world, Fork(desk.start()["run"], "publish", Caller(Who.PERSON))) == ""
+    assert (
+        find_agent_refusal_code(desk.world, ForkRequest(desk.start()["run"], "publish", Caller(Actor.PERSON)))
+        == ""
+    )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from faces.listened import EVENTS, Shop, context, long_ago
-from handrail.shell.homes import data_folder, state_folder, store_file
+from handrail.runtime.system import data_folder, default_store_path, state_folder
 from program import PROGRAM, command
 
 HEAVY = ("anyio", "cel_expr_python", "click", "jinja2", "mcp", "psycopg", "pydantic", "rich")
@@ -207,7 +207,11 @@ def test_what_says_where_a_run_in_files_stands_is_never_edited(shop: Shop) -> No
 
 
 def test_handrails_own_records_are_edited_by_nobody_else(shop: Shop) -> None:
-    for place in (store_file(), data_folder() / "trusted.json", state_folder() / "permits" / "x.permit"):
+    for place in (
+        default_store_path(),
+        data_folder() / "trusted.json",
+        state_folder() / "permits" / "x.permit",
+    ):
         assert shop.edits(str(place)) == (
             f"Not changed: {place}. Handrail keeps its records there, and only Handrail writes them."
         )
@@ -304,8 +308,8 @@ def test_what_a_hook_does_not_understand_stops_no_client(words: list[str], given
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_a_store_that_is_none_stops_no_client(shop: Shop, event: str) -> None:
-    store_file().parent.mkdir(parents=True)
-    store_file().write_text("This is no database, and was never meant to be one." * 100)
+    default_store_path().parent.mkdir(parents=True)
+    default_store_path().write_text("This is no database, and was never meant to be one." * 100)
     given = {
         "cwd": str(shop.root),
         "prompt": "Accio",
@@ -322,7 +326,7 @@ def test_a_store_that_is_none_stops_no_client(shop: Shop, event: str) -> None:
 def test_a_store_can_be_named_as_the_server_names_it(shop: Shop, tmp_path: Path) -> None:
     shop.start()
     moved = tmp_path / "elsewhere"
-    store_file().parent.rename(moved)
+    default_store_path().parent.rename(moved)
     given = json.dumps({"cwd": str(shop.root), "hook_event_name": "SessionStart"})
 
     for address in (str(moved / "handrail.db"), f"sqlite://{moved}/handrail.db"):
@@ -345,7 +349,7 @@ def test_within_the_group_of_commands_it_is_the_same_and_tells_about_itself(shop
 def test_nothing_heavy_is_imported(shop: Shop, event: str, given: str) -> None:
     shop.start()
     sent = {"cwd": str(shop.root), "prompt": given, "tool_input": {"file_path": "src/shop.py"}}
-    told = "import sys; from handrail.app import main; main(); sys.stderr.write('\\n'.join(sys.modules))"
+    told = "import sys; from handrail.__main__ import main; main(); sys.stderr.write('\\n'.join(sys.modules))"
     program = f"import sys; sys.argv[1:] = ['hook', '{event}', '--client', 'claude']; {told}"
 
     done = subprocess.run(
@@ -359,6 +363,6 @@ def test_nothing_heavy_is_imported(shop: Shop, event: str, given: str) -> None:
     )
 
     found = done.stderr.split("\n")
-    assert "handrail.faces.cli.hook_answers" in found
+    assert "handrail.clients.hooks" in found
     assert [name for name in HEAVY if name in found] == []
     assert len(found) < 200, len(found)

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from faces.listened import Shop, context, refusal
-from handrail.app import openings
-from handrail.shell.faults import NoServer
+from handrail.runtime.errors import NoServer
+from handrail.stores.sql.reader import open_read_only
 from postgres import Server
 from program import PROGRAM, Said, command
 
@@ -42,7 +42,7 @@ def test_before_the_first_run_nothing_is_said_and_nothing_made(team: Shop) -> No
     assert [team.hook(event, prompt="next") for event in ("prompt", "session", "stop")] == [None] * 3
     assert team.edits("src/shop.py") == ""
     assert said_by(team, "brief").out == "No run of Handrail is under way in this project.\n"
-    with openings.read_only(team.store) as store:
+    with open_read_only(team.store) as store:
         assert store is None
 
 
@@ -86,7 +86,7 @@ def test_the_runs_of_the_nearest_folder_are_told(team: Shop) -> None:
     outer, inner = team.start(), Shop(team.root / "src", team.store).start()
     below = (str(team.root / "src"), str(team.root), "/")
 
-    with openings.read_only(team.store) as store:
+    with open_read_only(team.store) as store:
         assert store is not None
         found = [store.records.live_runs(below[start:]) for start in range(3)]
     assert [[run.id for run in runs] for runs in found] == [[inner], [outer], []]
@@ -128,7 +128,7 @@ def test_a_server_that_is_away_stops_no_client_and_tells_no_password(team: Shop)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.startswith("handrail hook: postgresql://ann@127.0.0.1:1/handrail cannot be reached: ")
     assert "secret" not in done.stderr
-    with pytest.raises(NoServer) as away, openings.read_only(AWAY):
+    with pytest.raises(NoServer) as away, open_read_only(AWAY):
         pass
     assert away.value.repair == RETRY
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.settings import settings_file
+from handrail.app.settings import settings_path
 from program import PROGRAM, command
 
 
@@ -67,7 +67,7 @@ def test_a_person_is_asked_three_questions(project: Path) -> None:
     assert status == 0
     assert shown.count("?") == 3
     assert "is set up: gemini, face spells, version control none" in shown
-    assert settings_file().read_text() == "spells: {permit: required}\n"
+    assert settings_path().read_text() == "spells: {permit: required}\n"
     assert sorted(files(project)) == [
         ".gemini/settings.json",
         ".gemini/settings.json.handrail-backup",

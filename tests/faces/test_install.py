@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from faces.clients_told import files, installed, read, started
-from handrail.shell.clients import clients
+from handrail.clients.formats import load_clients
 
 CLIENTS = ["claude", "codex", "cursor", "gemini", "jetbrains", "mcp", "vscode", "windsurf", "zed"]
 
@@ -58,7 +58,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_every_client_that_is_asked_for_is_known() -> None:
-    assert sorted(clients()) == CLIENTS
+    assert sorted(load_clients()) == CLIENTS
 
 
 @pytest.mark.parametrize("client", IN_PROJECT)

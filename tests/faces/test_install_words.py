@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from faces.clients_told import files, installed, read
-from handrail.shell.clients import Place, Scope, clients
-from handrail.shell.faults import Missing
-from handrail.shell.started import passing
+from handrail.clients.formats import ClientSettings, SettingsScope, load_clients
+from handrail.clients.installation import is_temporary_install
+from handrail.runtime.errors import Missing
 from program import PROGRAM, handrail, on_terminal
 
 
@@ -133,7 +133,7 @@ def test_on_a_mac_settings_are_elsewhere(project: Path, home: Path, monkeypatch:
     ],
 )
 def test_a_program_that_was_fetched_for_one_start_is_known(path: str, *, soon_gone: bool) -> None:
-    assert passing(Path(path)) is soon_gone
+    assert is_temporary_install(Path(path)) is soon_gone
 
 
 def test_a_program_that_is_soon_gone_is_not_written_down(
@@ -184,4 +184,4 @@ def test_the_difference_has_colour_on_a_terminal_only(project: Path) -> None:
 
 def test_a_client_without_settings_of_the_user_has_no_file_there(project: Path) -> None:
     with pytest.raises(Missing, match="has no settings of the user"):
-        Place(clients()["mcp"], Scope.USER, project).file()
+        ClientSettings(load_clients()["mcp"], SettingsScope.USER, project).file()

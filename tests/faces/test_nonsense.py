@@ -13,7 +13,7 @@ import click
 import pytest
 
 from faces.nonsense import Ended, Words, ended, ending_what_is_stuck, leaves, plain, spoilt, strewn
-from handrail.faces.cli.main import COMMANDS
+from handrail.cli.main import COMMANDS
 from history import History, history
 from tools.sample_store import OUTPUTS
 

@@ -8,45 +8,45 @@ from pathlib import Path
 import pytest
 
 from faces.mcp.desk import Pipe, place
-from handrail.shell.faults import Unreadable
-from handrail.shell.settings import Need, require_permits, settings, settings_file
+from handrail.app.settings import Requirement, load_settings, require_permits, settings_path
+from handrail.runtime.errors import Unreadable
 from program import PROGRAM
 
 
 def test_nothing_is_set_unless_the_user_has_done_so() -> None:
-    assert settings().spells.permit is Need.OPTIONAL
-    settings_file().parent.mkdir(parents=True)
-    settings_file().write_text("\n")
-    assert settings().spells.permit is Need.OPTIONAL
+    assert load_settings().spells.permit is Requirement.OPTIONAL
+    settings_path().parent.mkdir(parents=True)
+    settings_path().write_text("\n")
+    assert load_settings().spells.permit is Requirement.OPTIONAL
 
 
 def test_permits_are_required_from_then_on() -> None:
     require_permits()
     require_permits()
 
-    assert settings().spells.permit is Need.REQUIRED
-    assert settings_file().read_text() == "spells: {permit: required}\n"
-    assert stat.S_IMODE(settings_file().stat().st_mode) == 0o600
+    assert load_settings().spells.permit is Requirement.REQUIRED
+    assert settings_path().read_text() == "spells: {permit: required}\n"
+    assert stat.S_IMODE(settings_path().stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("text", ["spells: {permit: maybe}", "spell: {}", "[", "spells: {permit: off}"])
 def test_a_file_that_is_not_as_it_must_be_is_told_with_its_repair(text: str) -> None:
-    settings_file().parent.mkdir(parents=True)
-    settings_file().write_text(text)
+    settings_path().parent.mkdir(parents=True)
+    settings_path().write_text(text)
 
     with pytest.raises(Unreadable) as wrong:
-        settings()
-    assert wrong.value.message.startswith(f"{settings_file()} is not as it must be: ")
+        load_settings()
+    assert wrong.value.message.startswith(f"{settings_path()} is not as it must be: ")
     assert wrong.value.repair.startswith("write `spells: {permit: required}` or")
 
 
 def test_a_file_that_says_otherwise_is_left_alone() -> None:
-    settings_file().parent.mkdir(parents=True)
-    settings_file().write_text("spells: {permit: optional}\n")
+    settings_path().parent.mkdir(parents=True)
+    settings_path().write_text("spells: {permit: optional}\n")
 
     with pytest.raises(Unreadable, match="is there already, and says otherwise"):
         require_permits()
-    assert settings_file().read_text() == "spells: {permit: optional}\n"
+    assert settings_path().read_text() == "spells: {permit: optional}\n"
 
 
 def test_a_server_asks_at_every_word_whether_it_needs_a_permit(tmp_path: Path) -> None:

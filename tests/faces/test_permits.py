@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from faces.listened import Shop, context, store_key
-from handrail.shell.homes import state_folder
-from handrail.shell.permits import Permits, leave
+from handrail.clients.permits import Permits, leave_permit
+from handrail.runtime.system import state_folder
 from killing import said_by
 
 
@@ -82,7 +82,7 @@ def test_a_call_sent_twice_is_answered_twice_and_uses_no_second_permit(shop: Sho
 
 def left(shop: Shop, word: str = "Accio", ago: float = 0, folder: str = "", key: bytes = b"") -> None:
     """Leave a permit that is not quite the right one."""
-    leave(key or store_key(), folder or str(shop.root), word, time.time() - ago)
+    leave_permit(key or store_key(), folder or str(shop.root), word, time.time() - ago)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_permit_that_somebody_wrote_or_changed_is_none(shop: Shop, part: str, 
 
 def test_permits_that_are_too_old_are_thrown_away(shop: Shop) -> None:
     left(shop)
-    leave(store_key(), str(shop.root), "Accio", time.time() + 3600)
+    leave_permit(store_key(), str(shop.root), "Accio", time.time() + 3600)
 
     assert len(permits()) == 1
 
@@ -141,9 +141,9 @@ def test_two_at_once_use_a_permit_once(shop: Shop) -> None:
     left(shop)
     kept = Permits(store_key())
 
-    with kept.taken(shop.root, "Accio", 1, time.time()) as mine:
+    with kept.take_permit(shop.root, "Accio", 1, time.time()) as mine:
         assert mine is not None
-        with kept.taken(shop.root, "Accio", 1, time.time()) as theirs:
+        with kept.take_permit(shop.root, "Accio", 1, time.time()) as theirs:
             assert theirs is None
         mine.used = True
     assert permits() == []
@@ -158,7 +158,7 @@ def test_a_turn_that_fails_puts_the_permit_back(shop: Shop) -> None:
 
 
 def _fail(shop: Shop) -> None:
-    with Permits(store_key()).taken(shop.root, "Accio", 1, time.time()):
+    with Permits(store_key()).take_permit(shop.root, "Accio", 1, time.time()):
         raise OSError("the disk")
 
 

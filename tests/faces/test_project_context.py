@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from faces.scenes import DONE, GONE, OPEN, PROJECT, ROOT, Scene, played, resources
 from handrail.engine.model import Event
-from handrail.shell.vcs import Vcs
+from handrail.stores.vcs.commands import VcsStatus
 from requirement import requirement
 from turns import ORIGIN
 
@@ -19,7 +19,7 @@ OTHER_ID = "1c8a91610064906e"
 @pytest.fixture
 def scene(tmp_path: Path) -> Scene:
     desk = played(tmp_path).desk
-    return Scene(desk, resources(desk, ROOT, vcs=Vcs("git", "a" * 40, "main")))
+    return Scene(desk, resources(desk, ROOT, vcs=VcsStatus("git", "a" * 40, "main")))
 
 
 @requirement("steps:res.project")
@@ -71,7 +71,7 @@ def test_the_active_run_is_the_one_started_last_and_none_when_all_have_ended(sce
 
 @requirement("steps:res.project")
 def test_a_project_without_runs_is_told_too_and_what_its_vcs_cannot_say_is_a_sentence(scene: Scene) -> None:
-    vcs = Vcs("jj", problem="the program `jj` is not there: install it")
+    vcs = VcsStatus("jj", problem="the program `jj` is not there: install it")
     told = Scene(scene.desk, resources(scene.desk, OTHER, vcs=vcs)).read(f"project_context://{OTHER_ID}")
 
     assert told == {
@@ -117,7 +117,7 @@ def test_what_changes_when_a_run_moves_is_told_in_both_spellings(scene: Scene) -
         f"project_context://{PROJECT}",
     ]
 
-    about = scene.resources.about(row)
+    about = scene.resources.uris_of_run(row)
 
     assert list(about) == [*paths, *(path.replace("_", "-") for path in paths)]
     for uri in about:
@@ -129,4 +129,4 @@ def test_a_run_of_no_project_changes_no_project(scene: Scene) -> None:
     row = scene.resources.records.run(told["run"])
     assert row is not None
 
-    assert not any("project" in uri for uri in scene.resources.about(row))
+    assert not any("project" in uri for uri in scene.resources.uris_of_run(row))

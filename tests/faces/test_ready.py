@@ -10,8 +10,8 @@ import pytest
 
 from faces.mcp.desk import Place, place
 from faces.web.desk import site
-from handrail.faces.web.address import Address, address
-from handrail.shell.faults import NoAddress
+from handrail.app.asgi import ListenAddress, parse_listen_address
+from handrail.runtime.errors import NoAddress
 from program import Said, command
 
 EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 - containers listen there
@@ -91,17 +91,17 @@ def test_a_fake_server_that_is_late_is_asked_until_it_is_ready(late: str) -> Non
 )
 def test_what_is_no_address_is_said_to_be_none(given: str) -> None:
     with pytest.raises(NoAddress, match="is no address"):
-        address(given)
+        parse_listen_address(given)
 
 
 @pytest.mark.parametrize(
     ("given", "found", "written"),
     [
-        ("127.0.0.1:0", Address("127.0.0.1", 0), "127.0.0.1:0"),
-        ("plans_1.example-team.org:443", Address("plans_1.example-team.org", 443), None),
-        ("[::1]:8765", Address("::1", 8765), "[::1]:8765"),
-        ("[fe80::1%eth0]:65535", Address("fe80::1%eth0", 65535), "[fe80::1%eth0]:65535"),
+        ("127.0.0.1:0", ListenAddress("127.0.0.1", 0), "127.0.0.1:0"),
+        ("plans_1.example-team.org:443", ListenAddress("plans_1.example-team.org", 443), None),
+        ("[::1]:8765", ListenAddress("::1", 8765), "[::1]:8765"),
+        ("[fe80::1%eth0]:65535", ListenAddress("fe80::1%eth0", 65535), "[fe80::1%eth0]:65535"),
     ],
 )
-def test_an_address_is_a_host_and_a_port(given: str, found: Address, written: str | None) -> None:
-    assert (address(given), str(found)) == (found, written or given)
+def test_an_address_is_a_host_and_a_port(given: str, found: ListenAddress, written: str | None) -> None:
+    assert (parse_listen_address(given), str(found)) == (found, written or given)

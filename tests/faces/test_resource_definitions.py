@@ -7,12 +7,12 @@ import pytest
 from msgspec.structs import replace
 
 from faces.scenes import Scene, played, resources
-from handrail.faces.mcp.resources import Content, Listed
-from handrail.shell.catalog import Kind
-from handrail.shell.records import project_id
-from handrail.shell.shelf import Shelf
-from handrail.shell.trust import Trusted
-from handrail.shell.vcs import Vcs
+from handrail.app.catalog import DefinitionKind
+from handrail.app.definitions import Definitions
+from handrail.app.trust import TrustStore
+from handrail.mcp.resources import FixedResource, ResourceContent
+from handrail.runtime.records import project_id
+from handrail.stores.vcs.commands import VcsStatus
 from requirement import requirement
 from turns import ORIGIN
 
@@ -77,7 +77,7 @@ def other(tmp_path: Path) -> Path:
 def scene(tmp_path: Path, project: Path) -> Scene:
     """A server for the project, in which one run was completed, one goes on, and one was abandoned."""
     desk = played(tmp_path, replace(ORIGIN, project=str(project))).desk
-    return Scene(desk, resources(desk, str(project), vcs=Vcs("git", "a" * 40, "main")))
+    return Scene(desk, resources(desk, str(project), vcs=VcsStatus("git", "a" * 40, "main")))
 
 
 @pytest.fixture
@@ -98,7 +98,9 @@ def nowhere(scene: Scene) -> Scene:
 @requirement("steps:res.persona")
 @pytest.mark.parametrize("name", ["critic", "cri%74ic"])
 def test_a_persona_is_told_as_it_is(name: str, scene: Scene) -> None:
-    assert scene.resources.read(f"persona://{name}") == Content("text/markdown", "# Critic\r\n\r\nDoubt.\n")
+    assert scene.resources.read(f"persona://{name}") == ResourceContent(
+        "text/markdown", "# Critic\r\n\r\nDoubt.\n"
+    )
 
 
 @requirement("steps:res.persona")
@@ -122,7 +124,7 @@ def test_an_unknown_persona_is_an_error_that_names_those_there_are(name: str, sc
 
 def test_of_several_projects_the_first_that_has_a_persona_gives_it(two: Scene) -> None:
     assert two.resources.read("persona://critic").text == "# Critic\r\n\r\nDoubt.\n"
-    assert [one.uri for one in two.resources.listed(portable=True)].count("persona://critic") == 1
+    assert [one.uri for one in two.resources.list_fixed(portable=True)].count("persona://critic") == 1
 
 
 # --- guardrails ---------------------------------------------------------------------------------------------
@@ -132,7 +134,9 @@ def test_of_several_projects_the_first_that_has_a_persona_gives_it(two: Scene) -
 def test_guardrails_are_told_as_they_stand_each_under_its_name(scene: Scene) -> None:
     content = scene.resources.read("guardrails://active")
 
-    assert content == Content("text/markdown", "# style\n\nTabs.\n\n# tests\n\nEvery change has a test.\n")
+    assert content == ResourceContent(
+        "text/markdown", "# style\n\nTabs.\n\n# tests\n\nEvery change has a test.\n"
+    )
 
 
 @requirement("steps:res.guardrails")
@@ -222,8 +226,10 @@ def test_a_workflow_that_hides_another_is_told_once_a_person_has_trusted_it(
     scene: Scene, project: Path
 ) -> None:
     assert not {one["name"]: one for one in scene.read(ALL)["workflows"]}["docs"]["trusted"]
-    shelf = Shelf(project, Trusted())
-    Trusted().add(shelf.mark(one) for one in shelf.untrusted() if one.kind is Kind.WORKFLOW)
+    shelf = Definitions(project, TrustStore())
+    TrustStore().add(
+        shelf.trust_mark(one) for one in shelf.list_untrusted() if one.kind is DefinitionKind.WORKFLOW
+    )
 
     found = {one["name"]: one for one in scene.read(ALL)["workflows"]}
 
@@ -274,7 +280,7 @@ def test_each_project_of_a_server_has_its_own_workflows_and_no_project_has_the_b
 
 @requirement("steps:res.listed")
 def test_the_fixed_resources_are_listed_in_the_spelling_of_the_source(scene: Scene) -> None:
-    assert [(one.uri, one.mime) for one in scene.resources.listed(portable=False)] == [
+    assert [(one.uri, one.mime) for one in scene.resources.list_fixed(portable=False)] == [
         ("persona://default", "text/markdown"),
         *((f"persona://{name}", "text/markdown") for name in AGENTS),
         ("guardrails://active", "text/markdown"),
@@ -286,7 +292,7 @@ def test_the_fixed_resources_are_listed_in_the_spelling_of_the_source(scene: Sce
 
 @requirement("steps:res.listed")
 def test_the_portable_spelling_has_no_underscore_and_everything_listed_can_be_read(scene: Scene) -> None:
-    listed = scene.resources.listed(portable=True)
+    listed = scene.resources.list_fixed(portable=True)
 
     assert [one.uri for one in listed[-3:]] == [
         "available-workflows://all",
@@ -297,10 +303,12 @@ def test_the_portable_spelling_has_no_underscore_and_everything_listed_can_be_re
 
 
 def test_what_a_project_says_of_its_own_persona_stands_in_no_description(scene: Scene) -> None:
-    listed = {one.name: one for one in scene.resources.listed(portable=True)}
+    listed = {one.name: one for one in scene.resources.list_fixed(portable=True)}
 
     about = "A persona that this project brought."
-    assert listed["Persona: critic"] == Listed("persona://critic", "Persona: critic", about, "text/markdown")
+    assert listed["Persona: critic"] == FixedResource(
+        "persona://critic", "Persona: critic", about, "text/markdown"
+    )
     assert len(listed["Persona: supervisor"].about) > 10
     assert not any("delete_everything" in one.about for one in listed.values())
 

@@ -11,7 +11,7 @@ from build import output
 from faces.scenes import DONE, GONE, NOBODY, OPEN, PROJECT, Scene, made, played, resources
 from handrail.engine.facts import PENDING
 from handrail.engine.model import Event
-from handrail.stores.sql.runs import SqlRuns
+from handrail.stores.sql.runs import SqliteRuns
 from history import GATED
 from requirement import requirement
 from turns import ENDLESS, Desk, pinned, sqlite
@@ -143,8 +143,8 @@ def test_reading_the_current_step_is_activity_and_the_run_is_no_longer_quiet(sce
 
 def test_several_open_steps_are_all_told(scene: Scene) -> None:
     runs = scene.desk.runs
-    assert isinstance(runs, SqlRuns)
-    with runs.database.written() as execute:
+    assert isinstance(runs, SqliteRuns)
+    with runs.database.transaction() as execute:
         execute(
             "INSERT INTO steps (run, number, step_name, agent_name, status, started_at)"
             " SELECT k, 9, 'proof', 'printer', 'running', '2026-03-01 12:05:00.000' FROM runs"
@@ -239,8 +239,8 @@ def test_a_fork_names_its_parent_and_an_open_step_has_no_output(scene: Scene) ->
 @requirement("steps:res.status", "steps:db.page")
 def test_a_long_run_is_told_by_hundreds_and_each_page_names_the_next(tmp_path: Path) -> None:
     desk = Desk(sqlite(tmp_path))
-    assert isinstance(desk.runs, SqlRuns)
-    desk.runs.database.alone().execute("PRAGMA synchronous = OFF")
+    assert isinstance(desk.runs, SqliteRuns)
+    desk.runs.database.writer_connection().execute("PRAGMA synchronous = OFF")
     told = desk.start(pinned(ENDLESS))
     for _ in range(204):
         told = desk.send(told["run"], "go", told["token"])
@@ -354,7 +354,7 @@ def test_a_run_that_is_not_there_is_an_error_that_says_how_to_find_it(
 def _rows(scene: Scene) -> list[str]:
     """Everything that is in the store."""
     runs = scene.desk.runs
-    assert isinstance(runs, SqlRuns)
+    assert isinstance(runs, SqliteRuns)
     with sqlite3.connect(runs.database.path) as store:
         found = list(store.iterdump())
     store.close()
@@ -369,7 +369,7 @@ def test_reading_writes_nothing_but_the_activity_of_a_run_whose_current_step_is_
         scene.resources.read(uri)
     scene.refused(f"current_step://{NOBODY}")
     for portable in (False, True):
-        scene.resources.listed(portable=portable)
+        scene.resources.list_fixed(portable=portable)
         scene.resources.complete("current_step://{execution_id}", "execution_id", "")
 
     assert _rows(scene) == before

@@ -106,7 +106,7 @@ def test_the_next_page_is_behind_the_last_run_shown(past: History) -> None:
 
 @requirement("steps:db.page")
 def test_pages_of_a_hundred_as_json(play: Played) -> None:
-    play.database.alone().execute("PRAGMA synchronous = OFF")
+    play.database.writer_connection().execute("PRAGMA synchronous = OFF")
     started = [play.start("", GATE) for _ in range(101)]
 
     first = handrail("runs", "list", "--json").data
@@ -197,7 +197,7 @@ def test_only_the_last_five_refusals_are_shown_and_an_unknown_code_stands_alone(
     run = play.start("", GATE)
     for number in range(7):
         play.send(run, f"trigger-{number}")
-    with play.database.written() as execute:
+    with play.database.transaction() as execute:
         execute('UPDATE events SET metadata = \'{"error_type": "new"}\' WHERE id = 11', ())
 
     lines = handrail("runs", "show", run).out.splitlines()
@@ -208,7 +208,7 @@ def test_only_the_last_five_refusals_are_shown_and_an_unknown_code_stands_alone(
 
 def test_a_run_with_more_steps_and_entries_than_a_page_is_told_to_the_end(play: Played) -> None:
     run = play.start("")
-    play.database.alone().execute("PRAGMA synchronous = OFF")
+    play.database.writer_connection().execute("PRAGMA synchronous = OFF")
     for _ in range(120):
         play.send(run, "nonsense")
 
@@ -319,7 +319,7 @@ def test_following_a_run_that_is_pruned_ends(play: Played) -> None:
         assert following.stdout is not None
         for _ in range(4):
             following.stdout.readline()
-        with play.database.written() as execute:
+        with play.database.transaction() as execute:
             for table in ("replies", "steps", "events"):
                 execute(f"DELETE FROM {table}", ())  # noqa: S608 - the names stand above
             execute("DELETE FROM runs", ())

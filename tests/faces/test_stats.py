@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from handrail.engine.model import Event, Who
-from handrail.shell.records import rfc3339
-from handrail.stores.sql.summaries import Summaries
+from handrail.engine.model import Actor, Event
+from handrail.runtime.records import format_rfc3339
+from handrail.stores.sql.summaries import SqlMeasures
 from program import handrail
 from requirement import requirement
 from stores.printed import PRINTED
@@ -58,7 +58,7 @@ def past(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     third.clock.at = today
     _paused(third)
     if request.param == "folded":
-        Summaries(runs.database).fold()
+        SqlMeasures(runs.database).fold()
     path = runs.database.path
     runs.database.close()
     told = handrail("stats", "--json", "--store", path).data
@@ -100,7 +100,7 @@ def _refused(desk: Desk) -> None:
 
 def _paused(desk: Desk) -> None:
     run = desk.start(pinned(ENDLESS))["run"]
-    assert desk.send(run, Event("pause", by=Who.PERSON))["lifecycle"] == "paused"
+    assert desk.send(run, Event("pause", by=Actor.PERSON))["lifecycle"] == "paused"
 
 
 def table(rows: list[dict[str, Any]], *keys: str) -> list[tuple[Any, ...]]:
@@ -301,7 +301,11 @@ def test_since_begins_every_window_and_runs_and_steps_are_of_all_time(past: Past
     assert told["tokens"]["generated"] == 13
     times = {told[name]["since"] for name in ("entries", "tokens", "errors", "started")}
     assert len(times) == 1
-    assert rfc3339(datetime.now(UTC) - timedelta(days=10)) < times.pop() < rfc3339(datetime.now(UTC))
+    assert (
+        format_rfc3339(datetime.now(UTC) - timedelta(days=10))
+        < times.pop()
+        < format_rfc3339(datetime.now(UTC))
+    )
     assert (late["entries"]["kinds"], late["errors"]["codes"], late["started"]["days"]) == ([], [], [])
     assert (late["tokens"]["generated"], late["tokens"]["expiry_rate"]) == (0, None)
     for name in ("lifecycles", "workflows", "steps", "times"):

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from handrail.telemetry.boards.tabled import NAMES
-from handrail.workflows.load import Source
+from handrail.app.insights import TABLE_NAMES
+from handrail.workflows.load import WorkflowSource
 from history import history, played
 from program import handrail
 from requirement import requirement
@@ -44,7 +44,7 @@ def test_people_are_shown_ten_rows_and_told_that_there_are_more(tmp_path: Path) 
     with played(tmp_path / "store" / "handrail.db") as play:
         for number in range(12):
             name = f"little-{number:02}"
-            play.start("", Source(f"{name}.yaml", LITTLE.format(name=name)))
+            play.start("", WorkflowSource(f"{name}.yaml", LITTLE.format(name=name)))
 
     lines = handrail("stats", "--store", tmp_path / "store" / "handrail.db").out.splitlines()
 
@@ -74,7 +74,7 @@ def test_csv_and_json_at_once_are_refused(tmp_path: Path) -> None:
 def test_every_table_that_can_be_asked_for_is_there(tmp_path: Path) -> None:
     store = history(tmp_path / "store" / "handrail.db").path
 
-    heads = [handrail("stats", "--csv", name, "--store", store).out.split(",")[0] for name in NAMES]
+    heads = [handrail("stats", "--csv", name, "--store", store).out.split(",")[0] for name in TABLE_NAMES]
 
     assert heads == [
         *("lifecycle", "workflow", "step", "step", "workflow", "hour", "kind", "generated", "code"),
@@ -85,7 +85,7 @@ def test_every_table_that_can_be_asked_for_is_there(tmp_path: Path) -> None:
 def test_a_name_that_somebody_wrote_into_the_store_gives_no_orders_to_a_terminal(tmp_path: Path) -> None:
     with played(tmp_path / "store" / "handrail.db") as play:
         play.send(play.start(""), "nonsense")
-        with play.database.written() as execute:
+        with play.database.transaction() as execute:
             execute("UPDATE runs SET workflow_name = ?", ("\x1b[2J\u202eflow",))
             code = '{"error_type": "\\u001b[2J\\u202ecode"}'
             execute("UPDATE events SET metadata = ? WHERE event_type = 'error_occurred'", (code,))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from handrail.stores.sql.database import Database
+from handrail.stores.sql.sqlite import SqliteDatabase
 from history import history
 from program import handrail
 
@@ -80,7 +80,7 @@ def test_people_read_short_tables_with_heads(tmp_path: Path) -> None:
 
 
 def test_a_store_without_runs_says_how_to_get_one(tmp_path: Path) -> None:
-    Database(tmp_path / "store" / "handrail.db").close()
+    SqliteDatabase(tmp_path / "store" / "handrail.db").close()
 
     said = handrail("stats", "--since", "2026-01-31", "--store", tmp_path / "store" / "handrail.db")
 

@@ -14,9 +14,10 @@ from typing import NoReturn
 import pytest
 from click.testing import CliRunner
 
-from handrail.faces.cli.main import cli
-from handrail.shell.faults import FAULTS, Fault, SyncFailed
-from handrail.shell.store_address import located
+from handrail.app.app import App
+from handrail.cli.main import cli
+from handrail.runtime.errors import FAULTS, Fault, SyncFailed
+from handrail.runtime.store_address import locate_store
 from history import History, history
 from program import PROGRAM, Said, handrail
 
@@ -80,7 +81,7 @@ def test_the_path_as_json_says_whether_it_is_there(past: History) -> None:
     ],
 )
 def test_an_address_is_a_path_or_sqlite_and_a_path(address: str, path: str) -> None:
-    assert located(address) == Path(path)
+    assert locate_store(address) == Path(path)
 
 
 NO_SOCKET = (
@@ -182,29 +183,33 @@ def test_a_database_of_another_program_is_let_be(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", FAULTS, ids=lambda kind: kind.code)
 def test_each_fault_is_a_failure_also_those_that_a_sound_disk_cannot_produce(
-    kind: type[Fault], tmp_path: Path
+    kind: type[Fault], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "handrail.db").touch()
 
-    def broken(_: str) -> NoReturn:
+    def broken(*_: object) -> NoReturn:
         raise kind("it went wrong", "mend it")
 
+    monkeypatch.setattr(App, "store_exists", broken)
     words = ["store", "check", "--store", str(tmp_path / "handrail.db")]
-    done = CliRunner().invoke(cli, words, obj=broken)
+    done = CliRunner().invoke(cli, words)
 
     assert done.exit_code == (75 if kind is SyncFailed else 1)
     assert (done.stdout, done.stderr) == ("", "handrail: it went wrong\n  mend it\n")
 
 
-def test_ctrl_c_at_an_instant_that_no_test_can_hit_is_status_130(tmp_path: Path) -> None:
+def test_ctrl_c_at_an_instant_that_no_test_can_hit_is_status_130(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "handrail.db").touch()
 
-    def stopped(_: str) -> NoReturn:
+    def stopped(*_: object) -> NoReturn:
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(App, "store_exists", stopped)
     words = ["store", "check", "--store", str(tmp_path / "handrail.db")]
 
-    assert CliRunner().invoke(cli, words, obj=stopped).exit_code == 130
+    assert CliRunner().invoke(cli, words).exit_code == 130
 
 
 # --- check and vacuum ---------------------------------------------------------------------------------------

@@ -6,11 +6,10 @@ Every text gets a state in every dialect, and what was read is written and reads
 import sys
 from importlib import import_module
 
-from handrail.plan.detect import parse_any
-from handrail.plan.format import format_plan
-from handrail.plan.grammar import COMMITS, PRESETS
-from handrail.plan.model import State
-from handrail.plan.parse import parse
+from handrail.documents.plan.format import format_plan
+from handrail.documents.plan.grammar import COMMITS, PRESETS
+from handrail.documents.plan.model import PlanState
+from handrail.documents.plan.parse import parse_any, parse_plan
 
 
 def one_input(data: bytes) -> None:
@@ -18,10 +17,10 @@ def one_input(data: bytes) -> None:
     text = data.decode("utf-8", "surrogateescape")
     parse_any(text)
     for config in (*PRESETS.values(), COMMITS):
-        plan = parse(text, config)
-        if plan.state is State.PARSED:
+        plan = parse_plan(text, config)
+        if plan.state is PlanState.PARSED:
             written = format_plan(plan, config)
-            if not isinstance(written, str) or parse(written, config) != plan:
+            if not isinstance(written, str) or parse_plan(written, config) != plan:
                 raise AssertionError(f"lost in a round trip: {text!r}")
 
 

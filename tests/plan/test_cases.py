@@ -7,14 +7,14 @@ from typing import Any, Final
 
 import pytest
 
-from handrail.plan.check import validate
-from handrail.plan.data import as_data
-from handrail.plan.format import format_plan
-from handrail.plan.given import plan_of
-from handrail.plan.grammar import COMMIT_MESSAGE, COMMITS
-from handrail.plan.model import Plan, Refused
-from handrail.plan.parse import parse
-from handrail.plan.stage import decide_type, detect_stage
+from handrail.documents.plan.data import describe_plan
+from handrail.documents.plan.edit import parse_plan_data
+from handrail.documents.plan.format import format_plan
+from handrail.documents.plan.grammar import COMMIT_MESSAGE, COMMITS
+from handrail.documents.plan.model import Plan, PlanRefusal
+from handrail.documents.plan.parse import parse_plan
+from handrail.documents.plan.stages import decide_type, detect_stage
+from handrail.documents.plan.validate import validate_plan
 from requirement import requirement
 
 CASES: Final = [
@@ -46,15 +46,15 @@ HELPERS: Final[Mapping[str, Callable[[dict[str, Any], Any], object]]] = {
 def _parsed(case: Mapping[str, Any]) -> None:
     config = CONFIGS[case["dialect"]]
     text = _text(case)
-    plan = parse(text, config, has_modifications=case.get("has_modifications", False))
-    data: dict[str, Any] = as_data(plan, config, text)
+    plan = parse_plan(text, config, has_modifications=case.get("has_modifications", False))
+    data: dict[str, Any] = describe_plan(plan, config, text)
     seen = {name: HELPERS[name](data, case["expect"][name]) for name in case["expect"] if name in HELPERS}
 
     assert {**{name: data.get(name) for name in case["expect"]}, **seen} == case["expect"]
 
 
 def _validated(case: Mapping[str, Any]) -> None:
-    data: dict[str, Any] = validate(parse(case["input"])).as_data()
+    data: dict[str, Any] = validate_plan(parse_plan(case["input"])).to_data()
     for kind in ("errors", "warnings"):
         data[kind] = [{"field": one["field"], "code": one["code"]} for one in data[kind]]
 
@@ -62,26 +62,26 @@ def _validated(case: Mapping[str, Any]) -> None:
 
 
 def _round_trip(case: Mapping[str, Any]) -> None:
-    plan = parse(case["input"])
+    plan = parse_plan(case["input"])
     text = format_plan(plan)
 
     assert text == case["expect"]["format_equals"]
-    assert parse(str(text)) == plan
+    assert parse_plan(str(text)) == plan
 
 
 def _refused(case: Mapping[str, Any]) -> None:
-    plan = plan_of(case["input"])
+    plan = parse_plan_data(case["input"])
     assert isinstance(plan, Plan)
     refused = format_plan(plan)
 
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, PlanRefusal)
     assert [(one.code, one.line) for one in refused.problems] == [
         (case["expect"]["reject"], case["expect"]["line"])
     ]
 
 
 def _staged(case: Mapping[str, Any]) -> None:
-    assert detect_stage(parse(case["input"])) == case["expect"]["stage"]
+    assert detect_stage(parse_plan(case["input"])) == case["expect"]["stage"]
 
 
 def _decided(case: Mapping[str, Any]) -> None:

@@ -4,18 +4,23 @@ from typing import Any
 
 import pytest
 
-from handrail.plan.check import CODES, Verdict, is_validated, validate
-from handrail.plan.config import create_config
-from handrail.plan.findings import Finding
-from handrail.plan.grammar import COMMITS, SCOPE_WITH_PATHS, Config
-from handrail.plan.parse import parse
+from handrail.documents.plan.grammar import COMMITS, SCOPE_WITH_PATHS, PlanConfig
+from handrail.documents.plan.model import Finding
+from handrail.documents.plan.parse import parse_plan
+from handrail.documents.plan.validate import (
+    VALIDATION_CODES,
+    ValidationResult,
+    create_config,
+    is_validated,
+    validate_plan,
+)
 from requirement import requirement
 
 GOAL = {"type": "feat", "scope": "x", "breaking": False, "title": "t"}
 SAID = {"type": "feat", "summary": "t"}
 
 
-def _found(verdict: Verdict) -> list[tuple[str, str]]:
+def _found(verdict: ValidationResult) -> list[tuple[str, str]]:
     assert all(one.message for one in verdict.errors)
     return [(one.field, one.code) for one in verdict.errors]
 
@@ -46,7 +51,7 @@ def _found(verdict: Verdict) -> list[tuple[str, str]]:
 def test_a_header_is_checked_field_by_field(
     header: dict[str, Any], errors: list[tuple[str, str]] | None
 ) -> None:
-    found = _found(validate({"header": header}))
+    found = _found(validate_plan({"header": header}))
 
     if errors is None:
         errors = [
@@ -73,7 +78,7 @@ def test_a_header_is_checked_field_by_field(
     ],
 )
 def test_constraints_are_checked_one_by_one(constraints: object, errors: list[tuple[str, str]]) -> None:
-    assert _found(validate({"header": GOAL, "constraints": constraints})) == errors
+    assert _found(validate_plan({"header": GOAL, "constraints": constraints})) == errors
 
 
 @requirement("planner:C31")
@@ -102,7 +107,7 @@ def test_constraints_are_checked_one_by_one(constraints: object, errors: list[tu
     ],
 )
 def test_tasks_are_checked_on_every_level(tasks: object, errors: list[tuple[str, str]]) -> None:
-    assert _found(validate({"header": GOAL, "tasks": tasks})) == errors
+    assert _found(validate_plan({"header": GOAL, "tasks": tasks})) == errors
 
 
 @requirement("commits:K13")
@@ -126,12 +131,12 @@ def test_tasks_are_checked_on_every_level(tasks: object, errors: list[tuple[str,
 def test_tasks_of_commits_have_summaries_details_and_ids(
     tasks: object, errors: list[tuple[str, str]]
 ) -> None:
-    assert _found(validate({"header": SAID, "tasks": tasks}, COMMITS)) == errors
+    assert _found(validate_plan({"header": SAID, "tasks": tasks}, COMMITS)) == errors
 
 
 @requirement("planner:C32")
 def test_description_and_direction_are_texts() -> None:
-    found = _found(validate({"header": GOAL, "description": 1, "direction": []}))
+    found = _found(validate_plan({"header": GOAL, "description": 1, "direction": []}))
 
     assert found == [("description", "INVALID_TYPE"), ("direction", "INVALID_TYPE")]
 
@@ -139,34 +144,34 @@ def test_description_and_direction_are_texts() -> None:
 @requirement("planner:C33")
 @pytest.mark.parametrize("text", ["", "hello", "feat(x): t\nbody", "\0"])
 def test_only_what_was_read_whole_can_be_valid(text: str) -> None:
-    assert _found(validate(parse(text))) == [("state", "INVALID_VALUE")]
-    assert _found(validate(parse(text, COMMITS), COMMITS)) == [("state", "INVALID_VALUE")]
+    assert _found(validate_plan(parse_plan(text))) == [("state", "INVALID_VALUE")]
+    assert _found(validate_plan(parse_plan(text, COMMITS), COMMITS)) == [("state", "INVALID_VALUE")]
 
 
 def test_a_header_must_be_there() -> None:
-    assert _found(validate({"state": "parsed"})) == [("header", "INVALID_TYPE")]
+    assert _found(validate_plan({"state": "parsed"})) == [("header", "INVALID_TYPE")]
 
 
 @requirement("commits:K6")
 @pytest.mark.parametrize(("summary", "code"), [(None, "INVALID_TYPE"), ("", "TOO_SMALL"), ("t ", "CUSTOM")])
 def test_commits_needs_a_summary(summary: str | None, code: str) -> None:
-    verdict = validate({"header": {**SAID, "summary": summary}}, COMMITS)
+    verdict = validate_plan({"header": {**SAID, "summary": summary}}, COMMITS)
 
     assert _found(verdict) == [("header.summary", code)]
 
 
 def test_a_plan_of_commits_is_valid_with_values_in_capital_letters() -> None:
-    plan = parse("ci: t\n\nConstraints:\n- Never: Shout\n\nTasks [X]:\n- [x] a: b", COMMITS)
+    plan = parse_plan("ci: t\n\nConstraints:\n- Never: Shout\n\nTasks [X]:\n- [x] a: b", COMMITS)
 
-    assert validate(plan, COMMITS) == Verdict()
+    assert validate_plan(plan, COMMITS) == ValidationResult()
 
 
 @requirement("planner:C34")
 @requirement("planner:codes")
 def test_an_error_has_a_field_a_message_and_one_of_six_codes() -> None:
-    verdict = validate(parse("feat(x): t\n\nd\n\n- Must: do it"))
+    verdict = validate_plan(parse_plan("feat(x): t\n\nd\n\n- Must: do it"))
 
-    assert verdict.as_data() == {
+    assert verdict.to_data() == {
         "isValid": False,
         "errors": [
             {
@@ -178,7 +183,7 @@ def test_an_error_has_a_field_a_message_and_one_of_six_codes() -> None:
         ],
         "warnings": [],
     }
-    assert sorted(CODES) == [
+    assert sorted(VALIDATION_CODES) == [
         "CUSTOM",
         "INVALID_FORMAT",
         "INVALID_TYPE",
@@ -190,7 +195,7 @@ def test_an_error_has_a_field_a_message_and_one_of_six_codes() -> None:
 
 @requirement("planner:C35")
 def test_a_scope_in_capital_letters_is_warned_of_beside_its_error() -> None:
-    verdict = validate(parse("feat(Auth): t"))
+    verdict = validate_plan(parse_plan("feat(Auth): t"))
 
     assert _found(verdict) == [("header.scope", "INVALID_FORMAT")]
     assert verdict.warnings == (Finding("header.scope", "write the scope small: `auth`", "SCOPE_CASE"),)
@@ -201,14 +206,14 @@ def test_a_scope_in_capital_letters_is_warned_of_beside_its_error() -> None:
     ("text", "validated"), [("feat(x): t", True), ("ci(x): t", False), ("hello", False), ("", False)]
 )
 def test_the_guard_asks_for_both(text: str, validated: object) -> None:
-    plan = parse(text)
+    plan = parse_plan(text)
 
-    assert is_validated(plan, validate(plan)) is validated
-    assert is_validated(plan, Verdict()) is (text not in {"hello", ""})
+    assert is_validated(plan, validate_plan(plan)) is validated
+    assert is_validated(plan, ValidationResult()) is (text not in {"hello", ""})
 
 
 def test_the_scope_of_a_monorepo_is_a_choice() -> None:
     config = create_config({"scope_pattern": SCOPE_WITH_PATHS})
 
-    assert isinstance(config, Config)
-    assert validate(parse("feat(a/b.c): t", config), config).is_valid
+    assert isinstance(config, PlanConfig)
+    assert validate_plan(parse_plan("feat(a/b.c): t", config), config).is_valid

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from handrail.plan.data import as_data
-from handrail.plan.grammar import COMMITS
-from handrail.plan.model import Header, Plan, State, Task
-from handrail.plan.parse import parse
+from handrail.documents.plan.data import describe_plan
+from handrail.documents.plan.grammar import COMMITS
+from handrail.documents.plan.model import Header, Plan, PlanState, Task
+from handrail.documents.plan.parse import parse_plan
 from requirement import requirement
 
 H = "feat(api): add thing\n\nwhy\n\n"
@@ -15,11 +15,11 @@ GOAL = Header("feat", "api", title="add thing")
 
 
 def _read(text: str) -> Plan:
-    return parse(text, COMMITS)
+    return parse_plan(text, COMMITS)
 
 
 def _data(text: str, **given: bool) -> dict[str, Any]:
-    return as_data(parse(text, COMMITS, **given), COMMITS, text)
+    return describe_plan(parse_plan(text, COMMITS, **given), COMMITS, text)
 
 
 @requirement("commits:K1")
@@ -64,7 +64,7 @@ def test_a_whole_commit_is_read_and_given_in_the_shape_of_its_types() -> None:
     ],
 )
 def test_a_header_has_a_type_an_optional_scope_and_a_summary(line: str, header: Header) -> None:
-    assert _read(line) == Plan(State.PARSED, header)
+    assert _read(line) == Plan(PlanState.PARSED, header)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_any_other_first_line_is_no_plan(line: str, code: str) -> None:
 
 
 def test_a_header_with_too_long_a_summary_is_there_without_it() -> None:
-    assert _read("feat(x): " + "a" * 121) == Plan(State.HALTED, Header("feat", "x"))
+    assert _read("feat(x): " + "a" * 121) == Plan(PlanState.HALTED, Header("feat", "x"))
     assert _data("feat(x): " + "a" * 121)["header"] == {"type": "feat", "scope": "x", "breaking": False}
 
 
@@ -99,7 +99,7 @@ def test_a_header_with_too_long_a_summary_is_there_without_it() -> None:
 def test_a_scope_in_capital_letters_is_read_small_and_warned_of() -> None:
     plan = _read("feat(API): t")
 
-    assert plan == Plan(State.PARSED, Header("feat", "api", title="t"))
+    assert plan == Plan(PlanState.PARSED, Header("feat", "api", title="t"))
     assert [(one.code, one.line, one.field) for one in plan.warnings] == [
         ("scope_lowercased", 1, "header.scope")
     ]
@@ -130,7 +130,7 @@ def test_nothing_written_is_uninitialised_only_if_nothing_was_changed() -> None:
 def test_constraints_are_undecided_none_or_some(
     body: str, constraints: tuple[tuple[str, str], ...] | None
 ) -> None:
-    assert _read(H + body) == Plan(State.PARSED, GOAL, "why", constraints)
+    assert _read(H + body) == Plan(PlanState.PARSED, GOAL, "why", constraints)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_constraints_are_undecided_none_or_some(
 def test_one_wrong_line_makes_it_no_plan(body: str, code: str, line: int) -> None:
     plan = _read(H + body)
 
-    assert plan.state is State.HALTED
+    assert plan.state is PlanState.HALTED
     assert [(one.code, one.line) for one in plan.problems] == [(code, line)]
     assert plan.problems[0].message
     assert plan.problems[0].repair

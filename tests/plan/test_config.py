@@ -6,18 +6,25 @@ from typing import Any
 
 import pytest
 
-from handrail.plan.check import Verdict, validate
-from handrail.plan.config import create_config, validate_config
-from handrail.plan.format import format_plan
-from handrail.plan.grammar import COMMIT_MESSAGE, COMMITS, MARKDOWN_TASKS, PRESETS, STRICT, YAML_LIKE, Config
-from handrail.plan.model import Header, Plan, State, Task
-from handrail.plan.parse import parse
+from handrail.documents.plan.format import format_plan
+from handrail.documents.plan.grammar import (
+    COMMIT_MESSAGE,
+    COMMITS,
+    MARKDOWN_TASKS,
+    PRESETS,
+    STRICT,
+    YAML_LIKE,
+    PlanConfig,
+)
+from handrail.documents.plan.model import Header, Plan, PlanState, Task
+from handrail.documents.plan.parse import parse_plan
+from handrail.documents.plan.validate import ValidationResult, create_config, validate_config, validate_plan
 from requirement import requirement
 
 
-def _made(overrides: dict[str, Any], base: Config = COMMIT_MESSAGE) -> Config:
+def _made(overrides: dict[str, Any], base: PlanConfig = COMMIT_MESSAGE) -> PlanConfig:
     config = create_config(overrides, base)
-    assert isinstance(config, Config)
+    assert isinstance(config, PlanConfig)
     return config
 
 
@@ -29,7 +36,7 @@ def test_the_four_presets_have_names() -> None:
         "YAML_LIKE": YAML_LIKE,
         "STRICT": STRICT,
     }
-    assert [validate_config(config) for config in (*PRESETS.values(), COMMITS)] == [Verdict()] * 5
+    assert [validate_config(config) for config in (*PRESETS.values(), COMMITS)] == [ValidationResult()] * 5
 
 
 @pytest.mark.parametrize(
@@ -43,8 +50,8 @@ def test_the_four_presets_have_names() -> None:
     ],
 )
 def test_strict_has_narrow_limits(text: str, code: str) -> None:
-    assert [one.code for one in parse(text, STRICT).problems] == [code]
-    assert parse(text.replace("\nb", "\nbcde")).state is State.PARSED
+    assert [one.code for one in parse_plan(text, STRICT).problems] == [code]
+    assert parse_plan(text.replace("\nb", "\nbcde")).state is PlanState.PARSED
 
 
 @pytest.mark.parametrize(
@@ -57,28 +64,28 @@ def test_strict_has_narrow_limits(text: str, code: str) -> None:
         ),
     ],
 )
-def test_markdown_and_yaml_are_read_and_written(config: Config, text: str) -> None:
-    plan = parse(text, config)
+def test_markdown_and_yaml_are_read_and_written(config: PlanConfig, text: str) -> None:
+    plan = parse_plan(text, config)
 
     assert plan.header == Header("", title="Title here")
     assert (plan.description, len(plan.constraints or ())) == ("why", 1)
     assert plan.tasks == (Task(0, ticked=True, text="one"), Task(1, ticked=False, text="two: three"))
     assert format_plan(plan, config) == text
-    assert validate(parse("# t", MARKDOWN_TASKS), MARKDOWN_TASKS) == Verdict()
+    assert validate_plan(parse_plan("# t", MARKDOWN_TASKS), MARKDOWN_TASKS) == ValidationResult()
 
 
 def test_the_presets_know_what_comes_near_their_patterns() -> None:
-    (problem,) = parse("# t\n\n- [X] a", MARKDOWN_TASKS).problems
+    (problem,) = parse_plan("# t\n\n- [X] a", MARKDOWN_TASKS).problems
     assert (problem.code, problem.repair.partition(";")[0]) == (
         "task_malformed",
         "write `- [ ] text`, or `- [x] text` if it is done",
     )
-    assert [one.code for one in parse("# t\n\nd\n> no key", MARKDOWN_TASKS).warnings] == [
+    assert [one.code for one in parse_plan("# t\n\nd\n> no key", MARKDOWN_TASKS).warnings] == [
         "constraint_skipped"
     ]
-    assert [one.code for one in parse("title: t\n\n- task: a", YAML_LIKE).problems] == ["task_malformed"]
-    assert parse("# t\n\n- bullet", MARKDOWN_TASKS).description == "- bullet"
-    assert parse("hello", MARKDOWN_TASKS).state is State.UNKNOWN
+    assert [one.code for one in parse_plan("title: t\n\n- task: a", YAML_LIKE).problems] == ["task_malformed"]
+    assert parse_plan("# t\n\n- bullet", MARKDOWN_TASKS).description == "- bullet"
+    assert parse_plan("hello", MARKDOWN_TASKS).state is PlanState.UNKNOWN
 
 
 @requirement("planner:C21")
@@ -93,11 +100,11 @@ def test_overrides_are_merged_and_header_patterns_one_by_one() -> None:
     )
 
     assert config.header_patterns.complete == COMMIT_MESSAGE.header_patterns.complete
-    assert parse("TASK: x", config).header == Header("TASK", ignored=" x")
-    assert parse("feat(x): t", config).header == Header("feat", "x", title="t")
-    assert parse("feat(x): titles", config).state is State.HALTED
-    assert parse("fix: t", config).state is State.UNKNOWN
-    assert parse("feat(x): t\n\n- [ ]: a\nb", config).direction == "b"
+    assert parse_plan("TASK: x", config).header == Header("TASK", ignored=" x")
+    assert parse_plan("feat(x): t", config).header == Header("feat", "x", title="t")
+    assert parse_plan("feat(x): titles", config).state is PlanState.HALTED
+    assert parse_plan("fix: t", config).state is PlanState.UNKNOWN
+    assert parse_plan("feat(x): t\n\n- [ ]: a\nb", config).direction == "b"
     assert config.types == ("task",)
     assert create_config({}) == COMMIT_MESSAGE
 
@@ -112,23 +119,23 @@ def test_patterns_and_forms_of_ones_own_are_read_and_written() -> None:
             "forms": {"task": "{indent}# {box} {text}", "constraint": "! {key} {value}"},
         }
     )
-    plan = parse("feat(x): t\n\nd\n! Never say {key} né\n# x a\n  #   {indent}\n", config)
+    plan = parse_plan("feat(x): t\n\nd\n! Never say {key} né\n# x a\n  #   {indent}\n", config)
 
     assert plan == Plan(
-        State.PARSED,
+        PlanState.PARSED,
         Header("feat", "x", title="t"),
         "d",
         (("Never", "say {key} né"),),
         (Task(0, ticked=True, text="a"), Task(1, ticked=False, text="{indent}")),
     )
     assert format_plan(plan, config) == "feat(x): t\n\nd\n\n! Never say {key} né\n\n# x a\n  #   {indent}\n"
-    assert parse("feat(x): t\n\nd\n!", config).constraints == ()
+    assert parse_plan("feat(x): t\n\nd\n!", config).constraints == ()
 
 
 def test_a_pattern_of_ones_own_cannot_hang() -> None:
     config = _made({"constraint_pattern": r"- (?P<key>(?:a|a?)+)(?P<value>b)"})
 
-    assert parse("feat(x): t\n\nd\n- " + "a" * 90_000, config).state is State.PARSED
+    assert parse_plan("feat(x): t\n\nd\n- " + "a" * 90_000, config).state is PlanState.PARSED
 
 
 @pytest.mark.parametrize(
@@ -160,16 +167,17 @@ def test_what_is_no_configuration_is_told_by_its_field(
 ) -> None:
     verdict = create_config(overrides)
 
-    assert isinstance(verdict, Verdict)
+    assert isinstance(verdict, ValidationResult)
     assert [(one.field, one.code) for one in verdict.errors] == [(field, code)]
     assert verdict.errors[0].message
 
 
 def test_the_engine_for_other_patterns_is_imported_only_for_them() -> None:
     code = (
-        "import sys; from handrail.plan.parse import parse; from handrail.plan.config import create_config;"
-        "from handrail.plan.grammar import PRESETS, COMMITS;"
-        "[parse('feat(x): t\\n\\n- a', one) for one in (*PRESETS.values(), COMMITS)];"
+        "import sys; from handrail.documents.plan.parse import parse_plan;"
+        " from handrail.documents.plan.validate import create_config;"
+        "from handrail.documents.plan.grammar import PRESETS, COMMITS;"
+        "[parse_plan('feat(x): t\\n\\n- a', one) for one in (*PRESETS.values(), COMMITS)];"
         "print('re2' in sys.modules); create_config({'bullet_pattern': 'a'}); print('re2' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -2,12 +2,11 @@
 
 import pytest
 
-from handrail.plan.convert import Converted, convert
-from handrail.plan.detect import CONFIGS, detect, parse_any
-from handrail.plan.format import format_plan
-from handrail.plan.grammar import COMMIT_MESSAGE, COMMITS, Dialect
-from handrail.plan.model import Plan, Refused, State
-from handrail.plan.parse import parse
+from handrail.documents.plan.convert import Conversion, convert_plan
+from handrail.documents.plan.format import format_plan
+from handrail.documents.plan.grammar import COMMIT_MESSAGE, COMMITS, Dialect
+from handrail.documents.plan.model import Plan, PlanRefusal, PlanState
+from handrail.documents.plan.parse import DIALECT_CONFIGS, detect_dialect, parse_any, parse_plan
 
 PLANNER, IN_COMMITS = Dialect.PLANNER, Dialect.COMMITS
 
@@ -27,17 +26,17 @@ PLANNER, IN_COMMITS = Dialect.PLANNER, Dialect.COMMITS
 def test_a_section_or_a_task_tells_the_dialect(text: str, dialect: Dialect | None) -> None:
     for default in Dialect:
         wanted = dialect or default
-        assert detect(text).dialect(default) is wanted
+        assert detect_dialect(text).choose_dialect(default) is wanted
         plan, config = parse_any(text, default)
-        assert config is CONFIGS[wanted]
-        assert plan == parse(text, config)
+        assert config is DIALECT_CONFIGS[wanted]
+        assert plan == parse_plan(text, config)
 
 
 @pytest.mark.parametrize("tail", ["\nmore", ""])
 def test_a_text_of_both_dialects_is_halted(tail: str) -> None:
     plan, config = parse_any("feat(x): t\n\n- [ ]: a\n\nConstraints: none" + tail)
 
-    assert (plan, config) == (Plan(State.HALTED), COMMITS)
+    assert (plan, config) == (Plan(PlanState.HALTED), COMMITS)
     assert [(one.code, one.line) for one in plan.problems] == [("mixed_dialects", 5)]
     assert plan.problems[0].message == "line 3 is of one dialect, and this line of the other"
 
@@ -49,9 +48,9 @@ def test_changed_files_are_asked_for_in_commits_only() -> None:
 
 def _converted(text: str, source: Dialect) -> tuple[str, list[tuple[str, str]]]:
     target = IN_COMMITS if source is PLANNER else PLANNER
-    done = convert(parse(text, CONFIGS[source]), source, target)
-    assert isinstance(done, Converted), done
-    written = format_plan(done.plan, CONFIGS[target])
+    done = convert_plan(parse_plan(text, DIALECT_CONFIGS[source]), source, target)
+    assert isinstance(done, Conversion), done
+    written = format_plan(done.plan, DIALECT_CONFIGS[target])
     assert isinstance(written, str)
     assert all(note.message for note in done.notes)
     return written, [(note.code, note.text) for note in done.notes]
@@ -160,16 +159,16 @@ def test_that_there_are_no_constraints_is_told_and_not_written() -> None:
 
 
 def test_what_cannot_be_converted_is_refused() -> None:
-    refused = convert(parse("feat(x):"), PLANNER, IN_COMMITS)
-    assert isinstance(refused, Refused)
+    refused = convert_plan(parse_plan("feat(x):"), PLANNER, IN_COMMITS)
+    assert isinstance(refused, PlanRefusal)
     assert [(one.field, one.code) for one in refused.findings] == [("header.summary", "TOO_SMALL")]
-    refused = convert(parse("hello"), PLANNER, IN_COMMITS)
-    assert isinstance(refused, Refused)
+    refused = convert_plan(parse_plan("hello"), PLANNER, IN_COMMITS)
+    assert isinstance(refused, PlanRefusal)
     assert [one.code for one in refused.problems] == ["plan_unread", "header_malformed"]
 
 
 def test_a_plan_of_the_same_dialect_stays_as_it_is() -> None:
-    plan = parse("feat(x): t")
+    plan = parse_plan("feat(x): t")
 
-    assert convert(plan, PLANNER, PLANNER) == Converted(plan, ())
-    assert CONFIGS == {PLANNER: COMMIT_MESSAGE, IN_COMMITS: COMMITS}
+    assert convert_plan(plan, PLANNER, PLANNER) == Conversion(plan, ())
+    assert DIALECT_CONFIGS == {PLANNER: COMMIT_MESSAGE, IN_COMMITS: COMMITS}

@@ -2,12 +2,12 @@
 
 import pytest
 
-from handrail.plan.check import Verdict
-from handrail.plan.format import as_description, format_plan
-from handrail.plan.given import plan_of
-from handrail.plan.grammar import COMMIT_MESSAGE, COMMITS, Config
-from handrail.plan.model import Header, Plan, Refused, State, Task
-from handrail.plan.parse import parse
+from handrail.documents.plan.edit import parse_plan_data
+from handrail.documents.plan.format import format_plan, to_description
+from handrail.documents.plan.grammar import COMMIT_MESSAGE, COMMITS, PlanConfig
+from handrail.documents.plan.model import Header, Plan, PlanRefusal, PlanState, Task
+from handrail.documents.plan.parse import parse_plan
+from handrail.documents.plan.validate import ValidationResult
 from requirement import requirement
 
 GOAL = Header("feat", "x", title="t")
@@ -21,8 +21,8 @@ KEPT_WRITTEN = (
 )
 
 
-def _codes(written: str | Refused) -> list[tuple[str, int]]:
-    assert isinstance(written, Refused)
+def _codes(written: str | PlanRefusal) -> list[tuple[str, int]]:
+    assert isinstance(written, PlanRefusal)
     return [(one.code, one.line) for one in written.problems]
 
 
@@ -47,8 +47,8 @@ def _codes(written: str | Refused) -> list[tuple[str, int]]:
     ],
 )
 def test_partial_plans_are_written_with_one_empty_line_between_sections(text: str, written: str) -> None:
-    assert format_plan(parse(text)) == written
-    assert parse(written) == parse(text)
+    assert format_plan(parse_plan(text)) == written
+    assert parse_plan(written) == parse_plan(text)
 
 
 @requirement("commits:K19")
@@ -65,10 +65,10 @@ def test_partial_plans_are_written_with_one_empty_line_between_sections(text: st
     ],
 )
 def test_plans_of_commits_are_written_in_their_layout(text: str, written: str) -> None:
-    plan = parse(text, COMMITS)
+    plan = parse_plan(text, COMMITS)
 
     assert format_plan(plan, COMMITS) == written
-    assert parse(written, COMMITS) == plan
+    assert parse_plan(written, COMMITS) == plan
 
 
 @pytest.mark.parametrize(
@@ -84,39 +84,43 @@ def test_plans_of_commits_are_written_in_their_layout(text: str, written: str) -
         ("Tasks [1]", COMMITS),
     ],
 )
-def test_a_description_line_that_would_be_more_is_refused_by_its_number(line: str, config: Config) -> None:
-    plan = Plan(State.PARSED, GOAL, f"intro\n\n{line}\nmore")
+def test_a_description_line_that_would_be_more_is_refused_by_its_number(
+    line: str, config: PlanConfig
+) -> None:
+    plan = Plan(PlanState.PARSED, GOAL, f"intro\n\n{line}\nmore")
 
     refused = format_plan(plan, config)
     assert _codes(refused) == [("description_not_representable", 3)]
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, PlanRefusal)
     assert refused.problems[0].repair == "begin it with `* `, or say it in a sentence"
 
 
 def test_a_bullet_is_refused_only_where_a_description_begins() -> None:
-    assert _codes(format_plan(Plan(State.PARSED, GOAL, "- a\nb"))) == [("description_not_representable", 1)]
-    assert format_plan(Plan(State.PARSED, GOAL, "b\n- a")) == "feat(x): t\n\nb\n- a\n"
+    assert _codes(format_plan(Plan(PlanState.PARSED, GOAL, "- a\nb"))) == [
+        ("description_not_representable", 1)
+    ]
+    assert format_plan(Plan(PlanState.PARSED, GOAL, "b\n- a")) == "feat(x): t\n\nb\n- a\n"
 
 
 @pytest.mark.parametrize(
     ("plan", "code", "line"),
     [
-        (Plan(State.PARSED, description="d"), "header_not_representable", 0),
-        (Plan(State.PARSED, Header("feat", title="t")), "header_not_representable", 1),
-        (Plan(State.PARSED, Header("feat", breaking=True)), "header_not_representable", 1),
-        (Plan(State.PARSED, Header("Feat", "x")), "header_malformed", 1),
-        (Plan(State.PARSED, Header("feat", "x", title=" t")), "header_not_representable", 1),
-        (Plan(State.PARSED, Header("feat", "x", title="a\nb")), "header_line_not_alone", 2),
-        (Plan(State.PARSED, GOAL, "d\n"), "not_representable", 1),
-        (Plan(State.PARSED, GOAL, "a\0"), "unsafe_character", 3),
-        (Plan(State.PARSED, GOAL, "d", ()), "not_representable", 1),
-        (Plan(State.PARSED, GOAL, "d", (("Never", "Shout"),)), "constraint_not_representable", 1),
-        (Plan(State.PARSED, GOAL, "d", (), ()), "not_representable", 1),
-        (Plan(State.PARSED, GOAL, "d", None, (Task(0, ticked=True, text="a"),)), "not_representable", 1),
-        (Plan(State.PARSED, GOAL, "d", (), (Task(1, ticked=True, text="a"),)), "not_representable", 1),
-        (Plan(State.PARSED, GOAL, "d", (), (Task(0, ticked=True, text=""),)), "task_malformed", 5),
-        (Plan(State.PARSED, GOAL, "d", direction="go on"), "direction_not_representable", 1),
-        (Plan(State.HALTED, GOAL), "not_representable", 1),
+        (Plan(PlanState.PARSED, description="d"), "header_not_representable", 0),
+        (Plan(PlanState.PARSED, Header("feat", title="t")), "header_not_representable", 1),
+        (Plan(PlanState.PARSED, Header("feat", breaking=True)), "header_not_representable", 1),
+        (Plan(PlanState.PARSED, Header("Feat", "x")), "header_malformed", 1),
+        (Plan(PlanState.PARSED, Header("feat", "x", title=" t")), "header_not_representable", 1),
+        (Plan(PlanState.PARSED, Header("feat", "x", title="a\nb")), "header_line_not_alone", 2),
+        (Plan(PlanState.PARSED, GOAL, "d\n"), "not_representable", 1),
+        (Plan(PlanState.PARSED, GOAL, "a\0"), "unsafe_character", 3),
+        (Plan(PlanState.PARSED, GOAL, "d", ()), "not_representable", 1),
+        (Plan(PlanState.PARSED, GOAL, "d", (("Never", "Shout"),)), "constraint_not_representable", 1),
+        (Plan(PlanState.PARSED, GOAL, "d", (), ()), "not_representable", 1),
+        (Plan(PlanState.PARSED, GOAL, "d", None, (Task(0, ticked=True, text="a"),)), "not_representable", 1),
+        (Plan(PlanState.PARSED, GOAL, "d", (), (Task(1, ticked=True, text="a"),)), "not_representable", 1),
+        (Plan(PlanState.PARSED, GOAL, "d", (), (Task(0, ticked=True, text=""),)), "task_malformed", 5),
+        (Plan(PlanState.PARSED, GOAL, "d", direction="go on"), "direction_not_representable", 1),
+        (Plan(PlanState.HALTED, GOAL), "not_representable", 1),
     ],
 )
 def test_what_would_be_read_as_something_else_is_not_written(plan: Plan, code: str, line: int) -> None:
@@ -126,12 +130,12 @@ def test_what_would_be_read_as_something_else_is_not_written(plan: Plan, code: s
 def test_any_text_becomes_a_description() -> None:
     text = "- first\r\n- [x]: done\n  * [ ] open\n- Key: Value\n[X]:\n~~~ GO ~~~\nplain\n\n"
 
-    fitting = as_description(text)
+    fitting = to_description(text)
     assert fitting == "* first\n* (x) done\n* ( ) open\n* Key: Value\n* (X)\n* ~~~ GO ~~~\nplain"
-    assert parse(f"feat(x): t\n\n{fitting}").description == fitting
-    assert as_description("Tasks [ ]:\n- [ ] a: b", COMMITS) == "* Tasks [ ]:\n- [ ] a: b"
-    assert as_description("a\n \ufeff [ ]: b") == "a\n* ( ) b"
-    assert as_description(" \n") is None
+    assert parse_plan(f"feat(x): t\n\n{fitting}").description == fitting
+    assert to_description("Tasks [ ]:\n- [ ] a: b", COMMITS) == "* Tasks [ ]:\n- [ ] a: b"
+    assert to_description("a\n \ufeff [ ]: b") == "a\n* ( ) b"
+    assert to_description(" \n") is None
 
 
 def test_a_plan_is_made_of_a_plain_value() -> None:
@@ -139,10 +143,10 @@ def test_a_plan_is_made_of_a_plain_value() -> None:
         "header": {"type": "feat", "scope": "x", "title": "t"},
         "tasks": [[True, "a", [[False, "b", []]]], [False, "c", []]],
     }
-    assert plan_of(given) == parse("feat(x): t\n\n- [x]: a\n  - [ ]: b\n- [ ]: c")
+    assert parse_plan_data(given) == parse_plan("feat(x): t\n\n- [x]: a\n  - [ ]: b\n- [ ]: c")
 
-    wrong = plan_of({"header": {"type": "feat"}, "description": 1})
-    assert isinstance(wrong, Verdict)
+    wrong = parse_plan_data({"header": {"type": "feat"}, "description": 1})
+    assert isinstance(wrong, ValidationResult)
     assert [(one.field, one.code) for one in wrong.errors] == [("description", "INVALID_TYPE")]
 
 
@@ -155,4 +159,4 @@ def test_a_plan_of_commits_is_made_of_a_plain_value() -> None:
     }
 
     text = "feat: t\n\nConstraints:\n- Never: say: never\n\nTasks [X]:\n- [x] a: b"
-    assert plan_of(given, COMMITS) == parse(text, COMMITS)
+    assert parse_plan_data(given, COMMITS) == parse_plan(text, COMMITS)

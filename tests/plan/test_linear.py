@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from handrail.plan.check import validate
-from handrail.plan.data import as_data
-from handrail.plan.format import format_plan
-from handrail.plan.grammar import COMMIT_MESSAGE, COMMITS, MARKDOWN_TASKS, YAML_LIKE, Config
-from handrail.plan.model import State
-from handrail.plan.parse import parse
+from handrail.documents.plan.data import describe_plan
+from handrail.documents.plan.format import format_plan
+from handrail.documents.plan.grammar import COMMIT_MESSAGE, COMMITS, MARKDOWN_TASKS, YAML_LIKE, PlanConfig
+from handrail.documents.plan.model import PlanState
+from handrail.documents.plan.parse import parse_plan
+from handrail.documents.plan.validate import validate_plan
 from requirement import requirement
 
 T = "feat(x): t\n\n"
@@ -32,7 +32,7 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 }
 
 
-def _steps(text: str, config: Config) -> int:
+def _steps(text: str, config: PlanConfig) -> int:
     """How many lines of Python a reading runs."""
     count = 0
 
@@ -44,7 +44,7 @@ def _steps(text: str, config: Config) -> int:
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        parse(text, config)
+        parse_plan(text, config)
     finally:
         sys.settrace(before)
     return count
@@ -55,7 +55,7 @@ def _steps(text: str, config: Config) -> int:
 @pytest.mark.parametrize(
     "config", [LIFTED, COMMITS, MARKDOWN_TASKS, YAML_LIKE], ids=["planner", "commits", "md", "yaml"]
 )
-def test_twice_the_text_takes_at_most_twice_the_steps(name: str, config: Config) -> None:
+def test_twice_the_text_takes_at_most_twice_the_steps(name: str, config: PlanConfig) -> None:
     once, twice = (_steps(HOSTILE[name](n), config) for n in (200, 400))
 
     assert once > 0
@@ -78,8 +78,8 @@ def test_twice_the_text_takes_at_most_twice_the_steps(name: str, config: Config)
     ],
 )
 @pytest.mark.parametrize("config", [COMMIT_MESSAGE, COMMITS, MARKDOWN_TASKS, YAML_LIKE])
-def test_no_pattern_hangs_on_a_hostile_line(line: str, config: Config) -> None:
-    assert parse(line, config).state in State
+def test_no_pattern_hangs_on_a_hostile_line(line: str, config: PlanConfig) -> None:
+    assert parse_plan(line, config).state in PlanState
 
 
 @requirement("planner:C20")
@@ -89,8 +89,8 @@ def test_a_hundred_thousand_nested_tasks_are_refused() -> None:
         nested = [False, "a", [nested]]
 
     flat = T + "".join(f"{' ' * min(level, 50)}- [ ]: a\n" for level in range(100_000))
-    assert [one.code for one in parse(flat).problems] == ["input_too_long"]
-    found = validate({"header": {"type": "feat"}, "tasks": [nested]})
+    assert [one.code for one in parse_plan(flat).problems] == ["input_too_long"]
+    found = validate_plan({"header": {"type": "feat"}, "tasks": [nested]})
     assert [(one.field, one.code) for one in found.errors] == [("tasks.0.2.0.2.0.2.0.2.0.2", "TOO_BIG")]
 
 
@@ -98,10 +98,10 @@ def test_with_the_limits_lifted_deep_and_long_plans_are_read_and_written() -> No
     deep = T + "".join(f"{' ' * level}- [ ]: a\n" for level in range(3_000))
     long = T + "- [ ]: a\n" * 100_000
 
-    plan = parse(deep, LIFTED)
+    plan = parse_plan(deep, LIFTED)
     assert plan.tasks is not None
     assert (len(plan.tasks), plan.tasks[-1].level) == (3_000, 2_999)
-    assert parse(str(format_plan(plan, LIFTED)), LIFTED) == plan
-    assert as_data(plan, LIFTED)["tasks"]
-    assert validate(plan, LIFTED).is_valid
-    assert len(parse(long, LIFTED).tasks or ()) == 100_000
+    assert parse_plan(str(format_plan(plan, LIFTED)), LIFTED) == plan
+    assert describe_plan(plan, LIFTED)["tasks"]
+    assert validate_plan(plan, LIFTED).is_valid
+    assert len(parse_plan(long, LIFTED).tasks or ()) == 100_000

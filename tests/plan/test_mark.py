@@ -2,11 +2,10 @@
 
 import pytest
 
-from handrail.plan.grammar import COMMIT_MESSAGE, COMMITS, Config
-from handrail.plan.mark import mark_task
-from handrail.plan.model import Plan, Refused
-from handrail.plan.parse import parse
-from handrail.plan.tasks import paths
+from handrail.documents.plan.edit import mark_task
+from handrail.documents.plan.grammar import COMMIT_MESSAGE, COMMITS, PlanConfig
+from handrail.documents.plan.model import Plan, PlanRefusal, list_task_paths
+from handrail.documents.plan.parse import parse_plan
 from requirement import requirement
 
 PLANNER = (
@@ -17,13 +16,13 @@ ALL = ("write-the-parser", "write-the-parser/read-lines", "write-tests", "tests"
 COMMIT = "feat: t\n\nTasks [ ]:\n- [ ] A: x\n  - [ ] T: 1\n  - [ ] U: 2\n- [ ] B: x\n  - [ ] T: 3\n"
 
 
-def _ticked(plan: Plan | Refused) -> list[int]:
+def _ticked(plan: Plan | PlanRefusal) -> list[int]:
     assert isinstance(plan, Plan), plan
     return [index for index, task in enumerate(plan.tasks or ()) if task.ticked]
 
 
-def _refused(plan: Plan | Refused) -> tuple[str, tuple[str, ...]]:
-    assert isinstance(plan, Refused)
+def _refused(plan: Plan | PlanRefusal) -> tuple[str, tuple[str, ...]]:
+    assert isinstance(plan, PlanRefusal)
     assert plan.problems[0].message
     return plan.problems[0].code, plan.candidates
 
@@ -43,7 +42,7 @@ def _refused(plan: Plan | Refused) -> tuple[str, tuple[str, ...]]:
     ],
 )
 def test_a_task_is_meant_by_its_text_a_part_of_it_its_id_or_its_path(name: str, index: int) -> None:
-    assert _ticked(mark_task(parse(PLANNER), name)) == [index]
+    assert _ticked(mark_task(parse_plan(PLANNER), name)) == [index]
 
 
 @pytest.mark.parametrize(
@@ -57,28 +56,28 @@ def test_a_task_is_meant_by_its_text_a_part_of_it_its_id_or_its_path(name: str, 
 def test_several_or_none_are_refused_with_the_candidates(
     name: str, code: str, candidates: tuple[str, ...]
 ) -> None:
-    assert _refused(mark_task(parse(PLANNER), name)) == (code, candidates)
+    assert _refused(mark_task(parse_plan(PLANNER), name)) == (code, candidates)
 
 
 def test_tasks_with_the_same_text_have_numbered_paths() -> None:
-    plan = parse("feat(x): t\n\n- [ ]: a\n- [ ]: a\n- [ ]: a 1\n- [ ]: !\n  - [ ]: a\n")
+    plan = parse_plan("feat(x): t\n\n- [ ]: a\n- [ ]: a\n- [ ]: a 1\n- [ ]: !\n  - [ ]: a\n")
 
-    assert paths(plan.tasks or ()) == ("a-2", "a-3", "a-1", "task", "task/a")
+    assert list_task_paths(plan.tasks or ()) == ("a-2", "a-3", "a-1", "task", "task/a")
     assert _refused(mark_task(plan, "a")) == ("task_ambiguous", ("a-2", "a-3", "task/a"))
     assert _ticked(mark_task(plan, "a-3")) == [1]
 
 
 def test_many_candidates_are_not_all_named_in_the_sentence() -> None:
-    plan = parse("feat(x): t\n\n" + "".join(f"- [ ]: task {n}\n" for n in range(12)))
+    plan = parse_plan("feat(x): t\n\n" + "".join(f"- [ ]: task {n}\n" for n in range(12)))
 
     refused = mark_task(plan, "task")
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, PlanRefusal)
     assert len(refused.candidates) == 12
     assert refused.problems[0].message.endswith("task-9 and 2 more")
 
 
 def test_in_planner_only_the_task_that_is_meant_changes() -> None:
-    plan = parse("feat(x): t\n\n- [x]: a\n  - [x]: b\n")
+    plan = parse_plan("feat(x): t\n\n- [x]: a\n  - [x]: b\n")
 
     assert _ticked(mark_task(plan, "b", completed=False)) == [0]
     assert _ticked(mark_task(plan, "a", completed=False)) == [1]
@@ -86,18 +85,20 @@ def test_in_planner_only_the_task_that_is_meant_changes() -> None:
 
 @requirement("commits:unfinish")
 def test_an_open_task_takes_back_that_the_plan_is_complete() -> None:
-    planner = mark_task(parse("feat(x): t\n\n- [x]: a\n\n~~~ COMPLETE ~~~"), "a", completed=False)
+    planner = mark_task(parse_plan("feat(x): t\n\n- [x]: a\n\n~~~ COMPLETE ~~~"), "a", completed=False)
     assert isinstance(planner, Plan)
     assert (planner.direction, [one.code for one in planner.warnings]) == (None, ["marker_removed"])
 
-    commits = mark_task(parse("feat: t\n\nTasks [X]:\n- [x] a: b", COMMITS), "a", COMMITS, completed=False)
+    commits = mark_task(
+        parse_plan("feat: t\n\nTasks [X]:\n- [x] a: b", COMMITS), "a", COMMITS, completed=False
+    )
     assert isinstance(commits, Plan)
     assert (commits.finished, [one.code for one in commits.warnings]) == (False, ["box_opened"])
 
 
 @requirement("commits:K17")
 def test_in_commits_the_tasks_above_follow() -> None:
-    plan = parse(COMMIT, COMMITS)
+    plan = parse_plan(COMMIT, COMMITS)
 
     one = mark_task(plan, "u", COMMITS)
     assert _ticked(one) == [2]
@@ -120,7 +121,7 @@ def test_in_commits_the_tasks_above_follow() -> None:
 def test_commits_takes_an_id_that_is_unique_or_a_path_of_a_task_without_others_below(
     name: str, code: str, candidates: tuple[str, ...]
 ) -> None:
-    assert _refused(mark_task(parse(COMMIT, COMMITS), name, COMMITS)) == (code, candidates)
+    assert _refused(mark_task(parse_plan(COMMIT, COMMITS), name, COMMITS)) == (code, candidates)
 
 
 @pytest.mark.parametrize(
@@ -131,5 +132,5 @@ def test_commits_takes_an_id_that_is_unique_or_a_path_of_a_task_without_others_b
         ("", COMMITS, "goal_missing"),
     ],
 )
-def test_without_tasks_nothing_is_marked(text: str, config: Config, code: str) -> None:
-    assert _refused(mark_task(parse(text, config), "a", config)) == (code, ())
+def test_without_tasks_nothing_is_marked(text: str, config: PlanConfig, code: str) -> None:
+    assert _refused(mark_task(parse_plan(text, config), "a", config)) == (code, ())

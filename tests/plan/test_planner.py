@@ -2,9 +2,9 @@
 
 import pytest
 
-from handrail.plan.grammar import COMMIT_MESSAGE
-from handrail.plan.model import Header, Kept, Plan, Section, State, Task
-from handrail.plan.parse import parse
+from handrail.documents.plan.grammar import COMMIT_MESSAGE
+from handrail.documents.plan.model import Header, Plan, PlanState, Section, SkippedLine, Task
+from handrail.documents.plan.parse import parse_plan
 from requirement import requirement
 
 T = "feat(x): t\n\n"
@@ -23,8 +23,8 @@ def _warned(plan: Plan) -> list[tuple[str, int]]:
 def test_a_document_is_header_description_constraints_tasks_and_direction_in_this_order() -> None:
     text = "feat(api)!: add it\n\nwhy\nand how\n\n- Do not: break it\n\n- [x]: one\n  - [ ]: two\n\nGo on\n"
 
-    assert parse(text) == Plan(
-        State.PARSED,
+    assert parse_plan(text) == Plan(
+        PlanState.PARSED,
         Header("feat", "api", breaking=True, title="add it"),
         "why\nand how",
         (("Do not", "break it"),),
@@ -51,7 +51,7 @@ def test_a_document_is_header_description_constraints_tasks_and_direction_in_thi
     ],
 )
 def test_the_first_pattern_that_takes_the_first_line_gives_the_header(line: str, header: Header) -> None:
-    assert parse(line) == Plan(State.PARSED, header)
+    assert parse_plan(line) == Plan(PlanState.PARSED, header)
 
 
 @requirement("planner:C6")
@@ -62,7 +62,7 @@ def test_the_first_pattern_that_takes_the_first_line_gives_the_header(line: str,
 def test_a_title_without_a_scope_is_kept_aside_and_warned_of(
     line: str, ignored: str, warned: list[tuple[str, int]]
 ) -> None:
-    plan = parse(line)
+    plan = parse_plan(line)
 
     assert plan.header == Header("fix", ignored=ignored)
     assert _warned(plan) == warned
@@ -82,16 +82,16 @@ def test_a_title_without_a_scope_is_kept_aside_and_warned_of(
     ],
 )
 def test_a_first_line_that_is_no_header_is_unknown(line: str) -> None:
-    plan = parse(line)
+    plan = parse_plan(line)
 
-    assert plan == Plan(State.UNKNOWN)
+    assert plan == Plan(PlanState.UNKNOWN)
     assert _codes(plan) == [("header_malformed", 1)]
 
 
 def test_a_mark_without_a_scope_is_unknown_and_gets_a_hint() -> None:
-    plan = parse("feat!: t")
+    plan = parse_plan("feat!: t")
 
-    assert plan == Plan(State.UNKNOWN)
+    assert plan == Plan(PlanState.UNKNOWN)
     assert [(one.code, one.column, one.span) for one in plan.problems] == [("breaking_without_scope", 5, 1)]
     assert plan.problems[0].repair == "name a scope: `feat(scope)!:`"
     assert (plan.problems[0].shown, plan.problems[0].carets) == ("feat!: t", "    ^")
@@ -100,9 +100,9 @@ def test_a_mark_without_a_scope_is_unknown_and_gets_a_hint() -> None:
 @requirement("planner:C4")
 @requirement("planner:C17")
 def test_a_title_that_is_too_long_halts_with_the_header_without_it() -> None:
-    plan = parse("feat(x): " + "é" * 121 + "\n\nbody")
+    plan = parse_plan("feat(x): " + "é" * 121 + "\n\nbody")
 
-    assert plan == Plan(State.HALTED, Header("feat", "x"))
+    assert plan == Plan(PlanState.HALTED, Header("feat", "x"))
     assert [(one.code, one.line, one.column, one.span) for one in plan.problems] == [
         ("title_too_long", 1, 130, 1)
     ]
@@ -112,13 +112,13 @@ def test_a_title_that_is_too_long_halts_with_the_header_without_it() -> None:
 @requirement("planner:C7")
 @requirement("planner:C23")
 def test_text_right_below_the_header_halts() -> None:
-    plan = parse("feat: Title\nDescription starts immediately")
+    plan = parse_plan("feat: Title\nDescription starts immediately")
 
-    assert plan == Plan(State.HALTED, Header("feat", ignored=" Title"))
+    assert plan == Plan(PlanState.HALTED, Header("feat", ignored=" Title"))
     assert _codes(plan) == [("header_line_not_alone", 2)]
     assert plan.problems[0].repair == "put an empty line below the header"
-    assert parse("feat(x): t\n- [ ]: a").state is State.HALTED
-    assert parse("feat(x): t\n \t\nbody").description == "body"
+    assert parse_plan("feat(x): t\n- [ ]: a").state is PlanState.HALTED
+    assert parse_plan("feat(x): t\n \t\nbody").description == "body"
 
 
 @requirement("planner:C8")
@@ -141,7 +141,7 @@ def test_text_right_below_the_header_halts() -> None:
     ],
 )
 def test_lines_that_are_nothing_else_are_the_description(body: str, description: str) -> None:
-    assert parse(T + body) == Plan(State.PARSED, Header("feat", "x", title="t"), description)
+    assert parse_plan(T + body) == Plan(PlanState.PARSED, Header("feat", "x", title="t"), description)
 
 
 @requirement("planner:C9")
@@ -151,20 +151,20 @@ def test_a_malformed_constraint_is_skipped_and_kept_in_its_place() -> None:
         "feat(x): t\n\nd\n- Must: Shout\n- Never: whisper\n- no colon\n\n- [ ]: a\n- [ ]: b\n- Key: Late\n"
         "Text here\n- X: Y\nend"
     )
-    plan = parse(text)
+    plan = parse_plan(text)
 
     assert plan == Plan(
-        State.PARSED,
+        PlanState.PARSED,
         Header("feat", "x", title="t"),
         "d",
         (("Never", "whisper"),),
         (Task(0, ticked=False, text="a"), Task(0, ticked=False, text="b")),
         "Text here\nend",
         kept=(
-            Kept(Section.CONSTRAINTS, 0, "- Must: Shout"),
-            Kept(Section.CONSTRAINTS, 1, "- no colon"),
-            Kept(Section.TASKS, 2, "- Key: Late"),
-            Kept(Section.DIRECTION, 1, "- X: Y"),
+            SkippedLine(Section.CONSTRAINTS, 0, "- Must: Shout"),
+            SkippedLine(Section.CONSTRAINTS, 1, "- no colon"),
+            SkippedLine(Section.TASKS, 2, "- Key: Late"),
+            SkippedLine(Section.DIRECTION, 1, "- X: Y"),
         ),
     )
     assert _warned(plan) == [(("constraint_skipped"), line) for line in (4, 6, 10, 12)]
@@ -173,16 +173,16 @@ def test_a_malformed_constraint_is_skipped_and_kept_in_its_place() -> None:
 
 
 def test_a_skipped_line_behind_the_last_empty_ones_stands_behind_the_last_line() -> None:
-    plan = parse(T + "- [ ]: a\nText here\n\n- X: Y\n\n")
+    plan = parse_plan(T + "- [ ]: a\nText here\n\n- X: Y\n\n")
 
     assert plan.direction == "Text here"
-    assert plan.kept == (Kept(Section.DIRECTION, 1, "- X: Y"),)
+    assert plan.kept == (SkippedLine(Section.DIRECTION, 1, "- X: Y"),)
 
 
 def test_a_malformed_constraint_may_open_the_body_and_another_bullet_may_not() -> None:
-    assert parse(T + "- DO NOT: x").constraints == ()
-    plan = parse(T + "- invalid constraint format")
-    assert plan == Plan(State.HALTED, Header("feat", "x", title="t"))
+    assert parse_plan(T + "- DO NOT: x").constraints == ()
+    plan = parse_plan(T + "- invalid constraint format")
+    assert plan == Plan(PlanState.HALTED, Header("feat", "x", title="t"))
     assert _codes(plan) == [("body_opens_with_bullet", 3)]
 
 
@@ -205,10 +205,10 @@ def test_a_malformed_constraint_may_open_the_body_and_another_bullet_may_not() -
 )
 def test_what_looks_like_a_task_and_is_none_halts_wherever_it_stands(line: str) -> None:
     for ahead in ("", "text\n", "- Never: x\n", "- [ ]: a\n", "- [ ]: a\nText\n"):
-        plan = parse(T + ahead + line)
+        plan = parse_plan(T + ahead + line)
         expected = "- [ ]: " if line == "- [ ]: " else line
 
-        assert plan.state is State.HALTED
+        assert plan.state is PlanState.HALTED
         assert _codes(plan) == [("task_malformed", 3 + ahead.count("\n"))]
         assert plan.problems[0].text == expected
 
@@ -221,7 +221,7 @@ def test_levels_follow_the_widths_and_gaps_are_closed() -> None:
         "   - [ ]: three\n  - [ ]: two\n- [ ]: b"
     )
 
-    tasks = parse(text).tasks
+    tasks = parse_plan(text).tasks
     assert tasks is not None
     assert [(task.level, task.text) for task in tasks] == [
         (0, "deep first"),
@@ -232,7 +232,7 @@ def test_levels_follow_the_widths_and_gaps_are_closed() -> None:
         (1, "two"),
         (0, "b"),
     ]
-    assert parse(text).constraints == ()
+    assert parse_plan(text).constraints == ()
 
 
 @requirement("planner:C14")
@@ -248,12 +248,12 @@ def test_levels_follow_the_widths_and_gaps_are_closed() -> None:
     ],
 )
 def test_text_behind_the_tasks_is_the_direction(tail: str, direction: str) -> None:
-    assert parse(T + "- [x]: a\n\n" + tail).direction == direction
+    assert parse_plan(T + "- [x]: a\n\n" + tail).direction == direction
 
 
 def test_a_marker_ends_the_document_even_without_tasks() -> None:
-    assert parse(T + "d\n\n~~~ COMPLETE ~~~") == Plan(
-        State.PARSED, Header("feat", "x", title="t"), "d", direction="~~~ COMPLETE ~~~"
+    assert parse_plan(T + "d\n\n~~~ COMPLETE ~~~") == Plan(
+        PlanState.PARSED, Header("feat", "x", title="t"), "d", direction="~~~ COMPLETE ~~~"
     )
 
 
@@ -272,16 +272,16 @@ def test_a_marker_ends_the_document_even_without_tasks() -> None:
     ],
 )
 def test_what_stands_out_of_order_or_beyond_a_limit_halts(body: str, code: str, line: int) -> None:
-    plan = parse(T + body)
+    plan = parse_plan(T + body)
 
-    assert plan.state is State.HALTED
+    assert plan.state is PlanState.HALTED
     assert _codes(plan) == [(code, line)]
     assert plan.problems[0].message
     assert plan.problems[0].repair
 
 
 def test_what_was_read_before_a_halt_is_there() -> None:
-    plan = parse(T + "d\n- Never: x\n- [ ]: a\n- [X]: b\n- [ ]: c")
+    plan = parse_plan(T + "d\n- Never: x\n- [ ]: a\n- [X]: b\n- [ ]: c")
 
     assert (plan.description, plan.constraints) == ("d", (("Never", "x"),))
     assert plan.tasks == (Task(0, ticked=False, text="a"),)
@@ -293,49 +293,49 @@ def test_what_was_read_before_a_halt_is_there() -> None:
 @pytest.mark.parametrize(
     ("text", "state", "codes"),
     [
-        ("", State.EMPTY, []),
-        (" \n\t\n", State.EMPTY, []),
-        ("\nfeat(x): t", State.UNKNOWN, [("header_malformed", 1)]),
-        ("a\n\0b", State.HALTED, [("unsafe_character", 2)]),
-        ("feat(x): é\n\ud800", State.HALTED, [("unsafe_character", 2)]),
-        (T + "a" * 99_988, State.PARSED, []),
-        (T + "a" * 99_989, State.HALTED, [("input_too_long", 0)]),
-        (" " * 100_001, State.HALTED, [("input_too_long", 0)]),
+        ("", PlanState.EMPTY, []),
+        (" \n\t\n", PlanState.EMPTY, []),
+        ("\nfeat(x): t", PlanState.UNKNOWN, [("header_malformed", 1)]),
+        ("a\n\0b", PlanState.HALTED, [("unsafe_character", 2)]),
+        ("feat(x): é\n\ud800", PlanState.HALTED, [("unsafe_character", 2)]),
+        (T + "a" * 99_988, PlanState.PARSED, []),
+        (T + "a" * 99_989, PlanState.HALTED, [("input_too_long", 0)]),
+        (" " * 100_001, PlanState.HALTED, [("input_too_long", 0)]),
     ],
 )
-def test_every_text_has_a_state(text: str, state: State, codes: list[tuple[str, int]]) -> None:
-    plan = parse(text)
+def test_every_text_has_a_state(text: str, state: PlanState, codes: list[tuple[str, int]]) -> None:
+    plan = parse_plan(text)
 
     assert plan.state is state
     assert _codes(plan) == codes
-    assert (plan.header is None) is (state is not State.PARSED)
+    assert (plan.header is None) is (state is not PlanState.PARSED)
 
 
 def test_lines_that_end_in_crlf_are_read_and_warned_of_once() -> None:
-    plan = parse("fix: a\r\n\r\nb\r\n")
+    plan = parse_plan("fix: a\r\n\r\nb\r\n")
 
-    assert plan == Plan(State.PARSED, Header("fix", ignored=" a"), "b")
+    assert plan == Plan(PlanState.PARSED, Header("fix", ignored=" a"), "b")
     assert _warned(plan) == [("crlf_normalised", 0), ("title_ignored", 1)]
     assert plan.warnings[0].field == ""
-    assert parse("feat(x): t\n\na\rb\r").description == "a\rb"
-    assert parse("feat(x): t\r").state is State.UNKNOWN
+    assert parse_plan("feat(x): t\n\na\rb\r").description == "a\rb"
+    assert parse_plan("feat(x): t\r").state is PlanState.UNKNOWN
 
 
 def test_the_spot_in_a_long_line_is_shown_with_what_is_around_it() -> None:
-    problem = parse(T + "\t- [X]: " + "a" * 200).problems[0]
+    problem = parse_plan(T + "\t- [X]: " + "a" * 200).problems[0]
 
     assert (problem.line, problem.column, problem.span) == (3, 2, 207)
     assert problem.shown == "\t- [X]: " + "a" * 92
     assert problem.carets == "\t" + "^" * 99
 
-    problem = parse("feat(x): " + "a" * 300).problems[0]
+    problem = parse_plan("feat(x): " + "a" * 300).problems[0]
     assert (problem.column, problem.span) == (130, 180)
     assert problem.shown == "a" * 100
     assert problem.carets == " " * 40 + "^" * 60
 
 
 def test_two_plans_are_equal_if_they_say_the_same() -> None:
-    assert parse("feat(x): t\r\n") == parse("feat(x): t")
-    assert hash(parse("feat(x): t\r\n")) == hash(parse("feat(x): t"))
-    assert parse("feat(x): t") != "feat(x): t"
-    assert parse("feat(x): t", COMMIT_MESSAGE) != parse("feat(x): u")
+    assert parse_plan("feat(x): t\r\n") == parse_plan("feat(x): t")
+    assert hash(parse_plan("feat(x): t\r\n")) == hash(parse_plan("feat(x): t"))
+    assert parse_plan("feat(x): t") != "feat(x): t"
+    assert parse_plan("feat(x): t", COMMIT_MESSAGE) != parse_plan("feat(x): u")

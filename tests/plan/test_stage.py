@@ -2,9 +2,17 @@
 
 import pytest
 
-from handrail.plan.grammar import COMMITS
-from handrail.plan.parse import parse
-from handrail.plan.stage import Phase, Progress, decide_type, detect_stage, directive, lacking, progress
+from handrail.documents.plan.grammar import COMMITS
+from handrail.documents.plan.parse import parse_plan
+from handrail.documents.plan.stages import (
+    Phase,
+    Progress,
+    decide_type,
+    detect_stage,
+    list_missing_parts,
+    measure_progress,
+    read_directive,
+)
 from requirement import requirement
 
 TASKS = "feat(x): t\n\nd\n\n- [x]: a\n\n"
@@ -30,11 +38,13 @@ TASKS = "feat(x): t\n\nd\n\n- [x]: a\n\n"
     ],
 )
 def test_the_stage_follows_from_what_is_there(text: str, stage: int) -> None:
-    assert detect_stage(parse(text)) == stage
+    assert detect_stage(parse_plan(text)) == stage
 
 
 def test_a_finished_plan_of_commits_is_of_the_last_stage() -> None:
-    assert detect_stage(parse("feat: t\n\nd\n\nConstraints: none\n\nTasks [X]:\n- [x] a: b", COMMITS)) == 6
+    assert (
+        detect_stage(parse_plan("feat: t\n\nd\n\nConstraints: none\n\nTasks [X]:\n- [x] a: b", COMMITS)) == 6
+    )
 
 
 @pytest.mark.parametrize(
@@ -42,7 +52,7 @@ def test_a_finished_plan_of_commits_is_of_the_last_stage() -> None:
     [("", None), ("go on", None), ("go on\n~~~ GO ON ~~~", "GO ON"), ("COMPLETE", "COMPLETE")],
 )
 def test_the_directive_is_in_the_last_line(tail: str, order: str | None) -> None:
-    assert directive(parse(TASKS + tail)) == order
+    assert read_directive(parse_plan(TASKS + tail)) == order
 
 
 @requirement("commits:state")
@@ -50,7 +60,7 @@ def test_the_directive_is_in_the_last_line(tail: str, order: str | None) -> None
 def test_the_progress_names_the_first_open_task_that_has_none_below_it() -> None:
     text = "feat: t\n\nd\n\nTasks [ ]:\n- [ ] A: x\n  - [x] B: y\n  - [ ] C: z\n- [ ] D: w"
 
-    assert progress(parse(text, COMMITS)) == Progress(
+    assert measure_progress(parse_plan(text, COMMITS)) == Progress(
         Phase.EXECUTING,
         has_goal=True,
         has_description=True,
@@ -64,7 +74,7 @@ def test_the_progress_names_the_first_open_task_that_has_none_below_it() -> None
 
 @pytest.mark.parametrize("text", ["", "hello", "feat: t\nbody"])
 def test_what_is_no_plan_has_no_progress(text: str) -> None:
-    assert progress(parse(text, COMMITS)) == Progress(
+    assert measure_progress(parse_plan(text, COMMITS)) == Progress(
         Phase.UNINITIALIZED,
         has_goal=False,
         has_description=False,
@@ -77,9 +87,9 @@ def test_what_is_no_plan_has_no_progress(text: str) -> None:
 
 
 def test_decided_constraints_count_and_ticked_tasks_leave_none_open() -> None:
-    planning = progress(parse("feat: t\n\nConstraints: none", COMMITS))
+    planning = measure_progress(parse_plan("feat: t\n\nConstraints: none", COMMITS))
     assert (planning.phase, planning.has_constraints, planning.current) == (Phase.PLANNING, True, None)
-    complete = progress(parse("feat: t\n\nTasks [X]:\n- [x] a: b", COMMITS))
+    complete = measure_progress(parse_plan("feat: t\n\nTasks [X]:\n- [x] a: b", COMMITS))
     assert (complete.phase, complete.has_description, complete.current) == (Phase.COMPLETE, False, None)
 
 
@@ -114,4 +124,4 @@ def test_the_matrix_decides_the_type(types: list[str], decided: str | None) -> N
     ],
 )
 def test_what_a_plan_has_not_is_named_in_order(text: str, parts: tuple[str, ...]) -> None:
-    assert lacking(parse(text, COMMITS)) == parts
+    assert list_missing_parts(parse_plan(text, COMMITS)) == parts

@@ -9,21 +9,21 @@ from typing import Final
 import handrail
 from faces.mcp.desk import Pipe, Place, Told, place
 from faces.mcp.judged import leaves
+from handrail.app.catalog import read_source
+from handrail.app.faces import Question
+from handrail.app.projects import Projects
+from handrail.app.trust import TrustStore
 from handrail.engine.model import Workflow
-from handrail.faces.mcp.commits import Commits
-from handrail.faces.mcp.described import Described
-from handrail.faces.mcp.face import Question
-from handrail.faces.mcp.planner import Planner
-from handrail.faces.mcp.projects import Projects
-from handrail.shell.catalog import read_source
-from handrail.shell.opening import DescribedRun, Serving
-from handrail.shell.ports import Descriptions
-from handrail.shell.records import Caller
-from handrail.shell.trust import Trusted
-from handrail.shell.world import World
-from handrail.stores.described import DescribedRuns
-from handrail.stores.sql.opening import serving
-from handrail.workflows.load import load
+from handrail.mcp.faces.commits import CommitsFace
+from handrail.mcp.faces.planner import PlannerFace
+from handrail.mcp.faces.shared import DescriptionFace
+from handrail.runtime.ports.open_store import CommitRun, ServingStore
+from handrail.runtime.ports.turn import Descriptions
+from handrail.runtime.records import Caller
+from handrail.runtime.world import World
+from handrail.stores.sql.store import open_serving
+from handrail.stores.vcs.commit_runs import VcsCommitRuns
+from handrail.workflows.load import load_workflow
 from stores.descriptions.repos import Repo, made
 
 LIBRARY: Final = Path(handrail.__file__).parent / "workflows" / "library"
@@ -73,13 +73,13 @@ def kitchen(folder: Path, kind: str, face: str = "planner") -> Kitchen:
 
 def flow(face: str) -> Workflow:
     """The workflow of a face that comes with Handrail."""
-    found = load(read_source(LIBRARY / face / face / "workflow.yaml")).workflow
+    found = load_workflow(read_source(LIBRARY / face / face / "workflow.yaml")).workflow
     assert found is not None
     return found
 
 
 FLOW: Final = flow("planner")
-FACES: Final = {"planner": (Planner, FLOW), "commits": (Commits, flow("commits"))}
+FACES: Final = {"planner": (PlannerFace, FLOW), "commits": (CommitsFace, flow("commits"))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +87,15 @@ class Cook:
     """Somebody who calls the tools of the face, without a process in between."""
 
     repo: Repo
-    face: Described
-    serving: Serving
+    face: DescriptionFace
+    serving: ServingStore
     store: Descriptions
 
     def calls(self, tool: str, **given: object) -> Told:
         """Call a tool where nobody can be asked; its answer holds in both forms."""
         (listed,) = [one for one in self.face.tools if one.names == (tool,)]
         found = self.face.call(listed, given, Caller(client="bench 1"))
-        answer = found.otherwise if isinstance(found, Question) else found
+        answer = found.fallback if isinstance(found, Question) else found
         lines = [line for leaf in leaves(answer.reply) for line in leaf.split("\n")]
         assert [line for line in lines if line.rstrip("\n") not in answer.text] == [], answer.text
         return Told(dict(answer.reply), answer.text, answer.failed)
@@ -122,12 +122,12 @@ def cook_in(
     """Somebody at a server of this repository, with a store in this folder."""
     kept = store or repo.store()
 
-    def opened(root: Path, world: World, workflow: Workflow) -> DescribedRun:
-        return DescribedRuns(kept, world.runs, root, workflow)
+    def opened(root: Path, world: World, workflow: Workflow) -> CommitRun:
+        return VcsCommitRuns(kept, world.runs, root, workflow)
 
-    with serving(folder / "store" / "handrail.db") as made_:
+    with open_serving(folder / "store" / "handrail.db") as made_:
         make, workflow = FACES[face]
-        yield Cook(repo, make(made_, Projects((repo.folder,), Trusted()), workflow, opened), made_, kept)
+        yield Cook(repo, make(made_, Projects((repo.folder,), TrustStore()), workflow, opened), made_, kept)
 
 
 TO_GOAL: Final = ("set_overarching_goal", {"goal": GOAL})

@@ -7,14 +7,14 @@ from queue import SimpleQueue
 import pytest
 
 from faces.mcp.desk import BOUND
-from handrail.documents.statefile import Passage
+from handrail.documents.state_file import HistoryItem
 from handrail.engine.model import Lifecycle
-from handrail.shell.faults import DiskFull, Fault, SyncFailed
-from handrail.shell.records import Spent, StepStatus, Turn
-from handrail.shell.view import Wanted
-from handrail.stores.described import DescribedRuns
-from handrail.stores.memory import MemoryRuns
-from handrail.telemetry.entries import Entry, EntryKind
+from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.errors import DiskFull, Fault, SyncFailed
+from handrail.runtime.ports.queries import RunFilter
+from handrail.runtime.records import RecordedCall, StepStatus, Turn
+from handrail.stores.vcs.commit_runs import VcsCommitRuns
+from memory_store import MemoryRuns
 from planner.bench import FLOW, GOAL, TO_DETAIL, TO_GOAL, TO_PLAN, Cook, cook_in
 from stores.descriptions.repos import Repo, made
 
@@ -39,16 +39,16 @@ def repo(tmp_path: Path) -> Repo:
     return made("git", tmp_path / "project", tmp_path / "home")
 
 
-def described(repo: Repo, common: MemoryRuns | None = None) -> DescribedRuns:
-    return DescribedRuns(repo.store(), common or MemoryRuns(), repo.folder, FLOW)
+def described(repo: Repo, common: MemoryRuns | None = None) -> VcsCommitRuns:
+    return VcsCommitRuns(repo.store(), common or MemoryRuns(), repo.folder, FLOW)
 
 
-def turn(runs: DescribedRuns, text: str | None) -> Turn:
+def turn(runs: VcsCommitRuns, text: str | None) -> Turn:
     """A turn that leaves this text."""
     stored = runs.load("")
     assert stored is not None
-    way = (Passage("stage-0", "stage-1", "set_overarching_goal"),)
-    return Turn(stored, stored.run, NOW, Spent("t", "r", b"{}"), passages=way, describes=text)
+    way = (HistoryItem("stage-0", "stage-1", "set_overarching_goal"),)
+    return Turn(stored, stored.run, NOW, RecordedCall("t", "r", b"{}"), passages=way, describes=text)
 
 
 def test_a_full_disk_of_the_common_store_does_not_undo_what_the_text_says(repo: Repo) -> None:
@@ -73,12 +73,12 @@ def test_a_turn_that_leaves_the_text_is_remembered_all_the_same(repo: Repo) -> N
 
     assert runs.commit(turn(runs, None))
 
-    spent = runs.spent("", before.revision)
-    assert spent == Spent("t", "r", b"{}")
+    spent = runs.find_recorded_call("", before.revision)
+    assert spent == RecordedCall("t", "r", b"{}")
     after = runs.load("")
     assert after is not None
     assert after.revision != before.revision
-    assert (runs.text, runs.spent("", 7)) == (TEXT, None)
+    assert (runs.text, runs.find_recorded_call("", 7)) == (TEXT, None)
 
 
 def test_what_the_common_store_has_of_a_run_is_asked_by_any_name(repo: Repo) -> None:
@@ -89,8 +89,8 @@ def test_what_the_common_store_has_of_a_run_is_asked_by_any_name(repo: Repo) -> 
     assert stored is not None
     entry = Entry(EntryKind.ERROR_OCCURRED, "stage-1")
 
-    assert runs.renew(stored, {}, NOW, (entry,))
-    assert not runs.renew(first.before, {}, NOW, ())
+    assert runs.renew_tokens(stored, {}, NOW, (entry,))
+    assert not runs.renew_tokens(first.before, {}, NOW, ())
     runs.touch("", NOW)
 
     assert [line.entry for line in runs.entries("")] == [entry]
@@ -101,11 +101,11 @@ def test_what_the_common_store_has_of_a_run_is_asked_by_any_name(repo: Repo) -> 
 
 def test_the_common_store_shows_each_stage_once_and_the_end(cook: Cook) -> None:
     cook.does(TO_GOAL, TO_DETAIL, TO_DETAIL, TO_PLAN)
-    (row,) = cook.serving.records.runs(Wanted())
+    (row,) = cook.serving.records.runs(RunFilter())
     assert (row.lifecycle, row.state, row.goal) == (Lifecycle.RUNNING, "stage-5", "feat(tea): brew tea")
     cook.does(("set_plan", {"plan": [[True, "Heat water", []]]}), ("finish_job", {}))
 
-    (row,) = cook.serving.records.runs(Wanted())
+    (row,) = cook.serving.records.runs(RunFilter())
     assert row.lifecycle is Lifecycle.COMPLETED
     steps = cook.serving.world.runs.steps(row.id)
     assert [step.state for step in steps] == ["stage-1", "stage-2", "stage-5"]
@@ -114,11 +114,11 @@ def test_the_common_store_shows_each_stage_once_and_the_end(cook: Cook) -> None:
 def test_a_store_that_knows_nothing_of_a_plan_goes_on_from_its_text(tmp_path: Path, repo: Repo) -> None:
     with cook_in(tmp_path / "one", repo) as cook:
         cook.does(TO_GOAL, TO_DETAIL)
-        (known,) = cook.serving.records.runs(Wanted())
+        (known,) = cook.serving.records.runs(RunFilter())
     with cook_in(tmp_path / "two", repo) as other:
         assert other.calls("gather_requirements").reply["stage"] == "2/3"
         assert other.does(TO_PLAN).reply["stage"] == "5"
-        (row,) = other.serving.records.runs(Wanted())
+        (row,) = other.serving.records.runs(RunFilter())
 
     assert row.id == known.id
 
@@ -132,7 +132,7 @@ def test_who_listens_hears_of_a_run_by_the_id_that_is_shown(cook: Cook) -> None:
     finally:
         ends()
 
-    (row,) = cook.serving.records.runs(Wanted())
+    (row,) = cook.serving.records.runs(RunFilter())
     assert row.id == found
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from faces.mcp.desk import Pipe, Place, place
-from handrail.faces.mcp.face import Failed, UnknownPrompt
+from handrail.app.faces import CallFailure, UnknownPrompt
 from planner.bench import Cook, kitchen
 from requirement import requirement
 
@@ -38,7 +38,9 @@ def test_a_program_that_is_not_installed_is_named(tmp_path: Path) -> None:
 def test_a_failure_that_is_not_of_version_control_is_no_critical_issue(cook: Cook) -> None:
     tool = cook.face.tools[0]
 
-    answer = cook.face.failed(tool, {}, Failed("busy", "store", "held", "send it again", again=True))
+    answer = cook.face.answer_failure(
+        tool, {}, CallFailure("busy", "store", "held", "send it again", again=True)
+    )
 
     assert (answer.reply["error"], answer.reply["code"]) == ("held: send it again", "busy")
     assert answer.reply["next"] == [{"tool": "gather_requirements", "arguments": {}, "who": "agent"}]

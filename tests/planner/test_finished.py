@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.faults import Locked
-from handrail.shell.ports import Description
-from handrail.shell.system import RandomIds
-from handrail.shell.view import Wanted
-from handrail.stores.descriptions.git import Git
-from handrail.telemetry.entries import EntryKind
+from handrail.runtime.entries import EntryKind
+from handrail.runtime.errors import VcsLocked
+from handrail.runtime.ports.queries import RunFilter
+from handrail.runtime.ports.turn import Description
+from handrail.runtime.system import RandomIds
+from handrail.stores.vcs.git import GitDescriptions
 from planner.bench import TO_DETAIL, TO_GOAL, Cook, Kitchen, cook_in, kitchen
 from program import Said, command
 from stores.descriptions.repos import Repo, made
@@ -56,7 +56,7 @@ def test_a_finished_plan_is_offered_as_the_message_of_the_commit(cook: Cook) -> 
 
 def lifecycles(cook: Cook) -> list[tuple[object, object]]:
     """From where to where the run went, as its journal has it."""
-    (row,) = cook.serving.records.runs(Wanted())
+    (row,) = cook.serving.records.runs(RunFilter())
     entries = [one.entry for one in cook.serving.world.runs.entries(row.id)]
     passed = [one.data for one in entries if one.kind is EntryKind.WORKFLOW_STATE_TRANSITION]
     assert {one["client"] for one in passed} == {"bench 1"}
@@ -87,7 +87,7 @@ def test_a_plan_without_details_that_is_finished_is_complete_and_keeps_its_goal(
     assert cook.text() == "fix(tea): brew coffee\n"
 
 
-class Unarchived(Git):
+class Unarchived(GitDescriptions):
     """A real store that cannot archive at first: a ref that is locked just then."""
 
     tried = 0
@@ -96,7 +96,7 @@ class Unarchived(Git):
         """Not the first time."""
         self.tried += 1
         if self.tried == 1:
-            raise Locked("locked", "wait")
+            raise VcsLocked("locked", "wait")
         super().archive(seen)
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.ports import Description
-from handrail.shell.system import RandomIds
-from handrail.stores.descriptions.git import Git
+from handrail.runtime.ports.turn import Description
+from handrail.runtime.system import RandomIds
+from handrail.stores.vcs.git import GitDescriptions
 from planner.bench import DETAIL, GOAL, TO_DETAIL, TO_GOAL, Cook, cook_in
 from requirement import requirement
 from stores.descriptions.repos import made
@@ -105,7 +105,7 @@ def test_four_at_once_lose_no_mark(tmp_path: Path, kind: str) -> None:
     assert repo.store().read().text == "feat(tea): brew tea\n\n" + "".join(f"- [x]: {n}\n" for n in names)
 
 
-class Raced(Git):
+class Raced(GitDescriptions):
     """A real store in which somebody else is a moment faster to write, once."""
 
     writes = 0

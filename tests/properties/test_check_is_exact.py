@@ -5,11 +5,11 @@ from itertools import product
 import pytest
 from hypothesis import given, settings
 
-from handrail.engine.check import check
 from handrail.engine.decide import decide
 from handrail.engine.facts import Value
 from handrail.engine.lifecycle import CONTINUE
-from handrail.engine.model import Accepted, Event, Lifecycle, Refused, Run, Step, Who
+from handrail.engine.model import Accepted, Actor, Event, Lifecycle, Refused, Run, Step
+from handrail.engine.soundness import check_soundness
 from random_workflows import BOOLEANS, KINDS, TRIGGERS, Case, any_cases, output
 
 pytestmark = pytest.mark.unmeasured
@@ -47,7 +47,7 @@ def _taken(case: Case) -> set[str]:
                 continue
             payloads = [output(good=True), output(good=False)] if trigger == CONTINUE else [{}]
             for payload in payloads:
-                match decide(case.workflow, run, Event(trigger, payload, Who.PERSON), world):
+                match decide(case.workflow, run, Event(trigger, payload, Actor.PERSON), world):
                     case Accepted(_, moves):
                         taken |= {move.row for move in moves}
                     case Refused("refused", rule):
@@ -59,7 +59,7 @@ def _reported(case: Case) -> set[str]:
     """The rows that `check` says never fire, or that have a guard of which it says that it never holds."""
     places = {
         problem.place
-        for problem in check(case.workflow)
+        for problem in check_soundness(case.workflow)
         if problem.code in {"shadowed-row", "contradiction"} or "never holds" in problem.message
     }
     return {

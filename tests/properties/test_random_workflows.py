@@ -8,13 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.engine.decide import decide
+from handrail.engine.decide import Availability, decide, find_exits, find_options
 from handrail.engine.facts import Value
-from handrail.engine.lifecycle import CONTINUE, RESERVED, START
-from handrail.engine.model import Accepted, Decision, Event, Lifecycle, Refused, Run, Waiting, Who
-from handrail.engine.options import options
-from handrail.engine.record import dump, load
-from handrail.engine.ways import Prospect, ways
+from handrail.engine.lifecycle import CONTINUE, RESERVED_TRIGGERS, START
+from handrail.engine.model import (
+    Accepted,
+    Actor,
+    Decision,
+    Event,
+    Lifecycle,
+    Refused,
+    Run,
+    Waiting,
+    decode_run,
+    encode_run,
+)
 from random_workflows import Case, cases, events, facts, output
 
 pytestmark = pytest.mark.unmeasured
@@ -74,34 +82,34 @@ def a_run_is_never_in_a_state_outside_its_workflow(walk: Walk) -> None:
 
 
 def an_illegal_event_is_refused_and_a_refusal_says_why(walk: Walk) -> None:
-    legal = {option.trigger for option in options(walk.case.workflow, walk.run, walk.seen)}
+    legal = {option.trigger for option in find_options(walk.case.workflow, walk.run, walk.seen)}
     decision = walk.decided()
-    if walk.event.trigger not in RESERVED and walk.event.trigger not in legal:
+    if walk.event.trigger not in RESERVED_TRIGGERS and walk.event.trigger not in legal:
         assert isinstance(decision, Refused)
     if isinstance(decision, Refused):
         assert decision.code
         assert decision.rule
-        assert {option.trigger for option in decision.next} <= legal | RESERVED
+        assert {option.trigger for option in decision.next} <= legal | RESERVED_TRIGGERS
 
 
 def the_same_question_gets_the_same_answer(walk: Walk) -> None:
-    before = dump(walk.run)
+    before = encode_run(walk.run)
     other_order = dict(reversed(walk.seen.items()))
 
     first = walk.decided()
 
     assert decide(walk.case.workflow, walk.run, walk.event, other_order) == first
-    assert dump(walk.run) == before
+    assert encode_run(walk.run) == before
 
 
 def options_are_exactly_the_triggers_that_some_good_payload_gets_accepted(walk: Walk) -> None:
-    open_now = {option.trigger for option in options(walk.case.workflow, walk.run, walk.seen)}
+    open_now = {option.trigger for option in find_options(walk.case.workflow, walk.run, walk.seen)}
     triggers = {row.trigger for row in walk.case.workflow.rows if row.trigger}
 
     accepted = set()
     for trigger in triggers:
         payloads = [output(good=True), output(good=False)] if trigger == CONTINUE else [{}]
-        answers = [walk.decided(Event(trigger, payload, Who.PERSON)) for payload in payloads]
+        answers = [walk.decided(Event(trigger, payload, Actor.PERSON)) for payload in payloads]
         if not all(isinstance(answer, Refused) for answer in answers):
             accepted.add(trigger)
 
@@ -110,12 +118,12 @@ def options_are_exactly_the_triggers_that_some_good_payload_gets_accepted(walk: 
 
 def a_run_that_is_saved_and_read_again_goes_on_as_if_nothing_had_happened(walk: Walk) -> None:
     run, workflow = walk.run, walk.case.workflow
-    restored = load(dump(run))
+    restored = decode_run(encode_run(run))
     assert restored == run
     for event, seen in walk.after:
         decision = decide(workflow, run, event, seen)
         assert decide(workflow, restored, event, seen) == decision
-        run, restored = _after(run, decision), load(dump(_after(restored, decision)))
+        run, restored = _after(run, decision), decode_run(encode_run(_after(restored, decision)))
 
 
 def an_ended_run_never_moves_again(walk: Walk) -> None:
@@ -127,15 +135,17 @@ def an_ended_run_never_moves_again(walk: Walk) -> None:
 
 
 def every_move_was_told_as_a_way_and_a_way_that_is_open_is_the_one_taken(walk: Walk) -> None:
-    told = ways(walk.case.workflow, walk.run, walk.seen)
+    told = find_exits(walk.case.workflow, walk.run, walk.seen)
     here = {step.state for step in walk.run.open}
     for trigger in {way.trigger for way in told if way.trigger}:
         payloads = [output(good=True), output(good=False)] if trigger == CONTINUE else [{}]
-        taken = [way.row for way in told if way.trigger == trigger and way.prospect is Prospect.OPEN]
+        taken = [way.row for way in told if way.trigger == trigger and way.prospect is Availability.OPEN]
         for payload in payloads:
-            decision = walk.decided(Event(trigger, payload, Who.PERSON))
+            decision = walk.decided(Event(trigger, payload, Actor.PERSON))
             moves = decision.moves if isinstance(decision, Accepted) else ()
-            passed = {(way.source, way.target, way.row) for way in told if way.prospect is not Prospect.SHUT}
+            passed = {
+                (way.source, way.target, way.row) for way in told if way.prospect is not Availability.SHUT
+            }
             assert {(move.source, move.target, move.row) for move in moves} <= passed
             assert not moves or moves[0].source in here
             assert not taken or [move.row for move in moves[:1]] == taken

@@ -7,12 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.engine.asking import Asking, behind, door
-from handrail.engine.choose import brought, seen_by, tried, with_accept
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.guards import Verdict
-from handrail.engine.known import Stand
+from handrail.engine.known_facts import DecisionContext
 from handrail.engine.model import Event, Lifecycle, Run, State, Step, Workflow
+from handrail.engine.rows import (
+    CompiledRow,
+    evaluate_accept,
+    evaluate_when,
+    get_router_rows,
+    get_trigger_spec,
+    scope_facts,
+    scope_facts_with_payload,
+)
 from random_workflows import BOOLEANS, KINDS, TRIGGERS, Case, any_cases, output
 
 pytestmark = pytest.mark.unmeasured
@@ -29,18 +36,20 @@ VARS = st.fixed_dictionaries({}, optional={"seen": ODD, "home": ODD})
 PAYLOADS = st.sampled_from([output(good=True), output(good=False), {}])
 
 
-def _judged(stand: Stand, rows: tuple[Asking, ...], *, routed: bool) -> list[tuple[Verdict, Verdict]]:
+def _judged(
+    stand: DecisionContext, rows: tuple[CompiledRow, ...], *, routed: bool
+) -> list[tuple[Verdict, Verdict]]:
     """What each row says by its guards: before what came with the event is known, and with it."""
-    late = brought(stand)
-    early = late if routed else seen_by(stand)
-    slow = [tried(one.row, early) for one in rows]
-    return [(one.verdict, with_accept(one, late).verdict) for one in slow]
+    late = scope_facts_with_payload(stand)
+    early = late if routed else scope_facts(stand)
+    slow = [evaluate_when(one.row, early) for one in rows]
+    return [(one.verdict, evaluate_accept(one, late).verdict) for one in slow]
 
 
-def _same(flow: Workflow, stand: Stand, state: State) -> set[Verdict]:
+def _same(flow: Workflow, stand: DecisionContext, state: State) -> set[Verdict]:
     """See that both ways say the same of the rows of a state; what they say."""
-    met = door(flow, state.name, stand.event.trigger)
-    rows = behind(flow, state.name, stand.event.trigger) if state.router else met.rows if met else ()
+    met = get_trigger_spec(flow, state.name, stand.event.trigger)
+    rows = get_router_rows(flow, state.name, stand.event.trigger) if state.router else met.rows if met else ()
     fast = [(one.when(stand), one.guards(stand)) for one in rows]
     assert fast == _judged(stand, rows, routed=state.router)
     return {verdict for pair in fast for verdict in pair}
@@ -59,7 +68,9 @@ def test_both_ways_say_the_same_of_every_row() -> None:
             step = Step(attempt, state.name, attempt)
             run = Run("r", flow.name, flow.digest, Lifecycle.RUNNING, (step,), vars=kept)
             for trigger in (*TRIGGERS, "on"):
-                said.update(_same(flow, Stand(flow, Event(trigger, payload), world, run, step), state))
+                said.update(
+                    _same(flow, DecisionContext(flow, Event(trigger, payload), world, run, step), state)
+                )
 
     same()
     assert said == set(Verdict)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.shelf import Shelf
-from handrail.shell.trust import Trusted
+from handrail.app.definitions import Definitions
+from handrail.app.trust import TrustStore
 
 
 @pytest.fixture
@@ -22,5 +22,5 @@ def own(home: Path) -> Path:
 
 
 @pytest.fixture
-def shelf(project: Path) -> Shelf:
-    return Shelf(project, Trusted())
+def shelf(project: Path) -> Definitions:
+    return Definitions(project, TrustStore())

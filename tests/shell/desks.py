@@ -7,10 +7,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from handrail.shell.ports import Runs
-from handrail.shell.records import Stored, Trouble, Turn
-from handrail.stores.memory import MemoryRuns
-from handrail.telemetry.entries import Entry
+from handrail.runtime.entries import Entry
+from handrail.runtime.ports.turn import Runs
+from handrail.runtime.records import StoredRun, Trouble, Turn
+from memory_store import MemoryRuns
 from stores.contract import PLACES, Place
 
 STORES = tuple(name for name, place in PLACES.items() if place.tokens)
@@ -47,21 +47,21 @@ class AlwaysMoved(MemoryRuns):
         self.moved = True
 
     @contextmanager
-    def held(self, run: str, attempt: int) -> Iterator[None]:
+    def hold_lock(self, run: str, attempt: int) -> Iterator[None]:
         """As the real one; the attempt is noted."""
         self.held_at.append(attempt)
-        with super().held(run, attempt):
+        with super().hold_lock(run, attempt):
             yield
 
     def commit(self, turn: Turn) -> bool:
         """False, as long as it is told to say so."""
         return not self.moved and super().commit(turn)
 
-    def renew(
-        self, stored: Stored, tokens: Mapping[int, str], at: datetime, entries: tuple[Entry, ...]
+    def renew_tokens(
+        self, stored: StoredRun, tokens: Mapping[int, str], at: datetime, entries: tuple[Entry, ...]
     ) -> bool:
         """False, as long as it is told to say so."""
-        return not self.moved and super().renew(stored, tokens, at, entries)
+        return not self.moved and super().renew_tokens(stored, tokens, at, entries)
 
 
 class MovedOnce(MemoryRuns):
@@ -82,7 +82,7 @@ class MovedOnce(MemoryRuns):
 class Troubled(MemoryRuns):
     """Finds something wrong with every run."""
 
-    def load(self, run: str) -> Stored | None:
+    def load(self, run: str) -> StoredRun | None:
         """The run, in trouble."""
         stored = super().load(run)
         trouble = Trouble("damaged", "half of it is missing", "restore the backup")
@@ -94,4 +94,4 @@ def whole(runs: Runs, run: str) -> tuple[object, ...]:
     stored = runs.load(run)
     revision = stored.revision if stored else 0
     lines = tuple(line for line in runs.entries(run, 0, 10_000) if line.revision)
-    return stored, lines, tuple(runs.spent(run, number) for number in range(revision))
+    return stored, lines, tuple(runs.find_recorded_call(run, number) for number in range(revision))

@@ -11,15 +11,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import faults
-from handrail.shell.faults import Fault
-from handrail.shell.workspace import Disk
+from handrail.runtime.errors import Fault
+from handrail.stores.files.disk import DiskWorkspace
 
 NOBODY = 65534
 
 
 def everything(root: Path) -> None:
     """Every operation that changes something, in a workspace that may have been left in the middle of it."""
-    disk = Disk(root, "ai/task")
+    disk = DiskWorkspace(root, "ai/task")
     disk.mkdir("")
     with disk.lock("lock", 10):
         disk.write("model", b"")
@@ -110,7 +110,7 @@ def _emptied(root: Path) -> None:
 
 def full(root: Path) -> object:
     """What is said when there is no room, what is there then, and what is said when there is room again."""
-    disk = Disk(root)
+    disk = DiskWorkspace(root)
     small, large = (
         _outcome(lambda: disk.write("old", b"old")),
         _outcome(lambda: disk.write("new", b"x" * 200_000)),
@@ -128,7 +128,7 @@ def read_only(root: Path) -> object:
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
-    disk, closed = Disk(root, "open"), Disk(root, "closed")
+    disk, closed = DiskWorkspace(root, "open"), DiskWorkspace(root, "closed")
     return {
         **_tried(disk),
         "read closed": _outcome(lambda: disk.read("closed.md")),
@@ -139,10 +139,10 @@ def read_only(root: Path) -> object:
 
 def mounted(root: Path) -> object:
     """What is said of a folder on a file system that is only for reading."""
-    return _tried(Disk(root, "open"))
+    return _tried(DiskWorkspace(root, "open"))
 
 
-def _tried(disk: Disk) -> dict[str, str]:
+def _tried(disk: DiskWorkspace) -> dict[str, str]:
     acts: dict[str, Callable[[], object]] = {
         "read": lambda: disk.read("plan.md"),
         "names": lambda: disk.names(""),
@@ -159,7 +159,7 @@ def _tried(disk: Disk) -> dict[str, str]:
 
 def adding(root: Path, times: str) -> object:
     """Add one to a number in a file so many times, each time reading it first."""
-    disk = Disk(root)
+    disk = DiskWorkspace(root)
     for _ in range(int(times)):
         with disk.lock("lock", 60):
             number = int(disk.read("number") or b"0")
@@ -169,7 +169,7 @@ def adding(root: Path, times: str) -> object:
 
 def holding(root: Path) -> object:
     """Hold the lock, say so, and wait until stdin ends."""
-    with Disk(root).lock("lock", 10):
+    with DiskWorkspace(root).lock("lock", 10):
         print("held", flush=True)  # noqa: T201 - it talks to the test on stdout
         sys.stdin.read()
     return "let go"
@@ -178,12 +178,12 @@ def holding(root: Path) -> object:
 def forked(root: Path) -> object:
     """Let the lock go while a process forked meanwhile still has the file open, and take it again."""
     mine, theirs = os.pipe()
-    with Disk(root).lock("lock", 10):
+    with DiskWorkspace(root).lock("lock", 10):
         if not (child := os.fork()):
             os.close(theirs)
             os.read(mine, 1)
             os._exit(0)
-    again = _outcome(lambda: Disk(root).lock("lock", 0).__enter__())
+    again = _outcome(lambda: DiskWorkspace(root).lock("lock", 0).__enter__())
     os.close(theirs)
     return [again, os.waitpid(child, 0)[1]]
 
@@ -198,8 +198,8 @@ def replaced(root: Path) -> object:
 
     sys.addaudithook(meanwhile)
     seen: list[str] = []
-    with Disk(root, before=seen.append).lock("lock", 10):
-        busy = _outcome(lambda: Disk(root).lock("lock", 0).__enter__())
+    with DiskWorkspace(root, before=seen.append).lock("lock", 10):
+        busy = _outcome(lambda: DiskWorkspace(root).lock("lock", 0).__enter__())
     return [seen, busy]
 
 

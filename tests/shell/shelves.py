@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
+from handrail.app.definitions import Definitions
+from handrail.app.trust import TrustStore, UntrustedFile
 from handrail.engine.model import Workflow
-from handrail.shell.definitions import Pinned
-from handrail.shell.hiding import Untrusted
-from handrail.shell.shelf import Shelf
-from handrail.shell.trust import Trusted
+from handrail.runtime.world import PinnedWorkflow
 
 SMALL = """\
 workflow: small
@@ -33,16 +32,16 @@ def put(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def trust_all(shelf: Shelf) -> None:
-    Trusted().add(map(shelf.mark, shelf.untrusted()))
+def trust_all(shelf: Definitions) -> None:
+    TrustStore().add(map(shelf.trust_mark, shelf.list_untrusted()))
 
 
-def workflow_of(shelf: Shelf, name: str) -> Workflow:
-    found = shelf.pinned(name)
-    assert isinstance(found, Pinned)
+def workflow_of(shelf: Definitions, name: str) -> Workflow:
+    found = shelf.find_pinned(name)
+    assert isinstance(found, PinnedWorkflow)
     assert found.workflow is not None
     return found.workflow
 
 
-def names(files: tuple[Untrusted, ...]) -> list[tuple[str, str]]:
+def names(files: tuple[UntrustedFile, ...]) -> list[tuple[str, str]]:
     return [(str(one.kind), one.name) for one in files]

@@ -6,9 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.catalog import MOST, Catalog, Kind, Rack, catalog, definition_files
-from handrail.shell.faults import Fault
-from handrail.shell.followed import LARGEST
+from handrail.app.catalog import (
+    MAX_DEFINITIONS,
+    Catalog,
+    DefinitionFolder,
+    DefinitionKind,
+    find_definition_files,
+    open_catalog,
+)
+from handrail.app.user_files import MAX_FILE_BYTES
+from handrail.runtime.errors import Fault
 from requirement import requirement
 
 SMALL = "workflow: small\nversion: 1\nauthority: sql\nsteps: [{name: one, agent: writer, task: Write.}]\n"
@@ -30,25 +37,25 @@ def put(folder: Path, name: str, text: str | bytes) -> Path:
 
 def told(found: Catalog) -> list[tuple[str, str, str]]:
     """What is passed over: its name, the code of the first problem, and its message."""
-    return [(one.name, one.problems[0].code, one.problems[0].message) for one in found.look()[1]]
+    return [(one.name, one.problems[0].code, one.problems[0].message) for one in found.list_with_skipped()[1]]
 
 
 @requirement("steps:def.files")
 @pytest.mark.parametrize(
     ("kind", "folder", "file"),
     [
-        (Kind.WORKFLOW, "workflows", "small.yaml"),
-        (Kind.PERSONA, "agents", "small.md"),
-        (Kind.GUARDRAIL, "guardrails", "small.md"),
+        (DefinitionKind.WORKFLOW, "workflows", "small.yaml"),
+        (DefinitionKind.PERSONA, "agents", "small.md"),
+        (DefinitionKind.GUARDRAIL, "guardrails", "small.md"),
     ],
 )
 def test_each_kind_is_looked_for_in_the_project_then_with_the_user(
-    kind: Kind, folder: str, file: str, project: Path, home: Path
+    kind: DefinitionKind, folder: str, file: str, project: Path, home: Path
 ) -> None:
     ours = put(project, f".handrail/{folder}/{file}", "the project's")
     theirs = put(home, f".config/handrail/{folder}/{file}", "the user's")
 
-    first, second = (one for one in catalog(project, kind).all() if one.name == "small")
+    first, second = (one for one in open_catalog(project, kind).all() if one.name == "small")
 
     assert (first.origin, first.path, first.source.text, first.hidden) == (
         "project",
@@ -68,20 +75,25 @@ def test_each_kind_is_looked_for_in_the_project_then_with_the_user(
 
 def test_the_built_in_ones_come_last() -> None:
     origins = {
-        kind: {(one.name, one.origin) for one in catalog(Path("/nowhere"), kind).all()} for kind in Kind
+        kind: {(one.name, one.origin) for one in open_catalog(Path("/nowhere"), kind).all()}
+        for kind in DefinitionKind
     }
 
-    assert ("bug-fix", "built-in") in origins[Kind.WORKFLOW]
-    assert ("supervisor", "built-in") in origins[Kind.PERSONA]
-    assert origins[Kind.GUARDRAIL] == set()
+    assert ("bug-fix", "built-in") in origins[DefinitionKind.WORKFLOW]
+    assert ("supervisor", "built-in") in origins[DefinitionKind.PERSONA]
+    assert origins[DefinitionKind.GUARDRAIL] == set()
 
 
 def test_a_project_that_is_not_there_has_nothing(tmp_path: Path) -> None:
     put(tmp_path, "a-file", "")
 
     for nowhere in (tmp_path / "nowhere", tmp_path / "a-file"):
-        assert [one.origin for one in catalog(nowhere, Kind.PERSONA).all() if one.origin == "project"] == []
-        assert told(catalog(nowhere)) == []
+        assert [
+            one.origin
+            for one in open_catalog(nowhere, DefinitionKind.PERSONA).all()
+            if one.origin == "project"
+        ] == []
+        assert told(open_catalog(nowhere)) == []
 
 
 def test_a_workflow_may_have_a_folder_with_its_texts(project: Path) -> None:
@@ -91,7 +103,7 @@ def test_a_workflow_may_have_a_folder_with_its_texts(project: Path) -> None:
     put(project, ".handrail/workflows/workflow.yaml", "no workflow: it has no folder to itself")
     put(project, ".handrail/workflows/empty/readme.md", "no workflow")
 
-    mine = [one for one in catalog(project).all() if one.origin == "project"]
+    mine = [one for one in open_catalog(project).all() if one.origin == "project"]
 
     assert [(one.name, one.source.text) for one in mine] == [("big", "workflow: big")]
     assert {name: text for name, (_, text) in mine[0].source.beside.items()} == {"Bye": "Good bye."}
@@ -139,7 +151,7 @@ def _folder(path: Path, _victim: Path) -> None:
 
 
 def _large(path: Path, _victim: Path) -> None:
-    path.write_bytes(b"x" * (LARGEST + 1))
+    path.write_bytes(b"x" * (MAX_FILE_BYTES + 1))
 
 
 NO_PLAIN = "`{}` leads through a link, or is no plain file or folder"
@@ -156,10 +168,10 @@ HOSTILE = {
 
 
 @requirement("steps:def.files")
-@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("kind", list(DefinitionKind))
 @pytest.mark.parametrize("make", HOSTILE, ids=lambda make: make.__name__)
 def test_a_file_of_a_project_that_is_no_plain_text_is_told_and_passed_over(
-    make: object, kind: Kind, project: Path, victim: Path, home: Path
+    make: object, kind: DefinitionKind, project: Path, victim: Path, home: Path
 ) -> None:
     folder = project / ".handrail" / kind.folder
     folder.mkdir(parents=True)
@@ -168,9 +180,9 @@ def test_a_file_of_a_project_that_is_no_plain_text_is_told_and_passed_over(
     make(path, victim)
     put(home, f".config/handrail/{kind.folder}/small{kind.suffix}", "the user's")
 
-    found = [one for one in catalog(project, kind).all() if one.name == "small"]
+    found = [one for one in open_catalog(project, kind).all() if one.name == "small"]
 
-    assert told(catalog(project, kind)) == [("small", "unreadable", HOSTILE[make].format(path))]
+    assert told(open_catalog(project, kind)) == [("small", "unreadable", HOSTILE[make].format(path))]
     assert [(one.source.text, one.hidden) for one in found] == [("the user's", False)]
 
 
@@ -182,7 +194,7 @@ def test_a_folder_of_a_project_that_is_a_link_is_told_and_passed_over(
     (project / where).parent.mkdir(parents=True, exist_ok=True)
     (project / where).symlink_to(victim)
 
-    found, lost = catalog(project).look()
+    found, lost = open_catalog(project).list_with_skipped()
 
     assert [one.origin for one in found if one.origin == "project"] == []
     assert [(one.name, one.path, len(one.problems)) for one in lost] == [
@@ -197,7 +209,7 @@ def test_a_link_to_the_folder_of_a_workflow_is_told_too(project: Path, victim: P
     (project / ".handrail/workflows/own/Bye.md").symlink_to(victim / "small.md")
 
     path = project / ".handrail/workflows"
-    assert told(catalog(project)) == [
+    assert told(open_catalog(project)) == [
         ("big", "unreadable", NO_PLAIN.format(f"{path}/big")),
         ("own", "unreadable", NO_PLAIN.format(f"{path}/own/Bye.md")),
     ]
@@ -209,7 +221,9 @@ def test_in_a_folder_of_the_users_own_links_are_followed(home: Path, victim: Pat
     (own / "small.md").symlink_to(victim / "small.md")
     (own / "twice.md").hardlink_to(victim / "small.md")
 
-    texts = {one.name: one.source.text for one in catalog(Path("/nowhere"), Kind.PERSONA).all()}
+    texts = {
+        one.name: one.source.text for one in open_catalog(Path("/nowhere"), DefinitionKind.PERSONA).all()
+    }
 
     assert (texts["small"], texts["twice"]) == ("the victim's own words", "the victim's own words")
 
@@ -231,7 +245,7 @@ def test_a_file_of_the_users_that_is_no_plain_text_is_told_too(
     assert callable(make)
     make(own / "small.md", victim)
 
-    assert told(catalog(Path("/nowhere"), Kind.PERSONA)) == [
+    assert told(open_catalog(Path("/nowhere"), DefinitionKind.PERSONA)) == [
         ("small", "unreadable", message.format(own / "small.md"))
     ]
 
@@ -241,7 +255,7 @@ def test_a_link_of_the_users_that_leads_nowhere_is_told_too(home: Path) -> None:
     own.mkdir(parents=True)
     (own / "small.md").symlink_to("nowhere")
 
-    assert told(catalog(Path("/nowhere"), Kind.PERSONA)) == [
+    assert told(open_catalog(Path("/nowhere"), DefinitionKind.PERSONA)) == [
         ("small", "unreadable", f"`{own / 'small.md'}` is not there")
     ]
 
@@ -249,17 +263,19 @@ def test_a_link_of_the_users_that_leads_nowhere_is_told_too(home: Path) -> None:
 def test_a_settings_folder_that_is_a_file_is_told(home: Path) -> None:
     put(home, ".config/handrail", "a file")
 
-    assert [code for _, code, _ in told(catalog(Path("/nowhere")))] == ["unreadable"]
+    assert [code for _, code, _ in told(open_catalog(Path("/nowhere")))] == ["unreadable"]
 
 
 @pytest.mark.parametrize(
     "name", ["1st", "a b", "ümlaut", "-rf", ".hidden", "\x1b[2J", "x" * 65, "\udcff", "a\nb"]
 )
-@pytest.mark.parametrize("kind", list(Kind))
-def test_a_file_whose_name_is_no_name_is_told_and_passed_over(name: str, kind: Kind, project: Path) -> None:
+@pytest.mark.parametrize("kind", list(DefinitionKind))
+def test_a_file_whose_name_is_no_name_is_told_and_passed_over(
+    name: str, kind: DefinitionKind, project: Path
+) -> None:
     put(project, f".handrail/{kind.folder}/{name}{kind.suffix}", "text")
 
-    ((said, code, message),) = told(catalog(project, kind))
+    ((said, code, message),) = told(open_catalog(project, kind))
 
     assert (said, code) == (name, "bad-name")
     assert message.startswith(f"a {kind} cannot be called `")
@@ -271,8 +287,8 @@ def test_default_means_another_persona_so_none_is_called_so(project: Path) -> No
     put(project, ".handrail/guardrails/default.md", "text")
 
     message = "`default` means another persona, so none can be called so"
-    assert told(catalog(project, Kind.PERSONA)) == [("default", "bad-name", message)]
-    assert told(catalog(project, Kind.GUARDRAIL)) == []
+    assert told(open_catalog(project, DefinitionKind.PERSONA)) == [("default", "bad-name", message)]
+    assert told(open_catalog(project, DefinitionKind.GUARDRAIL)) == []
 
 
 def test_two_files_of_one_name_are_told_and_the_first_is_used(project: Path, home: Path) -> None:
@@ -280,9 +296,9 @@ def test_two_files_of_one_name_are_told_and_the_first_is_used(project: Path, hom
     put(project, ".handrail/workflows/small.yaml", SMALL)
     theirs = put(home, ".config/handrail/workflows/small.yaml", SMALL)
 
-    found = catalog(project).find("small")
+    found = open_catalog(project).find("small")
 
-    assert told(catalog(project)) == [
+    assert told(open_catalog(project)) == [
         ("small", "duplicate-file", "two workflows of this folder are called `small`")
     ]
     assert found is not None
@@ -295,7 +311,7 @@ def test_a_file_does_not_hide_its_neighbour(home: Path) -> None:
     put(own, "small/workflow.yaml", SMALL)
     put(own, "small.yaml", SMALL)
 
-    found = catalog(Path("/nowhere")).find("small")
+    found = open_catalog(Path("/nowhere")).find("small")
 
     assert found is not None
     assert (found.path, found.hides) == (own / "small/workflow.yaml", None)
@@ -306,7 +322,7 @@ def test_a_text_that_is_not_utf_8_is_told_by_line_and_column(project: Path) -> N
     put(project, ".handrail/agents/zero.md", b"a\0b")
     put(project, ".handrail/agents/marked.md", b"\xef\xbb\xbfgood")
 
-    found, lost = catalog(project, Kind.PERSONA).look()
+    found, lost = open_catalog(project, DefinitionKind.PERSONA).list_with_skipped()
 
     assert [(p.place.line, p.place.column, p.message) for one in lost for p in one.problems] == [
         (2, 4, "the byte 0xE9 is not UTF-8"),
@@ -316,18 +332,20 @@ def test_a_text_that_is_not_utf_8_is_told_by_line_and_column(project: Path) -> N
 
 
 def test_a_folder_with_too_many_files_is_told_and_the_first_are_read(project: Path) -> None:
-    for number in range(MOST + 2):
+    for number in range(MAX_DEFINITIONS + 2):
         put(project, f".handrail/agents/p{number:03}.md", "text")
         put(project, f".handrail/workflows/big/t{number:03}.md", "text")
     put(project, ".handrail/workflows/big/workflow.yaml", SMALL)
 
-    mine = [one.name for one in catalog(project, Kind.PERSONA).all() if one.origin == "project"]
+    mine = [
+        one.name for one in open_catalog(project, DefinitionKind.PERSONA).all() if one.origin == "project"
+    ]
 
     assert (len(mine), mine[-1]) == (200, "p199")
-    assert told(catalog(project, Kind.PERSONA)) == [
+    assert told(open_catalog(project, DefinitionKind.PERSONA)) == [
         ("", "too-large", "there are 202 personas in this folder, and 200 are read")
     ]
-    assert told(catalog(project)) == [
+    assert told(open_catalog(project)) == [
         ("big", "unreadable", f"`{project}/.handrail/workflows/big` holds 202 texts")
     ]
 
@@ -340,9 +358,9 @@ def test_a_file_that_may_not_be_read_is_told_shown_by_a_folder_that_says_so() ->
         def names(self, folder: str) -> tuple[str, ...]:
             return () if folder else ("small.md",)
 
-    rack = Rack("user", Path("/own"), Forbidding())
+    rack = DefinitionFolder("user", Path("/own"), Forbidding())
 
-    assert told(Catalog(Kind.PERSONA, (rack,))) == [
+    assert told(Catalog(DefinitionKind.PERSONA, (rack,))) == [
         ("small", "unreadable", "`small.md` cannot be read: Permission denied")
     ]
 
@@ -358,4 +376,4 @@ def test_below_a_folder_personas_and_guardrails_count_only_where_they_are_looked
     put(project, ".handrail/workflows/big/Bye.md", "")
     put(project, "README.md", "")
 
-    assert list(definition_files(project)) == wanted
+    assert list(find_definition_files(project)) == wanted

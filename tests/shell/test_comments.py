@@ -8,16 +8,16 @@ import pytest
 from msgspec.structs import replace
 
 from handrail.engine.facts import Value
-from handrail.engine.model import Event, Refused, Who
-from handrail.shell.comments import LONGEST, comments, write
-from handrail.shell.records import Caller
-from handrail.shell.sweep import Limits, sweep
-from handrail.shell.turn import Call, Outcome, take_turn
-from handrail.stores.memory import MemoryRuns
-from handrail.telemetry.entries import EntryKind
+from handrail.engine.model import Actor, Event, Refused
+from handrail.runtime.comments import MAX_COMMENT_CHARACTERS, collect_comments, write_comment
+from handrail.runtime.entries import EntryKind
+from handrail.runtime.records import Caller
+from handrail.runtime.sweep import IdleLimits, abandon_idle_runs
+from handrail.runtime.turn import Call, Outcome, take_turn
+from memory_store import MemoryRuns
 from turns import NOW, Desk, sqlite
 
-ADA = Caller(Who.PERSON, "ada", "cli")
+ADA = Caller(Actor.PERSON, "ada", "cli")
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def desk() -> Desk:
 
 
 def say(desk: Desk, run: str, text: str, by: Caller = ADA) -> None:
-    assert write(desk.world, run, text, by) is None
+    assert write_comment(desk.world, run, text, by) is None
 
 
 def told(desk: Desk, run: str) -> list[str]:
@@ -94,7 +94,7 @@ def test_whoever_comes_back_or_comes_too_late_is_told(desk: Desk) -> None:
 def test_a_run_that_rests_or_is_over_takes_comments(desk: Desk) -> None:
     for trigger in ("pause", "abandon"):
         run = desk.start()["run"]
-        desk.send(run, Event(trigger, by=Who.PERSON, note="enough"))
+        desk.send(run, Event(trigger, by=Actor.PERSON, note="enough"))
         say(desk, run, "Why?")
         refused = desk.recover(run)
         assert (refused["status"], refused["comments"]) == ("error", ["ada: Why?"])
@@ -105,11 +105,11 @@ def test_what_a_person_or_the_sweep_does_uses_no_comment_up(tmp_path: Path) -> N
     desk = Desk(runs)
     run = desk.start()["run"]
     say(desk, run, "For the agent.")
-    paused = desk.call(Call(run, Event("pause", by=Who.PERSON), ADA, aside=True))
-    resumed = desk.call(Call(run, Event("resume", by=Who.PERSON), ADA, aside=True))
+    paused = desk.call(Call(run, Event("pause", by=Actor.PERSON), ADA, aside=True))
+    resumed = desk.call(Call(run, Event("resume", by=Actor.PERSON), ADA, aside=True))
     assert [one.get("comments") for one in (paused, resumed)] == [None, None]
     desk.clock.move(days=2)
-    assert sweep(desk.world, runs, Limits()) == (run,)
+    assert abandon_idle_runs(desk.world, runs, IdleLimits()) == (run,)
 
     assert desk.recover(run)["comments"] == ["ada: For the agent."]
     assert told(desk, run) == ["0"]
@@ -133,9 +133,9 @@ def test_a_fork_takes_along_what_nobody_was_told(desk: Desk) -> None:
     run = desk.start()["run"]
     say(desk, run, "Old.")
     desk.recover(run)
-    desk.send(run, Event("abandon", by=Who.PERSON, note="enough"))
+    desk.send(run, Event("abandon", by=Actor.PERSON, note="enough"))
     say(desk, run, "Begin with the hard part.")
-    forked = desk.fork(run, by=Who.PERSON)
+    forked = desk.fork(run, by=Actor.PERSON)
 
     assert desk.recover(forked["run"])["comments"] == ["ada: Begin with the hard part."]
 
@@ -151,12 +151,12 @@ def test_of_many_the_last_are_told_and_long_ones_are_cut_with_where_to_read_them
     assert lines[5:] == [
         f"2 more before these; in full: workflow-status://{run} or `handrail runs show {run}`"
     ]
-    assert [one.told for one in comments(desk.runs.entries(run, most=100))] == [NOW] * 7
+    assert [one.told for one in collect_comments(desk.runs.entries(run, most=100))] == [NOW] * 7
 
 
 def test_a_comment_gives_no_orders_to_a_terminal(desk: Desk) -> None:
     run = desk.start()["run"]
-    say(desk, run, "a\n\n  b\tc \u202e", Caller(Who.PERSON))
+    say(desk, run, "a\n\n  b\tc \u202e", Caller(Actor.PERSON))
 
     assert desk.recover(run)["comments"] == ["somebody: a b c \\u{202e}"]
 
@@ -174,16 +174,16 @@ def test_a_comment_gives_no_orders_to_a_terminal(desk: Desk) -> None:
 def test_what_is_no_comment_is_refused_whole(desk: Desk, text: str, needed: str) -> None:
     run = desk.start()["run"]
     before = desk.runs.entries(run)
-    refused = write(desk.world, run, text, ADA)
+    refused = write_comment(desk.world, run, text, ADA)
 
     assert isinstance(refused, Refused)
     assert (refused.code, refused.needed) == ("no_comment", (needed,))
     assert desk.runs.entries(run) == before
-    assert write(desk.world, run, "x" * LONGEST, ADA) is None
+    assert write_comment(desk.world, run, "x" * MAX_COMMENT_CHARACTERS, ADA) is None
 
 
 def test_a_run_that_is_not_there_takes_none(desk: Desk) -> None:
-    refused = write(desk.world, "nobody", "Hello?", ADA)
+    refused = write_comment(desk.world, "nobody", "Hello?", ADA)
 
     assert refused is not None
     assert refused.code == "unknown_run"

@@ -4,11 +4,11 @@ import pytest
 from msgspec.structs import replace
 
 from handrail.engine.model import Event, Run
-from handrail.shell.definitions import pin, pinned_by
-from handrail.shell.faults import Unreadable
-from handrail.shell.records import Definition, Stored
-from handrail.stores.memory import MemoryRuns
-from handrail.workflows.load import Source
+from handrail.runtime.errors import Unreadable
+from handrail.runtime.records import Definition, StoredRun
+from handrail.runtime.world import build_workflow_lookup, pin_workflow
+from handrail.workflows.load import WorkflowSource
+from memory_store import MemoryRuns
 from requirement import requirement
 from stores.contract import begun
 from turns import ORIGIN, Desk, pinned
@@ -40,9 +40,9 @@ def test_a_workflow_read_again_from_what_a_run_keeps_is_the_same() -> None:
     assert found.definition.digest == found.workflow.digest
     runs = MemoryRuns()
     assert runs.commit(begun(definition=found.definition))
-    stored = Stored(Run("r", "outer", found.workflow.digest), ORIGIN)
+    stored = StoredRun(Run("r", "outer", found.workflow.digest), ORIGIN)
 
-    again = pinned_by(runs)(stored)
+    again = build_workflow_lookup(runs)(stored)
     assert again == found.workflow
     assert list(again.states) == ["part", "part/Ask", "part/Done", "Between", "Over"]
 
@@ -63,7 +63,7 @@ def test_a_sub_workflow_that_is_edited_makes_another_definition() -> None:
 
 
 def test_a_text_with_problems_is_not_pinned() -> None:
-    found = pin(Source("test.yaml", "workflow: 7\n"), lambda _: None)
+    found = pin_workflow(WorkflowSource("test.yaml", "workflow: 7\n"), lambda _: None)
 
     assert (found.workflow, found.definition) == (None, None)
     assert found.problems
@@ -86,7 +86,7 @@ def test_a_text_that_cannot_be_read_again_is_named_with_its_repair(text: bytes |
     assert runs.commit(turn)
 
     with pytest.raises(Unreadable, match=says) as caught:
-        pinned_by(runs)(turn.after)
+        build_workflow_lookup(runs)(turn.after)
     assert "restore the store from a backup" in caught.value.repair
 
 
@@ -94,7 +94,7 @@ def test_each_text_is_read_once_per_process() -> None:
     found, runs = pinned(), MemoryRuns()
     assert found.workflow
     assert runs.commit(begun(definition=found.definition))
-    workflow_of = pinned_by(runs)
-    stored = Stored(Run("r", "paper", found.workflow.digest), ORIGIN)
+    workflow_of = build_workflow_lookup(runs)
+    stored = StoredRun(Run("r", "paper", found.workflow.digest), ORIGIN)
 
     assert workflow_of(stored) is workflow_of(replace(stored, revision=9))

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from handrail.engine.model import Authority, Event
-from handrail.shell.facts import Asked, Drafted
+from handrail.runtime.gather import DraftResult, FactContext
 from shell.desks import Recording
 from turns import ORIGIN, Desk, pinned
 
@@ -24,8 +24,8 @@ transitions:
 def test_the_description_becomes_what_the_draft_made_and_the_state_is_read_from_it() -> None:
     text = [""]
 
-    def drafted(_: Asked) -> Drafted:
-        return Drafted({"ok": True, "problems": [], "stage": "tasks"}, {"text": "1. tea"})
+    def drafted(_: FactContext) -> DraftResult:
+        return DraftResult({"ok": True, "problems": [], "stage": "tasks"}, {"text": "1. tea"})
 
     more: dict[str, Any] = {
         "readers": {"plan.stage": lambda _, __: "tasks" if text[-1] else "empty"},

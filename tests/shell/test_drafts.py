@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from handrail.engine.model import Authority, Event
-from handrail.shell.faults import Unreadable
-from handrail.shell.workspace import Disk
+from handrail.runtime.errors import Unreadable
+from handrail.stores.files.disk import DiskWorkspace
 from shell.desks import Recording
 from turns import ORIGIN, Desk, pinned
 
@@ -57,7 +57,7 @@ RESULTS = b"# Acceptance Criteria\n- [x] one\n- ...\n- other\n"
 def desk(tmp_path: Path) -> Desk:
     (tmp_path / "plan.md").write_bytes(PLAN)
     (tmp_path / "task-results.md").write_bytes(RESULTS)
-    more: dict[str, Any] = {"workspace": Disk(tmp_path), "lifetime": None}
+    more: dict[str, Any] = {"workspace": DiskWorkspace(tmp_path), "lifetime": None}
     return Desk(Recording(), more=more)
 
 

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 from build import GATED, started, workflow
 from handrail.engine.facts import Value
 from handrail.engine.model import Event, Run
-from handrail.shell.facts import Asked, Sight, gather
-from handrail.shell.readers import READERS
-from handrail.shell.workspace import Disk
+from handrail.runtime.facts import FILE_READERS
+from handrail.runtime.gather import FactContext, FileSnapshot, gather_facts
+from handrail.stores.files.disk import DiskWorkspace
 from turns import NOW
 
 FLOW = """
@@ -24,7 +24,7 @@ transitions:
 """
 
 
-class CountingDisk(Disk):
+class CountingDisk(DiskWorkspace):
     """The real files; each reading is noted."""
 
     __slots__ = ("reads",)
@@ -41,7 +41,7 @@ class CountingDisk(Disk):
 
 def test_a_file_is_read_once_and_is_what_it_was(tmp_path: Path) -> None:
     disk = CountingDisk(tmp_path)
-    sight = Sight(disk)
+    sight = FileSnapshot(disk)
     assert sight.read("a") is None
     (tmp_path / "a").write_text("late")
 
@@ -51,7 +51,7 @@ def test_a_file_is_read_once_and_is_what_it_was(tmp_path: Path) -> None:
 
 
 def test_where_there_is_no_folder_nothing_is_there() -> None:
-    sight = Sight(None)
+    sight = FileSnapshot(None)
 
     assert (sight.read("a"), sight.names("")) == (None, ())
 
@@ -61,25 +61,25 @@ def test_only_the_facts_that_rows_of_the_open_state_name_are_read(tmp_path: Path
     (tmp_path / "plan.md").write_text("")
     asked: list[str] = []
 
-    def engine(_: Asked, __: tuple[str, ...]) -> Value:
+    def engine(_: FactContext, __: tuple[str, ...]) -> Value:
         asked.append("engine")
         return False
 
     idle = Run("r", flow.name, flow.digest)
-    asks = Asked(flow, Sight(disk), idle, Event("start"), NOW, "b0b")
-    start = gather(asks, {**READERS, "engine": engine}, {})
+    asks = FactContext(flow, FileSnapshot(disk), idle, Event("start"), NOW, "b0b")
+    start = gather_facts(asks, {**FILE_READERS, "engine": engine}, {})
     assert (start.facts, disk.reads) == ({}, [])
 
     home = replace(asks, run=started(flow), event=Event("go"))
-    found = gather(home, {**READERS, "engine": engine}, {})
+    found = gather_facts(home, {**FILE_READERS, "engine": engine}, {})
     assert found.facts == {"plan.exists": True, "tests.pass": False}
     assert (disk.reads, asked) == (["plan.md"], ["engine"])
 
 
 def test_a_fact_that_nobody_reads_is_left_out(tmp_path: Path) -> None:
     flow = workflow(FLOW, GATED)
-    asked = Asked(flow, Sight(Disk(tmp_path)), started(flow), Event("go"), NOW, "b0b")
-    found = gather(asked, READERS, {})
+    asked = FactContext(flow, FileSnapshot(DiskWorkspace(tmp_path)), started(flow), Event("go"), NOW, "b0b")
+    found = gather_facts(asked, FILE_READERS, {})
 
     assert found.facts == {"plan.exists": False}
     assert found.values == {}

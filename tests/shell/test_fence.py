@@ -10,27 +10,27 @@ import pytest
 from msgspec.structs import replace
 
 from faces.scenes import NOBODY, ROOT, made
-from handrail.engine.model import Event, Who
-from handrail.shell.comments import write
-from handrail.shell.fence import FencedFeed, FencedRuns, fenced
-from handrail.shell.ports import Feed, Runs
-from handrail.shell.records import Caller, Change, Spent, Stored, Turn, project_id
-from handrail.shell.view import (
-    AllFinal,
-    FinalIn,
-    FinalOf,
-    OfRun,
-    OfStep,
-    OfType,
-    Recent,
-    Records,
-    Wanted,
-    every,
+from handrail.app.projects import FilteredFeed, FilteredRuns, filter_projects
+from handrail.engine.model import Actor, Event
+from handrail.runtime.comments import write_comment
+from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.ports.queries import (
+    AllFinalArtifacts,
+    ArtifactsOfRun,
+    ArtifactsOfStep,
+    ArtifactsOfType,
+    FinalArtifactsOfProject,
+    FinalArtifactsOfRun,
+    RecentArtifacts,
+    RunFilter,
+    RunQueries,
+    iterate_pages,
 )
-from handrail.stores.sql.opening import serving
-from handrail.stores.sql.questions import SqlRecords
-from handrail.stores.sql.runs import SqlRuns
-from handrail.telemetry.entries import Entry, EntryKind
+from handrail.runtime.ports.turn import Feed, Runs
+from handrail.runtime.records import Caller, RecordedCall, RunChange, StoredRun, Turn, project_id
+from handrail.stores.sql.queries import SqlRunQueries
+from handrail.stores.sql.runs import SqliteRuns
+from handrail.stores.sql.store import open_serving
 from turns import ORIGIN, Desk, sqlite
 
 OTHER: Final = "/srv/other"
@@ -45,8 +45,8 @@ def desk(tmp_path: Path) -> Desk:
 
 
 @pytest.fixture
-def runs(desk: Desk) -> SqlRuns:
-    assert isinstance(desk.runs, SqlRuns)
+def runs(desk: Desk) -> SqliteRuns:
+    assert isinstance(desk.runs, SqliteRuns)
     return desk.runs
 
 
@@ -70,73 +70,80 @@ def methods(port: type) -> set[str]:
 ASKED: Final[Mapping[str, Callable[[Any, str], object]]] = {
     "run": lambda records, run: records.run(run),
     "steps": lambda records, run: records.steps(run),
-    "last_done": lambda records, run: records.last_done(run, 5),
+    "last_completed_steps": lambda records, run: records.last_completed_steps(run, 5),
     "open_steps": lambda records, run: records.open_steps(run),
     "artifacts": lambda records, run: records.artifacts(run),
     "content": lambda records, run: records.content(run, 1),
-    "types": lambda records, run: records.types(run),
+    "artifact_types": lambda records, run: records.artifact_types(run),
     "journal": lambda records, run: records.journal(run=run),
     "refusals": lambda records, run: records.refusals(run),
-    "remarks": lambda records, run: records.remarks(run),
-    "named": lambda records, run: records.named(run),
-    "runs": lambda records, run: (records.runs(Wanted(text=run)), records.runs(Wanted(), after=run)),
-    "live": lambda records, run: records.live((OTHER,), run),
+    "comment_entries": lambda records, run: records.comment_entries(run),
+    "find_ids": lambda records, run: records.find_ids(run),
+    "runs": lambda records, run: (records.runs(RunFilter(text=run)), records.runs(RunFilter(), after=run)),
+    "list_active_ids": lambda records, run: records.list_active_ids((OTHER,), run),
     "excerpts": lambda records, run: [
-        records.excerpts(one) for one in (OfRun(run), OfStep(run, "draft"), FinalOf(run))
+        records.excerpts(one)
+        for one in (ArtifactsOfRun(run), ArtifactsOfStep(run, "draft"), FinalArtifactsOfRun(run))
     ],
 }
 """Questions about a run, by its id."""
 
 ALL: Final[Mapping[str, Callable[[Any], object]]] = {
-    "runs": lambda records: records.runs(Wanted()),
-    "types": lambda records: records.types(),
-    "completed": lambda records: records.completed(),
+    "runs": lambda records: records.runs(RunFilter()),
+    "artifact_types": lambda records: records.artifact_types(),
+    "list_completed_ids": lambda records: records.list_completed_ids(),
     "journal": lambda records: records.journal(),
-    "named": lambda records: records.named(""),
-    "live": lambda records: records.live((ROOT, OTHER)),
+    "find_ids": lambda records: records.find_ids(""),
+    "list_active_ids": lambda records: records.list_active_ids((ROOT, OTHER)),
     "live_runs": lambda records: (records.live_runs((ROOT,)), records.live_runs((OTHER, ROOT))),
-    "further": lambda records: records.further(1),
-    "needing": lambda records: records.needing(LATER, LATER),
-    "under_way": lambda records: records.under_way(),
+    "find_last_in_reach": lambda records: records.find_last_in_reach(1),
+    "list_needing_attention": lambda records: records.list_needing_attention(LATER, LATER),
+    "count_active": lambda records: records.count_active(),
     "project": lambda records: records.project(project_id(ROOT)),
     "excerpts": lambda records: [
-        records.excerpts(one) for one in (Recent(), AllFinal(), OfType("spec"), FinalIn(project_id(ROOT)))
+        records.excerpts(one)
+        for one in (
+            RecentArtifacts(),
+            AllFinalArtifacts(),
+            ArtifactsOfType("spec"),
+            FinalArtifactsOfProject(project_id(ROOT)),
+        )
     ],
 }
 """Questions about everything."""
 
 
 def test_every_question_about_what_is_outside_is_answered_as_about_what_never_was(
-    desk: Desk, runs: SqlRuns
+    desk: Desk, runs: SqliteRuns
 ) -> None:
     inside = played(desk, ROOT)
-    alone = {name: ask(SqlRecords(runs.database)) for name, ask in ALL.items() if name != "journal"}
+    alone = {name: ask(SqlRunQueries(runs.database)) for name, ask in ALL.items() if name != "journal"}
     outside = played(desk, OTHER)
     desk.send(outside[1], Event("nonsense"))
-    assert write(desk.world, outside[1], "Secret", Caller(Who.PERSON)) is None
-    records = SqlRecords(runs.database, lambda: (ROOT,))
+    assert write_comment(desk.world, outside[1], "Secret", Caller(Actor.PERSON)) is None
+    records = SqlRunQueries(runs.database, lambda: (ROOT,))
 
-    assert {*ASKED, *ALL, "moment", "last"} == methods(Records)
+    assert {*ASKED, *ALL, "snapshot", "last_entry_number"} == methods(RunQueries)
     for name, ask in ASKED.items():
         for run in outside:
             assert ask(records, run) == ask(records, NOBODY), name
-        assert any(ask(SqlRecords(runs.database), run) != ask(records, NOBODY) for run in outside), name
+        assert any(ask(SqlRunQueries(runs.database), run) != ask(records, NOBODY) for run in outside), name
         assert any(ask(records, run) != ask(records, NOBODY) for run in inside) or name in {
-            "live",
+            "list_active_ids",
             "refusals",
-            "remarks",
+            "comment_entries",
         }
     for name, answer in alone.items():
         assert ALL[name](records) == answer, name
-    assert {line.run for line in every(records.journal)} == set(inside)
-    nothing = SqlRecords(runs.database, lambda: (OTHER,))
+    assert {line.run for line in iterate_pages(records.journal)} == set(inside)
+    nothing = SqlRunQueries(runs.database, lambda: (OTHER,))
     assert nothing.project(project_id(ROOT)) is None
-    assert nothing.excerpts(FinalIn(project_id(ROOT))) == ()
+    assert nothing.excerpts(FinalArtifactsOfProject(project_id(ROOT))) == ()
 
 
-def test_runs_outside_can_be_neither_read_nor_moved(desk: Desk, runs: SqlRuns) -> None:
+def test_runs_outside_can_be_neither_read_nor_moved(desk: Desk, runs: SqliteRuns) -> None:
     (_, mine), (over, theirs) = played(desk, ROOT), played(desk, OTHER)
-    behind = FencedRuns(runs, lambda: (ROOT,))
+    behind = FilteredRuns(runs, lambda: (ROOT,))
     stored, own = runs.load(theirs), runs.load(mine)
     assert stored is not None
     assert own is not None
@@ -144,23 +151,23 @@ def test_runs_outside_can_be_neither_read_nor_moved(desk: Desk, runs: SqlRuns) -
 
     asked: Mapping[str, Callable[[str], object]] = {
         "load": behind.load,
-        "spent": lambda run: behind.spent(run, 0),
+        "find_recorded_call": lambda run: behind.find_recorded_call(run, 0),
         "entries": behind.entries,
         "steps": behind.steps,
         "touch": lambda run: behind.touch(run, NOW),
         "note": lambda run: behind.note(run, NOW, NOTED),
     }
-    apart = {"held", "commit", "renew", "definition"}
+    apart = {"hold_lock", "commit", "renew_tokens", "definition"}
     assert {*asked, *apart} == methods(Runs)
     for name, ask in asked.items():
         for run in (over, theirs, ""):
             assert ask(run) == ask(NOBODY), name
-    assert not behind.renew(stored, {}, NOW, ())
+    assert not behind.renew_tokens(stored, {}, NOW, ())
     assert Desk(behind).send(theirs, Event("pause"))["code"] == "unknown_run"
-    nothing = Spent("", "", b"")
+    nothing = RecordedCall("", "", b"")
     with pytest.raises(ValueError, match="outside the fence"):
         behind.commit(Turn(stored, stored.run, NOW, nothing))
-    heir = Stored(replace(own.run, id=NOBODY), own.origin)
+    heir = StoredRun(replace(own.run, id=NOBODY), own.origin)
     assert not behind.commit(Turn(heir, heir.run, NOW, nothing, inherits=over))
 
     assert [len(runs.entries(run)) for run in (over, theirs)] == before
@@ -170,25 +177,25 @@ def test_runs_outside_can_be_neither_read_nor_moved(desk: Desk, runs: SqlRuns) -
     assert behind.definition(own.run.digest) == runs.definition(own.run.digest)
 
 
-def test_a_feed_tells_of_what_is_inside(desk: Desk, runs: SqlRuns) -> None:
+def test_a_feed_tells_of_what_is_inside(desk: Desk, runs: SqliteRuns) -> None:
     (_, mine), (_, theirs) = played(desk, ROOT), played(desk, OTHER)
     assert methods(Feed) == {"announce", "listen"}
-    feed = FencedFeed(desk.feed, SqlRecords(runs.database, lambda: (ROOT,)))
+    feed = FilteredFeed(desk.feed, SqlRunQueries(runs.database, lambda: (ROOT,)))
     heard: list[str] = []
     end = feed.listen(lambda change: heard.append(change.run))
 
     for run in (theirs, mine, NOBODY):
-        feed.announce(Change(run, 1))
+        feed.announce(RunChange(run, 1))
     end()
-    feed.announce(Change(mine, 2))
+    feed.announce(RunChange(mine, 2))
 
     assert heard == [mine]
 
 
 def test_which_projects_are_inside_is_asked_anew_each_time(tmp_path: Path) -> None:
     roots = [ROOT]
-    with serving(tmp_path / "handrail.db") as opened:
-        behind = fenced(opened, lambda: roots)
+    with open_serving(tmp_path / "handrail.db") as opened:
+        behind = filter_projects(opened, lambda: roots)
         desk = Desk(opened.world.runs)
         mine = desk.start(None, replace(ORIGIN, project=ROOT))["run"]
         assert behind.world.runs.load(mine) is not None

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from build import output
 from handrail.engine.facts import Value
-from handrail.engine.model import Event, Lifecycle, Refused, Run, Step, Who
-from handrail.shell.faults import Busy
-from handrail.shell.fork import fork_id
-from handrail.shell.records import Change, Origin, Stored, Turn
-from handrail.shell.turn import New
-from handrail.stores.memory import MemoryRuns
-from handrail.telemetry.entries import EntryKind
+from handrail.engine.model import Actor, Event, Lifecycle, Refused, Run, Step
+from handrail.runtime.entries import EntryKind
+from handrail.runtime.errors import Busy
+from handrail.runtime.fork import derive_fork_id
+from handrail.runtime.records import Origin, RunChange, StoredRun, Turn
+from handrail.runtime.turn import NewRun
+from memory_store import MemoryRuns
 from requirement import requirement
 from shell.desks import STORES, AlwaysMoved, Troubled, opened, whole
 from stores.contract import Place
@@ -62,7 +62,7 @@ def gone_on(desk: Desk, steps: int, end: str = "", text: str = PAPER, **inputs: 
     return desk.send(told["run"], Event(end, note="enough")) if end else told
 
 
-def stored(desk: Desk, run: str) -> Stored:
+def stored(desk: Desk, run: str) -> StoredRun:
     found = desk.runs.load(run)
     assert found is not None
     return found
@@ -176,10 +176,10 @@ def test_a_fork_keeps_inputs_variables_and_attempts_and_not_how_the_old_run_ende
 
 
 def test_those_who_listen_hear_of_a_fork(desk: Desk) -> None:
-    old, heard = gone_on(desk, 1, "abandon")["run"], list[Change]()
+    old, heard = gone_on(desk, 1, "abandon")["run"], list[RunChange]()
     desk.feed.listen(heard.append)
 
-    assert heard == [Change(desk.fork(old)["run"], 1)]
+    assert heard == [RunChange(desk.fork(old)["run"], 1)]
 
 
 # --- asked again --------------------------------------------------------------------------------------------
@@ -212,19 +212,19 @@ def test_a_fork_that_has_moved_on_is_followed_by_another(desk: Desk) -> None:
         ids.append(told["run"])
         assert desk.send(told["run"], event)["status"] == "ok"
 
-    assert ids == [fork_id(KEY, old, "review", number) for number in range(3)]
+    assert ids == [derive_fork_id(KEY, old, "review", number) for number in range(3)]
     assert len(set(ids)) == 3
-    assert desk.fork(old, "draft")["run"] == fork_id(KEY, old, "draft", 0)
+    assert desk.fork(old, "draft")["run"] == derive_fork_id(KEY, old, "draft", 0)
 
 
 def test_the_id_of_a_fork_is_a_uuid_that_only_the_key_gives() -> None:
     run = "00000000-0000-0000-0000-000000000001"
     found = {
-        fork_id(KEY, run, "draft", 0),
-        fork_id(bytes(32), run, "draft", 0),
-        fork_id(KEY, run.replace("1", "2"), "draft", 0),
-        fork_id(KEY, run, "review", 0),
-        fork_id(KEY, run, "draft", 1),
+        derive_fork_id(KEY, run, "draft", 0),
+        derive_fork_id(bytes(32), run, "draft", 0),
+        derive_fork_id(KEY, run.replace("1", "2"), "draft", 0),
+        derive_fork_id(KEY, run, "review", 0),
+        derive_fork_id(KEY, run, "draft", 1),
     }
 
     assert len(found) == 5
@@ -250,9 +250,9 @@ def test_of_two_who_fork_at_once_both_get_the_same_run() -> None:
     old = gone_on(desk, 1, "abandon")["run"]
     told = desk.fork(old)
 
-    assert told["run"] == fork_id(KEY, old, "review", 0)
+    assert told["run"] == derive_fork_id(KEY, old, "review", 0)
     assert desk.go_on(told["run"], told["token"])["status"] == "ok"
-    assert desk.runs.load(fork_id(KEY, old, "review", 1)) is None
+    assert desk.runs.load(derive_fork_id(KEY, old, "review", 1)) is None
 
 
 def test_a_store_that_always_says_moved_is_given_up() -> None:
@@ -271,21 +271,21 @@ def test_a_store_that_always_says_moved_is_given_up() -> None:
 MENDED = PAPER.replace("version: 1", "version: 2").replace("publish", "print")
 
 
-def mended(text: str = MENDED) -> New:
+def mended(text: str = MENDED) -> NewRun:
     found = pinned(text)
     assert found.workflow
-    return New(found.workflow, replace(ORIGIN, goal="another", project="/elsewhere"), found.definition)
+    return NewRun(found.workflow, replace(ORIGIN, goal="another", project="/elsewhere"), found.definition)
 
 
 @requirement("steps:life.fork", "steps:def.pinned")
 def test_a_person_takes_a_run_on_to_the_workflow_as_it_is_now(place: Place) -> None:
     desk = Desk(place.open())
     old = gone_on(desk, 1, "abandon")["run"]
-    first = desk.fork(old, by=Who.PERSON)
-    told = desk.fork(old, by=Who.PERSON, new=mended())
+    first = desk.fork(old, by=Actor.PERSON)
+    told = desk.fork(old, by=Actor.PERSON, new=mended())
     assert told["run"] != first["run"], "one that began by another text is another one"
-    assert desk.fork(old, by=Who.PERSON, new=mended())["run"] == told["run"]
-    told = desk.fork(old, by=Who.PERSON, new=mended())
+    assert desk.fork(old, by=Actor.PERSON, new=mended())["run"] == told["run"]
+    told = desk.fork(old, by=Actor.PERSON, new=mended())
 
     later = Desk(place.open())
     later.ids.nonces = 1000
@@ -298,8 +298,8 @@ def test_a_person_takes_a_run_on_to_the_workflow_as_it_is_now(place: Place) -> N
 def test_a_state_that_the_workflow_no_longer_has_is_no_place_to_go_on(desk: Desk) -> None:
     old = gone_on(desk, 2, "abandon")["run"]
 
-    assert desk.fork(old, by=Who.PERSON, new=mended())["code"] == "unknown_step"
-    assert desk.fork(old, "review", by=Who.PERSON, new=mended())["status"] == "ok"
+    assert desk.fork(old, by=Actor.PERSON, new=mended())["code"] == "unknown_step"
+    assert desk.fork(old, "review", by=Actor.PERSON, new=mended())["status"] == "ok"
 
 
 def test_a_run_whose_text_is_gone_is_taken_on_to_the_workflow_as_it_is_now() -> None:
@@ -317,7 +317,7 @@ def test_a_run_whose_text_is_gone_is_taken_on_to_the_workflow_as_it_is_now() -> 
     old = gone_on(desk, 1, "abandon")["run"]
     runs.lost = stored(desk, old).run.digest
 
-    assert desk.fork(old, by=Who.PERSON, new=mended())["state"] == "review"
+    assert desk.fork(old, by=Actor.PERSON, new=mended())["state"] == "review"
 
 
 # --- a person -----------------------------------------------------------------------------------------------
@@ -326,7 +326,7 @@ def test_a_run_whose_text_is_gone_is_taken_on_to_the_workflow_as_it_is_now() -> 
 @requirement("steps:life.fork")
 def test_a_person_who_goes_where_no_agent_could_is_entered(desk: Desk) -> None:
     old = gone_on(desk, 1, "abandon")["run"]
-    told = desk.fork(old, "publish", by=Who.PERSON)
+    told = desk.fork(old, "publish", by=Actor.PERSON)
 
     assert told["state"] == "publish"
     by = {"by": "person", "principal": "eve", "client": "test", "agent": "bot"}
@@ -345,7 +345,7 @@ def test_a_person_who_goes_where_an_agent_could_overrides_nothing(desk: Desk) ->
     old = gone_on(desk, 1, "abandon")["run"]
 
     for state in ("draft", "review"):
-        told = desk.fork(old, state, by=Who.PERSON)
+        told = desk.fork(old, state, by=Actor.PERSON)
         assert "step_overridden" not in [kind for kind, *_ in entries(desk, told["run"])]
 
 
@@ -373,7 +373,7 @@ def test_a_run_that_lives_in_files_is_not_forked() -> None:
     told = desk.begin(of, replace(ORIGIN, authority=of.workflow.authority), Event("go"))  # type: ignore[union-attr] # it has no problem
 
     assert told["lifecycle"] == "completed"
-    assert desk.fork(told["run"], "a", by=Who.PERSON)["code"] == "kept_elsewhere"
+    assert desk.fork(told["run"], "a", by=Actor.PERSON)["code"] == "kept_elsewhere"
     assert desk.runs.steps(told["run"]) == ()
 
 

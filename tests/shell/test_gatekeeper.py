@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import fields, replace
 
-from handrail.engine.model import Event, Refused, Seen, Who
-from handrail.shell.gatekeeper import at_step
-from handrail.shell.records import Caller
-from handrail.shell.tokens import Claims, sign
-from handrail.shell.turn import Call
+from handrail.engine.model import Actor, Event, FactReading, Refused
+from handrail.runtime.records import Caller
+from handrail.runtime.tokens import TokenClaims, bind_event_to_step, sign_token
+from handrail.runtime.turn import Call
 from requirement import requirement
 from shell.desks import STORES, opened, whole
 from turns import KEY, NOW, Desk, pinned
@@ -59,9 +58,20 @@ class Case:
     [
         ("no token", "malformed"),
         ("\ud800", "malformed"),
-        (sign(ANOTHER_KEY, Claims("00000000-0000-0000-0000-000000000001", 2, 2, NOW, b"nonce!")), "forged"),
-        (sign(KEY, Claims("00000000-0000-0000-0000-0000000000ff", 2, 2, NOW, b"nonce!")), "forged"),
-        (sign(KEY, Claims("00000000-0000-0000-0000-000000000001", 2, 2, NOW, b"nonce!")), "superseded"),
+        (
+            sign_token(
+                ANOTHER_KEY, TokenClaims("00000000-0000-0000-0000-000000000001", 2, 2, NOW, b"nonce!")
+            ),
+            "forged",
+        ),
+        (
+            sign_token(KEY, TokenClaims("00000000-0000-0000-0000-0000000000ff", 2, 2, NOW, b"nonce!")),
+            "forged",
+        ),
+        (
+            sign_token(KEY, TokenClaims("00000000-0000-0000-0000-000000000001", 2, 2, NOW, b"nonce!")),
+            "superseded",
+        ),
     ],
 )
 def test_a_token_that_was_not_issued_for_the_run_does_not_pass(desk: Desk, token: str, code: str) -> None:
@@ -88,7 +98,7 @@ def test_a_token_that_a_newer_one_took_the_place_of_is_superseded(desk: Desk) ->
 
 def test_a_token_of_a_turn_that_the_store_has_not_is_not_said_to_be_too_old(desk: Desk) -> None:
     case = Case(desk)
-    ahead = sign(KEY, Claims(case.run, 3, 3, NOW, b"nonce!"))
+    ahead = sign_token(KEY, TokenClaims(case.run, 3, 3, NOW, b"nonce!"))
 
     assert case.code(ahead) == "superseded"
 
@@ -149,7 +159,7 @@ def test_what_is_wrong_with_a_token_is_looked_for_in_a_fixed_order(desk: Desk) -
     assert case.code(case.spent, "Other.") == "already_used", "before not running"
     assert case.code(case.spent) == "ok", "the recorded reply, before not running"
     assert case.code("no token") == "malformed", "before everything"
-    foreign = sign(ANOTHER_KEY, Claims(case.run, 2, 2, NOW, b"nonce!"))
+    foreign = sign_token(ANOTHER_KEY, TokenClaims(case.run, 2, 2, NOW, b"nonce!"))
     assert case.code(foreign) == "forged", "before not running"
 
 
@@ -232,7 +242,7 @@ def test_a_resume_of_a_run_that_is_not_paused_meets_the_usual_order(desk: Desk) 
 def test_a_paused_run_is_resumed_by_no_token_that_is_not_its_own(desk: Desk) -> None:
     case, other = Case(desk), Case(desk)
     desk.send(case.run, Event("pause"))
-    foreign = sign(ANOTHER_KEY, Claims(case.run, 2, 2, NOW, b"nonce!"))
+    foreign = sign_token(ANOTHER_KEY, TokenClaims(case.run, 2, 2, NOW, b"nonce!"))
     before = whole(desk.runs, case.run)
 
     for token, code in (("no token", "malformed"), (foreign, "forged"), (other.token, "forged")):
@@ -260,7 +270,7 @@ def test_a_refusal_names_the_way_on(desk: Desk) -> None:
     case.code("no token")
     refused: Any = desk.outcomes[-1].decision
 
-    assert (refused.rule, refused.seen) == ("step_token", (Seen("step_token", "malformed"),))
+    assert (refused.rule, refused.seen) == ("step_token", (FactReading("step_token", "malformed"),))
     assert refused.needed == ("a step token as it was issued, unchanged",)
     assert desk.outcomes[-1].tokens is None
 
@@ -320,9 +330,9 @@ def test_without_a_lifetime_a_refused_call_without_a_token_is_given_one(desk: De
 
 
 def test_an_event_for_a_step_is_the_same_event_in_all_else() -> None:
-    event = Event("go", {"a": 1}, Who.PERSON, "why", 2)
+    event = Event("go", {"a": 1}, Actor.PERSON, "why", 2)
     unlike = Event("")
     assert all(getattr(event, field.name) != getattr(unlike, field.name) for field in fields(Event))
 
-    assert at_step(event, 3) == replace(event, step=3)
-    assert at_step(event, 0) == event
+    assert bind_event_to_step(event, 3) == replace(event, step=3)
+    assert bind_event_to_step(event, 0) == event

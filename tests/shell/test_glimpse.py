@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.catalog import Kind
-from handrail.shell.glimpse import Glimpse, Place, glimpse
-from handrail.shell.shelf import Shelf
-from handrail.shell.trust import Trusted
+from handrail.app.catalog import DefinitionKind
+from handrail.app.definitions import Definitions
+from handrail.app.trust import TrustStore
+from handrail.app.user_files import ScannedFolder, StatSnapshot, take_stat_snapshot
 from shell.shelves import put
 
 LONG_AGO = -(10**18)
@@ -38,18 +38,18 @@ def opened() -> Iterator[list[str]]:
 
 
 @pytest.fixture
-def shelf(project: Path) -> Shelf:
-    return Shelf(project, Trusted(), settled=LONG_AGO)
+def shelf(project: Path) -> Definitions:
+    return Definitions(project, TrustStore(), settled=LONG_AGO)
 
 
-def told(shelf: Shelf) -> tuple[str | None, list[str]]:
+def told(shelf: Definitions) -> tuple[str | None, list[str]]:
     """What the poet is told, and the rules of the house."""
     poet = shelf.persona("poet")
     return poet.text if poet else None, [one.text for one in shelf.guardrails() if one.origin != "built-in"]
 
 
 @pytest.fixture
-def poet(project: Path, own: Path, shelf: Shelf) -> Path:
+def poet(project: Path, own: Path, shelf: Definitions) -> Path:
     """The file of a persona that was looked at, as was a rule of the user's."""
     path = put(project, ".handrail/agents/poet.md", "Write.\n")
     put(own, "guardrails/calm.md", "Calm.\n")
@@ -58,14 +58,14 @@ def poet(project: Path, own: Path, shelf: Shelf) -> Path:
 
 
 @pytest.mark.usefixtures("poet")
-def test_what_has_not_changed_is_not_read_again(shelf: Shelf, opened: list[str]) -> None:
+def test_what_has_not_changed_is_not_read_again(shelf: Definitions, opened: list[str]) -> None:
     assert told(shelf) == ("Write.\n", ["Calm.\n"])
 
     assert opened == []
 
 
 def test_folders_that_are_not_there_are_not_looked_for_again(
-    shelf: Shelf, project: Path, opened: list[str]
+    shelf: Definitions, project: Path, opened: list[str]
 ) -> None:
     assert told(shelf) == (None, [])
     assert opened
@@ -79,7 +79,7 @@ def test_folders_that_are_not_there_are_not_looked_for_again(
 
 def test_what_was_changed_a_moment_ago_is_read_again(project: Path, opened: list[str]) -> None:
     put(project, ".handrail/agents/poet.md", "Write.\n")
-    shelf = Shelf(project, Trusted())
+    shelf = Definitions(project, TrustStore())
     told(shelf)
     opened.clear()
 
@@ -146,17 +146,19 @@ def _folder_gone(poet: Path) -> None:
     ],
 )
 def test_every_change_of_a_projects_file_is_seen(
-    change: Callable[[Path], None], says: str | None, shelf: Shelf, poet: Path
+    change: Callable[[Path], None], says: str | None, shelf: Definitions, poet: Path
 ) -> None:
     change(poet)
 
     text = told(shelf)[0]
 
     assert text is None if says is None else says in str(text)
-    assert told(Shelf(poet.parent.parent.parent, Trusted())) == told(shelf)
+    assert told(Definitions(poet.parent.parent.parent, TrustStore())) == told(shelf)
 
 
-def test_a_file_of_the_users_is_followed_where_its_links_lead(shelf: Shelf, own: Path, home: Path) -> None:
+def test_a_file_of_the_users_is_followed_where_its_links_lead(
+    shelf: Definitions, own: Path, home: Path
+) -> None:
     real = home / "rules"
     put(own, "agents/cook.md", "Cook.\n")
     (own / "guardrails").symlink_to(real)
@@ -173,22 +175,22 @@ def test_a_file_of_the_users_is_followed_where_its_links_lead(shelf: Shelf, own:
     assert told(shelf)[1] == ["Elsewhere.\n"]
 
 
-def test_what_is_passed_over_is_looked_at_again(shelf: Shelf, project: Path, opened: list[str]) -> None:
+def test_what_is_passed_over_is_looked_at_again(shelf: Definitions, project: Path, opened: list[str]) -> None:
     put(project, ".handrail/agents/not a name.md", "Write.\n")
-    assert [one.name for one in shelf.lost(Kind.PERSONA)] == ["not a name"]
+    assert [one.name for one in shelf.list_skipped(DefinitionKind.PERSONA)] == ["not a name"]
     opened.clear()
 
-    assert [one.name for one in shelf.lost(Kind.PERSONA)] == ["not a name"]
+    assert [one.name for one in shelf.list_skipped(DefinitionKind.PERSONA)] == ["not a name"]
 
     assert opened
 
 
 def test_nothing_is_told_of_a_file_that_is_gone_or_was_changed_too_late(tmp_path: Path) -> None:
     file = put(tmp_path, "one/two/file.md", "Text.\n")
-    place = Place(file.parent, (file,), follows=False)
+    place = ScannedFolder(file.parent, (file,), follows=False)
     late = 2 * file.stat().st_ctime_ns
 
-    assert isinstance(glimpse([place], late), Glimpse)
-    assert glimpse([place], file.stat().st_ctime_ns) is None
+    assert isinstance(take_stat_snapshot([place], late), StatSnapshot)
+    assert take_stat_snapshot([place], file.stat().st_ctime_ns) is None
     file.unlink()
-    assert glimpse([place], late) is None
+    assert take_stat_snapshot([place], late) is None

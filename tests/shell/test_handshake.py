@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.faults import Unreadable
-from handrail.shell.handshake import shake
+from handrail.clients.probes import probe_stdio_server
+from handrail.runtime.errors import Unreadable
 
 
 def python(program: str) -> list[str]:
@@ -17,7 +17,7 @@ def python(program: str) -> list[str]:
 def test_a_server_answers_with_its_tools(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "handrail", "serve", "--project", str(tmp_path)]
 
-    met = shake(words, tmp_path, os.environ)
+    met = probe_stdio_server(words, tmp_path, os.environ)
 
     assert (met.name, met.tools) == ("handrail", ("workflow_next_step",))
     assert met.seconds > 0
@@ -38,7 +38,7 @@ def test_a_server_answers_with_its_tools(tmp_path: Path) -> None:
 )
 def test_whatever_does_not_serve_is_told_in_a_sentence(words: list[str], why: str, tmp_path: Path) -> None:
     with pytest.raises(Unreadable) as wrong:
-        shake(words, tmp_path, os.environ, 1.0 if "stdin.read" in words[-1] else 20.0)
+        probe_stdio_server(words, tmp_path, os.environ, 1.0 if "stdin.read" in words[-1] else 20.0)
 
     assert wrong.value.message.endswith(f" does not serve: {why}")
     assert wrong.value.repair == "start it in a terminal, and read what it says"

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from handrail.shell.insights import measured
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.summaries import Summaries
+from handrail.app.insights import load_figures
+from handrail.stores.sql.sqlite import SqliteDatabase
+from handrail.stores.sql.summaries import SqlMeasures
 from history import history
 from said import boards
 from telemetry.drawing import Drawing
@@ -14,8 +14,8 @@ NOW = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 
 
 def test_the_boards_of_a_store_are_those_of_its_runs(tmp_path: Path) -> None:
-    database = Database(history(tmp_path / "handrail.db").path)
-    figures = measured(Summaries(database), NOW)
+    database = SqliteDatabase(history(tmp_path / "handrail.db").path)
+    figures = load_figures(SqlMeasures(database), NOW)
     database.close()
 
     drawings = [
@@ -41,9 +41,9 @@ def test_the_boards_of_a_store_are_those_of_its_runs(tmp_path: Path) -> None:
 
 
 def test_windows_are_those_of_the_source_unless_somebody_says_since_when(tmp_path: Path) -> None:
-    database = Database(history(tmp_path / "handrail.db").path)
-    summaries, later = Summaries(database), NOW + timedelta(days=2)
-    found, none = measured(summaries, later), measured(summaries, later, NOW)
+    database = SqliteDatabase(history(tmp_path / "handrail.db").path)
+    summaries, later = SqlMeasures(database), NOW + timedelta(days=2)
+    found, none = load_figures(summaries, later), load_figures(summaries, later, NOW)
     database.close()
 
     assert (found.since, found.kinds_since, found.days_since) == (

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from build import output
 from handrail.engine.facts import Value
-from handrail.engine.model import Event, Lifecycle, Who
-from handrail.shell.journal import agent_of, offered, reason_of
-from handrail.shell.records import Artifact, Caller, Closed, Opened, StepStatus, Turn
-from handrail.shell.turn import Call
+from handrail.engine.model import Actor, Event, Lifecycle
+from handrail.runtime.journal import find_agent, read_offered_artifacts, read_reason
+from handrail.runtime.records import Artifact, Caller, ClosedStep, OpenedStep, StepStatus, Turn
+from handrail.runtime.turn import Call
 from requirement import requirement
 from shell.desks import Recording, whole
 from turns import ENDLESS, Desk, pinned
@@ -57,7 +57,7 @@ def test_a_start_is_told_with_its_step_its_token_and_its_lifecycle(desk: Desk) -
     ]
     assert turn.entries[0].data == {"workflow": "paper", "version": 1, "by": "agent"}
     assert turn.entries[3].data == {"from": "idle", "to": "running", "by": "agent"}
-    assert (turn.closed, turn.opened) == ((), (Opened(1, "draft", "writer"),))
+    assert (turn.closed, turn.opened) == ((), (OpenedStep(1, "draft", "writer"),))
     assert set(turn.tokens) == {1}
 
 
@@ -87,13 +87,13 @@ def test_a_step_output_is_kept_with_its_artifacts_by_id(desk: Desk) -> None:
         {"artifact_id": ids[1], "type": "note", "title": "A note"},
     ]
     kept = {"summary": "Done.", "artifacts": named, "references": [], "confidence": 0.8}
-    assert turn.closed == (Closed(1, "draft", StepStatus.COMPLETED, kept),)
+    assert turn.closed == (ClosedStep(1, "draft", StepStatus.COMPLETED, kept),)
     assert turn.entries[2].data == {"artifact_id": ids[0], "type": "spec", "by": "agent"}
 
 
 def test_every_entry_of_a_turn_says_who_called(desk: Desk) -> None:
     told = desk.start()
-    caller = Caller(Who.PERSON, "ann", "cli", "bot")
+    caller = Caller(Actor.PERSON, "ann", "cli", "bot")
     desk.call(Call(told["run"], Event("continue", output()), caller, told["token"]))
 
     data = [entry.data for entry in last(desk).entries]
@@ -104,7 +104,7 @@ def test_every_entry_of_a_turn_says_who_called(desk: Desk) -> None:
 def test_a_completed_step_tells_who_sent_what_which_row_and_where_it_led(desk: Desk) -> None:
     run = desk.start()["run"]
     desk.clock.move(seconds=2)
-    caller = Caller(Who.PERSON, "ann", "cli", "bot")
+    caller = Caller(Actor.PERSON, "ann", "cli", "bot")
     desk.call(Call(run, Event("continue", output(), note="at last"), caller))
 
     assert told(last(desk))[0] == ("step_completed", "draft", "writer")
@@ -180,7 +180,7 @@ def test_the_end_of_a_run_closes_its_step_and_tells_how_long_it_took(desk: Desk)
         ("workflow_state_transition", "", ""),
     ]
     assert turn.entries[2].data == {"from": "running", "to": "completed", "duration_ms": 5000, "by": "agent"}
-    assert turn.closed == (Closed(1, "Home", StepStatus.COMPLETED, {}),)
+    assert turn.closed == (ClosedStep(1, "Home", StepStatus.COMPLETED, {}),)
     assert (turn.opened, dict(turn.tokens)) == ((), {})
 
 
@@ -191,7 +191,7 @@ def test_a_run_that_fails_fails_its_step(desk: Desk) -> None:
     turn = last(desk)
 
     assert told(turn) == [("step_failed", "draft", "writer"), ("workflow_state_transition", "", "")]
-    assert turn.closed == (Closed(1, "draft", StepStatus.FAILED, None),)
+    assert turn.closed == (ClosedStep(1, "draft", StepStatus.FAILED, None),)
     assert turn.entries[1].data["reason"] == "cannot be done"
 
 
@@ -227,7 +227,7 @@ def test_a_run_whose_attempts_are_used_up_fails_with_its_step() -> None:
     assert desk.send(run, "go")["lifecycle"] == "failed"
 
     assert [kind for kind, _, _ in told(last(desk))] == ["step_failed", "workflow_state_transition"]
-    assert last(desk).closed == (Closed(2, "Away", StepStatus.FAILED, {}),)
+    assert last(desk).closed == (ClosedStep(2, "Away", StepStatus.FAILED, {}),)
     stored = desk.runs.load(run)
     assert stored is not None
     assert str(stored.origin.metadata["last_transition_reason"]).startswith("row `back` leads to a state")
@@ -236,9 +236,9 @@ def test_a_run_whose_attempts_are_used_up_fails_with_its_step() -> None:
 def test_only_a_step_output_offers_artifacts() -> None:
     payload: dict[str, Any] = {"artifacts": [SPEC, "no artifact", 7]}
 
-    assert offered(Event("continue", payload)) == [SPEC]
-    assert offered(Event("go", payload)) == []
-    assert offered(Event("continue", {"artifacts": "none"})) == []
+    assert read_offered_artifacts(Event("continue", payload)) == [SPEC]
+    assert read_offered_artifacts(Event("go", payload)) == []
+    assert read_offered_artifacts(Event("continue", {"artifacts": "none"})) == []
 
 
 @pytest.mark.parametrize("artifact", [SPEC, {"title": 7}])
@@ -256,7 +256,11 @@ def test_a_state_that_is_not_there_has_no_persona() -> None:
     flow = pinned().workflow
     assert flow
 
-    assert (agent_of(flow, "draft"), agent_of(flow, "@end"), agent_of(flow, "gone")) == ("writer", "", "")
+    assert (find_agent(flow, "draft"), find_agent(flow, "@end"), find_agent(flow, "gone")) == (
+        "writer",
+        "",
+        "",
+    )
 
 
 def test_a_refusal_of_a_run_that_is_not_there_names_no_state(desk: Desk) -> None:
@@ -278,4 +282,4 @@ def test_a_refusal_of_a_run_that_is_not_there_names_no_state(desk: Desk) -> None
     ],
 )
 def test_a_reason_that_nobody_gave_is_none(metadata: dict[str, Value], reason: str) -> None:
-    assert reason_of(metadata) == reason
+    assert read_reason(metadata) == reason

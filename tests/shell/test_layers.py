@@ -6,10 +6,15 @@ from pathlib import Path
 import pytest
 
 import handrail
-from handrail.shell.clients import Scope, clients
-from handrail.shell.faults import Unreadable
-from handrail.shell.layers import Layer, commands, layers, rows
-from handrail.shell.settings_files import done
+from handrail.clients.formats import SettingsScope, load_clients
+from handrail.clients.integrations import (
+    Integration,
+    list_hook_commands,
+    list_integrations,
+    load_integrations,
+)
+from handrail.clients.settings_files import apply_change
+from handrail.runtime.errors import Unreadable
 
 US = ("/opt/my tools/handrail",)
 KINDS = {
@@ -25,12 +30,14 @@ KINDS = {
 }
 
 
-def put(client: str, project: Path, program: tuple[str, ...] = US, face: str = "spells") -> tuple[Layer, ...]:
+def put(
+    client: str, project: Path, program: tuple[str, ...] = US, face: str = "spells"
+) -> tuple[Integration, ...]:
     """Put in all that a client has."""
-    found = layers(client, Scope.PROJECT, project, program, face)
+    found = list_integrations(client, SettingsScope.PROJECT, project, program, face)
     for layer in found:
-        done(layer.adding())
-        assert layer.there
+        apply_change(layer.plan_addition())
+        assert layer.is_installed
     return found
 
 
@@ -39,7 +46,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_every_client_has_a_row() -> None:
-    assert set(rows()) == set(clients())
+    assert set(load_integrations()) == set(load_clients())
 
 
 @pytest.mark.parametrize("client", KINDS)
@@ -48,7 +55,7 @@ def test_what_is_put_in_is_taken_out_and_nothing_is_left(client: str, tmp_path: 
     assert [layer.kind for layer in found] == KINDS[client]
 
     for layer in reversed(found):
-        done(layer.removing())
+        apply_change(layer.plan_removal())
 
     assert files(tmp_path) == {}
 
@@ -58,7 +65,7 @@ def test_what_another_handrail_put_in_is_put_in_anew_and_taken_out(client: str, 
     put(client, tmp_path)
 
     for layer in reversed(put(client, tmp_path, ("/opt/newer/handrail",))):
-        done(layer.removing())
+        apply_change(layer.plan_removal())
 
     assert [name for name in files(tmp_path) if not name.endswith(".handrail-backup")] == []
 
@@ -75,7 +82,7 @@ def test_what_stood_there_before_stands_there_again(tmp_path: Path) -> None:
     found = put("claude", tmp_path)
     assert b'"command": "mine"' in (tmp_path / ".claude/settings.json").read_bytes()
     for layer in reversed(found):
-        done(layer.removing())
+        apply_change(layer.plan_removal())
 
     assert files(tmp_path) == before
 
@@ -148,11 +155,11 @@ def test_a_skill_of_somebody_elses_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / ".claude/skills/handrail/SKILL.md"
     path.parent.mkdir(parents=True)
     path.write_text("mine\n")
-    skill = layers("claude", Scope.PROJECT, tmp_path, US)[-1]
+    skill = list_integrations("claude", SettingsScope.PROJECT, tmp_path, US)[-1]
 
     with pytest.raises(Unreadable, match="this skill is somebody else's"):
-        skill.adding()
-    assert not skill.removing().needed
+        skill.plan_addition()
+    assert not skill.plan_removal().needed
 
 
 def test_hooks_that_cannot_be_read_are_left_alone(tmp_path: Path) -> None:
@@ -161,12 +168,12 @@ def test_hooks_that_cannot_be_read_are_left_alone(tmp_path: Path) -> None:
     path.write_text('{"hooks": 5}')
 
     with pytest.raises(Unreadable, match=r"settings.json, line 1, column"):
-        layers("claude", Scope.PROJECT, tmp_path, US)[0].adding()
+        list_integrations("claude", SettingsScope.PROJECT, tmp_path, US)[0].plan_addition()
 
 
 def test_of_the_users_settings_only_the_hooks_are_changed(tmp_path: Path, home: Path) -> None:
-    (layer,) = layers("codex", Scope.USER, tmp_path, US)
+    (layer,) = list_integrations("codex", SettingsScope.USER, tmp_path, US)
 
     assert (layer.kind, layer.file.path) == ("hooks", home / ".codex" / "hooks.json")
-    assert commands({"hooks": [{"command": "x"}, 5]}) == ["x"]
-    assert commands({"hooks": 5}) == commands(5) == []
+    assert list_hook_commands({"hooks": [{"command": "x"}, 5]}) == ["x"]
+    assert list_hook_commands({"hooks": 5}) == list_hook_commands(5) == []

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from handrail.engine.model import Authority, Event
-from handrail.shell.workspace import Disk
+from handrail.stores.files.disk import DiskWorkspace
 from requirement import requirement
 from shell.desks import Recording
 from turns import ORIGIN, Desk, pinned
@@ -34,7 +34,7 @@ TWO = "https://wiki.acme.com/display/DOC/Start"
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    return Desk(Recording(), more={"workspace": Disk(tmp_path), "lifetime": None})
+    return Desk(Recording(), more={"workspace": DiskWorkspace(tmp_path), "lifetime": None})
 
 
 def looked(desk: Desk) -> str:

@@ -11,9 +11,9 @@ import pytest
 
 from build import output
 from handrail.engine.facts import Value
-from handrail.engine.model import Event, Refused, Who
-from handrail.shell.turn import Call, New
-from handrail.stores.sql.runs import SqlRuns
+from handrail.engine.model import Actor, Event, Refused
+from handrail.runtime.turn import Call, NewRun
+from handrail.stores.sql.runs import SqliteRuns
 from requirement import requirement
 from stores.tables import changed, everything
 from turns import ORIGIN, PAPER, Desk, pinned, sqlite
@@ -41,7 +41,7 @@ class Agent(Desk):
 
     def no(self, call: Callable[..., dict[str, Any]], *given: object, **more: object) -> str:
         """The code of the refusal."""
-        assert isinstance(self.runs, SqlRuns)
+        assert isinstance(self.runs, SqliteRuns)
         before = everything(self.runs)
         told = call(*given, **more)
         assert told["status"] == "error", told
@@ -88,7 +88,7 @@ def test_a_step_is_not_skipped_by_ending_the_run_and_forking_it_further_on(
     agent.end(run, how)
 
     assert agent.no(agent.fork, run, state) == "later_step"
-    assert agent.no(agent.fork, run, state, by=Who.SERVER) == "later_step"
+    assert agent.no(agent.fork, run, state, by=Actor.SERVER) == "later_step"
 
 
 @requirement("steps:life.fork")
@@ -107,7 +107,7 @@ def test_a_run_is_not_forked_into_its_end_or_out_of_its_workflow(agent: Agent, s
     agent.end(run)
     if state:
         assert agent.no(agent.fork, run, state) == "unknown_step"
-        assert agent.no(agent.fork, run, state, by=Who.PERSON) == "unknown_step"
+        assert agent.no(agent.fork, run, state, by=Actor.PERSON) == "unknown_step"
     else:
         assert agent.fork(run, state)["state"] == "review"
 
@@ -152,7 +152,7 @@ def test_a_step_that_was_left_open_is_a_further_attempt_once_a_fork_has_finished
 
     assert seen == [1, 2]
     assert agent.no(agent.fork, run) == "attempts_spent"
-    person = agent.fork(run, by=Who.PERSON)
+    person = agent.fork(run, by=Actor.PERSON)
     assert (person["state"], agent.attempt) == ("draft", 3)
 
 
@@ -195,15 +195,15 @@ def test_no_way_through_other_forks_gives_an_attempt_back(agent: Agent) -> None:
     assert other not in {first, below}
     agent.end(other)
     assert agent.no(agent.fork, other, "draft") == "attempts_spent"
-    told = agent.fork(other, "draft", by=Who.PERSON)
+    told = agent.fork(other, "draft", by=Actor.PERSON)
     assert told["state"] == "draft", "a person may"
     assert agent.attempt == 3
 
 
 @requirement("steps:life.fork")
 @pytest.mark.parametrize("paused", [False, True])
-@pytest.mark.parametrize("by", [Who.AGENT, Who.PERSON])
-def test_a_run_that_has_not_ended_is_not_forked(agent: Agent, by: Who, *, paused: bool) -> None:
+@pytest.mark.parametrize("by", [Actor.AGENT, Actor.PERSON])
+def test_a_run_that_has_not_ended_is_not_forked(agent: Agent, by: Actor, *, paused: bool) -> None:
     run = drafted(agent)
     if paused:
         agent.send(run, Event("pause"))
@@ -228,7 +228,7 @@ def test_a_step_is_not_completed_by_hand_without_what_its_contract_asks_for(
 ) -> None:
     run = drafted(agent)
 
-    for by in (Who.AGENT, Who.PERSON):
+    for by in (Actor.AGENT, Actor.PERSON):
         call = Call(run, Event("continue", given, by), external=True)
         assert agent.no(agent.call, call) == "contract"
     good = Call(run, Event("continue", output(artifacts=[REPORT], blockers=[])), external=True)
@@ -243,16 +243,16 @@ def test_an_agent_does_not_put_another_workflow_in_the_place_of_the_one_the_run_
     agent.end(run)
     short = pinned(PAPER.replace("task: Write it.", "task: Nothing.").replace("version: 1", "version: 2"))
     assert short.workflow
-    new = New(short.workflow, ORIGIN, short.definition)
+    new = NewRun(short.workflow, ORIGIN, short.definition)
 
     assert agent.no(agent.fork, run, new=new) == "not_yours"
-    assert agent.fork(run, by=Who.PERSON, new=new)["state"] == "draft"
+    assert agent.fork(run, by=Actor.PERSON, new=new)["state"] == "draft"
 
 
 def test_an_agent_that_asks_again_does_not_get_the_fork_that_only_a_person_could_have(agent: Agent) -> None:
     run = agent.start()["run"]
     agent.end(run)
-    person = agent.fork(run, "publish", by=Who.PERSON)
+    person = agent.fork(run, "publish", by=Actor.PERSON)
 
     assert agent.no(agent.fork, run, "publish") == "later_step"
-    assert agent.fork(run, "publish", by=Who.PERSON)["run"] == person["run"]
+    assert agent.fork(run, "publish", by=Actor.PERSON)["run"] == person["run"]

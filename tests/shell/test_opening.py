@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.faults import Unreadable
-from handrail.shell.opening import limits, patience
-from handrail.shell.sweep import Limits
-from handrail.stores.descriptions import program
-from handrail.stores.sql.opening import turning
+from handrail.runtime.errors import Unreadable
+from handrail.runtime.sweep import IdleLimits, read_idle_limits
+from handrail.stores.sql.store import open_world
+from handrail.stores.vcs import commands
+from handrail.stores.vcs.commands import read_vcs_timeout
 from requirement import requirement
 
 
@@ -25,7 +25,7 @@ def test_a_token_is_good_for_ten_minutes_or_for_the_seconds_that_are_set(
     if given is not None:
         monkeypatch.setenv("HANDRAIL_TOKEN_TTL", given)
 
-    with turning(tmp_path / "store" / "handrail.db") as world:
+    with open_world(tmp_path / "store" / "handrail.db") as world:
         assert world.lifetime == lifetime
 
 
@@ -35,7 +35,7 @@ def test_what_is_no_number_of_seconds_is_told_before_anything_is_made(
 ) -> None:
     monkeypatch.setenv("HANDRAIL_TOKEN_TTL", given)
 
-    with pytest.raises(Unreadable, match="HANDRAIL_TOKEN_TTL is"), turning(tmp_path / "handrail.db"):
+    with pytest.raises(Unreadable, match="HANDRAIL_TOKEN_TTL is"), open_world(tmp_path / "handrail.db"):
         pass
 
     assert list(tmp_path.iterdir()) == []
@@ -44,18 +44,18 @@ def test_what_is_no_number_of_seconds_is_told_before_anything_is_made(
 @pytest.mark.parametrize(
     ("running", "paused", "found"),
     [
-        ("", "", Limits(timedelta(minutes=30), timedelta(hours=24))),
-        ("90", "", Limits(timedelta(seconds=90), timedelta(hours=24))),
-        ("", "31536000", Limits(timedelta(minutes=30), timedelta(days=365))),
+        ("", "", IdleLimits(timedelta(minutes=30), timedelta(hours=24))),
+        ("90", "", IdleLimits(timedelta(seconds=90), timedelta(hours=24))),
+        ("", "31536000", IdleLimits(timedelta(minutes=30), timedelta(days=365))),
     ],
 )
 def test_a_run_may_be_left_alone_as_long_as_ruled_or_for_the_seconds_that_are_set(
-    monkeypatch: pytest.MonkeyPatch, running: str, paused: str, found: Limits
+    monkeypatch: pytest.MonkeyPatch, running: str, paused: str, found: IdleLimits
 ) -> None:
     monkeypatch.setenv("HANDRAIL_IDLE_RUNNING", running)
     monkeypatch.setenv("HANDRAIL_IDLE_PAUSED", paused)
 
-    assert limits() == found
+    assert read_idle_limits() == found
 
 
 @pytest.mark.parametrize("variable", ["HANDRAIL_IDLE_RUNNING", "HANDRAIL_IDLE_PAUSED"])
@@ -66,15 +66,21 @@ def test_a_limit_that_is_no_number_of_seconds_is_told(
     monkeypatch.setenv(variable, given)
 
     with pytest.raises(Unreadable, match=f"{variable} is '{given}', which is no number of seconds"):
-        limits()
+        read_idle_limits()
 
 
 def test_jj_and_git_have_as_long_as_the_setting_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert program.limited(patience()) == program.Limits(read=10.0, write=30.0, lock=60.0)
+    assert commands.derive_timeouts(read_vcs_timeout()) == commands.VcsTimeouts(
+        read=10.0, write=30.0, lock=60.0
+    )
     monkeypatch.setenv("HANDRAIL_VCS_SECONDS", "300")
-    assert program.limited(patience()) == program.Limits(read=10.0, write=300.0, lock=600.0)
+    assert commands.derive_timeouts(read_vcs_timeout()) == commands.VcsTimeouts(
+        read=10.0, write=300.0, lock=600.0
+    )
     monkeypatch.setenv("HANDRAIL_VCS_SECONDS", "2")
-    assert program.limited(patience()) == program.Limits(read=2.0, write=2.0, lock=60.0)
+    assert commands.derive_timeouts(read_vcs_timeout()) == commands.VcsTimeouts(
+        read=2.0, write=2.0, lock=60.0
+    )
     monkeypatch.setenv("HANDRAIL_VCS_SECONDS", "soon")
     with pytest.raises(Unreadable, match="HANDRAIL_VCS_SECONDS is 'soon', which is no number of seconds"):
-        patience()
+        read_vcs_timeout()

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from handrail.documents.statefile import StateFile
-from handrail.shell.folders import Folder
-from handrail.shell.papers import lying
-from handrail.shell.records import Artifact, Written
-from handrail.stores.files import FileRuns
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.projection import Projection
+from handrail.app.run_folders import RunFolder
+from handrail.documents.state_file import StateFile
+from handrail.runtime.journal import read_file_artifacts
+from handrail.runtime.records import Artifact, JournalEntry
+from handrail.stores.files.file_runs import FileRuns
+from handrail.stores.sql.projection import SqlRunMirrors
+from handrail.stores.sql.sqlite import SqliteDatabase
 from opened import kept
 from program import handrail
 from tasks import TASKS, Project
@@ -26,7 +26,7 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
-def shown(database: Database, query: str = ALL) -> list[tuple[object, ...]]:
+def shown(database: SqliteDatabase, query: str = ALL) -> list[tuple[object, ...]]:
     with database.read() as execute:
         return [tuple(row) for row in execute(query, ()).fetchall()]
 
@@ -37,7 +37,7 @@ def written(project: Project, text: str | bytes) -> None:
 
 
 def lies(project: Project) -> tuple[Artifact, ...]:
-    return lying(project.workflow, project.runs.standing().run, project.disk)
+    return read_file_artifacts(project.workflow, project.runs.load_current().run, project.disk)
 
 
 def test_each_text_is_kept_once_as_the_turn_read_it(project: Project) -> None:
@@ -104,8 +104,8 @@ def test_a_lost_store_has_the_files_again_with_the_next_word(project: Project, t
     written(project, "mine")
     project.say("go")
     (tmp_path / "new").mkdir(mode=0o700)
-    database = kept(Database(tmp_path / "new" / "handrail.db"))
-    mirror = Projection(database).mirror(project.runs)
+    database = kept(SqliteDatabase(tmp_path / "new" / "handrail.db"))
+    mirror = SqlRunMirrors(database).mirror(project.runs)
 
     mirror(project.run, lies(project))
     mirror(project.run, lies(project))
@@ -118,7 +118,7 @@ class Overtaken(FileRuns):
 
     first: Callable[[], object] | None = None
 
-    def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[Written, ...]:
+    def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[JournalEntry, ...]:
         """The entries, when the other process is done."""
         if self.first:
             self.first()
@@ -126,11 +126,11 @@ class Overtaken(FileRuns):
 
 
 def test_what_another_process_brought_over_in_the_middle_still_gets_the_files(project: Project) -> None:
-    folder = Folder(project.project, project.workflow)
-    runs = Overtaken(project.disk, StateFile(), folder.new, folder.origin, project.workflow.states)
+    folder = RunFolder(project.project, project.workflow)
+    runs = Overtaken(project.disk, StateFile(), folder.new_run, folder.origin, project.workflow.states)
     project.world = replace(project.world, mirror=None)
     project.say("go")
-    projection = Projection(project.database)
+    projection = SqlRunMirrors(project.database)
     runs.first = lambda: projection.catch_up(project.runs, project.run)
 
     assert projection.catch_up(runs, project.run, lies(project)) == 0
@@ -150,7 +150,7 @@ def test_a_store_that_is_made_again_has_the_files_as_they_lie(project: Project, 
         said = handrail("store", "rebuild", "--store", new, "--project", project.project)
         assert said.status == 0, said.err
 
-    assert [row[:3] for row in shown(kept(Database(new)))] == [("task", "task.md", "mine")]
+    assert [row[:3] for row in shown(kept(SqliteDatabase(new)))] == [("task", "task.md", "mine")]
     assert handrail("store", "check", "--store", new).status == 0
 
 
@@ -158,5 +158,5 @@ def test_a_run_whose_head_is_lost_is_brought_over_as_it_was(project: Project) ->
     project.say("go")
     (project.project / ".ai/task/.handrail/head.json").unlink()
 
-    assert Projection(project.database).rebuild(project.runs, project.run) == 0
+    assert SqlRunMirrors(project.database).rebuild(project.runs, project.run) == 0
     assert shown(project.database, "SELECT revision, current_step FROM runs") == [(1, "DRAFT")]

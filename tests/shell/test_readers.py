@@ -7,10 +7,10 @@ import pytest
 from build import started, workflow
 from handrail.engine.facts import Value
 from handrail.engine.model import Event, Workflow
-from handrail.shell.facts import Asked, Sight, gather
-from handrail.shell.faults import Unreadable
-from handrail.shell.readers import READERS
-from handrail.shell.workspace import Disk
+from handrail.runtime.errors import Unreadable
+from handrail.runtime.facts import FILE_READERS
+from handrail.runtime.gather import FactContext, FileSnapshot, gather_facts
+from handrail.stores.files.disk import DiskWorkspace
 from handrail.workflows.registry import FACTS
 from requirement import requirement
 from turns import NOW
@@ -31,7 +31,7 @@ transitions:
   - {id: d, from: Home, trigger: also, do: [{write: task.md, template: task}]}
   - {id: c, from: Home, trigger: end, to: Over}
 """
-FILES = tuple(fact.name for fact in FACTS if fact.reader in READERS)
+FILES = tuple(fact.name for fact in FACTS if fact.reader in FILE_READERS)
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def flow() -> Workflow:
 
 def read(flow: Workflow, folder: Path, name: str) -> Value:
     """A fact, as it is gathered for a decision."""
-    asked = Asked(flow, Sight(Disk(folder)), started(flow), Event("go"), NOW, "b0b")
-    return gather(asked, READERS, {}).facts[name]
+    asked = FactContext(flow, FileSnapshot(DiskWorkspace(folder)), started(flow), Event("go"), NOW, "b0b")
+    return gather_facts(asked, FILE_READERS, {}).facts[name]
 
 
 def test_without_files_nothing_is_there_and_nothing_fails(flow: Workflow, tmp_path: Path) -> None:

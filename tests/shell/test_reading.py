@@ -6,20 +6,20 @@ from threading import Thread
 
 import pytest
 
-from handrail.shell.reading import read_bytes, whole
+from handrail.runtime.system import read_bytes, resolve_path
 
 
 def test_every_link_of_a_path_is_followed(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "link").symlink_to("there")
 
-    assert whole(tmp_path / "link" / ".." / "link" / "x") == whole(tmp_path) / "there" / "x"
+    assert resolve_path(tmp_path / "link" / ".." / "link" / "x") == resolve_path(tmp_path) / "there" / "x"
 
 
 def test_a_link_that_leads_in_a_circle_stays_in_the_path(tmp_path: Path) -> None:
     (tmp_path / "circle").symlink_to("circle")
 
-    assert whole(tmp_path / "circle" / "x") == whole(tmp_path) / "circle" / "x"
+    assert resolve_path(tmp_path / "circle" / "x") == resolve_path(tmp_path) / "circle" / "x"
 
 
 def test_a_pipe_that_nobody_writes_to_is_empty(tmp_path: Path) -> None:

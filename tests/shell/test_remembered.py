@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from handrail.shell.remembered import Remembered
-from handrail.workflows.load import Find, Source
+from handrail.app.definitions import SourceCache
+from handrail.workflows.load import SourceFinder, WorkflowSource
 
 
 class Making:
@@ -12,42 +12,42 @@ class Making:
     def __init__(self) -> None:
         self.times = 0
 
-    def __call__(self, source: Source, find: Find) -> str:
+    def __call__(self, source: WorkflowSource, find: SourceFinder) -> str:
         self.times += 1
         named = find(source.text)
         return f"{source.text} and {named.text if named else 'nothing'}"
 
 
-def _found(others: Mapping[str, str]) -> Find:
-    return lambda name: Source(f"{name}.yaml", others[name]) if name in others else None
+def _found(others: Mapping[str, str]) -> SourceFinder:
+    return lambda name: WorkflowSource(f"{name}.yaml", others[name]) if name in others else None
 
 
 def test_the_same_texts_are_read_once() -> None:
     making = Making()
-    made = Remembered(making)
+    made = SourceCache(making)
 
-    assert made(Source("a.yaml", "b"), _found({"b": "more"})) == "b and more"
-    assert made(Source("a.yaml", "b"), _found({"b": "more", "c": "unasked"})) == "b and more"
+    assert made(WorkflowSource("a.yaml", "b"), _found({"b": "more"})) == "b and more"
+    assert made(WorkflowSource("a.yaml", "b"), _found({"b": "more", "c": "unasked"})) == "b and more"
     assert making.times == 1
 
 
 def test_another_text_or_another_one_inside_it_is_read_anew() -> None:
-    made = Remembered(Making())
-    text = Source("a.yaml", "b")
+    made = SourceCache(Making())
+    text = WorkflowSource("a.yaml", "b")
 
     assert made(text, _found({})) == "b and nothing"
     assert made(text, _found({"b": "more"})) == "b and more"
     assert made(text, _found({"b": "less"})) == "b and less"
     assert made(text, _found({})) == "b and nothing"
-    assert made(Source("a.yaml", "c"), _found({})) == "c and nothing"
+    assert made(WorkflowSource("a.yaml", "c"), _found({})) == "c and nothing"
 
 
 def test_those_asked_for_last_are_kept_and_no_more() -> None:
     making = Making()
-    made = Remembered(making, most=2)
+    made = SourceCache(making, most=2)
     for name in ("a", "b", "a", "c", "a"):
-        made(Source(f"{name}.yaml", name), _found({}))
+        made(WorkflowSource(f"{name}.yaml", name), _found({}))
     assert making.times == 3
 
-    made(Source("b.yaml", "b"), _found({}))
+    made(WorkflowSource("b.yaml", "b"), _found({}))
     assert making.times == 4

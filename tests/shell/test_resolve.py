@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Authority, Event
-from handrail.shell.apply import digest
-from handrail.shell.facts import Asked, Drafted, Reader
-from handrail.shell.records import Final
-from handrail.shell.workspace import Disk
+from handrail.runtime.gather import DraftResult, FactContext, FactReader
+from handrail.runtime.records import ChangedContent
+from handrail.runtime.resolve import hash_content
+from handrail.stores.files.disk import DiskWorkspace
 from shell.desks import Recording
 from turns import ORIGIN, Desk, pinned
 
@@ -47,29 +47,29 @@ transitions:
 """
 
 
-def named(_: Asked, __: tuple[str, ...]) -> Value:
+def named(_: FactContext, __: tuple[str, ...]) -> Value:
     return "tea"
 
 
-def exists(asked: Asked, of: tuple[str, ...]) -> Value:
-    return asked.sight.read(of[0]) is not None
+def exists(asked: FactContext, of: tuple[str, ...]) -> Value:
+    return asked.snapshot.read(of[0]) is not None
 
 
-READERS: dict[str, Reader] = {"frontmatter.slug": named, "file.exists": exists}
+READERS: dict[str, FactReader] = {"frontmatter.slug": named, "file.exists": exists}
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    def drafted(asked: Asked) -> Drafted:
-        plan = (asked.sight.read("plan.md") or b"").decode()
-        return Drafted({"ok": bool(plan), "problems": []}, {"text": plan.replace("[ ]", "[x]")})
+    def drafted(asked: FactContext) -> DraftResult:
+        plan = (asked.snapshot.read("plan.md") or b"").decode()
+        return DraftResult({"ok": bool(plan), "problems": []}, {"text": plan.replace("[ ]", "[x]")})
 
-    more: dict[str, Any] = {"workspace": Disk(tmp_path), "readers": READERS, "lifetime": None}
+    more: dict[str, Any] = {"workspace": DiskWorkspace(tmp_path), "readers": READERS, "lifetime": None}
     more["drafters"] = {"criteria.check_off": drafted}
     return Desk(Recording(), more=more)
 
 
-def finals(desk: Desk, event: Event) -> tuple[Final, ...]:
+def finals(desk: Desk, event: Event) -> tuple[ChangedContent, ...]:
     """What the files will be after an event in the first state, or in the second for `again`."""
     run = desk.start(pinned(FLOW), replace(ORIGIN, authority=Authority.FILES))["run"]
     if event.trigger == "again":
@@ -84,8 +84,8 @@ def test_a_template_is_filled_with_facts_the_event_and_the_run_as_the_turn_leave
     text = b"More of leaves at 2026-03-01T12:00:00Z, tea, 3"
 
     assert finals(desk, Event("go", {"word": "leaves"})) == (
-        Final("tea.md", None, text),
-        Final("kept.md", None, b"One.\n\nTwo."),
+        ChangedContent("tea.md", None, text),
+        ChangedContent("kept.md", None, b"One.\n\nTwo."),
     )
 
 
@@ -94,7 +94,7 @@ def test_a_file_that_is_there_is_left_if_the_row_says_so(desk: Desk, tmp_path: P
     (tmp_path / "tea.md").write_text("old")
 
     (final,) = finals(desk, Event("go"))
-    assert (final.path, final.before) == ("tea.md", digest(b"old"))
+    assert (final.path, final.before) == ("tea.md", hash_content(b"old"))
 
 
 def test_a_file_that_would_be_as_it_is_is_left_out(desk: Desk, tmp_path: Path) -> None:
@@ -112,10 +112,10 @@ def test_files_move_into_a_new_folder_and_those_of_one_name_beside_each_other(
     (tmp_path / "sub" / "plan.md").write_text("b")
 
     assert finals(desk, Event("again")) == (
-        Final("old/x/plan.md", None, b"a"),
-        Final("plan.md", digest(b"a"), None),
-        Final("old/x/plan-2.md", None, b"b"),
-        Final("sub/plan.md", digest(b"b"), None),
+        ChangedContent("old/x/plan.md", None, b"a"),
+        ChangedContent("plan.md", hash_content(b"a"), None),
+        ChangedContent("old/x/plan-2.md", None, b"b"),
+        ChangedContent("sub/plan.md", hash_content(b"b"), None),
     )
 
 
@@ -143,15 +143,17 @@ def test_an_effect_sees_what_those_before_it_leave_and_now_is_a_minute_in_a_path
     (tmp_path / "2026-03-01-1200").mkdir()
 
     assert finals(desk, Event("tidy")) == (
-        Final("2026-03-01-1200-2/task.md", None, b"do it"),
-        Final("task.md", digest(b"do it"), b"One.\n\nTwo."),
+        ChangedContent("2026-03-01-1200-2/task.md", None, b"do it"),
+        ChangedContent("task.md", hash_content(b"do it"), b"One.\n\nTwo."),
     )
 
 
 def test_a_draft_is_written_as_it_was_tried(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "plan.md").write_text("- [ ] tea")
 
-    assert finals(desk, Event("mark")) == (Final("plan.md", digest(b"- [ ] tea"), b"- [x] tea"),)
+    assert finals(desk, Event("mark")) == (
+        ChangedContent("plan.md", hash_content(b"- [ ] tea"), b"- [x] tea"),
+    )
 
 
 def test_a_refused_row_writes_nothing_and_reads_only(desk: Desk, tmp_path: Path) -> None:
@@ -174,5 +176,5 @@ def test_where_the_state_lives_in_files_the_first_event_begins_the_run(desk: Des
 
 
 def test_no_file_and_an_empty_file_are_told_apart() -> None:
-    assert digest(None) is None
-    assert digest(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert hash_content(None) is None
+    assert hash_content(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

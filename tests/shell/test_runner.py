@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.faults import Busy, Missing, Unreadable, UnsafePath
-from handrail.shell.ports import Finished, Runner
-from handrail.shell.runner import Programs
+from handrail.runtime.errors import Busy, Missing, Unreadable, UnsafePath
+from handrail.runtime.ports.turn import ProcessResult, ProcessRunner
+from handrail.runtime.system import SubprocessRunner
 
 ENV = {"PATH": "/usr/bin:/bin"}
 LONG = 60.0
@@ -19,8 +19,8 @@ LONG = 60.0
 
 def _shell(
     script: str, folder: Path, seconds: float = LONG, most: int = 1 << 20, grace: float = 0.1
-) -> Finished:
-    return Programs(ENV, most, grace).run(("sh", "-c", script), f"{folder}", seconds)
+) -> ProcessResult:
+    return SubprocessRunner(ENV, most, grace).run(("sh", "-c", script), f"{folder}", seconds)
 
 
 def _until(holds: Callable[[], bool]) -> None:
@@ -40,15 +40,15 @@ def _gone(pid: int) -> bool:
 
 
 def test_what_a_program_says_and_how_it_ends_is_told(tmp_path: Path) -> None:
-    runner: Runner = Programs(ENV)
+    runner: ProcessRunner = SubprocessRunner(ENV)
 
-    assert runner.run(("printf", "a\\0b"), f"{tmp_path}", LONG) == Finished(0, b"a\0b", b"")
-    assert _shell("echo out; echo err >&2; exit 3", tmp_path) == Finished(3, b"out\n", b"err\n")
-    assert _shell("kill -9 $$", tmp_path) == Finished(-9, b"", b"")
+    assert runner.run(("printf", "a\\0b"), f"{tmp_path}", LONG) == ProcessResult(0, b"a\0b", b"")
+    assert _shell("echo out; echo err >&2; exit 3", tmp_path) == ProcessResult(3, b"out\n", b"err\n")
+    assert _shell("kill -9 $$", tmp_path) == ProcessResult(-9, b"", b"")
 
 
 def test_words_are_never_read_by_a_shell(tmp_path: Path) -> None:
-    said = Programs(ENV).run(("echo", "; touch x", "$HOME", "*", "-e"), f"{tmp_path}", LONG)
+    said = SubprocessRunner(ENV).run(("echo", "; touch x", "$HOME", "*", "-e"), f"{tmp_path}", LONG)
 
     assert said.out == b"; touch x $HOME * -e\n"
     assert list(tmp_path.iterdir()) == []
@@ -58,7 +58,7 @@ def test_a_program_sees_the_given_environment_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIT_DIR", "/evil")
-    said = Programs({**ENV, "ONE": "1"}).run(("env",), f"{tmp_path}", LONG)
+    said = SubprocessRunner({**ENV, "ONE": "1"}).run(("env",), f"{tmp_path}", LONG)
 
     assert sorted(said.out.split()) == [b"ONE=1", b"PATH=/usr/bin:/bin"]
 
@@ -68,9 +68,9 @@ def test_a_program_is_looked_for_where_its_environment_says(tmp_path: Path) -> N
     program.write_text("#!/bin/sh\necho found\n")
     program.chmod(0o700)
 
-    assert Programs({"PATH": f"{tmp_path}"}).run(("here",), "/", LONG).out == b"found\n"
+    assert SubprocessRunner({"PATH": f"{tmp_path}"}).run(("here",), "/", LONG).out == b"found\n"
     with pytest.raises(Missing, match="the program `here` is not there") as caught:
-        Programs(ENV).run(("here",), f"{tmp_path}", LONG)
+        SubprocessRunner(ENV).run(("here",), f"{tmp_path}", LONG)
     assert caught.value.repair == "install it, or put the folder it is in into PATH"
 
 
@@ -84,14 +84,15 @@ def test_input_comes_from_a_file_or_is_empty(tmp_path: Path) -> None:
     (tmp_path / "input").write_bytes(b"text\0" * 100_000)
 
     assert (
-        Programs(ENV).run(("cat",), f"{tmp_path}", LONG, f"{tmp_path / 'input'}").out == b"text\0" * 100_000
+        SubprocessRunner(ENV).run(("cat",), f"{tmp_path}", LONG, f"{tmp_path / 'input'}").out
+        == b"text\0" * 100_000
     )
-    assert Programs(ENV).run(("cat",), f"{tmp_path}", LONG).out == b""
+    assert SubprocessRunner(ENV).run(("cat",), f"{tmp_path}", LONG).out == b""
 
 
 def test_input_that_is_not_there_or_no_file_is_a_fault(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    runner = Programs(ENV)
+    runner = SubprocessRunner(ENV)
     with pytest.raises(Missing, match=r"`.*/none`"):
         runner.run(("cat",), f"{tmp_path}", LONG, f"{tmp_path / 'none'}")
     for path in (tmp_path / "fifo", tmp_path):
@@ -104,7 +105,7 @@ def test_a_program_inherits_the_files_it_is_given_and_no_other(tmp_path: Path) -
     given, other = (os.open(tmp_path / "given", os.O_RDONLY) for _ in range(2))
     try:
         words = ("sh", "-c", f"cat /proc/self/fd/{given}; cat /proc/self/fd/{other}")
-        said = Programs(ENV).run(words, f"{tmp_path}", LONG, files=(given,))
+        said = SubprocessRunner(ENV).run(words, f"{tmp_path}", LONG, files=(given,))
     finally:
         os.close(given)
         os.close(other)
@@ -125,7 +126,7 @@ def test_a_program_that_cannot_be_started_says_why(tmp_path: Path, mode: int, wh
     (tmp_path / "program").write_bytes(b"\x7fELF, it says")
     (tmp_path / "program").chmod(mode)
     with pytest.raises(Unreadable, match=why):
-        Programs(ENV).run((f"{tmp_path / 'program'}",), f"{tmp_path}", LONG)
+        SubprocessRunner(ENV).run((f"{tmp_path / 'program'}",), f"{tmp_path}", LONG)
 
 
 @pytest.mark.parametrize("stream", ["1", "2"])
@@ -196,7 +197,7 @@ def test_what_went_into_a_session_of_its_own_is_not_waited_for(tmp_path: Path) -
     )
     escaped = int((tmp_path / "pid").read_text())
     try:
-        assert said == Finished(0, b"ok\n", b"")
+        assert said == ProcessResult(0, b"ok\n", b"")
         assert not _gone(escaped)
     finally:
         os.kill(escaped, signal.SIGKILL)
@@ -212,10 +213,10 @@ def test_a_program_that_closes_its_streams_is_waited_for(tmp_path: Path) -> None
 def test_no_file_is_left_open(tmp_path: Path) -> None:
     before = sorted(os.listdir("/proc/self/fd"))  # noqa: PTH208 - only counted
     (tmp_path / "input").write_bytes(b"x")
-    Programs(ENV).run(("cat",), f"{tmp_path}", LONG, f"{tmp_path / 'input'}")
+    SubprocessRunner(ENV).run(("cat",), f"{tmp_path}", LONG, f"{tmp_path / 'input'}")
     with pytest.raises(Unreadable):
         _shell("yes", tmp_path)
     with pytest.raises(Missing):
-        Programs(ENV).run(("no-such-program",), f"{tmp_path}", LONG)
+        SubprocessRunner(ENV).run(("no-such-program",), f"{tmp_path}", LONG)
 
     assert sorted(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - the same

@@ -5,31 +5,31 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.catalog import Kind
-from handrail.shell.definitions import Pinned
-from handrail.shell.faults import Unreadable
-from handrail.shell.shelf import Guardrail, Persona, Shelf
-from handrail.shell.trust import Trusted
+from handrail.app.catalog import DefinitionKind
+from handrail.app.definitions import Definitions, Guardrail, Persona
+from handrail.app.trust import TrustStore
+from handrail.runtime.errors import Unreadable
+from handrail.runtime.world import PinnedWorkflow
 from requirement import requirement
 from shell.shelves import SMALL, put, trust_all
 
 
 @requirement("steps:def.files")
-def test_a_new_workflow_needs_no_trust_and_is_pinned_with_its_text(shelf: Shelf, project: Path) -> None:
+def test_a_new_workflow_needs_no_trust_and_is_pinned_with_its_text(shelf: Definitions, project: Path) -> None:
     put(project, ".handrail/workflows/small.yaml", SMALL)
 
-    found = shelf.pinned("small")
+    found = shelf.find_pinned("small")
 
-    assert isinstance(found, Pinned)
+    assert isinstance(found, PinnedWorkflow)
     assert found.workflow is not None
     assert found.definition is not None
     assert (found.workflow.name, found.definition.digest) == ("small", found.workflow.digest)
-    assert shelf.untrusted() == ()
-    assert not Trusted().path.exists()
+    assert shelf.list_untrusted() == ()
+    assert not TrustStore().path.exists()
 
 
 @requirement("steps:def.files")
-def test_a_persona_is_the_text_behind_its_front_matter(shelf: Shelf, project: Path, own: Path) -> None:
+def test_a_persona_is_the_text_behind_its_front_matter(shelf: Definitions, project: Path, own: Path) -> None:
     path = put(project, ".handrail/agents/poet.md", "---\nabout: Writes\n---\n# Writer\r\n\nWrite.\n")
     other = put(own, "agents/cook.md", "Cook.\n")
 
@@ -39,7 +39,7 @@ def test_a_persona_is_the_text_behind_its_front_matter(shelf: Shelf, project: Pa
     assert {"cook", "supervisor", "poet"} <= {one.name for one in shelf.personas()}
 
 
-def test_default_means_the_supervisor(shelf: Shelf, own: Path) -> None:
+def test_default_means_the_supervisor(shelf: Definitions, own: Path) -> None:
     built_in = shelf.persona("default")
     put(own, "agents/supervisor.md", "My own.\n")
     mine = shelf.persona("default")
@@ -51,7 +51,7 @@ def test_default_means_the_supervisor(shelf: Shelf, own: Path) -> None:
 
 
 @requirement("steps:def.files")
-def test_a_guardrail_says_where_it_is_told(shelf: Shelf, project: Path, own: Path) -> None:
+def test_a_guardrail_says_where_it_is_told(shelf: Definitions, project: Path, own: Path) -> None:
     head = "---\nworkflows: [release, bug-fix]\nsteps: review\n---\n"
     first = put(project, ".handrail/guardrails/history.md", f"{head}Never force a push.\n")
     second = put(own, "guardrails/words.md", "Plain words.\n")
@@ -67,20 +67,22 @@ def test_a_guardrail_says_where_it_is_told(shelf: Shelf, project: Path, own: Pat
     assert [words.told_in(*where) for where in told] == [False] * 4
 
 
-def test_a_workflow_of_no_name_is_none_and_one_with_problems_says_them(shelf: Shelf, project: Path) -> None:
+def test_a_workflow_of_no_name_is_none_and_one_with_problems_says_them(
+    shelf: Definitions, project: Path
+) -> None:
     put(project, ".handrail/workflows/broken.yaml", SMALL.replace("small", "broken").replace("task:", "tsk:"))
     (project / ".handrail/workflows/linked.yaml").symlink_to("broken.yaml")
 
-    broken, linked = shelf.pinned("broken"), shelf.pinned("linked")
+    broken, linked = shelf.find_pinned("broken"), shelf.find_pinned("linked")
 
-    assert shelf.pinned("nothing") is None
-    assert isinstance(broken, Pinned)
-    assert isinstance(linked, Pinned)
+    assert shelf.find_pinned("nothing") is None
+    assert isinstance(broken, PinnedWorkflow)
+    assert isinstance(linked, PinnedWorkflow)
     assert (broken.workflow, [problem.code for problem in broken.problems][:1]) == (None, ["unknown-key"])
     assert (linked.workflow, [problem.code for problem in linked.problems]) == (None, ["unreadable"])
 
 
-def test_a_persona_that_cannot_be_read_says_so_in_words(shelf: Shelf, project: Path, own: Path) -> None:
+def test_a_persona_that_cannot_be_read_says_so_in_words(shelf: Definitions, project: Path, own: Path) -> None:
     path = put(project, ".handrail/agents/poet.md", "x" * 102_401)
 
     found = shelf.persona("poet")
@@ -97,18 +99,18 @@ def test_a_persona_that_cannot_be_read_says_so_in_words(shelf: Shelf, project: P
 
 
 def test_problems_name_the_files_that_are_passed_over_and_the_lines_that_are_wrong(
-    shelf: Shelf, project: Path
+    shelf: Definitions, project: Path
 ) -> None:
     put(project, ".handrail/agents/poet.md", "---\nabout: x\nname: poet\n---\n")
     put(project, ".handrail/guardrails/open.md", "---\nsteps: [a]\n")
     put(project, ".handrail/agents/1st.md", "")
 
-    told = {kind: [(p.code, p.place.line) for p in shelf.problems(kind)] for kind in Kind}
+    told = {kind: [(p.code, p.place.line) for p in shelf.problems(kind)] for kind in DefinitionKind}
 
     assert told == {
-        Kind.WORKFLOW: [],
-        Kind.PERSONA: [("bad-name", 1), ("front-unread", 3)],
-        Kind.GUARDRAIL: [("front-unclosed", 1)],
+        DefinitionKind.WORKFLOW: [],
+        DefinitionKind.PERSONA: [("bad-name", 1), ("front-unread", 3)],
+        DefinitionKind.GUARDRAIL: [("front-unclosed", 1)],
     }
 
 
@@ -116,7 +118,7 @@ def test_problems_name_the_files_that_are_passed_over_and_the_lines_that_are_wro
 
 
 def test_the_signature_changes_with_every_definition_and_with_trust(
-    shelf: Shelf, project: Path, own: Path
+    shelf: Definitions, project: Path, own: Path
 ) -> None:
     seen = [shelf.signature()]
     assert shelf.signature() == seen[0]
@@ -141,13 +143,13 @@ def test_the_signature_changes_with_every_definition_and_with_trust(
     assert len(set(seen)) == 9
 
 
-def test_damaged_trust_stops_only_those_who_need_it(shelf: Shelf, project: Path, own: Path) -> None:
+def test_damaged_trust_stops_only_those_who_need_it(shelf: Definitions, project: Path, own: Path) -> None:
     put(own, "workflows/small.yaml", SMALL)
     path = put(project, ".handrail/workflows/other.yaml", SMALL.replace("small", "other"))
-    put(Trusted().path.parent, "trusted.json", "{")
-    assert isinstance(shelf.pinned("other"), Pinned)
+    put(TrustStore().path.parent, "trusted.json", "{")
+    assert isinstance(shelf.find_pinned("other"), PinnedWorkflow)
 
     path.rename(path.with_name("small.yaml"))
 
     with pytest.raises(Unreadable):
-        shelf.pinned("small")
+        shelf.find_pinned("small")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from handrail.shell.faults import DiskFull, UnsafePath
-from handrail.shell.snapshot import Snapshot
+from handrail.runtime.errors import DiskFull, UnsafePath
+from handrail.stores.files.snapshot import Snapshot
 from stores.simulated import FOLDER, LINK, Simulated
 
 

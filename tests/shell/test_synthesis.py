@@ -10,9 +10,9 @@ import pytest
 from build import output
 from handrail.engine.facts import Value
 from handrail.engine.model import Authority, Event
-from handrail.shell.records import Artifact, Origin, StepStatus
-from handrail.shell.synthesis import as_artifact, synthesised
-from handrail.shell.view import StepRow
+from handrail.runtime.journal import build_synthesis, build_synthesis_artifact
+from handrail.runtime.ports.queries import StepRow
+from handrail.runtime.records import Artifact, Origin, StepStatus
 from requirement import requirement
 from shell.desks import STORES, Recording, opened
 from turns import ENDLESS, NOW, Desk, pinned, sqlite
@@ -157,18 +157,20 @@ def test_a_run_that_is_kept_elsewhere_is_not_summed_up() -> None:
 def test_the_title_is_the_first_line_of_the_summary(summary: Value, title: str) -> None:
     steps = (row("draft", {"summary": summary}),)
 
-    assert as_artifact("a", steps, {}) == Artifact("a", "draft", "writer", "synthesis", title, "{}")
+    assert build_synthesis_artifact("a", steps, {}) == Artifact(
+        "a", "draft", "writer", "synthesis", title, "{}"
+    )
 
 
 def test_a_run_without_a_step_is_summed_up_too() -> None:
-    found = synthesised((), 5)
+    found = build_synthesis((), 5)
 
     assert found["outcome_summary"] == ""
-    assert as_artifact("a", (), {"n": 1}) == Artifact("a", "", "", "synthesis", "", '{"n":1}')
+    assert build_synthesis_artifact("a", (), {"n": 1}) == Artifact("a", "", "", "synthesis", "", '{"n":1}')
 
 
 def test_what_only_looks_like_a_step_output_is_passed_over() -> None:
     given: dict[str, Value] = {"artifacts": [7, {"type": "spec"}], "decisions": "many"}
-    made: Any = synthesised((row("draft", given), row("review", None)), 5)["model_output"]
+    made: Any = build_synthesis((row("draft", given), row("review", None)), 5)["model_output"]
 
     assert (made["steps_completed"], made["artifacts"], made["decisions"]) == (2, [], [])

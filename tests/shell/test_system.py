@@ -2,8 +2,8 @@
 
 from datetime import UTC, timedelta
 
-from handrail.shell.records import Change, milliseconds
-from handrail.shell.system import LocalFeed, RandomIds, SystemClock
+from handrail.runtime.records import RunChange, milliseconds_between
+from handrail.runtime.system import LocalFeed, RandomIds, SystemClock
 from turns import NOW
 
 
@@ -17,36 +17,36 @@ def test_the_clock_tells_utc_in_whole_milliseconds() -> None:
 def test_ids_and_nonces_are_new_each_time() -> None:
     ids = RandomIds()
 
-    assert len({ids.run() for _ in range(100)}) == 100
+    assert len({ids.new_id() for _ in range(100)}) == 100
     assert {len(ids.nonce()) for _ in range(100)} == {6}
     assert len({ids.nonce() for _ in range(100)}) == 100
 
 
 def test_a_listener_hears_until_it_stops_and_may_stop_twice() -> None:
-    feed, heard = LocalFeed(), list[Change]()
+    feed, heard = LocalFeed(), list[RunChange]()
     stop = feed.listen(heard.append)
-    feed.announce(Change("a", 1))
+    feed.announce(RunChange("a", 1))
     stop()
     stop()
-    feed.announce(Change("a", 2))
+    feed.announce(RunChange("a", 2))
 
-    assert heard == [Change("a", 1)]
+    assert heard == [RunChange("a", 1)]
 
 
 def test_a_listener_may_stop_while_it_is_told() -> None:
-    feed, heard = LocalFeed(), list[Change]()
+    feed, heard = LocalFeed(), list[RunChange]()
 
-    def once(change: Change) -> None:
+    def once(change: RunChange) -> None:
         heard.append(change)
         stop()
 
     stop = feed.listen(once)
-    feed.announce(Change("a", 1))
-    feed.announce(Change("a", 2))
+    feed.announce(RunChange("a", 1))
+    feed.announce(RunChange("a", 2))
 
-    assert heard == [Change("a", 1)]
+    assert heard == [RunChange("a", 1)]
 
 
 def test_nothing_takes_less_than_no_time() -> None:
-    assert milliseconds(NOW, NOW + timedelta(seconds=1, microseconds=1999)) == 1001
-    assert milliseconds(NOW, NOW - timedelta(days=1)) == 0
+    assert milliseconds_between(NOW, NOW + timedelta(seconds=1, microseconds=1999)) == 1001
+    assert milliseconds_between(NOW, NOW - timedelta(days=1)) == 0

@@ -8,15 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.shell.gatekeeper import _NEEDED
-from handrail.shell.tokens import CODES, Claims, hashed, read, sign
+from handrail.runtime.tokens import (
+    _NEEDED_BY_CODE,
+    TOKEN_REFUSAL_CODES,
+    TokenClaims,
+    decode_token,
+    hash_token,
+    sign_token,
+)
 from requirement import requirement
 from turns import KEY, NOW
 
 RUN = "6b1c0b52-6d9c-4cf1-8a9b-0c5b8e8f0a01"
-CLAIMS = Claims(RUN, 3, 7, NOW, b"nonce!")
-TOKEN = sign(KEY, CLAIMS)
-SLASHED = sign(KEY, Claims("fbefbeff-ffff-4fff-8fff-ffffffffffff", 3, 7, NOW, b"nonce!"))
+CLAIMS = TokenClaims(RUN, 3, 7, NOW, b"nonce!")
+TOKEN = sign_token(KEY, CLAIMS)
+SLASHED = sign_token(KEY, TokenClaims("fbefbeff-ffff-4fff-8fff-ffffffffffff", 3, 7, NOW, b"nonce!"))
 
 
 def test_a_token_is_short_and_fit_for_any_url() -> None:
@@ -37,20 +43,20 @@ def test_a_token_says_what_was_signed(
 ) -> None:
     issued = datetime(1970, 1, 1, tzinfo=UTC) + after
     issued = issued.replace(microsecond=issued.microsecond // 1000 * 1000)
-    claims = Claims(str(run), step, revision, issued, nonce)
+    claims = TokenClaims(str(run), step, revision, issued, nonce)
 
-    assert read(KEY, sign(KEY, claims)) == claims
+    assert decode_token(KEY, sign_token(KEY, claims)) == claims
 
 
 @pytest.mark.parametrize("run", ["", "6b1c0b52", f"{RUN}00", "no-name"])
 def test_a_run_whose_name_is_no_uuid_gets_no_token(run: str) -> None:
     with pytest.raises(ValueError, match=r"is no UUID|hexadecimal"):
-        sign(KEY, Claims(run, 3, 7, NOW, b"nonce!"))
+        sign_token(KEY, TokenClaims(run, 3, 7, NOW, b"nonce!"))
 
 
 @given(st.binary(max_size=64))
 def test_a_token_is_sealed_with_hmac_sha_256(key: bytes) -> None:
-    data = urlsafe_b64decode(sign(key, CLAIMS))
+    data = urlsafe_b64decode(sign_token(key, CLAIMS))
     assert data[38:] == hmac.digest(key, data[:38], "sha256")[:16]
 
 
@@ -60,28 +66,28 @@ def test_a_token_with_any_bit_flipped_is_forged(bit: int) -> None:
     data = bytearray(urlsafe_b64decode(TOKEN))
     data[bit // 8] ^= 1 << bit % 8
 
-    assert read(KEY, urlsafe_b64encode(data).decode()) == "forged"
+    assert decode_token(KEY, urlsafe_b64encode(data).decode()) == "forged"
 
 
 @pytest.mark.parametrize("change", ["run", "step", "revision", "issued", "nonce", "key"])
 def test_two_tokens_differ_in_whatever_they_are_about(change: str) -> None:
     others = {
-        "run": sign(KEY, Claims(RUN.replace("6b", "7b"), 3, 7, NOW, b"nonce!")),
-        "step": sign(KEY, Claims(RUN, 4, 7, NOW, b"nonce!")),
-        "revision": sign(KEY, Claims(RUN, 3, 8, NOW, b"nonce!")),
-        "issued": sign(KEY, Claims(RUN, 3, 7, NOW + timedelta(milliseconds=1), b"nonce!")),
-        "nonce": sign(KEY, Claims(RUN, 3, 7, NOW, b"nonce?")),
-        "key": sign(bytes(32), CLAIMS),
+        "run": sign_token(KEY, TokenClaims(RUN.replace("6b", "7b"), 3, 7, NOW, b"nonce!")),
+        "step": sign_token(KEY, TokenClaims(RUN, 4, 7, NOW, b"nonce!")),
+        "revision": sign_token(KEY, TokenClaims(RUN, 3, 8, NOW, b"nonce!")),
+        "issued": sign_token(KEY, TokenClaims(RUN, 3, 7, NOW + timedelta(milliseconds=1), b"nonce!")),
+        "nonce": sign_token(KEY, TokenClaims(RUN, 3, 7, NOW, b"nonce?")),
+        "key": sign_token(bytes(32), CLAIMS),
     }
 
     assert others[change] != TOKEN
-    assert hashed(others[change]) != hashed(TOKEN)
-    assert (read(KEY, others[change]) == "forged") is (change == "key")
+    assert hash_token(others[change]) != hash_token(TOKEN)
+    assert (decode_token(KEY, others[change]) == "forged") is (change == "key")
 
 
 @given(st.text() | st.text(alphabet="AZaz09-_=+/ \n", min_size=70, max_size=74))
 def test_no_text_is_read_as_a_token_and_none_raises(text: str) -> None:
-    assert read(KEY, text) in {"malformed", "forged"}
+    assert decode_token(KEY, text) in {"malformed", "forged"}
 
 
 @pytest.mark.parametrize(
@@ -107,15 +113,19 @@ def test_no_text_is_read_as_a_token_and_none_raises(text: str) -> None:
     ],
 )
 def test_what_is_not_written_like_a_token_is_malformed(text: str) -> None:
-    assert read(KEY, text) == "malformed"
+    assert decode_token(KEY, text) == "malformed"
 
 
 @requirement("steps:token.form")
 def test_a_store_keeps_a_hash_that_does_not_give_the_token_away() -> None:
-    assert len(hashed(TOKEN)) == 64
-    assert TOKEN[:8] not in hashed(TOKEN)
-    assert hashed("\ud800") != hashed("?")
+    assert len(hash_token(TOKEN)) == 64
+    assert TOKEN[:8] not in hash_token(TOKEN)
+    assert hash_token("\ud800") != hash_token("?")
 
 
 def test_every_way_a_token_fails_is_explained_and_says_what_is_needed() -> None:
-    assert set(CODES) == set(_NEEDED) == {"malformed", "forged", "already_used", "superseded", "expired"}
+    assert (
+        set(TOKEN_REFUSAL_CODES)
+        == set(_NEEDED_BY_CODE)
+        == {"malformed", "forged", "already_used", "superseded", "expired"}
+    )

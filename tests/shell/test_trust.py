@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.faults import Fault, Newer, NotWritable, Unreadable, UnsafePath
-from handrail.shell.trust import Mark, Trusted, root_text
-from handrail.shell.workspace import Disk
+from handrail.app.trust import TrustMark, TrustStore, format_root
+from handrail.runtime.errors import Fault, NewerFormat, NotWritable, Unreadable, UnsafePath
+from handrail.stores.files.disk import DiskWorkspace
 
-ONE = Mark("/work/shop", "workflow", "bug-fix", "11")
-TWO = Mark("/work/shop", "persona", "reviewer", "22")
+ONE = TrustMark("/work/shop", "workflow", "bug-fix", "11")
+TWO = TrustMark("/work/shop", "persona", "reviewer", "22")
 
 
 @pytest.fixture
@@ -23,30 +23,30 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_nothing_is_trusted_at_first_and_asking_makes_no_file(folder: Path) -> None:
-    assert Trusted(folder).marks() == ()
-    assert not Trusted(folder).holds(ONE)
+    assert TrustStore(folder).marks() == ()
+    assert not TrustStore(folder).is_trusted(ONE)
     assert not folder.parent.exists()
 
 
 def test_what_is_trusted_is_known_to_everybody_and_only_as_it_was_said(folder: Path) -> None:
-    Trusted(folder).add([ONE])
+    TrustStore(folder).add([ONE])
 
-    known = Trusted(folder)
-    assert known.holds(ONE)
+    known = TrustStore(folder)
+    assert known.is_trusted(ONE)
     others = [
-        Mark("/work/shop2", "workflow", "bug-fix", "11"),
-        Mark("/work/shop", "persona", "bug-fix", "11"),
-        Mark("/work/shop", "workflow", "feature", "11"),
-        Mark("/work/shop", "workflow", "bug-fix", "12"),
+        TrustMark("/work/shop2", "workflow", "bug-fix", "11"),
+        TrustMark("/work/shop", "persona", "bug-fix", "11"),
+        TrustMark("/work/shop", "workflow", "feature", "11"),
+        TrustMark("/work/shop", "workflow", "bug-fix", "12"),
     ]
-    assert [known.holds(other) for other in others] == [False] * 4
+    assert [known.is_trusted(other) for other in others] == [False] * 4
 
 
 def test_it_is_kept_in_the_data_folder_as_json_that_a_person_can_read(home: Path) -> None:
-    Trusted().add([ONE, TWO])
+    TrustStore().add([ONE, TWO])
 
     path = home / ".local/share/handrail/trusted.json"
-    assert Trusted().path == path
+    assert TrustStore().path == path
     assert json.loads(path.read_text("utf-8")) == {
         "schema": 1,
         "trusted": [
@@ -59,7 +59,7 @@ def test_it_is_kept_in_the_data_folder_as_json_that_a_person_can_read(home: Path
 def test_nobody_else_may_read_it_whatever_the_umask(folder: Path) -> None:
     before = os.umask(0)
     try:
-        Trusted(folder).add([ONE])
+        TrustStore(folder).add([ONE])
     finally:
         os.umask(before)
 
@@ -68,7 +68,7 @@ def test_nobody_else_may_read_it_whatever_the_umask(folder: Path) -> None:
 
 
 def test_what_is_dropped_is_trusted_no_longer_and_the_rest_stays(folder: Path) -> None:
-    trusted = Trusted(folder)
+    trusted = TrustStore(folder)
     trusted.add([ONE, TWO])
     trusted.add([ONE])
 
@@ -96,9 +96,9 @@ def test_a_damaged_file_is_named_with_its_repair_and_left_as_it_is(
 ) -> None:
     folder.mkdir(parents=True)
     (folder / "trusted.json").write_bytes(text)
-    trusted = Trusted(folder)
+    trusted = TrustStore(folder)
 
-    for act in (lambda: trusted.holds(ONE), lambda: trusted.add([ONE]), lambda: trusted.drop([ONE])):
+    for act in (lambda: trusted.is_trusted(ONE), lambda: trusted.add([ONE]), lambda: trusted.drop([ONE])):
         with pytest.raises(Unreadable) as raised:
             act()
         assert raised.value.message.startswith(f"`{folder / 'trusted.json'}` is damaged: {why}")
@@ -112,8 +112,8 @@ def test_a_newer_file_is_not_guessed_at(folder: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "trusted.json").write_text('{"schema": 2, "trusted": []}', "utf-8")
 
-    with pytest.raises(Newer):
-        Trusted(folder).marks()
+    with pytest.raises(NewerFormat):
+        TrustStore(folder).marks()
 
 
 def test_a_link_is_neither_read_nor_written_through(folder: Path, tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_link_is_neither_read_nor_written_through(folder: Path, tmp_path: Path
     planted.write_text('{"schema": 1, "trusted": []}', "utf-8")
     (folder / "trusted.json").symlink_to(planted)
 
-    for act in (Trusted(folder).marks, lambda: Trusted(folder).add([ONE])):
+    for act in (TrustStore(folder).marks, lambda: TrustStore(folder).add([ONE])):
         with pytest.raises(UnsafePath):
             act()
     assert planted.read_text("utf-8") == '{"schema": 1, "trusted": []}'
@@ -132,7 +132,7 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file", "utf-8")
 
     with pytest.raises(Fault) as raised:
-        Trusted(tmp_path / "data" / "handrail").add([ONE])
+        TrustStore(tmp_path / "data" / "handrail").add([ONE])
 
     assert isinstance(raised.value, (UnsafePath, NotWritable))
     assert f"{tmp_path / 'data' / 'handrail'}" in raised.value.message
@@ -142,43 +142,43 @@ class Stopped(Exception):  # noqa: N818 - the process ends here; it is no error
     """Nothing happens after this."""
 
 
-def _stopping(at: int, seen: list[str]) -> Callable[[Path], Disk]:
+def _stopping(at: int, seen: list[str]) -> Callable[[Path], DiskWorkspace]:
     def before(name: str) -> None:
         seen.append(name)
         if len(seen) == at:
             raise Stopped(name)
 
-    return lambda folder: Disk(folder, before=before)
+    return lambda folder: DiskWorkspace(folder, before=before)
 
 
 def test_a_crash_at_any_point_leaves_the_old_or_the_new(
     folder: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    Trusted(folder).add([ONE])
+    TrustStore(folder).add([ONE])
     seen: list[str] = []
-    Trusted(folder, _stopping(0, seen)).add([TWO])
+    TrustStore(folder, _stopping(0, seen)).add([TWO])
     points = len(seen)
     record_property("points", points)
     assert points > 5
 
     kept = []
     for at in range(1, points + 1):
-        Trusted(folder).drop([TWO])
+        TrustStore(folder).drop([TWO])
         with pytest.raises(Stopped):
-            Trusted(folder, _stopping(at, [])).add([TWO])
-        kept.append(Trusted(folder).marks())
+            TrustStore(folder, _stopping(at, [])).add([TWO])
+        kept.append(TrustStore(folder).marks())
 
     assert set(kept) == {(ONE,), (ONE, TWO)}
     assert kept == sorted(kept, key=len)
 
 
 def test_two_who_trust_at_once_lose_nothing(folder: Path) -> None:
-    marks = [Mark("/work/shop", "persona", f"p{number}", "1") for number in range(20)]
+    marks = [TrustMark("/work/shop", "persona", f"p{number}", "1") for number in range(20)]
 
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda mark: Trusted(folder).add([mark]), marks))
+        list(pool.map(lambda mark: TrustStore(folder).add([mark]), marks))
 
-    assert set(Trusted(folder).marks()) == set(marks)
+    assert set(TrustStore(folder).marks()) == set(marks)
 
 
 def test_a_project_is_known_by_where_it_really_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +188,7 @@ def test_a_project_is_known_by_where_it_really_is(tmp_path: Path, monkeypatch: p
     odd.mkdir()
     monkeypatch.chdir(tmp_path / "real")
 
-    assert {root_text(path) for path in (Path(), tmp_path / "link", tmp_path / "real")} == {
+    assert {format_root(path) for path in (Path(), tmp_path / "link", tmp_path / "real")} == {
         f"{tmp_path}/real"
     }
-    assert root_text(odd) == f"{tmp_path}/caf\\xe9"
+    assert format_root(odd) == f"{tmp_path}/caf\\xe9"

@@ -8,12 +8,12 @@ import pytest
 
 from build import GATED, output
 from handrail.engine.facts import PENDING, Value
-from handrail.engine.model import Event, Refused, Seen, Waiting, Who
-from handrail.shell.faults import Busy
-from handrail.shell.gatekeeper import request_of
-from handrail.shell.records import Caller, Change
-from handrail.shell.turn import ATTEMPTS, Call, New
-from handrail.telemetry.entries import Entry, EntryKind
+from handrail.engine.model import Actor, Event, FactReading, Refused, Waiting
+from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.errors import Busy
+from handrail.runtime.records import Caller, RunChange
+from handrail.runtime.tokens import hash_request
+from handrail.runtime.turn import MAX_ATTEMPTS, Call, NewRun
 from requirement import requirement
 from shell.desks import STORES, AlwaysMoved, MovedOnce, Troubled, opened, whole
 from stores.contract import Place, followed
@@ -101,7 +101,7 @@ def test_what_the_caller_adds_is_kept_with_the_turn(desk: Desk) -> None:
 
 
 def test_those_who_listen_hear_of_a_turn_and_of_no_refusal(desk: Desk) -> None:
-    heard: list[Change] = []
+    heard: list[RunChange] = []
     stop = desk.feed.listen(heard.append)
     run = desk.start()["run"]
     desk.send(run, "nope")
@@ -109,13 +109,13 @@ def test_those_who_listen_hear_of_a_turn_and_of_no_refusal(desk: Desk) -> None:
     stop()
     desk.send(run, Event("resume"))
 
-    assert heard == [Change(run, 1), Change(run, 2)]
+    assert heard == [RunChange(run, 1), RunChange(run, 2)]
 
 
 def test_a_listener_that_fails_takes_no_answer_away(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
-    heard: list[Change] = []
+    heard: list[RunChange] = []
 
-    def fails(change: Change) -> None:
+    def fails(change: RunChange) -> None:
         raise KeyError(change.run)
 
     desk.feed.listen(fails)
@@ -123,7 +123,7 @@ def test_a_listener_that_fails_takes_no_answer_away(desk: Desk, capsys: pytest.C
     told = desk.start()
 
     assert told["status"] == "ok"
-    assert heard == [Change(told["run"], 1)]
+    assert heard == [RunChange(told["run"], 1)]
     assert "KeyError" in capsys.readouterr().err
 
 
@@ -166,7 +166,7 @@ def test_a_store_that_always_says_moved_is_given_up_after_five_attempts() -> Non
         desk.start()
 
     assert runs.held_at == [0, 1, 2, 3, 4]
-    assert len(runs.held_at) == ATTEMPTS
+    assert len(runs.held_at) == MAX_ATTEMPTS
     assert caught.value.repair == "send the same call again"
     runs.moved = False
     assert desk.start()["status"] == "ok"
@@ -228,7 +228,7 @@ def test_half_a_character_anywhere_in_a_call_is_refused_or_passed_over(desk: Des
         "payload": Event("continue", output(summary=bad)),
         "key": Event("continue", {**output(), bad: 1}),
     }.get(half, Event("nope"))
-    caller = Caller(Who.AGENT, bad, bad, bad) if half == "caller" else Caller()
+    caller = Caller(Actor.AGENT, bad, bad, bad) if half == "caller" else Caller()
     before = whole(desk.runs, told["run"])
 
     said = desk.call(Call(told["run"], event, caller, bad if half == "token" else told["token"]))
@@ -241,7 +241,7 @@ def test_what_nobody_looks_at_may_be_anything(desk: Desk) -> None:
     told = desk.start()
     event = Event("pause", {"a": "\ud800", "b": float("nan")})
 
-    assert request_of(event) == ""
+    assert hash_request(event) == ""
     assert desk.call(Call(told["run"], event, token=told["token"]))["lifecycle"] == "paused"
 
 
@@ -251,11 +251,11 @@ def test_what_comes_before_half_a_call_is_the_hash_of_all_of_it() -> None:
         Event("go", {"a": 1}),
         Event("go", note="x"),
         Event("went"),
-        Event("go", by=Who.PERSON),
+        Event("go", by=Actor.PERSON),
     ]
 
-    assert len({request_of(event) for event in calls}) == 5
-    assert request_of(Event("go", {"a": 1, "b": 2})) == request_of(Event("go", {"b": 2, "a": 1}))
+    assert len({hash_request(event) for event in calls}) == 5
+    assert hash_request(Event("go", {"a": 1, "b": 2})) == hash_request(Event("go", {"b": 2, "a": 1}))
 
 
 def test_a_call_that_is_only_for_a_run_as_it_was_does_nothing_to_one_that_moved_on(desk: Desk) -> None:
@@ -266,7 +266,7 @@ def test_a_call_that_is_only_for_a_run_as_it_was_does_nothing_to_one_that_moved_
     assert desk.call(call)["code"] == "moved_on"
     decision = desk.outcomes[-1].decision
     assert isinstance(decision, Refused)
-    assert decision.seen == (Seen("run.revision", 1),)
+    assert decision.seen == (FactReading("run.revision", 1),)
     assert desk.runs.entries(run) == lines
     wanted = Call(run, Event("abandon", note="quiet"), only_if=lambda stored: stored.revision == 1)
     assert desk.call(wanted)["lifecycle"] == "abandoned"
@@ -279,7 +279,7 @@ def test_a_run_in_trouble_refuses_everything_and_names_the_repair() -> None:
     assert desk.send(run, Event("continue", output()))["code"] == "damaged"
     decision: Any = desk.outcomes[-1].decision
     assert (decision.seen, decision.needed) == (
-        (Seen("found", "half of it is missing"),),
+        (FactReading("found", "half of it is missing"),),
         ("restore the backup",),
     )
 
@@ -384,7 +384,7 @@ def test_a_run_goes_on_by_the_text_it_began_with_whatever_is_installed_now(place
     told = later.go_on(told["run"], told["token"])
     assert told["state"] == "review"
     assert edited.workflow
-    new = New(edited.workflow, ORIGIN, edited.definition)
+    new = NewRun(edited.workflow, ORIGIN, edited.definition)
     told = later.call(Call(told["run"], Event("continue", output()), new=new))
     assert told["state"] == "publish"
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.standing import recover
-from handrail.telemetry.entries import EntryKind
+from handrail.runtime.entries import EntryKind
+from handrail.runtime.status import recover_run
 from tasks import Project, plain
 
 
@@ -124,7 +124,7 @@ def test_another_process_goes_on_where_the_first_stood(project: Project, tmp_pat
     project.say("go")
     other = Project(tmp_path)
 
-    reply = recover(other.world, "", plain)
+    reply = recover_run(other.world, "", plain)
 
     assert (reply["accepted"], reply["states"], reply["revision"]) == (True, ["DRAFT"], 1)
     tokens = reply["tokens"]

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from build import output
-from handrail.engine.model import Event, Who
-from handrail.shell.comments import write
-from handrail.shell.records import Caller
-from handrail.shell.turn import Call
+from handrail.engine.model import Actor, Event
+from handrail.runtime.comments import write_comment
+from handrail.runtime.records import Caller
+from handrail.runtime.turn import Call
 from turns import Desk, sqlite
 
 
@@ -59,14 +59,14 @@ def test_a_token_that_another_process_has_replaced_does_not_pass(mine: Desk, oth
 
 def test_a_run_that_a_person_has_paused_takes_no_step(mine: Desk, others: Desk) -> None:
     begun = mine.start()
-    assert others.send(begun["run"], Event("pause", by=Who.PERSON))["status"] == "ok"
+    assert others.send(begun["run"], Event("pause", by=Actor.PERSON))["status"] == "ok"
     assert mine.go_on(begun["run"], begun["token"])["code"] == "not_running"
 
 
 def test_a_comment_that_was_written_elsewhere_is_told_by_the_next_answer(mine: Desk, others: Desk) -> None:
     begun = mine.start()
     one = mine.go_on(begun["run"], begun["token"])
-    assert write(others.world, begun["run"], "Mind the gap.", Caller(Who.PERSON, "ada")) is None
+    assert write_comment(others.world, begun["run"], "Mind the gap.", Caller(Actor.PERSON, "ada")) is None
     two = mine.go_on(begun["run"], one["token"])
     assert two["comments"] == ["ada: Mind the gap."]
     assert "comments" not in mine.go_on(begun["run"], two["token"])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.runner import Programs
-from handrail.shell.vcs import Vcs, look, scrubbed
+from handrail.runtime.system import SubprocessRunner
+from handrail.stores.vcs.commands import VcsStatus, read_vcs_status, scrub_environment
 
 ENV = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
 HEAD = "8c4a6fe87f1f2f1d7bdcb9ea39d9b9b0dd3d4d22"
@@ -35,8 +35,8 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _seen(project: Path, path: str = ENV["PATH"]) -> Vcs:
-    return look(Programs({**ENV, "PATH": path}, grace=0.1), str(project))
+def _seen(project: Path, path: str = ENV["PATH"]) -> VcsStatus:
+    return read_vcs_status(SubprocessRunner({**ENV, "PATH": path}, grace=0.1), str(project))
 
 
 def _stand_in(folder: Path, name: str, script: str) -> str:
@@ -51,7 +51,7 @@ def _stand_in(folder: Path, name: str, script: str) -> str:
 def test_a_git_project_stands_at_its_commit_and_branch(project: Path) -> None:
     head = _git(project, "rev-parse", "HEAD")
 
-    assert _seen(project) == Vcs("git", head, "main")
+    assert _seen(project) == VcsStatus("git", head, "main")
 
 
 def test_a_folder_of_a_repository_and_a_worktree_stand_where_it_stands(project: Path, tmp_path: Path) -> None:
@@ -59,39 +59,39 @@ def test_a_folder_of_a_repository_and_a_worktree_stand_where_it_stands(project: 
     _git(project, "worktree", "add", "-q", "-b", "side", str(tmp_path / "docs" / "tree"))
     head = _git(project, "rev-parse", "HEAD")
 
-    assert _seen(project / "docs") == Vcs("git", head, "main")
-    assert _seen(project / "docs" / "tree") == Vcs("git", head, "side")
+    assert _seen(project / "docs") == VcsStatus("git", head, "main")
+    assert _seen(project / "docs" / "tree") == VcsStatus("git", head, "side")
 
 
 def test_a_commit_without_a_branch_has_none(project: Path) -> None:
     _git(project, "checkout", "-q", "--detach")
 
-    assert _seen(project) == Vcs("git", _git(project, "rev-parse", "HEAD"))
+    assert _seen(project) == VcsStatus("git", _git(project, "rev-parse", "HEAD"))
 
 
 def test_a_repository_without_a_commit_says_so_in_a_sentence(tmp_path: Path) -> None:
     _git(tmp_path, "init", "-q")
 
-    assert _seen(tmp_path) == Vcs("git", problem=NO_COMMIT)
+    assert _seen(tmp_path) == VcsStatus("git", problem=NO_COMMIT)
 
 
 def test_a_damaged_repository_is_a_sentence_too(project: Path) -> None:
     (project / ".git" / "HEAD").write_bytes(b"\xff\x00nonsense")
 
-    assert _seen(project) == Vcs("git", problem=NO_COMMIT)
+    assert _seen(project) == VcsStatus("git", problem=NO_COMMIT)
 
 
 def test_a_project_without_version_control_has_none(tmp_path: Path) -> None:
-    assert _seen(tmp_path) == Vcs("none")
-    assert _seen(tmp_path / "not there") == Vcs("none")
-    assert _seen(tmp_path / ("x" * 300)) == Vcs("none")
+    assert _seen(tmp_path) == VcsStatus("none")
+    assert _seen(tmp_path / "not there") == VcsStatus("none")
+    assert _seen(tmp_path / ("x" * 300)) == VcsStatus("none")
 
 
 @pytest.mark.parametrize("kind", ["git", "jj"])
 def test_a_program_that_is_not_there_is_a_sentence_with_the_repair(kind: str, tmp_path: Path) -> None:
     (tmp_path / f".{kind}").mkdir()
 
-    assert _seen(tmp_path, str(tmp_path / "empty")) == Vcs(
+    assert _seen(tmp_path, str(tmp_path / "empty")) == VcsStatus(
         kind,
         problem=f"the program `{kind}` is not there: install it, or put the folder it is in into PATH",
     )
@@ -135,16 +135,16 @@ def test_what_steers_git_and_jj_is_taken_out_of_the_environment(project: Path, t
         "LANG": "C",
     }
 
-    assert scrubbed(steered) == {**ENV, "LANG": "C"}
-    assert look(Programs(scrubbed(steered)), str(project)).branch == "main"
-    assert look(Programs(steered), str(project)).branch is None
+    assert scrub_environment(steered) == {**ENV, "LANG": "C"}
+    assert read_vcs_status(SubprocessRunner(scrub_environment(steered)), str(project)).branch == "main"
+    assert read_vcs_status(SubprocessRunner(steered), str(project)).branch is None
 
 
 def test_a_stand_in_shows_how_jj_is_asked_since_jj_is_not_installed_everywhere(tmp_path: Path) -> None:
     (tmp_path / ".jj").mkdir()
     path = _stand_in(tmp_path, "jj", f'printf "%s\\n" "$@" > {tmp_path}/words; printf {HEAD}')
 
-    assert _seen(tmp_path, path) == Vcs("jj", HEAD)
+    assert _seen(tmp_path, path) == VcsStatus("jj", HEAD)
     assert (tmp_path / "words").read_text().splitlines() == [
         "--ignore-working-copy",
         "--no-pager",
@@ -165,7 +165,7 @@ def test_a_stand_in_shows_how_jj_is_asked_since_jj_is_not_installed_everywhere(t
 def test_a_stand_in_that_says_what_no_jj_says_gets_a_sentence(script: str, tmp_path: Path) -> None:
     (tmp_path / ".jj").mkdir()
 
-    assert _seen(tmp_path, _stand_in(tmp_path, "jj", script)) == Vcs(
+    assert _seen(tmp_path, _stand_in(tmp_path, "jj", script)) == VcsStatus(
         "jj", problem="jj names no commit, maybe as there is none yet: `jj log -r @` says more"
     )
 
@@ -173,7 +173,7 @@ def test_a_stand_in_that_says_what_no_jj_says_gets_a_sentence(script: str, tmp_p
 def test_a_stand_in_that_hangs_as_no_git_does_at_will_is_ended_and_told(project: Path) -> None:
     path = _stand_in(project, "git", "sleep 60")
 
-    problem = look(Programs({**ENV, "PATH": path}, grace=0.1), str(project), 0.05).problem
+    problem = read_vcs_status(SubprocessRunner({**ENV, "PATH": path}, grace=0.1), str(project), 0.05).problem
 
     assert problem is not None
     assert problem.startswith("`git` was not done after 0.05 s and was ended: ")

@@ -6,22 +6,24 @@ import pytest
 
 from build import GATED
 from handrail.engine.facts import PENDING
-from handrail.shell.faults import Busy
-from handrail.shell.watching import Came, Ended
-from handrail.stores.memory import MemoryRuns
+from handrail.runtime.errors import Busy
+from handrail.runtime.world import TurnReport, TurnResult
+from memory_store import MemoryRuns
 from shell.desks import AlwaysMoved, MovedOnce
 from shell.test_turn import CHECKED
 from stores.contract import followed
 from turns import ENDLESS, NOW, Desk, pinned
 
 
-def watched(runs: MemoryRuns, **more: Any) -> tuple[Desk, list[Came]]:  # noqa: ANN401 - what a world takes
-    seen: list[Came] = []
+def watched(runs: MemoryRuns, **more: Any) -> tuple[Desk, list[TurnReport]]:  # noqa: ANN401 - what a world takes
+    seen: list[TurnReport] = []
     return Desk(runs, more={"watch": seen.append, **more}), seen
 
 
-def came(trigger: str, ended: Ended, code: str = "", workflow: str = "paper", run: str = "") -> Came:
-    return Came(trigger, ended, code, workflow, run, NOW, NOW)
+def came(
+    trigger: str, ended: TurnResult, code: str = "", workflow: str = "paper", run: str = ""
+) -> TurnReport:
+    return TurnReport(trigger, ended, code, workflow, run, NOW, NOW)
 
 
 def test_a_turn_that_is_accepted_repeated_or_refused_is_told_as_such() -> None:
@@ -33,10 +35,10 @@ def test_a_turn_that_is_accepted_repeated_or_refused_is_told_as_such() -> None:
     desk.go_on(run, told["token"], summary="Something else")
 
     assert seen == [
-        came("start", Ended.ACCEPTED, run=run),
-        came("continue", Ended.ACCEPTED, run=run),
-        came("continue", Ended.REPEATED, workflow="", run=run),
-        came("continue", Ended.REFUSED, "already_used", run=run),
+        came("start", TurnResult.ACCEPTED, run=run),
+        came("continue", TurnResult.ACCEPTED, run=run),
+        came("continue", TurnResult.REPEATED, workflow="", run=run),
+        came("continue", TurnResult.REFUSED, "already_used", run=run),
     ]
 
 
@@ -44,7 +46,7 @@ def test_a_run_that_is_not_there_has_no_name() -> None:
     desk, seen = watched(MemoryRuns())
     desk.send("a text of an agent", "continue")
 
-    assert seen == [came("continue", Ended.REFUSED, "unknown_run", workflow="")]
+    assert seen == [came("continue", TurnResult.REFUSED, "unknown_run", workflow="")]
 
 
 def test_a_turn_that_waits_is_told_as_waiting() -> None:
@@ -53,7 +55,7 @@ def test_a_turn_that_waits_is_told_as_waiting() -> None:
     run = desk.start(pinned(CHECKED, registry=GATED))["run"]
     desk.send(run, "go")
 
-    assert seen[1:] == [came("go", Ended.WAITING, workflow="checked", run=run)]
+    assert seen[1:] == [came("go", TurnResult.WAITING, workflow="checked", run=run)]
 
 
 def test_a_fault_is_told_and_raised() -> None:
@@ -61,7 +63,7 @@ def test_a_fault_is_told_and_raised() -> None:
     with pytest.raises(Busy):
         desk.start()
 
-    assert [(one.ended, one.code) for one in seen] == [(Ended.FAILED, "busy")]
+    assert [(one.ended, one.code) for one in seen] == [(TurnResult.FAILED, "busy")]
 
 
 def test_a_turn_that_is_tried_again_because_somebody_was_faster_is_told_once() -> None:
@@ -73,7 +75,7 @@ def test_a_turn_that_is_tried_again_because_somebody_was_faster_is_told_once() -
     runs.other = followed(stored)
     desk.send(told["run"], "go", told["token"])
 
-    assert seen[1:] == [came("go", Ended.REFUSED, "superseded", "endless", told["run"])]
+    assert seen[1:] == [came("go", TurnResult.REFUSED, "superseded", "endless", told["run"])]
 
 
 def test_without_a_watch_nothing_is_told_and_the_same_is_answered() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.faults import Busy, Missing, NotWritable, Unreadable, UnsafePath
-from handrail.shell.ports import Workspace
-from handrail.shell.workspace import Disk
+from handrail.runtime.errors import Busy, Missing, NotWritable, Unreadable, UnsafePath
+from handrail.runtime.ports.turn import Workspace
+from handrail.stores.files.disk import DiskWorkspace
 
 
 def _mode(path: Path) -> int:
@@ -27,13 +27,13 @@ def umask() -> Iterator[None]:
 
 
 def test_a_disk_is_a_workspace(tmp_path: Path) -> None:
-    disk: Workspace = Disk(tmp_path)
+    disk: Workspace = DiskWorkspace(tmp_path)
 
     assert disk.names("") == ()
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    disk = Disk(tmp_path)
+    disk = DiskWorkspace(tmp_path)
     disk.write("plan.md", b"one\0\xff")
 
     assert disk.read("plan.md") == b"one\0\xff"
@@ -41,13 +41,13 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 
 def test_a_file_of_no_bytes_is_a_file(tmp_path: Path) -> None:
-    Disk(tmp_path).write("empty", b"")
+    DiskWorkspace(tmp_path).write("empty", b"")
 
-    assert Disk(tmp_path).read("empty") == b""
+    assert DiskWorkspace(tmp_path).read("empty") == b""
 
 
 def test_an_old_file_is_replaced_and_not_written_into(tmp_path: Path) -> None:
-    disk = Disk(tmp_path)
+    disk = DiskWorkspace(tmp_path)
     disk.write("plan.md", b"a long first text")
     with (tmp_path / "plan.md").open("rb") as old:
         disk.write("plan.md", b"short")
@@ -57,7 +57,7 @@ def test_an_old_file_is_replaced_and_not_written_into(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_reads_as_nothing(tmp_path: Path) -> None:
-    disk = Disk(tmp_path, "not/made")
+    disk = DiskWorkspace(tmp_path, "not/made")
 
     assert disk.read("plan.md") is None
     assert disk.read("sub/plan.md") is None
@@ -68,7 +68,7 @@ def test_what_is_not_there_reads_as_nothing(tmp_path: Path) -> None:
 
 
 def test_names_are_sorted_and_include_folders(tmp_path: Path) -> None:
-    disk = Disk(tmp_path, "a/b")
+    disk = DiskWorkspace(tmp_path, "a/b")
     disk.mkdir("")
     disk.mkdir("sub")
     for name in ("z", "Z", "é", ".hidden", "back\\slash"):
@@ -79,7 +79,7 @@ def test_names_are_sorted_and_include_folders(tmp_path: Path) -> None:
 
 
 def test_bytes_are_appended_to_a_file_that_is_made_if_need_be(tmp_path: Path) -> None:
-    disk = Disk(tmp_path)
+    disk = DiskWorkspace(tmp_path)
     disk.append("history", b"one\n")
     disk.append("history", b"two\n")
 
@@ -88,7 +88,7 @@ def test_bytes_are_appended_to_a_file_that_is_made_if_need_be(tmp_path: Path) ->
 
 
 def test_a_file_is_moved_over_another(tmp_path: Path) -> None:
-    disk = Disk(tmp_path)
+    disk = DiskWorkspace(tmp_path)
     disk.mkdir("sub")
     disk.write("new", b"new")
     disk.write("sub/old", b"old")
@@ -99,7 +99,7 @@ def test_a_file_is_moved_over_another(tmp_path: Path) -> None:
 
 
 def test_a_file_is_moved_where_nothing_was(tmp_path: Path) -> None:
-    disk = Disk(tmp_path)
+    disk = DiskWorkspace(tmp_path)
     disk.write("here", b"x")
     disk.rename("here", "there")
 
@@ -107,7 +107,7 @@ def test_a_file_is_moved_where_nothing_was(tmp_path: Path) -> None:
 
 
 def test_a_file_is_removed(tmp_path: Path) -> None:
-    disk = Disk(tmp_path)
+    disk = DiskWorkspace(tmp_path)
     disk.write("plan.md", b"x")
     disk.unlink("plan.md")
 
@@ -115,7 +115,7 @@ def test_a_file_is_removed(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
-    disk = Disk(tmp_path, "a/b")
+    disk = DiskWorkspace(tmp_path, "a/b")
     disk.mkdir("")
     disk.write("plan.md", b"x")
     disk.mkdir("")
@@ -129,7 +129,7 @@ def test_a_folder_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
 def test_folders_and_files_are_private_under_any_umask(tmp_path: Path, mask: int) -> None:
     os.umask(mask)
-    disk = Disk(tmp_path, ".ai/task")
+    disk = DiskWorkspace(tmp_path, ".ai/task")
     disk.mkdir("")
     disk.mkdir("tasks")
     disk.write("plan.md", b"x")
@@ -151,7 +151,7 @@ def test_a_new_file_gets_the_permissions_of_the_one_it_is_like(
     tmp_path: Path, mode: int, copied: int
 ) -> None:
     os.umask(0o077)
-    disk = Disk(tmp_path)
+    disk = DiskWorkspace(tmp_path)
     disk.write("model", b"x")
     (tmp_path / "model").chmod(mode)
     disk.write("copy", b"y", like="model")
@@ -163,14 +163,14 @@ def test_a_new_file_gets_the_permissions_of_the_one_it_is_like(
 
 @pytest.mark.parametrize("like", ["not-there", "no/such/folder"])
 def test_a_new_file_like_one_that_is_not_there_is_private(tmp_path: Path, like: str) -> None:
-    Disk(tmp_path).write("plan.md", b"x", like=like)
+    DiskWorkspace(tmp_path).write("plan.md", b"x", like=like)
 
     assert _mode(tmp_path / "plan.md") == 0o600
 
 
 def test_every_change_is_announced_before_it_is_made(tmp_path: Path) -> None:
     seen: list[str] = []
-    disk = Disk(tmp_path, "a/b", seen.append)
+    disk = DiskWorkspace(tmp_path, "a/b", seen.append)
     disk.mkdir("")
     disk.write("plan.md", b"abc")
     (tmp_path / "a/b/plan.md").chmod(0o640)
@@ -210,9 +210,9 @@ def test_every_change_is_announced_before_it_is_made(tmp_path: Path) -> None:
 
 
 def test_a_folder_made_before_is_confirmed_all_the_same(tmp_path: Path) -> None:
-    Disk(tmp_path, "a").mkdir("")
+    DiskWorkspace(tmp_path, "a").mkdir("")
     seen: list[str] = []
-    Disk(tmp_path, "a", seen.append).mkdir("")
+    DiskWorkspace(tmp_path, "a", seen.append).mkdir("")
 
     assert seen == [f"fsync {tmp_path}"]
 
@@ -224,14 +224,14 @@ def test_a_file_is_torn_between_its_two_pieces(tmp_path: Path) -> None:
         if name == "write plan.md":
             sizes.append((tmp_path / "plan.md").stat().st_size)
 
-    Disk(tmp_path, before=look).write("plan.md", b"abcde")
+    DiskWorkspace(tmp_path, before=look).write("plan.md", b"abcde")
 
     assert sizes == [0, 3]
     assert (tmp_path / "plan.md").read_bytes() == b"abcde"
 
 
 def test_what_needs_a_folder_says_which_one_is_missing(tmp_path: Path) -> None:
-    disk = Disk(tmp_path, "task")
+    disk = DiskWorkspace(tmp_path, "task")
     tried: list[Callable[[], object]] = [
         lambda: disk.write("plan.md", b"x"),
         lambda: disk.append("plan.md", b"x"),
@@ -247,7 +247,7 @@ def test_what_needs_a_folder_says_which_one_is_missing(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_cannot_be_moved(tmp_path: Path) -> None:
-    disk = Disk(tmp_path)
+    disk = DiskWorkspace(tmp_path)
     disk.write("new", b"x")
     with pytest.raises(Missing, match=r"`.*/old` is not there"):
         disk.rename("old", "new")
@@ -262,7 +262,10 @@ def test_a_root_that_is_no_folder_is_named(tmp_path: Path, made: bool) -> None: 
     root = tmp_path / "root"
     if made:
         root.write_bytes(b"")
-    tried: list[Callable[[], object]] = [lambda: Disk(root).read("x"), lambda: Disk(root, "a").mkdir("")]
+    tried: list[Callable[[], object]] = [
+        lambda: DiskWorkspace(root).read("x"),
+        lambda: DiskWorkspace(root, "a").mkdir(""),
+    ]
     for act in tried:
         with pytest.raises(Missing, match=r"`.*/root` is not a folder"):
             act()
@@ -270,13 +273,13 @@ def test_a_root_that_is_no_folder_is_named(tmp_path: Path, made: bool) -> None: 
 
 def test_a_name_that_is_too_long_is_a_fault(tmp_path: Path) -> None:
     with pytest.raises(NotWritable, match="File name too long"):
-        Disk(tmp_path).write("x" * 300, b"")
+        DiskWorkspace(tmp_path).write("x" * 300, b"")
     with pytest.raises(Unreadable, match="File name too long"):
-        Disk(tmp_path).read("x" * 300)
+        DiskWorkspace(tmp_path).read("x" * 300)
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
-    disk = Disk(tmp_path, most=4)
+    disk = DiskWorkspace(tmp_path, most=4)
     disk.write("fits", b"1234")
     disk.write("large", b"12345")
     os.truncate(tmp_path / "large", 1 << 40)
@@ -288,9 +291,9 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
 
 def test_a_file_of_many_pieces_is_read_whole(tmp_path: Path) -> None:
     data = bytes(range(256)) * 4097 * 3
-    Disk(tmp_path).write("large", data)
+    DiskWorkspace(tmp_path).write("large", data)
 
-    assert Disk(tmp_path).read("large") == data
+    assert DiskWorkspace(tmp_path).read("large") == data
 
 
 def _taken_away_meanwhile(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,28 +310,28 @@ def _taken_away_meanwhile(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_file_replaced_after_it_was_opened_is_still_read_faked_as_no_real_race_hits_that_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Disk(tmp_path).write("plan.md", b"x")
+    DiskWorkspace(tmp_path).write("plan.md", b"x")
     _taken_away_meanwhile(tmp_path / "plan.md", monkeypatch)
 
-    assert Disk(tmp_path).read("plan.md") == b"x"
+    assert DiskWorkspace(tmp_path).read("plan.md") == b"x"
 
 
 def test_nothing_is_appended_to_a_file_just_removed_faked_as_no_real_race_hits_that_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Disk(tmp_path).write("history", b"x")
+    DiskWorkspace(tmp_path).write("history", b"x")
     _taken_away_meanwhile(tmp_path / "history", monkeypatch)
 
     with pytest.raises(Busy, match="was just taken away"):
-        Disk(tmp_path).append("history", b"y")
+        DiskWorkspace(tmp_path).append("history", b"y")
 
 
 def test_a_fault_names_the_whole_path_and_the_repair(tmp_path: Path) -> None:
-    Disk(tmp_path, "a").mkdir("")
+    DiskWorkspace(tmp_path, "a").mkdir("")
     (tmp_path / "a" / "plan.md").symlink_to("elsewhere")
 
     with pytest.raises(UnsafePath) as caught:
-        Disk(tmp_path, "a").read("plan.md")
+        DiskWorkspace(tmp_path, "a").read("plan.md")
 
     assert (
         caught.value.message == f"`{tmp_path}/a/plan.md` leads through a link, or is no plain file or folder"
@@ -343,25 +346,25 @@ def _aged(path: Path, seconds: float = 3600) -> None:
 
 
 @pytest.fixture
-def aged(tmp_path: Path) -> Disk:
+def aged(tmp_path: Path) -> DiskWorkspace:
     """A folder whose file and folder were changed long ago."""
     (tmp_path / "notes").mkdir()
     (tmp_path / "plan.md").write_bytes(b"plan")
     for path in (tmp_path / "plan.md", tmp_path / "notes", tmp_path):
         _aged(path)
-    return Disk(tmp_path)
+    return DiskWorkspace(tmp_path)
 
 
-def test_what_does_not_change_keeps_its_stamp(aged: Disk) -> None:
+def test_what_does_not_change_keeps_its_stamp(aged: DiskWorkspace) -> None:
     paths = ("plan.md", "notes", "")
 
     assert [aged.stamp(path) for path in paths] == [aged.stamp(path) for path in paths]
     assert len({aged.stamp(path) for path in paths}) == 3
 
 
-def test_what_is_not_there_has_no_stamp(aged: Disk, tmp_path: Path) -> None:
+def test_what_is_not_there_has_no_stamp(aged: DiskWorkspace, tmp_path: Path) -> None:
     assert [aged.stamp(path) for path in ("gone.md", "gone/a.md", "notes/a.md")] == [None] * 3
-    assert Disk(tmp_path, "not/made").stamp("") is None
+    assert DiskWorkspace(tmp_path, "not/made").stamp("") is None
 
 
 def _in_place(path: Path) -> None:
@@ -378,7 +381,7 @@ def _replaced_as_if_long_ago(path: Path) -> None:
 
 @pytest.mark.parametrize("change", [_in_place, _replaced_as_if_long_ago])
 def test_a_file_of_other_bytes_and_the_same_length_has_another_stamp(
-    aged: Disk, tmp_path: Path, change: Callable[[Path], None]
+    aged: DiskWorkspace, tmp_path: Path, change: Callable[[Path], None]
 ) -> None:
     before = aged.stamp("plan.md")
 
@@ -388,7 +391,7 @@ def test_a_file_of_other_bytes_and_the_same_length_has_another_stamp(
     assert aged.read("plan.md") == b"nalp"
 
 
-def test_a_folder_with_other_names_has_another_stamp(aged: Disk, tmp_path: Path) -> None:
+def test_a_folder_with_other_names_has_another_stamp(aged: DiskWorkspace, tmp_path: Path) -> None:
     before = aged.stamp("notes")
 
     (tmp_path / "notes/a.md").write_bytes(b"a")
@@ -398,7 +401,7 @@ def test_a_folder_with_other_names_has_another_stamp(aged: Disk, tmp_path: Path)
 
 @pytest.mark.parametrize(("age", "tells"), [(0.05, False), (0.5, True), (-5.0, False)])
 def test_a_file_that_has_just_changed_has_a_stamp_that_equals_none(
-    aged: Disk, tmp_path: Path, age: float, *, tells: bool
+    aged: DiskWorkspace, tmp_path: Path, age: float, *, tells: bool
 ) -> None:
     """It may change once more, and keep its length and its time."""
     _aged(tmp_path / "plan.md", age)
@@ -407,7 +410,7 @@ def test_a_file_that_has_just_changed_has_a_stamp_that_equals_none(
 
 
 def test_where_times_are_kept_in_seconds_a_file_counts_as_just_changed_for_longer(
-    aged: Disk, tmp_path: Path
+    aged: DiskWorkspace, tmp_path: Path
 ) -> None:
     second = int(time.time()) - 1
     os.utime(tmp_path / "plan.md", (second, second))
@@ -416,7 +419,7 @@ def test_where_times_are_kept_in_seconds_a_file_counts_as_just_changed_for_longe
     assert aged.stamp("plan.md") == aged.stamp("plan.md")
 
 
-def test_what_is_no_plain_file_has_a_stamp_that_equals_none(aged: Disk, tmp_path: Path) -> None:
+def test_what_is_no_plain_file_has_a_stamp_that_equals_none(aged: DiskWorkspace, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("plan.md")
     os.mkfifo(tmp_path / "pipe")
     os.link(tmp_path / "plan.md", tmp_path / "second")

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import faults
-from handrail.shell import errnos
-from handrail.shell.faults import FAULTS, SyncFailed
-from handrail.shell.workspace import Disk
+from handrail.runtime import errors
+from handrail.runtime.errors import FAULTS, SyncFailed
+from handrail.stores.files.disk import DiskWorkspace
 from shell.children import answer, argv, env
 
 POINTS, FSYNCS = 34, 10
@@ -150,7 +150,7 @@ def test_who_may_only_read_is_told_so(reachable: Path) -> None:
 def test_once_the_disk_is_in_doubt_nothing_more_is_changed_faked_as_no_real_disk_fails_on_demand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
-    disk = Disk(tmp_path)
+    disk = DiskWorkspace(tmp_path)
     disk.write("plan.md", b"old")
     with monkeypatch.context() as patch:
         patch.setattr(os, call, _refused)
@@ -172,7 +172,7 @@ def test_once_the_disk_is_in_doubt_nothing_more_is_changed_faked_as_no_real_disk
 
     assert disk.read("plan.md") == b"old"
     assert disk.names("") == ("plan.md", "staged")
-    Disk(tmp_path).rename("staged", "plan.md")
+    DiskWorkspace(tmp_path).rename("staged", "plan.md")
 
 
 def _refused(*_: object) -> None:
@@ -200,10 +200,13 @@ def _refused(*_: object) -> None:
 )
 def test_every_error_of_the_system_is_one_fault(number: int, reading: str, changing: str) -> None:
     error = OSError(number, os.strerror(number))
-    read, changed = errnos.unread("/a/plan.md", error), errnos.unchanged("/a/plan.md", error)
+    read, changed = (
+        errors.build_read_fault("/a/plan.md", error),
+        errors.build_write_fault("/a/plan.md", error),
+    )
 
     assert (read.code, changed.code) == (reading, changing)
-    for fault in (read, changed, errnos.unconfirmed("/a/plan.md", error)):
+    for fault in (read, changed, errors.build_sync_fault("/a/plan.md", error)):
         assert "`/a/plan.md`" in fault.message
         assert fault.repair
         assert type(fault) in FAULTS

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.faults import Busy
-from handrail.shell.workspace import Disk
+from handrail.runtime.errors import Busy
+from handrail.stores.files.disk import DiskWorkspace
 from shell.children import answer, argv, env
 
 
 def _add(root: Path, times: int) -> None:
-    disk = Disk(root)
+    disk = DiskWorkspace(root)
     for _ in range(times):
         with disk.lock("lock", 60):
             number = int(disk.read("number") or b"0")
@@ -27,7 +27,7 @@ def test_threads_hold_a_lock_one_at_a_time(tmp_path: Path) -> None:
         for added in [threads.submit(_add, tmp_path, 25) for _ in range(4)]:
             added.result()
 
-    assert Disk(tmp_path).read("number") == b"100"
+    assert DiskWorkspace(tmp_path).read("number") == b"100"
 
 
 def test_processes_hold_a_lock_one_at_a_time(tmp_path: Path) -> None:
@@ -35,11 +35,11 @@ def test_processes_hold_a_lock_one_at_a_time(tmp_path: Path) -> None:
         command = argv("adding", tmp_path, "25")
         assert list(threads.map(lambda _: answer(command, env()), range(3))) == ["25", "25", "25"]
 
-    assert Disk(tmp_path).read("number") == b"75"
+    assert DiskWorkspace(tmp_path).read("number") == b"75"
 
 
 def test_a_lock_that_is_held_is_busy_even_for_its_holder(tmp_path: Path) -> None:
-    disk = Disk(tmp_path)
+    disk = DiskWorkspace(tmp_path)
     with disk.lock("lock", 0), pytest.raises(Busy, match=r"`.*/lock` was held by somebody else") as caught:
         disk.lock("lock", 0).__enter__()
 
@@ -52,11 +52,11 @@ def test_a_lock_is_had_as_soon_as_it_is_let_go(tmp_path: Path) -> None:
     tried = threading.Semaphore(0)
 
     def waiting() -> None:
-        with Disk(tmp_path, before=lambda _: tried.release()).lock("lock", 60):
+        with DiskWorkspace(tmp_path, before=lambda _: tried.release()).lock("lock", 60):
             pass
 
     with ThreadPoolExecutor(1) as threads:
-        with Disk(tmp_path).lock("lock", 0):
+        with DiskWorkspace(tmp_path).lock("lock", 0):
             waited = threads.submit(waiting)
             assert tried.acquire(timeout=60)
             assert tried.acquire(timeout=60)
@@ -65,7 +65,7 @@ def test_a_lock_is_had_as_soon_as_it_is_let_go(tmp_path: Path) -> None:
 
 
 def test_what_fails_while_a_lock_is_held_is_passed_on_and_lets_go(tmp_path: Path) -> None:
-    disk = Disk(tmp_path)
+    disk = DiskWorkspace(tmp_path)
     problem = OSError("not of the lock")
     with pytest.raises(OSError, match="not of the lock") as caught, disk.lock("lock", 0):
         raise problem
@@ -95,18 +95,18 @@ def test_a_lock_of_another_process_ends_with_it_even_by_kill_9(
         assert child.stdout is not None
         assert child.stdout.readline() == "held\n"
         with pytest.raises(Busy):
-            Disk(tmp_path).lock("lock", 0).__enter__()
+            DiskWorkspace(tmp_path).lock("lock", 0).__enter__()
         end(child)
-        with Disk(tmp_path).lock("lock", 60):
+        with DiskWorkspace(tmp_path).lock("lock", 60):
             child.stdout.read()
 
     assert child.returncode == status
 
 
 def test_a_lock_is_not_inherited_by_a_program_started_meanwhile(tmp_path: Path) -> None:
-    with Disk(tmp_path).lock("lock", 0):
+    with DiskWorkspace(tmp_path).lock("lock", 0):
         started = subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE)
-    with started, Disk(tmp_path).lock("lock", 0):
+    with started, DiskWorkspace(tmp_path).lock("lock", 0):
         assert started.poll() is None
 
 
@@ -119,7 +119,7 @@ def test_a_lock_file_replaced_between_opening_and_locking_is_locked_anew(tmp_pat
 
 
 def test_no_file_is_left_open(tmp_path: Path) -> None:
-    disk = Disk(tmp_path)
+    disk = DiskWorkspace(tmp_path)
     before = sorted(os.listdir("/proc/self/fd"))  # noqa: PTH208 - only counted
     with disk.lock("lock", 0), pytest.raises(Busy):
         disk.lock("lock", 0).__enter__()

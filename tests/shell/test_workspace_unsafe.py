@@ -8,44 +8,44 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.faults import Fault, UnsafePath
-from handrail.shell.workspace import Disk
+from handrail.runtime.errors import Fault, UnsafePath
+from handrail.stores.files.disk import DiskWorkspace
 
 VICTIM = b"the victim's own bytes"
 
 
-def _locked(disk: Disk, path: str) -> None:
+def _locked(disk: DiskWorkspace, path: str) -> None:
     with disk.lock(path, 1):
         pass
 
 
-def _moved_away(disk: Disk, path: str) -> None:
+def _moved_away(disk: DiskWorkspace, path: str) -> None:
     disk.rename(path, "moved")
 
 
-def _moved_over(disk: Disk, path: str) -> None:
+def _moved_over(disk: DiskWorkspace, path: str) -> None:
     disk.write("staged", b"staged")
     disk.rename("staged", path)
 
 
-def _copied_mode(disk: Disk, path: str) -> None:
+def _copied_mode(disk: DiskWorkspace, path: str) -> None:
     disk.write("copied", b"x", like=path)
 
 
-FILES: dict[str, Callable[[Disk, str], object]] = {
-    "read": Disk.read,
+FILES: dict[str, Callable[[DiskWorkspace, str], object]] = {
+    "read": DiskWorkspace.read,
     "write": lambda disk, path: disk.write(path, b"ours"),
     "append": lambda disk, path: disk.append(path, b"ours"),
     "rename from": _moved_away,
     "rename to": _moved_over,
     "like": _copied_mode,
-    "unlink": Disk.unlink,
+    "unlink": DiskWorkspace.unlink,
     "lock": _locked,
 }
-FOLDERS: dict[str, Callable[[Disk, str], object]] = {
-    "names": Disk.names,
-    "mkdir": Disk.mkdir,
-    "sync": Disk.sync,
+FOLDERS: dict[str, Callable[[DiskWorkspace, str], object]] = {
+    "names": DiskWorkspace.names,
+    "mkdir": DiskWorkspace.mkdir,
+    "sync": DiskWorkspace.sync,
 }
 ACTS = {**FILES, **FOLDERS}
 
@@ -62,10 +62,10 @@ def outside(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Disk:
+def disk(tmp_path: Path) -> DiskWorkspace:
     """A workspace with a folder `sub` in it."""
     (tmp_path / "proj").mkdir()
-    disk = Disk(tmp_path / "proj", "ai/task")
+    disk = DiskWorkspace(tmp_path / "proj", "ai/task")
     disk.mkdir("")
     disk.mkdir("sub")
     return disk
@@ -97,7 +97,9 @@ def _tree(folder: Path) -> dict[str, tuple[int, bytes]]:
         "\ud800",
     ],
 )
-def test_a_path_that_does_not_stay_below_is_refused(disk: Disk, outside: Path, act: str, path: str) -> None:
+def test_a_path_that_does_not_stay_below_is_refused(
+    disk: DiskWorkspace, outside: Path, act: str, path: str
+) -> None:
     before = _tree(outside)
     with pytest.raises(UnsafePath) as caught:
         ACTS[act](disk, path)
@@ -108,7 +110,7 @@ def test_a_path_that_does_not_stay_below_is_refused(disk: Disk, outside: Path, a
 
 
 @pytest.mark.parametrize("act", sorted(FILES.keys() - {"like"}))
-def test_the_empty_path_names_no_file(disk: Disk, act: str) -> None:
+def test_the_empty_path_names_no_file(disk: DiskWorkspace, act: str) -> None:
     with pytest.raises(UnsafePath, match="names no file"):
         FILES[act](disk, "")
 
@@ -116,13 +118,13 @@ def test_the_empty_path_names_no_file(disk: Disk, act: str) -> None:
 @pytest.mark.parametrize("folder", ["../proj-evil", "/etc", "a/../../b", "./a", "a\0b"])
 def test_a_workspace_outside_of_its_root_is_refused(tmp_path: Path, folder: str) -> None:
     with pytest.raises(UnsafePath):
-        Disk(tmp_path, folder)
+        DiskWorkspace(tmp_path, folder)
 
 
 @pytest.mark.parametrize("act", ACTS)
 @pytest.mark.parametrize("place", ["proj/ai", "proj/ai/task", "proj/ai/task/sub"])
 def test_a_link_in_any_folder_of_the_way_is_refused(
-    tmp_path: Path, disk: Disk, outside: Path, act: str, place: str
+    tmp_path: Path, disk: DiskWorkspace, outside: Path, act: str, place: str
 ) -> None:
     target = outside / "task" / "sub" if place.endswith("sub") else outside
     (tmp_path / place).rename(tmp_path / "aside")
@@ -137,7 +139,7 @@ def test_a_link_in_any_folder_of_the_way_is_refused(
 @pytest.mark.parametrize("act", ACTS)
 @pytest.mark.parametrize("target", ["outside", "relative", "dangling", "itself", "neighbour", "folder"])
 def test_a_link_at_the_end_of_the_way_is_refused(
-    tmp_path: Path, disk: Disk, outside: Path, act: str, target: str
+    tmp_path: Path, disk: DiskWorkspace, outside: Path, act: str, target: str
 ) -> None:
     disk.write("neighbour", b"neighbour")
     targets: dict[str, str | Path] = {
@@ -173,7 +175,9 @@ PLANTED: dict[str, Callable[[Path], None]] = {
 
 @pytest.mark.parametrize("act", FILES)
 @pytest.mark.parametrize("what", PLANTED)
-def test_anything_but_a_plain_file_is_refused(tmp_path: Path, disk: Disk, act: str, what: str) -> None:
+def test_anything_but_a_plain_file_is_refused(
+    tmp_path: Path, disk: DiskWorkspace, act: str, what: str
+) -> None:
     planted = tmp_path / "proj/ai/task/planted"
     PLANTED[what](planted)
     before = planted.lstat()
@@ -185,7 +189,7 @@ def test_anything_but_a_plain_file_is_refused(tmp_path: Path, disk: Disk, act: s
 
 
 @pytest.mark.parametrize("act", FOLDERS)
-def test_a_file_is_no_folder(disk: Disk, act: str) -> None:
+def test_a_file_is_no_folder(disk: DiskWorkspace, act: str) -> None:
     disk.write("plan.md", b"x")
     for path in ("plan.md", "plan.md/below"):
         with pytest.raises(UnsafePath):
@@ -193,7 +197,7 @@ def test_a_file_is_no_folder(disk: Disk, act: str) -> None:
 
 
 @pytest.mark.parametrize("act", FILES)
-def test_a_fifo_that_somebody_reads_is_refused_too(tmp_path: Path, disk: Disk, act: str) -> None:
+def test_a_fifo_that_somebody_reads_is_refused_too(tmp_path: Path, disk: DiskWorkspace, act: str) -> None:
     planted = tmp_path / "proj/ai/task/planted"
     os.mkfifo(planted)
     reader = os.open(planted, os.O_RDONLY | os.O_NONBLOCK)
@@ -206,13 +210,13 @@ def test_a_fifo_that_somebody_reads_is_refused_too(tmp_path: Path, disk: Disk, a
 
 
 @pytest.mark.parametrize("act", FILES)
-def test_a_device_is_refused(tmp_path: Path, disk: Disk, act: str) -> None:
+def test_a_device_is_refused(tmp_path: Path, disk: DiskWorkspace, act: str) -> None:
     planted = tmp_path / "proj/ai/task/planted"
     fault: type[Fault] = UnsafePath
     try:
         os.mknod(planted, stat.S_IFCHR | 0o600, os.makedev(1, 7))
     except PermissionError:
-        disk, planted, fault = Disk(Path("/dev")), Path("/dev/full"), Fault
+        disk, planted, fault = DiskWorkspace(Path("/dev")), Path("/dev/full"), Fault
     with pytest.raises(fault):
         FILES[act](disk, planted.name)
 
@@ -231,7 +235,7 @@ def _swapped_folder(task: Path, outside: Path) -> None:
     (task / "sub").symlink_to(outside)
 
 
-def _everything(disk: Disk) -> None:
+def _everything(disk: DiskWorkspace) -> None:
     disk.write("sub/plan.md", b"one")
     disk.write("sub/plan.md", b"two", like="sub/plan.md")
     disk.append("sub/plan.md", b"three")
@@ -244,9 +248,9 @@ def _everything(disk: Disk) -> None:
     disk.sync("sub")
 
 
-def _workspace(root: Path, before: Callable[[str], None]) -> Disk:
+def _workspace(root: Path, before: Callable[[str], None]) -> DiskWorkspace:
     (root / "task" / "sub").mkdir(parents=True)
-    return Disk(root, "task", before)
+    return DiskWorkspace(root, "task", before)
 
 
 @pytest.mark.parametrize("swap", [_swapped_file, _swapped_folder])
@@ -280,24 +284,24 @@ def test_a_file_planted_before_a_new_one_is_opened_is_not_taken_for_it(tmp_path:
             (tmp_path / "plan.md").write_bytes(VICTIM)
 
     with pytest.raises(UnsafePath):
-        Disk(tmp_path, before=planting).write("plan.md", b"ours")
+        DiskWorkspace(tmp_path, before=planting).write("plan.md", b"ours")
 
     assert (tmp_path / "plan.md").read_bytes() == VICTIM
 
 
 def test_a_folder_that_somebody_else_makes_first_will_do(tmp_path: Path) -> None:
-    Disk(tmp_path, before=lambda _: (tmp_path / "sub").mkdir()).mkdir("sub")
+    DiskWorkspace(tmp_path, before=lambda _: (tmp_path / "sub").mkdir()).mkdir("sub")
 
     assert (tmp_path / "sub").is_dir()
 
 
 def test_a_link_that_somebody_else_makes_first_will_not_do(tmp_path: Path) -> None:
     with pytest.raises(UnsafePath):
-        Disk(tmp_path, before=lambda _: (tmp_path / "sub").symlink_to("/")).mkdir("sub")
+        DiskWorkspace(tmp_path, before=lambda _: (tmp_path / "sub").symlink_to("/")).mkdir("sub")
 
 
 def test_a_file_that_somebody_else_removes_first_is_removed(tmp_path: Path) -> None:
-    disk = Disk(tmp_path, before=lambda name: (tmp_path / name.split()[1]).unlink())
+    disk = DiskWorkspace(tmp_path, before=lambda name: (tmp_path / name.split()[1]).unlink())
     (tmp_path / "plan.md").write_bytes(b"")
     disk.unlink("plan.md")
 

@@ -12,16 +12,16 @@ from msgspec.structs import replace
 import handrail
 from faces.mcp.desk import Told
 from faces.mcp.judged import leaves
-from handrail.app import openings
+from handrail.app.app import App
+from handrail.app.catalog import read_source
+from handrail.app.projects import Projects
+from handrail.app.trust import TrustStore
 from handrail.engine.model import Workflow
-from handrail.faces.mcp.projects import Projects
-from handrail.faces.mcp.skills import Skills
-from handrail.shell.catalog import read_source
-from handrail.shell.opening import Serving
-from handrail.shell.records import Caller
-from handrail.shell.trust import Trusted
-from handrail.stores.sql.opening import serving
-from handrail.workflows.load import load
+from handrail.mcp.faces.skills import SkillsFace
+from handrail.runtime.ports.open_store import ServingStore
+from handrail.runtime.records import Caller
+from handrail.stores.sql.store import open_serving
+from handrail.workflows.load import load_workflow
 from turns import HandClock
 
 FILE: Final = Path(handrail.__file__).parent / "workflows" / "library" / "skills" / "skills" / "workflow.yaml"
@@ -30,7 +30,7 @@ SESSION: Final = "demo"
 
 def graph() -> Workflow:
     """The workflow that comes with Handrail."""
-    found = load(read_source(FILE)).workflow
+    found = load_workflow(read_source(FILE)).workflow
     assert found is not None
     return found
 
@@ -62,8 +62,8 @@ class Agent:
     """Somebody who calls the tools of the face, for one session unless said otherwise."""
 
     root: Path
-    face: Skills
-    serving: Serving
+    face: SkillsFace
+    serving: ServingStore
     clock: HandClock
 
     def calls(self, tool: str, **given: object) -> Told:
@@ -125,9 +125,9 @@ def agent_in(folder: Path, *roots: Path) -> Iterator[Agent]:
     for root in made:
         root.mkdir(parents=True, exist_ok=True)
     clock = HandClock()
-    with serving(folder / "store" / "handrail.db") as opened:
+    with open_serving(folder / "store" / "handrail.db") as opened:
         moved = replace(opened, world=replace(opened.world, clock=clock))
-        face = Skills(moved, Projects(made, Trusted()), FLOW, openings().folder)
+        face = SkillsFace(moved, Projects(made, TrustStore()), FLOW, App().open_folder)
         yield Agent(made[0], face, moved, clock)
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from handrail.shell.faults import Busy
+from handrail.runtime.errors import Busy
 from skills.bench import agent_in, design
 from stores.crowd import Told, together
 

@@ -11,15 +11,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from handrail.shell.workspace import Disk
+from handrail.stores.files.disk import DiskWorkspace
 from skills.moves import LATER, MOVES, Move, runs_in
 from stores.killed import FOLDER, copied, counted, killed
 
 
 def wrong(move: Move, root: Path, token: str, reply: object, *, acknowledged: bool) -> Iterator[str]:
     """What is wrong with a folder that a kill left, once it is recovered and the same call is made again."""
-    disk = Disk(root, FOLDER)
-    with runs_in(disk).held("", 0):
+    disk = DiskWorkspace(root, FOLDER)
+    with runs_in(disk).hold_lock("", 0):
         found = move.judged(disk)
     if found != "after" and (acknowledged or found != "before"):
         yield f"acknowledged {acknowledged}: {found}"
@@ -34,11 +34,11 @@ def kill_everywhere(move: Move, work: Path) -> tuple[int, list[str]]:
     """How many changes a move has, and what was wrong when it was killed before any of them."""
     start = work / "start"
     start.mkdir()
-    token = move.lay_out(Disk(start, FOLDER))
+    token = move.lay_out(DiskWorkspace(start, FOLDER))
     whole = copied(start, "whole")
     replies: list[object] = []
 
-    def heard(disk: Disk) -> bool:
+    def heard(disk: DiskWorkspace) -> bool:
         replies.append(dict(move.take(disk, token)))
         return True
 

@@ -9,21 +9,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from handrail.documents.collabfile import CollabFile
+from handrail.app.run_folders import RunFolder
+from handrail.documents.state_file import CollabStateFile
 from handrail.engine.model import Event
-from handrail.shell.folders import Folder
-from handrail.shell.ports import Workspace
-from handrail.shell.standing import look
-from handrail.shell.system import LocalFeed
-from handrail.shell.turn import Call, take_turn
-from handrail.shell.world import World
-from handrail.stores.files import FileRuns
+from handrail.runtime.ports.turn import Workspace
+from handrail.runtime.status import inspect_run
+from handrail.runtime.system import LocalFeed
+from handrail.runtime.turn import Call, take_turn
+from handrail.runtime.world import World
+from handrail.stores.files.file_runs import FileRuns
 from skills.bench import BUG_DONE, FLOW, TO_BATCHES, TO_FIRST_ITEM, design
 from stores.folders import chained
 from tasks import plain
 from turns import KEY, CountedIds, HandClock
 
-PLACE: Final = Folder(Path("/project"), FLOW, "demo", "skills")
+PLACE: Final = RunFolder(Path("/project"), FLOW, "demo", "skills")
 DESIGN: Final = "documents/design.md"
 LATER: Final = 1 << 32
 """The ids of whoever calls again begin here."""
@@ -33,8 +33,10 @@ _OLD: Final = {"phase": "implementation", "currentItem": 1, "hasSnapshot": True,
 
 def runs_in(workspace: Workspace) -> FileRuns:
     """The store of a session; wherever it is, its run is the same."""
-    shape = CollabFile(PLACE.phases, PLACE.adopts)
-    return FileRuns(workspace, shape, PLACE.new, PLACE.origin, PLACE.stays, ends=PLACE.ends, signs=())
+    shape = CollabStateFile(PLACE.phases, PLACE.adopts)
+    return FileRuns(
+        workspace, shape, PLACE.new_run, PLACE.origin, PLACE.state_names, ends=PLACE.end_states, signs=()
+    )
 
 
 def world(workspace: Workspace, ids: int = 0) -> World:
@@ -77,7 +79,7 @@ class Move:
             workspace.sync("")
         for number, skill in enumerate(self.before):
             take_turn(world(workspace, (3 + number) * LATER), Call("", completed(skill)), plain)
-        outcome = look(world(workspace, 2 * LATER), runs_in(workspace).standing())
+        outcome = inspect_run(world(workspace, 2 * LATER), runs_in(workspace).load_current())
         return next(iter((outcome.tokens or {}).values()))
 
     def take(self, workspace: Workspace, token: str, ids: int = 0) -> Mapping[str, Any]:
@@ -86,7 +88,7 @@ class Move:
 
     def judged(self, workspace: Workspace) -> str:
         """`before` or `after` if all that is there says the same of the move; else what is there."""
-        stored = runs_in(workspace).standing()
+        stored = runs_in(workspace).load_current()
         if stored.trouble:
             return f"trouble: {stored.trouble}"
         told = json.loads(workspace.read("collab-state.json") or b"{}")

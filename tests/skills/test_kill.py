@@ -47,7 +47,7 @@ def cut(move: Move, start: Simulated, token: str, at: int) -> tuple[Simulated, b
 
 def wrong(move: Move, image: Simulated, token: str, *, acknowledged: bool) -> list[str]:
     """What is wrong once the power is back, and the same call is made again, and again."""
-    with runs_in(image).held("", 0):
+    with runs_in(image).hold_lock("", 0):
         found = move.judged(image)
     if found != "after" and (acknowledged or found != "before"):
         return [f"acknowledged {acknowledged}: {found}"]

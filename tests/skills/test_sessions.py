@@ -5,8 +5,8 @@ from threading import Event
 
 import pytest
 
-from handrail.shell.faults import UnsafePath
-from handrail.shell.records import Change
+from handrail.runtime.errors import UnsafePath
+from handrail.runtime.records import RunChange
 from requirement import requirement
 from skills.bench import SESSION, TO_FIRST_ITEM, Agent, agent_in, design
 
@@ -294,7 +294,7 @@ def test_each_move_is_announced_and_its_entry_tells_the_whole_move(agent: Agent)
     heard: list[tuple[str, int]] = []
     last = Event()
 
-    def hear(change: Change) -> None:
+    def hear(change: RunChange) -> None:
         heard.append((change.run, change.revision))
         if change.revision == 3:
             last.set()

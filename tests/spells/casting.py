@@ -14,16 +14,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from handrail.documents.statefile import StateFile
-from handrail.engine.model import Accepted, Event, Stay, Who
-from handrail.shell.folders import Folder
-from handrail.shell.ports import Workspace
-from handrail.shell.snapshot import above
-from handrail.shell.standing import look
-from handrail.shell.system import LocalFeed
-from handrail.shell.turn import Call, Outcome, take_turn
-from handrail.shell.world import World
-from handrail.stores.files import FileRuns
+from handrail.app.run_folders import RunFolder
+from handrail.documents.state_file import StateFile
+from handrail.engine.model import Accepted, Actor, Event, Stay
+from handrail.runtime.ports.turn import Workspace
+from handrail.runtime.status import inspect_run
+from handrail.runtime.system import LocalFeed
+from handrail.runtime.turn import Call, Outcome, take_turn
+from handrail.runtime.world import World
+from handrail.stores.files.file_runs import FileRuns
+from handrail.stores.files.snapshot import parent_folder
 from spells.scene import Line, context, laid_out, left, lines, spells, words
 from stores.folders import chained
 from stores.simulated import Simulated
@@ -46,13 +46,13 @@ class Past(Enum):
 
 
 _NAMES: Final = re.compile(r"[^+~>/ ]")
-_PLACE: Final = Folder(Path("/project"), FLOW)
+_PLACE: Final = RunFolder(Path("/project"), FLOW)
 _TOLD: Final = [{"timestamp": "2026-02-28T09:00:00Z", "transition": "A → B", "trigger": "Lumos"}]
 
 
 def runs_in(workspace: Workspace) -> FileRuns:
     """The store of a folder; wherever it is, its run is the same."""
-    return FileRuns(workspace, StateFile(), _PLACE.new, _PLACE.origin, FLOW.states)
+    return FileRuns(workspace, StateFile(), _PLACE.new_run, _PLACE.origin, FLOW.states)
 
 
 def world(workspace: Workspace, ids: int = 0) -> World:
@@ -80,7 +80,7 @@ class Cast:
     def event(self) -> Event:
         """What is cast."""
         payload = {"resume": True} if self.line.spell.endswith(" resume") else {}
-        return Event(self.line.trigger, payload, by=Who.PERSON, note="as agreed")
+        return Event(self.line.trigger, payload, by=Actor.PERSON, note="as agreed")
 
     def lay_out(self, workspace: Workspace) -> str:
         """Put the files there; the token that the cast is made with."""
@@ -88,9 +88,9 @@ class Cast:
             return token(workspace)
         workspace.mkdir("")
         for path, data in {**self.before, "state.json": json.dumps(self._brought()).encode()}.items():
-            _make(workspace, above(path))
+            _make(workspace, parent_folder(path))
             workspace.write(path, data)
-            workspace.sync(above(path))
+            workspace.sync(parent_folder(path))
         if self.past is Past.UNDER_WAY:
             runs_in(workspace).repair(NOW, adopt=self.line.state)
         return token(workspace)
@@ -108,7 +108,7 @@ class Cast:
     def judged(self, workspace: Workspace, files: Mapping[str, bytes]) -> str:
         """`before` or `after` if all that is in a folder says the same of the cast; else what is there."""
         runs = runs_in(workspace)
-        stored, spent = runs.standing(), runs.spent("", self._turns)
+        stored, spent = runs.load_current(), runs.find_recorded_call("", self._turns)
         if stored.trouble:
             return f"trouble: {stored.trouble}"
         own = {path: data for path, data in files.items() if not path.startswith(HOME)}
@@ -189,7 +189,7 @@ def acting() -> list[str]:
 
 def token(workspace: Workspace) -> str:
     """A token for the run as it stands; nothing is written."""
-    outcome = look(world(workspace, 2 * LATER), runs_in(workspace).standing())
+    outcome = inspect_run(world(workspace, 2 * LATER), runs_in(workspace).load_current())
     (one,) = (outcome.tokens or {}).values()
     return one
 
@@ -224,6 +224,6 @@ def _row(line: Line) -> str:
 
 def _make(workspace: Workspace, folder: str) -> None:
     if folder:
-        _make(workspace, above(folder))
+        _make(workspace, parent_folder(folder))
         workspace.mkdir(folder)
-        workspace.sync(above(folder))
+        workspace.sync(parent_folder(folder))

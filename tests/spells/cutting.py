@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from handrail.shell.ports import Workspace
+from handrail.runtime.ports.turn import Workspace
 from spells.casting import LATER, Cast, runs_in, unfinished
 from stores.simulated import FOLDER, Simulated
 
@@ -94,7 +94,7 @@ def _folders(workspace: Simulated) -> Folders:
 
 def recover(workspace: Workspace) -> bool:
     """Recover, as every turn begins."""
-    with runs_in(workspace).held("", 0):
+    with runs_in(workspace).hold_lock("", 0):
         return True
 
 

@@ -14,7 +14,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from handrail.shell.workspace import Disk
+from handrail.stores.files.disk import DiskWorkspace
 from spells.casting import Cast, Past, casts, kinds
 from spells.cutting import Bench, Cuts, Folders, Ground, Power, Work, recover
 from stores.killed import FOLDER, killed
@@ -23,10 +23,10 @@ from stores.killed import FOLDER, killed
 class Snapshots(Ground):
     """A folder on the disk, or on another kind of it, looked at before each change."""
 
-    def __init__(self, root: Path, kind: type[Disk] = Disk) -> None:
+    def __init__(self, root: Path, kind: type[DiskWorkspace] = DiskWorkspace) -> None:
         self._root, self._kind = root, kind
 
-    def laid(self, left: Folders) -> Disk:
+    def laid(self, left: Folders) -> DiskWorkspace:
         """The folder of the task, in a project that is new."""
         shutil.rmtree(self._root, ignore_errors=True)
         self._root.mkdir()

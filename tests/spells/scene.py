@@ -16,21 +16,20 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import handrail
-from handrail.documents.statefile import StateFile
-from handrail.engine.decide import decide
-from handrail.engine.explore import needs
+from handrail.app.catalog import read_source
+from handrail.app.run_folders import RunFolder
+from handrail.documents.state_file import StateFile
+from handrail.engine.decide import decide, find_options
 from handrail.engine.facts import Value
-from handrail.engine.model import Accepted, Decision, Event, Refused, Who, Workflow
-from handrail.engine.options import options
-from handrail.shell.catalog import read_source
-from handrail.shell.facts import Asked, Sight, gather
-from handrail.shell.folders import Folder
-from handrail.shell.system import LocalFeed, RandomIds
-from handrail.shell.turn import Call, Outcome, take_turn
-from handrail.shell.workspace import Disk
-from handrail.shell.world import World
-from handrail.stores.files import FileRuns
-from handrail.workflows.load import load
+from handrail.engine.model import Accepted, Actor, Decision, Event, Refused, Workflow
+from handrail.engine.paths import find_requirements
+from handrail.runtime.gather import FactContext, FileSnapshot, gather_facts
+from handrail.runtime.system import LocalFeed, RandomIds
+from handrail.runtime.turn import Call, Outcome, take_turn
+from handrail.runtime.world import World
+from handrail.stores.files.disk import DiskWorkspace
+from handrail.stores.files.file_runs import FileRuns
+from handrail.workflows.load import load_workflow
 from turns import KEY, NOW, HandClock
 
 TABLE: Final = Path(__file__).parent / "expected.csv"
@@ -128,7 +127,7 @@ def lines() -> list[Line]:
 
 def spells() -> Workflow:
     """The workflow as it comes with Handrail."""
-    found = load(read_source(HOME / "workflow.yaml", "spells"), lambda _: None)
+    found = load_workflow(read_source(HOME / "workflow.yaml", "spells"), lambda _: None)
     assert found.workflow, found.problems
     return found.workflow
 
@@ -215,8 +214,8 @@ class Scene:
 
     def world(self) -> World:
         """The world of a cast."""
-        folder, disk = Folder(self.root, self.workflow), Disk(self.root, self.workflow.folder)
-        runs = FileRuns(disk, StateFile(), folder.new, folder.origin, self.workflow.states)
+        folder, disk = RunFolder(self.root, self.workflow), DiskWorkspace(self.root, self.workflow.folder)
+        runs = FileRuns(disk, StateFile(), folder.new_run, folder.origin, self.workflow.states)
         return World(
             runs,
             HandClock(),
@@ -230,7 +229,7 @@ class Scene:
 
     def unread(self) -> list[str]:
         """What the rows of the state name and nobody can read: the line cannot be run."""
-        world, wanted = self.world(), needs(self.workflow, self.line.state)
+        world, wanted = self.world(), find_requirements(self.workflow, self.line.state)
         readers = {name: self.workflow.facts[name].reader for name in wanted.facts}
         facts = [name for name, reader in readers.items() if reader not in world.readers]
         return sorted([*facts, *(kind for _, kind in wanted.drafts if kind not in world.drafters)])
@@ -238,7 +237,7 @@ class Scene:
     def open(self) -> list[str]:
         """The spells that would not be refused, read without writing."""
         asked, facts = self._seen()
-        return [option.trigger for option in options(self.workflow, asked.run, facts)]
+        return [option.trigger for option in find_options(self.workflow, asked.run, facts)]
 
     def row(self) -> str:
         """The row of the workflow that would take the spell, or refuse it."""
@@ -253,20 +252,22 @@ class Scene:
             outcomes.append(outcome)
             return {}
 
-        event = Event(spell, by=Who.PERSON) if spell else self._event()
+        event = Event(spell, by=Actor.PERSON) if spell else self._event()
         take_turn(self.world(), Call("", event), heard)
         return outcomes[-1]
 
     def _event(self) -> Event:
         payload = {"resume": True} if self.line.spell.endswith(" resume") else {}
-        return Event(self.line.trigger, payload, by=Who.PERSON, note="as agreed")
+        return Event(self.line.trigger, payload, by=Actor.PERSON, note="as agreed")
 
-    def _seen(self) -> tuple[Asked, Mapping[str, Value]]:
+    def _seen(self) -> tuple[FactContext, Mapping[str, Value]]:
         world = self.world()
         stored = world.runs.load("")
         assert stored
-        asked = Asked(self.workflow, Sight(world.workspace), stored.run, self._event(), NOW, "boundary")
-        return asked, gather(asked, world.readers, world.drafters).facts
+        asked = FactContext(
+            self.workflow, FileSnapshot(world.workspace), stored.run, self._event(), NOW, "boundary"
+        )
+        return asked, gather_facts(asked, world.readers, world.drafters).facts
 
     def files(self) -> dict[str, bytes]:
         """The files of the user, by path: all but the state file and what keeps it safe."""

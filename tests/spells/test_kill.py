@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from handrail.shell.workspace import Disk
+from handrail.stores.files.disk import DiskWorkspace
 from killing import said_by
 from requirement import requirement
 from spells.casting import Cast, Past, acting, casts
@@ -70,7 +70,7 @@ def test_a_workspace_that_confirms_nothing_is_caught(careless: str) -> None:
     assert bench.wrong != []
 
 
-class Piecemeal(Disk):
+class Piecemeal(DiskWorkspace):
     """Writes a file in its place, where the real one renames it."""
 
     def rename(self, old: str, new: str) -> None:

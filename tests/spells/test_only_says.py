@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from handrail.engine.model import Event, Who
-from handrail.shell.standing import look
-from handrail.shell.turn import Call, Outcome, Reply, take_turn
+from handrail.engine.model import Actor, Event
+from handrail.runtime.status import inspect_run
+from handrail.runtime.turn import Call, Outcome, Reply, take_turn
 from requirement import requirement
 from spells.scene import Scene, lines, spells
 
@@ -44,7 +44,7 @@ def _said(scene: Scene, word: str, token: str) -> Reply:
         assert outcome.stored
         return {"state": outcome.stored.run.open[0].state, "token": made, "revision": outcome.stored.revision}
 
-    return take_turn(scene.world(), Call("", Event(word, by=Who.PERSON), token=token), told)
+    return take_turn(scene.world(), Call("", Event(word, by=Actor.PERSON), token=token), told)
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -54,7 +54,7 @@ def test_no_file_changes_but_the_journal_and_the_token_stays_good(tmp_path: Path
     scene.cast("Finite" if scene.line.state == "GATHER_EDITING" else "Reverto")
     before = _everything(scene)
     world = scene.world()
-    (token,) = (look(world, world.runs.load("") or pytest.fail("no run")).tokens or {}).values()
+    (token,) = (inspect_run(world, world.runs.load("") or pytest.fail("no run")).tokens or {}).values()
 
     said = [_said(scene, scene.line.trigger, token) for _ in range(2)]
     scene.cast()

@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from handrail.engine.decide import decide
-from handrail.engine.explore import needs
 from handrail.engine.facts import Value
-from handrail.engine.model import Accepted, Event, Run, Step, Who
+from handrail.engine.model import Accepted, Actor, Event, Run, Step
+from handrail.engine.paths import find_requirements
 from requirement import requirement
 from spells.scene import spells
 
@@ -29,8 +29,8 @@ REVIEWING: Final = {
 }
 WORDS: Final = ("Accio", "Expecto", "Reparo", "Reverto", "Finite")
 SAID: Final = (
-    *(Event(word, by=Who.PERSON) for word in WORDS),
-    Event("Reparo", {"resume": True}, by=Who.PERSON),
+    *(Event(word, by=Actor.PERSON) for word in WORDS),
+    Event("Reparo", {"resume": True}, by=Actor.PERSON),
 )
 
 Place: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
@@ -38,7 +38,7 @@ Place: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
 
 def _seen(state: str, word: str) -> Iterator[Mapping[str, Value]]:
     """Whatever can be seen there that matters to the word; each other file is missing."""
-    rows, wanted = FLOW.index.get((state, word), ()), needs(FLOW, state)
+    rows, wanted = FLOW.index.get((state, word), ()), find_requirements(FLOW, state)
     other = {name: _values(name)[0] for name in [*wanted.facts, *(f"{name}.ok" for name, _ in wanted.drafts)]}
     names = sorted({fact.name for row in rows for guard in (*row.when, *row.accept) for fact in guard.facts})
     matters = [name for name in names if name in other]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.engine.check import check
+from handrail.engine.soundness import check_soundness
 from requirement import requirement
 from spells.scene import Line, Scene, lines, spells
 
@@ -153,7 +153,7 @@ def test_there_are_fifteen_states_each_with_its_phase_and_a_line_about_it() -> N
 
 
 def test_the_checker_finds_nothing() -> None:
-    assert check(FLOW) == ()
+    assert check_soundness(FLOW) == ()
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from faces.mcp.desk import Pipe, Place, Told, place, told
-from handrail.shell.turn import Call, take_turn
-from handrail.shell.workspace import Disk
+from handrail.runtime.turn import Call, take_turn
+from handrail.stores.files.disk import DiskWorkspace
 from spells.casting import FLOW, Cast, Past, casts, changing, kinds, world
 from stores.folders import chained
 from stores.simulated import Simulated
@@ -43,7 +43,7 @@ class Round:
     def lay_out(self) -> None:
         """Put the files of the line there."""
         self.root.mkdir(parents=True)
-        self.cast.lay_out(Disk(self.root, FLOW.folder))
+        self.cast.lay_out(DiskWorkspace(self.root, FLOW.folder))
 
     def said(self, pipes: Mapping[str, Pipe], **more: object) -> dict[str, Told]:
         """What each is answered; both ask before either answer is read."""

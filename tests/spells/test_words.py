@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
-from handrail.engine.model import Event, Who
-from handrail.shell.turn import Call, take_turn
+from handrail.engine.model import Actor, Event
+from handrail.runtime.turn import Call, take_turn
 from requirement import requirement
 from spells.hostile import ORDERS
 from spells.scene import Line, Scene, lines, spells
@@ -51,7 +51,7 @@ def _cast(
 ) -> tuple[dict[str, bytes], dict[str, object], dict[str, object]]:
     """The files, the state file without its last entry, and that entry."""
     scene = Scene(folder, FLOW, line)
-    event = Event(line.trigger, by=Who.PERSON, note=note)
+    event = Event(line.trigger, by=Actor.PERSON, note=note)
     assert take_turn(scene.world(), Call("", event), plain)["accepted"]
     document = json.loads((scene.task / "state.json").read_bytes())
     return scene.files(), document, document["history"].pop()

@@ -18,10 +18,10 @@ from typing import Any, Final
 
 import faults
 from handrail.engine.model import Event
-from handrail.shell.faults import Fault, SyncFailed
-from handrail.shell.turn import Call, take_turn
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.runs import SqlRuns
+from handrail.runtime.errors import Fault, SyncFailed
+from handrail.runtime.turn import Call, take_turn
+from handrail.stores.sql.runs import SqliteRuns
+from handrail.stores.sql.sqlite import SqliteDatabase
 from stores.sound import unsound
 from turns import ENDLESS, Desk, pinned
 
@@ -82,7 +82,7 @@ def child(work: Callable[[], str]) -> str:
 def one_turn(bench: Bench, *, again: bool = False) -> str:
     """Open, and take a turn; `again`: after a fault, once more with nothing broken."""
     try:
-        runs = SqlRuns(Database(bench.file))
+        runs = SqliteRuns(SqliteDatabase(bench.file))
     except Fault as fault:
         return f"not opened {type(fault).__name__}"
     desk = Desk(runs)
@@ -108,7 +108,7 @@ def _once_more(desk: Desk, call: Call) -> str:
 
 def opened(bench: Bench) -> str:
     """Open, look, and close."""
-    runs = SqlRuns(Database(bench.file))
+    runs = SqliteRuns(SqliteDatabase(bench.file))
     stored = runs.load(bench.run) if bench.run else None
     runs.database.close()
     return f"at {stored.revision if stored else 0}"
@@ -117,7 +117,7 @@ def opened(bench: Bench) -> str:
 def inspect(bench: Bench, point: str, said: str) -> int:
     """Note what is wrong with the store as it was left; `said` is what was acknowledged. The revision."""
     bench.points += 1
-    runs = SqlRuns(Database(bench.file))
+    runs = SqliteRuns(SqliteDatabase(bench.file))
     stored = runs.load(bench.run)
     revision = stored.revision if stored else 0
     if revision not in ({BEFORE + 1} if said.startswith("ok") else {BEFORE, BEFORE + 1}):
@@ -133,7 +133,7 @@ def inspect(bench: Bench, point: str, said: str) -> int:
 def prepared(bench: Bench) -> None:
     """A store with a run, as it is while a server has it open: with a log that is not yet in the file."""
     bench.copied("empty")
-    runs = SqlRuns(Database(bench.file))
+    runs = SqliteRuns(SqliteDatabase(bench.file))
     desk = Desk(runs)
     bench.run = desk.start(pinned(ENDLESS))["run"]
     for _ in range(BEFORE - 1):
@@ -186,7 +186,7 @@ def killed_opening(bench: Bench) -> None:
         child(lambda: opened(bench))
         bench.whole()
         bench.points += 1
-        runs = SqlRuns(Database(bench.file))
+        runs = SqliteRuns(SqliteDatabase(bench.file))
         if Desk(runs).start(pinned(ENDLESS))["status"] != "ok":
             bench.wrong.append(f"call {k}: no run can be started")
         runs.database.close()
@@ -209,14 +209,14 @@ def failing(bench: Bench, number: int, kind: str, *, lasting: bool = False) -> N
 def fsyncs(bench: Bench) -> None:
     """Count what the disk confirms while turns are taken on a store that is open."""
     prepared(bench)
-    desk = Desk(runs := SqlRuns(Database(bench.file)))
+    desk = Desk(runs := SqliteRuns(SqliteDatabase(bench.file)))
     desk.send(bench.run, "go")
     faults.arm(bench.control, 0, kinds=("fsync",))
     for _ in range(3):
         desk.send(bench.run, "go")
     bench.told.append(f"3 turns, {faults.calls(bench.control)} fsyncs")
     faults.arm(bench.control, 0, kinds=("fsync",))
-    with runs.database.together():
+    with runs.database.batch_commits():
         for _ in range(3):
             desk.send(bench.run, "go")
         bench.told.append(f"3 together, {faults.calls(bench.control)} fsyncs yet")
@@ -234,11 +234,11 @@ def unconfirmed(bench: Bench) -> None:
 
 
 def _together(bench: Bench) -> str:
-    desk = Desk(runs := SqlRuns(Database(bench.file)))
+    desk = Desk(runs := SqliteRuns(SqliteDatabase(bench.file)))
     call = Call(bench.run, Event("go"))
     faults.arm(bench.control, 3, errno=errno.EIO, kinds=("fsync",))
     try:
-        with runs.database.together():
+        with runs.database.batch_commits():
             take_turn(desk.world, call, desk.render)
     except SyncFailed as fault:
         bench.whole()

@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 
 import faults
-from handrail.shell.faults import Fault, SyncFailed
+from handrail.runtime.errors import Fault, SyncFailed
 from stores.broken_disk import child
 from tasks import Project
 
@@ -50,18 +50,18 @@ def one_turn(folder: Path) -> str:
 def wrongs(folder: Path, said: str) -> list[str]:
     """What is wrong with the project after a turn that ended so."""
     project = Project(folder)
-    revision = project.runs.standing().revision
+    revision = project.runs.load_current().revision
     found = (
         [] if revision in ({3} if said.startswith("ok") else {2, 3}) else [f"at {revision} after {said!r}"]
     )
     if revision == 2 and not project.say("again")["accepted"]:
         found.append(f"the turn cannot be taken after {said!r}")
     else:
-        with project.runs.held("", 0):
+        with project.runs.hold_lock("", 0):
             pass
     texts = {path.read_text("utf-8") for path in project.project.rglob("*.md")}
     found += [f"{text!r} is lost after {said!r}" for text in PERSONS.values() if text not in texts]
-    if project.runs.standing().trouble or project.runs.standing().revision != 3:
+    if project.runs.load_current().trouble or project.runs.load_current().revision != 3:
         found.append(f"not whole again after {said!r}")
     project.database.close()
     return found

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.ports import Runs
-from handrail.shell.store_address import Remote, Where
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.keeper import SqlKeeper
+from handrail.runtime.ports.turn import Runs
+from handrail.runtime.store_address import DatabaseUrl, StoreLocation
+from handrail.stores.sql.maintenance import SqlMaintenance
+from handrail.stores.sql.sqlite import SqliteDatabase
 from history import History, history
 from postgres import Server, ours
 from stores import moving
@@ -78,11 +78,11 @@ def new(postgres: Server, tmp_path: Path) -> Iterator[moving.Place]:
     folder = tmp_path / "new"
     folder.mkdir(mode=0o700)
 
-    def place(kind: str) -> Where:
+    def place(kind: str) -> StoreLocation:
         if kind == "sqlite":
             return folder / f"{secrets.token_hex(4)}.db"
         lent.append(postgres.fresh())
-        return Remote(lent[-1])
+        return DatabaseUrl(lent[-1])
 
     yield place
     for url in lent:
@@ -90,12 +90,12 @@ def new(postgres: Server, tmp_path: Path) -> Iterator[moving.Place]:
 
 
 @pytest.fixture
-def database(past: History) -> Iterator[Database]:
-    found = Database(past.path)
+def database(past: History) -> Iterator[SqliteDatabase]:
+    found = SqliteDatabase(past.path)
     yield found
     found.close()
 
 
 @pytest.fixture
-def keeper(database: Database) -> SqlKeeper:
-    return SqlKeeper(database)
+def keeper(database: SqliteDatabase) -> SqlMaintenance:
+    return SqlMaintenance(database)

@@ -11,25 +11,25 @@ from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
-from handrail.documents.statefile import StateFile
+from handrail.documents.state_file import StateFile
 from handrail.engine.model import Lifecycle, Run, Step
-from handrail.shell.ports import Runs
-from handrail.shell.records import (
-    Closed,
+from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.ports.turn import Runs
+from handrail.runtime.records import (
+    ClosedStep,
     Definition,
-    Opened,
-    Spent,
+    JournalEntry,
+    OpenedStep,
+    RecordedCall,
     StepStatus,
-    Stored,
+    StoredRun,
     Turn,
-    Written,
 )
-from handrail.shell.workspace import Disk
-from handrail.stores.files import FileRuns
-from handrail.stores.memory import MemoryRuns
-from handrail.stores.sql.postgresql.runs import PgRuns
-from handrail.stores.sql.runs import SqlRuns
-from handrail.telemetry.entries import Entry, EntryKind
+from handrail.stores.files.disk import DiskWorkspace
+from handrail.stores.files.file_runs import FileRuns
+from handrail.stores.sql.postgres.pg_runs import PgRuns
+from handrail.stores.sql.runs import SqliteRuns
+from memory_store import MemoryRuns
 from postgres import ours
 from tabled import postgresql
 from turns import NOW, ORIGIN, sqlite
@@ -52,7 +52,7 @@ class Place(Protocol):
     """
 
     many: bool
-    new: Stored | None
+    new: StoredRun | None
     tokens: bool
     texts: bool
     steps: bool
@@ -73,7 +73,7 @@ class WholePlace:
     """Data of a store that holds any number of runs, and keeps all there is about them."""
 
     many = True
-    new: Stored | None = None
+    new: StoredRun | None = None
     tokens = True
     texts = True
     steps = True
@@ -101,7 +101,7 @@ class SqlitePlace(WholePlace):
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._opened: list[SqlRuns] = []
+        self._opened: list[SqliteRuns] = []
 
     def open(self) -> Runs:
         """One more store on the file."""
@@ -139,7 +139,7 @@ class FilesPlace:
     """Data in the files of one folder: the one run of it, told in a file for people."""
 
     many = False
-    new: Stored | None = Stored(Run(RUN, "paper", DIGEST), ORIGIN)
+    new: StoredRun | None = StoredRun(Run(RUN, "paper", DIGEST), ORIGIN)
     tokens = False
     texts = False
     steps = False
@@ -152,7 +152,7 @@ class FilesPlace:
 
     def open(self) -> Runs:
         """One more store over the folder."""
-        disk = Disk(self._folder, "task")
+        disk = DiskWorkspace(self._folder, "task")
         return FileRuns(disk, StateFile(), Run(RUN, "paper", DIGEST), ORIGIN, STATES)
 
     def close(self) -> None:
@@ -167,7 +167,7 @@ PLACES: Final[Mapping[str, type[MemoryPlace | SqlitePlace | PostgresqlPlace | Fi
 }
 
 
-def kept(place: Place, stored: Stored, looked: datetime | None = None) -> Stored:
+def kept(place: Place, stored: StoredRun, looked: datetime | None = None) -> StoredRun:
     """The run as a store of this place loads it, if somebody looked after it then."""
     active = looked if looked and place.looks else stored.active
     return replace(stored, tokens=stored.tokens if place.tokens else {}, active=active)
@@ -187,12 +187,12 @@ def begun(run: str = RUN, /, **changes: Any) -> Turn:  # noqa: ANN401 - any fiel
         {"who": "ann"},
     )
     turn = Turn(
-        before=Stored(Run(run, "paper", DIGEST), ORIGIN),
+        before=StoredRun(Run(run, "paper", DIGEST), ORIGIN),
         run=there,
         at=NOW,
-        spent=Spent("token-0", "request-0", b'{"reply":0}'),
+        spent=RecordedCall("token-0", "request-0", b'{"reply":0}'),
         tokens={1: "hash-1"},
-        opened=(Opened(1, "draft", "writer"),),
+        opened=(OpenedStep(1, "draft", "writer"),),
         entries=(
             Entry(EntryKind.WORKFLOW_CREATED, data={"workflow": "paper"}),
             Entry(EntryKind.STEP_STARTED, "draft", "writer", {"number": 1}),
@@ -202,7 +202,7 @@ def begun(run: str = RUN, /, **changes: Any) -> Turn:  # noqa: ANN401 - any fiel
     return replace(turn, **changes)
 
 
-def followed(stored: Stored, **changes: Any) -> Turn:  # noqa: ANN401 - any field of a turn
+def followed(stored: StoredRun, **changes: Any) -> Turn:  # noqa: ANN401 - any field of a turn
     """One more turn of a run: its open step is closed, and the next one opened."""
     run, (step,) = stored.run, stored.run.open
     number, state = step.number + 1, STATES[step.number % 2]
@@ -210,12 +210,12 @@ def followed(stored: Stored, **changes: Any) -> Turn:  # noqa: ANN401 - any fiel
         before=stored,
         run=replace(run, open=(Step(number, state, 1),), steps=number, vars={"n": number}),
         at=NOW,
-        spent=Spent(
+        spent=RecordedCall(
             f"token-{stored.revision}", f"request-{stored.revision}", b'{"reply":%d}' % stored.revision
         ),
         tokens={number: f"hash-{number}"},
-        closed=(Closed(step.number, step.state, StepStatus.COMPLETED, {"summary": "Done."}),),
-        opened=(Opened(number, state, "writer"),),
+        closed=(ClosedStep(step.number, step.state, StepStatus.COMPLETED, {"summary": "Done."}),),
+        opened=(OpenedStep(number, state, "writer"),),
         entries=(
             Entry(EntryKind.STEP_COMPLETED, step.state, "writer", {"number": step.number}),
             Entry(EntryKind.STEP_STARTED, state, "writer", {"number": number}),
@@ -224,7 +224,7 @@ def followed(stored: Stored, **changes: Any) -> Turn:  # noqa: ANN401 - any fiel
     return replace(turn, **changes)
 
 
-def ended(stored: Stored, lifecycle: Lifecycle = Lifecycle.COMPLETED, **changes: Any) -> Turn:  # noqa: ANN401 - any field
+def ended(stored: StoredRun, lifecycle: Lifecycle = Lifecycle.COMPLETED, **changes: Any) -> Turn:  # noqa: ANN401 - any field
     """The last turn of a run."""
     return replace(
         followed(stored),
@@ -246,13 +246,13 @@ def heir(run: str, of: str, **changes: Any) -> Turn:  # noqa: ANN401 - any field
         before=replace(first.before, origin=replace(ORIGIN, parent=of)),
         run=replace(first.run, open=(Step(1000, "draft", 2),), steps=1000),
         tokens={1000: "hash-1000"},
-        opened=(Opened(1000, "draft", "writer"),),
+        opened=(OpenedStep(1000, "draft", "writer"),),
         inherits=of,
     )
     return replace(turn, **changes)
 
 
-def walked(runs: Runs, turns: int, run: str = RUN) -> Stored:
+def walked(runs: Runs, turns: int, run: str = RUN) -> StoredRun:
     """The run after so many turns, the first included; every one is saved."""
     turn = begun(run)
     assert runs.commit(turn)
@@ -266,10 +266,10 @@ def all_of(runs: Runs, run: str = RUN) -> tuple[object, ...]:
     """Everything a store tells of a run."""
     stored = runs.load(run)
     revision = stored.revision if stored else 0
-    spent = tuple(runs.spent(run, number) for number in range(revision + 1))
+    spent = tuple(runs.find_recorded_call(run, number) for number in range(revision + 1))
     return stored, spent, journal(runs, run), runs.definition(DIGEST), runs.steps(run)
 
 
-def journal(runs: Runs, run: str = RUN) -> tuple[Written, ...]:
+def journal(runs: Runs, run: str = RUN) -> tuple[JournalEntry, ...]:
     """The whole journal of a run."""
     return runs.entries(run, 0, 100_000)

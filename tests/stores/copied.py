@@ -17,12 +17,13 @@ from typing import Any, Final
 
 import psycopg
 
-from handrail.shell.store_address import Remote, Where
-from handrail.stores.sql import copying, opening
-from handrail.stores.sql import unfinished as file
-from handrail.stores.sql.postgresql import opening as opening_there
-from handrail.stores.sql.postgresql import schema
-from handrail.stores.sql.postgresql import unfinished as database
+from handrail.runtime.store_address import DatabaseUrl, StoreLocation
+from handrail.stores.sql import copy as copying
+from handrail.stores.sql import sqlite as file
+from handrail.stores.sql import store as opening
+from handrail.stores.sql.postgres import pg_runs as opening_there
+from handrail.stores.sql.postgres import schema
+from handrail.stores.sql.postgres import schema as database
 from postgres import Server
 from stores.moving import Rows, copied, full, indexes, rows
 
@@ -55,7 +56,7 @@ class Killer:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def tried(source: Path, target: Where, at: int) -> tuple[int, bool]:
+def tried(source: Path, target: StoreLocation, at: int) -> tuple[int, bool]:
     """How many calls a child made, if it was not killed; and whether it was, before the k-th."""
     heard, tells = os.pipe()
     child = os.fork()
@@ -74,12 +75,14 @@ def tried(source: Path, target: Where, at: int) -> tuple[int, bool]:
     return int(said or 0), os.WIFSIGNALED(status)
 
 
-def whole(target: Where) -> bool:
+def whole(target: StoreLocation) -> bool:
     """True if it is a store."""
-    if isinstance(target, Remote):
+    if isinstance(target, DatabaseUrl):
         with psycopg.connect(target.url) as asked:
             found = asked.execute(WHOLE["postgresql"].encode()).fetchone()
             return bool(found and found[0])
+    if not target.exists():  # killed before the file was made
+        return False
     with closing(sqlite3.connect(target)) as opened:
         return bool(opened.execute(WHOLE["sqlite"]).fetchone()[0])
 
@@ -90,24 +93,24 @@ class Bench:
     def __init__(self, folder: Path, kind: str, server: Server) -> None:
         self.folder, self.kind, self.server, self.made = folder, kind, server, 0
 
-    def new(self) -> Where:
+    def new(self) -> StoreLocation:
         """The next."""
         self.made += 1
         new = self.kind == "postgresql"
-        return Remote(self.server.fresh()) if new else self.folder / f"{self.made}" / "copy.db"
+        return DatabaseUrl(self.server.fresh()) if new else self.folder / f"{self.made}" / "copy.db"
 
-    def drop(self, target: Where) -> None:
+    def drop(self, target: StoreLocation) -> None:
         """Remove it."""
-        if isinstance(target, Remote):
+        if isinstance(target, DatabaseUrl):
             self.server.drop(target.url)
 
 
-def told(target: Where) -> tuple[Rows, dict[str, str]]:
+def told(target: StoreLocation) -> tuple[Rows, dict[str, str]]:
     """The rows and the indexes of a store."""
     return rows(target), indexes(target)
 
 
-def judged(source: Path, wanted: tuple[Rows, dict[str, str]], target: Where, kills: int) -> str:
+def judged(source: Path, wanted: tuple[Rows, dict[str, str]], target: StoreLocation, kills: int) -> str:
     """What is wrong if a copy is killed before its k-th call, and the next one is not."""
     _, killed = tried(source, target, kills)
     if not killed:

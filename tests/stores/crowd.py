@@ -19,14 +19,13 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from handrail.engine.model import Event
-from handrail.shell.faults import Fault
-from handrail.shell.records import Turn
-from handrail.shell.standing import recover
-from handrail.shell.turn import Call, take_turn
-from handrail.stores.sql.connection import Faults
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.runs import SqlRuns
-from handrail.stores.sql.tables import Execute
+from handrail.runtime.errors import Fault
+from handrail.runtime.records import Turn
+from handrail.runtime.status import recover_run
+from handrail.runtime.turn import Call, take_turn
+from handrail.stores.sql.runs import SqliteRuns
+from handrail.stores.sql.schema import Execute
+from handrail.stores.sql.sqlite import SqliteDatabase, SqliteFaults
 from stores.contract import begun, followed
 from turns import ENDLESS, Desk, pinned
 
@@ -35,37 +34,37 @@ KILLS: Final = 16
 _PEOPLE: Final = 4
 
 
-class NoTurnstile(Database):
+class NoTurnstile(SqliteDatabase):
     """What the turnstile is for: here nobody waits, and a transaction only becomes a writing one later."""
 
     @contextmanager
-    def written(self) -> Iterator[Execute]:
-        with Faults(self.path):
-            self.alone().execute("PRAGMA busy_timeout = 50")
-            self.alone().execute("BEGIN")
+    def transaction(self) -> Iterator[Execute]:
+        with SqliteFaults(self.path):
+            self.writer_connection().execute("PRAGMA busy_timeout = 50")
+            self.writer_connection().execute("BEGIN")
             try:
-                yield self.alone().execute
-                self.alone().execute("COMMIT")
+                yield self.writer_connection().execute
+                self.writer_connection().execute("COMMIT")
             except BaseException:
-                if self.alone().in_transaction:
-                    self.alone().execute("ROLLBACK")
+                if self.writer_connection().in_transaction:
+                    self.writer_connection().execute("ROLLBACK")
                 raise
 
 
-class NoRevision(SqlRuns):
+class NoRevision(SqliteRuns):
     """What the revision is for: here a turn is saved whatever was saved since it was decided."""
 
     def commit(self, turn: Turn) -> bool:
-        with self.database.turnstile.passed():
+        with self.database.turnstile.pass_through():
             now = self.load(turn.run.id)
             revision = now.revision if now else 0
             return super().commit(replace(turn, before=replace(turn.before, revision=revision)))
 
 
-STORES: Final[dict[str, Callable[[Path], SqlRuns]]] = {
-    "real": lambda file: SqlRuns(Database(file)),
-    "no turnstile": lambda file: SqlRuns(NoTurnstile(file)),
-    "no revision": lambda file: NoRevision(Database(file)),
+STORES: Final[dict[str, Callable[[Path], SqliteRuns]]] = {
+    "real": lambda file: SqliteRuns(SqliteDatabase(file)),
+    "no turnstile": lambda file: SqliteRuns(NoTurnstile(file)),
+    "no revision": lambda file: NoRevision(SqliteDatabase(file)),
 }
 
 
@@ -102,7 +101,7 @@ def _forked(number: int, work: Callable[[int], Told], pipe: tuple[int, int]) -> 
 def opening(file: Path, number: int) -> Told:
     """One of many that open a new file at the same time."""
     store = STORES["real"](file)
-    key = store.key().hex()
+    key = store.load_token_key().hex()
     store.database.close()
     return {"key": key, "number": number}
 
@@ -114,13 +113,13 @@ def contending(file: Path, run: str, last: int, kind: str, number: int) -> Told:
     desk.ids.nonces = number << 32
     world, accepted = desk.world, list[int]()
     call = Call(run, Event("go"), only_if=lambda stored: stored.revision < last)
-    said: Told = dict(recover(world, run, desk.render))
+    said: Told = dict(recover_run(world, run, desk.render))
     while said["revision"] < last:
         said = dict(take_turn(world, replace(call, token=said["token"]), desk.render))
         if said["status"] == "ok":
             accepted.append(said["revision"])
         elif said["code"] in {"superseded", "already_used"}:
-            said = dict(recover(world, run, desk.render))
+            said = dict(recover_run(world, run, desk.render))
     runs.database.close()
     return {"accepted": accepted}
 

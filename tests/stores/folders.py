@@ -8,13 +8,13 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from handrail.documents.statefile import Passage, StateFile
+from handrail.documents.state_file import HistoryItem, StateFile
 from handrail.engine.model import Authority, Lifecycle, Run, Step
-from handrail.shell.ports import Workspace
-from handrail.shell.records import Final as FinalValue
-from handrail.shell.records import Opened, Origin, Spent, Stored, Turn
-from handrail.stores.files import FileRuns
-from handrail.telemetry.entries import Entry, EntryKind
+from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.ports.turn import Workspace
+from handrail.runtime.records import ChangedContent as FinalValue
+from handrail.runtime.records import OpenedStep, Origin, RecordedCall, StoredRun, Turn
+from handrail.stores.files.file_runs import FileRuns
 
 AT: Final = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 RUN: Final = "6f1c2a30-9d5e-4a51-8f0e-2b8a5d3c7e10"
@@ -34,7 +34,7 @@ def folder_runs(
     return FileRuns(workspace, StateFile(), IDLE, ORIGIN, STATES, ends={"OVER"}, signs=signs, seconds=seconds)
 
 
-def loaded(runs: FileRuns) -> Stored:
+def loaded(runs: FileRuns) -> StoredRun:
     """The run of the folder."""
     stored = runs.load("")
     assert stored is not None
@@ -47,25 +47,25 @@ def moved_to(run: Run, state: str) -> Run:
     return replace(run, lifecycle=Lifecycle.RUNNING, open=(Step(number, state, 1),), steps=number)
 
 
-def turn_to(stored: Stored, state: str, finals: tuple[FinalValue, ...] = (), note: str = "") -> Turn:
+def turn_to(stored: StoredRun, state: str, finals: tuple[FinalValue, ...] = (), note: str = "") -> Turn:
     """A turn that leads to a state. Its token, reply and mark name the revision that it leaves."""
     source = stored.run.open[0].state if stored.run.open else "nowhere"
     return Turn(
         stored,
         moved_to(stored.run, state),
         AT + timedelta(seconds=stored.revision),
-        Spent(f"token {stored.revision}", "request", f"reply {stored.revision} to {state}".encode()),
-        opened=(Opened(stored.run.steps + 1, state, "writer"),),
+        RecordedCall(f"token {stored.revision}", "request", f"reply {stored.revision} to {state}".encode()),
+        opened=(OpenedStep(stored.run.steps + 1, state, "writer"),),
         entries=(Entry(EntryKind.STEP_STARTED, step=state),),
         finals=finals,
-        passages=(Passage(source, state, "Go", note),),
+        passages=(HistoryItem(source, state, "Go", note),),
         marks={"left": stored.revision},
     )
 
 
 def take(runs: FileRuns, state: str, finals: tuple[FinalValue, ...] = (), note: str = "") -> bool:
     """Take a turn that leads to a state."""
-    with runs.held("", 0):
+    with runs.hold_lock("", 0):
         return runs.commit(turn_to(loaded(runs), state, finals, note))
 
 
@@ -139,7 +139,7 @@ def judged(runs: FileRuns, tree: dict[str, bytes], journal: bytes) -> str:
     """`before` or `after` if all that is there says the same of the turn A2; else what is wrong."""
     stored = loaded(runs)
     state = stored.run.open[0].state
-    spent = runs.spent(RUN, 1)
+    spent = runs.find_recorded_call(RUN, 1)
     reply = spent.reply if spent else b""
     chain = chained(journal)
     mark, times = stored.origin.metadata, (stored.started, stored.updated, stored.opened)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from handrail.shell.workspace import Disk
+from handrail.stores.files.disk import DiskWorkspace
 from stores.folders import A2, begin, folder_runs, judged, loaded, take
 
 FOLDER = ".ai/task"
@@ -31,37 +31,37 @@ class Killer:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def killed(root: Path, work: Callable[[Disk], bool], at: int) -> bool:
+def killed(root: Path, work: Callable[[DiskWorkspace], bool], at: int) -> bool:
     """True if a child did the work and acknowledged it; it dies before its k-th change."""
     child = os.fork()
     if child == 0:
-        os._exit(ACKNOWLEDGED if work(Disk(root, FOLDER, Killer(at))) else 1)
+        os._exit(ACKNOWLEDGED if work(DiskWorkspace(root, FOLDER, Killer(at))) else 1)
     status = os.waitpid(child, 0)[1]
     assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == ACKNOWLEDGED, status
     return not os.WIFSIGNALED(status)
 
 
-def turn(disk: Disk) -> bool:
+def turn(disk: DiskWorkspace) -> bool:
     """Take the turn."""
     return take(folder_runs(disk), "DRAFTING", A2)
 
 
-def recover(disk: Disk) -> bool:
+def recover(disk: DiskWorkspace) -> bool:
     """Recover, as every turn begins."""
-    with folder_runs(disk).held("", 0):
+    with folder_runs(disk).hold_lock("", 0):
         return True
 
 
-def counted(root: Path, work: Callable[[Disk], bool]) -> int:
+def counted(root: Path, work: Callable[[DiskWorkspace], bool]) -> int:
     """How many changes the work makes."""
     killer = Killer()
-    work(Disk(root, FOLDER, killer))
+    work(DiskWorkspace(root, FOLDER, killer))
     return killer.count
 
 
 def look(root: Path) -> str:
     """How the folder is after a recovery; and what the same call gets now, which must be the same reply."""
-    disk = Disk(root, FOLDER)
+    disk = DiskWorkspace(root, FOLDER)
     recover(disk)
     runs, task = folder_runs(disk), root / FOLDER
     found = judged(runs, tree(task), (task / ".handrail/history.jsonl").read_bytes())
@@ -103,7 +103,7 @@ def main(work: Path) -> None:
     """Kill everywhere."""
     start = work / "start"
     start.mkdir()
-    begin(Disk(start, FOLDER))
+    begin(DiskWorkspace(start, FOLDER))
     whole = copied(start, "whole")
     points = counted(whole, turn)
     wrong, histories = [], 0

@@ -10,30 +10,28 @@ from typing import Any, Final
 
 import psycopg
 
-from handrail.app import openings
+from handrail.app.app import App
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.model import Event
-from handrail.shell.access import AccessToken, Grant, Scope
-from handrail.shell.definitions import pinned_by
-from handrail.shell.keeping import Copied, Damage, Progress
-from handrail.shell.records import Caller
-from handrail.shell.registry import Registered
-from handrail.shell.store_address import Remote, Where
-from handrail.shell.system import LocalFeed
-from handrail.shell.turn import Call, Outcome, Reply, take_turn
-from handrail.shell.world import World
-from handrail.stores.sql.access import SqlAccess, SqlRegistry
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.postgresql.database import PgDatabase
-from handrail.stores.sql.postgresql.runs import PgRuns
-from handrail.stores.sql.runs import SqlRuns
-from handrail.stores.sql.summaries import Summaries
+from handrail.runtime.ports.access import AccessScope, AccessToken, Grant, RegisteredProject
+from handrail.runtime.ports.open_store import CopyResult, Damage, ProgressCountCallback
+from handrail.runtime.records import Caller
+from handrail.runtime.store_address import DatabaseUrl, StoreLocation
+from handrail.runtime.system import LocalFeed
+from handrail.runtime.turn import Call, Outcome, Reply, take_turn
+from handrail.runtime.world import World, build_workflow_lookup
+from handrail.stores.sql.access import SqlAccessTokens, SqlProjectRegistry
+from handrail.stores.sql.postgres.database import PgDatabase
+from handrail.stores.sql.postgres.pg_runs import PgRuns
+from handrail.stores.sql.runs import SqliteRuns
+from handrail.stores.sql.sqlite import SqliteDatabase
+from handrail.stores.sql.summaries import SqlMeasures
 from history import history, played
 from tools.sample_store import OUTPUTS, CountedIds, SetClock
 
 NOON: Final = datetime(2026, 1, 31, 12, tzinfo=UTC)
 Rows = dict[str, list[tuple[Any, ...]]]
-Place = Callable[[str], Where]
+Place = Callable[[str], StoreLocation]
 """A place for a store of this kind, where none is yet."""
 
 
@@ -52,25 +50,27 @@ def full(path: Path) -> Full:
     with played(path) as play:
         assert isinstance(play.world.ids, CountedIds)
         play.clock.at, play.world.ids.given = NOON, 100
-        grant = Grant("ada", frozenset({Scope.READ}), frozenset({"shop"}))
-        SqlAccess(play.database).give(b"d" * 32, AccessToken("abc", grant, NOON))
-        SqlRegistry(play.database).add(Registered("shop", "/srv/shop", NOON))
-        Summaries(play.database).fold()
+        grant = Grant("ada", frozenset({AccessScope.READ}), frozenset({"shop"}))
+        SqlAccessTokens(play.database).add_token(b"d" * 32, AccessToken("abc", grant, NOON))
+        SqlProjectRegistry(play.database).add(RegisteredProject("shop", "/srv/shop", NOON))
+        SqlMeasures(play.database).fold()
         run = play.start("To go on", project="/home/ada/writer")
         play.walk(run, 1)
         return Full(path, run, play.tokens[run])
 
 
-def copied(source: Where, target: Where, told: Progress = lambda *_: None) -> Copied:
+def copied(
+    source: StoreLocation, target: StoreLocation, told: ProgressCountCallback = lambda *_: None
+) -> CopyResult:
     """Copy a store, as the program does."""
-    return openings().copied(source, target, told)
+    return App().copy_store(source, target, told)
 
 
 class Stopped(Exception):  # noqa: N818 - somebody does it
     """Somebody stops the copy."""
 
 
-def stopped(at: int) -> Progress:
+def stopped(at: int) -> ProgressCountCallback:
     """Stops the copy when it tells of itself for the k-th time."""
     told = iter(range(1, 1000))
 
@@ -81,9 +81,9 @@ def stopped(at: int) -> Progress:
     return stop
 
 
-def rows(where: Where) -> Rows:
+def rows(where: StoreLocation) -> Rows:
     """Every row of every table there is, by its columns' names in order."""
-    if isinstance(where, Remote):
+    if isinstance(where, DatabaseUrl):
         with psycopg.connect(where.url) as asked:
             return _all(asked.cursor(), "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
     with closing(sqlite3.connect(where)) as file:
@@ -100,9 +100,9 @@ def _all(asked: Any, tables: str) -> Rows:  # noqa: ANN401 - of either kind
     return found
 
 
-def indexes(where: Where) -> dict[str, str]:
+def indexes(where: StoreLocation) -> dict[str, str]:
     """What every index of a store is made with, by its name."""
-    if isinstance(where, Remote):
+    if isinstance(where, DatabaseUrl):
         with psycopg.connect(where.url) as asked:
             made = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
             return dict(asked.execute(made).fetchall())
@@ -110,18 +110,20 @@ def indexes(where: Where) -> dict[str, str]:
         return dict(file.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'index'").fetchall())
 
 
-def damages(where: Where) -> list[Damage]:
+def damages(where: StoreLocation) -> list[Damage]:
     """Every damage of a store."""
-    with openings().store(where) as store:
+    with App().open_store(where) as store:
         return list(store.keeper.check())
 
 
-def went_on(where: Where, held: Full, step: int = 1) -> Reply:
+def went_on(where: StoreLocation, held: Full, step: int = 1) -> Reply:
     """What an agent is told that hands in its next step in this store, with the token that it holds."""
-    runs = SqlRuns(Database(where)) if isinstance(where, Path) else PgRuns(PgDatabase(where))
+    runs = SqliteRuns(SqliteDatabase(where)) if isinstance(where, Path) else PgRuns(PgDatabase(where))
     with closing(runs.database):
         ports = (runs, SetClock(NOON), CountedIds(1000), LocalFeed())
-        world = World(*ports, runs.key(), pinned_by(runs), lifetime=timedelta(days=365))
+        world = World(
+            *ports, runs.load_token_key(), build_workflow_lookup(runs), lifetime=timedelta(days=365)
+        )
         return take_turn(world, Call(held.run, Event(CONTINUE, OUTPUTS[step]), Caller(), held.token), _plain)
 
 

@@ -9,11 +9,11 @@ import sys
 from functools import partial
 from typing import Final
 
-from handrail.shell.store_address import Remote
-from handrail.stores.sql.postgresql import schema
-from handrail.stores.sql.postgresql.database import PgDatabase
-from handrail.stores.sql.postgresql.runs import PgRuns
-from handrail.stores.sql.text import migrations
+from handrail.runtime.store_address import DatabaseUrl
+from handrail.stores.sql.postgres import schema
+from handrail.stores.sql.postgres.database import PgDatabase
+from handrail.stores.sql.postgres.pg_runs import PgRuns
+from handrail.stores.sql.schema import load_migrations
 from stores.crowd import Told, together
 from turns import ENDLESS, Desk, pinned
 
@@ -22,10 +22,10 @@ ADDED: Final = "CREATE TABLE added (a BIGINT);\nINSERT INTO added VALUES (7);"
 
 def opening(url: str, number: int) -> Told:
     """One of many that open a database at the same time, and use it."""
-    runs = PgRuns(PgDatabase(Remote(url)))
+    runs = PgRuns(PgDatabase(DatabaseUrl(url)))
     desk = Desk(runs)
     desk.ids.runs = number << 32
-    key, told = runs.key().hex(), desk.start(pinned(ENDLESS))
+    key, told = runs.load_token_key().hex(), desk.start(pinned(ENDLESS))
     moved = desk.send(told["run"], "go", told["token"])
     runs.database.close()
     return {"key": key, "revision": moved["revision"]}
@@ -33,7 +33,7 @@ def opening(url: str, number: int) -> Told:
 
 def newer(url: str) -> Told:
     """A program that knows more than this one opens the database, and uses it."""
-    schema._scripts = lambda: (*migrations("postgresql/migrations"), ADDED)  # noqa: SLF001 - as one would know that is newer
+    schema._migration_scripts = lambda: (*load_migrations("postgres/migrations"), ADDED)  # noqa: SLF001 - as one would know that is newer
     return opening(url, 1000)
 
 

@@ -17,9 +17,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from handrail.shell.faults import Fault
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.keeper import SqlKeeper
+from handrail.runtime.errors import Fault
+from handrail.stores.sql.maintenance import SqlMaintenance
+from handrail.stores.sql.sqlite import SqliteDatabase
 from history import GATE, ids, lines, played, quiet
 
 LATER: Final = datetime(2026, 3, 1, tzinfo=UTC)
@@ -54,13 +54,13 @@ def prune_apart(path: Path, archive: Path, last: int = 0, room: int = 0) -> tupl
 
 
 def _pruned(path: Path, archive: Path, point: Killer, room: int) -> str:
-    database = Database(path)
-    database.alone().set_trace_callback(point)
+    database = SqliteDatabase(path)
+    database.writer_connection().set_trace_callback(point)
     sys.addaudithook(lambda name, given: point(name) if name == "open" and given[0] == archive else None)
     if room:
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
     try:
-        SqlKeeper(database, batch=1).prune(LATER, archive, point)
+        SqlMaintenance(database, batch=1).prune(LATER, archive, point)
     except Fault as fault:
         return fault.code
     return str(point.count)
@@ -83,12 +83,12 @@ def judged(folder: Path, last: int, old: set[str], stays: str) -> list[str]:
     """What is wrong with a folder in which a store was pruned until its last point, and then once more."""
     status, _ = prune_apart(folder / "handrail.db", folder / "a.gz", last)
     found = [] if status == -signal.SIGKILL else [f"it ended with {status}"]
-    with closing(Database(folder / "handrail.db")) as database:
-        keeper = SqlKeeper(database)
+    with closing(SqliteDatabase(folder / "handrail.db")) as database:
+        keeper = SqlMaintenance(database)
         found += [f"damaged: {damage}" for damage in keeper.check()]
         if {*ids(database), *saved(folder.glob("a*.gz"))} != {stays, *old}:
             found.append("a run is lost")
-        if keeper.old(LATER):
+        if keeper.count_old_runs(LATER):
             keeper.prune(LATER, folder / "a.gz", quiet)
         if ids(database) != [stays] or saved(folder.glob("a*.gz")) != old:
             found.append("it could not be finished")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import compress, product
 from typing import Final
 
-from handrail.shell.faults import Busy, Missing, UnsafePath
-from handrail.shell.snapshot import above, name_of
+from handrail.runtime.errors import Busy, Missing, UnsafePath
+from handrail.stores.files.snapshot import base_name, parent_folder
 
 FOLDER: Final = -1
 LINK: Final = -2
@@ -62,7 +62,7 @@ class Simulated:
     def names(self, folder: str) -> tuple[str, ...]:
         if folder and self._at(folder) not in {None, FOLDER}:
             raise UnsafePath(f"`{folder}` is no folder", "remove it")
-        return tuple(sorted(name_of(path) for path in self.names_now if above(path) == folder))
+        return tuple(sorted(base_name(path) for path in self.names_now if parent_folder(path) == folder))
 
     def stamp(self, path: str) -> object:
         try:
@@ -199,8 +199,8 @@ class Simulated:
         return self.names_now.get(path)
 
     def _change(self, change: Renamed) -> None:
-        if above(change.new) and self._at(above(change.new)) is None:
-            raise Missing(f"`{above(change.new)}` is not there", "make it")
+        if parent_folder(change.new) and self._at(parent_folder(change.new)) is None:
+            raise Missing(f"`{parent_folder(change.new)}` is not there", "make it")
         _apply(self.names_now, change)
         self.pending.append(change)
 
@@ -220,7 +220,7 @@ class Simulated:
         sure: list[Renamed] = []
         for change in reversed(self.pending):
             paths = {path for path in (change.old, change.new) if path}
-            if any(above(path) == folder for path in paths) or paths & touched:
+            if any(parent_folder(path) == folder for path in paths) or paths & touched:
                 touched |= paths
                 sure.append(change)
             else:
@@ -240,9 +240,9 @@ def _reached(names: dict[str, int]) -> dict[str, int]:
     """The names that every folder above leads to."""
     folders = {""}
     for path in sorted(path for path, number in names.items() if number == FOLDER):
-        if above(path) in folders:
+        if parent_folder(path) in folders:
             folders.add(path)
-    return {path: number for path, number in names.items() if above(path) in folders}
+    return {path: number for path, number in names.items() if parent_folder(path) in folders}
 
 
 def _image(names: dict[str, int], data: dict[int, bytes]) -> Simulated:

@@ -1,9 +1,9 @@
 """Whether the rows of a run fit together."""
 
-from handrail.stores.sql.runs import SqlRuns
+from handrail.stores.sql.runs import SqliteRuns
 
 
-def unsound(runs: SqlRuns, run: str) -> list[str]:
+def unsound(runs: SqliteRuns, run: str) -> list[str]:
     """What does not fit together among the rows of a run that moves with every turn."""
     ask = runs.database.reader().execute
     stored = runs.load(run)

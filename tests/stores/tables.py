@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from handrail.stores.sql.runs import SqlRuns
+from handrail.stores.sql.runs import SqliteRuns
 
 TABLES = ("settings", "definitions", "projects", "runs", "steps", "artifacts", "events", "replies")
 
 
-def everything(runs: SqlRuns) -> dict[str, list[tuple[Any, ...]]]:
+def everything(runs: SqliteRuns) -> dict[str, list[tuple[Any, ...]]]:
     """Every row of every table."""
     ask = runs.database.reader().execute
     named = [name for (name,) in ask("SELECT name FROM sqlite_schema WHERE type = 'table'")]

@@ -5,22 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from handrail.engine.model import Who
-from handrail.shell.comments import write
-from handrail.shell.records import Caller
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.keeper import SqlKeeper
+from handrail.engine.model import Actor
+from handrail.runtime.comments import write_comment
+from handrail.runtime.records import Caller
+from handrail.stores.sql.maintenance import SqlMaintenance
+from handrail.stores.sql.sqlite import SqliteDatabase
 from history import History, lines, played
 from stores.moving import Full, Place, copied, went_on
 
 LATER = datetime(2026, 3, 1, tzinfo=UTC)
-ADA = Caller(Who.PERSON, "ada")
+ADA = Caller(Actor.PERSON, "ada")
 
 
 def commented(path: Path, run: str, text: str) -> None:
     """Write a comment, and have the agent told of it."""
     with played(path) as play:
-        assert write(play.world, run, text, ADA) is None
+        assert write_comment(play.world, run, text, ADA) is None
         play.send(run, "nonsense")
 
 
@@ -30,8 +30,8 @@ def test_a_store_with_comments_is_sound_and_tells_them_in_exports_and_archives(
     run = past.runs["completed"]
     commented(past.path, run, "Well done.")
     commented(past.path, past.runs["running"], "Go on.")
-    database = Database(past.path)
-    keeper = SqlKeeper(database)
+    database = SqliteDatabase(past.path)
+    keeper = SqlMaintenance(database)
 
     assert list(keeper.check()) == []
     told = keeper.export(run)
@@ -48,7 +48,7 @@ def test_a_store_with_comments_is_sound_and_tells_them_in_exports_and_archives(
 @pytest.mark.parametrize("target", ["sqlite", "postgresql"])
 def test_a_copy_has_what_its_agent_was_not_told_yet(target: str, filled: Full, new: Place) -> None:
     with played(filled.path) as play:
-        assert write(play.world, filled.run, "Mind the gap.", ADA) is None
+        assert write_comment(play.world, filled.run, "Mind the gap.", ADA) is None
     copied(filled.path, to := new(target))
 
     assert went_on(to, filled)["comments"] == ["ada: Mind the gap."]

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Lifecycle, Step
-from handrail.shell.faults import Unreadable
-from handrail.shell.ports import Runs
-from handrail.shell.records import Artifact, Definition, Opened, Spent
-from handrail.telemetry.entries import Entry, EntryKind
+from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.errors import Unreadable
+from handrail.runtime.ports.turn import Runs
+from handrail.runtime.records import Artifact, Definition, OpenedStep, RecordedCall
 from requirement import requirement
 from stores.contract import (
     DEFINITION,
@@ -47,7 +47,7 @@ UNTOLD = {"NUL", "controls", "much"}
 def test_a_run_that_was_never_saved_is_not_there(place: Place, runs: Runs) -> None:
     assert runs.load(RUN) == place.new
     assert runs.load(OTHER) is None
-    assert runs.spent(RUN, 0) is None
+    assert runs.find_recorded_call(RUN, 0) is None
     assert runs.entries(RUN) == ()
     assert runs.definition(DIGEST) is None
     assert runs.steps(RUN) == ()
@@ -57,7 +57,7 @@ def test_a_name_that_is_no_text_is_nobodys(runs: Runs) -> None:
     walked(runs, 1)
 
     half = "\ud800"
-    assert (runs.load(half), runs.spent(half, 0), runs.entries(half)) == (None, None, ())
+    assert (runs.load(half), runs.find_recorded_call(half, 0), runs.entries(half)) == (None, None, ())
     assert runs.steps(half) == ()
     assert runs.definition(half) is None
     runs.touch(half, NOW)
@@ -98,7 +98,7 @@ def test_a_step_that_stays_open_keeps_the_time_it_was_opened(place: Place) -> No
     stored = walked(runs, 2)
     run = replace(stored.run, open=(*stored.run.open, Step(3, "draft", 2)), steps=3)
     tokens = {2: "hash-2b", 3: "hash-3"}
-    opened = (Opened(3, "draft", "writer"),)
+    opened = (OpenedStep(3, "draft", "writer"),)
     assert runs.commit(followed(stored, run=run, at=later, closed=(), opened=opened, tokens=tokens))
 
     loaded = place.open().load(RUN)
@@ -133,9 +133,9 @@ def test_a_run_that_has_ended_has_no_step_and_no_token(runs: Runs, lifecycle: Li
 def test_the_last_64_replies_are_kept_and_no_more(place: Place) -> None:
     walked(place.open(), 70)
 
-    kept = [revision for revision in range(80) if place.open().spent(RUN, revision)]
+    kept = [revision for revision in range(80) if place.open().find_recorded_call(RUN, revision)]
     assert kept == list(range(6, 70))
-    assert place.open().spent(RUN, 6) == Spent("token-6", "request-6", b'{"reply":6}')
+    assert place.open().find_recorded_call(RUN, 6) == RecordedCall("token-6", "request-6", b'{"reply":6}')
 
 
 def test_runs_do_not_know_of_each_other(place: Place, runs: Runs) -> None:
@@ -144,7 +144,7 @@ def test_runs_do_not_know_of_each_other(place: Place, runs: Runs) -> None:
     if not place.many:
         assert runs.commit(begun(OTHER)) is False
         assert runs.commit(followed(other)) is False
-        assert runs.renew(other, {3: "hash-3b"}, NOW, REFUSAL) is False
+        assert runs.renew_tokens(other, {3: "hash-3b"}, NOW, REFUSAL) is False
         assert all_of(runs) == before
         assert all_of(runs, OTHER) == (None, (None,), (), None, ())
         return
@@ -165,7 +165,7 @@ def test_tokens_are_replaced_and_nothing_else_moves(place: Place, runs: Runs) ->
     entries = (Entry(EntryKind.TOKEN_GENERATED, "review", data={"why": "recover"}),)
     before = journal(runs)
 
-    assert runs.renew(stored, {2: "hash-2b"}, later, entries) is True
+    assert runs.renew_tokens(stored, {2: "hash-2b"}, later, entries) is True
     assert runs.load(RUN) == kept(place, replace(stored, tokens={2: "hash-2b"}), later)
     assert [(line.revision, line.at, line.entry) for line in journal(runs)[len(before) :]] == [
         (0, later, entries[0])
@@ -180,10 +180,10 @@ def test_tokens_are_not_replaced_if_something_moved(place: Place, runs: Runs, mo
     if moved == "revision":
         assert runs.commit(followed(stored))
     if moved == "tokens":
-        assert runs.renew(stored, {1: "hash-1b"}, NOW, ())
+        assert runs.renew_tokens(stored, {1: "hash-1b"}, NOW, ())
     before, noted = all_of(runs), journal(runs)
 
-    renewed = runs.renew(stored, {1: "hash-1c"}, NOW, REFUSAL)
+    renewed = runs.renew_tokens(stored, {1: "hash-1c"}, NOW, REFUSAL)
     if moved == "tokens" and not place.tokens:
         assert renewed is True
         assert [line.entry for line in journal(runs)] == [*(line.entry for line in noted), *REFUSAL]
@@ -323,7 +323,7 @@ def test_any_text_comes_back_as_it_was(place: Place, runs: Runs, kind: str) -> N
         ),
         entries=(Entry(EntryKind.STEP_STAYED, "draft", "writer", {text: [text], "note": text}),),
         artifacts=(Artifact("a-1", "draft", "writer", text, text, text, text),),
-        spent=Spent("t", "r", text.encode()),
+        spent=RecordedCall("t", "r", text.encode()),
         marks={"mark": text},
     )
     if "\0" in text and not place.nul:
@@ -336,7 +336,7 @@ def test_any_text_comes_back_as_it_was(place: Place, runs: Runs, kind: str) -> N
     again = place.open()
     assert again.load(RUN) == kept(place, turn.after)
     assert [line.entry for line in journal(again)] == list(turn.entries)
-    assert again.spent(RUN, 0) == turn.spent
+    assert again.find_recorded_call(RUN, 0) == turn.spent
 
 
 @pytest.mark.parametrize("kind", sorted(UNTOLD))

@@ -3,9 +3,9 @@
 from msgspec.structs import replace
 
 from handrail.engine.facts import Value
-from handrail.shell.comments import Comment, comments
-from handrail.shell.ports import Runs
-from handrail.telemetry.entries import Entry, EntryKind
+from handrail.runtime.comments import Comment, collect_comments
+from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.ports.turn import Runs
 from stores.contract import RUN, followed, journal, walked
 from turns import NOW
 
@@ -48,7 +48,7 @@ def test_a_turn_that_tells_some_leaves_what_was_written_meanwhile(runs: Runs) ->
 
     assert runs.commit(replace(following, entries=(*following.entries, _told("one"))))
     assert _unheard(runs) == ["meanwhile"]
-    assert comments(journal(runs)) == (
+    assert collect_comments(journal(runs)) == (
         Comment("one", NOW, "ada", "First", following.at),
         Comment("meanwhile", NOW, "ada", "Second"),
     )

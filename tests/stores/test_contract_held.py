@@ -5,8 +5,8 @@ from threading import Thread
 
 import pytest
 
-from handrail.shell.ports import Runs
-from handrail.shell.records import Stored
+from handrail.runtime.ports.turn import Runs
+from handrail.runtime.records import StoredRun
 from requirement import requirement
 from stores.contract import RUN, Place, followed, journal, kept, walked
 
@@ -24,7 +24,7 @@ def test_while_a_run_is_held_nobody_else_commits_to_it(place: Place) -> None:
         done.set()
 
     thread = Thread(target=commit)
-    with mine.held(RUN, 1):
+    with mine.hold_lock(RUN, 1):
         thread.start()
         assert ready.wait(10)
         assert not done.wait(0.2)
@@ -37,15 +37,15 @@ def test_while_a_run_is_held_nobody_else_commits_to_it(place: Place) -> None:
 
 def test_on_the_first_attempt_the_revision_alone_may_decide(runs: Runs) -> None:
     stored = walked(runs, 1)
-    with runs.held(RUN, 0):
+    with runs.hold_lock(RUN, 0):
         assert runs.commit(followed(stored))
-    with runs.held(RUN, 1), runs.held(RUN, 2):
+    with runs.hold_lock(RUN, 1), runs.hold_lock(RUN, 2):
         assert runs.commit(followed(followed(stored).after))
 
 
 def test_what_is_held_is_let_go_when_the_block_fails(runs: Runs) -> None:
     stored = walked(runs, 1)
-    with pytest.raises(KeyError), runs.held(RUN, 1):
+    with pytest.raises(KeyError), runs.hold_lock(RUN, 1):
         raise KeyError(RUN)
 
     said: list[bool] = []
@@ -64,7 +64,7 @@ def test_of_many_threads_on_one_revision_exactly_one_commits(place: Place) -> No
     assert [line.revision for line in journal(runs)[::2]] == list(range(1, 22))
 
 
-def _raced(place: Place, stores: tuple[Runs, Runs], stored: Stored) -> Stored:
+def _raced(place: Place, stores: tuple[Runs, Runs], stored: StoredRun) -> StoredRun:
     said: list[bool] = []
     turns = [followed(stored, marks={"by": number}) for number in range(4)]
     threads = [

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from handrail.engine.model import Lifecycle, Step
-from handrail.shell.ports import Runs
-from handrail.shell.records import Closed, Opened, StepStatus
-from handrail.shell.view import StepRow
+from handrail.runtime.ports.queries import StepRow
+from handrail.runtime.ports.turn import Runs
+from handrail.runtime.records import ClosedStep, OpenedStep, StepStatus
 from requirement import requirement
 from stores.contract import OTHER, RUN, Place, all_of, begun, ended, followed, heir, walked
 from turns import NOW
@@ -32,7 +32,7 @@ def test_every_step_is_told_in_order_with_its_output_and_how_long_it_took(place:
 
 def test_a_step_that_failed_without_an_output_has_none(place: Place, runs: Runs) -> None:
     stored = walked(runs, 1)
-    failed = (Closed(1, "draft", StepStatus.FAILED, None),)
+    failed = (ClosedStep(1, "draft", StepStatus.FAILED, None),)
     assert runs.commit(ended(stored, Lifecycle.FAILED, closed=failed))
 
     row = StepRow(1, "draft", "writer", StepStatus.FAILED, NOW, NOW, 0, None)
@@ -55,7 +55,7 @@ def test_a_run_of_many_steps_is_told_whole(place: Place, runs: Runs) -> None:
 def test_steps_are_told_in_the_order_of_their_numbers(place: Place, runs: Runs) -> None:
     stored = walked(runs, 1)
     open_ = (Step(3, "review", 1), Step(2, "draft", 2))
-    opened = tuple(Opened(step.number, step.state, "writer") for step in open_)
+    opened = tuple(OpenedStep(step.number, step.state, "writer") for step in open_)
     run = replace(stored.run, open=open_, steps=3)
     assert runs.commit(followed(stored, run=run, tokens={}, opened=opened))
 
@@ -70,7 +70,7 @@ def test_steps_are_told_in_the_order_of_their_numbers(place: Place, runs: Runs) 
 def test_a_run_inherits_what_another_has_finished_and_no_more(place: Place, lifecycle: Lifecycle) -> None:
     runs = place.open()
     stored = walked(runs, 3)
-    failed = (Closed(3, "draft", StepStatus.FAILED, {"summary": "No."}),)
+    failed = (ClosedStep(3, "draft", StepStatus.FAILED, {"summary": "No."}),)
     assert runs.commit(ended(stored, lifecycle, closed=failed if lifecycle is Lifecycle.FAILED else ()))
     before = all_of(runs)
     turn = heir(OTHER, RUN, at=LATER)

@@ -6,9 +6,9 @@ from contextlib import closing
 import psycopg
 import pytest
 
-from handrail.app import openings
-from handrail.shell.store_address import Remote, Where
-from handrail.stores.sql.shape import tables
+from handrail.app.app import App
+from handrail.runtime.store_address import DatabaseUrl, StoreLocation
+from handrail.stores.sql.schema import list_tables
 from stores.moving import Full, Place, Stopped, copied, damages, indexes, rows, stopped, went_on
 
 NEW = ["sqlite", "postgresql"]
@@ -20,7 +20,7 @@ NEW = ["sqlite", "postgresql"]
 @pytest.mark.parametrize("target", NEW)
 @pytest.mark.parametrize("source", NEW)
 def test_a_copy_has_every_row_of_every_table(source: str, target: str, filled: Full, new: Place) -> None:
-    there: Where = filled.path
+    there: StoreLocation = filled.path
     if source == "postgresql":
         there = new(source)
         copied(filled.path, there)
@@ -39,7 +39,7 @@ def test_a_copy_has_the_indexes_of_a_store_that_was_never_copied(
     target: str, filled: Full, new: Place
 ) -> None:
     copied(filled.path, to := new(target))
-    with openings().world(fresh := new(target)):
+    with App().open_world(fresh := new(target)):
         wanted = indexes(fresh)
 
     assert "events_refused" in wanted
@@ -48,7 +48,7 @@ def test_a_copy_has_the_indexes_of_a_store_that_was_never_copied(
 
 def test_a_copy_that_an_older_handrail_began_has_its_indexes_already(filled: Full, new: Place) -> None:
     to = new("postgresql")
-    assert isinstance(to, Remote)
+    assert isinstance(to, DatabaseUrl)
     with pytest.raises(Stopped):
         copied(filled.path, to, stopped(6))
     with psycopg.connect(to.url) as older:
@@ -60,7 +60,7 @@ def test_a_copy_that_an_older_handrail_began_has_its_indexes_already(filled: Ful
 
 def test_both_kinds_of_store_have_the_same_tables_and_columns(filled: Full, new: Place) -> None:
     copied(filled.path, to := new("postgresql"))
-    assert isinstance(to, Remote)
+    assert isinstance(to, DatabaseUrl)
     with psycopg.connect(to.url) as asked:
         found = asked.execute(
             "SELECT table_name, array_agg(CAST(column_name AS TEXT) ORDER BY column_name)"
@@ -68,7 +68,7 @@ def test_both_kinds_of_store_have_the_same_tables_and_columns(filled: Full, new:
             " WHERE table_schema = 'public' AND table_type = 'BASE TABLE' GROUP BY table_name"
         ).fetchall()
 
-    assert dict(found) == {table.name: sorted(table.columns) for table in tables()} | {
+    assert dict(found) == {table.name: sorted(table.columns) for table in list_tables()} | {
         "handrail_schema": ["version"]
     }
 
@@ -89,7 +89,7 @@ def test_a_run_that_was_open_goes_on_in_the_copy_with_the_token_that_its_agent_h
 
 def test_new_rows_in_postgresql_have_numbers_behind_those_that_were_copied(filled: Full, new: Place) -> None:
     copied(filled.path, to := new("postgresql"))
-    assert isinstance(to, Remote)
+    assert isinstance(to, DatabaseUrl)
     with closing(sqlite3.connect(filled.path)) as asked:
         (last,) = asked.execute("SELECT max(id) FROM events").fetchone()
         (run,) = asked.execute("SELECT max(k) FROM runs").fetchone()
@@ -106,14 +106,14 @@ def test_a_store_without_a_row_is_copied_and_numbers_begin_with_one(
     target: str, filled: Full, new: Place
 ) -> None:
     with closing(sqlite3.connect(filled.path)) as emptied, emptied:
-        for table in reversed(tables()):
+        for table in reversed(list_tables()):
             emptied.execute(f"DELETE FROM {table.name}")  # noqa: S608 - our names
 
     made = copied(filled.path, to := new(target))
 
     assert set(made.tables.values()) == {0}
     assert rows(to) == rows(filled.path)
-    if isinstance(to, Remote):
+    if isinstance(to, DatabaseUrl):
         with psycopg.connect(to.url) as asked:
             assert asked.execute("SELECT nextval(pg_get_serial_sequence('events', 'id'))").fetchone() == (1,)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fill import fill
-from handrail.stores.sql.shape import Table, tables
+from handrail.stores.sql.schema import Table, list_tables
 from stores.moving import Full, Place, copied, went_on
 
 pytestmark = pytest.mark.unmeasured
@@ -40,5 +40,5 @@ def test_a_hundred_thousand_runs_go_to_postgresql_and_come_back_the_same(filled:
     copied(there, back)
 
     assert (made.tables["runs"], made.tables["steps"], made.tables["events"]) == (100_003, 499_993, 1_100_042)
-    assert [differing(table, filled.path, back) for table in tables()] == [0] * len(tables())
+    assert [differing(table, filled.path, back) for table in list_tables()] == [0] * len(list_tables())
     assert went_on(back, filled)["decision"] == "Accepted"

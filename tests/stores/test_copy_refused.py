@@ -9,19 +9,19 @@ from typing import Any
 import psycopg
 import pytest
 
-from handrail.app import openings
-from handrail.shell.faults import Busy, Fault, Newer, NotWritable, Unreadable
-from handrail.shell.store_address import Remote, Where
-from handrail.stores.sql.copying import PAGE
-from handrail.stores.sql.database import Database
+from handrail.app.app import App
+from handrail.runtime.errors import Busy, Fault, NewerFormat, NotWritable, Unreadable
+from handrail.runtime.store_address import DatabaseUrl, StoreLocation
+from handrail.stores.sql.copy import PAGE_ROWS
+from handrail.stores.sql.sqlite import SqliteDatabase
 from stores.moving import Full, Place, Stopped, copied, damages, rows, stopped, went_on
 
 NEW = ["sqlite", "postgresql"]
 
 
-def said(where: Where, *statements: str) -> None:
+def said(where: StoreLocation, *statements: str) -> None:
     """Do this to a database, past everything of ours."""
-    if isinstance(where, Remote):
+    if isinstance(where, DatabaseUrl):
         with psycopg.connect(where.url) as done:
             for statement in statements:
                 done.execute(statement.encode())
@@ -57,10 +57,12 @@ def test_nothing_is_copied_into_a_newer_store(target: str, filled: Full, new: Pl
     copied(filled.path, to := new(target))
     said(
         to,
-        "UPDATE handrail_schema SET version = 99" if isinstance(to, Remote) else "PRAGMA user_version = 99",
+        "UPDATE handrail_schema SET version = 99"
+        if isinstance(to, DatabaseUrl)
+        else "PRAGMA user_version = 99",
     )
 
-    with pytest.raises(Newer, match="99"):
+    with pytest.raises(NewerFormat, match="99"):
         copied(filled.path, to)
 
 
@@ -118,10 +120,10 @@ def test_only_one_fills_a_database_at_a_time(filled: Full, new: Place) -> None:
 
 # --- a copy that is not whole -------------------------------------------------------------------------------
 
-OPENED: dict[str, Callable[[Where], AbstractContextManager[Any]]] = {
-    "asked": openings().store,
-    "for turns": openings().world,
-    "served": openings().serving,
+OPENED: dict[str, Callable[[StoreLocation], AbstractContextManager[Any]]] = {
+    "asked": App().open_store,
+    "for turns": App().open_world,
+    "served": App().open_serving,
 }
 
 
@@ -153,7 +155,7 @@ def test_whether_an_unfinished_copy_is_there_cannot_be_said(filled: Full, new: P
         copied(filled.path, to := new("postgresql"), stopped(3))
 
     with pytest.raises(Unreadable, match="unfinished copy"):
-        openings().there(to)
+        App().store_exists(to)
 
 
 @pytest.mark.parametrize("target", NEW)
@@ -167,7 +169,7 @@ def test_a_copy_that_is_read_back_otherwise_is_no_store(target: str, filled: Ful
     with pytest.raises(Unreadable, match="the copy of steps is not what was copied"):
         copied(filled.path, to, meanwhile)
 
-    with pytest.raises(Unreadable, match="unfinished copy"), openings().store(to):
+    with pytest.raises(Unreadable, match="unfinished copy"), App().open_store(to):
         pass
     assert not copied(filled.path, to).continued
     assert rows(to) == rows(filled.path)
@@ -176,24 +178,24 @@ def test_a_copy_that_is_read_back_otherwise_is_no_store(target: str, filled: Ful
 # --- where from ---------------------------------------------------------------------------------------------
 
 
-def _turn(filled: Full, where: Where) -> None:
+def _turn(filled: Full, where: StoreLocation) -> None:
     assert went_on(where, filled)["decision"] == "Accepted"
 
 
-def _token(_: Full, where: Where) -> None:
+def _token(_: Full, where: StoreLocation) -> None:
     said(where, "UPDATE access_tokens SET revoked_at = '2026-01-31 13:00:00.000'")
 
 
-def _pruned(_: Full, where: Where) -> None:
+def _pruned(_: Full, where: StoreLocation) -> None:
     said(where, "DELETE FROM events WHERE id = 1")
 
 
 @pytest.mark.parametrize("change", [_turn, _token, _pruned])
 @pytest.mark.parametrize("source", NEW)
 def test_a_store_that_is_written_to_meanwhile_is_not_copied_until_nobody_does(
-    source: str, change: Callable[[Full, Where], None], filled: Full, new: Place
+    source: str, change: Callable[[Full, StoreLocation], None], filled: Full, new: Place
 ) -> None:
-    there: Where = filled.path
+    there: StoreLocation = filled.path
     if source == "postgresql":
         copied(filled.path, there := new(source))
     to = new("sqlite")
@@ -209,7 +211,7 @@ def test_a_store_that_is_written_to_meanwhile_is_not_copied_until_nobody_does(
 
     assert refused.value.message.startswith("the store was written to while it was copied: ")
     assert refused.value.repair == "stop what serves it, then say the same again"
-    with pytest.raises(Unreadable, match="unfinished copy"), openings().store(to):
+    with pytest.raises(Unreadable, match="unfinished copy"), App().open_store(to):
         pass
     copied(there, to)
     assert rows(to) == rows(there)
@@ -217,7 +219,7 @@ def test_a_store_that_is_written_to_meanwhile_is_not_copied_until_nobody_does(
 
 @pytest.mark.parametrize("source", NEW)
 def test_what_is_copied_is_of_one_moment(source: str, filled: Full, new: Place) -> None:
-    there: Where = filled.path
+    there: StoreLocation = filled.path
     if source == "postgresql":
         copied(filled.path, there := new(source))
     before, to = rows(there), new("sqlite")
@@ -276,12 +278,12 @@ def test_a_table_of_many_pages_is_copied_and_a_copy_of_it_is_gone_on_with(filled
         "WITH RECURSIVE n (k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < ?)"
         " INSERT INTO settings SELECT printf('%08d', k), x'00' FROM n"
     )
-    with closing(Database(filled.path)) as database, database.written() as execute:
-        execute(lines, (PAGE * 2,))
+    with closing(SqliteDatabase(filled.path)) as database, database.transaction() as execute:
+        execute(lines, (PAGE_ROWS * 2,))
     to = new("sqlite")
     with pytest.raises(Stopped):
         copied(filled.path, to, stopped(2))
-    assert len(rows(to)["settings"]) == PAGE * 2
+    assert len(rows(to)["settings"]) == PAGE_ROWS * 2
 
     assert copied(filled.path, to).continued
 

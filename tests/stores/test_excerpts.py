@@ -9,24 +9,24 @@ import pytest
 
 from build import output
 from handrail.engine.model import Authority, Event, Lifecycle
-from handrail.shell.view import (
-    EXCERPT,
-    AllFinal,
+from handrail.runtime.ports.queries import (
+    MAX_EXCERPT_BYTES,
+    AllFinalArtifacts,
+    ArtifactFilter,
     ArtifactRow,
-    Choice,
+    ArtifactsOfRun,
+    ArtifactsOfStep,
+    ArtifactsOfType,
     Excerpt,
-    FinalIn,
-    FinalOf,
-    OfRun,
-    OfStep,
-    OfType,
+    FinalArtifactsOfProject,
+    FinalArtifactsOfRun,
     ProjectRow,
-    Recent,
+    RecentArtifacts,
 )
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.questions import SqlRecords
-from handrail.stores.sql.runs import SqlRuns
-from handrail.stores.sql.text import queries
+from handrail.stores.sql.queries import SqlRunQueries
+from handrail.stores.sql.runs import SqliteRuns
+from handrail.stores.sql.schema import load_queries
+from handrail.stores.sql.sqlite import SqliteDatabase
 from requirement import requirement
 from turns import NOW, Desk, sqlite
 
@@ -55,40 +55,40 @@ def desk(tmp_path: Path) -> Desk:
 
 
 @pytest.fixture
-def records(desk: Desk) -> SqlRecords:
-    assert isinstance(desk.runs, SqlRuns)
-    return SqlRecords(desk.runs.database)
+def records(desk: Desk) -> SqlRunQueries:
+    assert isinstance(desk.runs, SqliteRuns)
+    return SqlRunQueries(desk.runs.database)
 
 
 @pytest.mark.parametrize(
     ("choice", "titles"),
     [
-        (OfRun(ONE), ["a1", "Done."]),
-        (OfRun(TWO), ["b1", "a2"]),
-        (OfRun("nobody"), []),
-        (OfStep(TWO, "draft"), ["a2", "b1"]),
-        (OfStep(TWO, "review"), []),
-        (OfType("a"), ["a2", "a1"]),
-        (OfType("A"), []),
-        (OfType("%"), []),
-        (Recent(), ["a2", "b1", "Done.", "a1"]),
-        (AllFinal(), ["Done.", "a1"]),
-        (FinalOf(ONE), ["Done.", "a1"]),
-        (FinalOf(TWO), []),
-        (FinalIn(PROJECT), ["Done.", "a1"]),
-        (FinalIn("another"), []),
+        (ArtifactsOfRun(ONE), ["a1", "Done."]),
+        (ArtifactsOfRun(TWO), ["b1", "a2"]),
+        (ArtifactsOfRun("nobody"), []),
+        (ArtifactsOfStep(TWO, "draft"), ["a2", "b1"]),
+        (ArtifactsOfStep(TWO, "review"), []),
+        (ArtifactsOfType("a"), ["a2", "a1"]),
+        (ArtifactsOfType("A"), []),
+        (ArtifactsOfType("%"), []),
+        (RecentArtifacts(), ["a2", "b1", "Done.", "a1"]),
+        (AllFinalArtifacts(), ["Done.", "a1"]),
+        (FinalArtifactsOfRun(ONE), ["Done.", "a1"]),
+        (FinalArtifactsOfRun(TWO), []),
+        (FinalArtifactsOfProject(PROJECT), ["Done.", "a1"]),
+        (FinalArtifactsOfProject("another"), []),
     ],
 )
 def test_a_choice_of_artifacts_comes_in_its_order_from_behind_those_skipped(
-    choice: Choice, titles: list[str], records: SqlRecords
+    choice: ArtifactFilter, titles: list[str], records: SqlRunQueries
 ) -> None:
     assert [one.artifact.title for one in records.excerpts(choice)] == titles
     assert [one.artifact.title for one in records.excerpts(choice, 1)] == titles[:1]
     assert [one.artifact.title for one in records.excerpts(choice, 9, 1)] == titles[1:]
 
 
-def test_an_excerpt_is_an_artifact_of_a_run_with_its_text(records: SqlRecords) -> None:
-    (found,) = records.excerpts(OfRun(TWO), 1)
+def test_an_excerpt_is_an_artifact_of_a_run_with_its_text(records: SqlRunQueries) -> None:
+    (found,) = records.excerpts(ArtifactsOfRun(TWO), 1)
 
     id_ = "00000000-0000-0000-0000-000000000005"
     at = datetime(2026, 3, 1, 12, 0, 3, tzinfo=UTC)
@@ -106,7 +106,7 @@ def test_an_excerpt_is_an_artifact_of_a_run_with_its_text(records: SqlRecords) -
     ],
 )
 def test_an_excerpt_ends_between_characters_and_its_size_is_that_of_the_whole(
-    text: str, shown: str, desk: Desk, records: SqlRecords
+    text: str, shown: str, desk: Desk, records: SqlRunQueries
 ) -> None:
     desk.send(
         THREE,
@@ -114,26 +114,26 @@ def test_an_excerpt_ends_between_characters_and_its_size_is_that_of_the_whole(
         desk.recover(THREE)["token"],
     )
 
-    (found,) = records.excerpts(OfRun(THREE))
+    (found,) = records.excerpts(ArtifactsOfRun(THREE))
 
     assert (found.text, found.artifact.size) == (shown, len(text.encode()))
-    assert len(found.text.encode()) <= EXCERPT
+    assert len(found.text.encode()) <= MAX_EXCERPT_BYTES
 
 
-def test_the_types_are_those_of_a_run_or_of_all_lately(records: SqlRecords) -> None:
-    assert records.types() == ("a", "b", "synthesis")
-    assert records.types(TWO) == ("a", "b")
-    assert records.types(THREE) == ()
+def test_the_types_are_those_of_a_run_or_of_all_lately(records: SqlRunQueries) -> None:
+    assert records.artifact_types() == ("a", "b", "synthesis")
+    assert records.artifact_types(TWO) == ("a", "b")
+    assert records.artifact_types(THREE) == ()
 
 
-def test_the_last_steps_that_are_done_are_told_in_order(records: SqlRecords) -> None:
-    assert [step.number for step in records.last_done(TWO, 9)] == [1]
-    assert [step.number for step in records.last_done(ONE, 9)] == [1, 2, 3]
-    assert [step.state for step in records.last_done(ONE, 2)] == ["review", "publish"]
-    assert records.last_done(ONE, 0) == records.last_done("nobody", 9) == ()
+def test_the_last_steps_that_are_done_are_told_in_order(records: SqlRunQueries) -> None:
+    assert [step.number for step in records.last_completed_steps(TWO, 9)] == [1]
+    assert [step.number for step in records.last_completed_steps(ONE, 9)] == [1, 2, 3]
+    assert [step.state for step in records.last_completed_steps(ONE, 2)] == ["review", "publish"]
+    assert records.last_completed_steps(ONE, 0) == records.last_completed_steps("nobody", 9) == ()
 
 
-def test_open_steps_are_those_that_wait_for_an_output(desk: Desk, records: SqlRecords) -> None:
+def test_open_steps_are_those_that_wait_for_an_output(desk: Desk, records: SqlRunQueries) -> None:
     (step,) = records.open_steps(TWO)
 
     assert (step.number, step.state, step.agent, step.opened) == (
@@ -147,16 +147,21 @@ def test_open_steps_are_those_that_wait_for_an_output(desk: Desk, records: SqlRe
     assert records.open_steps(TWO) == (step,)
 
 
-def test_runs_under_way_in_these_projects_come_last_started_first(desk: Desk, records: SqlRecords) -> None:
-    assert records.live((ROOT,)) == (THREE, TWO)
-    assert records.live(("/elsewhere", ROOT), TWO[:36]) == (TWO,)
-    assert records.live((ROOT,), "x") == records.live(("/elsewhere",)) == records.live(()) == ()
+def test_runs_under_way_in_these_projects_come_last_started_first(desk: Desk, records: SqlRunQueries) -> None:
+    assert records.list_active_ids((ROOT,)) == (THREE, TWO)
+    assert records.list_active_ids(("/elsewhere", ROOT), TWO[:36]) == (TWO,)
+    assert (
+        records.list_active_ids((ROOT,), "x")
+        == records.list_active_ids(("/elsewhere",))
+        == records.list_active_ids(())
+        == ()
+    )
     desk.send(THREE, Event("abandon", note="enough"))
-    assert records.live((ROOT,)) == (TWO,)
+    assert records.list_active_ids((ROOT,)) == (TWO,)
 
 
 def test_the_runs_of_the_nearest_project_come_with_all_that_a_hook_tells_last_called_first(
-    desk: Desk, records: SqlRecords
+    desk: Desk, records: SqlRunQueries
 ) -> None:
     desk.clock.move(seconds=1)
     assert desk.send(TWO, Event("nonsense"), desk.recover(TWO)["token"])["status"] == "error"
@@ -174,11 +179,11 @@ def test_the_runs_of_the_nearest_project_come_with_all_that_a_hook_tells_last_ca
     assert [run.id for run in records.live_runs((ROOT,))] == [THREE]
 
 
-def test_completed_runs_are_those_with_the_last_final_artifacts(records: SqlRecords) -> None:
-    assert records.completed() == (ONE,)
+def test_completed_runs_are_those_with_the_last_final_artifacts(records: SqlRunQueries) -> None:
+    assert records.list_completed_ids() == (ONE,)
 
 
-def test_a_project_is_known_with_its_active_run(desk: Desk, records: SqlRecords) -> None:
+def test_a_project_is_known_with_its_active_run(desk: Desk, records: SqlRunQueries) -> None:
     assert records.project(PROJECT) == ProjectRow(PROJECT, "paper", ROOT, THREE, NOW)
     assert records.project("another") is None
     desk.send(THREE, Event("abandon", note="enough"))
@@ -186,17 +191,17 @@ def test_a_project_is_known_with_its_active_run(desk: Desk, records: SqlRecords)
 
 
 def test_answers_inside_a_moment_are_of_that_moment_whatever_others_commit(
-    desk: Desk, records: SqlRecords
+    desk: Desk, records: SqlRunQueries
 ) -> None:
-    with records.moment():
-        before = (records.run(THREE), records.open_steps(THREE), records.excerpts(Recent()))
+    with records.snapshot():
+        before = (records.run(THREE), records.open_steps(THREE), records.excerpts(RecentArtifacts()))
         desk.send(THREE, _made("c1"), desk.recover(THREE)["token"])
-        assert (records.run(THREE), records.open_steps(THREE), records.excerpts(Recent())) == before
+        assert (records.run(THREE), records.open_steps(THREE), records.excerpts(RecentArtifacts())) == before
 
-    assert records.excerpts(Recent())[0].artifact.title == "c1"
-    with pytest.raises(LookupError), records.moment():
+    assert records.excerpts(RecentArtifacts())[0].artifact.title == "c1"
+    with pytest.raises(LookupError), records.snapshot():
         raise LookupError
-    with records.moment():
+    with records.snapshot():
         assert records.open_steps(THREE)[0].state == "review"
 
 
@@ -221,13 +226,13 @@ SORTED = r"USE TEMP B-TREE FOR (ORDER BY|DISTINCT)"
 """Only what was chosen before is sorted: artifacts of a type, types, runs under way or lately over."""
 
 
-def _writer(records: SqlRecords) -> sqlite3.Connection:
-    assert isinstance(records.database, Database)
-    return records.database.alone()
+def _writer(records: SqlRunQueries) -> sqlite3.Connection:
+    assert isinstance(records.database, SqliteDatabase)
+    return records.database.writer_connection()
 
 
-def _plan(records: SqlRecords, name: str) -> list[str]:
-    sql = queries("questions.sql")
+def _plan(records: SqlRunQueries, name: str) -> list[str]:
+    sql = load_queries("questions.sql")
     text = f"{sql['excerpt_columns']}\n{sql[name]}" if name in CHOICES else sql[name]
     taken = max([*map(int, re.findall(r"\?(\d+)", text)), len(re.findall(r"\?(?!\d)", text))])
     json = {"live": ("[1]", "x", 9, None), "live_runs": ("[1]", 9, None)}
@@ -238,7 +243,7 @@ def _plan(records: SqlRecords, name: str) -> list[str]:
 @requirement("steps:db.indexes")
 @pytest.mark.parametrize("analysed", [False, True])
 def test_no_question_reads_all_artifacts_or_all_runs(
-    desk: Desk, records: SqlRecords, *, analysed: bool
+    desk: Desk, records: SqlRunQueries, *, analysed: bool
 ) -> None:
     _writer(records).execute("PRAGMA synchronous = OFF")
     for _ in range(60):
@@ -256,7 +261,7 @@ def test_no_question_reads_all_artifacts_or_all_runs(
     assert {line for plan in plans.values() for line in plan if not re.fullmatch(allowed, line)} == set()
 
 
-def test_a_question_without_its_index_is_found(records: SqlRecords) -> None:
+def test_a_question_without_its_index_is_found(records: SqlRunQueries) -> None:
     _writer(records).execute("DROP INDEX artifacts_final")
     _writer(records).execute("DROP INDEX runs_completed")
 
@@ -266,8 +271,8 @@ def test_a_question_without_its_index_is_found(records: SqlRecords) -> None:
 
 
 def test_a_turn_that_does_not_complete_its_run_writes_to_no_index_of_what_is_final(desk: Desk) -> None:
-    assert isinstance(desk.runs, SqlRuns)
-    writer = desk.runs.database.alone()
+    assert isinstance(desk.runs, SqliteRuns)
+    writer = desk.runs.database.writer_connection()
     counted = (
         "SELECT (SELECT count(*) FROM artifacts INDEXED BY artifacts_final WHERE is_final = 1),"
         " (SELECT count(*) FROM runs INDEXED BY runs_completed WHERE state = 'completed')"
@@ -278,3 +283,13 @@ def test_a_turn_that_does_not_complete_its_run_writes_to_no_index_of_what_is_fin
     assert before == writer.execute(counted).fetchone() == (2, 1)
     desk.send(TWO, _made(), desk.recover(TWO)["token"])
     assert writer.execute(counted).fetchone() == (6, 2)
+
+
+def test_an_artifact_without_content_has_an_empty_excerpt(desk: Desk, records: SqlRunQueries) -> None:
+    assert isinstance(desk.runs, SqliteRuns)
+    with desk.runs.database.transaction() as execute:
+        execute("UPDATE artifacts SET content = '' WHERE title = 'a1'", ())
+
+    (only,) = [one for one in records.excerpts(ArtifactsOfRun(ONE)) if one.artifact.title == "a1"]
+
+    assert (only.text, only.artifact.size) == ("", 0)

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from handrail.engine.model import Lifecycle
-from handrail.shell.faults import Busy, Unreadable
-from handrail.shell.workspace import Disk
-from handrail.telemetry.entries import Entry, EntryKind
+from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.errors import Busy, Unreadable
+from handrail.stores.files.disk import DiskWorkspace
 from requirement import requirement
 from stores.folders import (
     A2,
@@ -32,7 +32,7 @@ REFUSAL = Entry(EntryKind.ERROR_OCCURRED, step="EDITING", data={"error_type": "r
 
 @requirement("spells:persist.shape")
 def test_a_turn_is_told_in_the_state_file_with_its_note(tmp_path: Path) -> None:
-    runs = folder_runs(Disk(tmp_path, ".ai/task"))
+    runs = folder_runs(DiskWorkspace(tmp_path, ".ai/task"))
 
     assert take(runs, "EXECUTED", note="a note")
 
@@ -42,7 +42,7 @@ def test_a_turn_is_told_in_the_state_file_with_its_note(tmp_path: Path) -> None:
 
 
 def test_the_same_is_done_on_the_real_disk(tmp_path: Path) -> None:
-    disk = Disk(tmp_path, ".ai/task")
+    disk = DiskWorkspace(tmp_path, ".ai/task")
     runs = begin(disk)
     (tmp_path / ".ai/task/plan.md").chmod(0o644)
 
@@ -216,7 +216,7 @@ def test_a_turn_that_changes_a_description_is_not_acknowledged() -> None:
 
 
 def test_whoever_comes_while_another_makes_the_folder_waits_for_it(tmp_path: Path) -> None:
-    other = folder_runs(Disk(tmp_path, ".ai/task"), seconds=0)
+    other = folder_runs(DiskWorkspace(tmp_path, ".ai/task"), seconds=0)
     came: list[str] = []
 
     def meanwhile(name: str) -> None:
@@ -225,7 +225,7 @@ def test_whoever_comes_while_another_makes_the_folder_waits_for_it(tmp_path: Pat
             with pytest.raises(Busy):
                 take(other, "EDITING")
 
-    assert take(folder_runs(Disk(tmp_path, ".ai/task", meanwhile)), "EXECUTED")
+    assert take(folder_runs(DiskWorkspace(tmp_path, ".ai/task", meanwhile)), "EXECUTED")
     assert take(other, "EDITING")
     assert len(came) == 1
     assert loaded(other).revision == 2

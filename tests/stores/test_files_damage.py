@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.faults import Unreadable, UnsafePath
-from handrail.shell.workspace import Disk
-from handrail.stores.files import FileRuns
+from handrail.runtime.errors import Unreadable, UnsafePath
+from handrail.stores.files.disk import DiskWorkspace
+from handrail.stores.files.file_runs import FileRuns
 from stores.folders import BEFORE, STATE_AFTER, STATE_BEFORE, folder_runs, loaded, take, turn_to
 from stores.simulated import FOLDER, LINK, Simulated
 
@@ -55,7 +55,7 @@ def judged(under_way: Simulated, data: bytes) -> str:
     workspace = under_way.copy()
     workspace.put("state.json", data)
     runs = folder_runs(workspace)
-    with runs.held("", 0):
+    with runs.hold_lock("", 0):
         stored = loaded(runs)
     tree, everything = workspace.tree(), workspace.everything()
     assert tree["plan.md"] == b"a plan"
@@ -149,7 +149,7 @@ def test_a_folder_or_a_link_in_place_of_the_state_file_is_left_alone_and_told(
     everything = workspace.everything()
     runs = folder_runs(workspace)
 
-    with runs.held("", 0):
+    with runs.hold_lock("", 0):
         stored = loaded(runs)
 
     assert stored.trouble is not None
@@ -161,7 +161,7 @@ def test_what_is_in_quarantine_is_never_overwritten(under_way: Simulated) -> Non
     workspace = under_way.copy()
     for number in range(3):
         workspace.put("state.json", f"damaged {number}".encode())
-        with folder_runs(workspace).held("", 0):
+        with folder_runs(workspace).hold_lock("", 0):
             pass
 
     kept = {path: data for path, data in workspace.everything().items() if "quarantine" in path}
@@ -172,14 +172,14 @@ def test_a_damaged_state_file_is_not_forgotten_while_it_lies_in_quarantine(under
     workspace = under_way.copy()
     workspace.put("state.json", b"{")
     runs = folder_runs(workspace)
-    with runs.held("", 0):
+    with runs.hold_lock("", 0):
         first = loaded(runs).trouble
-    with runs.held("", 0):
+    with runs.hold_lock("", 0):
         assert loaded(runs).trouble == first
 
     workspace.put("state.json", STATE_BEFORE)
 
-    with runs.held("", 0):
+    with runs.hold_lock("", 0):
         assert loaded(runs).trouble is None
     assert ".handrail/trouble.json" not in workspace.everything()
     assert take(runs, "DRAFTING")
@@ -202,7 +202,7 @@ def test_on_the_real_disk_nothing_but_a_plain_file_is_read_or_replaced(tmp_path:
     project, victim = tmp_path / "project", tmp_path / "victim"
     project.mkdir()
     victim.write_bytes(STATE)
-    runs = folder_runs(Disk(project))
+    runs = folder_runs(DiskWorkspace(project))
     assert take(runs, "EXECUTED")
     place = project / "state.json"
     place.unlink()
@@ -217,7 +217,7 @@ def test_on_the_real_disk_nothing_but_a_plain_file_is_read_or_replaced(tmp_path:
             os.mkfifo(place)
     before = place.lstat()
 
-    with runs.held("", 0):
+    with runs.hold_lock("", 0):
         trouble = loaded(runs).trouble
 
     assert trouble is not None
@@ -233,9 +233,9 @@ def test_a_link_in_place_of_our_own_folder_is_never_followed(tmp_path: Path) -> 
     project.mkdir()
     elsewhere.mkdir()
     (project / ".handrail").symlink_to(elsewhere)
-    runs = folder_runs(Disk(project))
+    runs = folder_runs(DiskWorkspace(project))
 
-    with pytest.raises(UnsafePath), runs.held("", 0):
+    with pytest.raises(UnsafePath), runs.hold_lock("", 0):
         pass
 
     assert list(elsewhere.iterdir()) == []

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from handrail.engine.model import Lifecycle
-from handrail.shell.faults import Unreadable, UnsafePath
-from handrail.shell.workspace import Disk
-from handrail.stores.files import FileRuns
+from handrail.runtime.errors import Unreadable, UnsafePath
+from handrail.stores.files.disk import DiskWorkspace
+from handrail.stores.files.file_runs import FileRuns
 from stores.folders import (
     A2,
     AFTER,
@@ -127,7 +127,7 @@ def test_an_edit_to_a_state_in_which_a_run_is_over_ends_it_and_one_back_goes_on(
 def test_an_edit_between_loading_and_saving_lets_the_turn_begin_again() -> None:
     workspace = started()
     runs = folder_runs(workspace)
-    with runs.held("", 0):
+    with runs.hold_lock("", 0):
         stored = loaded(runs)
         workspace.put("state.json", BY_HAND)
 
@@ -139,7 +139,7 @@ def test_an_edit_between_loading_and_saving_lets_the_turn_begin_again() -> None:
 def test_a_file_edited_after_it_was_read_lets_the_turn_begin_again() -> None:
     workspace = started()
     runs = folder_runs(workspace)
-    with runs.held("", 0):
+    with runs.hold_lock("", 0):
         stored = loaded(runs)
         workspace.put("plan.md", b"edited")
 
@@ -150,10 +150,10 @@ def test_a_file_edited_after_it_was_read_lets_the_turn_begin_again() -> None:
 
 def _on_disk(root: Path, *, aged: bool, before: Callable[[str], None] = lambda _: None) -> FileRuns:
     """A folder on the disk in which A2 can be taken; its files were saved just now, or an hour ago."""
-    begin(Disk(root, "task"))
+    begin(DiskWorkspace(root, "task"))
     for path in (root / "task").rglob("*") if aged else ():
         os.utime(path, (1_000_000_000.5, 1_000_000_000.5))
-    return folder_runs(Disk(root, "task", before))
+    return folder_runs(DiskWorkspace(root, "task", before))
 
 
 def _in_place(path: Path) -> bytes:
@@ -170,7 +170,7 @@ def test_an_edit_of_the_same_length_after_the_file_was_read_lets_the_turn_begin_
     tmp_path: Path, path: str, *, aged: bool
 ) -> None:
     runs = _on_disk(tmp_path, aged=aged)
-    with runs.held("", 0):
+    with runs.hold_lock("", 0):
         stored = loaded(runs)
         assert {name: runs.read(name) for name in FILES_BEFORE} == FILES_BEFORE
         edit = _in_place(tmp_path / "task" / path)
@@ -197,7 +197,7 @@ def test_an_edit_of_the_same_length_while_the_turn_is_done_is_kept_as_a_conflict
             edits.append(_in_place(tmp_path / "task" / path))
 
     runs = _on_disk(tmp_path, aged=aged, before=edit)
-    with runs.held("", 0):
+    with runs.hold_lock("", 0):
         stored = loaded(runs)
         assert {name: runs.read(name) for name in FILES_BEFORE} == FILES_BEFORE
         assert runs.commit(turn_to(stored, "DRAFTING", A2))
@@ -207,7 +207,7 @@ def test_an_edit_of_the_same_length_while_the_turn_is_done_is_kept_as_a_conflict
 
 def test_what_a_turn_leaves_is_known_without_reading_it(tmp_path: Path) -> None:
     runs = _on_disk(tmp_path, aged=True)
-    with runs.held("", 0):
+    with runs.hold_lock("", 0):
         assert runs.commit(turn_to(loaded(runs), "DRAFTING", A2))
         known = (loaded(runs), runs.entries(""), {path: runs.read(path) for path in AFTER})
 
@@ -215,12 +215,12 @@ def test_what_a_turn_leaves_is_known_without_reading_it(tmp_path: Path) -> None:
 
 
 def test_a_look_before_the_lock_is_not_trusted_under_it(tmp_path: Path) -> None:
-    first, second = _on_disk(tmp_path, aged=True), folder_runs(Disk(tmp_path, "task"))
+    first, second = _on_disk(tmp_path, aged=True), folder_runs(DiskWorkspace(tmp_path, "task"))
     with first.take_snapshot():
         assert (loaded(first).revision, first.read("plan.md")) == (1, PLAN)
         assert take(second, "DRAFTING", A2)
         assert (loaded(first).revision, first.read("plan.md")) == (1, PLAN)
-        with first.held("", 0):
+        with first.hold_lock("", 0):
             assert (loaded(first).revision, first.read("plan.md")) == (2, PLANNED)
 
 
@@ -254,7 +254,7 @@ def test_what_a_person_saves_between_a_crash_and_the_recovery_is_never_lost(
         after = workspace.copy()
         after.put(path, edit)
         runs = folder_runs(after)
-        with runs.held("", 0):
+        with runs.hold_lock("", 0):
             trouble = loaded(runs).trouble
         codes.add(trouble.code if trouble else "")
         replaced = FILES_BEFORE.get(path)
@@ -297,7 +297,7 @@ def test_a_crash_behind_a_conflict_copy_makes_no_second_copy() -> None:
     with pytest.raises(PowerLoss):
         take(folder_runs(workspace), "DRAFTING", A2)
     after = workspace.copy()
-    with folder_runs(after).held("", 0):
+    with folder_runs(after).hold_lock("", 0):
         pass
 
     assert [path for path in after.everything() if "conflict" in path] == [".handrail/conflict-2-plan.md"]

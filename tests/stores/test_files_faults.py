@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from handrail.documents.statefile import StateFile
-from handrail.shell.faults import Busy, DiskFull, Missing
-from handrail.shell.records import Stored
-from handrail.shell.workspace import Disk
-from handrail.stores.files import FileRuns
+from handrail.documents.state_file import StateFile
+from handrail.runtime.errors import Busy, DiskFull, Missing
+from handrail.runtime.records import StoredRun
+from handrail.stores.files.disk import DiskWorkspace
+from handrail.stores.files.file_runs import FileRuns
 from stores.folders import (
     A2,
     IDLE,
@@ -64,7 +64,7 @@ def test_a_disk_simulated_as_full_from_any_write_on_loses_nothing_and_works_once
         assert loaded(runs).revision == (2 if saved else 1)
 
         workspace.before = Full(0)
-        with runs.held("", 0):
+        with runs.hold_lock("", 0):
             found.append(judged(runs, workspace.tree(), workspace.everything()[JOURNAL]))
         assert found[-1] == ("after" if saved else "before")
         assert saved or take(runs, "DRAFTING", A2)
@@ -76,23 +76,27 @@ def test_a_disk_simulated_as_full_from_any_write_on_loses_nothing_and_works_once
 
 
 def test_who_cannot_have_the_lock_in_time_is_told_to_try_again(tmp_path: Path) -> None:
-    first, second = folder_runs(Disk(tmp_path)), folder_runs(Disk(tmp_path), seconds=0.01)
+    first, second = folder_runs(DiskWorkspace(tmp_path)), folder_runs(DiskWorkspace(tmp_path), seconds=0.01)
 
-    with first.held("", 0), pytest.raises(Busy, match="held by somebody else") as raised, second.held("", 0):
+    with (
+        first.hold_lock("", 0),
+        pytest.raises(Busy, match="held by somebody else") as raised,
+        second.hold_lock("", 0),
+    ):
         pass
 
     assert "send the same call again" in raised.value.repair
-    with second.held("", 0):
+    with second.hold_lock("", 0):
         pass
 
 
 def test_whoever_holds_the_folder_can_note_and_renew_meanwhile(tmp_path: Path) -> None:
-    runs = folder_runs(Disk(tmp_path), seconds=0.01)
-    with runs.held("", 0):
+    runs = folder_runs(DiskWorkspace(tmp_path), seconds=0.01)
+    with runs.hold_lock("", 0):
         turn = turn_to(loaded(runs), "EDITING")
         runs.note("", turn.at, turn.entries)
         assert runs.commit(turn)
-        assert runs.renew(loaded(runs), {}, turn.at, turn.entries)
+        assert runs.renew_tokens(loaded(runs), {}, turn.at, turn.entries)
 
     assert [written.revision for written in runs.entries(RUN)] == [0, 1, 0]
 
@@ -100,7 +104,7 @@ def test_whoever_holds_the_folder_can_note_and_renew_meanwhile(tmp_path: Path) -
 class Unchecked(FileRuns):
     """A store that has forgotten to look at the revision."""
 
-    def _stands(self, stored: Stored, before: Stored) -> bool:
+    def _is_unchanged(self, stored: StoredRun, before: StoredRun) -> bool:
         return bool(stored) and bool(before)
 
 
@@ -140,7 +144,7 @@ def _interrupted(careless: str, at: int, wrong: list[str]) -> Second:
     try:
         accepted = runs.commit(turn_to(stored, "DRAFTING")) + second.accepted
         workspace.before = lambda _: None
-        with runs.held("", 0):
+        with runs.hold_lock("", 0):
             turns = chained(workspace.everything()[JOURNAL])
     except (AssertionError, Missing) as torn:
         wrong.append(f"interrupted before change {at}: {torn}")

@@ -55,7 +55,7 @@ def _cut(careless: str, at: int) -> tuple[Simulated, bool]:
 def _recovered(image: Simulated) -> str:
     runs = folder_runs(image)
     on_paper = runs.load("")
-    with runs.held("", 0):
+    with runs.hold_lock("", 0):
         found = judged(runs, image.tree(), image.everything().get(JOURNAL, b""))
     return found if runs.load("") == on_paper else f"reading said {on_paper}, recovery did otherwise"
 
@@ -122,7 +122,7 @@ def test_the_first_turn_of_a_folder_survives_a_power_loss_whole_or_not_at_all(
         for image in workspace.images():
             images += 1
             runs = folder_runs(image)
-            with runs.held("", 0):
+            with runs.hold_lock("", 0):
                 found = (loaded(runs).revision, loaded(runs).trouble, image.tree().get("state.json"))
             if found not in [(1, None, STATE_BEFORE)] + [(0, None, None)] * (not acknowledged):
                 wrong.append(f"power lost before change {at}: {found}")

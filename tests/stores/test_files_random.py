@@ -8,7 +8,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from handrail.shell.records import Final
+from handrail.runtime.records import ChangedContent
 from stores.folders import chained, final, folder_runs, loaded, turn_to
 from stores.simulated import PowerLoss, Simulated, Stop
 
@@ -76,7 +76,7 @@ def seen(workspace: Simulated) -> Model:
     """What is there once it is recovered; reading told the same before."""
     runs = folder_runs(workspace, signs=())
     on_paper = loaded(runs)
-    with runs.held("", 0):
+    with runs.hold_lock("", 0):
         stored = loaded(runs)
     assert stored == on_paper
     assert stored.trouble is None
@@ -89,7 +89,7 @@ def seen(workspace: Simulated) -> Model:
     return Model(document["current_state"], stored.revision, tree)
 
 
-def finals(workspace: Simulated, act: Take) -> tuple[Final, ...]:
+def finals(workspace: Simulated, act: Take) -> tuple[ChangedContent, ...]:
     return tuple(final(path, workspace.read(path), data) for path, data in act.files.items())
 
 
@@ -98,7 +98,7 @@ def taken(workspace: Simulated, model: Model, act: Take) -> tuple[Simulated, Mod
     workspace.before = Stop(act.cut)
     runs = folder_runs(workspace, signs=())
     try:
-        with runs.held("", 0):
+        with runs.hold_lock("", 0):
             assert runs.commit(turn_to(loaded(runs), act.state, finals(workspace, act)))
     except PowerLoss:
         images = list(workspace.images()) if act.power else [workspace.copy()]
@@ -108,7 +108,7 @@ def taken(workspace: Simulated, model: Model, act: Take) -> tuple[Simulated, Mod
         event("cut: " + ("taken" if found == model.after(act) else "not taken"))
         return workspace, found
     workspace.before = Stop(0)
-    spent = runs.spent("", model.revision)
+    spent = runs.find_recorded_call("", model.revision)
     assert spent is not None
     assert spent.reply == f"reply {model.revision} to {act.state}".encode()
     return workspace, model.after(act)

@@ -5,11 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from handrail.shell.faults import Newer, Unreadable
-from handrail.stores.files import FileRuns
-from handrail.stores.layout import Head
-from handrail.stores.sealed import Damage, seal, unseal
-from handrail.telemetry.entries import Entry, EntryKind
+from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.errors import NewerFormat, Unreadable
+from handrail.stores.files.file_runs import FileRuns
+from handrail.stores.files.layout import Head, RecordDamage, seal_record, unseal_record
 from requirement import requirement
 from stores.folders import (
     A2,
@@ -60,7 +59,7 @@ def committed() -> Simulated:
 def recovered(workspace: Simulated) -> FileRuns:
     runs = folder_runs(workspace)
     on_paper = loaded(runs)
-    with runs.held("", 0):
+    with runs.hold_lock("", 0):
         assert loaded(runs) == on_paper
     return runs
 
@@ -89,7 +88,7 @@ def test_behind_the_commit_point_the_turn_is_finished_and_the_same_call_gets_its
     runs = recovered(workspace)
 
     assert judged(runs, workspace.tree(), journal(workspace)) == "after"
-    spent = runs.spent(RUN, 1)
+    spent = runs.find_recorded_call(RUN, 1)
     assert spent is not None
     assert (spent.token, spent.reply) == ("token 1", b"reply 1 to DRAFTING")
 
@@ -101,7 +100,7 @@ def test_whoever_reads_sees_an_unfinished_turn_as_taken_and_writes_nothing() -> 
 
     assert loaded(runs).revision == 2
     assert loaded(runs).run.open[0].state == "DRAFTING"
-    assert runs.spent(RUN, 1) is not None
+    assert runs.find_recorded_call(RUN, 1) is not None
     assert [entry.revision for entry in runs.entries(RUN)] == [1, 2]
     assert workspace.everything() == everything
 
@@ -262,12 +261,12 @@ def test_where_a_newer_program_was_the_run_can_be_read_and_nothing_is_written(pa
 
     assert stored.trouble is not None
     assert stored.trouble.code == "newer"
-    with pytest.raises(Newer, match="a newer Handrail") as raised, runs.held("", 0):
+    with pytest.raises(NewerFormat, match="a newer Handrail") as raised, runs.hold_lock("", 0):
         pass
     assert raised.value.repair == stored.trouble.repair
-    with pytest.raises(Newer):
+    with pytest.raises(NewerFormat):
         runs.note(RUN, turn_to(stored, "EDITING").at, ())
-    with pytest.raises(Newer):
+    with pytest.raises(NewerFormat):
         runs.commit(turn_to(stored, "EDITING"))
     assert workspace.everything() == everything
 
@@ -291,6 +290,8 @@ def test_a_trouble_that_cannot_be_read_is_a_trouble() -> None:
     assert "handrail repair --adopt" in stored.trouble.repair
 
 
-@pytest.mark.parametrize("data", [b"", b"{}", b'{"sum":"","body":{}}', seal({"format": 1}), seal([])])
+@pytest.mark.parametrize(
+    "data", [b"", b"{}", b'{"sum":"","body":{}}', seal_record({"format": 1}), seal_record([])]
+)
 def test_bytes_that_are_no_record_of_ours_are_damaged(data: bytes) -> None:
-    assert unseal(data, Head) is Damage.BAD
+    assert unseal_record(data, Head) is RecordDamage.BAD

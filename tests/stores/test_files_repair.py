@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from handrail.shell.faults import Unreadable, UnsafePath
-from handrail.stores.files import FileRuns
+from handrail.runtime.errors import Unreadable, UnsafePath
+from handrail.stores.files.file_runs import FileRuns
 from stores.folders import (
     A2,
     AT,
@@ -186,7 +186,7 @@ def test_a_repair_killed_anywhere_has_happened_or_not(
         except PowerLoss:
             after = workspace.copy()
             runs = folder_runs(after)
-            with runs.held("", 0):
+            with runs.hold_lock("", 0):
                 stored = loaded(runs)
             assert kept <= set(after.everything().values())
             found.append((stored.revision, stored.trouble.code if stored.trouble else ""))

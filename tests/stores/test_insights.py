@@ -11,11 +11,17 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from handrail.engine.model import Event, Lifecycle
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.keeper import SqlKeeper
-from handrail.stores.sql.summaries import Summaries
-from handrail.telemetry.measures import ErrorMeasured, RunTimes, StateMeasured, StepTimes
-from handrail.telemetry.spread import Spread, bucket_of
+from handrail.runtime.measures import (
+    DurationHistogram,
+    ErrorCount,
+    RunTimes,
+    StateCounts,
+    StepTimes,
+    find_bucket,
+)
+from handrail.stores.sql.maintenance import SqlMaintenance
+from handrail.stores.sql.sqlite import SqliteDatabase
+from handrail.stores.sql.summaries import SqlMeasures
 from history import history, quiet
 from stores.pruned import LATER
 from stores.test_summaries import BEGAN, DEEDS, do, play
@@ -54,7 +60,7 @@ RUN_TIMES = "SELECT workflow_name, state, duration_ms FROM runs WHERE duration_m
 STEP_TIMES = "SELECT step_name, agent_name, duration_ms FROM steps WHERE status = 'completed'"
 
 
-def summed(found: Summaries) -> tuple[object, ...]:
+def summed(found: SqlMeasures) -> tuple[object, ...]:
     """Every sum behind the insights, and the errors of all time."""
     return found.states(), found.run_times(), found.step_times(), found.errors(), found.kinds()
 
@@ -64,15 +70,15 @@ def plain(reader: sqlite3.Connection) -> tuple[object, ...]:
     times = {query: Counter[tuple[str, str, int]]() for query in (RUN_TIMES, STEP_TIMES)}
     for query, counted in times.items():
         for first, second, took in reader.execute(query):
-            counted[first, second, bucket_of(took)] += 1
+            counted[first, second, find_bucket(took)] += 1
     return (
-        {StateMeasured(*row) for row in reader.execute(STATES)},
+        {StateCounts(*row) for row in reader.execute(STATES)},
         {(workflow, state, bucket, count) for (workflow, state, bucket), count in times[RUN_TIMES].items()},
         {(step, agent, bucket, count) for (step, agent, bucket), count in times[STEP_TIMES].items()},
     )
 
 
-def told(found: Summaries) -> tuple[object, ...]:
+def told(found: SqlMeasures) -> tuple[object, ...]:
     """The sums in the form of `plain`."""
     return (
         set(found.states()),
@@ -106,11 +112,11 @@ def test_what_was_pruned_still_counts(before: list[tuple[object, ...]], number: 
 
 
 def test_pruning_for_good_changes_no_sum(tmp_path: Path) -> None:
-    database = Database(history(tmp_path / "store" / "handrail.db").path)
-    found = Summaries(database)
+    database = SqliteDatabase(history(tmp_path / "store" / "handrail.db").path)
+    found = SqlMeasures(database)
     counted = summed(found)
 
-    assert SqlKeeper(database).prune(LATER, tmp_path / "old.jsonl.gz", quiet).archived.runs == 4
+    assert SqlMaintenance(database).prune(LATER, tmp_path / "old.jsonl.gz", quiet).archived.runs == 4
 
     assert summed(found) == counted
     database.close()
@@ -143,27 +149,27 @@ def test_three_runs_are_summed_by_hand(tmp_path: Path, *, folded: bool) -> None:
     _round(desk)
     _paper(desk, 1, 12.345, 100)
     _paper(desk, 1, 12.999)
-    found = Summaries(runs.database)
+    found = SqlMeasures(runs.database)
     if folded:
         found.fold()
 
     assert found.states() == (
-        StateMeasured("endless", "Away", 2, 1, 1, 1, 1),
-        StateMeasured("endless", "Home", 2, 1, 3, 1, 0),
-        StateMeasured("paper", "draft", 2, 2, 2, 0, 0),
-        StateMeasured("paper", "publish", 2, 2, 1, 0, 0),
-        StateMeasured("paper", "review", 2, 2, 2, 0, 0),
+        StateCounts("endless", "Away", 2, 1, 1, 1, 1),
+        StateCounts("endless", "Home", 2, 1, 3, 1, 0),
+        StateCounts("paper", "draft", 2, 2, 2, 0, 0),
+        StateCounts("paper", "publish", 2, 2, 1, 0, 0),
+        StateCounts("paper", "review", 2, 2, 2, 0, 0),
     )
     assert found.run_times() == (
-        RunTimes("endless", Lifecycle.ABANDONED, Spread(((517, 1),))),
-        RunTimes("paper", Lifecycle.COMPLETED, Spread(((411, 1),))),
+        RunTimes("endless", Lifecycle.ABANDONED, DurationHistogram(((517, 1),))),
+        RunTimes("paper", Lifecycle.COMPLETED, DurationHistogram(((411, 1),))),
     )
     assert found.step_times() == (
-        StepTimes("Away", "", Spread(((390, 1),))),
-        StepTimes("Home", "", Spread(((390, 1), (427, 1)))),
-        StepTimes("draft", "writer", Spread(((210, 2),))),
-        StepTimes("publish", "writer", Spread(((410, 1),))),
-        StepTimes("review", "reader", Spread(((312, 2),))),
+        StepTimes("Away", "", DurationHistogram(((390, 1),))),
+        StepTimes("Home", "", DurationHistogram(((390, 1), (427, 1)))),
+        StepTimes("draft", "writer", DurationHistogram(((210, 2),))),
+        StepTimes("publish", "writer", DurationHistogram(((410, 1),))),
+        StepTimes("review", "reader", DurationHistogram(((312, 2),))),
     )
-    assert found.errors() == (ErrorMeasured("no_row", 2),)
-    assert found.errors(BEGAN + timedelta(minutes=7)) == (ErrorMeasured("no_row", 1),)
+    assert found.errors() == (ErrorCount("no_row", 2),)
+    assert found.errors(BEGAN + timedelta(minutes=7)) == (ErrorCount("no_row", 1),)

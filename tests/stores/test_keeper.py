@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from handrail.shell.keeping import DAMAGE
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.keeper import SqlKeeper
+from handrail.runtime.ports.open_store import DAMAGE_CODES
+from handrail.stores.sql.maintenance import SqlMaintenance
+from handrail.stores.sql.sqlite import SqliteDatabase
 from history import GATE, PLAIN, History, ids, played
 from opened import kept
 from stores.planted import PLANTED
@@ -24,13 +24,13 @@ OLD = ("completed", "failed", "abandoned", "diverged")
 # --- check --------------------------------------------------------------------------------------------------
 
 
-def test_a_sound_store_has_no_damage(keeper: SqlKeeper) -> None:
+def test_a_sound_store_has_no_damage(keeper: SqlMaintenance) -> None:
     assert list(keeper.check()) == []
 
 
 def test_an_empty_store_has_no_damage(tmp_path: Path) -> None:
     with played(tmp_path / "handrail.db") as play:
-        assert list(SqlKeeper(play.database).check()) == []
+        assert list(SqlMaintenance(play.database).check()) == []
 
 
 OWN = [
@@ -50,8 +50,8 @@ def test_damage_planted_alone_is_found_alone(code: str, statement: str, past: Hi
 
 
 def check(past: History) -> list[Any]:
-    database = kept(Database(past.path))
-    found = list(SqlKeeper(database).check())
+    database = kept(SqliteDatabase(past.path))
+    found = list(SqlMaintenance(database).check())
     database.close()
     return found
 
@@ -99,7 +99,7 @@ def test_a_page_that_was_overwritten_is_found_and_the_rest_is_told_as_far_as_it_
 def test_every_kind_of_damage_is_planted_somewhere_here() -> None:
     others = {"gap", "replies", "unreadable"}
 
-    assert {code for code, _ in (*PLANTED, *OWN)} | others == DAMAGE.keys()
+    assert {code for code, _ in (*PLANTED, *OWN)} | others == DAMAGE_CODES.keys()
 
 
 def test_a_step_left_running_by_a_run_that_was_abandoned_is_no_damage(past: History) -> None:
@@ -116,19 +116,19 @@ def test_a_step_left_running_by_a_run_that_was_abandoned_is_no_damage(past: Hist
 def test_check_finds_nothing_while_others_write(tmp_path: Path) -> None:
     with played(tmp_path / "handrail.db") as play:
         runs = [play.start("", GATE) for _ in range(3)]
-        play.database.alone().execute("PRAGMA synchronous = OFF")
+        play.database.writer_connection().execute("PRAGMA synchronous = OFF")
 
         def write() -> None:
             for trigger in ("pause", "resume") * 40:
                 for run in runs:
                     play.send(run, trigger)
 
-        database = kept(Database(tmp_path / "handrail.db"))
+        database = kept(SqliteDatabase(tmp_path / "handrail.db"))
         writer = Thread(target=write)
         writer.start()
         found, looks = [], 0
         while writer.is_alive():
-            found += list(SqlKeeper(database).check())
+            found += list(SqlMaintenance(database).check())
             looks += 1
         writer.join()
         database.close()
@@ -140,8 +140,8 @@ def test_the_guide_tells_every_damage() -> None:
     guide = (Path(__file__).parents[2] / "docs" / "guides" / "looking-at-runs.md").read_text()
 
     assert [line for line in guide.splitlines() if line.startswith("| `") and "` | " in line][
-        : len(DAMAGE)
-    ] == [f"| `{code}` | {about} |" for code, about in DAMAGE.items()]
+        : len(DAMAGE_CODES)
+    ] == [f"| `{code}` | {about} |" for code, about in DAMAGE_CODES.items()]
 
 
 # --- size and vacuum ----------------------------------------------------------------------------------------
@@ -150,11 +150,11 @@ def test_the_guide_tells_every_damage() -> None:
 def test_vacuum_gives_room_back_and_keeps_every_row(tmp_path: Path) -> None:
     with played(tmp_path / "handrail.db") as play:
         run = play.start("", GATE)
-        with play.database.written() as execute:
+        with play.database.transaction() as execute:
             execute("CREATE TABLE filler (bytes)", ())
             execute("INSERT INTO filler VALUES (zeroblob(4000000))", ())
             execute("DROP TABLE filler", ())
-        keeper = SqlKeeper(play.database)
+        keeper = SqlMaintenance(play.database)
         size = keeper.size()
 
         before, after = keeper.vacuum()
@@ -169,7 +169,7 @@ def test_vacuum_gives_room_back_and_keeps_every_row(tmp_path: Path) -> None:
 # --- export -------------------------------------------------------------------------------------------------
 
 
-def test_an_export_has_everything_but_tokens_and_replies(keeper: SqlKeeper, past: History) -> None:
+def test_an_export_has_everything_but_tokens_and_replies(keeper: SqlMaintenance, past: History) -> None:
     told = keeper.export(past.runs["waiting"])
 
     assert told is not None
@@ -184,7 +184,7 @@ def test_an_export_has_everything_but_tokens_and_replies(keeper: SqlKeeper, past
     assert "token" not in told["steps"][0]
 
 
-def test_a_run_that_is_not_there_has_no_export(keeper: SqlKeeper) -> None:
+def test_a_run_that_is_not_there_has_no_export(keeper: SqlMaintenance) -> None:
     assert keeper.export("no such run") is None
 
 
@@ -192,9 +192,9 @@ def test_a_damaged_run_is_exported_as_it_stands(past: History) -> None:
     with closing(sqlite3.connect(past.path)) as planted, planted:
         planted.execute("UPDATE runs SET record = '{broken' WHERE goal = 'To be running'")
         planted.execute("DELETE FROM definitions")
-    database = kept(Database(past.path))
+    database = kept(SqliteDatabase(past.path))
 
-    told = SqlKeeper(database).export(past.runs["running"])
+    told = SqlMaintenance(database).export(past.runs["running"])
 
     database.close()
     assert told is not None

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from handrail.app import openings
-from handrail.shell.keeping import DAMAGE, Damage
-from handrail.shell.store_address import Remote
+from handrail.app.app import App
+from handrail.runtime.ports.open_store import DAMAGE_CODES, Damage
+from handrail.runtime.store_address import DatabaseUrl
 from history import History
 from postgres import Server, private
 from stores.moving import copied, damages
@@ -21,14 +21,14 @@ ALTER TABLE events DROP CONSTRAINT events_run_fkey;
 
 
 @pytest.fixture
-def there(past: History, postgres: Server) -> Iterator[Remote]:
+def there(past: History, postgres: Server) -> Iterator[DatabaseUrl]:
     """The runs of `past` in PostgreSQL."""
     with postgres.lent() as url:
-        copied(past.path, Remote(url))
-        yield Remote(url)
+        copied(past.path, DatabaseUrl(url))
+        yield DatabaseUrl(url)
 
 
-def planted(there: Remote, statement: str, rows: int = 1) -> list[Damage]:
+def planted(there: DatabaseUrl, statement: str, rows: int = 1) -> list[Damage]:
     """What is found once this was done to so many rows."""
     with psycopg.connect(there.url) as connection:
         connection.execute(LOOSE)
@@ -36,13 +36,13 @@ def planted(there: Remote, statement: str, rows: int = 1) -> list[Damage]:
     return damages(there)
 
 
-def test_a_sound_store_has_no_damage(there: Remote) -> None:
+def test_a_sound_store_has_no_damage(there: DatabaseUrl) -> None:
     assert damages(there) == []
 
 
 def test_an_empty_store_has_no_damage(postgres: Server) -> None:
     with postgres.lent() as url:
-        assert damages(Remote(url)) == []
+        assert damages(DatabaseUrl(url)) == []
 
 
 OWN = [
@@ -52,12 +52,12 @@ OWN = [
 
 
 @pytest.mark.parametrize(("code", "statement"), [*PLANTED, *OWN])
-def test_damage_planted_alone_is_found_alone(code: str, statement: str, there: Remote) -> None:
+def test_damage_planted_alone_is_found_alone(code: str, statement: str, there: DatabaseUrl) -> None:
     assert [damage.code for damage in planted(there, statement)] == [code]
 
 
 def test_a_turn_that_is_missing_in_the_middle_is_a_gap_and_breaks_the_chain(
-    there: Remote, past: History
+    there: DatabaseUrl, past: History
 ) -> None:
     found = planted(there, "DELETE FROM events WHERE run = 1 AND revision = 2", 5)
 
@@ -67,7 +67,7 @@ def test_a_turn_that_is_missing_in_the_middle_is_a_gap_and_breaks_the_chain(
     ]
 
 
-def test_more_replies_than_are_remembered_are_found(there: Remote) -> None:
+def test_more_replies_than_are_remembered_are_found(there: DatabaseUrl) -> None:
     more = "INSERT INTO replies SELECT 1, revision, '', '', '' FROM generate_series(100, 161) AS revision"
 
     (damage,) = planted(there, more, 62)
@@ -77,7 +77,7 @@ def test_more_replies_than_are_remembered_are_found(there: Remote) -> None:
 
 def test_a_page_that_was_overwritten_is_found_and_the_rest_is_told_as_far_as_it_goes(past: History) -> None:
     with private() as server:
-        there = Remote(server.fresh())
+        there = DatabaseUrl(server.fresh())
         copied(past.path, there)
         with psycopg.connect(there.url) as asked:
             (file,) = asked.execute("SELECT pg_relation_filepath('steps')").fetchone() or ("",)
@@ -94,13 +94,13 @@ def test_a_page_that_was_overwritten_is_found_and_the_rest_is_told_as_far_as_it_
 def test_every_kind_of_damage_is_planted_somewhere_here() -> None:
     others = {"gap", "replies", "unreadable", "file"}
 
-    assert {code for code, _ in (*PLANTED, *OWN)} | others == DAMAGE.keys()
+    assert {code for code, _ in (*PLANTED, *OWN)} | others == DAMAGE_CODES.keys()
 
 
-def test_a_store_that_is_damaged_can_still_be_asked(there: Remote, past: History) -> None:
+def test_a_store_that_is_damaged_can_still_be_asked(there: DatabaseUrl, past: History) -> None:
     planted(there, "UPDATE runs SET record = '{broken' WHERE goal = 'To be running'")
 
-    with openings().store(there) as store:
+    with App().open_store(there) as store:
         told = store.keeper.export(past.runs["running"])
 
     assert told is not None

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.shell.store_address import Remote
-from handrail.stores.sql.postgresql.arrays import Numbers, Texts
-from handrail.stores.sql.postgresql.connection import Connection, connected
+from handrail.runtime.store_address import DatabaseUrl
+from handrail.stores.sql.postgres.connections import Connection, NumberArray, TextArray, connect
 from postgres import ours
 
 TEXTS = st.lists(st.none() | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
@@ -18,7 +17,7 @@ NUMBERS = st.lists(st.none() | st.integers(-(2**63), 2**63 - 1))
 
 @pytest.fixture(scope="module")
 def connection() -> Iterator[Connection]:
-    with connected(Remote(ours().url("postgres"))) as connection:
+    with connect(DatabaseUrl(ours().url("postgres"))) as connection:
         yield connection
 
 
@@ -26,7 +25,7 @@ def connection() -> Iterator[Connection]:
 def test_columns_come_back_as_they_were_sent(
     texts: list[str | None], numbers: list[int | None], connection: Connection
 ) -> None:
-    found = connection.execute("SELECT $1, $2", (Texts(texts), Numbers(numbers))).fetchone()
+    found = connection.execute("SELECT $1, $2", (TextArray(texts), NumberArray(numbers))).fetchone()
 
     assert found == (texts, numbers)
 
@@ -34,11 +33,11 @@ def test_columns_come_back_as_they_were_sent(
 def test_an_empty_column_has_its_type(connection: Connection) -> None:
     asked = "SELECT CAST(pg_typeof($1) AS TEXT), CAST(pg_typeof($2) AS TEXT)"
 
-    assert connection.execute(asked, (Texts(), Numbers())).fetchone() == ("text[]", "bigint[]")
+    assert connection.execute(asked, (TextArray(), NumberArray())).fetchone() == ("text[]", "bigint[]")
 
 
 def test_a_zero_byte_is_refused_before_it_is_sent(connection: Connection) -> None:
     with pytest.raises(psycopg.DataError) as caught:
-        connection.execute("SELECT $1", (Texts(("a", None, "b\0")),))
+        connection.execute("SELECT $1", (TextArray(("a", None, "b\0")),))
 
     assert caught.value.sqlstate is None

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from handrail.shell.store_address import Remote
+from handrail.runtime.store_address import DatabaseUrl
 from postgres import Server
 from stage import PgStage, pg_stage
 from wire import Traced
@@ -19,7 +19,7 @@ PLANNED: Final = 5
 
 @pytest.fixture
 def database(postgres: Server) -> Iterator[Traced]:
-    with postgres.lent() as url, closing(Traced(Remote(url))) as database:
+    with postgres.lent() as url, closing(Traced(DatabaseUrl(url))) as database:
         yield database
 
 
@@ -40,7 +40,7 @@ def test_a_turn_is_two_statements_and_two_round_trips(
     assert (seen.statements, seen.round_trips) == (2, 2)
 
 
-@pytest.mark.parametrize("prepared", [Traced.rest, Traced.vacuum], ids=["new", "analysed"])
+@pytest.mark.parametrize("prepared", [Traced.do_idle_work, Traced.vacuum], ids=["new", "analysed"])
 def test_the_plan_of_a_turn_is_kept(
     database: Traced, play: PgStage, prepared: Callable[[Traced], None]
 ) -> None:

@@ -7,14 +7,12 @@ from threading import Thread
 import pytest
 
 from faces.mcp.desk import until
-from handrail.shell.store_address import Remote
-from handrail.stores.sql.postgresql.connection import Connection, connected
-from handrail.stores.sql.postgresql.crier import Crier
-from handrail.stores.sql.postgresql.database import PgDatabase
-from handrail.stores.sql.postgresql.dialect import statements
-from handrail.stores.sql.postgresql.ear import Listener
-from handrail.stores.sql.postgresql.pool import Pool
-from handrail.stores.sql.postgresql.runs import PgRuns
+from handrail.runtime.store_address import DatabaseUrl
+from handrail.stores.sql.postgres.connections import Connection, Pool, connect
+from handrail.stores.sql.postgres.database import PgDatabase
+from handrail.stores.sql.postgres.notifications import Notifier, PgChangeListener
+from handrail.stores.sql.postgres.pg_runs import PgRuns
+from handrail.stores.sql.postgres.schema import load_statements
 from postgres import Server
 from stores.contract import begun, followed
 
@@ -22,9 +20,9 @@ SECONDS = 30
 
 
 @pytest.fixture
-def place(postgres: Server) -> Iterator[Remote]:
+def place(postgres: Server) -> Iterator[DatabaseUrl]:
     with postgres.lent() as url:
-        yield Remote(url)
+        yield DatabaseUrl(url)
 
 
 def heard(connection: Connection) -> int:
@@ -32,35 +30,35 @@ def heard(connection: Connection) -> int:
     return len(list(connection.notifies(timeout=SECONDS, stop_after=1)))
 
 
-def test_the_first_cry_is_heard_and_the_last_before_the_end(place: Remote) -> None:
-    with closing(Pool(place, 1)) as pool, connected(place) as listening:
-        listening.execute(statements()["listen"])
-        crier = Crier(pool)
-        crier.cry()
+def test_the_first_cry_is_heard_and_the_last_before_the_end(place: DatabaseUrl) -> None:
+    with closing(Pool(place, 1)) as pool, connect(place) as listening:
+        listening.execute(load_statements()["listen"])
+        crier = Notifier(pool)
+        crier.notify_soon()
         first = heard(listening)
-        crier.cry()
+        crier.notify_soon()
         crier.close()
 
         assert (first, heard(listening)) == (1, 1)
 
 
-def test_one_that_was_never_called_has_nothing_to_end(place: Remote) -> None:
+def test_one_that_was_never_called_has_nothing_to_end(place: DatabaseUrl) -> None:
     with closing(Pool(place, 1)) as pool:
-        crier = Crier(pool)
+        crier = Notifier(pool)
         crier.close()
-        crier.cry()
+        crier.notify_soon()
 
         assert crier._thread is None  # noqa: SLF001 - that no thread was begun shows nowhere else
 
 
 def listened(database: PgDatabase) -> bool:
     """Whether somebody who writes now would see that somebody listens."""
-    return bool(database.peek(statements()["check"], ())[0][1])
+    return bool(database.peek(load_statements()["check"], ())[0][1])
 
 
-def test_who_writes_sees_whether_anybody_listens_until_the_last_one_has_ended(place: Remote) -> None:
+def test_who_writes_sees_whether_anybody_listens_until_the_last_one_has_ended(place: DatabaseUrl) -> None:
     with closing(PgDatabase(place)) as database:
-        ears = [Listener(place), Listener(place)]
+        ears = [PgChangeListener(place), PgChangeListener(place)]
         seen = [listened(database)]
         for ear in ears:
             ear.wait(SECONDS)
@@ -74,9 +72,9 @@ def test_who_writes_sees_whether_anybody_listens_until_the_last_one_has_ended(pl
     assert seen == [False, True, True, True, False]
 
 
-def test_another_leads_in_the_next_silence_when_the_one_that_led_was_killed(place: Remote) -> None:
+def test_another_leads_in_the_next_silence_when_the_one_that_led_was_killed(place: DatabaseUrl) -> None:
     with closing(PgDatabase(place)) as database:
-        first, second = Listener(place), Listener(place)
+        first, second = PgChangeListener(place), PgChangeListener(place)
         first.wait(SECONDS)
         second.wait(SECONDS)
         database.peek(
@@ -93,21 +91,21 @@ def test_another_leads_in_the_next_silence_when_the_one_that_led_was_killed(plac
     assert (unled, led) == (False, True)
 
 
-def test_those_who_write_at_once_do_not_take_each_other_for_one_who_listens(place: Remote) -> None:
-    with closing(PgDatabase(place)) as database, database.written() as execute:
-        here = execute(statements()["check"], ()).fetchone()
-        with connected(place) as another:
-            there = another.execute(statements()["check"]).fetchone()
+def test_those_who_write_at_once_do_not_take_each_other_for_one_who_listens(place: DatabaseUrl) -> None:
+    with closing(PgDatabase(place)) as database, database.transaction() as execute:
+        here = execute(load_statements()["check"], ()).fetchone()
+        with connect(place) as another:
+            there = another.execute(load_statements()["check"]).fetchone()
 
     assert (here[1], there and there[1]) == (False, False)
 
 
-def test_who_begins_to_listen_waits_for_those_who_saw_nobody(place: Remote) -> None:
-    ear = Listener(place)
+def test_who_begins_to_listen_waits_for_those_who_saw_nobody(place: DatabaseUrl) -> None:
+    ear = PgChangeListener(place)
     begins = Thread(target=ear.wait, args=(SECONDS,))
     with closing(PgDatabase(place)) as database:
-        with database.written() as execute:
-            execute(statements()["check"], ()).fetchone()
+        with database.transaction() as execute:
+            execute(load_statements()["check"], ()).fetchone()
             begins.start()
             until(lambda: listened(database), "it is seen already")
             waits = begins.is_alive()
@@ -117,9 +115,9 @@ def test_who_begins_to_listen_waits_for_those_who_saw_nobody(place: Remote) -> N
     assert waits
 
 
-def test_a_turn_cries_only_while_somebody_listens(place: Remote) -> None:
+def test_a_turn_cries_only_while_somebody_listens(place: DatabaseUrl) -> None:
     with closing(PgDatabase(place)) as database:
-        runs, ear = PgRuns(database), Listener(place)
+        runs, ear = PgRuns(database), PgChangeListener(place)
         first = begun()
         assert runs.commit(first)
         second = followed(first.after)

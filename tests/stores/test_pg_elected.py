@@ -7,11 +7,11 @@ from typing import Final
 
 import pytest
 
-from handrail.shell.faults import NoServer
-from handrail.shell.store_address import Remote
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.postgresql.database import PgDatabase
-from handrail.stores.sql.postgresql.opening import DATABASE
+from handrail.runtime.errors import NoServer
+from handrail.runtime.store_address import DatabaseUrl
+from handrail.stores.sql.postgres.database import PgDatabase
+from handrail.stores.sql.postgres.pg_runs import POSTGRES_STORE
+from handrail.stores.sql.sqlite import SqliteDatabase
 from opened import kept
 from postgres import Server
 from turns import ENDLESS, Desk, HandClock, pinned
@@ -29,27 +29,27 @@ def url(postgres: Server) -> Iterator[str]:
 
 
 def test_of_those_who_offer_to_do_a_task_one_is_elected_until_it_is_done(url: str) -> None:
-    one, other = (kept(PgDatabase(Remote(url))) for _ in range(2))
-    with one.elected("sweep") as first, other.elected("sweep") as second, other.elected("other") as apart:
+    one, other = (kept(PgDatabase(DatabaseUrl(url))) for _ in range(2))
+    with one.elect("sweep") as first, other.elect("sweep") as second, other.elect("other") as apart:
         assert (first, second, apart) == (True, False, True)
-    with other.elected("sweep") as mine, one.elected("sweep") as theirs:
+    with other.elect("sweep") as mine, one.elect("sweep") as theirs:
         assert (mine, theirs) == (True, False)
 
 
 def test_whoever_is_elected_and_lost_is_followed_by_another(url: str) -> None:
-    one, other = (kept(PgDatabase(Remote(url))) for _ in range(2))
+    one, other = (kept(PgDatabase(DatabaseUrl(url))) for _ in range(2))
     with ExitStack() as lost:
-        assert lost.enter_context(one.elected("sweep"))
+        assert lost.enter_context(one.elect("sweep"))
         assert other.peek(ENDED, ()) == [(True,)]
-        with other.elected("sweep") as mine:
+        with other.elect("sweep") as mine:
             assert mine
         with pytest.raises(NoServer):
             lost.close()
 
 
 def test_in_a_file_everybody_does_every_task(tmp_path: Path) -> None:
-    one, other = (kept(Database(tmp_path / "store" / "handrail.db")) for _ in range(2))
-    with one.elected("sweep") as first, other.elected("sweep") as second:
+    one, other = (kept(SqliteDatabase(tmp_path / "store" / "handrail.db")) for _ in range(2))
+    with one.elect("sweep") as first, other.elect("sweep") as second:
         assert (first, second) == (True, True)
 
 
@@ -57,10 +57,10 @@ def test_a_server_gives_up_nothing_while_another_looks_for_quiet_runs(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HANDRAIL_IDLE_RUNNING", "1")
-    other = kept(PgDatabase(Remote(url)))
-    with DATABASE.serving(Remote(url)) as served:
+    other = kept(PgDatabase(DatabaseUrl(url)))
+    with POSTGRES_STORE.open_serving(DatabaseUrl(url)) as served:
         run = Desk(served.world.runs, clock=HandClock()).start(pinned(ENDLESS))["run"]
-        with other.elected("sweep"):
+        with other.elect("sweep"):
             assert served.sweep() == ()
         assert served.sweep() == (run,)
         assert served.sweep() == ()

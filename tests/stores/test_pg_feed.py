@@ -1,11 +1,11 @@
 """Who listens to a PostgreSQL store hears of what any process writes, also after the server was away."""
 
 from faces.mcp.desk import until
-from handrail.shell.records import Change
-from handrail.shell.store_address import Remote
-from handrail.stores.sql.feed import SqlFeed
-from handrail.stores.sql.postgresql.database import PgDatabase
-from handrail.stores.sql.postgresql.ear import Listener
+from handrail.runtime.records import RunChange
+from handrail.runtime.store_address import DatabaseUrl
+from handrail.stores.sql.postgres.database import PgDatabase
+from handrail.stores.sql.postgres.notifications import PgChangeListener
+from handrail.stores.sql.store import SqlFeed
 from opened import kept
 from postgres import private
 from stores.contract import RUN, begun, followed
@@ -14,13 +14,13 @@ from tabled import postgresql
 
 def test_what_another_process_writes_is_heard_again_after_the_server_was_killed() -> None:
     with private() as server:
-        url, heard = server.fresh(), list[Change]()
-        here, there = kept(PgDatabase(Remote(url))), postgresql(url)
+        url, heard = server.fresh(), list[RunChange]()
+        here, there = kept(PgDatabase(DatabaseUrl(url))), postgresql(url)
         stop = SqlFeed(here).listen(heard.append)
         turn = begun()
         for revision in (1, 2, 3):
             assert there.commit(turn)
-            until(lambda revision=revision: Change(RUN, revision) in heard, "the change is heard")  # type: ignore[misc]  # bound
+            until(lambda revision=revision: RunChange(RUN, revision) in heard, "the change is heard")  # type: ignore[misc]  # bound
             turn = followed(turn.after)
             server.kill()
             server.start()
@@ -28,12 +28,12 @@ def test_what_another_process_writes_is_heard_again_after_the_server_was_killed(
         here.close()
         there.database.close()
 
-    assert list(dict.fromkeys(heard)) == [Change(RUN, 1), Change(RUN, 2), Change(RUN, 3)]
+    assert list(dict.fromkeys(heard)) == [RunChange(RUN, 1), RunChange(RUN, 2), RunChange(RUN, 3)]
 
 
 def test_an_ear_that_cannot_connect_waits_and_connects_when_it_can() -> None:
     with private() as server:
-        ear = Listener(Remote(server.fresh()))
+        ear = PgChangeListener(DatabaseUrl(server.fresh()))
         server.stop()
         for _ in range(3):
             ear.wake()

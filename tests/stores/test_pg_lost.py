@@ -11,14 +11,13 @@ import pytest
 
 from faces.mcp.desk import until
 from handrail.engine.model import Event
-from handrail.shell.faults import NoServer
-from handrail.shell.store_address import Remote
-from handrail.shell.turn import Call, New
-from handrail.stores.sql.keeper import SqlKeeper
-from handrail.stores.sql.postgresql.connection import connected
-from handrail.stores.sql.postgresql.database import PgDatabase
-from handrail.stores.sql.postgresql.pool import PATIENCE
-from handrail.stores.sql.postgresql.runs import PgRuns
+from handrail.runtime.errors import NoServer
+from handrail.runtime.store_address import DatabaseUrl
+from handrail.runtime.turn import Call, NewRun
+from handrail.stores.sql.maintenance import SqlMaintenance
+from handrail.stores.sql.postgres.connections import CONNECTION_WAIT_SECONDS, connect
+from handrail.stores.sql.postgres.database import PgDatabase
+from handrail.stores.sql.postgres.pg_runs import PgRuns
 from opened import kept
 from postgres import Server
 from stores.pg_proxy import Proxy, Side, proxy
@@ -49,21 +48,21 @@ class Bench:
 
     def __init__(self, way: Proxy, url: str) -> None:
         self.way, self.url = way, url
-        self.runs = PgRuns(kept(PgDatabase(Remote(url))))
+        self.runs = PgRuns(kept(PgDatabase(DatabaseUrl(url))))
         self.sure = Desk(self.runs)
 
     @contextmanager
     def desk(self, patience: float) -> Iterator[Desk]:
         """A desk at a new process, whose first connection is made."""
-        with closing(PgDatabase(Remote(self.way.url(self.url)), patience=patience)) as database:
-            database.there()
+        with closing(PgDatabase(DatabaseUrl(self.way.url(self.url)), patience=patience)) as database:
+            database.check_reachable()
             yield Desk(PgRuns(database), ids=self.sure.ids, clock=self.sure.clock)
 
     def starting(self) -> Call:
         """A call that starts a run."""
         of = pinned(ENDLESS)
         assert of.workflow
-        return Call(self.sure.ids.run(), Event("start"), new=New(of.workflow, ORIGIN, of.definition))
+        return Call(self.sure.ids.new_id(), Event("start"), new=NewRun(of.workflow, ORIGIN, of.definition))
 
     def moving(self) -> Call:
         """A call that moves a run that has just been started."""
@@ -99,7 +98,7 @@ def _sound(bench: Bench, call: Call, revision: int) -> None:
     assert stored
     assert stored.revision == revision
     assert [str(one.entry.kind) for one in entries if one.revision == revision] == ENTERED[revision]
-    assert bench.runs.spent(call.run, revision - 1) is not None
+    assert bench.runs.find_recorded_call(call.run, revision - 1) is not None
 
 
 def _at_every_message(bench: Bench, kind: str, side: Side, *, stays_away: bool) -> Iterator[bool]:
@@ -107,7 +106,7 @@ def _at_every_message(bench: Bench, kind: str, side: Side, *, stays_away: bool) 
     made, revision = CALLS[kind]
     for point in count(1):
         call = made(bench)
-        with bench.desk(IMPATIENT if stays_away else PATIENCE) as desk:
+        with bench.desk(IMPATIENT if stays_away else CONNECTION_WAIT_SECONDS) as desk:
             bench.way.arm(side, point, stays_away=stays_away)
             told = _tried(desk, call)
             assert told is None or (told["status"], told["revision"]) == ("ok", revision)
@@ -132,7 +131,7 @@ def test_a_turn_whose_connection_is_lost_at_any_message_is_saved_once_and_told_s
 
     assert len(answered) > 8
     assert answered == [True] * len(answered)
-    assert list(SqlKeeper(bench.runs.database).check()) == []
+    assert list(SqlMaintenance(bench.runs.database).check()) == []
     record_property("points", len(answered))
 
 
@@ -145,7 +144,7 @@ def test_a_turn_whose_server_is_lost_at_any_message_and_stays_away_is_told_lost_
     answered = list(_at_every_message(bench, kind, side, stays_away=True))
 
     assert answered.count(False) > 8
-    assert list(SqlKeeper(bench.runs.database).check()) == []
+    assert list(SqlMaintenance(bench.runs.database).check()) == []
     record_property("points", len(answered))
 
 
@@ -157,7 +156,7 @@ def test_a_connection_that_is_lost_at_any_message_while_it_is_made_is_a_server_t
         way.arm(side, point)
         found = None
         with suppress(NoServer):
-            found = connected(Remote(way.url(url)))
+            found = connect(DatabaseUrl(way.url(url)))
         if not way.broken:
             break
         assert found is None or side == "client"
@@ -173,7 +172,7 @@ def test_a_connection_that_is_lost_at_any_message_while_it_is_made_is_a_server_t
 def test_a_turn_whose_backend_is_ended_while_it_waits_for_the_run_is_saved_once(
     url: str, postgres: Server
 ) -> None:
-    desk, told = Desk(PgRuns(kept(PgDatabase(Remote(url))))), list[dict[str, Any]]()
+    desk, told = Desk(PgRuns(kept(PgDatabase(DatabaseUrl(url))))), list[dict[str, Any]]()
     started = desk.start(pinned(ENDLESS))
     moving = Thread(target=lambda: told.append(desk.send(started["run"], "go", started["token"])))
     with (

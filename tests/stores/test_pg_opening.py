@@ -8,12 +8,12 @@ import psycopg
 import pytest
 
 from faces.mcp.desk import until
-from handrail.shell.faults import Newer
-from handrail.shell.store_address import Remote
-from handrail.stores.sql.keeper import SqlKeeper
-from handrail.stores.sql.postgresql import schema
-from handrail.stores.sql.postgresql.database import PgDatabase
-from handrail.stores.sql.text import migrations
+from handrail.runtime.errors import NewerFormat
+from handrail.runtime.store_address import DatabaseUrl
+from handrail.stores.sql.maintenance import SqlMaintenance
+from handrail.stores.sql.postgres import schema
+from handrail.stores.sql.postgres.database import PgDatabase
+from handrail.stores.sql.schema import load_migrations
 from opened import kept
 from postgres import Server
 from requirement import requirement
@@ -22,7 +22,7 @@ from stores.programs import on_postgresql
 from tabled import postgresql
 from turns import ENDLESS, NOW, Desk, pinned
 
-KNOWN = len(migrations("postgresql/migrations"))
+KNOWN = len(load_migrations("postgres/migrations"))
 
 
 @pytest.fixture
@@ -46,17 +46,17 @@ def test_eight_processes_that_open_an_empty_database_at_once_open_the_same_store
             assert [one["revision"] for one in told] == [2] * 8
             assert len({one["key"] for one in told}) == 1
             assert _asked(url, "SELECT version FROM handrail_schema") == [(KNOWN,)]
-            assert list(SqlKeeper(kept(PgDatabase(Remote(url)))).check()) == []
+            assert list(SqlMaintenance(kept(PgDatabase(DatabaseUrl(url)))).check()) == []
 
 
 @requirement("steps:db.migrate")
 def test_a_database_of_a_newer_program_is_refused_and_left_alone(url: str) -> None:
-    kept(PgDatabase(Remote(url)))
+    kept(PgDatabase(DatabaseUrl(url)))
     with psycopg.connect(url) as raw:
         raw.execute("UPDATE handrail_schema SET version = version + 1")
 
-    with pytest.raises(Newer, match=f"schema {KNOWN + 1}, this program knows {KNOWN}") as caught:
-        PgDatabase(Remote(url))
+    with pytest.raises(NewerFormat, match=f"schema {KNOWN + 1}, this program knows {KNOWN}") as caught:
+        PgDatabase(DatabaseUrl(url))
     assert "update Handrail" in caught.value.repair
     assert _asked(url, "SELECT version FROM handrail_schema") == [(KNOWN + 1,)]
 
@@ -76,19 +76,19 @@ def test_a_newer_program_that_comes_while_an_old_one_is_open_stops_its_writing_a
         lambda: runs.commit(followed(stored)),
         lambda: runs.note(RUN, NOW, ()),
         lambda: runs.touch(RUN, NOW),
-        lambda: runs.renew(stored, {1: "x"}, NOW, ()),
+        lambda: runs.renew_tokens(stored, {1: "x"}, NOW, ()),
         lambda: desk.send(told["run"], "go", told["token"]),
         lambda: desk.start(pinned(ENDLESS)),
-        runs.database.there,
+        runs.database.check_reachable,
     ):
-        with pytest.raises(Newer, match="a newer Handrail") as caught:
+        with pytest.raises(NewerFormat, match="a newer Handrail") as caught:
             write()
         assert caught.value.repair == "update Handrail here too, and start it again"
     assert runs.load(RUN) == stored
     assert _counted(url) == before
     assert _asked(url, "SELECT a FROM added") == [(7,)]
-    with pytest.raises(Newer):
-        PgDatabase(Remote(url))
+    with pytest.raises(NewerFormat):
+        PgDatabase(DatabaseUrl(url))
 
 
 def _counted(url: str) -> list[Any]:
@@ -103,7 +103,7 @@ def test_a_newer_program_waits_for_a_turn_that_is_being_saved_and_the_next_turn_
     stored = walked(runs, 1)
     told = list[Any]()
     waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'handrail_schema'::regclass"
-    with runs.database.written() as execute:
+    with runs.database.transaction() as execute:
         execute("UPDATE runs SET goal = $1", ("moved meanwhile",)).rowcount  # noqa: B018 - it is sent now
         newer = Thread(target=lambda: told.append(on_postgresql("newer", url)))
         newer.start()
@@ -113,7 +113,7 @@ def test_a_newer_program_waits_for_a_turn_that_is_being_saved_and_the_next_turn_
     assert told[0]["revision"] == 2
     assert _asked(url, "SELECT goal, revision FROM runs ORDER BY k LIMIT 1") == [("moved meanwhile", 1)]
     assert _asked(url, "SELECT version FROM handrail_schema") == [(KNOWN + 1,)]
-    with pytest.raises(Newer):
+    with pytest.raises(NewerFormat):
         runs.commit(followed(stored))
 
 
@@ -121,10 +121,12 @@ def test_a_migration_that_fails_leaves_the_old_tables(url: str, monkeypatch: pyt
     runs = postgresql(url)
     stored = walked(runs, 2)
     broken = "CREATE TABLE half (a BIGINT);\nDROP VIEW workflow_steps;\nINSERT INTO nowhere VALUES (1);"
-    monkeypatch.setattr(schema, "_scripts", lambda: (*migrations("postgresql/migrations"), broken))
+    monkeypatch.setattr(
+        schema, "_migration_scripts", lambda: (*load_migrations("postgres/migrations"), broken)
+    )
 
     with pytest.raises(Exception, match="nowhere"):
-        PgDatabase(Remote(url))
+        PgDatabase(DatabaseUrl(url))
     monkeypatch.undo()
     assert runs.load(RUN) == stored
     assert runs.commit(followed(stored))

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from handrail.shell.store_address import Remote
-from handrail.stores.sql.postgresql.database import PgDatabase, Told
-from handrail.stores.sql.summaries import Summaries
+from handrail.runtime.store_address import DatabaseUrl
+from handrail.stores.sql.postgres.database import FetchedResult, PgDatabase
+from handrail.stores.sql.summaries import SqlMeasures
 from pg_fill import fill
 from postgres import ADMIN, Server
 from questions import lists, numbers, page
@@ -28,11 +28,11 @@ SPARSE: Final = {"runs_since"}
 class Explained(PgDatabase):
     """A database that also asks how each question is answered."""
 
-    def __init__(self, place: Remote) -> None:
+    def __init__(self, place: DatabaseUrl) -> None:
         self.plans: list[str] = []
         super().__init__(place)
 
-    def _asked(self, statement: str, values: Sequence[Any]) -> Told:
+    def _asked(self, statement: str, values: Sequence[Any]) -> FetchedResult:
         plan = super()._asked(f"EXPLAIN {statement}", values)
         self.plans.append("\n".join(line for (line,) in plan))
         return super()._asked(statement, values)
@@ -40,10 +40,10 @@ class Explained(PgDatabase):
 
 @pytest.fixture(scope="module")
 def database(postgres: Server) -> Iterator[Explained]:
-    with postgres.lent() as url, closing(Explained(Remote(url))) as database:
+    with postgres.lent() as url, closing(Explained(DatabaseUrl(url))) as database:
         fill(postgres.url(urlsplit(url).path[1:], ADMIN), RUNS)
         pg_stage(database).start(10)
-        Summaries(database).fold()
+        SqlMeasures(database).fold()
         pg_stage(database).start(10)
         yield database
 

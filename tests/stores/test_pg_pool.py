@@ -15,14 +15,12 @@ import pytest
 from psycopg import errors
 
 from faces.mcp.desk import until
-from handrail.shell.faults import Busy, Missing, NoServer
-from handrail.shell.records import Spent
-from handrail.shell.store_address import Remote
-from handrail.stores.sql.postgresql import connection as connections
-from handrail.stores.sql.postgresql import pool as pools
-from handrail.stores.sql.postgresql.connection import Connection
-from handrail.stores.sql.postgresql.faults import named
-from handrail.stores.sql.postgresql.pool import Pool
+from handrail.runtime.errors import Busy, Missing, NoServer
+from handrail.runtime.records import RecordedCall
+from handrail.runtime.store_address import DatabaseUrl
+from handrail.stores.sql.postgres import connections
+from handrail.stores.sql.postgres import connections as pools
+from handrail.stores.sql.postgres.connections import Connection, Pool, pg_fault
 from postgres import Server, private
 from stores.contract import begun
 from tabled import postgresql
@@ -36,7 +34,7 @@ def url(postgres: Server) -> Iterator[str]:
 
 @pytest.fixture
 def pool(url: str) -> Iterator[Pool]:
-    made = Pool(Remote(url), 2, 0.2)
+    made = Pool(DatabaseUrl(url), 2, 0.2)
     yield made
     made.close()
 
@@ -75,7 +73,7 @@ def test_more_connections_than_there_may_be_are_waited_for_in_vain(pool: Pool) -
 
 
 def test_who_waits_gets_the_connection_that_comes_back(url: str) -> None:
-    shared, found = Pool(Remote(url), 1), list[int]()
+    shared, found = Pool(DatabaseUrl(url), 1), list[int]()
 
     def lend() -> None:
         with shared.lent() as connection:
@@ -104,7 +102,7 @@ def test_a_connection_that_the_server_has_ended_is_given_to_nobody(pool: Pool, p
 
 def test_connections_that_nobody_needs_any_more_are_closed(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "_IDLE", 0.05)
-    pool = Pool(Remote(url), 2)
+    pool = Pool(DatabaseUrl(url), 2)
     with pool.lent() as older, pool.lent() as newer:
         pass
 
@@ -116,7 +114,7 @@ def test_connections_that_nobody_needs_any_more_are_closed(url: str, monkeypatch
 
 def test_a_pool_that_is_closed_lends_nothing_and_leaves_no_thread(url: str) -> None:
     before = set(enumerate_threads())
-    pool = Pool(Remote(url), 2)
+    pool = Pool(DatabaseUrl(url), 2)
     with pool.lent():
         assert set(enumerate_threads()) > before
     pool.close()
@@ -128,7 +126,7 @@ def test_a_pool_that_is_closed_lends_nothing_and_leaves_no_thread(url: str) -> N
 
 def test_a_database_that_was_dropped_is_told_as_missing(postgres: Server) -> None:
     url = postgres.fresh()
-    pool = Pool(Remote(url), 1, 0.2)
+    pool = Pool(DatabaseUrl(url), 1, 0.2)
     with pool.lent():
         pass
     postgres.drop(url)
@@ -140,10 +138,10 @@ def test_a_database_that_was_dropped_is_told_as_missing(postgres: Server) -> Non
 
 def test_what_the_pool_warns_of_is_not_printed() -> None:
     program = """
-from handrail.shell.faults import NoServer
-from handrail.shell.store_address import Remote
-from handrail.stores.sql.postgresql.pool import Pool
-pool = Pool(Remote("postgresql:///x?host=/nowhere"), 1, 0.1)
+from handrail.runtime.errors import NoServer
+from handrail.runtime.store_address import DatabaseUrl
+from handrail.stores.sql.postgres.connections import Pool
+pool = Pool(DatabaseUrl("postgresql:///x?host=/nowhere"), 1, 0.1)
 try:
     with pool.lent():
         pass
@@ -182,7 +180,7 @@ def test_a_process_with_many_open_files_has_connections_too(pool: Pool) -> None:
 def test_a_server_that_is_away_is_waited_for_and_then_named() -> None:
     with private() as server:
         url = server.fresh()
-        impatient, patient = Pool(Remote(url), 1, 0.2), Pool(Remote(url), 1)
+        impatient, patient = Pool(DatabaseUrl(url), 1, 0.2), Pool(DatabaseUrl(url), 1)
         with impatient.lent(), patient.lent():
             pass
         server.stop()
@@ -227,7 +225,7 @@ def test_who_starts_a_run_does_not_wait_for_others_who_start_one_in_the_same_pro
     ],
 )
 def test_a_connection_that_broke_is_a_server_that_is_gone_whoever_says_so(error: psycopg.Error) -> None:
-    fault = named(Remote("postgresql://somewhere/x"), error)
+    fault = pg_fault(DatabaseUrl("postgresql://somewhere/x"), error)
 
     assert isinstance(fault, NoServer)
     assert fault.message == "postgresql://somewhere/x broke off, or could not go on"
@@ -254,7 +252,7 @@ def test_who_leaves_a_transaction_open_is_ended_by_the_server(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(connections._SETTINGS, "idle_in_transaction_session_timeout", "50ms")  # noqa: SLF001 - the same
-    pool = Pool(Remote(url), 1)
+    pool = Pool(DatabaseUrl(url), 1)
     with pool.lent() as connection:
         connection.execute("BEGIN")
         heard = select.poll()
@@ -286,6 +284,6 @@ def test_no_step_reply_or_run_is_there_twice_whoever_writes_it(url: str, twice: 
 
 def test_long_texts_are_compressed_with_lz4_where_the_server_can(url: str) -> None:
     runs = postgresql(url)
-    assert runs.commit(begun(spent=Spent("", "", b"said at some length, " * 200)))
+    assert runs.commit(begun(spent=RecordedCall("", "", b"said at some length, " * 200)))
     method = "SELECT pg_column_compression(reply) FROM replies"
     assert runs.database.peek(method, ()) == [("lz4",)]

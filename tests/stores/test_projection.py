@@ -6,15 +6,14 @@ from pathlib import Path
 import pytest
 
 from handrail.engine.model import Authority, Event
-from handrail.shell.records import Origin
-from handrail.shell.turn import Call, New
-from handrail.stores.memory import MemoryRuns
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.postgresql.database import PgDatabase
-from handrail.stores.sql.projection import Projection
-from handrail.stores.sql.summaries import Summaries
-from handrail.stores.sql.tables import Tables
-from handrail.stores.sql.text import migrations
+from handrail.runtime.records import Origin
+from handrail.runtime.turn import Call, NewRun
+from handrail.stores.sql.postgres.database import PgDatabase
+from handrail.stores.sql.projection import SqlRunMirrors
+from handrail.stores.sql.schema import SqlDatabase, load_migrations
+from handrail.stores.sql.sqlite import SqliteDatabase
+from handrail.stores.sql.summaries import SqlMeasures
+from memory_store import MemoryRuns
 from tabled import tabled
 from turns import NOW, Desk, pinned
 
@@ -33,11 +32,11 @@ transitions:
 """
 
 
-NEWER: Mapping[type[Tables], tuple[str, str]] = {
-    Database: ("PRAGMA user_version = 99", f"PRAGMA user_version = {len(migrations())}"),
+NEWER: Mapping[type[SqlDatabase], tuple[str, str]] = {
+    SqliteDatabase: ("PRAGMA user_version = 99", f"PRAGMA user_version = {len(load_migrations())}"),
     PgDatabase: (
         "UPDATE handrail_schema SET version = 99",
-        f"UPDATE handrail_schema SET version = {len(migrations('postgresql/migrations'))}",  # noqa: S608 - of migrations, counted
+        f"UPDATE handrail_schema SET version = {len(load_migrations('postgres/migrations'))}",  # noqa: S608 - of migrations, counted
     ),
 }
 """What a newer program would do to the schema, and how it is undone."""
@@ -47,15 +46,15 @@ class Elsewhere:
     """A run in a store that is not the common one, mirrored after every turn unless told otherwise."""
 
     def __init__(self, address: str, authority: Authority) -> None:
-        self.database: Tables = tabled(address).database
-        self.projection = Projection(self.database)
+        self.database: SqlDatabase = tabled(address).database
+        self.projection = SqlRunMirrors(self.database)
         self.runs = MemoryRuns()
         flow = pinned(ELSEWHERE)
         assert flow.workflow is not None
-        self.new = New(flow.workflow, Origin("elsewhere", authority, "/projects/one"), flow.definition)
+        self.new = NewRun(flow.workflow, Origin("elsewhere", authority, "/projects/one"), flow.definition)
         mirror = self.projection.mirror(self.runs)
         self.desk = Desk(self.runs, more={"lifetime": None, "mirror": mirror})
-        self.clock, self.run = self.desk.clock, self.desk.ids.run()
+        self.clock, self.run = self.desk.clock, self.desk.ids.new_id()
 
     def say(self, trigger: str) -> None:
         self.desk.call(Call(self.run, Event(trigger), new=self.new))
@@ -110,7 +109,7 @@ def test_every_turn_shows_up_at_once(elsewhere: Elsewhere) -> None:
 def test_a_mirror_that_could_not_be_written_is_caught_up_with_the_next_turn(elsewhere: Elsewhere) -> None:
     elsewhere.say("go")
     newer, known = NEWER[type(elsewhere.database)]
-    with elsewhere.database.written() as execute:
+    with elsewhere.database.transaction() as execute:
         execute(newer, ())
     elsewhere.say("go")
     stored = elsewhere.runs.load(elsewhere.run)
@@ -139,7 +138,7 @@ def test_the_mirror_of_a_lost_database_is_made_again(elsewhere: Elsewhere, tmp_p
     before = elsewhere.shown()
     (tmp_path / "new").mkdir(mode=0o700)
     elsewhere.database = tabled(str(tmp_path / "new" / "handrail.db")).database
-    again = Projection(elsewhere.database)
+    again = SqlRunMirrors(elsewhere.database)
 
     assert again.rebuild(elsewhere.runs, elsewhere.run) > 0
 
@@ -162,7 +161,7 @@ def test_a_damaged_mirror_is_made_again_and_a_sound_one_is_kept(elsewhere: Elsew
     before, last = elsewhere.shown(), elsewhere.rows("SELECT max(id) FROM events")
     assert elsewhere.projection.rebuild(elsewhere.runs, elsewhere.run) == 0
     assert elsewhere.rows("SELECT max(id) FROM events") == last
-    with elsewhere.database.written() as execute:
+    with elsewhere.database.transaction() as execute:
         execute(damage, ())
 
     assert elsewhere.projection.rebuild(elsewhere.runs, elsewhere.run) > 0
@@ -172,14 +171,14 @@ def test_a_damaged_mirror_is_made_again_and_a_sound_one_is_kept(elsewhere: Elsew
 
 @pytest.mark.parametrize("folded", [True, False])
 def test_a_mirror_that_is_made_again_is_counted_once(elsewhere: Elsewhere, *, folded: bool) -> None:
-    summaries = Summaries(elsewhere.database)
+    summaries = SqlMeasures(elsewhere.database)
     elsewhere.say("go")
     elsewhere.say("nonsense")
     elsewhere.say("go")
     before = _counted(summaries)
     if folded:
         summaries.fold()
-    with elsewhere.database.written() as execute:
+    with elsewhere.database.transaction() as execute:
         execute("UPDATE events SET agent_name = 'x' WHERE event_type = 'token_generated'", ())
 
     assert elsewhere.projection.rebuild(elsewhere.runs, elsewhere.run) > 0
@@ -189,7 +188,7 @@ def test_a_mirror_that_is_made_again_is_counted_once(elsewhere: Elsewhere, *, fo
     assert _counted(summaries) == before
 
 
-def _counted(found: Summaries) -> tuple[object, ...]:
+def _counted(found: SqlMeasures) -> tuple[object, ...]:
     sums = (found.runs(), found.steps(), found.days(NOW), found.errors())
     return (*sums, found.states(), found.run_times(), found.step_times())
 
@@ -197,7 +196,7 @@ def _counted(found: Summaries) -> tuple[object, ...]:
 def test_numbers_of_entries_are_never_used_again(elsewhere: Elsewhere) -> None:
     elsewhere.say("go")
     (last,) = elsewhere.rows("SELECT max(id) FROM events")[0]
-    with elsewhere.database.written() as execute:
+    with elsewhere.database.transaction() as execute:
         execute("DELETE FROM events WHERE id = (SELECT max(id) FROM events)", ())
     elsewhere.projection.rebuild(elsewhere.runs, elsewhere.run)
 

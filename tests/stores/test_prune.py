@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 import faults
-from handrail.shell.faults import NotWritable, Unreadable
-from handrail.shell.keeping import Counts
-from handrail.stores.sql.archive import Order, verify, write
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.keeper import SqlKeeper
-from handrail.stores.sql.summaries import Summaries
+from handrail.runtime.errors import NotWritable, Unreadable
+from handrail.runtime.ports.open_store import Counts
+from handrail.stores.sql.maintenance import ArchiveRequest, SqlMaintenance, verify_archive, write_archive
+from handrail.stores.sql.sqlite import SqliteDatabase
+from handrail.stores.sql.summaries import SqlMeasures
 from history import GATE, History, ids, lines, played, quiet
 from killing import said_by
 from opened import kept
@@ -26,10 +25,10 @@ OLD = ("completed", "failed", "abandoned", "diverged")
 
 
 def test_prune_moves_what_has_ended_before_and_nothing_else(
-    keeper: SqlKeeper, past: History, tmp_path: Path
+    keeper: SqlMaintenance, past: History, tmp_path: Path
 ) -> None:
     told: list[str] = []
-    assert keeper.old(LATER) == 4
+    assert keeper.count_old_runs(LATER) == 4
 
     pruned = keeper.prune(LATER, tmp_path / "a.jsonl.gz", told.append)
 
@@ -42,13 +41,13 @@ def test_prune_moves_what_has_ended_before_and_nothing_else(
         "4 of 4 runs deleted",
     ]
     assert list(keeper.check()) == []
-    assert keeper.old(LATER) == 0
+    assert keeper.count_old_runs(LATER) == 0
 
 
 def test_what_was_is_counted_on_after_it_was_moved(
-    keeper: SqlKeeper, database: Database, tmp_path: Path
+    keeper: SqlMaintenance, database: SqliteDatabase, tmp_path: Path
 ) -> None:
-    summaries = Summaries(database)
+    summaries = SqlMeasures(database)
     before = (summaries.runs(), summaries.steps())
 
     assert keeper.prune(LATER, tmp_path / "old.jsonl.gz", quiet).archived.runs > 0
@@ -56,15 +55,15 @@ def test_what_was_is_counted_on_after_it_was_moved(
     assert (summaries.runs(), summaries.steps()) == before
 
 
-def test_a_run_that_ended_at_the_time_itself_is_not_older(keeper: SqlKeeper) -> None:
+def test_a_run_that_ended_at_the_time_itself_is_not_older(keeper: SqlMaintenance) -> None:
     first = datetime(2026, 1, 31, 9, 16, tzinfo=UTC)
 
-    assert keeper.old(first) == 0
-    assert keeper.old(first + timedelta(milliseconds=1)) == 1
+    assert keeper.count_old_runs(first) == 0
+    assert keeper.count_old_runs(first + timedelta(milliseconds=1)) == 1
 
 
 def test_the_archive_has_a_head_each_workflow_before_its_runs_and_an_end(
-    keeper: SqlKeeper, past: History, tmp_path: Path
+    keeper: SqlMaintenance, past: History, tmp_path: Path
 ) -> None:
     exported = keeper.export(past.runs["failed"])
     pruned = keeper.prune(LATER, tmp_path / "new" / "a.jsonl.gz", quiet)
@@ -80,7 +79,7 @@ def test_the_archive_has_a_head_each_workflow_before_its_runs_and_an_end(
     assert stat.S_IMODE(pruned.archive.parent.stat().st_mode) == 0o700
 
 
-def test_an_archive_that_is_there_is_let_be(keeper: SqlKeeper, tmp_path: Path) -> None:
+def test_an_archive_that_is_there_is_let_be(keeper: SqlMaintenance, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl.gz").write_bytes(b"mine")
     (tmp_path / "a-2.jsonl.gz").symlink_to(tmp_path / "elsewhere")
 
@@ -99,7 +98,7 @@ def test_the_workflow_of_runs_that_stay_is_kept_and_one_that_nobody_needs_goes(t
         play.send(ended, "abandon", note="enough")
         play.start("")
 
-        pruned = SqlKeeper(play.database).prune(LATER, tmp_path / "a.jsonl.gz", quiet)
+        pruned = SqlMaintenance(play.database).prune(LATER, tmp_path / "a.jsonl.gz", quiet)
 
         with play.database.read() as execute:
             kept = execute("SELECT workflow_name FROM definitions", ()).fetchall()
@@ -116,7 +115,7 @@ def test_the_newest_run_and_the_run_of_the_newest_event_stay_so_that_no_number_i
             play.send(run, "abandon", note="enough")
         before = _numbers(play)
 
-        pruned = SqlKeeper(play.database).prune(LATER, tmp_path / "a.jsonl.gz", quiet)
+        pruned = SqlMaintenance(play.database).prune(LATER, tmp_path / "a.jsonl.gz", quiet)
 
         assert pruned.archived.runs == 1
         assert ids(play.database) == [first, third]
@@ -137,15 +136,15 @@ def test_a_run_that_is_called_while_it_is_archived_stays(past: History, tmp_path
                 play.send(past.runs["failed"], "pause")
                 play.start("", GATE)
 
-        pruned = SqlKeeper(play.database).prune(LATER, tmp_path / "a.jsonl.gz", call)
+        pruned = SqlMaintenance(play.database).prune(LATER, tmp_path / "a.jsonl.gz", call)
 
         assert pruned.kept == 1
         assert past.runs["failed"] in ids(play.database)
-        assert list(SqlKeeper(play.database).check()) == []
+        assert list(SqlMaintenance(play.database).check()) == []
 
 
 def test_two_who_prune_at_once_take_nothing_twice_and_lose_nothing(
-    keeper: SqlKeeper, past: History, tmp_path: Path
+    keeper: SqlMaintenance, past: History, tmp_path: Path
 ) -> None:
     def prune(text: str) -> None:
         if text.startswith("reading"):
@@ -158,15 +157,17 @@ def test_two_who_prune_at_once_take_nothing_twice_and_lose_nothing(
     assert list(keeper.check()) == []
 
 
-def test_a_run_that_is_gone_before_it_is_archived_is_passed_over(keeper: SqlKeeper, tmp_path: Path) -> None:
-    made = write(Order(keeper.database, [3, 99], LATER, quiet), tmp_path / "a.gz")
+def test_a_run_that_is_gone_before_it_is_archived_is_passed_over(
+    keeper: SqlMaintenance, tmp_path: Path
+) -> None:
+    made = write_archive(ArchiveRequest(keeper.database, [3, 99], LATER, quiet), tmp_path / "a.gz")
 
-    verify(made)
+    verify_archive(made)
     assert (made.counts.runs, list(made.last)) == (1, [3])
 
 
 def test_nothing_is_deleted_if_somebody_shortens_the_archive(
-    keeper: SqlKeeper, past: History, tmp_path: Path
+    keeper: SqlMaintenance, past: History, tmp_path: Path
 ) -> None:
     archive = tmp_path / "a.jsonl.gz"
 
@@ -182,7 +183,7 @@ def test_nothing_is_deleted_if_somebody_shortens_the_archive(
 
 
 def test_nothing_is_deleted_if_somebody_puts_another_archive_in_its_place(
-    keeper: SqlKeeper, past: History, tmp_path: Path
+    keeper: SqlMaintenance, past: History, tmp_path: Path
 ) -> None:
     archive = tmp_path / "a.jsonl.gz"
 
@@ -198,7 +199,7 @@ def test_nothing_is_deleted_if_somebody_puts_another_archive_in_its_place(
 
 @pytest.mark.parametrize("folder", ["file/below", "x" * 300])
 def test_an_archive_that_cannot_be_written_leaves_everything_as_it_was(
-    folder: str, keeper: SqlKeeper, past: History, tmp_path: Path
+    folder: str, keeper: SqlMaintenance, past: History, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
 
@@ -236,7 +237,7 @@ def test_a_disk_that_does_not_confirm_the_archive_ends_the_program_and_deletes_n
         )
         assert (done.returncode, "did not confirm" in done.stderr) == (75, True), done.stderr
 
-    database = kept(Database(past.path))
+    database = kept(SqliteDatabase(past.path))
     assert len(ids(database)) == len(past.runs)
     assert list(folder.iterdir()) == []
 
@@ -244,7 +245,7 @@ def test_a_disk_that_does_not_confirm_the_archive_ends_the_program_and_deletes_n
 def test_a_disk_without_room_leaves_no_archive_and_every_run(past: History, tmp_path: Path) -> None:
     status, said = prune_apart(past.path, tmp_path / "a.jsonl.gz", room=512)
 
-    database = kept(Database(past.path))
+    database = kept(SqliteDatabase(past.path))
     there = ids(database)
     database.close()
     assert (status, said) == (0, "disk_full")

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from handrail.engine.lifecycle import FAIL
-from handrail.engine.model import Authority, Lifecycle, Who
-from handrail.shell.fork import Fork, fork
-from handrail.shell.records import Caller, StepStatus
-from handrail.shell.view import Wanted
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.questions import SqlRecords
-from handrail.stores.sql.text import queries
-from handrail.telemetry.entries import EntryKind
+from handrail.engine.model import Actor, Authority, Lifecycle
+from handrail.runtime.entries import EntryKind
+from handrail.runtime.fork import ForkRequest, fork_run
+from handrail.runtime.ports.queries import RunFilter
+from handrail.runtime.records import Caller, StepStatus
+from handrail.stores.sql.queries import SqlRunQueries
+from handrail.stores.sql.schema import load_queries
+from handrail.stores.sql.sqlite import SqliteDatabase
 from history import GATE, PROJECT, History, history, played
 from opened import kept
 from tools.sample_store import BEGINS, MINUTE
@@ -26,19 +26,21 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> History:
 
 
 @pytest.fixture
-def records(past: History) -> Iterator[SqlRecords]:
-    database = kept(Database(past.path))
-    yield SqlRecords(database)
+def records(past: History) -> Iterator[SqlRunQueries]:
+    database = kept(SqliteDatabase(past.path))
+    yield SqlRunQueries(database)
     database.close()
 
 
-def names(records: SqlRecords, past: History, wanted: Wanted, after: str = "", most: int = 100) -> list[str]:
+def names(
+    records: SqlRunQueries, past: History, wanted: RunFilter, after: str = "", most: int = 100
+) -> list[str]:
     by_id = {run: name for name, run in past.runs.items()}
     return [by_id[row.id] for row in records.runs(wanted, after, most)]
 
 
-def test_runs_come_last_started_first(records: SqlRecords, past: History) -> None:
-    assert names(records, past, Wanted()) == [
+def test_runs_come_last_started_first(records: SqlRunQueries, past: History) -> None:
+    assert names(records, past, RunFilter()) == [
         "waiting",
         "diverged",
         "abandoned",
@@ -52,30 +54,30 @@ def test_runs_come_last_started_first(records: SqlRecords, past: History) -> Non
 @pytest.mark.parametrize(
     ("wanted", "found"),
     [
-        (Wanted(project=PROJECT), ["diverged", "abandoned", "failed", "completed", "paused", "running"]),
-        (Wanted(project="editor", text="To be p"), ["paused"]),
-        (Wanted(project="edit"), []),
-        (Wanted(face="steps", workflow="gate"), ["waiting"]),
-        (Wanted(face="spells"), []),
-        (Wanted(lifecycles=(Lifecycle.PAUSED, Lifecycle.FAILED)), ["failed", "paused"]),
-        (Wanted(lifecycles=(Lifecycle.RUNNING,), workflow="bug-fix"), ["running"]),
-        (Wanted(text="to be R"), ["running"]),
-        (Wanted(text="00000003-"), ["completed"]),
-        (Wanted(text="diagnos"), ["paused"]),
-        (Wanted(text="GATE"), ["waiting"]),
-        (Wanted(text="%"), []),
-        (Wanted(text="_o be"), []),
-        (Wanted(text="\\"), []),
-        (Wanted(text="' OR 1=1 --"), []),
-        (Wanted(since=BEGINS + 6 * MINUTE), ["waiting", "diverged"]),
-        (Wanted(until=BEGINS + 2 * MINUTE), ["running"]),
-        (Wanted(agent="tester"), ["failed", "completed"]),
-        (Wanted(agent="tester", lifecycles=(Lifecycle.FAILED,)), ["failed"]),
-        (Wanted(agent="test"), []),
-        (Wanted(since=BEGINS + 2 * MINUTE, until=BEGINS + 4 * MINUTE), ["completed", "paused"]),
+        (RunFilter(project=PROJECT), ["diverged", "abandoned", "failed", "completed", "paused", "running"]),
+        (RunFilter(project="editor", text="To be p"), ["paused"]),
+        (RunFilter(project="edit"), []),
+        (RunFilter(face="steps", workflow="gate"), ["waiting"]),
+        (RunFilter(face="spells"), []),
+        (RunFilter(lifecycles=(Lifecycle.PAUSED, Lifecycle.FAILED)), ["failed", "paused"]),
+        (RunFilter(lifecycles=(Lifecycle.RUNNING,), workflow="bug-fix"), ["running"]),
+        (RunFilter(text="to be R"), ["running"]),
+        (RunFilter(text="00000003-"), ["completed"]),
+        (RunFilter(text="diagnos"), ["paused"]),
+        (RunFilter(text="GATE"), ["waiting"]),
+        (RunFilter(text="%"), []),
+        (RunFilter(text="_o be"), []),
+        (RunFilter(text="\\"), []),
+        (RunFilter(text="' OR 1=1 --"), []),
+        (RunFilter(since=BEGINS + 6 * MINUTE), ["waiting", "diverged"]),
+        (RunFilter(until=BEGINS + 2 * MINUTE), ["running"]),
+        (RunFilter(agent="tester"), ["failed", "completed"]),
+        (RunFilter(agent="tester", lifecycles=(Lifecycle.FAILED,)), ["failed"]),
+        (RunFilter(agent="test"), []),
+        (RunFilter(since=BEGINS + 2 * MINUTE, until=BEGINS + 4 * MINUTE), ["completed", "paused"]),
     ],
 )
-def test_filters_combine(wanted: Wanted, found: list[str], records: SqlRecords, past: History) -> None:
+def test_filters_combine(wanted: RunFilter, found: list[str], records: SqlRunQueries, past: History) -> None:
     assert names(records, past, wanted) == found
 
 
@@ -84,83 +86,87 @@ def test_a_sign_that_patterns_use_is_found_as_it_is(sign: str, tmp_path: Path) -
     with played(tmp_path / "handrail.db") as play:
         play.start("plain", GATE)
         run = play.start(f"goal with {sign} in it", GATE)
-        found = SqlRecords(play.database).runs(Wanted(text=f"h {sign} i"))
+        found = SqlRunQueries(play.database).runs(RunFilter(text=f"h {sign} i"))
 
     assert [row.id for row in found] == [run]
 
 
-def test_a_page_goes_on_behind_the_run_it_is_given(records: SqlRecords, past: History) -> None:
-    first = records.runs(Wanted(workflow="bug-fix"), most=2)
+def test_a_page_goes_on_behind_the_run_it_is_given(records: SqlRunQueries, past: History) -> None:
+    first = records.runs(RunFilter(workflow="bug-fix"), most=2)
 
-    assert names(records, past, Wanted(workflow="bug-fix"), first[-1].id, 2) == ["failed", "completed"]
-    assert names(records, past, Wanted(), past.runs["running"]) == []
-    assert names(records, past, Wanted(), "no such run") == []
+    assert names(records, past, RunFilter(workflow="bug-fix"), first[-1].id, 2) == ["failed", "completed"]
+    assert names(records, past, RunFilter(), past.runs["running"]) == []
+    assert names(records, past, RunFilter(), "no such run") == []
 
 
-def test_what_may_need_somebody_waits_is_quiet_or_has_failed(records: SqlRecords, past: History) -> None:
+def test_what_may_need_somebody_waits_is_quiet_or_has_failed(records: SqlRunQueries, past: History) -> None:
     by_id = {run: name for name, run in past.runs.items()}
     before, after = BEGINS, BEGINS + 60 * MINUTE
 
     def needing(quiet: datetime, failed: datetime, most: int = 100) -> list[str]:
-        return [by_id[row.id] for row in records.needing(quiet, failed, most)]
+        return [by_id[row.id] for row in records.list_needing_attention(quiet, failed, most)]
 
     assert needing(after, before) == ["waiting", "failed", "paused", "running"]
     assert needing(before, before) == ["waiting", "failed", "paused"]
     assert needing(before, after) == ["waiting", "paused"]
     assert needing(after, before, 2) == ["waiting", "failed"]
-    assert records.under_way() == {Lifecycle.RUNNING: 2, Lifecycle.PAUSED: 1}
+    assert records.count_active() == {Lifecycle.RUNNING: 2, Lifecycle.PAUSED: 1}
 
 
 def test_a_question_with_a_reach_looks_through_so_many_and_tells_where_it_ended(
-    records: SqlRecords, past: History
+    records: SqlRunQueries, past: History
 ) -> None:
-    far, near = Wanted(text="To be p", reach=100), Wanted(text="To be p", reach=3)
+    far, near = RunFilter(text="To be p", reach=100), RunFilter(text="To be p", reach=3)
 
     assert names(records, past, far) == ["paused"]
-    assert (names(records, past, near), records.further(3)) == ([], past.runs["abandoned"])
+    assert (names(records, past, near), records.find_last_in_reach(3)) == ([], past.runs["abandoned"])
     assert names(records, past, near, past.runs["abandoned"]) == ["paused"]
-    assert records.further(3, past.runs["abandoned"]) == past.runs["paused"]
-    assert (records.further(100), records.further(7), records.further(3, "nobody")) == ("", "", "")
+    assert records.find_last_in_reach(3, past.runs["abandoned"]) == past.runs["paused"]
+    assert (
+        records.find_last_in_reach(100),
+        records.find_last_in_reach(7),
+        records.find_last_in_reach(3, "nobody"),
+    ) == ("", "", "")
 
 
 def test_a_failure_that_somebody_has_forked_needs_nobody(tmp_path: Path) -> None:
     with played(tmp_path / "handrail.db") as play:
         run = play.start("", GATE)
         play.send(run, FAIL, note="no idea")
-        records = SqlRecords(play.database)
+        records = SqlRunQueries(play.database)
 
-        assert [row.id for row in records.needing(BEGINS, BEGINS)] == [run]
-        fork(play.world, Fork(run, "", Caller(Who.PERSON)), lambda _: {})
-        assert records.needing(BEGINS, BEGINS) == ()
+        assert [row.id for row in records.list_needing_attention(BEGINS, BEGINS)] == [run]
+        fork_run(play.world, ForkRequest(run, "", Caller(Actor.PERSON)), lambda _: {})
+        assert records.list_needing_attention(BEGINS, BEGINS) == ()
 
 
-def test_the_last_entry_is_the_newest_of_all(records: SqlRecords, tmp_path: Path) -> None:
+def test_the_last_entry_is_the_newest_of_all(records: SqlRunQueries, tmp_path: Path) -> None:
     with played(tmp_path / "handrail.db") as play:
-        assert SqlRecords(play.database).last() == 0
+        assert SqlRunQueries(play.database).last_entry_number() == 0
 
-    assert records.last() == records.journal(most=1000)[-1].number
+    assert records.last_entry_number() == records.journal(most=1000)[-1].number
 
 
 @pytest.mark.unmeasured
 def test_a_thousand_runs_are_paged_each_once_also_while_others_start(tmp_path: Path) -> None:
     with played(tmp_path / "handrail.db") as play:
-        play.database.alone().execute("PRAGMA synchronous = OFF")
+        play.database.writer_connection().execute("PRAGMA synchronous = OFF")
         started = [play.start(f"number {number}", GATE) for number in range(1000)]
-        records = SqlRecords(play.database)
+        records = SqlRunQueries(play.database)
         seen: list[str] = []
-        page = records.runs(Wanted())
+        page = records.runs(RunFilter())
         pages = 0
         while page:
             pages += 1
             seen += [row.id for row in page]
             play.start("a late one", GATE)
-            page = records.runs(Wanted(), seen[-1])
+            page = records.runs(RunFilter(), seen[-1])
 
     assert pages == 10
     assert seen == started[::-1]
 
 
-def test_a_run_is_told_whole(records: SqlRecords, past: History) -> None:
+def test_a_run_is_told_whole(records: SqlRunQueries, past: History) -> None:
     row = records.run(past.runs["completed"])
 
     assert row is not None
@@ -178,7 +184,7 @@ def test_a_run_is_told_whole(records: SqlRecords, past: History) -> None:
     assert row.metadata == {"last_transition_reason": "No reason provided"}
 
 
-def test_a_run_that_waits_says_so_and_stands_in_its_state(records: SqlRecords, past: History) -> None:
+def test_a_run_that_waits_says_so_and_stands_in_its_state(records: SqlRunQueries, past: History) -> None:
     row = records.run(past.runs["waiting"])
 
     assert row is not None
@@ -191,7 +197,7 @@ def test_a_run_that_waits_says_so_and_stands_in_its_state(records: SqlRecords, p
     )
 
 
-def test_a_run_that_is_not_there_is_none(records: SqlRecords) -> None:
+def test_a_run_that_is_not_there_is_none(records: SqlRunQueries) -> None:
     assert records.run("00000003") is None
     assert records.steps("no such run") == ()
     assert records.artifacts("no such run") == ()
@@ -202,16 +208,16 @@ def test_a_run_that_is_not_there_is_none(records: SqlRecords) -> None:
 def test_ids_are_found_by_how_they_begin_ten_at_most(tmp_path: Path) -> None:
     with played(tmp_path / "handrail.db") as play:
         started = [play.start("", GATE) for _ in range(17)]
-        records = SqlRecords(play.database)
+        records = SqlRunQueries(play.database)
 
-        assert records.named("0000001") == tuple(started[15:])
-        assert records.named("") == tuple(started[:10])
-        assert records.named(started[3]) == (started[3],)
-        assert records.named("1") == ()
-        assert records.named("%") == ()
+        assert records.find_ids("0000001") == tuple(started[15:])
+        assert records.find_ids("") == tuple(started[:10])
+        assert records.find_ids(started[3]) == (started[3],)
+        assert records.find_ids("1") == ()
+        assert records.find_ids("%") == ()
 
 
-def test_steps_come_in_order_with_what_they_were_closed_with(records: SqlRecords, past: History) -> None:
+def test_steps_come_in_order_with_what_they_were_closed_with(records: SqlRunQueries, past: History) -> None:
     steps = records.steps(past.runs["failed"])
 
     assert [(step.number, step.state, step.agent, step.status) for step in steps] == [
@@ -232,7 +238,7 @@ def test_steps_come_in_order_with_what_they_were_closed_with(records: SqlRecords
 
 
 def test_artifacts_come_in_order_without_their_text_and_the_text_alone(
-    records: SqlRecords, past: History
+    records: SqlRunQueries, past: History
 ) -> None:
     artifacts = records.artifacts(past.runs["completed"])
 
@@ -254,19 +260,19 @@ def test_the_size_of_an_artifact_is_that_of_its_bytes(tmp_path: Path) -> None:
         run = play.start("", GATE)
         text = "é\u0000x"
         row = (1, 1, "a", "build", "builder", "t", "T", "2026-01-31 09:00:00.000", text)
-        with play.database.written() as execute:
+        with play.database.transaction() as execute:
             execute(
                 "INSERT INTO artifacts (run, number, artifact_id, step_name, agent_name, artifact_type,"
                 " title, created_at, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
-        records = SqlRecords(play.database)
+        records = SqlRunQueries(play.database)
 
         assert records.artifacts(run)[0].size == 4
         assert records.content(run, 1) == text
 
 
-def test_the_journal_is_that_of_one_run_or_of_all(records: SqlRecords, past: History) -> None:
+def test_the_journal_is_that_of_one_run_or_of_all(records: SqlRunQueries, past: History) -> None:
     own = records.journal(run=past.runs["abandoned"])
     whole = records.journal(most=1000)
 
@@ -288,23 +294,23 @@ def test_the_journal_is_that_of_one_run_or_of_all(records: SqlRecords, past: His
 def test_an_entry_about_no_run_has_no_run(tmp_path: Path) -> None:
     with played(tmp_path / "handrail.db") as play:
         play.send("00000000-0000-4000-8000-000000000000", "pause")
-        (written,) = SqlRecords(play.database).journal()
+        (written,) = SqlRunQueries(play.database).journal()
 
     assert (written.run, written.entry.data["error_type"]) == ("", "unknown_run")
 
 
 def test_the_pulse_beats_when_another_connection_commits_and_only_then(tmp_path: Path) -> None:
     with played(tmp_path / "handrail.db") as play:
-        before = play.database.pulse()
+        before = play.database.data_version()
 
-        assert play.database.pulse() == before
+        assert play.database.data_version() == before
         play.start("", GATE)
-        assert play.database.pulse() != before
+        assert play.database.data_version() != before
 
 
 def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
-    database = kept(Database(past.path))
-    sql = queries("questions.sql")
+    database = kept(SqliteDatabase(past.path))
+    sql = load_queries("questions.sql")
     asked = {
         "wanted": (
             f"{sql['run_columns']}\n{sql['wanted']}",
@@ -346,14 +352,14 @@ def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
     ("name", "index"), [("refusals_of", "events_refused"), ("remarks_of", "events_remarks")]
 )
 def test_the_few_entries_that_every_look_asks_for_have_an_index(past: History, name: str, index: str) -> None:
-    database = kept(Database(past.path))
-    statement = queries("questions.sql")[name]
+    database = kept(SqliteDatabase(past.path))
+    statement = load_queries("questions.sql")[name]
     plan = database.reader().execute(f"EXPLAIN QUERY PLAN {statement}", ("x", 9)).fetchone()
     database.close()
 
     assert plan[3] == f"SEARCH events USING INDEX {index} (run=?)"
 
 
-def test_questions_are_asked_on_a_connection_that_cannot_write(records: SqlRecords) -> None:
-    assert isinstance(records.database, Database)
+def test_questions_are_asked_on_a_connection_that_cannot_write(records: SqlRunQueries) -> None:
+    assert isinstance(records.database, SqliteDatabase)
     assert records.database.reader().execute("PRAGMA query_only").fetchone() == (1,)

@@ -10,12 +10,12 @@ import pytest
 from msgspec.structs import replace
 
 from handrail.engine.model import Event, Lifecycle
-from handrail.shell.records import Artifact, Final
-from handrail.shell.tokens import hashed
+from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.records import Artifact, ChangedContent
+from handrail.runtime.tokens import hash_token
 from handrail.stores.sql import rows
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.runs import SqlRuns
-from handrail.telemetry.entries import Entry, EntryKind
+from handrail.stores.sql.runs import SqliteRuns
+from handrail.stores.sql.sqlite import SqliteDatabase
 from opened import kept
 from requirement import requirement
 from stores.contract import DEFINITION, DIGEST, OTHER, RUN, begun, ended, followed, walked
@@ -25,9 +25,9 @@ from turns import ENDLESS, NOW, Desk, pinned, sqlite
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Iterator[SqlRuns]:
+def runs(tmp_path: Path) -> Iterator[SqliteRuns]:
     store = sqlite(tmp_path)
-    store.key()
+    store.load_token_key()
     yield store
     store.database.close()
 
@@ -35,11 +35,11 @@ def runs(tmp_path: Path) -> Iterator[SqlRuns]:
 class Commits:
     """Counts what another connection sees come, and what the writer is told to do."""
 
-    def __init__(self, runs: SqlRuns) -> None:
+    def __init__(self, runs: SqliteRuns) -> None:
         self._other = kept(sqlite3.connect(runs.database.path))
         self._log = runs.database.path.with_name("handrail.db-wal")
         self.said: list[str] = []
-        runs.database.alone().set_trace_callback(self.said.append)
+        runs.database.writer_connection().set_trace_callback(self.said.append)
 
     def of(self, call: Callable[[], object]) -> int:
         """How many commits the call makes; what it begins it ends, and the log grows only by a commit."""
@@ -61,14 +61,14 @@ class Commits:
 
 
 @pytest.fixture
-def commits(runs: SqlRuns) -> Iterator[Commits]:
+def commits(runs: SqliteRuns) -> Iterator[Commits]:
     counting = Commits(runs)
     yield counting
     counting.close()
 
 
 @requirement("steps:db.tx")
-def test_whatever_a_call_does_it_does_in_one_commit(runs: SqlRuns, commits: Commits) -> None:
+def test_whatever_a_call_does_it_does_in_one_commit(runs: SqliteRuns, commits: Commits) -> None:
     desk = Desk(runs)
     told: dict[str, Any] = {}
 
@@ -91,7 +91,7 @@ def test_whatever_a_call_does_it_does_in_one_commit(runs: SqlRuns, commits: Comm
 
 
 @requirement("steps:token.retry")
-def test_a_repeated_call_and_a_question_commit_nothing(runs: SqlRuns, commits: Commits) -> None:
+def test_a_repeated_call_and_a_question_commit_nothing(runs: SqliteRuns, commits: Commits) -> None:
     desk = Desk(runs)
     token = desk.start()["token"]
     run = str(desk.outcomes[-1].stored.run.id if desk.outcomes[-1].stored else "")
@@ -101,9 +101,9 @@ def test_a_repeated_call_and_a_question_commit_nothing(runs: SqlRuns, commits: C
     def ask() -> None:
         runs.load(run)
         runs.entries(run)
-        runs.spent(run, 1)
+        runs.find_recorded_call(run, 1)
         runs.definition(DIGEST)
-        runs.key()
+        runs.load_token_key()
 
     assert commits.of(ask) == 0
     assert commits.of(lambda: desk.go_on(run, token)) == 0
@@ -122,7 +122,7 @@ def test_a_turn_is_confirmed_by_the_disk_exactly_once_and_turns_taken_together_o
 
 
 @requirement("steps:tel.errors")
-def test_a_refusal_leaves_an_event_and_nothing_else(runs: SqlRuns) -> None:
+def test_a_refusal_leaves_an_event_and_nothing_else(runs: SqliteRuns) -> None:
     desk = Desk(runs)
     run = desk.start()["run"]
     before = everything(runs)
@@ -139,9 +139,9 @@ def test_a_refusal_leaves_an_event_and_nothing_else(runs: SqlRuns) -> None:
 
 
 @pytest.mark.parametrize("table", ["steps", "artifacts", "events", "replies", "definitions"])
-def test_a_turn_that_cannot_be_saved_whole_is_not_saved_at_all(runs: SqlRuns, table: str) -> None:
+def test_a_turn_that_cannot_be_saved_whole_is_not_saved_at_all(runs: SqliteRuns, table: str) -> None:
     stored = walked(runs, 1)
-    writer = runs.database.alone()
+    writer = runs.database.writer_connection()
     writer.execute(
         f"CREATE TEMP TRIGGER refuse BEFORE INSERT ON main.{table} BEGIN SELECT raise(ABORT, 'no'); END"
     )
@@ -163,7 +163,9 @@ def test_a_turn_that_cannot_be_saved_whole_is_not_saved_at_all(runs: SqlRuns, ta
 @pytest.mark.parametrize(
     ("lifecycle", "final"), [(Lifecycle.COMPLETED, 1), (Lifecycle.FAILED, 0), (Lifecycle.ABANDONED, 0)]
 )
-def test_the_project_of_a_run_knows_it_until_it_ends(runs: SqlRuns, lifecycle: Lifecycle, final: int) -> None:
+def test_the_project_of_a_run_knows_it_until_it_ends(
+    runs: SqliteRuns, lifecycle: Lifecycle, final: int
+) -> None:
     ask = runs.database.reader().execute
     active = "SELECT name, root, active_task_id FROM projects"
     stored = walked(runs, 1)
@@ -176,17 +178,17 @@ def test_the_project_of_a_run_knows_it_until_it_ends(runs: SqlRuns, lifecycle: L
 
 
 @requirement("steps:token.form")
-def test_only_an_open_step_has_a_token_and_only_its_hash_is_in_its_row(runs: SqlRuns) -> None:
+def test_only_an_open_step_has_a_token_and_only_its_hash_is_in_its_row(runs: SqliteRuns) -> None:
     desk = Desk(runs)
     first = desk.start()
     second = desk.go_on(first["run"], first["token"])
 
     ask = runs.database.reader().execute
     found = ask("SELECT step_name, token FROM workflow_steps ORDER BY number").fetchall()
-    assert found == [("draft", None), ("review", hashed(second["token"]))]
+    assert found == [("draft", None), ("review", hash_token(second["token"]))]
 
 
-def test_the_end_of_an_older_run_leaves_a_newer_one_active(runs: SqlRuns) -> None:
+def test_the_end_of_an_older_run_leaves_a_newer_one_active(runs: SqliteRuns) -> None:
     stored = walked(runs, 1)
     walked(runs, 1, OTHER)
     assert runs.commit(ended(stored))
@@ -195,41 +197,41 @@ def test_the_end_of_an_older_run_leaves_a_newer_one_active(runs: SqlRuns) -> Non
     assert ask("SELECT active_task_id FROM projects").fetchall() == [(OTHER,)]
 
 
-def test_the_log_is_put_into_the_file_after_many_commits_and_not_before(runs: SqlRuns) -> None:
+def test_the_log_is_put_into_the_file_after_many_commits_and_not_before(runs: SqliteRuns) -> None:
     said: list[str] = []
-    runs.database.alone().set_trace_callback(said.append)
+    runs.database.writer_connection().set_trace_callback(said.append)
     stored = walked(runs, 62)
-    runs.database.rest()
+    runs.database.do_idle_work()
     assert [line for line in said if "checkpoint" in line] == []
     runs.note("", NOW, ())
-    runs.database.rest()
-    runs.database.rest()
+    runs.database.do_idle_work()
+    runs.database.do_idle_work()
 
     assert len([line for line in said if "checkpoint" in line]) == 1
     assert runs.load(RUN) == stored
 
 
-def test_of_many_processes_only_that_of_the_last_commit_puts_the_log_into_the_file(runs: SqlRuns) -> None:
-    both = (runs, SqlRuns(Database(runs.database.path)))
+def test_of_many_processes_only_that_of_the_last_commit_puts_the_log_into_the_file(runs: SqliteRuns) -> None:
+    both = (runs, SqliteRuns(SqliteDatabase(runs.database.path)))
     said: list[list[str]] = [[], []]
     for one, heard in zip(both, said, strict=True):
-        one.database.alone().set_trace_callback(heard.append)
+        one.database.writer_connection().set_trace_callback(heard.append)
     for number in range(127):
         both[number % 2].note("", NOW, ())
         for one in both:
-            one.database.rest()
+            one.database.do_idle_work()
 
     assert [sum("checkpoint" in line for line in heard) for heard in said] == [2, 0]
     both[1].database.close()
 
 
-def test_what_the_file_of_the_count_holds_does_not_matter(runs: SqlRuns) -> None:
+def test_what_the_file_of_the_count_holds_does_not_matter(runs: SqliteRuns) -> None:
     runs.database.path.with_name("handrail.db.service").write_bytes(b"\xff" * 4)
     for _ in range(64):
         runs.note("", NOW, ())
     said: list[str] = []
-    runs.database.alone().set_trace_callback(said.append)
-    runs.database.rest()
+    runs.database.writer_connection().set_trace_callback(said.append)
+    runs.database.do_idle_work()
 
     assert len([line for line in said if "checkpoint" in line]) == 1
 
@@ -241,11 +243,11 @@ def recomputed(events: Sequence[tuple[Any, ...]]) -> bytes:
     """The chain of a run, from its events as they stand: kind, revision, step, agent, data, time."""
     chain = b""
     for revision in range(1, max(event[1] for event in events) + 1):
-        chain = rows.chained(chain, [event for event in events if event[1] == revision])
+        chain = rows.extend_chain(chain, [event for event in events if event[1] == revision])
     return chain
 
 
-def _events(runs: SqlRuns) -> list[tuple[Any, ...]]:
+def _events(runs: SqliteRuns) -> list[tuple[Any, ...]]:
     return (
         runs.database.reader()
         .execute("SELECT event_type, revision, step_name, agent_name, metadata, created_at FROM events")
@@ -253,7 +255,7 @@ def _events(runs: SqlRuns) -> list[tuple[Any, ...]]:
     )
 
 
-def test_the_chain_is_that_of_the_events_and_misses_any_that_is_changed(runs: SqlRuns) -> None:
+def test_the_chain_is_that_of_the_events_and_misses_any_that_is_changed(runs: SqliteRuns) -> None:
     desk = Desk(runs)
     run = desk.start(pinned(ENDLESS))["run"]
     for event in ("go", "go", "nope", "wait", "go"):
@@ -295,15 +297,15 @@ CORPUS = (
 
 
 @pytest.mark.parametrize("text", CORPUS)
-def test_a_text_that_looks_like_sql_is_only_a_text(runs: SqlRuns, text: str) -> None:
+def test_a_text_that_looks_like_sql_is_only_a_text(runs: SqliteRuns, text: str) -> None:
     walked(runs, 2)
     before = everything(runs)
     entry = Entry(EntryKind.STEP_STAYED, text, text, {text: text})
 
-    assert (runs.load(text), runs.spent(text, 1), runs.entries(text)) == (None, None, ())
+    assert (runs.load(text), runs.find_recorded_call(text, 1), runs.entries(text)) == (None, None, ())
     assert runs.definition(text) is None
     runs.touch(text, NOW)
-    assert runs.renew(replace(begun(text).after, revision=1), {1: text}, NOW, (entry,)) is False
+    assert runs.renew_tokens(replace(begun(text).after, revision=1), {1: text}, NOW, (entry,)) is False
     assert changed(before, everything(runs)) == []
 
     runs.note(text, NOW, (entry,))
@@ -323,9 +325,11 @@ def test_a_text_that_looks_like_sql_is_only_a_text(runs: SqlRuns, text: str) -> 
     assert [len(after[name]) - len(before[name]) for name in TABLES] == [0, 0, 1, 1, 1, 1, 2, 1]
 
 
-@pytest.mark.parametrize("effect", [{"describes": "a text"}, {"finals": (Final("plan.md", None, b"x"),)}])
+@pytest.mark.parametrize(
+    "effect", [{"describes": "a text"}, {"finals": (ChangedContent("plan.md", None, b"x"),)}]
+)
 def test_a_turn_that_acts_on_what_a_database_does_not_have_is_not_acknowledged(
-    runs: SqlRuns, effect: dict[str, Any]
+    runs: SqliteRuns, effect: dict[str, Any]
 ) -> None:
     before = everything(runs)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.stores.sql.runs import SqlRuns
+from handrail.stores.sql.runs import SqliteRuns
 from requirement import requirement
 from stores.crowd import KILLS
 from stores.programs import crowd
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.unmeasured
 CONTENDED = 400
 
 
-def wrongs(runs: SqlRuns, run: str, told: list[dict[str, Any]], turns: int) -> list[str]:
+def wrongs(runs: SqliteRuns, run: str, told: list[dict[str, Any]], turns: int) -> list[str]:
     """What is wrong after so many contended turns on a run that had been started."""
     found = sorted({str(one["error"]) for one in told if "error" in one})
     accepted = sorted(revision for one in told for revision in one.get("accepted", []))
@@ -32,14 +32,14 @@ def wrongs(runs: SqlRuns, run: str, told: list[dict[str, Any]], turns: int) -> l
 
 
 @pytest.fixture
-def started(on_disk: Path) -> tuple[SqlRuns, str]:
+def started(on_disk: Path) -> tuple[SqliteRuns, str]:
     runs = sqlite(on_disk)
     return runs, str(Desk(runs).start(pinned(ENDLESS))["run"])
 
 
 @requirement("steps:token.once", "steps:db.tx")
 def test_64_processes_move_one_run_400_times_and_not_once_more(
-    started: tuple[SqlRuns, str], record_property: Callable[[str, object], None]
+    started: tuple[SqliteRuns, str], record_property: Callable[[str, object], None]
 ) -> None:
     runs, run = started
     told = crowd("contend", runs.database.path, 64, run, CONTENDED + 1, "real")
@@ -50,7 +50,9 @@ def test_64_processes_move_one_run_400_times_and_not_once_more(
 
 
 @pytest.mark.parametrize("kind", ["no turnstile", "no revision"])
-def test_a_store_without_one_of_its_two_locks_is_found_out(started: tuple[SqlRuns, str], kind: str) -> None:
+def test_a_store_without_one_of_its_two_locks_is_found_out(
+    started: tuple[SqliteRuns, str], kind: str
+) -> None:
     runs, run = started
     told = crowd("contend", runs.database.path, 8, run, 41, kind)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from handrail.engine.model import Event
-from handrail.shell.turn import Call, take_turn
-from handrail.stores.sql.database import Database
+from handrail.runtime.turn import Call, take_turn
+from handrail.stores.sql.sqlite import SqliteDatabase
 from opened import kept
 from stage import Stage, render, stage
 from wal import counted, empty
@@ -18,8 +18,8 @@ RUNS, TURNS = 300, 100
 
 @pytest.fixture
 def play(tmp_path: Path) -> Iterator[Stage]:
-    database = kept(Database(tmp_path / "runs.db"))
-    database.alone().execute("PRAGMA synchronous = OFF")
+    database = kept(SqliteDatabase(tmp_path / "runs.db"))
+    database.writer_connection().execute("PRAGMA synchronous = OFF")
     made = stage(database)
     made.start(RUNS)
     yield made
@@ -48,7 +48,7 @@ def test_a_turn_is_one_commit_and_writes_at_most_36_kib(play: Stage) -> None:
 
 
 def test_a_turn_reads_its_run_once_and_writes_each_row_once(play: Stage) -> None:
-    assert _statements(play.database.alone(), play) == [
+    assert _statements(play.database.writer_connection(), play) == [
         "SELECT r.record,",
         "BEGIN IMMEDIATE",
         "PRAGMA user_version",
@@ -68,9 +68,9 @@ def test_a_refusal_is_one_commit_that_touches_only_the_journal(play: Stage) -> N
     run = next(iter(play.tokens))
     call = Call(run, Event("continue", {"summary": ""}), token=play.tokens[run])
     statements: list[str] = []
-    play.database.alone().set_trace_callback(statements.append)
+    play.database.writer_connection().set_trace_callback(statements.append)
     take_turn(play.world, call, render)
-    play.database.alone().set_trace_callback(None)
+    play.database.writer_connection().set_trace_callback(None)
     assert [text.split("(")[0] for text in statements if text.startswith(("INSERT", "UPDATE", "DELETE"))] == [
         "INSERT INTO events "
     ]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from handrail.shell.faults import Busy, Fault, Unreadable
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.runs import SqlRuns
+from handrail.runtime.errors import Busy, Fault, Unreadable
+from handrail.stores.sql.runs import SqliteRuns
+from handrail.stores.sql.sqlite import SqliteDatabase
 from stores.contract import RUN, begun, followed, walked
 from stores.sound import unsound
 from turns import ENDLESS, ORIGIN, Desk, pinned, sqlite
@@ -112,7 +112,7 @@ def test_a_database_whose_pages_are_damaged_is_named_with_its_repair(tmp_path: P
 def test_a_file_that_another_program_keeps_locked_is_busy(tmp_path: Path) -> None:
     runs = sqlite(tmp_path)
     stored = walked(runs, 1)
-    runs.database.alone().execute("PRAGMA busy_timeout = 10")
+    runs.database.writer_connection().execute("PRAGMA busy_timeout = 10")
     other = sqlite3.connect(runs.database.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
 
@@ -136,7 +136,7 @@ def test_what_reads_cannot_write(tmp_path: Path) -> None:
 
 
 def test_a_run_may_belong_to_no_project(tmp_path: Path) -> None:
-    runs = SqlRuns(Database(tmp_path / "store" / "handrail.db"))
+    runs = SqliteRuns(SqliteDatabase(tmp_path / "store" / "handrail.db"))
     turn = begun(before=replace(begun().before, origin=replace(ORIGIN, project="")))
 
     assert runs.commit(turn)

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from handrail.engine.facts import Value
-from handrail.engine.model import Event, Lifecycle, Who
-from handrail.shell.keeping import Counts
-from handrail.shell.view import StepRow
-from handrail.stores.sql.keeper import SqlKeeper
-from handrail.stores.sql.projection import Projection
-from handrail.stores.sql.questions import SqlRecords
-from handrail.stores.sql.runs import SqlRuns
-from handrail.stores.sql.summaries import Summaries
-from handrail.telemetry.measures import RunsMeasured, StepsMeasured
+from handrail.engine.model import Actor, Event, Lifecycle
+from handrail.runtime.measures import RunCount, StepCount
+from handrail.runtime.ports.open_store import Counts
+from handrail.runtime.ports.queries import StepRow
+from handrail.stores.sql.maintenance import SqlMaintenance
+from handrail.stores.sql.projection import SqlRunMirrors
+from handrail.stores.sql.queries import SqlRunQueries
+from handrail.stores.sql.runs import SqliteRuns
+from handrail.stores.sql.summaries import SqlMeasures
 from history import lines, quiet
 from requirement import requirement
 from stores.tables import changed, everything
@@ -32,15 +32,15 @@ ARTIFACTS = (
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Iterator[SqlRuns]:
+def runs(tmp_path: Path) -> Iterator[SqliteRuns]:
     store = sqlite(tmp_path)
-    store.key()
+    store.load_token_key()
     yield store
     store.database.close()
 
 
 @pytest.fixture
-def desk(runs: SqlRuns) -> Desk:
+def desk(runs: SqliteRuns) -> Desk:
     return Desk(runs)
 
 
@@ -56,12 +56,12 @@ def ended(desk: Desk, steps: int, end: str = "") -> str:
 
 
 def ask(desk: Desk, query: str, *given: str) -> list[tuple[Any, ...]]:
-    assert isinstance(desk.runs, SqlRuns)
+    assert isinstance(desk.runs, SqliteRuns)
     return desk.runs.database.reader().execute(query, given).fetchall()
 
 
-def damages(runs: SqlRuns) -> list[Any]:
-    return list(SqlKeeper(runs.database).check())
+def damages(runs: SqliteRuns) -> list[Any]:
+    return list(SqlMaintenance(runs.database).check())
 
 
 # --- rows ---------------------------------------------------------------------------------------------------
@@ -108,9 +108,11 @@ def test_a_run_that_ends_badly_has_no_final_artifact_no_project_waits_for_it_and
 
 @requirement("steps:life.fork")
 @pytest.mark.parametrize("table", ["runs", "steps", "artifacts", "events", "replies"])
-def test_a_fork_that_cannot_be_saved_whole_is_not_saved_at_all(desk: Desk, runs: SqlRuns, table: str) -> None:
+def test_a_fork_that_cannot_be_saved_whole_is_not_saved_at_all(
+    desk: Desk, runs: SqliteRuns, table: str
+) -> None:
     old = ended(desk, 1, "abandon")
-    writer, before = runs.database.alone(), everything(runs)
+    writer, before = runs.database.writer_connection(), everything(runs)
     writer.execute(
         f"CREATE TEMP TRIGGER refuse BEFORE INSERT ON main.{table} BEGIN SELECT raise(ABORT, 'no'); END"
     )
@@ -122,15 +124,15 @@ def test_a_fork_that_cannot_be_saved_whole_is_not_saved_at_all(desk: Desk, runs:
     assert desk.fork(old)["status"] == "ok"
 
 
-def test_a_fork_is_one_commit(desk: Desk, runs: SqlRuns) -> None:
+def test_a_fork_is_one_commit(desk: Desk, runs: SqliteRuns) -> None:
     old, said = ended(desk, 1, "abandon"), list[str]()
-    runs.database.alone().set_trace_callback(said.append)
+    runs.database.writer_connection().set_trace_callback(said.append)
     desk.fork(old)
 
     assert (said.count("BEGIN IMMEDIATE"), said.count("COMMIT")) == (1, 1)
 
 
-class Pruned(SqlRuns):
+class Pruned(SqliteRuns):
     """Has what is old pruned as soon as somebody has read the steps of a run."""
 
     archive: Path
@@ -138,12 +140,12 @@ class Pruned(SqlRuns):
     def steps(self, run: str) -> tuple[StepRow, ...]:
         """The steps; then they are gone."""
         found = super().steps(run)
-        SqlKeeper(self.database).prune(NOW + timedelta(days=1), self.archive, quiet)
+        SqlMaintenance(self.database).prune(NOW + timedelta(days=1), self.archive, quiet)
         return found
 
 
 def test_a_fork_of_a_run_that_is_pruned_meanwhile_is_not_begun(
-    desk: Desk, runs: SqlRuns, tmp_path: Path
+    desk: Desk, runs: SqliteRuns, tmp_path: Path
 ) -> None:
     old = ended(desk, 1, "abandon")
     desk.start()
@@ -159,7 +161,7 @@ def test_a_fork_of_a_run_that_is_pruned_meanwhile_is_not_begun(
 
 
 @requirement("steps:life.fork")
-def test_forks_of_every_kind_are_sound(desk: Desk, runs: SqlRuns) -> None:
+def test_forks_of_every_kind_are_sound(desk: Desk, runs: SqliteRuns) -> None:
     for end in ("abandon", "diverge", "fail"):
         told = desk.fork(ended(desk, 2, end), "draft")
         told = desk.go_on(told["run"], told["token"], artifacts=[SPEC])
@@ -167,24 +169,24 @@ def test_forks_of_every_kind_are_sound(desk: Desk, runs: SqlRuns) -> None:
         desk.fork(told["run"])
     completed = desk.fork(ended(desk, 3))
     assert desk.go_on(completed["run"], completed["token"])["lifecycle"] == "completed"
-    desk.fork(ended(desk, 0, "abandon"), "publish", by=Who.PERSON)
+    desk.fork(ended(desk, 0, "abandon"), "publish", by=Actor.PERSON)
     desk.fork(ended(desk, 1, "abandon"), "nowhere")
 
     assert damages(runs) == []
 
 
-def test_damage_to_a_fork_is_found(desk: Desk, runs: SqlRuns) -> None:
+def test_damage_to_a_fork_is_found(desk: Desk, runs: SqliteRuns) -> None:
     told = desk.fork(ended(desk, 2, "abandon"))
-    with runs.database.written() as execute:
+    with runs.database.transaction() as execute:
         execute("DELETE FROM artifacts WHERE run = (SELECT max(k) FROM runs) AND number = 1", ())
 
     assert [(one.code, one.run) for one in damages(runs)] == [("artifacts", told["run"])]
 
 
-def test_a_fork_is_exported_with_all_it_inherited_and_its_own_journal(desk: Desk, runs: SqlRuns) -> None:
+def test_a_fork_is_exported_with_all_it_inherited_and_its_own_journal(desk: Desk, runs: SqliteRuns) -> None:
     old = ended(desk, 2, "abandon")
     told = desk.fork(old)
-    exported: Any = SqlKeeper(runs.database).export(told["run"])
+    exported: Any = SqlMaintenance(runs.database).export(told["run"])
 
     assert exported["run"]["parent"] == old
     assert [(s["number"], s["state"], s["status"]) for s in exported["steps"]] == [
@@ -203,11 +205,11 @@ def test_a_fork_is_exported_with_all_it_inherited_and_its_own_journal(desk: Desk
 
 @requirement("steps:life.fork")
 def test_a_fork_goes_on_when_the_run_it_came_from_was_pruned(
-    desk: Desk, runs: SqlRuns, tmp_path: Path
+    desk: Desk, runs: SqliteRuns, tmp_path: Path
 ) -> None:
     old = ended(desk, 2, "abandon")
     told = desk.fork(old)
-    steps, keeper = runs.steps(told["run"]), SqlKeeper(runs.database)
+    steps, keeper = runs.steps(told["run"]), SqlMaintenance(runs.database)
     pruned = keeper.prune(desk.clock.at + timedelta(days=1), tmp_path / "a.jsonl.gz", quiet)
 
     assert (pruned.archived, pruned.kept) == (Counts(1, 3, 2, 15), 0)
@@ -224,12 +226,12 @@ def test_a_fork_goes_on_when_the_run_it_came_from_was_pruned(
 
 
 def test_a_fork_that_has_ended_is_archived_with_what_it_inherited(
-    desk: Desk, runs: SqlRuns, tmp_path: Path
+    desk: Desk, runs: SqliteRuns, tmp_path: Path
 ) -> None:
     told = desk.fork(ended(desk, 2, "abandon"))
     desk.send(told["run"], Event("abandon", note="enough"))
     desk.start()
-    keeper = SqlKeeper(runs.database)
+    keeper = SqlMaintenance(runs.database)
     pruned = keeper.prune(desk.clock.at + timedelta(days=1), tmp_path / "a.jsonl.gz", quiet)
 
     assert pruned.archived == Counts(2, 6, 4, 20)
@@ -243,31 +245,33 @@ def test_a_fork_that_has_ended_is_archived_with_what_it_inherited(
 
 
 @requirement("steps:life.fork", "steps:tel.durations")
-def test_what_was_finished_once_is_summed_once_however_many_forks_have_it(desk: Desk, runs: SqlRuns) -> None:
+def test_what_was_finished_once_is_summed_once_however_many_forks_have_it(
+    desk: Desk, runs: SqliteRuns
+) -> None:
     old = ended(desk, 2, "abandon")
     told = desk.fork(old)
     desk.clock.move(seconds=5)
     desk.go_on(told["run"], told["token"])
-    summaries = Summaries(runs.database)
+    summaries = SqlMeasures(runs.database)
 
     for _ in range(2):
         assert summaries.runs() == (
-            RunsMeasured("paper", Lifecycle.ABANDONED, 1, 2000),
-            RunsMeasured("paper", Lifecycle.COMPLETED, 1, 5000),
+            RunCount("paper", Lifecycle.ABANDONED, 1, 2000),
+            RunCount("paper", Lifecycle.COMPLETED, 1, 5000),
         )
         assert summaries.steps() == (
-            StepsMeasured("draft", "writer", "completed", 1, 1000),
-            StepsMeasured("publish", "writer", "completed", 1, 5000),
-            StepsMeasured("publish", "writer", "running", 1, 0),
-            StepsMeasured("review", "reader", "completed", 1, 1000),
+            StepCount("draft", "writer", "completed", 1, 1000),
+            StepCount("publish", "writer", "completed", 1, 5000),
+            StepCount("publish", "writer", "running", 1, 0),
+            StepCount("review", "reader", "completed", 1, 1000),
         )
         summaries.fold()
 
 
-def test_a_fork_is_shown_with_where_it_comes_from(desk: Desk, runs: SqlRuns) -> None:
+def test_a_fork_is_shown_with_where_it_comes_from(desk: Desk, runs: SqliteRuns) -> None:
     old = ended(desk, 1, "abandon")
     told = desk.fork(old)
-    records = SqlRecords(runs.database)
+    records = SqlRunQueries(runs.database)
 
     row = records.run(told["run"])
     assert row is not None
@@ -279,15 +283,15 @@ def test_a_fork_is_shown_with_where_it_comes_from(desk: Desk, runs: SqlRuns) -> 
 def test_a_mirror_that_is_made_anew_touches_no_fork(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.say("go")
-    runs = SqlRuns(project.database)
+    runs = SqliteRuns(project.database)
     desk = Desk(runs)
     told = desk.fork(ended(desk, 2, "abandon"))
-    keeper = SqlKeeper(project.database)
+    keeper = SqlMaintenance(project.database)
     before = keeper.export(told["run"])
-    with project.database.written() as execute:
+    with project.database.transaction() as execute:
         execute("DELETE FROM events WHERE run = 1 AND event_type = 'step_stayed'", ())
     assert [one.run for one in keeper.check()] == [project.run]
-    Projection(project.database).rebuild(project.runs, project.run)
+    SqlRunMirrors(project.database).rebuild(project.runs, project.run)
 
     assert list(keeper.check()) == []
     assert keeper.export(told["run"]) == before

@@ -11,11 +11,10 @@ from threading import Thread
 
 import pytest
 
-from handrail.shell.faults import Fault, Newer, NotWritable, Unreadable
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.opening import serving
-from handrail.stores.sql.reader import APPLICATION
-from handrail.stores.sql.text import migrations
+from handrail.runtime.errors import Fault, NewerFormat, NotWritable, Unreadable
+from handrail.stores.sql.schema import APPLICATION_ID, load_migrations
+from handrail.stores.sql.sqlite import SqliteDatabase
+from handrail.stores.sql.store import open_serving
 from requirement import requirement
 from stores.contract import RUN, begun, followed, walked
 from stores.programs import crowd
@@ -45,7 +44,7 @@ def _refused(file: Path) -> Fault:
     """Why a file is not opened; it is the same afterwards, byte for byte."""
     before = file.read_bytes()
     with pytest.raises(Fault) as caught:
-        Database(file)
+        SqliteDatabase(file)
     assert file.read_bytes() == before
     assert caught.value.repair
     return caught.value
@@ -56,7 +55,7 @@ def test_what_is_no_regular_file_is_no_store(file: Path) -> None:
     os.mkfifo(file)
 
     with pytest.raises(NotWritable, match="is no regular file") as caught:
-        Database(file)
+        SqliteDatabase(file)
 
     assert caught.value.repair == "name another with --store or HANDRAIL_STORE"
 
@@ -76,11 +75,11 @@ def test_16_processes_that_open_a_new_store_at_once_open_the_same_one(file: Path
 
 @requirement("steps:db.migrate")
 def test_a_new_store_says_whose_it_is_and_how_far_it_is_migrated(file: Path) -> None:
-    store = Database(file)
+    store = SqliteDatabase(file)
     ask = store.reader().execute
 
-    assert ask("PRAGMA application_id").fetchone() == (APPLICATION,)
-    assert ask("PRAGMA user_version").fetchone() == (len(migrations()),)
+    assert ask("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+    assert ask("PRAGMA user_version").fetchone() == (len(load_migrations()),)
     assert ask("PRAGMA journal_mode").fetchone() == ("wal",)
     store.close()
 
@@ -91,7 +90,7 @@ def test_a_store_is_opened_again_and_not_migrated_again(file: Path) -> None:
     stored = walked(first, 3)
     first.database.close()
     before = file.read_bytes()
-    Database(file).close()
+    SqliteDatabase(file).close()
 
     assert file.read_bytes() == before
     again = sqlite(file.parent.parent)
@@ -101,12 +100,14 @@ def test_a_store_is_opened_again_and_not_migrated_again(file: Path) -> None:
 
 @requirement("steps:db.migrate")
 def test_a_store_of_a_newer_program_is_refused_and_left_alone(file: Path) -> None:
-    Database(file).close()
-    _raw(file, f"PRAGMA user_version = {len(migrations()) + 1}")
+    SqliteDatabase(file).close()
+    _raw(file, f"PRAGMA user_version = {len(load_migrations()) + 1}")
 
     fault = _refused(file)
-    assert isinstance(fault, Newer)
-    assert f"schema {len(migrations()) + 1}, this program knows {len(migrations())}" in fault.message
+    assert isinstance(fault, NewerFormat)
+    assert (
+        f"schema {len(load_migrations()) + 1}, this program knows {len(load_migrations())}" in fault.message
+    )
     assert "update Handrail" in fault.repair
 
 
@@ -114,15 +115,15 @@ def test_a_store_of_a_newer_program_is_refused_and_left_alone(file: Path) -> Non
 def test_a_newer_schema_that_comes_while_the_store_is_open_is_refused_at_the_next_write(file: Path) -> None:
     runs = sqlite(file.parent.parent)
     stored = walked(runs, 1)
-    _raw(file, f"PRAGMA user_version = {len(migrations()) + 1}")
+    _raw(file, f"PRAGMA user_version = {len(load_migrations()) + 1}")
 
     for write in (
         lambda: runs.commit(followed(stored)),
         lambda: runs.note(RUN, NOW, ()),
         lambda: runs.touch(RUN, NOW),
-        lambda: runs.renew(stored, {1: "x"}, NOW, ()),
+        lambda: runs.renew_tokens(stored, {1: "x"}, NOW, ()),
     ):
-        with pytest.raises(Newer, match="a newer Handrail"):
+        with pytest.raises(NewerFormat, match="a newer Handrail"):
             write()
     assert runs.load(RUN) == stored
     runs.database.close()
@@ -130,9 +131,8 @@ def test_a_newer_schema_that_comes_while_the_store_is_open_is_refused_at_the_nex
 
 def _planted(monkeypatch: pytest.MonkeyPatch, script: str) -> int:
     """Add a migration, as the next version of the program would; the number of the schema it makes."""
-    scripts = (*migrations(), script)
-    for module in ("connection", "database"):
-        monkeypatch.setattr(f"handrail.stores.sql.{module}.migrations", lambda: scripts)
+    scripts = (*load_migrations(), script)
+    monkeypatch.setattr("handrail.stores.sql.sqlite.load_migrations", lambda: scripts)
     return len(scripts)
 
 
@@ -151,7 +151,7 @@ def test_a_store_of_an_older_schema_is_brought_up_once_and_keeps_its_rows(
         assert ask("SELECT a FROM added").fetchall() == [(2,)]
         assert new.load(RUN) == stored
         new.database.close()
-    with pytest.raises(Newer, match=f"a newer Handrail has brought .* to schema {added}"):
+    with pytest.raises(NewerFormat, match=f"a newer Handrail has brought .* to schema {added}"):
         old.commit(followed(stored))
     new = sqlite(file.parent.parent)
     assert new.commit(followed(stored))
@@ -166,12 +166,12 @@ def test_a_migration_that_fails_leaves_the_old_schema(file: Path, monkeypatch: p
     _planted(monkeypatch, "CREATE TABLE half (a);\nDROP TABLE steps;\nINSERT INTO nowhere VALUES (1);")
 
     with pytest.raises(sqlite3.OperationalError, match="nowhere"):
-        Database(file)
+        SqliteDatabase(file)
     monkeypatch.undo()
     again = sqlite(file.parent.parent)
     assert again.load(RUN) == stored
     ask = again.database.reader().execute
-    assert ask("PRAGMA user_version").fetchone() == (len(migrations()),)
+    assert ask("PRAGMA user_version").fetchone() == (len(load_migrations()),)
     assert ask("SELECT name FROM sqlite_schema WHERE name = 'half'").fetchall() == []
     again.database.close()
 
@@ -223,7 +223,7 @@ def test_what_is_no_plain_file_is_refused(file: Path, kind: str) -> None:
             os.mkfifo(file)
 
     with pytest.raises(Fault):
-        Database(file)
+        SqliteDatabase(file)
     assert kind == "link" or not target.exists()
 
 
@@ -258,7 +258,7 @@ def test_a_folder_that_others_may_write_is_refused(file: Path, mode: int) -> Non
     file.parent.chmod(mode)
 
     with pytest.raises(NotWritable, match="others may replace files") as caught:
-        Database(file)
+        SqliteDatabase(file)
     assert caught.value.repair == f"chmod go-w {file.parent}"
     assert list(file.parent.iterdir()) == []
 
@@ -267,7 +267,7 @@ def test_a_folder_that_cannot_be_made_is_named(file: Path) -> None:
     file.parent.write_text("a file where the folder should be")
 
     with pytest.raises(NotWritable, match=r"handrail\.db cannot be opened") as caught:
-        Database(file)
+        SqliteDatabase(file)
     assert "HANDRAIL_STORE" in caught.value.repair
 
 
@@ -280,7 +280,7 @@ def test_a_refused_file_leaves_nothing_open(file: Path) -> None:
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(3):
         with pytest.raises(Unreadable):
-            Database(file)
+            SqliteDatabase(file)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
@@ -313,12 +313,12 @@ def test_what_is_acknowledged_is_there_for_a_process_that_opens_the_file_next(fi
 
 
 def test_what_a_server_seals_is_opened_by_the_next_one_and_by_no_token_key(file: Path) -> None:
-    with serving(file) as first:
+    with open_serving(file) as first:
         sealed, key = first.secret, first.world.key
-    with serving(file) as second:
+    with open_serving(file) as second:
         assert second.secret == sealed
 
     assert len(sealed) == 32
     assert sealed != key
-    with serving(file.with_name("other.db")) as other:
+    with open_serving(file.with_name("other.db")) as other:
         assert other.secret != sealed

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from build import output
 from handrail.engine.model import Event
-from handrail.stores.sql.text import stamp
+from handrail.stores.sql.schema import format_time
 from requirement import requirement
 from stores.printed import PRINTED
 from turns import ENDLESS, ORIGIN, Desk, HandClock, pinned, sqlite
@@ -113,7 +113,7 @@ def _open(desk: Desk) -> str:
 
 @requirement("steps:db.queries")
 def test_the_current_step_of_a_run_is_told_and_none_if_it_has_ended(history: History) -> None:
-    at = stamp(history.began)
+    at = format_time(history.began)
     assert history.ask("current_step", history.open) == [
         (history.open, "running", "Home", "Home", "", "running", at)
     ]
@@ -127,7 +127,7 @@ def test_the_current_step_of_a_run_is_told_and_none_if_it_has_ended(history: His
 def test_one_run_its_steps_and_its_artifacts_are_found(history: History) -> None:
     began = history.began
     (execution,) = history.ask("execution", history.done)
-    times = [stamp(began + timedelta(seconds=seconds)) for seconds in (0, 10, 30, 60)]
+    times = [format_time(began + timedelta(seconds=seconds)) for seconds in (0, 10, 30, 60)]
     assert execution[:8] == (
         *(history.done, "paper", "completed", None),
         *(times[0], times[3], times[3], 60_000),
@@ -220,12 +220,12 @@ VALUES (?1, 'old', 'running', ?2, ?2, '{}', 1, '{}', '', ?2, 0, '', 'steps', 'sq
 @requirement("steps:db.time", "steps:db.queries")
 def test_an_hour_inside_a_window_counts_and_an_hour_outside_does_not(tmp_path: Path) -> None:
     runs, now = sqlite(tmp_path), datetime.now(UTC)
-    writer = runs.database.alone()
+    writer = runs.database.writer_connection()
     for hours in (-23, -25):
-        writer.execute(EVENT, (stamp(now + timedelta(hours=hours)),))
+        writer.execute(EVENT, (format_time(now + timedelta(hours=hours)),))
     inside, outside = (now - timedelta(days=7) + timedelta(hours=hours) for hours in (1, -1))
-    writer.execute(OLD, ("in", stamp(inside)))
-    writer.execute(OLD, ("out", stamp(outside)))
+    writer.execute(OLD, ("in", format_time(inside)))
+    writer.execute(OLD, ("out", format_time(outside)))
 
     assert writer.execute(PRINTED["events_by_type"]).fetchall() == [("state_adopted", 1)]
     assert writer.execute(PRINTED["active_workflows"]).fetchall() == [(inside.date().isoformat(), 1)]
@@ -261,7 +261,7 @@ def test_no_printed_query_reads_all_steps_or_all_events(tmp_path: Path, *, analy
     for _ in range(30):
         _done(desk)
         _failed(desk)
-    writer = runs.database.alone()
+    writer = runs.database.writer_connection()
     if analysed:
         writer.execute("VACUUM")
         writer.execute("ANALYZE")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from handrail.engine.model import Authority, Lifecycle
-from handrail.shell.records import StepStatus
-from handrail.stores.sql.runs import SqlRuns
-from handrail.telemetry.entries import EntryKind
+from handrail.runtime.entries import EntryKind
+from handrail.runtime.records import StepStatus
+from handrail.stores.sql.runs import SqliteRuns
 from requirement import requirement
 from stores.contract import RUN, begun
 from turns import sqlite
@@ -45,7 +45,7 @@ WRONG = ("", "RUNNING", "running ", "started", "0", None, 7)
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Iterator[SqlRuns]:
+def runs(tmp_path: Path) -> Iterator[SqliteRuns]:
     store = sqlite(tmp_path)
     assert store.commit(begun())
     yield store
@@ -53,8 +53,8 @@ def runs(tmp_path: Path) -> Iterator[SqlRuns]:
 
 
 @pytest.fixture
-def writer(runs: SqlRuns) -> sqlite3.Connection:
-    return runs.database.alone()
+def writer(runs: SqliteRuns) -> sqlite3.Connection:
+    return runs.database.writer_connection()
 
 
 @requirement("steps:db.tables")

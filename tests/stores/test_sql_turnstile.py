@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 
-from handrail.shell.faults import Busy
+from handrail.runtime.errors import Busy
 from handrail.stores.sql.turnstile import Turnstile
 
 INSIDE = """
@@ -35,13 +35,13 @@ def test_whoever_waits_too_long_is_told_and_leaves_the_queue_to_the_next(tmp_pat
     gates = [Turnstile(file, patience=0.05) for _ in range(2)]
     with _stuck(file) as stuck:
         for gate in gates:
-            with pytest.raises(Busy, match="another process has been writing") as caught, gate.passed():
+            with pytest.raises(Busy, match="another process has been writing") as caught, gate.pass_through():
                 pytest.fail("nobody may be inside with another")
             assert "end the Handrail process that hangs" in caught.value.repair
         stuck.kill()
         stuck.wait(10)
         for gate in gates:
-            with gate.passed():
+            with gate.pass_through():
                 pass
     for gate in gates:
         gate.close()
@@ -54,7 +54,7 @@ def test_the_lock_of_a_process_that_ends_is_free(tmp_path: Path) -> None:
         entered, may_leave = Signal(), Signal()
 
         def enter() -> None:
-            with gate.passed():
+            with gate.pass_through():
                 entered.set()
                 may_leave.wait(10)
 
@@ -71,12 +71,12 @@ def test_the_lock_of_a_process_that_ends_is_free(tmp_path: Path) -> None:
 def test_it_may_be_passed_again_inside_and_is_let_go_at_the_outermost_end(tmp_path: Path) -> None:
     file = tmp_path / "handrail.db"
     mine, other = Turnstile(file), Turnstile(file, patience=0)
-    with mine.passed():
-        with mine.passed(), pytest.raises(Busy), other.passed():
+    with mine.pass_through():
+        with mine.pass_through(), pytest.raises(Busy), other.pass_through():
             pytest.fail("nobody may be inside with another")
-        with pytest.raises(Busy), other.passed():
+        with pytest.raises(Busy), other.pass_through():
             pytest.fail("nobody may be inside with another")
-    with other.passed():
+    with other.pass_through():
         pass
     mine.close()
     other.close()
@@ -85,9 +85,9 @@ def test_it_may_be_passed_again_inside_and_is_let_go_at_the_outermost_end(tmp_pa
 def test_what_fails_inside_lets_the_next_one_in(tmp_path: Path) -> None:
     file = tmp_path / "handrail.db"
     mine, other = Turnstile(file), Turnstile(file, patience=0)
-    with pytest.raises(KeyError), mine.passed():
+    with pytest.raises(KeyError), mine.pass_through():
         raise KeyError(file)
-    with other.passed():
+    with other.pass_through():
         pass
     mine.close()
     other.close()

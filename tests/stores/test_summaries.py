@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 from build import output, workflow
 from handrail.engine.model import Authority, Event, Lifecycle
-from handrail.shell.records import Origin
-from handrail.shell.system import LocalFeed, RandomIds
-from handrail.shell.turn import Call, New, Outcome, Reply, take_turn
-from handrail.shell.world import World
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.runs import SqlRuns
-from handrail.stores.sql.summaries import Summaries
-from handrail.stores.sql.text import queries, stamp
-from handrail.telemetry.entries import EntryKind
-from handrail.telemetry.measures import DayMeasured, HourMeasured, RunsMeasured, StepsMeasured
+from handrail.runtime.entries import EntryKind
+from handrail.runtime.measures import DayCount, HourCount, RunCount, StepCount
+from handrail.runtime.records import Origin
+from handrail.runtime.system import LocalFeed, RandomIds
+from handrail.runtime.turn import Call, NewRun, Outcome, Reply, take_turn
+from handrail.runtime.world import World
+from handrail.stores.sql.runs import SqliteRuns
+from handrail.stores.sql.schema import format_time, load_queries
+from handrail.stores.sql.sqlite import SqliteDatabase
+from handrail.stores.sql.summaries import SqlMeasures
 
 WORKFLOWS = {
     name: workflow(
@@ -52,24 +52,24 @@ class Play:
     """A store, and runs of two workflows on it."""
 
     def __init__(self, folder: Path) -> None:
-        self.database = Database(folder / "runs.db")
-        self.database.alone().execute("PRAGMA synchronous = OFF")
-        self.summaries = Summaries(self.database)
+        self.database = SqliteDatabase(folder / "runs.db")
+        self.database.writer_connection().execute("PRAGMA synchronous = OFF")
+        self.summaries = SqlMeasures(self.database)
         self.clock = Ticking()
-        store = SqlRuns(self.database)
+        store = SqliteRuns(self.database)
         self.world = World(
             store,
             self.clock,
             RandomIds(),
             LocalFeed(),
-            store.key(),
+            store.load_token_key(),
             lambda stored: WORKFLOWS[stored.run.workflow],
         )
         self.runs: list[str] = []
 
     def start(self, name: str) -> None:
-        self.runs.append(self.world.ids.run())
-        new = New(WORKFLOWS[name], Origin("test", Authority.SQL))
+        self.runs.append(self.world.ids.new_id())
+        new = NewRun(WORKFLOWS[name], Origin("test", Authority.SQL))
         take_turn(self.world, Call(self.runs[-1], Event("start"), new=new), _told)
 
     def send(self, number: int, trigger: str) -> None:
@@ -83,7 +83,7 @@ class Play:
         self.summaries.fold()
         if self.runs:
             run = self.runs.pop(number % len(self.runs))
-            with self.database.written() as execute:
+            with self.database.transaction() as execute:
                 (key,) = execute("SELECT k FROM runs WHERE execution_id = ?", (run,)).fetchone()
                 last = execute("SELECT max(id) FROM events", ()).fetchone()[0]
                 execute("UPDATE events SET run = NULL WHERE run = ? AND id = ?", (key, last))
@@ -179,7 +179,7 @@ def test_a_window_begins_at_its_very_moment_whatever_was_folded(
         for deed in deeds:
             do(stage, deed)
         reader, found = stage.database.reader(), stage.summaries
-        plain = [reader.execute(statement, (stamp(since),)).fetchall() for statement in asked]
+        plain = [reader.execute(statement, (format_time(since),)).fetchall() for statement in asked]
         assert [
             [(str(one.kind), one.entries) for one in found.kinds(since)],
             [(one.day, one.workflow, one.runs) for one in found.days(since)],
@@ -220,24 +220,24 @@ def test_two_runs_are_summed_by_hand() -> None:
         stage.summaries.fold()
         stage.send(1, "abandon")
         assert stage.summaries.runs() == (
-            RunsMeasured("little", Lifecycle.RUNNING, 1, 0),
-            RunsMeasured("other", Lifecycle.ABANDONED, 1, 7_200_000),
+            RunCount("little", Lifecycle.RUNNING, 1, 0),
+            RunCount("other", Lifecycle.ABANDONED, 1, 7_200_000),
         )
         assert stage.summaries.days(datetime(2026, 3, 1, tzinfo=UTC)) == (
-            DayMeasured("2026-03-01", "little", 1),
-            DayMeasured("2026-03-01", "other", 1),
+            DayCount("2026-03-01", "little", 1),
+            DayCount("2026-03-01", "other", 1),
         )
         assert stage.summaries.days(datetime(2026, 3, 2, tzinfo=UTC)) == ()
         assert stage.summaries.steps() == (
-            StepsMeasured("make", "maker", "running", 1, 0),
-            StepsMeasured("think", "thinker", "completed", 1, 7_200_000),
-            StepsMeasured("think", "thinker", "running", 1, 0),
+            StepCount("make", "maker", "running", 1, 0),
+            StepCount("think", "thinker", "completed", 1, 7_200_000),
+            StepCount("think", "thinker", "running", 1, 0),
         )
         assert stage.summaries.hours(datetime(2026, 3, 2, 0, 59, tzinfo=UTC)) == (
-            HourMeasured("2026-03-02 00", EntryKind.STEP_COMPLETED, 1),
-            HourMeasured("2026-03-02 00", EntryKind.STEP_STARTED, 1),
-            HourMeasured("2026-03-02 00", EntryKind.TOKEN_GENERATED, 1),
-            HourMeasured("2026-03-02 00", EntryKind.WORKFLOW_STATE_TRANSITION, 1),
+            HourCount("2026-03-02 00", EntryKind.STEP_COMPLETED, 1),
+            HourCount("2026-03-02 00", EntryKind.STEP_STARTED, 1),
+            HourCount("2026-03-02 00", EntryKind.TOKEN_GENERATED, 1),
+            HourCount("2026-03-02 00", EntryKind.WORKFLOW_STATE_TRANSITION, 1),
         )
 
 
@@ -250,7 +250,7 @@ def test_a_window_may_begin_on_the_last_day_there_is() -> None:
 
 
 def test_no_measure_reads_all_entries() -> None:
-    sql = queries("summaries.sql")
+    sql = load_queries("summaries.sql")
     ever = dict.fromkeys(("runs", "steps", "states", "run_times", "step_times"), ())
     given = {**ever, "days": ("a", "b"), **dict.fromkeys(("kinds", "errors"), ("a", "b", "c"))}
     with play() as stage:
@@ -266,30 +266,30 @@ def test_no_measure_reads_all_entries() -> None:
 
 def test_folding_goes_in_batches_and_tells_how_many() -> None:
     with play() as stage:
-        stage.summaries = Summaries(stage.database, batch=3)
+        stage.summaries = SqlMeasures(stage.database, batch=3)
         stage.start("little")
         stage.send(0, "continue")
-        assert stage.summaries.tail() == 7
+        assert stage.summaries.count_unfolded() == 7
         assert stage.summaries.fold() == 7
-        assert (stage.summaries.tail(), stage.summaries.fold()) == (0, 0)
+        assert (stage.summaries.count_unfolded(), stage.summaries.fold()) == (0, 0)
         assert stage.summed() == stage.plain()
 
 
 def test_resting_folds_only_when_there_is_much_to_fold() -> None:
     with play() as stage:
         stage.start("little")
-        stage.summaries.rest()
-        assert stage.summaries.tail() == 4
-        Summaries(stage.database, fold_after=5).rest()
-        assert stage.summaries.tail() == 4
-        Summaries(stage.database, fold_after=4).rest()
-        assert stage.summaries.tail() == 0
+        stage.summaries.do_idle_work()
+        assert stage.summaries.count_unfolded() == 4
+        SqlMeasures(stage.database, fold_after=5).do_idle_work()
+        assert stage.summaries.count_unfolded() == 4
+        SqlMeasures(stage.database, fold_after=4).do_idle_work()
+        assert stage.summaries.count_unfolded() == 0
 
 
 def test_a_read_never_writes() -> None:
     with play() as stage:
         stage.start("little")
         wal = stage.database.path.with_name("runs.db-wal")
-        before = (wal.read_bytes(), stage.summaries.tail())
+        before = (wal.read_bytes(), stage.summaries.count_unfolded())
         stage.summed()
-        assert (wal.read_bytes(), stage.summaries.tail()) == before
+        assert (wal.read_bytes(), stage.summaries.count_unfolded()) == before

@@ -9,10 +9,10 @@ from threading import Event, Thread
 import pytest
 from anyio.lowlevel import checkpoint
 
-from handrail.shell.faults import Busy, SyncFailed
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.opening import serving
-from handrail.stores.sql.runs import SqlRuns
+from handrail.runtime.errors import Busy, SyncFailed
+from handrail.stores.sql.runs import SqliteRuns
+from handrail.stores.sql.sqlite import SqliteDatabase
+from handrail.stores.sql.store import open_serving
 from handrail.stores.sql.writer import Writer
 
 
@@ -59,10 +59,10 @@ async def called(writer: Writer, works: Sequence[Callable[[], int]]) -> list[asy
         busy.set()
         assert go_on.wait(60)
 
-    first = asyncio.create_task(writer.done(hold))
+    first = asyncio.create_task(writer.call_async(hold))
     await checkpoint()
     assert busy.wait(60)
-    tasks = [asyncio.create_task(writer.done(work)) for work in works]
+    tasks = [asyncio.create_task(writer.call_async(work)) for work in works]
     await checkpoint()
     assert writer.waiting == len(works)
     go_on.set()
@@ -164,12 +164,12 @@ def test_closing_while_one_is_done_refuses_those_behind_it_and_ends_the_thread(d
 
 
 def test_a_server_takes_turns_that_wait_together_but_not_those_that_it_takes_aside(tmp_path: Path) -> None:
-    with serving(tmp_path / "store" / "handrail.db") as served:
+    with open_serving(tmp_path / "store" / "handrail.db") as served:
         runs = served.world.runs
-        assert isinstance(runs, SqlRuns)
+        assert isinstance(runs, SqliteRuns)
 
         def confirms() -> int:
-            with runs.database.written() as execute:
+            with runs.database.transaction() as execute:
                 found: int = execute("PRAGMA synchronous", ()).fetchone()[0]
             return found
 
@@ -177,7 +177,7 @@ def test_a_server_takes_turns_that_wait_together_but_not_those_that_it_takes_asi
             return await asyncio.gather(*await called(writer, [confirms] * 3))
 
         found = {}
-        for name, writer in (("writer", served.writer), ("aside", served.aside)):
+        for name, writer in (("writer", served.writer), ("aside", served.side_writer)):
             assert isinstance(writer, Writer)
             found[name] = asyncio.run(all_of_them(writer))
 
@@ -185,16 +185,16 @@ def test_a_server_takes_turns_that_wait_together_but_not_those_that_it_takes_asi
 
 
 def test_what_another_thread_commits_meanwhile_waits_for_the_disk_by_itself(tmp_path: Path) -> None:
-    database = Database(tmp_path / "store" / "handrail.db")
+    database = SqliteDatabase(tmp_path / "store" / "handrail.db")
 
     def confirms() -> int:
-        with database.written() as execute:
+        with database.transaction() as execute:
             found: int = execute("PRAGMA synchronous", ()).fetchone()[0]
         return found
 
     others: list[int] = []
     assert confirms() == 2
-    with database.together():
+    with database.batch_commits():
         assert confirms() == 1
         thread = Thread(target=lambda: others.append(confirms()))
         thread.start()

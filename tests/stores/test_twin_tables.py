@@ -15,29 +15,29 @@ import pytest
 
 from handrail.engine.facts import Value
 from handrail.engine.lifecycle import CONTINUE
-from handrail.engine.model import Lifecycle, Who
-from handrail.shell.comments import write
-from handrail.shell.records import Caller, project_id
-from handrail.shell.store_address import Remote
-from handrail.shell.view import (
-    AllFinal,
-    Choice,
-    FinalIn,
-    FinalOf,
-    OfRun,
-    OfStep,
-    OfType,
-    Recent,
-    Wanted,
+from handrail.engine.model import Actor, Lifecycle
+from handrail.runtime.comments import write_comment
+from handrail.runtime.ports.queries import (
+    AllFinalArtifacts,
+    ArtifactFilter,
+    ArtifactsOfRun,
+    ArtifactsOfStep,
+    ArtifactsOfType,
+    FinalArtifactsOfProject,
+    FinalArtifactsOfRun,
+    RecentArtifacts,
+    RunFilter,
 )
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.keeper import SqlKeeper
-from handrail.stores.sql.postgresql.database import PgDatabase
-from handrail.stores.sql.postgresql.runs import PgRuns
-from handrail.stores.sql.questions import SqlRecords
-from handrail.stores.sql.runs import RunTables, SqlRuns
-from handrail.stores.sql.summaries import Summaries
-from handrail.stores.sql.tables import Tables
+from handrail.runtime.records import Caller, project_id
+from handrail.runtime.store_address import DatabaseUrl
+from handrail.stores.sql.maintenance import SqlMaintenance
+from handrail.stores.sql.postgres.database import PgDatabase
+from handrail.stores.sql.postgres.pg_runs import PgRuns
+from handrail.stores.sql.queries import SqlRunQueries
+from handrail.stores.sql.runs import BaseSqlRuns, SqliteRuns
+from handrail.stores.sql.schema import SqlDatabase
+from handrail.stores.sql.sqlite import SqliteDatabase
+from handrail.stores.sql.summaries import SqlMeasures
 from history import GATE, GATED, PLAIN, PROJECT, WAITS, lines, lived, quiet
 from postgres import ours
 from tools.sample_store import Playing
@@ -53,35 +53,35 @@ HOSTILE = "100%_sure \\ 'quoted' Ünïcödé \N{GRINNING FACE}"
 class Twin:
     """A store with a past."""
 
-    tables: Tables
-    runs: RunTables
+    tables: SqlDatabase
+    runs: BaseSqlRuns
     play: Playing
     ids: dict[str, str]
 
     @property
-    def records(self) -> SqlRecords:
-        return SqlRecords(self.tables)
+    def records(self) -> SqlRunQueries:
+        return SqlRunQueries(self.tables)
 
 
-def _lived(tables: Tables, runs: RunTables) -> Twin:
+def _lived(tables: SqlDatabase, runs: BaseSqlRuns) -> Twin:
     play = Playing(runs, GATED, WAITS)
     ids = lived(play)
     ids["hostile"] = play.start(HOSTILE, GATE, project="/home/ada/other", face="spells")
     made = {"type": HOSTILE, "title": HOSTILE, "content": "é" * 3000}
     play.send(ids["hostile"], CONTINUE, {**PLAIN, "artifacts": [made, made]})
-    assert write(play.world, ids["hostile"], HOSTILE, Caller(Who.PERSON, HOSTILE)) is None
+    assert write_comment(play.world, ids["hostile"], HOSTILE, Caller(Actor.PERSON, HOSTILE)) is None
     play.send(ids["hostile"], "nonsense")
-    assert write(play.world, ids["hostile"], "Again", Caller(Who.PERSON)) is None
+    assert write_comment(play.world, ids["hostile"], "Again", Caller(Actor.PERSON)) is None
     play.send("nobody", "nonsense")
     return Twin(tables, runs, play, ids)
 
 
 @pytest.fixture(scope="module")
 def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Twin, Twin]]:
-    file = Database(tmp_path_factory.mktemp("twins") / "store" / "handrail.db")
+    file = SqliteDatabase(tmp_path_factory.mktemp("twins") / "store" / "handrail.db")
     url = ours().fresh()
-    server = PgDatabase(Remote(url))
-    yield _lived(file, SqlRuns(file)), _lived(server, PgRuns(server))
+    server = PgDatabase(DatabaseUrl(url))
+    yield _lived(file, SqliteRuns(file)), _lived(server, PgRuns(server))
     file.close()
     server.close()
     ours().drop(url)
@@ -94,57 +94,65 @@ def _alike(twins: tuple[Twin, Twin], ask: Callable[[Twin], Answer]) -> Answer:
 
 
 WANTED = [
-    Wanted(),
-    Wanted(project=PROJECT),
-    Wanted(project="editor"),
-    Wanted(face="spells"),
-    Wanted(workflow="gate"),
-    Wanted(lifecycles=(Lifecycle.COMPLETED, Lifecycle.FAILED)),
-    Wanted(text="TO BE"),
-    Wanted(text="%_SURE \\"),
-    Wanted(text="%"),
-    Wanted(text="ünïcödé"),
-    Wanted(since=EARLY),
-    Wanted(until=EARLY),
-    Wanted(agent="ada"),
-    Wanted(agent="builder"),
-    Wanted(reach=3),
-    Wanted(project=PROJECT, reach=4),
-    Wanted(project=PROJECT, lifecycles=(Lifecycle.RUNNING,), text="running", since=EARLY - timedelta(days=1)),
+    RunFilter(),
+    RunFilter(project=PROJECT),
+    RunFilter(project="editor"),
+    RunFilter(face="spells"),
+    RunFilter(workflow="gate"),
+    RunFilter(lifecycles=(Lifecycle.COMPLETED, Lifecycle.FAILED)),
+    RunFilter(text="TO BE"),
+    RunFilter(text="%_SURE \\"),
+    RunFilter(text="%"),
+    RunFilter(text="ünïcödé"),
+    RunFilter(since=EARLY),
+    RunFilter(until=EARLY),
+    RunFilter(agent="ada"),
+    RunFilter(agent="builder"),
+    RunFilter(reach=3),
+    RunFilter(project=PROJECT, reach=4),
+    RunFilter(
+        project=PROJECT, lifecycles=(Lifecycle.RUNNING,), text="running", since=EARLY - timedelta(days=1)
+    ),
 ]
 
 
 @pytest.mark.parametrize("wanted", WANTED)
-def test_runs_are_found_alike(twins: tuple[Twin, Twin], wanted: Wanted) -> None:
+def test_runs_are_found_alike(twins: tuple[Twin, Twin], wanted: RunFilter) -> None:
     found = _alike(twins, lambda twin: twin.records.runs(wanted))
     assert _alike(twins, lambda twin: twin.records.runs(wanted, most=2)) == found[:2]
 
 
 def test_pages_begin_behind_a_run(twins: tuple[Twin, Twin]) -> None:
-    found = _alike(twins, lambda twin: twin.records.runs(Wanted(), after=twin.ids["failed"]))
+    found = _alike(twins, lambda twin: twin.records.runs(RunFilter(), after=twin.ids["failed"]))
     assert len(found) == 3
-    assert _alike(twins, lambda twin: twin.records.runs(Wanted(), after="nobody")) == ()
+    assert _alike(twins, lambda twin: twin.records.runs(RunFilter(), after="nobody")) == ()
 
 
-QUESTIONS: dict[str, Callable[[SqlRecords, str], object]] = {
+QUESTIONS: dict[str, Callable[[SqlRunQueries, str], object]] = {
     "run": lambda records, run: records.run(run),
-    "named": lambda records, run: records.named(run[:6]),
+    "named": lambda records, run: records.find_ids(run[:6]),
     "steps": lambda records, run: (records.steps(run), records.steps(run, 1, 1)),
-    "last done": lambda records, run: records.last_done(run, 2),
+    "last done": lambda records, run: records.last_completed_steps(run, 2),
     "open steps": lambda records, run: records.open_steps(run),
     "artifacts": lambda records, run: (records.artifacts(run), records.artifacts(run, 1, 1)),
     "content": lambda records, run: (records.content(run, 1), records.content(run, 9)),
-    "types": lambda records, run: (records.types(run), records.types()),
-    "live": lambda records, run: (records.live([PROJECT]), records.live([PROJECT, "/no"], run[:4])),
-    "completed": lambda records, _: records.completed(),
+    "types": lambda records, run: (records.artifact_types(run), records.artifact_types()),
+    "live": lambda records, run: (
+        records.list_active_ids([PROJECT]),
+        records.list_active_ids([PROJECT, "/no"], run[:4]),
+    ),
+    "completed": lambda records, _: records.list_completed_ids(),
     "project": lambda records, _: (records.project(project_id(PROJECT)), records.project("none")),
     "journal": lambda records, run: (records.journal(most=ALL), records.journal(5, 7, run)),
-    "needing": lambda records, _: (records.needing(LATER, EARLY), records.needing(EARLY, LATER, 2)),
-    "under way": lambda records, _: records.under_way(),
-    "further": lambda records, run: (records.further(3), records.further(2, run)),
-    "last": lambda records, _: records.last(),
+    "needing": lambda records, _: (
+        records.list_needing_attention(LATER, EARLY),
+        records.list_needing_attention(EARLY, LATER, 2),
+    ),
+    "under way": lambda records, _: records.count_active(),
+    "further": lambda records, run: (records.find_last_in_reach(3), records.find_last_in_reach(2, run)),
+    "last": lambda records, _: records.last_entry_number(),
     "refusals": lambda records, run: records.refusals(run),
-    "remarks": lambda records, run: (records.remarks(run), records.remarks(run, 1)),
+    "remarks": lambda records, run: (records.comment_entries(run), records.comment_entries(run, 1)),
 }
 
 
@@ -156,7 +164,7 @@ def test_every_question_is_answered_alike(
     ask = QUESTIONS[question]
 
     def answers(twin: Twin) -> list[object]:
-        records = SqlRecords(twin.tables, None if within is None else lambda: within or ())
+        records = SqlRunQueries(twin.tables, None if within is None else lambda: within or ())
         return [ask(records, run) for run in (*twin.ids.values(), "nobody")]
 
     _alike(twins, answers)
@@ -165,25 +173,25 @@ def test_every_question_is_answered_alike(
 @pytest.mark.parametrize(
     "choice",
     [
-        OfRun("00000003-0000-4000-8000-000000000000"),
-        OfStep("00000003-0000-4000-8000-000000000000", "diagnose"),
-        OfType("patch"),
-        OfType(HOSTILE),
-        Recent(),
-        AllFinal(),
-        FinalOf("00000003-0000-4000-8000-000000000000"),
-        FinalIn(project_id(PROJECT)),
+        ArtifactsOfRun("00000003-0000-4000-8000-000000000000"),
+        ArtifactsOfStep("00000003-0000-4000-8000-000000000000", "diagnose"),
+        ArtifactsOfType("patch"),
+        ArtifactsOfType(HOSTILE),
+        RecentArtifacts(),
+        AllFinalArtifacts(),
+        FinalArtifactsOfRun("00000003-0000-4000-8000-000000000000"),
+        FinalArtifactsOfProject(project_id(PROJECT)),
     ],
 )
-def test_excerpts_are_alike(twins: tuple[Twin, Twin], choice: Choice) -> None:
+def test_excerpts_are_alike(twins: tuple[Twin, Twin], choice: ArtifactFilter) -> None:
     _alike(twins, lambda twin: twin.records.excerpts(choice))
     _alike(twins, lambda twin: twin.records.excerpts(choice, most=2, skip=1))
-    _alike(twins, lambda twin: SqlRecords(twin.tables, lambda: [PROJECT]).excerpts(choice))
+    _alike(twins, lambda twin: SqlRunQueries(twin.tables, lambda: [PROJECT]).excerpts(choice))
 
 
 def test_a_moment_stays_one_while_others_write(twins: tuple[Twin, Twin]) -> None:
     def seen(twin: Twin) -> tuple[int, int]:
-        with twin.records.moment():
+        with twin.records.snapshot():
             before = len(twin.records.journal(most=ALL, run=twin.ids["waiting"]))
             writer = Thread(target=twin.play.send, args=(twin.ids["waiting"], "nonsense"))
             writer.start()
@@ -198,7 +206,7 @@ def test_what_is_written_inside_a_moment_is_written_and_not_seen_in_it(twins: tu
     def seen(twin: Twin) -> tuple[int, int]:
         run = twin.ids["waiting"]
         before = len(twin.records.journal(most=ALL, run=run))
-        with twin.records.moment():
+        with twin.records.snapshot():
             twin.records.run(run)
             twin.play.send(run, "nonsense")
             within = len(twin.records.journal(most=ALL, run=run))
@@ -208,7 +216,7 @@ def test_what_is_written_inside_a_moment_is_written_and_not_seen_in_it(twins: tu
 
 
 def _sums(twin: Twin) -> dict[str, object]:
-    found = Summaries(twin.tables)
+    found = SqlMeasures(twin.tables)
     return {
         "runs": found.runs(),
         "steps": found.steps(),
@@ -224,44 +232,47 @@ def _sums(twin: Twin) -> dict[str, object]:
 
 def test_sums_are_alike_before_and_after_they_are_folded(twins: tuple[Twin, Twin]) -> None:
     before = _alike(twins, _sums)
-    folded = _alike(twins, lambda twin: Summaries(twin.tables, batch=10).fold())
+    folded = _alike(twins, lambda twin: SqlMeasures(twin.tables, batch=10).fold())
     assert folded > 50
     assert _alike(twins, _sums) == before
 
 
 def test_what_is_kept_of_a_run_is_exported_alike(twins: tuple[Twin, Twin]) -> None:
-    _alike(twins, lambda twin: [SqlKeeper(twin.tables).export(run) for run in (*twin.ids.values(), "nobody")])
+    _alike(
+        twins,
+        lambda twin: [SqlMaintenance(twin.tables).export(run) for run in (*twin.ids.values(), "nobody")],
+    )
 
 
 def test_nothing_is_damaged(twins: tuple[Twin, Twin]) -> None:
-    assert _alike(twins, lambda twin: list(SqlKeeper(twin.tables).check())) == []
+    assert _alike(twins, lambda twin: list(SqlMaintenance(twin.tables).check())) == []
 
 
 def test_old_runs_are_pruned_alike_and_the_sums_stay(tmp_path: Path) -> None:
     with ours().lent() as url:
-        file, server = Database(tmp_path / "store" / "handrail.db"), PgDatabase(Remote(url))
-        twins = _lived(file, SqlRuns(file)), _lived(server, PgRuns(server))
+        file, server = SqliteDatabase(tmp_path / "store" / "handrail.db"), PgDatabase(DatabaseUrl(url))
+        twins = _lived(file, SqliteRuns(file)), _lived(server, PgRuns(server))
         before = _alike(twins, _sums)
 
         def pruned(twin: Twin) -> list[Value]:
-            keeper = SqlKeeper(twin.tables, batch=2)
-            assert keeper.old(LATER) == 4
+            keeper = SqlMaintenance(twin.tables, batch=2)
+            assert keeper.count_old_runs(LATER) == 4
             name = f"{type(twin.tables).__name__}.jsonl.gz"
             made = keeper.prune(LATER, tmp_path / name, quiet)
             assert list(keeper.check()) == []
-            return [*lines(made.archive)[1:], made.archived.runs, made.kept, keeper.old(LATER)]
+            return [*lines(made.archive)[1:], made.archived.runs, made.kept, keeper.count_old_runs(LATER)]
 
         _alike(twins, pruned)
         assert _alike(twins, lambda twin: _sums(twin)["runs"]) == before["runs"]
-        _alike(twins, lambda twin: twin.records.runs(Wanted()))
-        grown = [SqlKeeper(twin.tables).vacuum()[1] > 0 for twin in twins]
+        _alike(twins, lambda twin: twin.records.runs(RunFilter()))
+        grown = [SqlMaintenance(twin.tables).vacuum()[1] > 0 for twin in twins]
         assert grown == [True, True]
         file.close()
         server.close()
 
 
 def _quiet(lifecycle: Lifecycle, since: datetime, twin: Twin) -> list[str]:
-    return sorted(twin.runs.quiet(lifecycle, since))
+    return sorted(twin.runs.list_quiet_runs(lifecycle, since))
 
 
 def test_runs_gone_quiet_are_found_alike(twins: tuple[Twin, Twin]) -> None:

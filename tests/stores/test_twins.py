@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from handrail.engine.model import Lifecycle
-from handrail.shell.ports import Runs
-from handrail.shell.records import Stored, Turn
-from handrail.telemetry.entries import Entry, EntryKind
+from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.ports.turn import Runs
+from handrail.runtime.records import StoredRun, Turn
 from stores.contract import OTHER, PLACES, RUN, all_of, begun, ended, followed, heir
 from turns import NOW
 
@@ -30,7 +30,7 @@ class Walk:
 
     def __init__(self, stores: list[Runs]) -> None:
         self.stores = stores
-        self.known: dict[str, list[Stored]] = {run: [] for run in RUNS}
+        self.known: dict[str, list[StoredRun]] = {run: [] for run in RUNS}
 
     def act(self, what: str, run: str, back: int, minutes: int) -> list[bool]:
         """What each store says, if it says something; callers are up to two states behind."""
@@ -44,7 +44,7 @@ class Walk:
                 return []
             case "renew":
                 tokens = {step.number: f"renewed-{minutes}" for step in believed.run.open}
-                said = [store.renew(believed, tokens, at, entries) for store in self.stores]
+                said = [store.renew_tokens(believed, tokens, at, entries) for store in self.stores]
             case _:
                 turn = self._turn(what, run, believed, minutes)
                 said = [store.commit(turn) for store in self.stores]
@@ -53,7 +53,7 @@ class Walk:
             past.append(found)
         return said
 
-    def _turn(self, what: str, run: str, believed: Stored, minutes: int) -> Turn:
+    def _turn(self, what: str, run: str, believed: StoredRun, minutes: int) -> Turn:
         at = NOW + timedelta(minutes=minutes)
         if what == "inherit":
             return heir(run, OTHER if run == RUN else RUN, at=at)
@@ -99,5 +99,5 @@ def test_stores_of_one_run_tell_of_it_what_the_others_tell(done: list[tuple[str,
 def _in_common(runs: Runs) -> tuple[object, ...]:
     """What every store tells of the run, whatever it keeps of tokens, texts and looks."""
     stored, spent, lines, *_ = all_of(runs)
-    assert isinstance(stored, Stored)
+    assert isinstance(stored, StoredRun)
     return replace(stored, tokens={}, active=None), spent, lines

@@ -12,7 +12,7 @@ from threading import enumerate as enumerate_threads
 import pytest
 from anyio.lowlevel import checkpoint
 
-from handrail.shell.faults import Busy, DiskFull
+from handrail.runtime.errors import Busy, DiskFull
 from handrail.stores.sql.writer import Writer
 
 
@@ -24,7 +24,7 @@ class Rested:
         self.done = Event()
         self.fault = fault
 
-    def rest(self) -> None:
+    def do_idle_work(self) -> None:
         self.threads.append(get_ident())
         self.done.set()
         if self.fault:
@@ -131,7 +131,7 @@ def test_it_rests_in_its_own_thread_when_nobody_waits(writer: Writer, rested: Re
 def test_it_does_not_rest_while_somebody_waits(writer: Writer, rested: Rested) -> None:
     async def told() -> list[list[int]]:
         free = _hold(writer)
-        others = [asyncio.create_task(writer.done(lambda: list(rested.threads))) for _ in range(3)]
+        others = [asyncio.create_task(writer.call_async(lambda: list(rested.threads))) for _ in range(3)]
         await checkpoint()
         assert writer.waiting == len(others)
         free.set()
@@ -173,7 +173,7 @@ def test_what_was_raised_is_gone_with_who_caught_it(writer: Writer) -> None:
 
     async def awaited() -> None:
         with suppress(Odd):
-            await writer.done(fail)
+            await writer.call_async(fail)
 
     gc.collect()
     gc.disable()
@@ -190,14 +190,14 @@ def test_work_that_was_cancelled_is_never_done_and_keeps_nobody_from_resting(
 ) -> None:
     async def cancelled() -> list[int]:
         free, done = _hold(writer), list[int]()
-        task = asyncio.create_task(writer.done(lambda: done.append(1)))
+        task = asyncio.create_task(writer.call_async(lambda: done.append(1)))
         await checkpoint()
         assert writer.waiting == 1
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         free.set()
-        return await writer.done(lambda: done)
+        return await writer.call_async(lambda: done)
 
     assert asyncio.run(cancelled()) == []
     assert rested.done.wait(60)
@@ -209,15 +209,15 @@ def test_a_task_that_waits_gets_the_result_or_what_the_work_raises(writer: Write
 
     async def both() -> int:
         with pytest.raises(KeyError):
-            await writer.done(fail)
-        return await writer.done(lambda: 6 * 7)
+            await writer.call_async(fail)
+        return await writer.call_async(lambda: 6 * 7)
 
     assert asyncio.run(both()) == 42
 
 
 def test_work_whose_loop_has_ended_meanwhile_is_done_and_harms_nobody(writer: Writer) -> None:
     done, free, loop = Event(), _hold(writer), asyncio.new_event_loop()
-    task = loop.create_task(writer.done(done.set))
+    task = loop.create_task(writer.call_async(done.set))
     loop.call_soon(loop.stop)
     loop.run_forever()
     loop.close()
@@ -253,7 +253,7 @@ def test_closing_finishes_what_has_begun_and_cancels_what_has_not(writer: Writer
 def test_a_task_that_waits_is_told_of_the_closing(writer: Writer) -> None:
     async def told() -> str:
         free = _hold(writer)
-        task = asyncio.create_task(writer.done(lambda: 1))
+        task = asyncio.create_task(writer.call_async(lambda: 1))
         await checkpoint()
         assert writer.waiting == 1
         closer = Thread(target=writer.close)
@@ -294,7 +294,7 @@ def test_a_busy_loop_is_woken_once_for_all_that_is_done_meanwhile(writer: Writer
         loop = asyncio.get_running_loop()
         assert isinstance(loop, Counting)
         free = _hold(writer)
-        tasks = [asyncio.create_task(writer.done(partial(int, number))) for number in range(5)]
+        tasks = [asyncio.create_task(writer.call_async(partial(int, number))) for number in range(5)]
         await checkpoint()
         before = loop.woken
         free.set()
@@ -309,7 +309,7 @@ def test_a_busy_loop_is_woken_once_for_all_that_is_done_meanwhile(writer: Writer
 
 def test_of_many_tasks_each_gets_what_came_of_its_own_work() -> None:
     async def told(writer: Writer) -> list[int]:
-        return await asyncio.gather(*(writer.done(partial(int, number)) for number in range(2000)))
+        return await asyncio.gather(*(writer.call_async(partial(int, number)) for number in range(2000)))
 
     writer = Writer(threads=4)
     for _ in range(2):

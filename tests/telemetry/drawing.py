@@ -2,7 +2,7 @@
 
 from xml.etree import ElementTree as ET
 
-from handrail.telemetry.charts.frame import WIDTH
+from handrail.drawing.charts import CHART_WIDTH
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 HOSTILE = "<script>alert('x')</script>\"&\x1b[2J\u202e]]>"
@@ -28,7 +28,7 @@ class Drawing:
             for name, most in (("x", wide), ("y", high), ("x2", wide), ("y2", high)):
                 assert 0 <= float(each.get(name) or 0) <= most, ET.tostring(each)
             end = float(each.get("x") or 0) + float(each.get("width") or 0)
-            assert each is self.root or end <= WIDTH + 1, ET.tostring(each)
+            assert each is self.root or end <= CHART_WIDTH + 1, ET.tostring(each)
 
     @property
     def title(self) -> str:

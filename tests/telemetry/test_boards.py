@@ -6,25 +6,25 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace as changed
 
+from handrail.app.insights import SPAN_STARTS_MS, TABLE_NAMES, Board, Figures
 from handrail.engine.model import Lifecycle
-from handrail.telemetry.boards.board import Board
-from handrail.telemetry.boards.figures import Figures
-from handrail.telemetry.boards.tabled import NAMES, SPANS
-from handrail.telemetry.entries import EntryKind
-from handrail.telemetry.measures import (
-    DayMeasured,
-    ErrorMeasured,
-    HourMeasured,
-    KindMeasured,
-    RunsMeasured,
+from handrail.runtime.entries import EntryKind
+from handrail.runtime.measures import (
+    DayCount,
+    DurationHistogram,
+    ErrorCount,
+    HourCount,
+    KindCount,
+    RunCount,
     RunTimes,
-    StateMeasured,
-    StepsMeasured,
+    StateCounts,
+    StepCount,
     StepTimes,
-    by_hour,
-    funnels,
+    build_funnels,
+    count_by_hour,
+    find_bucket,
+    get_bucket_start,
 )
-from handrail.telemetry.spread import Spread, bucket_of, least
 from said import boards, tables
 from telemetry.drawing import HOSTILE, Drawing
 
@@ -33,41 +33,41 @@ NOTHING = Figures(NOW, None, NOW - timedelta(days=1), NOW - timedelta(days=7))
 FIGURES = replace(
     NOTHING,
     runs=(
-        RunsMeasured("mend", Lifecycle.COMPLETED, 3, 270_000),
-        RunsMeasured("mend", Lifecycle.ABANDONED, 1, 1_900_000),
-        RunsMeasured("look", Lifecycle.RUNNING, 2, 0),
-        RunsMeasured("look", Lifecycle.ABANDONED, 2, 50_000),
+        RunCount("mend", Lifecycle.COMPLETED, 3, 270_000),
+        RunCount("mend", Lifecycle.ABANDONED, 1, 1_900_000),
+        RunCount("look", Lifecycle.RUNNING, 2, 0),
+        RunCount("look", Lifecycle.ABANDONED, 2, 50_000),
     ),
     run_times=(
-        RunTimes("look", Lifecycle.ABANDONED, Spread(((315, 1), (335, 1)))),
-        RunTimes("mend", Lifecycle.ABANDONED, Spread(((519, 1),))),
-        RunTimes("mend", Lifecycle.COMPLETED, Spread(((360, 2), (415, 1)))),
+        RunTimes("look", Lifecycle.ABANDONED, DurationHistogram(((315, 1), (335, 1)))),
+        RunTimes("mend", Lifecycle.ABANDONED, DurationHistogram(((519, 1),))),
+        RunTimes("mend", Lifecycle.COMPLETED, DurationHistogram(((360, 2), (415, 1)))),
     ),
     steps=(
-        StepsMeasured("try", "ann", "completed", 3, 60_000),
-        StepsMeasured("try", "ann", "failed", 1, 5),
-        StepsMeasured("end", "", "completed", 2, 8_000),
+        StepCount("try", "ann", "completed", 3, 60_000),
+        StepCount("try", "ann", "failed", 1, 5),
+        StepCount("end", "", "completed", 2, 8_000),
     ),
     step_times=(
-        StepTimes("try", "ann", Spread(((310, 1), (320, 1), (330, 1)))),
-        StepTimes("end", "", Spread(((240, 2),))),
+        StepTimes("try", "ann", DurationHistogram(((310, 1), (320, 1), (330, 1)))),
+        StepTimes("end", "", DurationHistogram(((240, 2),))),
     ),
     states=(
-        StateMeasured("look", "", 0, 0, 0, 1, 0),
-        StateMeasured("look", "eye", 4, 4, 2, 0, 2),
-        StateMeasured("mend", "end", 2, 2, 2, 0, 0),
-        StateMeasured("mend", "try", 6, 4, 4, 4, 1),
-        StateMeasured("rest", "end", 1, 1, 0, 0, 0),
+        StateCounts("look", "", 0, 0, 0, 1, 0),
+        StateCounts("look", "eye", 4, 4, 2, 0, 2),
+        StateCounts("mend", "end", 2, 2, 2, 0, 0),
+        StateCounts("mend", "try", 6, 4, 4, 4, 1),
+        StateCounts("rest", "end", 1, 1, 0, 0, 0),
     ),
-    kinds=(KindMeasured(EntryKind.STEP_STARTED, 20), KindMeasured(EntryKind.ERROR_OCCURRED, 5)),
+    kinds=(KindCount(EntryKind.STEP_STARTED, 20), KindCount(EntryKind.ERROR_OCCURRED, 5)),
     hours=(
-        HourMeasured("2026-03-09 10", EntryKind.ERROR_OCCURRED, 5),
-        HourMeasured("2026-03-09 10", EntryKind.STEP_STARTED, 8),
-        HourMeasured("2026-03-09 15", EntryKind.STEP_STARTED, 12),
+        HourCount("2026-03-09 10", EntryKind.ERROR_OCCURRED, 5),
+        HourCount("2026-03-09 10", EntryKind.STEP_STARTED, 8),
+        HourCount("2026-03-09 15", EntryKind.STEP_STARTED, 12),
     ),
-    tokens=(KindMeasured(EntryKind.TOKEN_GENERATED, 3), KindMeasured(EntryKind.TOKEN_EXPIRED, 1)),
-    errors=(ErrorMeasured("no_row", 4), ErrorMeasured("", 1)),
-    days=(DayMeasured("2026-03-04", "look", 2), DayMeasured("2026-03-09", "mend", 4)),
+    tokens=(KindCount(EntryKind.TOKEN_GENERATED, 3), KindCount(EntryKind.TOKEN_EXPIRED, 1)),
+    errors=(ErrorCount("no_row", 4), ErrorCount("", 1)),
+    days=(DayCount("2026-03-04", "look", 2), DayCount("2026-03-09", "mend", 4)),
 )
 MEANINGS = {"no_row": "no such way"}
 
@@ -90,7 +90,7 @@ def test_the_boards_have_every_table_once_and_in_order() -> None:
     assert [each.title for each in found] == [
         *("Workflow performance", "Step performance", "Telemetry", "User activity")
     ]
-    assert tuple(name for each in found for name in each.tables) == NAMES
+    assert tuple(name for each in found for name in each.tables) == TABLE_NAMES
     assert {name: table for each in found for name, table in each.tables.items()} == tables(FIGURES, MEANINGS)
 
 
@@ -198,13 +198,13 @@ def test_user_activity() -> None:
 
 
 def test_every_span_begins_where_a_bucket_begins() -> None:
-    assert [least(bucket_of(start)) for start in SPANS] == list(SPANS)
+    assert [get_bucket_start(find_bucket(start)) for start in SPAN_STARTS_MS] == list(SPAN_STARTS_MS)
 
 
 def test_hours_and_funnels_follow_from_what_was_measured() -> None:
-    assert by_hour(FIGURES.hours) == {"2026-03-09 10": (13, 5), "2026-03-09 15": (12, 0)}
-    assert list(funnels(FIGURES.states)) == ["look", "mend"]
-    assert StateMeasured("a", "", 0, 0, 0, 0, 1).leaving_rate is None
+    assert count_by_hour(FIGURES.hours) == {"2026-03-09 10": (13, 5), "2026-03-09 15": (12, 0)}
+    assert list(build_funnels(FIGURES.states)) == ["look", "mend"]
+    assert StateCounts("a", "", 0, 0, 0, 0, 1).leaving_rate is None
 
 
 # --- charts -------------------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ def test_the_charts_of_user_activity_say_the_same_numbers() -> None:
 
 
 def test_few_workflows_have_a_colour_and_the_others_share_one() -> None:
-    days = tuple(DayMeasured("2026-03-09", f"w{index}", 9 - index) for index in range(7))
+    days = tuple(DayCount("2026-03-09", f"w{index}", 9 - index) for index in range(7))
     found = drawings("activity", replace(FIGURES, days=days))["Runs started by day"]
 
     assert found.texts("key") == ["w0", "w1", "w2", "w3", "w4", "others"]
@@ -288,7 +288,7 @@ def test_hostile_names_are_text_in_every_chart_and_table() -> None:
         runs=tuple(changed(one, workflow=HOSTILE) for one in FIGURES.runs[:2]),
         states=tuple(changed(one, workflow=HOSTILE, step=HOSTILE) for one in FIGURES.states[3:4]),
         days=tuple(changed(one, workflow=HOSTILE) for one in FIGURES.days),
-        errors=(ErrorMeasured(HOSTILE, 1),),
+        errors=(ErrorCount(HOSTILE, 1),),
     )
     for each in boards(figures, {}):
         for panel in each.panels:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from handrail.telemetry.boards.calendar import days_of, fitting, hours_of, summed
+from handrail.app.insights import coarsen_names, list_days, list_hours, sum_counts
 from said import slots
 
 NOW = datetime(2026, 3, 9, 2, 20, tzinfo=UTC)
@@ -15,16 +15,16 @@ def words(names: list[str]) -> list[str]:
 
 
 def test_a_window_has_all_its_hours_and_days() -> None:
-    assert hours_of(NOW - timedelta(hours=3), NOW, "") == [
+    assert list_hours(NOW - timedelta(hours=3), NOW, "") == [
         *("2026-03-08 23", "2026-03-09 00", "2026-03-09 01", "2026-03-09 02")
     ]
-    assert days_of(NOW - timedelta(days=2, hours=2), NOW, "2026-03-08") == [
+    assert list_days(NOW - timedelta(days=2, hours=2), NOW, "2026-03-08") == [
         *("2026-03-07", "2026-03-08", "2026-03-09")
     ]
 
 
 def test_the_last_day_is_in_a_window_that_begins_later_on_a_day() -> None:
-    assert days_of(datetime(2026, 3, 7, 23, 0, tzinfo=UTC), NOW, "") == [
+    assert list_days(datetime(2026, 3, 7, 23, 0, tzinfo=UTC), NOW, "") == [
         *("2026-03-07", "2026-03-08", "2026-03-09")
     ]
 
@@ -32,20 +32,20 @@ def test_the_last_day_is_in_a_window_that_begins_later_on_a_day() -> None:
 def test_a_long_window_begins_where_something_happened() -> None:
     long_ago = datetime(1970, 1, 1, tzinfo=UTC)
 
-    assert days_of(long_ago, NOW, "2026-03-08") == ["2026-03-08", "2026-03-09"]
-    assert hours_of(long_ago, NOW, "2026-03-09 01") == ["2026-03-09 01", "2026-03-09 02"]
-    assert days_of(long_ago, NOW, "") == ["2026-03-09"]
+    assert list_days(long_ago, NOW, "2026-03-08") == ["2026-03-08", "2026-03-09"]
+    assert list_hours(long_ago, NOW, "2026-03-09 01") == ["2026-03-09 01", "2026-03-09 02"]
+    assert list_days(long_ago, NOW, "") == ["2026-03-09"]
 
 
 def test_what_somebody_wrote_into_the_store_draws_no_thousand_years() -> None:
     long_ago = datetime(1970, 1, 1, tzinfo=UTC)
 
-    assert days_of(long_ago, NOW, "nonsense") == ["2026-03-09"]
-    assert len(days_of(long_ago, NOW, "0001-01-01")) == 3661
+    assert list_days(long_ago, NOW, "nonsense") == ["2026-03-09"]
+    assert len(list_days(long_ago, NOW, "0001-01-01")) == 3661
 
 
 def test_a_window_that_has_not_begun_has_no_days() -> None:
-    assert days_of(NOW + timedelta(days=2), NOW, "") == []
+    assert list_days(NOW + timedelta(days=2), NOW, "") == []
     assert slots([]) == ()
 
 
@@ -54,7 +54,7 @@ def test_a_window_that_has_not_begun_has_no_days() -> None:
 )
 def test_many_hours_are_drawn_as_days_and_many_days_as_months(hours: int, count: int, letters: int) -> None:
     begins = datetime(2025, 1, 1, tzinfo=UTC)
-    found = fitting([(begins + timedelta(hours=each)).isoformat(" ")[:13] for each in range(hours)])
+    found = coarsen_names([(begins + timedelta(hours=each)).isoformat(" ")[:13] for each in range(hours)])
 
     assert (len(found), {len(name) for name in found}) == (count, {letters})
 
@@ -62,19 +62,19 @@ def test_many_hours_are_drawn_as_days_and_many_days_as_months(hours: int, count:
 def test_what_lies_in_each_slot_is_added_up_and_what_lies_outside_is_left_out() -> None:
     counts = {"2026-03-08 23": 1, "2026-03-08 22": 2, "2026-03-09 00": 4, "2026-03-10 00": 8}
 
-    assert summed(counts, ["2026-03-08", "2026-03-09"]) == (3, 4)
-    assert summed(counts, ["2026-03-08 21", "2026-03-08 22"]) == (0, 2)
-    assert summed(counts, []) == ()
+    assert sum_counts(counts, ["2026-03-08", "2026-03-09"]) == (3, 4)
+    assert sum_counts(counts, ["2026-03-08 21", "2026-03-08 22"]) == (0, 2)
+    assert sum_counts(counts, []) == ()
 
 
 def test_words_stand_at_round_distances() -> None:
-    day = hours_of(NOW - timedelta(hours=24), NOW, "")
+    day = list_hours(NOW - timedelta(hours=24), NOW, "")
     assert words(day) == ["03:00", "06:00", "09:00", "12:00", "15:00", "18:00", "21:00", "9 Mar"]
     assert words(day[-4:]) == ["23:00", "9 Mar", "01:00", "02:00"]
-    assert words(hours_of(NOW - timedelta(hours=72), NOW, "")) == [
+    assert words(list_hours(NOW - timedelta(hours=72), NOW, "")) == [
         *("12:00", "7 Mar", "12:00", "8 Mar", "12:00", "9 Mar")
     ]
-    assert words(days_of(NOW - timedelta(days=30), NOW, "")) == [
+    assert words(list_days(NOW - timedelta(days=30), NOW, "")) == [
         *("9 Feb", "16 Feb", "23 Feb", "2 Mar", "9 Mar")
     ]
     assert words([f"2025-{month:02}" for month in range(1, 13)] + ["2026-01"]) == [

@@ -2,19 +2,26 @@
 
 import pytest
 
-from handrail.telemetry.charts.bars import Bar, Bars
-from handrail.telemetry.charts.frame import Key, alone
-from handrail.telemetry.charts.funnel import Funnel, Stage
-from handrail.telemetry.charts.stacked import Stack, Stacked
-from handrail.telemetry.charts.style import STYLE
-from handrail.telemetry.charts.ticks import tick, ticks
-from handrail.telemetry.units import Unit
+from handrail.drawing.charts import (
+    Bar,
+    BarChart,
+    FunnelChart,
+    LegendKey,
+    Stack,
+    StackedChart,
+    Stage,
+    format_tick,
+    make_standalone,
+    place_ticks,
+)
+from handrail.drawing.style import CHART_STYLE
+from handrail.drawing.tables import Unit
 from said import bars, funnel, stacked
 from telemetry.drawing import HOSTILE, Drawing
 
 
-def counted(*values: int) -> Bars:
-    return Bars(
+def counted(*values: int) -> BarChart:
+    return BarChart(
         "Runs", Unit.COUNT, tuple(Bar(f"n{index}", each) for index, each in enumerate(values)), "none yet"
     )
 
@@ -44,15 +51,15 @@ def counted(*values: int) -> Bars:
 def test_an_axis_has_few_round_marks_past_the_largest_value(
     largest: float, unit: Unit, marks: tuple[float, ...]
 ) -> None:
-    assert ticks(largest, unit) == marks
+    assert place_ticks(largest, unit) == marks
 
 
 def test_a_mark_is_written_in_its_unit() -> None:
-    assert [tick(0, unit) for unit in Unit] == ["0"] * 4
-    assert tick(0.5, Unit.PERCENT) == "0.5 %"
-    assert tick(20.0, Unit.PERCENT) == "20 %"
-    assert tick(900_000, Unit.MILLISECONDS) == "15 min"
-    assert tick(20_000.0, Unit.COUNT) == "20\u202f000"
+    assert [format_tick(0, unit) for unit in Unit] == ["0"] * 4
+    assert format_tick(0.5, Unit.PERCENT) == "0.5 %"
+    assert format_tick(20.0, Unit.PERCENT) == "20 %"
+    assert format_tick(900_000, Unit.MILLISECONDS) == "15 min"
+    assert format_tick(20_000.0, Unit.COUNT) == "20\u202f000"
 
 
 # --- bars ---------------------------------------------------------------------------------------------------
@@ -87,7 +94,7 @@ def test_bars_that_are_too_many_are_said_to_be_in_the_table() -> None:
 def test_a_reach_and_a_mean_are_drawn_and_explained() -> None:
     many = (Bar("mend", 60_000, "s1", 120_000, 90_000), Bar("look", 30_000, "s1"))
     words = ("half within", "95 of 100 within", "mean")
-    found = Drawing(bars(Bars("Times", Unit.MILLISECONDS, many, "none", words)))
+    found = Drawing(bars(BarChart("Times", Unit.MILLISECONDS, many, "none", words)))
 
     assert found.texts("key") == ["half within", "95 of 100 within", "mean"]
     assert found.count("line", "reach") == 3
@@ -102,12 +109,12 @@ def test_a_reach_and_a_mean_are_drawn_and_explained() -> None:
 
 # --- stacked bars -------------------------------------------------------------------------------------------
 
-KEYS = (Key("done", "good"), Key("left", "warn"), Key("never", "bad"))
+KEYS = (LegendKey("done", "good"), LegendKey("left", "warn"), LegendKey("never", "bad"))
 
 
 def test_stacks_share_one_length_whatever_they_count() -> None:
     given = (Stack("big", (75, 25, 0)), Stack("small", (1, 1, 0)))
-    found = Drawing(stacked(Stacked("Ends", KEYS, given, "none")))
+    found = Drawing(stacked(StackedChart("Ends", KEYS, given, "none")))
     (x, _, done, _), (y, _, half, _) = found.marks("good")
     (left, _, rest, _), (middle, _, other, _) = found.marks("warn")
 
@@ -125,7 +132,7 @@ def test_stacks_share_one_length_whatever_they_count() -> None:
 
 
 def test_a_part_too_small_for_its_number_is_told_when_pointed_at() -> None:
-    found = Drawing(stacked(Stacked("Ends", KEYS, (Stack("big", (9_999, 1, 0)),), "none")))
+    found = Drawing(stacked(StackedChart("Ends", KEYS, (Stack("big", (9_999, 1, 0)),), "none")))
 
     assert found.texts("inside") == ["9\u202f999"]
     assert found.titles() == ["big: done 9\u202f999 (100.0 %)", "big: left 1 (0.0 %)"]
@@ -134,7 +141,9 @@ def test_a_part_too_small_for_its_number_is_told_when_pointed_at() -> None:
 def test_stacks_that_are_too_many_are_said_to_be_in_the_table() -> None:
     many = tuple(Stack(f"n{index}", (1, 0, 0)) for index in range(18))
 
-    assert Drawing(stacked(Stacked("Ends", KEYS, many, "none"))).texts("note") == ["and 2 more in the table"]
+    assert Drawing(stacked(StackedChart("Ends", KEYS, many, "none"))).texts("note") == [
+        "and 2 more in the table"
+    ]
 
 
 # --- funnels ------------------------------------------------------------------------------------------------
@@ -144,7 +153,7 @@ WORDS = ("went on", "left there")
 
 def test_a_funnel_shows_who_comes_and_who_leaves() -> None:
     stages = (Stage("one", 40, 10), Stage("two", 30, 0), Stage("three", 10, 10))
-    found = Drawing(funnel(Funnel("Funnel", stages, WORDS, "none")))
+    found = Drawing(funnel(FunnelChart("Funnel", stages, WORDS, "none")))
     went, left = found.marks("s1"), found.marks("warn")
 
     assert [round(each[2] / left[0][2]) for each in went] == [3, 3]
@@ -159,7 +168,9 @@ def test_a_funnel_shows_who_comes_and_who_leaves() -> None:
 def test_stages_that_are_too_many_are_said_to_be_in_the_table() -> None:
     many = tuple(Stage(f"n{index}", 1, 0) for index in range(17))
 
-    assert Drawing(funnel(Funnel("Funnel", many, WORDS, "none"))).texts("note") == ["and 1 more in the table"]
+    assert Drawing(funnel(FunnelChart("Funnel", many, WORDS, "none"))).texts("note") == [
+        "and 1 more in the table"
+    ]
 
 
 # --- all of them --------------------------------------------------------------------------------------------
@@ -168,9 +179,9 @@ def test_stages_that_are_too_many_are_said_to_be_in_the_table() -> None:
 @pytest.mark.parametrize(
     "chart",
     [
-        bars(Bars("T", Unit.COUNT, (), HOSTILE)),
-        stacked(Stacked("T", KEYS, (), HOSTILE)),
-        funnel(Funnel("T", (), WORDS, HOSTILE)),
+        bars(BarChart("T", Unit.COUNT, (), HOSTILE)),
+        stacked(StackedChart("T", KEYS, (), HOSTILE)),
+        funnel(FunnelChart("T", (), WORDS, HOSTILE)),
     ],
 )
 def test_a_chart_of_nothing_says_why_and_draws_no_value(chart: str) -> None:
@@ -183,9 +194,9 @@ def test_a_chart_of_nothing_says_why_and_draws_no_value(chart: str) -> None:
 @pytest.mark.parametrize(
     "chart",
     [
-        bars(Bars(HOSTILE, Unit.COUNT, (Bar(HOSTILE, 3),), "none")),
-        stacked(Stacked(HOSTILE, (Key(HOSTILE, "good"),), (Stack(HOSTILE, (3,)),), "none")),
-        funnel(Funnel(HOSTILE, (Stage(HOSTILE, 3, 1),), (HOSTILE, HOSTILE), "none")),
+        bars(BarChart(HOSTILE, Unit.COUNT, (Bar(HOSTILE, 3),), "none")),
+        stacked(StackedChart(HOSTILE, (LegendKey(HOSTILE, "good"),), (Stack(HOSTILE, (3,)),), "none")),
+        funnel(FunnelChart(HOSTILE, (Stage(HOSTILE, 3, 1),), (HOSTILE, HOSTILE), "none")),
     ],
 )
 def test_a_hostile_name_is_text_and_its_title_has_all_of_it(chart: str) -> None:
@@ -197,7 +208,7 @@ def test_a_hostile_name_is_text_and_its_title_has_all_of_it(chart: str) -> None:
 
 
 def test_a_name_of_signs_that_hide_is_cut_after_they_are_written_out() -> None:
-    (drawn_name,) = Drawing(bars(Bars("T", Unit.COUNT, (Bar("\x1b" * 30, 3),), "none"))).texts("end")
+    (drawn_name,) = Drawing(bars(BarChart("T", Unit.COUNT, (Bar("\x1b" * 30, 3),), "none"))).texts("end")
 
     assert drawn_name == "\\u{1b}" * 4 + "\\u{1b…"
 
@@ -205,14 +216,14 @@ def test_a_name_of_signs_that_hide_is_cut_after_they_are_written_out() -> None:
 def test_a_chart_of_its_own_carries_its_style_and_is_the_same_otherwise() -> None:
     chart = bars(counted(1))
 
-    sheet = f'<style>{STYLE}</style><rect class="sheet" width="100%" height="100%"/>'
-    assert alone(chart).replace(sheet, "") == chart
-    assert alone(chart).count("<style>") == 1
+    sheet = f'<style>{CHART_STYLE}</style><rect class="sheet" width="100%" height="100%"/>'
+    assert make_standalone(chart).replace(sheet, "") == chart
+    assert make_standalone(chart).count("<style>") == 1
 
 
 def test_the_style_has_every_look_and_both_lights() -> None:
     for look in ("s1", "s2", "s3", "s4", "s5", "s6", "good", "bad", "warn", "quiet"):
-        assert f".chart .{look}{{--look:var(--{look})}}" in STYLE
-        assert STYLE.count(f"--{look}:#") == 2
-    assert "@media (prefers-color-scheme:dark)" in STYLE
-    assert "url(" not in STYLE
+        assert f".chart .{look}{{--look:var(--{look})}}" in CHART_STYLE
+        assert CHART_STYLE.count(f"--{look}:#") == 2
+    assert "@media (prefers-color-scheme:dark)" in CHART_STYLE
+    assert "url(" not in CHART_STYLE

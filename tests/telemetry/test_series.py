@@ -5,18 +5,18 @@ from typing import TypeAlias
 
 import pytest
 
-from handrail.telemetry.charts.series import Row, Series, Slot
+from handrail.drawing.charts import Series, SeriesChart, Slot
 from said import columns, lines
 from telemetry.drawing import HOSTILE, NAMESPACE, Drawing
 
-Draw: TypeAlias = Callable[[Row], str]
+Draw: TypeAlias = Callable[[SeriesChart], str]
 
 
-def row(*series: Series) -> Row:
+def row(*series: Series) -> SeriesChart:
     slots = tuple(
         Slot(f"slot {index}", f"w{index}") for index in range(len(series[0].values) if series else 0)
     )
-    return Row("Runs", slots, series, "none yet")
+    return SeriesChart("Runs", slots, series, "none yet")
 
 
 def test_columns_stand_on_each_other() -> None:
@@ -71,7 +71,7 @@ def test_a_line_of_many_values_has_no_dots() -> None:
 
 @pytest.mark.parametrize("draw", [columns, lines])
 @pytest.mark.parametrize("given", [row(), row(Series("a", "s1", (0, 0)))])
-def test_a_row_of_nothing_says_why(draw: Draw, given: Row) -> None:
+def test_a_row_of_nothing_says_why(draw: Draw, given: SeriesChart) -> None:
     found = Drawing(draw(given))
 
     assert (found.texts(), found.marks()) == (["none yet"], [])
@@ -79,7 +79,7 @@ def test_a_row_of_nothing_says_why(draw: Draw, given: Row) -> None:
 
 @pytest.mark.parametrize("draw", [columns, lines])
 def test_hostile_names_are_text(draw: Draw) -> None:
-    given = Row(
+    given = SeriesChart(
         HOSTILE, (Slot(HOSTILE, "w"),), (Series(HOSTILE, "s1", (1,)), Series("b", "s2", (1,))), "none"
     )
     found = Drawing(draw(given))

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from build import workflow
+from handrail.app.run_pictures import Refusal, WaitKind, WaitSpan, build_spans, find_wait_kinds, list_refusals
 from handrail.engine.facts import Value
-from handrail.telemetry.entries import Entry, EntryKind
-from handrail.telemetry.spans import Refusal, Span, Waited, refusals_of, spans_of, waited_for
+from handrail.runtime.entries import Entry, EntryKind
 
-AGENT, PERSON, CHECK, PAUSE = Waited.AGENT, Waited.PERSON, Waited.CHECK, Waited.PAUSE
+AGENT, PERSON, CHECK, PAUSE = WaitKind.AGENT, WaitKind.PERSON, WaitKind.CHECK, WaitKind.PAUSE
 FLOW = """
 workflow: waits
 version: 1
@@ -62,11 +62,11 @@ def lived(minute: float, lifecycle: str) -> Line:
     return line(minute, EntryKind.WORKFLOW_STATE_TRANSITION, to=lifecycle)
 
 
-def told(*lines: Line) -> list[tuple[int, str, Waited, float, float | None]]:
+def told(*lines: Line) -> list[tuple[int, str, WaitKind, float, float | None]]:
     """The spans of these lines, with their times as minutes."""
     return [
         (s.number, s.state, s.waited, _minute(s.began), None if s.ended is None else _minute(s.ended))
-        for s in spans_of(lines, WAITS)
+        for s in build_spans(lines, WAITS)
     ]
 
 
@@ -75,7 +75,7 @@ def _minute(moment: datetime) -> float:
 
 
 def test_a_state_waits_for_the_agent_unless_only_somebody_else_brings_it_on() -> None:
-    assert waited_for(workflow(FLOW)) == {
+    assert find_wait_kinds(workflow(FLOW)) == {
         "work": AGENT,
         "choose": PERSON,
         "either": AGENT,
@@ -85,9 +85,9 @@ def test_a_state_waits_for_the_agent_unless_only_somebody_else_brings_it_on() ->
 
 
 def test_a_step_is_one_span_and_one_that_is_open_has_no_end() -> None:
-    assert spans_of([opened(0, 1, "work"), closed(2, 1, "work"), opened(2, 2, "choose")], WAITS) == (
-        Span(1, "work", AGENT, at(0), at(2)),
-        Span(2, "choose", PERSON, at(2)),
+    assert build_spans([opened(0, 1, "work"), closed(2, 1, "work"), opened(2, 2, "choose")], WAITS) == (
+        WaitSpan(1, "work", AGENT, at(0), at(2)),
+        WaitSpan(2, "choose", PERSON, at(2)),
     )
 
 
@@ -166,7 +166,7 @@ def test_where_the_state_is_derived_a_step_lasts_until_the_state_is_another() ->
 def test_refusals_are_told_with_their_time_state_and_code() -> None:
     refused = line(1, EntryKind.ERROR_OCCURRED, "work", error_type="not_accepted", trigger="continue")
     failed = line(2, EntryKind.ERROR_OCCURRED)
-    assert refusals_of([opened(0, 1, "work"), refused, failed]) == (
+    assert list_refusals([opened(0, 1, "work"), refused, failed]) == (
         Refusal(at(1), "work", "not_accepted", "continue"),
         Refusal(at(2), "", "", ""),
     )

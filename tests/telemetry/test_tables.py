@@ -7,8 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.telemetry.tables import Column, Table, cells, csv, narrowed, objects
-from handrail.telemetry.units import Cell, Unit, shown
+from handrail.drawing.tables import (
+    Cell,
+    Column,
+    Table,
+    Unit,
+    format_cell,
+    format_cells,
+    select_columns,
+    to_csv,
+    to_objects,
+)
 
 COLUMNS = (
     Column("name", "who"),
@@ -24,25 +33,25 @@ def of(*names: str) -> Table:
 
 
 def test_rows_are_told_by_the_names_of_their_columns() -> None:
-    assert objects(TABLE) == [
+    assert to_objects(TABLE) == [
         {"name": "a", "runs": 12_345, "rate": 12.5, "mean_ms": 90_500},
         {"name": "b", "runs": 0, "rate": None, "mean_ms": None},
     ]
 
 
 def test_people_read_units() -> None:
-    assert cells(TABLE) == (("a", "12\u202f345", "12.5 %", "1 min 30 s"), ("b", "0", "-", "-"))
+    assert format_cells(TABLE) == (("a", "12\u202f345", "12.5 %", "1 min 30 s"), ("b", "0", "-", "-"))
 
 
 def test_a_table_is_narrowed_to_columns_and_to_rows_that_have_something() -> None:
-    found = narrowed(TABLE, "rate", "name", having="runs")
+    found = select_columns(TABLE, "rate", "name", having="runs")
 
     assert ([column.name for column in found.columns], found.rows) == (["rate", "name"], ((12.5, "a"),))
-    assert narrowed(TABLE, "name").rows == (("a",), ("b",))
+    assert select_columns(TABLE, "name").rows == (("a",), ("b",))
 
 
 def test_csv_has_a_line_of_names_and_ends_every_line_alike() -> None:
-    assert csv(TABLE) == "name,runs,rate,mean_ms\r\na,12345,12.5,90500\r\nb,0,,\r\n"
+    assert to_csv(TABLE) == "name,runs,rate,mean_ms\r\na,12345,12.5,90500\r\nb,0,,\r\n"
 
 
 @pytest.mark.parametrize(
@@ -66,16 +75,16 @@ def test_csv_has_a_line_of_names_and_ends_every_line_alike() -> None:
     ],
 )
 def test_no_cell_is_a_formula_or_more_than_one_cell(name: str, cell: str) -> None:
-    assert csv(of(name)) == f"name\r\n{cell}\r\n"
+    assert to_csv(of(name)) == f"name\r\n{cell}\r\n"
 
 
 def test_a_number_below_zero_is_a_number() -> None:
-    assert csv(Table("n", "N", COLUMNS[1:2], ((-3,),), "none")) == "runs\r\n-3\r\n"
+    assert to_csv(Table("n", "N", COLUMNS[1:2], ((-3,),), "none")) == "runs\r\n-3\r\n"
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), min_size=1))
 def test_a_reader_of_csv_finds_every_name_again(names: list[str]) -> None:
-    rows = list(standard.reader(io.StringIO(csv(of("first", *names)), newline="")))
+    rows = list(standard.reader(io.StringIO(to_csv(of("first", *names)), newline="")))
 
     assert [row[0] if row else "" for row in rows[2:]] == [
         f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else name for name in names
@@ -95,4 +104,4 @@ def test_a_reader_of_csv_finds_every_name_again(names: list[str]) -> None:
     ],
 )
 def test_a_cell_is_shown_in_its_unit(value: Cell, unit: Unit, text: str) -> None:
-    assert shown(value, unit) == text
+    assert format_cell(value, unit) == text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from handrail.telemetry.units import took
+from handrail.drawing.tables import format_milliseconds
 
 
 @pytest.mark.parametrize(
@@ -26,4 +26,4 @@ from handrail.telemetry.units import took
     ],
 )
 def test_how_long_is_told_in_the_two_largest_units(milliseconds: float | None, words: str) -> None:
-    assert took(milliseconds) == words
+    assert format_milliseconds(milliseconds) == words

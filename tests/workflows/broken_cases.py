@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from handrail.engine.check import check
 from handrail.engine.problems import Problem
-from handrail.workflows.carets import show_all
-from handrail.workflows.load import Loaded, Source, load
+from handrail.engine.soundness import check_soundness
+from handrail.workflows.load import LoadResult, WorkflowSource, load_workflow
+from handrail.workflows.problem_report import format_problems
 
 FOLDER = Path(__file__).parent / "broken"
 _MAIN = ("main.yaml", "workflow.yaml")
@@ -42,31 +42,31 @@ def _cases(folder: Path) -> Iterator[Case]:
                 yield Case(path.name, path / main, path.with_suffix(".txt"))
 
 
-def source(path: Path, name: str = "") -> Source:
+def source(path: Path, name: str = "") -> WorkflowSource:
     """A workflow file as the loader takes it, with its line ends as they are, shown by its base name."""
     beside = {}
     if path.name == "workflow.yaml":
         beside = {text.stem: (text.name, text.read_text("utf-8")) for text in path.parent.glob("*.md")}
-    return Source(path.name, path.read_bytes().decode(), beside, name)
+    return WorkflowSource(path.name, path.read_bytes().decode(), beside, name)
 
 
-def loaded(path: Path) -> Loaded:
+def loaded(path: Path) -> LoadResult:
     """The workflow of a file; others are found beside it, and one called `main` was looked up by its name."""
 
-    def find(name: str) -> Source | None:
+    def find(name: str) -> WorkflowSource | None:
         other = path.parent / f"{name}.yaml"
         return source(other, name) if other.is_file() else None
 
-    return load(source(path, "main" if path.name == "main.yaml" else ""), find)
+    return load_workflow(source(path, "main" if path.name == "main.yaml" else ""), find)
 
 
 def problems(path: Path) -> tuple[Problem, ...]:
     """What the loader says of a file, or what `check` says if it loads."""
     found = loaded(path)
-    return found.problems if found.workflow is None else check(found.workflow)
+    return found.problems if found.workflow is None else check_soundness(found.workflow)
 
 
 def output(case: Case) -> str:
     """What is printed about a case."""
     texts = {path.name: path.read_bytes().decode() for path in case.file.parent.iterdir() if path.is_file()}
-    return show_all(problems(case.file), texts)
+    return format_problems(problems(case.file), texts)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from handrail.engine.model import Workflow
-from handrail.workflows.load import Loaded, Source, load
+from handrail.workflows.load import LoadResult, WorkflowSource, load_workflow
 from workflows.broken_cases import loaded
 
 SOUND = Path(__file__).parent / "sound"
@@ -19,7 +19,7 @@ def workflow(name: str) -> Workflow:
     return one(loaded(SOUND / name))
 
 
-def one(found: Loaded) -> Workflow:
+def one(found: LoadResult) -> Workflow:
     """The workflow, which must be there."""
     assert found.problems == ()
     assert found.workflow is not None
@@ -31,13 +31,13 @@ def of(written: str, **others: str) -> Workflow:
     return one(read(written, **others))
 
 
-def read(written: str, **others: str) -> Loaded:
+def read(written: str, **others: str) -> LoadResult:
     """What the loader makes of a text; others are found by name."""
 
-    def find(name: str) -> Source | None:
-        return Source(f"{name}.yaml", others[name], {}, name) if name in others else None
+    def find(name: str) -> WorkflowSource | None:
+        return WorkflowSource(f"{name}.yaml", others[name], {}, name) if name in others else None
 
-    return load(Source("f.yaml", written), find)
+    return load_workflow(WorkflowSource("f.yaml", written), find)
 
 
 def said(written: str, **others: str) -> list[tuple[str, int, int]]:

@@ -4,21 +4,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.engine.problems import Place, Problem, error, warning
-from handrail.workflows.carets import show_all
+from handrail.engine.problems import Place, Problem, build_error, build_warning
+from handrail.workflows.problem_report import format_problems
 
 
 def show(problem: Problem, source: str) -> str:
     """One problem, without the line that counts."""
-    return show_all([problem], {problem.place.file: source}).rpartition("\n")[0]
+    return format_problems([problem], {problem.place.file: source}).rpartition("\n")[0]
 
 
 def at(line: int, column: int, length: int = 1) -> Problem:
-    return error("some-code", Place("f.yaml", line, column, length), "some message")
+    return build_error("some-code", Place("f.yaml", line, column, length), "some message")
 
 
 def test_a_problem_is_shown_with_its_line_its_repair_and_the_way_there() -> None:
-    problem = error(
+    problem = build_error(
         "unknown-fact",
         Place("spells.yaml", 12, 12, 10),
         "no fact is called `plan.exist`",
@@ -84,15 +84,15 @@ def test_a_byte_order_mark_is_not_shown() -> None:
 
 
 def test_no_message_file_repair_or_way_can_forge_a_line() -> None:
-    problem = error("c", Place("f\n.yaml", 9, 1), "a\nb\u2066", "c\rd", ("G\x1b1",))
+    problem = build_error("c", Place("f\n.yaml", 9, 1), "a\nb\u2066", "c\rd", ("G\x1b1",))
     assert show(problem, "") == (
         "f\\u{a}.yaml:9:1: error[c]: a\\u{a}b\\u{2066}\n      = c\\u{d}d\n      = way there: G\\u{1b}1"
     )
 
 
 def test_all_problems_are_shown_and_counted() -> None:
-    problems = [at(1, 1), at(1, 2), warning("w", Place("g.yaml", 1, 1), "odd")]
-    assert show_all(problems, {"f.yaml": "ab"}) == (
+    problems = [at(1, 1), at(1, 2), build_warning("w", Place("g.yaml", 1, 1), "odd")]
+    assert format_problems(problems, {"f.yaml": "ab"}) == (
         "f.yaml:1:1: error[some-code]: some message\n    1 | ab\n      | ^\n"
         "f.yaml:1:2: error[some-code]: some message\n    1 | ab\n      |  ^\n"
         "g.yaml:1:1: warning[w]: odd\n"
@@ -101,14 +101,14 @@ def test_all_problems_are_shown_and_counted() -> None:
 
 
 def test_one_error_alone_is_singular_and_none_is_said() -> None:
-    assert show_all([at(9, 1)], {}).split("\n")[-1] == "1 error"
-    assert show_all([], {}) == "no problems"
+    assert format_problems([at(9, 1)], {}).split("\n")[-1] == "1 error"
+    assert format_problems([], {}) == "no problems"
 
 
 @settings(derandomize=True, deadline=None)
 @given(st.text(), st.text(max_size=300), st.integers(-1, 4), st.integers(-1, 400), st.integers(0, 400))
 def test_whatever_is_shown_is_safe(message: str, source: str, line: int, column: int, length: int) -> None:
-    shown = show(error("c", Place("f", line, column, length), message), source)
+    shown = show(build_error("c", Place("f", line, column, length), message), source)
     assert {unicodedata.category(char) for char in shown} & {"Cf", "Cs", "Zl", "Zp"} == set()
     assert {char for char in shown if unicodedata.category(char) == "Cc"} <= {"\n"}
     assert len(shown.split("\n")) in {1, 3}

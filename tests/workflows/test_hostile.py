@@ -6,14 +6,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.engine.check import check
-from handrail.workflows.briefs import CONTRACT_KEYS
-from handrail.workflows.carets import show_all
-from handrail.workflows.declare import PROMPT_KEYS, ROW_KEYS, STATE_KEYS, TOOL_KEYS, TOP_KEYS
-from handrail.workflows.load import Source, load
-from handrail.workflows.nodes import plain, read
-from handrail.workflows.steps import NEXT_KEYS, STEP_KEYS
-from handrail.workflows.variables import VARIABLE_KEYS
+from handrail.engine.soundness import check_soundness
+from handrail.workflows.declarations import (
+    CONTRACT_KEYS,
+    NEXT_KEYS,
+    PROMPT_KEYS,
+    ROW_KEYS,
+    STATE_KEYS,
+    STEP_KEYS,
+    TOOL_KEYS,
+    TOP_KEYS,
+    VARIABLE_KEYS,
+)
+from handrail.workflows.load import WorkflowSource, load_workflow
+from handrail.workflows.nodes import read_yaml, to_plain
+from handrail.workflows.problem_report import format_problems
 from workflows.sound_files import said, text
 
 KEYS = [
@@ -77,15 +84,17 @@ TREES = st.recursive(
     max_leaves=25,
 )
 SOUND = {
-    name: plain(root) for name in ("everything.yaml", "muessig.yaml") if (root := read(text(name), "").root)
+    name: to_plain(root)
+    for name in ("everything.yaml", "muessig.yaml")
+    if (root := read_yaml(text(name), "").root)
 }
 
 
 def _survives(written: str) -> None:
-    found = load(Source("f.yaml", written))
+    found = load_workflow(WorkflowSource("f.yaml", written))
     assert (found.workflow is None) == bool(found.problems)
-    problems = found.problems if found.workflow is None else check(found.workflow)
-    assert show_all(problems, {"f.yaml": written})
+    problems = found.problems if found.workflow is None else check_soundness(found.workflow)
+    assert format_problems(problems, {"f.yaml": written})
 
 
 @pytest.mark.unmeasured

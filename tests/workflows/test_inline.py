@@ -6,9 +6,18 @@ from msgspec.structs import replace
 
 from handrail.engine.decide import decide
 from handrail.engine.facts import Value
-from handrail.engine.model import Accepted, Event, Literal, Reference, Run, ToState, ToVariable, Who
-from handrail.workflows.load import Source, load
-from handrail.workflows.registry import BUILT_IN
+from handrail.engine.model import (
+    Accepted,
+    Actor,
+    Event,
+    FactReference,
+    LiteralValue,
+    Run,
+    ToState,
+    ToVariable,
+)
+from handrail.workflows.load import WorkflowSource, load_workflow
+from handrail.workflows.registry import BUILT_IN_REGISTRY
 from workflows.sound_files import of, said, text, workflow
 
 OUTPUT: Mapping[str, Value] = {"summary": "Done.", "artifacts": [], "references": [], "confidence": 1.0}
@@ -64,8 +73,8 @@ def test_rows_bear_the_prefix_in_ids_sources_targets_and_texts() -> None:
     assert (rows["first/@in"].sources, rows["first/@in"].to) == (("first",), ToState("first/reading"))
     assert (rows["first/R1"].sources, rows["first/R1"].to) == (("first/reading",), ToState("first/asking"))
     assert rows["first/R1"].set == (
-        ("first/asked_in", Reference("run.state")),
-        ("first/times", Literal(1)),
+        ("first/asked_in", FactReference("run.state")),
+        ("first/times", LiteralValue(1)),
     )
     assert (rows["first/R2"].say, rows["first/R2"].scope) == ("first/thanks", "first/")
     assert rows["first/R3"].to == ToVariable("first/asked_in")
@@ -108,8 +117,8 @@ def test_literal_states_and_templates_bear_the_prefix() -> None:
     found = of(OUTER.replace("sql", "files") + "  - {id: U1, from: use, to: Z}\n", sub=inner)
     rows = {row.id: row for row in found.rows}
 
-    assert rows["use/A1"].set == (("use/back", Literal("use/A")), ("use/n", Literal(1)))
-    assert rows["use/A2"].set == (("use/back", Literal(None)),)
+    assert rows["use/A1"].set == (("use/back", LiteralValue("use/A")), ("use/n", LiteralValue(1)))
+    assert rows["use/A2"].set == (("use/back", LiteralValue(None)),)
     assert [str(effect) for effect in rows["use/A1"].do] == [
         "Write(path='x', source='', template='use/t', if_absent=False)",
         "Archive(paths=('y',), to='z')",
@@ -126,10 +135,10 @@ def test_a_run_walks_in_through_and_out_of_a_sub_workflow() -> None:
         Event("start", {"topic": "bees"}),
         Event("continue", OUTPUT),
         Event("continue", OUTPUT),
-        Event("agree", by=Who.PERSON),
-        Event("object", {"why": "dull"}, by=Who.PERSON),
+        Event("agree", by=Actor.PERSON),
+        Event("object", {"why": "dull"}, by=Actor.PERSON),
         Event("continue", OUTPUT),
-        Event("agree", by=Who.PERSON),
+        Event("agree", by=Actor.PERSON),
         Event("continue", OUTPUT),
         Event("continue", OUTPUT),
     ):
@@ -214,14 +223,16 @@ texts: {here: Look.}
 
 
 def test_a_text_is_read_anew_only_if_one_that_it_names_has_changed() -> None:
-    outer = Source("outer.yaml", OUTER + "  - {id: U1, from: use, to: Z}\n")
+    outer = WorkflowSource("outer.yaml", OUTER + "  - {id: U1, from: use, to: Z}\n")
     inner = "workflow: sub\n" + HEAD + "steps: [{name: a, agent: b, task: c}]\n"
-    before, after = (Source("sub.yaml", text) for text in (inner, inner.replace("task: c", "task: d")))
+    before, after = (
+        WorkflowSource("sub.yaml", text) for text in (inner, inner.replace("task: c", "task: d"))
+    )
 
-    first = load(outer, {"sub": before}.get)
+    first = load_workflow(outer, {"sub": before}.get)
 
-    assert load(replace(outer), {"sub": replace(before)}.get) is first
-    assert load(outer, {"sub": after}.get) != first
-    assert load(outer).problems[0].code == "unknown-workflow"
-    assert load(outer, {"sub": before}.get) == first
-    assert load(outer, {"sub": before}.get, replace(BUILT_IN)) == first
+    assert load_workflow(replace(outer), {"sub": replace(before)}.get) is first
+    assert load_workflow(outer, {"sub": after}.get) != first
+    assert load_workflow(outer).problems[0].code == "unknown-workflow"
+    assert load_workflow(outer, {"sub": before}.get) == first
+    assert load_workflow(outer, {"sub": before}.get, replace(BUILT_IN_REGISTRY)) == first

@@ -9,9 +9,9 @@ import pytest
 
 import handrail
 from build import moved, output, refused, started, states, workflow
-from handrail.engine.check import check
 from handrail.engine.facts import Value
 from handrail.engine.model import Brief, Lifecycle, Run, ToState, Workflow
+from handrail.engine.soundness import check_soundness
 from requirement import requirement
 from workflows.library_cases import COMMAND, GIVEN, HONEST, LIES, Handed
 
@@ -97,7 +97,7 @@ def test_six_workflows_of_steps_those_of_three_faces_and_seven_personas_come_wit
 
 @pytest.mark.parametrize("name", WORKFLOWS)
 def test_the_checker_finds_nothing(name: str) -> None:
-    assert check(built_in(name)) == ()
+    assert check_soundness(built_in(name)) == ()
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)

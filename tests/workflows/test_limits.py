@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from handrail.engine.check import check
-from handrail.workflows.load import Source, load
+from handrail.engine.soundness import check_soundness
+from handrail.workflows.load import WorkflowSource, load_workflow
 from workflows.sound_files import of, read, said
 
 HEAD = "workflow: w\nversion: 1\nauthority: files\n"
@@ -104,8 +104,8 @@ def test_a_few_small_files_cannot_become_a_huge_workflow() -> None:
 )
 def test_a_large_workflow_is_loaded_and_checked_in_seconds(text: str) -> None:
     started = time.perf_counter()
-    found = load(Source("f.yaml", text))
+    found = load_workflow(WorkflowSource("f.yaml", text))
     if found.workflow is not None:
-        check(found.workflow)
+        check_soundness(found.workflow)
 
     assert time.perf_counter() - started < 30

@@ -4,21 +4,21 @@ import pytest
 
 from handrail.engine.facts import Kind, Type
 from handrail.engine.model import (
+    Actor,
     Archive,
     Authority,
     Brief,
     Contract,
-    Literal,
-    Reference,
+    FactReference,
+    LiteralValue,
     Stay,
     ToState,
     ToVariable,
     Transition,
-    Who,
     Write,
 )
 from handrail.engine.problems import Place
-from handrail.workflows.load import Source, load
+from handrail.workflows.load import WorkflowSource, load_workflow
 from workflows.sound_files import of, one, read, said, text, workflow
 
 HEAD = "workflow: w\nversion: 1\nauthority: files\n"
@@ -106,27 +106,27 @@ def test_guards_are_kept_as_written_with_the_facts_they_name() -> None:
 
 def test_what_a_row_sets_is_a_value_or_a_fact() -> None:
     assert row("W1").set == (
-        ("seen", Literal(value=True)),
-        ("round", Literal(1)),
-        ("weight", Literal(2.0)),
-        ("title", Literal("x")),
-        ("names", Literal(["a"])),
-        ("anything", Literal({"a": [1]})),
-        ("back", Reference("run.state")),
-        ("mood", Literal("calm")),
+        ("seen", LiteralValue(value=True)),
+        ("round", LiteralValue(1)),
+        ("weight", LiteralValue(2.0)),
+        ("title", LiteralValue("x")),
+        ("names", LiteralValue(["a"])),
+        ("anything", LiteralValue({"a": [1]})),
+        ("back", FactReference("run.state")),
+        ("mood", LiteralValue("calm")),
     )
     assert row("R1").set == (
-        ("mood", Reference("event.mood")),
-        ("title", Reference("task.name")),
-        ("names", Reference("marked.checked")),
+        ("mood", FactReference("event.mood")),
+        ("title", FactReference("task.name")),
+        ("names", FactReference("marked.checked")),
     )
-    assert row("L3").set == (("home", Reference("run.vars.home")), ("back", Literal(None)))
+    assert row("L3").set == (("home", FactReference("run.vars.home")), ("back", LiteralValue(None)))
 
 
 def test_a_whole_number_for_a_float_becomes_a_float() -> None:
     (weight,) = [assigned for name, assigned in row("W1").set if name == "weight"]
 
-    assert isinstance(weight, Literal)
+    assert isinstance(weight, LiteralValue)
     assert isinstance(weight.value, float)
     assert isinstance(workflow("everything.yaml").inputs["share"].default, float)
 
@@ -188,10 +188,10 @@ def test_tools_say_whose_word_they_are_and_what_they_take() -> None:
     tools = workflow("everything.yaml").tools
 
     assert {name: (tool.who, tool.reads) for name, tool in tools.items()} == {
-        "go": (Who.AGENT, False),
-        "approve": (Who.PERSON, False),
-        "tick": (Who.SERVER, False),
-        "look": (Who.AGENT, True),
+        "go": (Actor.AGENT, False),
+        "approve": (Actor.PERSON, False),
+        "tick": (Actor.SERVER, False),
+        "look": (Actor.AGENT, True),
     }
     assert tools["go"].params["force"].default is False
     assert tools["go"].params["mood"].choices == ("calm", "busy")
@@ -258,14 +258,16 @@ def test_content_and_order_change_the_digest(old: str, new: str) -> None:
 
 def test_a_text_beside_the_workflow_counts_for_the_digest() -> None:
     written = TWO + "  - {id: A1, from: A, trigger: go, to: Z, say: note}\n"
-    first, second = (load(Source("f", written, {"note": ("note.md", body)})) for body in ("one", "two"))
+    first, second = (
+        load_workflow(WorkflowSource("f", written, {"note": ("note.md", body)})) for body in ("one", "two")
+    )
 
     assert one(first).digest != one(second).digest
     assert one(first).texts["note"].place == Place("note.md", 1, 1)
 
 
 def test_a_workflow_found_by_a_name_must_have_it() -> None:
-    found = load(Source("f.yaml", BASE, {}, "other"))
+    found = load_workflow(WorkflowSource("f.yaml", BASE, {}, "other"))
 
     assert [(p.code, p.place.line, p.place.column) for p in found.problems] == [("misnamed", 1, 11)]
 
@@ -283,6 +285,6 @@ def test_a_key_that_is_only_a_little_like_another_is_not_read_as_that() -> None:
 
 
 def test_where_no_other_workflow_can_be_found_none_can_be_used() -> None:
-    found = load(Source("f.yaml", HEAD + "states: {A: {workflow: other}}\n"))
+    found = load_workflow(WorkflowSource("f.yaml", HEAD + "states: {A: {workflow: other}}\n"))
 
     assert [problem.code for problem in found.problems] == ["unknown-workflow"]

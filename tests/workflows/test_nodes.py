@@ -4,20 +4,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from handrail.documents.text import split_lines
 from handrail.engine.problems import Place
-from handrail.workflows.characters import split_lines
-from handrail.workflows.nodes import Document, Items, Limits, Node, Scalar, Table, plain, read
+from handrail.workflows.nodes import (
+    Node,
+    NodeList,
+    Scalar,
+    Table,
+    YamlDocument,
+    YamlLimits,
+    read_yaml,
+    to_plain,
+)
 
 
 def value_of(text: str) -> object:
-    document = read(text, "f.yaml")
+    document = read_yaml(text, "f.yaml")
     assert document.problems == ()
     assert document.root is not None
-    return plain(document.root)
+    return to_plain(document.root)
 
 
 def under(text: str, name: str) -> Node:
-    root = read(text, "f.yaml").root
+    root = read_yaml(text, "f.yaml").root
     assert isinstance(root, Table)
     node = root.get(name)
     assert node is not None
@@ -30,12 +39,12 @@ def scalar(text: str, name: str = "a") -> Scalar:
     return node
 
 
-def codes(text: str, limits: Limits | None = None) -> list[tuple[str, int, int]]:
-    document = read(text, "f.yaml", limits or Limits())
+def codes(text: str, limits: YamlLimits | None = None) -> list[tuple[str, int, int]]:
+    document = read_yaml(text, "f.yaml", limits or YamlLimits())
     return [(problem.code, problem.place.line, problem.place.column) for problem in document.problems]
 
 
-def only(document: Document) -> tuple[str, str]:
+def only(document: YamlDocument) -> tuple[str, str]:
     (problem,) = document.problems
     return problem.message, problem.repair
 
@@ -84,12 +93,12 @@ def test_keys_are_strings_by_their_written_text() -> None:
 
 
 def test_a_table_is_asked_by_name() -> None:
-    root = read("a: {b: [1, two]}", "f.yaml").root
+    root = read_yaml("a: {b: [1, two]}", "f.yaml").root
     assert isinstance(root, Table)
     assert root.get("missing") is None
     inner = root.get("a")
     assert isinstance(inner, Table)
-    assert isinstance(inner.get("b"), Items)
+    assert isinstance(inner.get("b"), NodeList)
 
 
 def test_columns_count_characters() -> None:
@@ -111,7 +120,7 @@ def test_every_kind_of_line_break_counts_once(line_break: str) -> None:
     node = scalar(text)
     assert node.value == "one\ntwo\n"
     assert node.place == Place("f.yaml", 2, 4, 1)
-    assert node.at(2, 2) == Place("f.yaml", 4, 4)
+    assert node.place_at(2, 2) == Place("f.yaml", 4, 4)
     assert split_lines(text) == ["b: x", "a: |", "  one", "  two", ""]
 
 
@@ -158,7 +167,7 @@ def test_an_empty_value_after_the_last_line_stands_at_its_end() -> None:
 def test_a_position_in_a_text_has_its_place_in_the_file(
     text: str, line: int, column: int, place: Place
 ) -> None:
-    assert scalar(text).at(line, column) == place
+    assert scalar(text).place_at(line, column) == place
 
 
 def test_content_is_where_the_text_itself_begins() -> None:
@@ -210,35 +219,35 @@ def test_what_surprises_is_refused_where_it_stands(text: str, expected: list[tup
 
 
 def test_a_syntax_error_says_what_was_seen_where_it_began_and_what_to_do() -> None:
-    assert only(read("a: [b,\n  c\nd: e", "f")) == (
+    assert only(read_yaml("a: [b,\n  c\nd: e", "f")) == (
         "did not find expected ',' or ']' while parsing a sequence begun at line 1",
         "mend the indentation, the quotes or the brackets here",
     )
-    assert only(read("a: b\n\tc: d", "f"))[1] == "indent with spaces"
-    assert only(read("from: *", "f"))[1] == "put quotes around a text that begins with `*`"
+    assert only(read_yaml("a: b\n\tc: d", "f"))[1] == "indent with spaces"
+    assert only(read_yaml("from: *", "f"))[1] == "put quotes around a text that begins with `*`"
 
 
 def test_an_alias_that_leads_nowhere_and_a_directive_are_named() -> None:
-    assert only(read("a: *x", "f"))[0] == "`*x` has no anchor"
-    assert only(read("a: &x [*x]", "f"))[0] == "`*x` is in its own anchor"
-    assert only(read("%YAML 1.2\n---\na", "f"))[0] == "directive `%YAML 1.2`"
+    assert only(read_yaml("a: *x", "f"))[0] == "`*x` has no anchor"
+    assert only(read_yaml("a: &x [*x]", "f"))[0] == "`*x` is in its own anchor"
+    assert only(read_yaml("%YAML 1.2\n---\na", "f"))[0] == "directive `%YAML 1.2`"
 
 
 def test_a_duplicate_key_names_the_line_of_the_first() -> None:
-    assert only(read("x: 0\na: 1\na: 2", "f"))[0] == "`a` is a key already, at line 2"
+    assert only(read_yaml("x: 0\na: 1\na: 2", "f"))[0] == "`a` is a key already, at line 2"
     long = "k" * 61
-    assert only(read(f"{long}: 1\n{long}: 2", "f"))[0] == f"`{'k' * 60}…` is a key already, at line 1"
+    assert only(read_yaml(f"{long}: 1\n{long}: 2", "f"))[0] == f"`{'k' * 60}…` is a key already, at line 1"
 
 
 def test_what_can_be_read_despite_problems_is_given_too() -> None:
-    root = read("a: 1\na: 2\n<<: {}\n? [b]\n: 3\nc: !t 4\n---\nd", "f").root
+    root = read_yaml("a: 1\na: 2\n<<: {}\n? [b]\n: 3\nc: !t 4\n---\nd", "f").root
     assert root is not None
-    assert plain(root) == {"a": 1, "c": 4}
+    assert to_plain(root) == {"a": 1, "c": 4}
 
 
 @pytest.mark.parametrize("text", ["a: [", "a: *x", "- *x", "a: \0", "[" * 40, ""])
 def test_what_cannot_be_read_to_its_end_has_no_root(text: str) -> None:
-    assert read(text, "f").root is None
+    assert read_yaml(text, "f").root is None
 
 
 def test_an_explicit_end_and_start_of_the_one_document_are_fine() -> None:
@@ -253,25 +262,25 @@ def test_an_alias_is_the_node_of_its_latest_anchor() -> None:
 @pytest.mark.parametrize(
     ("text", "limits", "expected"),
     [
-        ("ab", Limits(size=1), [("yaml-size", 1, 1)]),
-        ("é", Limits(size=1), [("yaml-size", 1, 1)]),
-        ("[[[]]]", Limits(depth=2), [("yaml-depth", 1, 3)]),
-        ("- &x [[]]\n- [*x]", Limits(depth=3), [("yaml-depth", 2, 4)]),
-        ("[&x a, *x, *x]", Limits(aliases=1), [("yaml-aliases", 1, 12)]),
-        ("[&x [a, b], *x]", Limits(nodes=6), [("yaml-aliases", 1, 13)]),
-        ("[a, b, c]", Limits(nodes=3), [("yaml-size", 1, 8)]),
-        ("{a: 1, a: 2, a: 3}", Limits(problems=1), [("duplicate-key", 1, 8)]),
-        ("\0\0", Limits(problems=1), [("yaml-character", 1, 1)]),
+        ("ab", YamlLimits(size=1), [("yaml-size", 1, 1)]),
+        ("é", YamlLimits(size=1), [("yaml-size", 1, 1)]),
+        ("[[[]]]", YamlLimits(depth=2), [("yaml-depth", 1, 3)]),
+        ("- &x [[]]\n- [*x]", YamlLimits(depth=3), [("yaml-depth", 2, 4)]),
+        ("[&x a, *x, *x]", YamlLimits(aliases=1), [("yaml-aliases", 1, 12)]),
+        ("[&x [a, b], *x]", YamlLimits(nodes=6), [("yaml-aliases", 1, 13)]),
+        ("[a, b, c]", YamlLimits(nodes=3), [("yaml-size", 1, 8)]),
+        ("{a: 1, a: 2, a: 3}", YamlLimits(problems=1), [("duplicate-key", 1, 8)]),
+        ("\0\0", YamlLimits(problems=1), [("yaml-character", 1, 1)]),
     ],
 )
 def test_a_limit_exceeded_is_a_problem(
-    text: str, limits: Limits, expected: list[tuple[str, int, int]]
+    text: str, limits: YamlLimits, expected: list[tuple[str, int, int]]
 ) -> None:
     assert codes(text, limits) == expected
 
 
 def test_what_just_keeps_the_limits_is_read() -> None:
-    assert codes("[&x [a, b], *x]", Limits(size=15, depth=2, aliases=1, nodes=7)) == []
+    assert codes("[&x [a, b], *x]", YamlLimits(size=15, depth=2, aliases=1, nodes=7)) == []
     assert codes("[" * 32 + "]" * 32) == []
     assert codes("[" * 33 + "]" * 33) == [("yaml-depth", 1, 33)]
 
@@ -309,11 +318,11 @@ def test_every_character_is_either_refused_or_read() -> None:
     unfit = {*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0xD800, 0xE000), 0xFEFF, 0xFFFE, 0xFFFF}
     unfit -= {0x09, 0x0A, 0x0D}
     fit = "".join(chr(code) for code in range(0x20, 0x110000) if code not in unfit and chr(code) != "'")
-    wide = Limits(size=1 << 23, problems=10_000)
-    root = read(f"'{fit}'", "f", wide).root
+    wide = YamlLimits(size=1 << 23, problems=10_000)
+    root = read_yaml(f"'{fit}'", "f", wide).root
     assert root is not None
-    assert plain(root) == fit
-    refused = read("".join(map(chr, sorted(unfit, reverse=True))), "f", wide).problems
+    assert to_plain(root) == fit
+    refused = read_yaml("".join(map(chr, sorted(unfit, reverse=True))), "f", wide).problems
     assert len(refused) == len(unfit)
     assert {problem.code for problem in refused} == {"yaml-character"}
 
@@ -323,7 +332,7 @@ def test_every_character_is_either_refused_or_read() -> None:
     st.text() | st.text(st.sampled_from("ab1 \n\r\t:-?[]{},#&*!|>'\"%@`\\<~.\0\ufeffé\ud800"), max_size=40)
 )
 def test_reading_is_total(text: str) -> None:
-    document = read(text, "f")
+    document = read_yaml(text, "f")
     assert document.problems or document.root is not None
     for problem in document.problems:
         assert problem.message
@@ -352,14 +361,14 @@ def test_json_is_read_as_what_it_says(value: object, indent: int | None) -> None
 def test_every_place_points_at_the_text_that_begins_the_node(value: object, line_break: str) -> None:
     text = json.dumps(value, ensure_ascii=False, indent=2).replace("\n", line_break)
     lines = split_lines(text)
-    root = read(text, "f").root
+    root = read_yaml(text, "f").root
     assert root is not None
     waiting: list[Node] = [root]
     while waiting:
         node = waiting.pop()
         found = lines[node.place.line - 1][node.place.column - 1 :][: node.place.length]
         match node:
-            case Items(items=items):
+            case NodeList(items=items):
                 assert found[0] == "["
                 waiting.extend(items)
             case Table(entries=entries):

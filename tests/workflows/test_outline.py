@@ -4,16 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.catalog import catalog
-from handrail.workflows.load import load
-from handrail.workflows.outline import (
-    Outline,
-    StateOutline,
-    allows_edit,
-    fill_text,
-    read_outline,
-    read_state,
-)
+from handrail.app.catalog import open_catalog
+from handrail.workflows.load import load_workflow
+from handrail.workflows.outline import Outline, StateOutline, allows_edit, fill_text, read_outline, read_state
 
 TEA = """
 workflow: tea
@@ -106,9 +99,9 @@ def test_nothing_said_of_edits_allows_all_and_none_allows_nothing() -> None:
 
 
 def test_what_is_seen_of_each_built_in_workflow_is_what_is_loaded() -> None:
-    shelf, seen = catalog(Path("/nowhere")), 0
+    shelf, seen = open_catalog(Path("/nowhere")), 0
     for found in shelf.all():
-        workflow = load(found.source, shelf.source).workflow
+        workflow = load_workflow(found.source, shelf.source).workflow
         assert workflow is not None
         stays = {
             name: state for name, state in workflow.states.items() if not (state.router or state.terminal)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from handrail.engine.check import check
-from handrail.workflows.load import Source, load
+from handrail.engine.soundness import check_soundness
+from handrail.workflows.load import WorkflowSource, load_workflow
 from workflows.sound_files import text
 
 pytestmark = pytest.mark.unmeasured
@@ -89,8 +89,8 @@ PLANTS: dict[str, Plant] = {
 
 
 def _found(planted: Planted) -> list[tuple[str, int]]:
-    found = load(Source("f.yaml", planted.written))
-    problems = found.problems if found.workflow is None else check(found.workflow)
+    found = load_workflow(WorkflowSource("f.yaml", planted.written))
+    problems = found.problems if found.workflow is None else check_soundness(found.workflow)
     return [(problem.code, problem.place.line) for problem in problems]
 
 

@@ -2,8 +2,8 @@
 
 from handrail.engine.facts import Fact, Kind, Provenance, Type
 from handrail.engine.model import Archive, Authority, Describe, Write
-from handrail.workflows.load import Source, load
-from handrail.workflows.registry import BUILT_IN, DRAFTS, EFFECTS, FACTS, DraftKind, registry
+from handrail.workflows.load import WorkflowSource, load_workflow
+from handrail.workflows.registry import BUILT_IN_REGISTRY, DRAFTS, EFFECTS, FACTS, DraftKind, build_registry
 from workflows.sound_files import one
 
 WEATHER = Fact(
@@ -41,7 +41,7 @@ HEAD = "workflow: w\nversion: 1\nauthority: files\nstates:\n  A:\n  Z: {terminal
 
 def test_every_fact_says_who_reads_it_and_what_it_means() -> None:
     assert [fact.name for fact in FACTS if not fact.about or fact.reader == "engine"] == []
-    assert len(BUILT_IN.facts) == len(FACTS) == 51
+    assert len(BUILT_IN_REGISTRY.facts) == len(FACTS) == 51
 
 
 def test_no_fact_of_the_world_is_only_claimed() -> None:
@@ -61,7 +61,7 @@ def test_every_value_of_a_domain_is_of_the_facts_type() -> None:
 
 
 def test_a_yes_or_no_and_an_enumeration_are_closed_and_a_count_is_open() -> None:
-    assert {name for name, fact in BUILT_IN.facts.items() if not fact.closed} == {
+    assert {name for name, fact in BUILT_IN_REGISTRY.facts.items() if not fact.closed} == {
         *(f"plan.{name}" for name in DESCRIBED),
         *(f"commit.{name}" for name in DESCRIBED),
         "criteria.total",
@@ -85,7 +85,7 @@ def test_a_yes_or_no_and_an_enumeration_are_closed_and_a_count_is_open() -> None
 
 
 def test_drafts_and_effects_are_found_by_name() -> None:
-    assert list(BUILT_IN.drafts) == [
+    assert list(BUILT_IN_REGISTRY.drafts) == [
         "criteria.check_off",
         "items.document",
         "taskgraph.layers",
@@ -94,8 +94,8 @@ def test_drafts_and_effects_are_found_by_name() -> None:
         *(f"plan.{name}" for name in EDITS),
         *(f"commit.{name}" for name in EDITS),
     ]
-    assert list(BUILT_IN.effects) == ["write", "archive", "describe"]
-    assert BUILT_IN.effects["describe"].authorities == (Authority.DESCRIPTION,)
+    assert list(BUILT_IN_REGISTRY.effects) == ["write", "archive", "describe"]
+    assert BUILT_IN_REGISTRY.effects["describe"].authorities == (Authority.DESCRIPTION,)
 
 
 def test_an_effect_is_built_from_what_is_given() -> None:
@@ -111,18 +111,25 @@ def test_an_effect_is_built_from_what_is_given() -> None:
 
 def test_a_workflow_may_name_what_its_registry_holds_and_nothing_else() -> None:
     guess = DraftKind("weather.guess", "what it will be", {"likely": Type(Kind.BOOL)}, ("text", "map"))
-    mine = registry((WEATHER,), (guess,), EFFECTS)
+    mine = build_registry((WEATHER,), (guess,), EFFECTS)
     written = HEAD + (
         "  - {id: A1, from: A, trigger: go, when: [weather.dry], draft: {g: weather.guess},"
         " accept: [g.likely, g.ok], to: Z, do: [{write: map.svg, from: g.map}]}\n"
         "  - {id: A2, from: A, trigger: on, to: Z}\n"
     )
 
-    assert one(load(Source("f", written), registry=mine)).rows[0].do == (Write("map.svg", source="g.map"),)
-    assert [p.code for p in load(Source("f", written)).problems] == ["unknown-fact", "unknown-draft"]
+    assert one(load_workflow(WorkflowSource("f", written), registry=mine)).rows[0].do == (
+        Write("map.svg", source="g.map"),
+    )
+    assert [p.code for p in load_workflow(WorkflowSource("f", written)).problems] == [
+        "unknown-fact",
+        "unknown-draft",
+    ]
     assert [
         p.message
-        for p in load(Source("f", written.replace("weather.dry", "plan.exists")), registry=mine).problems
+        for p in load_workflow(
+            WorkflowSource("f", written.replace("weather.dry", "plan.exists")), registry=mine
+        ).problems
     ] == ["`when` of row `A1`: no fact is called `plan.exists`"]
 
 

@@ -4,20 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.workflows.render import FILTERS, Misplaced, Placeholder, placeholders, render
+from handrail.workflows.templates import FILTERS, Placeholder, StrayBraces, find_placeholders, render_template
 
 
 def test_names_are_filled_in_and_everything_else_stays() -> None:
-    assert render("Hello {{name}}, {not} {{ name }}.", {"name": "Ada"}) == "Hello Ada, {not} Ada."
+    assert render_template("Hello {{name}}, {not} {{ name }}.", {"name": "Ada"}) == "Hello Ada, {not} Ada."
 
 
 def test_a_name_without_a_value_is_an_accident() -> None:
     with pytest.raises(KeyError, match="name"):
-        render("{{name}}", {})
+        render_template("{{name}}", {})
 
 
 def test_what_is_no_placeholder_stays_as_it_is() -> None:
-    assert render("{{two words}} {{}} {{a|b|c}}", {}) == "{{two words}} {{}} {{a|b|c}}"
+    assert render_template("{{two words}} {{}} {{a|b|c}}", {}) == "{{two words}} {{}} {{a|b|c}}"
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_what_is_no_placeholder_stays_as_it_is() -> None:
     ],
 )
 def test_a_value_is_shown_as_it_is(value: object, shown: str) -> None:
-    assert render("{{x}}", {"x": value}) == shown
+    assert render_template("{{x}}", {"x": value}) == shown
 
 
 @pytest.mark.parametrize(
@@ -57,24 +57,24 @@ def test_a_value_is_shown_as_it_is(value: object, shown: str) -> None:
     ],
 )
 def test_a_filter_says_how_a_value_is_shown(name: str, value: object, shown: str) -> None:
-    assert render(f"{{{{x|{name}}}}}", {"x": value}) == shown
+    assert render_template(f"{{{{x|{name}}}}}", {"x": value}) == shown
 
 
 @pytest.mark.parametrize("value", ["{{y}}", "{{x}}", "}}", "{{", "\\g<0>", "{{y|json}}"])
 def test_braces_in_a_value_stay_braces(value: str) -> None:
-    assert render("<{{x}}|{{y}}>", {"x": value, "y": "secret"}) == f"<{value}|secret>"
+    assert render_template("<{{x}}|{{y}}>", {"x": value, "y": "secret"}) == f"<{value}|secret>"
 
 
 def test_a_line_of_a_quoted_value_cannot_leave_the_quote() -> None:
-    assert render("{{x|quote}}", {"x": "a\r# b\r\nc"}) == "> a\n> # b\n> c"
+    assert render_template("{{x|quote}}", {"x": "a\r# b\r\nc"}) == "> a\n> # b\n> c"
 
 
 def test_a_line_of_a_listed_value_cannot_leave_its_item() -> None:
-    assert render("{{x|bullets}}", {"x": ["a\r- b\n# c"]}) == "- a\n  - b\n  # c"
+    assert render_template("{{x|bullets}}", {"x": ["a\r- b\n# c"]}) == "- a\n  - b\n  # c"
 
 
 def test_a_path_stays_on_one_line() -> None:
-    assert render("{{x|path}}", {"x": "a\n\n# b"}) == "`a  # b`"
+    assert render_template("{{x|path}}", {"x": "a\n\n# b"}) == "`a  # b`"
 
 
 @given(st.text(st.sampled_from("`a\n ~{}|"), max_size=40))
@@ -88,18 +88,20 @@ def test_no_value_closes_its_fence(value: str) -> None:
 
 @given(st.text(max_size=30), st.sampled_from(sorted(FILTERS)))
 def test_no_value_is_expanded_or_makes_a_filter_fail(value: str, name: str) -> None:
-    assert "secret" not in render(f"{{{{x|{name}}}}}" if name else "{{x}}", {"x": value, "y": "secret"})
+    assert "secret" not in render_template(
+        f"{{{{x|{name}}}}}" if name else "{{x}}", {"x": value, "y": "secret"}
+    )
 
 
 def test_placeholders_are_found_in_order_with_their_places() -> None:
-    assert placeholders("a {{b}} {{c.d|json}} {{e f}} {{g") == (
+    assert find_placeholders("a {{b}} {{c.d|json}} {{e f}} {{g") == (
         Placeholder("b", "", 2, 5),
         Placeholder("c.d", "json", 8, 12),
-        Misplaced("{{e f}}", 21),
-        Misplaced("{{", 29),
+        StrayBraces("{{e f}}", 21),
+        StrayBraces("{{", 29),
     )
-    assert Misplaced("{{e f}}", 21).length == 7
+    assert StrayBraces("{{e f}}", 21).length == 7
 
 
 def test_a_closing_pair_is_misplaced_only_behind_something_like_a_name() -> None:
-    assert placeholders('{"a": {"b": 1}} {x}}') == (Misplaced("{x}}", 16),)
+    assert find_placeholders('{"a": {"b": 1}} {x}}') == (StrayBraces("{x}}", 16),)

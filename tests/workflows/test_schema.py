@@ -9,11 +9,18 @@ import jsonschema_rs
 import pytest
 
 import handrail
-from handrail.workflows.briefs import CONTRACT_KEYS
-from handrail.workflows.declare import PROMPT_KEYS, ROW_KEYS, STATE_KEYS, TOOL_KEYS, TOP_KEYS
-from handrail.workflows.nodes import plain, read
-from handrail.workflows.steps import NEXT_KEYS, STEP_KEYS
-from handrail.workflows.variables import VARIABLE_KEYS
+from handrail.workflows.declarations import (
+    CONTRACT_KEYS,
+    NEXT_KEYS,
+    PROMPT_KEYS,
+    ROW_KEYS,
+    STATE_KEYS,
+    STEP_KEYS,
+    TOOL_KEYS,
+    TOP_KEYS,
+    VARIABLE_KEYS,
+)
+from handrail.workflows.nodes import read_yaml, to_plain
 from workflows.broken_cases import FOLDER
 from workflows.sound_files import SOUND
 
@@ -53,9 +60,9 @@ def defined(name: str) -> Mapping[str, Any]:
 
 
 def tree(path: Path) -> object:
-    root = read(path.read_bytes().decode(), path.name).root
+    root = read_yaml(path.read_bytes().decode(), path.name).root
     assert root is not None
-    return plain(root)
+    return to_plain(root)
 
 
 def test_the_schema_knows_exactly_the_keys_that_the_loader_knows() -> None:

@@ -2,17 +2,17 @@
 
 import pytest
 
-from handrail.engine.check import check
 from handrail.engine.facts import Fact, Kind, Provenance, Type
 from handrail.engine.model import ToDerived
-from handrail.workflows.load import Source, load
-from handrail.workflows.registry import BUILT_IN, Registry
+from handrail.engine.soundness import check_soundness
+from handrail.workflows.load import WorkflowSource, load_workflow
+from handrail.workflows.registry import BUILT_IN_REGISTRY, Registry
 from workflows.broken_cases import loaded
 from workflows.sound_files import SOUND, text, workflow
 
 STAGES = Registry(
     {
-        **BUILT_IN.facts,
+        **BUILT_IN_REGISTRY.facts,
         "plan.stage": Fact(
             "plan.stage",
             Type(Kind.STRING),
@@ -22,8 +22,8 @@ STAGES = Registry(
             closed=True,
         ),
     },
-    BUILT_IN.drafts,
-    BUILT_IN.effects,
+    BUILT_IN_REGISTRY.drafts,
+    BUILT_IN_REGISTRY.effects,
 )
 
 
@@ -49,17 +49,17 @@ def test_a_sound_file_has_no_problem(name: str) -> None:
 
     assert found.problems == ()
     assert found.workflow is not None
-    assert check(found.workflow) == ()
+    assert check_soundness(found.workflow) == ()
 
 
 def test_a_derived_state_may_have_a_closed_domain_if_every_value_is_a_state() -> None:
-    found = load(Source("derived.yaml", text("derived.yaml")), registry=STAGES)
+    found = load_workflow(WorkflowSource("derived.yaml", text("derived.yaml")), registry=STAGES)
 
     assert found.problems == ()
     assert found.workflow is not None
     assert found.workflow.derive == "plan.stage"
     assert found.workflow.rows[0].to == ToDerived("new.stage")
-    assert check(found.workflow) == ()
+    assert check_soundness(found.workflow) == ()
 
 
 def test_the_skills_have_34_states_of_which_four_are_walked_through_at_once() -> None:

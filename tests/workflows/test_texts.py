@@ -2,7 +2,7 @@
 
 import pytest
 
-from handrail.workflows.load import Source, load
+from handrail.workflows.load import WorkflowSource, load_workflow
 from workflows.sound_files import of, said, workflow
 
 HEAD = (
@@ -93,8 +93,8 @@ def test_a_name_of_a_text_may_be_known_to_one_row_and_not_to_another() -> None:
 
 
 def test_a_problem_in_a_text_beside_is_shown_in_its_own_file() -> None:
-    source = Source("f.yaml", HEAD, {"T": ("T.md", "# Title\n\nHello {{nobody}}\n")})
-    (problem,) = load(source).problems
+    source = WorkflowSource("f.yaml", HEAD, {"T": ("T.md", "# Title\n\nHello {{nobody}}\n")})
+    (problem,) = load_workflow(source).problems
 
     assert (problem.place.file, problem.place.line, problem.place.column) == ("T.md", 3, 7)
     assert problem.place.length == 10

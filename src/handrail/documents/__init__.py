@@ -1,1 +1,1 @@
-"""The texts that Handrail reads and edits besides workflows and plans: pure functions over text."""
+"""Parse and edit the texts that people and agents write. Pure: nothing here touches the disk."""

@@ -1,7 +1,8 @@
-"""Acceptance criteria: the checklist under one heading of a plan, and how some of it is checked off.
+"""Parse the acceptance criteria of a plan and check off the ones that results list as satisfied.
 
-The text is read as CommonMark, so what stands in code or in an HTML comment is no item. What is written is
-a box and a link, each in its place: every other character stays what it was.
+The text is parsed as CommonMark, so code and HTML comments never count as items. Checking off writes only a
+box and a link; every other character stays as it was. Start reading at `parse_criteria` and
+`check_off_criteria`.
 """
 
 import re
@@ -11,39 +12,64 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from handrail.documents.frontmatter import parse, texts
+from handrail.documents.front_matter import list_field_texts, parse_front_matter
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-MOST: Final = 256 * 1024
-"""How many characters a text may have to be read at all: at worst, as many take seconds."""
 
-SATISFIED: Final = "satisfied"
-"""The key of front matter under which results may list what they satisfy."""
+MAX_CHARACTERS: Final = 256 * 1024
+"""Longer texts have no items. In the worst case, parsing this many characters takes seconds."""
+
+
+SATISFIED_KEY: Final = "satisfied"
+"""The front matter key under which results may list the criteria they satisfy."""
+
 
 _HEADING: Final = "acceptance criteria"
-_AROUND_HEADING: Final = " *_`:"
-_MARK: Final = "\ufeff"
-_NESTED: Final = 100
-_BREAK: Final = re.compile(r"\r\n?|\n")
+
+
+_HEADING_DECORATION: Final = " *_`:"
+
+
+_BOM: Final = "\ufeff"
+
+
+_MAX_NESTING: Final = 100
+
+
+_LINE_BREAK: Final = re.compile(r"\r\n?|\n")
+
+
 _BOX: Final = re.compile(r"\[([ \txX])\]\s+(?=\S)")
+
+
 _BULLETS: Final = ("-", "*", "+")
+
+
 _LINK: Final = (" ([results](", "))")
+
+
 _PATH: Final = re.compile(r"[^()\s]*")
-_UNFIT: Final = re.compile(r"[\ud800-\udfff]")
+
+
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 
 class Criterion(Struct, frozen=True):
-    """One acceptance criterion: what it says, in one line, and whether it is checked."""
+    """One acceptance criterion: its text, on one line, and whether it is checked."""
 
     text: str
     checked: bool
 
 
-class CheckedOff(Struct, frozen=True):
-    """A plan after its check-off: its text, the criteria this checked, and what was listed for nothing."""
+class CheckOffResult(Struct, frozen=True):
+    """A plan after the check-off.
+
+    `checked` are the criteria that this check-off checked. `unmatched` are listed texts that match no
+    criterion.
+    """
 
     text: str
     checked: tuple[str, ...]
@@ -51,9 +77,9 @@ class CheckedOff(Struct, frozen=True):
 
 
 class _Item(Struct, frozen=True):
-    """An item of a list: its text, its box (`x`, a blank, or nothing), and the lines of its first paragraph.
+    """A list item: its text, its box (`x`, a blank, or empty for none), and the lines of its first paragraph.
 
-    `depth` is how many lists it stands in.
+    `depth` is the number of lists that contain it.
     """
 
     text: str
@@ -65,139 +91,143 @@ class _Item(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """What tells it from others."""
-        return _key(self.text)
+        """The text that identifies this item."""
+        return _criterion_key(self.text)
 
 
-def criteria(plan: str, template: str = "") -> tuple[Criterion, ...]:
-    """The acceptance criteria of a plan: the items with a box under the heading of that name.
+def parse_criteria(plan: str, template: str = "") -> tuple[Criterion, ...]:
+    """Return the acceptance criteria of a plan: the items with a box under the heading of that name.
 
-    Items that stand in the template it was made from are none.
+    Items that also occur in `template`, the template of the plan, do not count.
     """
-    return tuple(Criterion(_clean(item.text), item.box != " ") for item in _criteria(plan, template))
-
-
-def bare(text: str) -> str:
-    """What a criterion says, without the links to results that its text ends with."""
-    (head, tail), end = _LINK, len(text)
-    while text.endswith(tail, 0, end):
-        begun = text.rfind(head, 0, end)
-        if begun < 0 or not _PATH.fullmatch(text, begun + len(head), end - len(tail)):
-            break
-        end = begun
-    return text[:end]
-
-
-def listed(results: str) -> tuple[str, ...]:
-    """What results list as satisfied, each once: under a heading that names the criteria, or in front matter.
-
-    An item with an empty box is not satisfied. An item without a box inside another is a note on that.
-    """
-    return tuple(map(_clean, _listed(results).values()))
-
-
-def check_off(plan: str, results: str, link: str, template: str = "") -> CheckedOff:
-    """The plan with a checked box, and a link, at each criterion whose text is listed in the results.
-
-    White space and case do not matter; nothing else is made up for. What is checked already stays as it is.
-    """
-    wanted, known = _listed(results), _criteria(plan, template)
-    met = [item for item in known if item.box == " " and item.key in wanted]
-    keys = {item.key for item in known}
-    return CheckedOff(
-        _marked(plan, met, f"{_LINK[0]}{link}{_LINK[1]}"),
-        tuple(_clean(item.text) for item in met),
-        tuple(_clean(text) for key, text in wanted.items() if key not in keys),
+    return tuple(
+        Criterion(_replace_surrogates(item.text), item.box != " ") for item in _find_criteria(plan, template)
     )
 
 
-def _listed(results: str) -> Mapping[str, str]:
-    """What is listed as satisfied, by its key."""
-    front = parse(results)
-    found: dict[str, str] = {}
-    for item in _items(front.body, exact=False):
+def strip_result_links(text: str) -> str:
+    """Return the text of a criterion without the links to results at its end."""
+    (head, tail), end = _LINK, len(text)
+    while text.endswith(tail, 0, end):
+        start = text.rfind(head, 0, end)
+        if start < 0 or not _PATH.fullmatch(text, start + len(head), end - len(tail)):
+            break
+        end = start
+    return text[:end]
+
+
+def list_satisfied(results: str) -> tuple[str, ...]:
+    """Return what the results list as satisfied, without duplicates.
+
+    The list is under a heading that contains "acceptance criteria", or in the front matter. An item with an
+    empty box is not satisfied. An item without a box inside another item is a note on that item.
+    """
+    return tuple(map(_replace_surrogates, _find_satisfied(results).values()))
+
+
+def check_off_criteria(plan: str, results: str, link: str, template: str = "") -> CheckOffResult:
+    """Return the plan with a checked box and a link at each criterion that the results list.
+
+    Texts match regardless of white space and case, and otherwise exactly. Criteria that are already checked
+    stay unchanged.
+    """
+    wanted, known = _find_satisfied(results), _find_criteria(plan, template)
+    met = [item for item in known if item.box == " " and item.key in wanted]
+    keys = {item.key for item in known}
+    return CheckOffResult(
+        _mark_items(plan, met, f"{_LINK[0]}{link}{_LINK[1]}"),
+        tuple(_replace_surrogates(item.text) for item in met),
+        tuple(_replace_surrogates(text) for key, text in wanted.items() if key not in keys),
+    )
+
+
+def _find_satisfied(results: str) -> Mapping[str, str]:
+    """Return the texts listed as satisfied, by their keys."""
+    front = parse_front_matter(results)
+    satisfied: dict[str, str] = {}
+    for item in _find_items(front.body, exact=False):
         if item.box == "x" or (not item.box and item.depth == 1):
-            found.setdefault(item.key, item.text)
-    for text in map(_folded, texts(front.fields.get(SATISFIED, ()))):
-        found.setdefault(_key(text), text)
-    return found
+            satisfied.setdefault(item.key, item.text)
+    for text in map(_fold_whitespace, list_field_texts(front.fields.get(SATISFIED_KEY, ()))):
+        satisfied.setdefault(_criterion_key(text), text)
+    return satisfied
 
 
-def _criteria(plan: str, template: str) -> Sequence[_Item]:
-    standing = {item.key for item in _items(template, exact=True)}
-    found = _items(plan, exact=True)
-    return [item for item in found if item.box and item.bullet and item.key not in standing]
+def _find_criteria(plan: str, template: str) -> Sequence[_Item]:
+    template_keys = {item.key for item in _find_items(template, exact=True)}
+    items = _find_items(plan, exact=True)
+    return [item for item in items if item.box and item.bullet and item.key not in template_keys]
 
 
-def _folded(text: str) -> str:
+def _fold_whitespace(text: str) -> str:
     return " ".join(text.split())
 
 
-def _clean(text: str) -> str:
-    """The text as one that can be told: bytes that were no text are shown as such."""
-    return _UNFIT.sub("\ufffd", text)
+def _replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which come from invalid bytes, so that the text can be encoded."""
+    return _SURROGATE.sub("\ufffd", text)
 
 
-def _key(text: str) -> str:
-    """What tells a text in one line from others: all but the links to results it ends with, in any case."""
-    return bare(text).casefold()
+def _criterion_key(text: str) -> str:
+    """Return the key of a one-line text: the text without result links at its end, ignoring case."""
+    return strip_result_links(text).casefold()
 
 
-def _marked(plan: str, items: Sequence[_Item], link: str) -> str:
-    """The plan with these items checked: their boxes lie in their first lines, the link ends the last."""
-    ends = [match.span() for match in _BREAK.finditer(plan)] + [(len(plan), len(plan))]
-    begins = [0, *(end for _, end in ends)]
-    pieces, done = [], 0
+def _mark_items(plan: str, items: Sequence[_Item], link: str) -> str:
+    """Return the plan with these items checked: the box on the first line, the link after the last."""
+    ends = [match.span() for match in _LINE_BREAK.finditer(plan)] + [(len(plan), len(plan))]
+    starts = [0, *(end for _, end in ends)]
+    pieces, copied = [], 0
     for item in items:
-        box = plan.index("[", begins[item.first]) + 1
-        end = begins[item.last] + len(plan[begins[item.last] : ends[item.last][0]].rstrip())
-        pieces += [plan[done:box], "x", plan[box + 1 : end], link]
-        done = end
-    return "".join([*pieces, plan[done:]])
+        box = plan.index("[", starts[item.first]) + 1
+        end = starts[item.last] + len(plan[starts[item.last] : ends[item.last][0]].rstrip())
+        pieces += [plan[copied:box], "x", plan[box + 1 : end], link]
+        copied = end
+    return "".join([*pieces, plan[copied:]])
 
 
 @lru_cache(maxsize=8)
-def _items(text: str, *, exact: bool) -> tuple[_Item, ...]:
-    """The items of lists below each heading that is, or at least contains, the one meant.
+def _find_items(text: str, *, exact: bool) -> tuple[_Item, ...]:
+    """Return the list items below each criteria heading; none if the text is too long.
 
-    A text that is too long has none.
+    With `exact`, the heading must be "acceptance criteria"; otherwise it only has to contain it.
     """
-    body = "" if len(text) > MOST else text
-    tokens = _parser().parse(" " + body[1:] if body.startswith(_MARK) else body)
-    return tuple(_walked(tokens, exact=exact))
+    body = "" if len(text) > MAX_CHARACTERS else text
+    tokens = _get_parser().parse(" " + body[1:] if body.startswith(_BOM) else body)
+    return tuple(_walk_tokens(tokens, exact=exact))
 
 
-def _walked(tokens: Sequence["Token"], *, exact: bool) -> Iterator[_Item]:
-    """Headings inside a list or a quote begin and end nothing."""
+def _walk_tokens(tokens: Sequence["Token"], *, exact: bool) -> Iterator[_Item]:
+    """Yield the items below criteria headings. Headings inside a list or a quote are ignored."""
     within = depth = 0
     for number, token in enumerate(tokens):
         if token.type == "heading_open" and token.level == 0:
             level = int(token.tag[1])
             if not within or level <= within:
-                within = level if _meant(tokens[number + 1].content, exact=exact) else 0
+                within = level if _is_criteria_heading(tokens[number + 1].content, exact=exact) else 0
         elif token.type in {"list_item_open", "list_item_close"}:
             depth += token.nesting
             first = tokens[number + 1 : number + 3]
             if within and token.nesting == 1 and first[0].type == "paragraph_open":
-                yield _item(token, first[1], depth)
+                yield _build_item(token, first[1], depth)
 
 
-def _meant(heading: str, *, exact: bool) -> bool:
-    title = _folded(heading).casefold()
-    return title.strip(_AROUND_HEADING) == _HEADING if exact else _HEADING in title
+def _is_criteria_heading(heading: str, *, exact: bool) -> bool:
+    title = _fold_whitespace(heading).casefold()
+    return title.strip(_HEADING_DECORATION) == _HEADING if exact else _HEADING in title
 
 
-def _item(token: "Token", paragraph: "Token", depth: int) -> _Item:
+def _build_item(token: "Token", paragraph: "Token", depth: int) -> _Item:
     box = _BOX.match(paragraph.content)
     text = paragraph.content[box.end() :] if box else paragraph.content
     first, end = paragraph.map or (0, 1)
     mark = box[1].lower().replace("\t", " ") if box else ""
-    return _Item(_folded(text), mark, token.markup in _BULLETS, depth, first, end - 1)
+    return _Item(_fold_whitespace(text), mark, token.markup in _BULLETS, depth, first, end - 1)
 
 
 @lru_cache(maxsize=1)
-def _parser() -> "MarkdownIt":
-    """Blocks only: what stands inside a line is not looked at."""
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - 50 ms that only those pay who have criteria
+def _get_parser() -> "MarkdownIt":
+    """Return a parser for blocks only; inline markup is not parsed."""
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - takes 50 ms, and most runs have no criteria
 
-    return MarkdownIt("commonmark", {"maxNesting": _NESTED}).disable(["inline", "text_join"])
+    return MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).disable(["inline", "text_join"])

@@ -1,11 +1,11 @@
-"""Links to issues and pages of Jira and Confluence in a text, and the list of those handed on before.
+"""Find links to Jira and Confluence pages in a text, and tell which ones have not been handed on yet.
 
-A link is known by its form alone; nothing is ever fetched. It counts wherever it stands, in code and comments
-too, and is given as it is written: only the escapes of Markdown and `&amp;` are read as what they stand for.
+A link is recognised by its form alone; nothing is fetched. Links count everywhere, in code and comments too,
+and are returned as written. Only Markdown escapes and `&amp;` are decoded.
 
-On a site of Atlassian's, and on a host that has the product's name in its own, every page counts but the
-first; elsewhere the path must be one that the products make. A link with a name or a password before its host
-is none, and neither is one that is too long or damaged.
+On Atlassian's own sites, and on hosts with the product's name in theirs, every page but the first counts. On
+other hosts the path must be one that the products use. A link with a user name or a password does not count,
+nor does one that is too long or damaged.
 """
 
 import hashlib
@@ -14,30 +14,52 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 from unicodedata import category
 
-LONGEST: Final = 2_000
-"""How many characters a link may have."""
+MAX_LINK_LENGTH: Final = 2_000
+"""The maximum number of characters in a link."""
 
-MOST: Final = 32_768
-"""How many bytes the lines may have together that links are handed on in at once, with their ends."""
+
+MAX_LINK_LIST_BYTES: Final = 32_768
+"""The maximum number of bytes, line ends included, of the lines that are handed on at once."""
+
 
 _START: Final = re.compile(r"(?<![A-Za-z0-9+])https?://", re.IGNORECASE)
-_WITHIN: Final = frozenset("=/")
-"""What a link stands behind that is a part of another."""
+
+
+_INNER_LINK_PREFIXES: Final = frozenset("=/")
+"""A link after one of these characters is part of another link."""
+
 
 _PIECE: Final = re.compile(
     r"[A-Za-z0-9._~:/?#@!$'*+,;=%-]++|[()]|\\[_*~&#+.!()-]"
     r"|&(?!(?:quot|apos|lt|gt|nbsp|#[0-9A-Za-z]{1,6});)|[^\x00-\x7f]"
 )
+
+
 _ESCAPE: Final = re.compile(r"\\(.)")
+
+
 _TRAILING: Final = ".,:;!?'*_~&("
-_AROUND: Final = (("<", ">"), ("](", ")"), ('"', '"'))
+
+
+_ENCLOSURES: Final = (("<", ">"), ("](", ")"), ('"', '"'))
+
+
 _DAMAGED: Final = re.compile(r"[\ufffd\ud800-\udfff]")
-_MARK: Final = "\ufeff"
+
+
+_BOM: Final = "\ufeff"
+
 
 _HOST: Final = re.compile(r"((?:[\w-]{1,63}\.){0,20}[\w-]{1,63})(?::[0-9]{1,5})?")
-_CLOUD: Final = (".atlassian.net", ".atlassian-us-gov-mod.net", ".jira.com")
+
+
+_CLOUD_DOMAINS: Final = (".atlassian.net", ".atlassian-us-gov-mod.net", ".jira.com")
+
+
 _PRODUCTS: Final = frozenset({"jira", "confluence"})
-_FORM: Final = re.compile(
+
+
+_PRODUCT_PATH: Final = re.compile(
     r"""
     (?:jira|confluence)/.+
     | ex/(?:jira|confluence)/.+
@@ -57,65 +79,65 @@ _FORM: Final = re.compile(
 )
 
 
-def found(text: str) -> tuple[str, ...]:
-    """The links in a text, each once, in the order in which they first stand there."""
-    return tuple(dict.fromkeys(link for link in _runs(text) if _is_wanted(link)))
+def find_links(text: str) -> tuple[str, ...]:
+    """Return the links in a text without duplicates, in order of first appearance."""
+    return tuple(dict.fromkeys(link for link in _find_candidates(text) if _is_wanted_link(link)))
 
 
-def safe_id(link: str) -> str:
-    """The name of the file that is kept for a link: it depends on the link alone and is safe everywhere."""
+def make_link_id(link: str) -> str:
+    """Return the file name for a link. It depends only on the link and is safe on every system."""
     return hashlib.sha256(link.encode()).hexdigest()[:16]
 
 
-def line(link: str) -> str:
-    """The line in which a link is handed on: with the name of its file."""
-    return f"{link} → {safe_id(link)}"
+def format_link_line(link: str) -> str:
+    """Return the line that hands on a link: the link and its file name."""
+    return f"{link} → {make_link_id(link)}"
 
 
-def fresh(text: str, refs: str) -> tuple[str, ...]:
-    """The links in a text that are not in the list yet."""
-    known = _known(refs)
-    return tuple(link for link in found(text) if link not in known)
+def find_new_links(text: str, refs: str) -> tuple[str, ...]:
+    """Return the links in a text that are not in the list `refs` yet."""
+    known = _parse_refs(refs)
+    return tuple(link for link in find_links(text) if link not in known)
 
 
-def handed(links: Sequence[str]) -> tuple[str, ...]:
-    """As many of the links, from the first on, as are handed on at once."""
-    room, taken = MOST, 0
+def limit_links(links: Sequence[str]) -> tuple[str, ...]:
+    """Return the first links, as many as may be handed on at once."""
+    room, count = MAX_LINK_LIST_BYTES, 0
     for link in links:
-        room -= len(f"{line(link)}\n".encode())
+        room -= len(f"{format_link_line(link)}\n".encode())
         if room < 0:
             break
-        taken += 1
-    return tuple(links[:taken])
+        count += 1
+    return tuple(links[:count])
 
 
-def _known(refs: str) -> frozenset[str]:
-    """The links of a list: a line is one, with or without blanks around it."""
-    return frozenset(line.strip() for line in refs.removeprefix(_MARK).split("\n"))
+def _parse_refs(refs: str) -> frozenset[str]:
+    """Return the links of a list: one per line, blanks around it ignored."""
+    return frozenset(line.strip() for line in refs.removeprefix(_BOM).split("\n"))
 
 
-def _runs(text: str) -> Iterator[str]:
-    """What may be a link; no character is looked at twice.
+def _find_candidates(text: str) -> Iterator[str]:
+    """Yield everything that may be a link, in one pass over the text.
 
-    One ends where the next begins, unless that is a part of it, such as a value of its query.
+    A link ends where the next one begins, unless that one is part of it, such as a value in its query.
     """
     starts = [start.start() for start in _START.finditer(text)]
     limits: dict[int, int] = {}
     limit = len(text)
     for start in reversed(starts):
         limits[start] = limit
-        if text[start - 1 : start] not in _WITHIN:
+        if text[start - 1 : start] not in _INNER_LINK_PREFIXES:
             limit = start
     end = 0
     for start in starts:
         if start >= end:
-            end = _end(text, start, limits[start])
+            end = _find_end(text, start, limits[start])
             link = _ESCAPE.sub(r"\1", text[start:end]).replace("&amp;", "&")
             yield link if _is_enclosed(text, start, end) else link.rstrip(_TRAILING)
 
 
-def _end(text: str, start: int, limit: int) -> int:
-    """Where a link ends: at what none can have, or at a bracket that closes what was open before it."""
+def _find_end(text: str, start: int, limit: int) -> int:
+    """Return where a link ends: at a character it cannot have, or at a bracket that was opened before it."""
     end, depth = start, 0
     while piece := _PIECE.match(text, end, limit):
         sign = piece[0]
@@ -127,23 +149,25 @@ def _end(text: str, start: int, limit: int) -> int:
 
 
 def _is_enclosed(text: str, start: int, end: int) -> bool:
-    """Whether signs say where the link begins and ends, so that a dot at its end is its own."""
+    """True if quotes or brackets delimit the link, so that a dot at its end belongs to it."""
     after = text[end : end + 1]
-    return any(after == closed and text.endswith(opened, 0, start) for opened, closed in _AROUND)
+    return any(after == closed and text.endswith(opened, 0, start) for opened, closed in _ENCLOSURES)
 
 
-def _is_wanted(link: str) -> bool:
-    if len(link) > LONGEST or _DAMAGED.search(link):
+def _is_wanted_link(link: str) -> bool:
+    if len(link) > MAX_LINK_LENGTH or _DAMAGED.search(link):
         return False
     place, _, query = link.partition("://")[2].partition("#")[0].partition("?")
     authority, _, path = place.partition("/")
     host = _HOST.fullmatch(authority)
     if not host or not (path or query):
         return False
-    return _is_theirs(host[1].lower()) or bool(_FORM.fullmatch(f"{path}?{query}" if query else path))
+    return _is_atlassian_host(host[1].lower()) or bool(
+        _PRODUCT_PATH.fullmatch(f"{path}?{query}" if query else path)
+    )
 
 
-def _is_theirs(host: str) -> bool:
-    """Whether nothing but their pages is to be expected of a host."""
+def _is_atlassian_host(host: str) -> bool:
+    """True if every page of this host belongs to Jira or Confluence."""
     own = host.split(".")[:-1] or [host]
-    return host.endswith(_CLOUD) or any(_PRODUCTS & set(label.split("-")) for label in own)
+    return host.endswith(_CLOUD_DOMAINS) or any(_PRODUCTS & set(label.split("-")) for label in own)

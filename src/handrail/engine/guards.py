@@ -1,7 +1,7 @@
-"""Guards: one CEL expression each, compiled by `vocabulary`, and how they are judged.
+"""Evaluate guards: CEL expressions that `workflows.guard_compiler` has compiled.
 
-CEL does not raise when an evaluation fails: the value is then a non-empty string of type ERROR,
-which Python takes for true. So a guard *holds* only if the type is BOOL and the value `is True`.
+CEL does not raise when an evaluation fails: the value is then a non-empty string of type ERROR, which Python
+takes for true. So a guard *holds* only if the value is a bool and `is True`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,12 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from handrail.engine.facts import PENDING, Fact, Value, fits
+from handrail.engine.facts import PENDING, Fact, Value, has_type
 from handrail.engine.problems import Place
 
 
 class Verdict(Enum):
-    """What a guard says: it holds, it does not, it cannot be told yet, or it went wrong."""
+    """The result of a guard: it holds, it fails, it is not known yet, or it gave an error."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -25,16 +25,20 @@ class Verdict(Enum):
 
 
 HOLDS: Final = Verdict.HOLDS
+
+
 FAILS: Final = Verdict.FAILS
+
+
 ERROR: Final = Verdict.ERROR
-"""The same by a shorter way: Python looks a member up at length, whenever it is named by its class."""
+"""Shortcuts for speed: looking a member up through its enum class is slow in Python."""
 
 
 class Program(Protocol):
     """An expression that CEL has compiled."""
 
     def eval(self, *, data: Mapping[str, Value]) -> Any:  # noqa: ANN401 - CEL has no types for Python
-        """What the expression says of these facts."""
+        """Evaluate the expression with these facts."""
         ...
 
 
@@ -42,86 +46,95 @@ class Program(Protocol):
 class Guard:
     """A compiled expression, the facts it names, and where it was written.
 
-    `said` is what it said before, by the values of its facts and their types: it says the same again.
+    `outcome_cache` holds earlier outcomes by the values of the facts and their types; a guard is pure.
     """
 
     text: str
     facts: tuple[Fact, ...]
     place: Place
     program: Program = field(compare=False, repr=False)
-    said: "dict[_Values, Outcome]" = field(default_factory=dict, init=False, compare=False, repr=False)
+    outcome_cache: "dict[_Values, Outcome]" = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
 
 class Outcome(Struct, frozen=True):
-    """A verdict and, for an error, what CEL said."""
+    """A verdict and, for an error, CEL's message."""
 
     verdict: Verdict
     error: str = ""
 
 
 _Values: TypeAlias = tuple[object, ...]
-_REMEMBERED: Final = 256
-"""How many combinations of values a guard remembers its verdicts on."""
 
-_LONGEST: Final = 64
-_YES, _NO, _NOT_YET = Outcome(HOLDS), Outcome(FAILS), Outcome(Verdict.PENDING)
+
+_MAX_CACHED_OUTCOMES: Final = 256
+"""How many combinations of values a guard caches outcomes for."""
+
+
+_MAX_CACHED_CHARACTERS: Final = 64
+
+
+_OUTCOME_HOLDS, _OUTCOME_FAILS, _OUTCOME_PENDING = Outcome(HOLDS), Outcome(FAILS), Outcome(Verdict.PENDING)
+
 
 ABSENT: Final = object()
-"""Stands for a fact that was not read."""
-
-PLAIN: Final = frozenset({bool, int, type(None)})
-"""Types whose values are all `small`."""
+"""The value of a fact that was not read."""
 
 
-def judge(guard: Guard, facts: Mapping[str, Value]) -> Outcome:
-    """The verdict of a guard on these facts; a missing or mistyped fact is an error, never a yes."""
-    return judge_values(guard, [facts.get(fact.name, ABSENT) for fact in guard.facts])
+CACHEABLE_TYPES: Final = frozenset({bool, int, type(None)})
+"""Types whose values are always cacheable."""
 
 
-def judge_values(guard: Guard, values: Sequence[Value]) -> Outcome:
-    """The same, by the values of its facts in their order; `ABSENT` for one that is missing.
+def evaluate_guard(guard: Guard, facts: Mapping[str, Value]) -> Outcome:
+    """Evaluate a guard with these facts. A missing or mistyped fact is an error, never a yes."""
+    return evaluate_guard_values(guard, [facts.get(fact.name, ABSENT) for fact in guard.facts])
 
-    What was said is remembered with the types of the values, since `1 == True`.
+
+def evaluate_guard_values(guard: Guard, values: Sequence[Value]) -> Outcome:
+    """Evaluate a guard with the values of its facts, in their order; `ABSENT` for a missing one.
+
+    The cache key includes the types of the values, since `1 == True`.
     """
     key: list[object] = []
     for value in values:
         kind = value.__class__
-        if kind not in PLAIN and not small(value):
-            return _judged(guard, values)
+        if kind not in CACHEABLE_TYPES and not is_cacheable(value):
+            return _evaluate_uncached(guard, values)
         key += (kind, value)
     known = tuple(key)
-    outcome = guard.said.get(known)
+    outcome = guard.outcome_cache.get(known)
     if outcome is None:
-        if len(guard.said) >= _REMEMBERED:
-            guard.said.clear()
-        outcome = guard.said[known] = _judged(guard, values)
+        if len(guard.outcome_cache) >= _MAX_CACHED_OUTCOMES:
+            guard.outcome_cache.clear()
+        outcome = guard.outcome_cache[known] = _evaluate_uncached(guard, values)
     return outcome
 
 
-def small(value: Value) -> bool:
-    """True if what is said of this value is remembered: not if it is large, nor if it is a zero.
+def is_cacheable(value: Value) -> bool:
+    """True if outcomes for this value are cached: it is not large, and not a float zero.
 
-    There are two of those, and they are equal.
+    0.0 and -0.0 are equal, but different values.
     """
     if isinstance(value, str):
-        return len(value) <= _LONGEST
+        return len(value) <= _MAX_CACHED_CHARACTERS
     if isinstance(value, float):
         return value != 0
     return not isinstance(value, (list, dict))
 
 
-def _judged(guard: Guard, values: Sequence[Value]) -> Outcome:
+def _evaluate_uncached(guard: Guard, values: Sequence[Value]) -> Outcome:
     read = [(fact, value) for fact, value in zip(guard.facts, values, strict=True) if value is not ABSENT]
-    known = {fact.name: value for fact, value in read if fits(value, fact.type)}
+    known = {fact.name: value for fact, value in read if has_type(value, fact.type)}
     try:
         result = guard.program.eval(data=known)
-    except RuntimeError as refusal:  # how CEL says that an expression goes on for too long
+    except RuntimeError as refusal:  # CEL raises this when an evaluation takes too long
         return Outcome(ERROR, str(refusal))
     value = result.value()
     if isinstance(value, bool):
-        return _YES if value else _NO
+        return _OUTCOME_HOLDS if value else _OUTCOME_FAILS
     if any(value is PENDING for _, value in read):
-        return _NOT_YET
+        return _OUTCOME_PENDING
     for fact, _ in read:
         if fact.name not in known:
             return Outcome(ERROR, f"`{fact.name}` is no value of type {fact.type}")
@@ -129,22 +142,22 @@ def _judged(guard: Guard, values: Sequence[Value]) -> Outcome:
     return Outcome(ERROR, str(value) if error else "the value is neither true nor false")
 
 
-def judge_all(guards: Sequence[Guard], facts: Mapping[str, Value]) -> tuple[Outcome, ...]:
-    """The verdict of each guard, in order."""
-    return tuple([judge(guard, facts) for guard in guards])
+def evaluate_guards(guards: Sequence[Guard], facts: Mapping[str, Value]) -> tuple[Outcome, ...]:
+    """Return the outcome of each guard, in order."""
+    return tuple([evaluate_guard(guard, facts) for guard in guards])
 
 
-def together(outcomes: Sequence[Outcome]) -> Verdict:
-    """The verdict of a list, which is an "and"."""
-    return worst([outcome.verdict for outcome in outcomes])
+def combine_outcomes(outcomes: Sequence[Outcome]) -> Verdict:
+    """Combine the verdicts of a list of guards with "and"."""
+    return combine_verdicts([outcome.verdict for outcome in outcomes])
 
 
-def worst(verdicts: Sequence[Verdict]) -> Verdict:
-    """The verdict that decides: that one fails, then an error, then a wait."""
-    found: Verdict = HOLDS
+def combine_verdicts(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict that decides: any failure first, then an error, then pending."""
+    combined: Verdict = HOLDS
     for verdict in verdicts:
         if verdict is FAILS:
             return verdict
-        if verdict is ERROR or found is HOLDS:
-            found = verdict
-    return found
+        if verdict is ERROR or combined is HOLDS:
+            combined = verdict
+    return combined

@@ -1,6 +1,6 @@
-"""Whether a run may start, go on, rest or end: the table of seven lifecycles by trigger.
+"""Define which triggers a run's lifecycle allows: a table of seven lifecycles by trigger.
 
-Everything that changes a run's lifecycle goes through this table; a pair that is not in it is refused.
+Every change of a run's lifecycle goes through this table. A pair that is not in it is refused.
 """
 
 from collections.abc import Mapping
@@ -9,15 +9,30 @@ from typing import Final
 from handrail.engine.model import Lifecycle
 
 START: Final = "start"
+
+
 CONTINUE: Final = "continue"
+
+
 PAUSE: Final = "pause"
+
+
 RESUME: Final = "resume"
+
+
 COMPLETE: Final = "complete"
+
+
 FAIL: Final = "fail"
+
+
 ABANDON: Final = "abandon"
+
+
 DIVERGE: Final = "diverge"
 
-TABLE: Final[Mapping[Lifecycle, Mapping[str, Lifecycle]]] = {
+
+LIFECYCLE_TABLE: Final[Mapping[Lifecycle, Mapping[str, Lifecycle]]] = {
     Lifecycle.IDLE: {START: Lifecycle.RUNNING},
     Lifecycle.RUNNING: {
         CONTINUE: Lifecycle.RUNNING,
@@ -34,20 +49,23 @@ TABLE: Final[Mapping[Lifecycle, Mapping[str, Lifecycle]]] = {
     Lifecycle.DIVERGED: {},
 }
 
-CONTROLS: Final = frozenset({PAUSE, RESUME, FAIL, ABANDON, DIVERGE})
+
+CONTROL_TRIGGERS: Final = frozenset({PAUSE, RESUME, FAIL, ABANDON, DIVERGE})
 """Triggers that act on the run as a whole."""
 
-RESERVED: Final = CONTROLS | {START, COMPLETE}
+
+RESERVED_TRIGGERS: Final = CONTROL_TRIGGERS | {START, COMPLETE}
 """Triggers that no row of a workflow may use."""
 
-NEEDS_REASON: Final = frozenset({FAIL, ABANDON, DIVERGE})
+
+TRIGGERS_NEEDING_REASON: Final = frozenset({FAIL, ABANDON, DIVERGE})
 
 
-def after(lifecycle: Lifecycle, trigger: str) -> Lifecycle | None:
-    """The lifecycle after this trigger, or None where the table has no such pair."""
-    return TABLE[lifecycle].get(trigger)
+def get_next_lifecycle(lifecycle: Lifecycle, trigger: str) -> Lifecycle | None:
+    """Return the lifecycle after this trigger, or None if the table has no such pair."""
+    return LIFECYCLE_TABLE[lifecycle].get(trigger)
 
 
-def terminal(lifecycle: Lifecycle) -> bool:
-    """True if a run with this lifecycle is never left again."""
-    return not TABLE[lifecycle]
+def is_terminal(lifecycle: Lifecycle) -> bool:
+    """True if a run never leaves this lifecycle."""
+    return not LIFECYCLE_TABLE[lifecycle]

@@ -1,24 +1,28 @@
-"""The nouns of the engine: workflows, runs, events and decisions. Data only."""
+"""Define the engine's data: workflows, runs, events and decisions. No behaviour."""
 
 import dataclasses
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
+import msgspec
 from msgspec import Struct, field
 
 from handrail.engine.facts import Fact, Type, Value
 from handrail.engine.guards import Guard
 from handrail.engine.problems import Place
 
-NAME = "{name}"
-"""What stands in a folder in place of the name of a run."""
+RUN_NAME_PLACEHOLDER = "{name}"
+"""The part of a folder path that is replaced by the run's name."""
 
-FLAT = "collab-state.json"
-STATE_FILES = ("state.json", FLAT)
-"""The files that a run in files can be told in; the first unless a workflow says otherwise.
 
-A flat one tells every variable beside the state, for other programs that know it.
+FLAT_STATE_FILE = "collab-state.json"
+
+
+STATE_FILES = ("state.json", FLAT_STATE_FILE)
+"""The names a state file can have; the first is the default.
+
+The flat one stores every variable beside the state, for other programs that read it.
 """
 
 
@@ -31,7 +35,7 @@ class Authority(StrEnum):
 
 
 class Lifecycle(StrEnum):
-    """Whether a run is under way; the last four are never left."""
+    """The lifecycle of a run. It never leaves one of the last four."""
 
     IDLE = "idle"
     RUNNING = "running"
@@ -42,7 +46,7 @@ class Lifecycle(StrEnum):
     DIVERGED = "diverged"
 
 
-class Who(StrEnum):
+class Actor(StrEnum):
     """Who may act, or who did."""
 
     AGENT = "agent"
@@ -50,12 +54,14 @@ class Who(StrEnum):
     SERVER = "server"
 
 
-AGENT: Final = Who.AGENT
+AGENT: Final = Actor.AGENT
+
+
 RUNNING: Final = Lifecycle.RUNNING
-"""The same by a shorter way: Python looks a member up at length, whenever it is named by its class."""
+"""Shortcuts for speed: looking a member up through its enum class is slow in Python."""
 
 
-# what a workflow is made of
+# parts of a workflow
 
 
 class Contract(Struct, frozen=True):
@@ -68,7 +74,7 @@ class Contract(Struct, frozen=True):
 
 
 class Brief(Struct, frozen=True):
-    """What the agent is told when a step opens, and must bring back. `names` are those in its task."""
+    """A step's assignment: what the agent must do and return. `names` are the placeholders of `task`."""
 
     agent: str
     task: str
@@ -81,11 +87,12 @@ class Brief(Struct, frozen=True):
 
 
 class State(Struct, frozen=True):
-    """A node of a workflow. A router has no stay; a terminal state ends the run; `attempts` 0 means no cap.
+    """A state of a workflow.
 
-    `say` names the text of how things stand here. `outputs` are the facts that guards may read from the
-    output of a step here. `edits` are the files that an agent may change meanwhile, None where that is its
-    own affair. `extra` is what a face reads.
+    A run leaves a router at once and ends in a terminal state. `attempts` 0 means no limit. `say` names the
+    text that describes this state. `outputs` are the facts that guards may read from a step's output here.
+    `edits` are the files that an agent may change in this state; None means any file. `extra` is data for the
+    interfaces.
     """
 
     name: str
@@ -115,35 +122,35 @@ class ToVariable(Struct, frozen=True):
 
 
 class ToDerived(Struct, frozen=True):
-    """Go where the drafted text stands: the state is the value of this fact."""
+    """Go to the state of the drafted text: the value of this fact."""
 
     fact: str
 
 
 class Stay(Struct, frozen=True):
-    """Stay in the state, and in the step."""
+    """Stay in the state and in the step."""
 
 
 Target: TypeAlias = ToState | ToVariable | ToDerived | Stay
 
 
-class Literal(Struct, frozen=True):
+class LiteralValue(Struct, frozen=True):
     """A value as written."""
 
     value: Value
 
 
-class Reference(Struct, frozen=True):
+class FactReference(Struct, frozen=True):
     """The value of a fact at the time of the move; `run.state` is the state being left."""
 
     fact: str
 
 
-Assigned: TypeAlias = Literal | Reference
+AssignedValue: TypeAlias = LiteralValue | FactReference
 
 
 class Write(Struct, frozen=True):
-    """Write a file of the task folder, from a draft or a template; `if_absent`: leave one that is there."""
+    """Write a file of the task folder, from a draft or a template. `if_absent`: keep an existing file."""
 
     path: str
     source: str = ""
@@ -152,14 +159,14 @@ class Write(Struct, frozen=True):
 
 
 class Archive(Struct, frozen=True):
-    """Move files into a new folder: never into one that exists; a missing file is passed over."""
+    """Move files into a new folder, never into an existing one. Missing files are skipped."""
 
     paths: tuple[str, ...]
     to: str
 
 
 class Describe(Struct, frozen=True):
-    """Replace the commit description by a draft's text; `anew`: leave it, and begin another with that."""
+    """Replace the commit description with a draft's text. `anew`: keep it and start another with the text."""
 
     source: str
     anew: bool = False
@@ -171,7 +178,7 @@ Effect: TypeAlias = Write | Archive | Describe
 class Transition(Struct, frozen=True):
     """A row: in one of `sources`, on `trigger` (None in a router), if its guards hold, go to `to`.
 
-    One that `only_says` stays, sets and does nothing: it says its text, and only the journal hears of it.
+    A row with `only_says` stays and changes nothing: it says its text and is only recorded in the journal.
     """
 
     id: str
@@ -182,7 +189,7 @@ class Transition(Struct, frozen=True):
     accept: tuple[Guard, ...] = ()
     drafts: tuple[tuple[str, str], ...] = ()
     to: Target = field(default_factory=Stay)
-    set: tuple[tuple[str, Assigned], ...] = ()
+    set: tuple[tuple[str, AssignedValue], ...] = ()
     do: tuple[Effect, ...] = ()
     say: str = ""
     refuse: str = ""
@@ -191,7 +198,7 @@ class Transition(Struct, frozen=True):
 
 
 class Variable(Struct, frozen=True):
-    """A declared variable or input: what it may hold, and what it holds at first."""
+    """A declared variable or input: what it may hold, and its initial value."""
 
     name: str
     type: Type
@@ -203,22 +210,22 @@ class Variable(Struct, frozen=True):
 
 
 class Tool(Struct, frozen=True):
-    """A tool that only sends a trigger: who says it, with what; one that `reads` has no rows.
+    """A tool that only sends a trigger: who may send it, and with which parameters.
 
-    `extra` is what a face reads.
+    A tool that `reads` has no rows. `extra` is data for the interfaces.
     """
 
     name: str
     place: Place
     about: str = ""
-    who: Who = Who.AGENT
+    who: Actor = Actor.AGENT
     reads: bool = False
     params: Mapping[str, Variable] = field(default_factory=dict)
     extra: Mapping[str, Value] = field(default_factory=dict)
 
 
 class Prompt(Struct, frozen=True):
-    """A text that a person may put into the chat as it stands, by the name of the prompt."""
+    """A text that a person may insert into the chat unchanged, by the name of the prompt."""
 
     name: str
     place: Place
@@ -235,10 +242,10 @@ class Text(Struct, frozen=True):
     place: Place
 
 
-Index: TypeAlias = Mapping[tuple[str, str | None], tuple[Transition, ...]]
+TransitionIndex: TypeAlias = Mapping[tuple[str, str | None], tuple[Transition, ...]]
 
 
-class Needs(Struct, frozen=True):
+class Requirements(Struct, frozen=True):
     """What must be read before a decision: facts, and drafts as (name, kind)."""
 
     facts: frozenset[str]
@@ -247,11 +254,11 @@ class Needs(Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Workflow:
-    """The data that describes the way. `index` gives the rows of a state and trigger, in their order.
+    """A compiled workflow. `index` gives the rows of a state and trigger, in their order.
 
-    `folder` is where the files of a run lie below the project, if its state lives in files; with `NAME` in
-    it there are several, a run in each. `state_file` is the file there that tells how it stands.
-    `memo` holds what was worked out from the rest before, by who asked.
+    `folder` is where a run's files are below the project, if its state lives in files. If it contains
+    `RUN_NAME_PLACEHOLDER`, there is one folder per run. `state_file` is the file there that stores the state.
+    `memo` caches what functions computed from the workflow, keyed by the function.
     """
 
     name: str
@@ -262,7 +269,7 @@ class Workflow:
     initial: str
     states: Mapping[str, State]
     rows: tuple[Transition, ...]
-    index: Index
+    index: TransitionIndex
     facts: Mapping[str, Fact]
     folder: str = ""
     state_file: str = ""
@@ -278,21 +285,21 @@ class Workflow:
     )
 
 
-# what a run is made of
+# parts of a run
 
 
 class Event(Struct, frozen=True, gc=False):
-    """One arrival of a trigger: by whom, with what, for which open step (None: the only one)."""
+    """One trigger that was sent: by whom, with what payload, for which open step (None: the only one)."""
 
     trigger: str
     payload: Mapping[str, Value] = field(default_factory=dict)
-    by: Who = Who.AGENT
+    by: Actor = Actor.AGENT
     note: str = ""
     step: int | None = None
 
 
 class Step(Struct, frozen=True, gc=False):
-    """One stay of a run in a state. `held` is what it has received while it waits for something else."""
+    """One stay of a run in a state. `held` is the event it received while it waits for facts."""
 
     number: int
     state: str
@@ -301,7 +308,7 @@ class Step(Struct, frozen=True, gc=False):
 
 
 class Run(Struct, frozen=True, gc=False):
-    """One walk through a workflow; `digest` binds it to the text it started with."""
+    """One execution of a workflow; `digest` binds it to the workflow text it started with."""
 
     id: str
     workflow: str
@@ -315,7 +322,7 @@ class Run(Struct, frozen=True, gc=False):
     reason: str = ""
 
 
-# what a decision is made of
+# parts of a decision
 
 
 class Move(Struct, frozen=True, gc=False):
@@ -327,13 +334,13 @@ class Move(Struct, frozen=True, gc=False):
 
 
 class Option(Struct, frozen=True):
-    """A trigger that would not be refused now, and whose word it is."""
+    """A trigger that would not be refused now, and who may send it."""
 
     trigger: str
-    who: Who
+    who: Actor
 
 
-class Seen(Struct, frozen=True):
+class FactReading(Struct, frozen=True):
     """A fact as it was read."""
 
     fact: str
@@ -341,7 +348,7 @@ class Seen(Struct, frozen=True):
 
 
 class Accepted(Struct, frozen=True, gc=False):
-    """The run moved. `says` names the texts to tell, `effects` what is to be done, in order."""
+    """The run moved. `says` names the texts to show, `effects` what to do, in order."""
 
     run: Run
     moves: tuple[Move, ...] = ()
@@ -350,7 +357,7 @@ class Accepted(Struct, frozen=True, gc=False):
 
 
 class Waiting(Struct, frozen=True):
-    """The run stays, holds what it was given, and waits for these facts."""
+    """The run stays in its step, holds the event, and waits for these facts."""
 
     run: Run
     rule: str
@@ -358,14 +365,33 @@ class Waiting(Struct, frozen=True):
 
 
 class Refused(Struct, frozen=True):
-    """Nothing moved: which rule said no, what was seen, what is needed, and what may be called instead."""
+    """Nothing moved: which rule refused, what was seen, what is needed, and what may be called instead."""
 
     code: str
     rule: str
-    seen: tuple[Seen, ...] = ()
+    seen: tuple[FactReading, ...] = ()
     needed: tuple[str, ...] = ()
     next: tuple[Option, ...] = ()
     say: str = ""
 
 
 Decision: TypeAlias = Accepted | Waiting | Refused
+
+
+_run_encoder = msgspec.json.Encoder(order="deterministic")
+
+
+_run_decoder = msgspec.json.Decoder(Run)
+
+
+def encode_run(run: Run) -> bytes:
+    """Return the run as JSON; equal runs give the same bytes."""
+    return _run_encoder.encode(run)
+
+
+def decode_run(data: bytes | str) -> Run:
+    """Return the run from its JSON. Raises `ValueError` for data that is not a run."""
+    try:
+        return _run_decoder.decode(data)
+    except RecursionError as deep:
+        raise ValueError("nested too deeply to be a run") from deep

@@ -1,4 +1,4 @@
-"""Problems: what a person can mend in a text, with the place where it stands."""
+"""Define problems: what an author must fix in a workflow file, with its place in the text."""
 
 from enum import StrEnum
 
@@ -13,7 +13,7 @@ class Severity(StrEnum):
 
 
 class Place(Struct, frozen=True):
-    """Where in a text something stands: line and column count from 1, length in characters."""
+    """A place in a text: line and column count from 1, length in characters."""
 
     file: str
     line: int
@@ -22,7 +22,7 @@ class Place(Struct, frozen=True):
 
 
 class Problem(Struct, frozen=True):
-    """One thing to mend. `path` is the shortest way to it through the workflow, as row ids."""
+    """One thing to fix. `path` is the shortest way to it through the workflow, as row ids."""
 
     code: str
     severity: Severity
@@ -32,18 +32,22 @@ class Problem(Struct, frozen=True):
     path: tuple[str, ...] = ()
 
 
-def in_reading_order(problems: list[Problem]) -> tuple[Problem, ...]:
-    """The problems as a reader meets them: by file, line and column, then by code."""
+def sort_problems(problems: list[Problem]) -> tuple[Problem, ...]:
+    """Return the problems in reading order: by file, line and column, then by code and message."""
     return tuple(
         sorted(problems, key=lambda p: (p.place.file, p.place.line, p.place.column, p.code, p.message))
     )
 
 
-def error(code: str, place: Place, message: str, repair: str = "", path: tuple[str, ...] = ()) -> Problem:
-    """A problem that must be mended before the workflow can be used."""
+def build_error(
+    code: str, place: Place, message: str, repair: str = "", path: tuple[str, ...] = ()
+) -> Problem:
+    """Build a problem that must be fixed before the workflow can be used."""
     return Problem(code, Severity.ERROR, place, message, repair, path)
 
 
-def warning(code: str, place: Place, message: str, repair: str = "", path: tuple[str, ...] = ()) -> Problem:
-    """A problem that lets the workflow run, though hardly as its author meant."""
+def build_warning(
+    code: str, place: Place, message: str, repair: str = "", path: tuple[str, ...] = ()
+) -> Problem:
+    """Build a problem that lets the workflow run, but probably not as its author meant."""
     return Problem(code, Severity.WARNING, place, message, repair, path)

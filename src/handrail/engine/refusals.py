@@ -1,13 +1,16 @@
-"""Refusals from choices: which rule, what was seen, what is needed; `decide` adds what may be called."""
+"""Build refusals from evaluated rows: which rule refused, what was seen, what is needed.
+
+`decide` adds what may be called instead.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from handrail.engine.choose import FactsOf, Tried, needed, seen
 from handrail.engine.facts import Value
 from handrail.engine.guards import Guard, Verdict
-from handrail.engine.model import Refused, Seen, Transition
+from handrail.engine.model import FactReading, Refused, Transition
+from handrail.engine.rows import EvaluatedRow, ScopedFacts, describe_needed, read_guard_facts
 
-CODES = {
+REFUSAL_CODES = {
     "arguments": "an input or a parameter is unknown, missing or of the wrong type",
     "attempts_spent": "the step has been tried as often as the workflow lets an agent try it",
     "contract": "the step output breaks the step's contract",
@@ -33,46 +36,49 @@ CODES = {
 """Every code a refusal can have, and what it means."""
 
 
-def broken(tried: Tried, facts: FactsOf) -> Refused:
-    """A guard that could not be evaluated refuses: it never passes, and no later row takes its place."""
-    guard = tried.guards_that(Verdict.ERROR)[0]
+def refuse_guard_error(tried: EvaluatedRow, facts: ScopedFacts) -> Refused:
+    """Refuse because a guard gave an error. It never passes, and no later row is taken instead."""
+    guard = tried.guards_with(Verdict.ERROR)[0]
     error = tried.outcomes[tried.guards.index(guard)].error
     return Refused(
         "guard_error",
         tried.row.id,
-        (*seen((guard,), facts(tried.row.scope)), Seen("guard.error", error)),
+        (*read_guard_facts((guard,), facts(tried.row.scope)), FactReading("guard.error", error)),
         (f"`{guard.text}` that can be evaluated",),
     )
 
 
-def said(row: Transition, facts: FactsOf) -> Refused:
-    """The refusal that a row of the workflow is."""
+def refuse_by_row(row: Transition, facts: ScopedFacts) -> Refused:
+    """Build the refusal of a row that refuses."""
     guards = (*row.when, *row.accept)
-    return Refused("refused", row.id, seen(guards, facts(row.scope)), say=row.refuse)
+    return Refused("refused", row.id, read_guard_facts(guards, facts(row.scope)), say=row.refuse)
 
 
-def unmet(code: str, tried: Sequence[Tried], facts: FactsOf) -> Refused:
-    """No row: each line that failed, the facts it saw, and what it needs."""
-    seen_: dict[str, Value] = {}
-    needed_: list[str] = []
+def refuse_unmet(code: str, tried: Sequence[EvaluatedRow], facts: ScopedFacts) -> Refused:
+    """Refuse because no row holds: list each failed guard, the facts it read, and what it needs."""
+    seen: dict[str, Value] = {}
+    needed: list[str] = []
     for attempt in tried:
-        failed = attempt.guards_that(Verdict.FAILS)
+        failed = attempt.guards_with(Verdict.FAILS)
         view = facts(attempt.row.scope)
-        seen_ |= {fact.fact: fact.value for fact in seen(failed, view)}
-        seen_ |= {
-            f"{name}.problems": view[f"{name}.problems"] for name in _drafts_of(failed, attempt.row, view)
+        seen |= {fact.fact: fact.value for fact in read_guard_facts(failed, view)}
+        seen |= {
+            f"{name}.problems": view[f"{name}.problems"]
+            for name in _find_drafts_with_problems(failed, attempt.row, view)
         }
-        needed_ += [needed(guard) for guard in failed]
+        needed += [describe_needed(guard) for guard in failed]
     return Refused(
         code,
         ", ".join(attempt.row.id for attempt in tried),
-        tuple(Seen(name, value) for name, value in seen_.items()),
-        tuple(dict.fromkeys(needed_)),
+        tuple(FactReading(name, value) for name, value in seen.items()),
+        tuple(dict.fromkeys(needed)),
     )
 
 
-def _drafts_of(guards: Sequence[Guard], row: Transition, view: Mapping[str, Value]) -> Iterator[str]:
-    """The drafts these guards read, if they can say what is wrong: an edit that failed tells why."""
+def _find_drafts_with_problems(
+    guards: Sequence[Guard], row: Transition, view: Mapping[str, Value]
+) -> Iterator[str]:
+    """Yield the drafts these guards read that have `problems`, which say why an edit failed."""
     read = {fact.name for guard in guards for fact in guard.facts}
     for name, _ in row.drafts:
         if f"{name}.problems" in view and any(fact.startswith(f"{name}.") for fact in read):

@@ -1,197 +1,285 @@
-"""Which rows can ever be taken: found by trying the facts' domains."""
+"""Compile the rows of each state and trigger once, and evaluate their guards.
+
+A compiled row reads only the facts its guards name, one by one. `get_trigger_spec` is the fast path of a
+decision; `evaluate_when` and `evaluate_accept` keep every outcome, for callers that explain a refusal.
+"""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
-from handrail.engine.domains import Domains
-from handrail.engine.explore import targets
-from handrail.engine.facts import Value
-from handrail.engine.guards import Guard
-from handrail.engine.model import Transition, Workflow
-from handrail.engine.problems import Problem, error, warning
-from handrail.engine.satisfy import Answer, Line, Search, line
+from msgspec import Struct
 
-STATE = "run.state"
-MOST_BEFORE = 200
-"""How many of the rows before a row are asked whether they take its place."""
+from handrail.engine.facts import PENDING, Value
+from handrail.engine.guards import (
+    ABSENT,
+    CACHEABLE_TYPES,
+    FAILS,
+    HOLDS,
+    Guard,
+    Outcome,
+    Verdict,
+    combine_outcomes,
+    combine_verdicts,
+    evaluate_guard,
+    evaluate_guard_values,
+    evaluate_guards,
+    is_cacheable,
+)
+from handrail.engine.known_facts import (
+    DecisionContext,
+    FactReader,
+    get_claimed_readers,
+    get_known_readers,
+    read_claimed_facts,
+    read_known_facts,
+)
+from handrail.engine.lifecycle import CONTINUE
+from handrail.engine.model import (
+    AGENT,
+    Actor,
+    Contract,
+    FactReading,
+    Move,
+    State,
+    Stay,
+    ToState,
+    Transition,
+    Variable,
+    Workflow,
+)
 
-
-class Rows:
-    """The rows of a workflow, asked whether they can fire."""
-
-    def __init__(self, workflow: Workflow) -> None:
-        self.workflow = workflow
-        self._search = Search(Domains(workflow))
-        self._patience = 1_000
-        self._cached: dict[tuple[str, str], list[Line]] = {}
-        self._fires: dict[tuple[str, str], bool] = {}
-        answered: dict[tuple[object, ...], list[bool]] = {}
-        for (state, _), rows in self.workflow.index.items():
-            aware = any(_names_state(row) for row in rows)
-            key = (state if aware else "", *(row.id for row in rows))
-            if key not in answered:
-                answered[key] = [self._can_fire(rows, number, state) for number in range(len(rows))]
-            self._fires |= {(row.id, state): can for row, can in zip(rows, answered[key], strict=True)}
-
-    def _can_fire(self, rows: Sequence[Transition], number: int, state: str) -> bool:
-        earlier = [row for row in rows[max(0, number - MOST_BEFORE) : number] if not self._steps_aside(row)]
-        before = [self._lines(other, state) for other in earlier]
-        return self._search.possible(self._lines(rows[number], state), before) is not Answer.NO
-
-    def _steps_aside(self, row: Transition) -> bool:
-        """True if the row can be passed over though its guards hold: attempts can run out where it leads."""
-        return any(self.workflow.states[target].attempts for target in targets(self.workflow, row))
-
-    def fires(self, row: Transition, state: str) -> bool:
-        """False if in this state an earlier row, or the row's own guards, always prevent it."""
-        return self._fires[row.id, state]
-
-    def problems(self) -> Iterator[Problem]:
-        """Constant guards, rows that never fire, routers without a way or in a circle."""
-        for row in self.workflow.rows:
-            constant = list(self._constant(row))
-            yield from (_constantly(row, guard, says=says) for guard, says in constant)
-            if all(says for _, says in constant):
-                yield from self._never(row)
-            yield from self._wrong(row, {guard for guard, says in constant if not says})
-        for name, state in self.workflow.states.items():
-            if state.router:
-                yield from self._stuck(name)
-        yield from self._circles()
-
-    def _lines(self, row: Transition, state: str) -> list[Line]:
-        key = (row.id, state if _names_state(row) else "")
-        if key not in self._cached:
-            fixed: dict[str, Value] = {STATE: state.removeprefix(row.scope)}
-            if self.workflow.states[state].router:
-                fixed["run.attempts"] = 0
-            self._cached[key] = [line(guard, fixed, row.scope) for guard in (*row.when, *row.accept)]
-        return self._cached[key]
-
-    def _constant(self, row: Transition) -> Iterator[tuple[Guard, bool]]:
-        """The guards that say the same to everything, and what they say."""
-        for number, guard in enumerate((*row.when, *row.accept)):
-            varies = any(fact.name == STATE for fact in guard.facts)
-            states = row.sources if varies else row.sources[:1]
-            lines = [self._lines(row, state)[number] for state in states]
-            if self._search.free(lines):
-                continue
-            if all(self._search.possible([each]) is Answer.NO for each in lines):
-                yield guard, False
-            elif all(self._never_no(each) for each in lines):
-                yield guard, True
-
-    def _never_no(self, each: Line) -> bool:
-        return self._search.can_fail(each) is Answer.NO and self._search.goes_wrong(each, ()) is None
-
-    def _wrong(self, row: Transition, constant: Collection[Guard]) -> Iterator[Problem]:
-        """Lines that cannot be evaluated for some values, though no other line of the row fails for them."""
-        for number, guard in enumerate((*row.when, *row.accept)):
-            for state in row.sources[:1] if guard not in constant else ():
-                lines = self._lines(row, state)
-                if self._search.free([lines[number]]):
-                    continue
-                beside = [*lines[:number], *lines[number + 1 :]]
-                values = self._search.goes_wrong(lines[number], beside)
-                if values is not None:
-                    yield _goes_wrong(row, guard, {name: values[name] for name in lines[number].names})
-
-    def _never(self, row: Transition) -> Iterator[Problem]:
-        if not row.sources or any(self.fires(row, state) for state in row.sources):
-            return
-        if all(self._search.possible(self._lines(row, s)) is Answer.NO for s in row.sources):
-            message = f"row `{row.id}` never fires: its guards never hold together"
-            yield warning("contradiction", row.place, message, "drop one of them, or the row")
-            return
-        state = row.sources[0]
-        before = self._before(row, state)
-        message = f"row `{row.id}` never fires: before it, {_listed(before)} always takes its place"
-        yield warning("shadowed-row", row.place, message, "move it up, or narrow what stands before it")
-
-    def _before(self, row: Transition, state: str) -> list[str]:
-        """The fewest rows before this one that take its place, where one is enough; otherwise all of them."""
-        rows = self.workflow.index[state, row.trigger]
-        earlier = rows[: rows.index(row)]
-        for other in earlier:
-            if self._search.possible(self._lines(row, state), [self._lines(other, state)]) is Answer.NO:
-                return [other.id]
-        return [other.id for other in earlier]
-
-    def _stuck(self, router: str) -> Iterator[Problem]:
-        rows = self.workflow.index.get((router, None), ())
-        lines = [self._lines(row, router) for row in rows]
-        if any(self._search.free(those) for those in lines):
-            return
-        place = self.workflow.states[router].place
-        if not rows:
-            message = f"no row leaves the router `{router}`, so the run would be stuck there"
-            yield error("router-stuck", place, message, "add a row from it without a trigger")
-        elif self._search.possible([], lines) is Answer.YES:
-            message = f"router `{router}` can find no row that holds"
-            yield error("router-stuck", place, message, "add a last row without `when`")
-
-    def _circles(self) -> Iterator[Problem]:
-        """Routers that can lead back to themselves within one turn, each circle once."""
-        reported: set[frozenset[str]] = set()
-        for name, state in self.workflow.states.items():
-            if not state.router:
-                continue
-            for way in self._round(name):
-                circle = frozenset(source for source, _ in way)
-                if circle not in reported:
-                    reported.add(circle)
-                    ids = " → ".join(source for source, _ in way)
-                    message = f"routers can go round in one turn: {ids} → {name}"
-                    rows = tuple(row.id for _, row in way)
-                    yield error("router-loop", state.place, message, "let one of them lead to a state", rows)
-
-    def _round(self, start: str) -> Iterator[tuple[tuple[str, Transition], ...]]:
-        """The ways from a router through routers back to it that can be walked with one set of facts."""
-        stack: list[tuple[str, tuple[tuple[str, Transition], ...]]] = [(start, ())]
-        while stack and self._patience:
-            self._patience -= 1
-            here, way = stack.pop()
-            for row in self.workflow.index.get((here, None), ()):
-                for target in targets(self.workflow, row):
-                    longer = (*way, (here, row))
-                    if not self.workflow.states[target].router or not self._walkable(longer):
-                        continue
-                    if target == start:
-                        yield longer
-                    elif all(target != source for source, _ in longer):
-                        stack.append((target, longer))
-
-    def _walkable(self, way: Sequence[tuple[str, Transition]]) -> bool:
-        must: list[Line] = []
-        must_not: list[list[Line]] = []
-        for source, row in way:
-            rows = self.workflow.index[source, None]
-            must += self._lines(row, source)
-            must_not += [self._lines(other, source) for other in rows[: rows.index(row)]]
-        changed = {name for _, row in way for name, _ in row.set}
-        read = {f"{each.scope}{f.name}" for each in must for f in each.guard.facts}
-        if any(name.replace("run.vars.", "") in changed for name in read):
-            return False
-        return self._search.possible(must, must_not) is Answer.YES
+GuardEvaluator: TypeAlias = Callable[[DecisionContext], Verdict]
+"""A function that returns the combined verdict of some guards for a context."""
 
 
-def _names_state(row: Transition) -> bool:
-    return any(fact.name == STATE for guard in (*row.when, *row.accept) for fact in guard.facts)
+class CompiledRow(Struct, frozen=True):
+    """A row of a state, with an evaluator for its `when` and one for all its guards.
+
+    `target` is the state it leads to and `move` the move there; None if they depend on the run. It is
+    `limited` if the target's attempts may be used up. A row that `stays` opens no step.
+    """
+
+    row: Transition
+    when: GuardEvaluator
+    guards: GuardEvaluator
+    target: State | None
+    move: Move | None
+    limited: bool
+    stays: bool
 
 
-def _constantly(row: Transition, guard: Guard, *, says: bool) -> Problem:
-    how, repair = ("always", "leave it out") if says else ("never", "compare with a value the fact can have")
-    return warning("constant-guard", guard.place, f"row `{row.id}`: `{guard.text}` {how} holds", repair)
+class TriggerSpec(Struct, frozen=True):
+    """What a state defines for a trigger: its rows in order, who may send it, and what payload it needs.
+
+    Anyone may send it if `who` is None. The payload is checked against the contract or, without one, against
+    `params`; those are None if no tool sends the trigger.
+    """
+
+    rows: tuple[CompiledRow, ...]
+    who: Actor | None
+    contract: Contract | None
+    params: Mapping[str, Variable] | None
 
 
-def _goes_wrong(row: Transition, guard: Guard, values: Mapping[str, Value]) -> Problem:
-    shown = " and ".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
-    message = f"row `{row.id}`: `{guard.text}` cannot be evaluated when {shown}"
-    nulls = [name for name, value in values.items() if value is None]
-    repair = f"add the line `{nulls[0]} != null`" if nulls else "add a line that rules this out"
-    return error("guard-can-fail", guard.place, message, repair)
+def get_trigger_spec(workflow: Workflow, state: str, trigger: str) -> TriggerSpec | None:
+    """Return what this state defines for the trigger, or None if it has no row.
+
+    Only `accept` reads the payload. The result is cached in the workflow.
+    """
+    spec: TriggerSpec | None = workflow.memo.get((get_trigger_spec, state, trigger))
+    if spec is None and workflow.index.get((state, trigger)):
+        tool = workflow.tools.get(trigger)
+        brief = workflow.states[state].brief if trigger == CONTINUE else None
+        spec = workflow.memo[get_trigger_spec, state, trigger] = TriggerSpec(
+            _compile_rows(workflow, state, trigger, {}, get_claimed_readers(workflow, state, trigger)),
+            tool.who if tool and tool.who is not AGENT else None,
+            brief.contract if brief else None,
+            tool.params if tool else None,
+        )
+    return spec
 
 
-def _listed(names: Sequence[str]) -> str:
-    quoted = [f"`{name}`" for name in names]
-    return quoted[0] if len(quoted) == 1 else f"one of {', '.join(quoted)}"
+def get_router_rows(workflow: Workflow, router: str, trigger: str) -> tuple[CompiledRow, ...]:
+    """Return the rows of a router reached on this trigger. All their guards may read the payload."""
+    rows: tuple[CompiledRow, ...] | None = workflow.memo.get((get_router_rows, router, trigger))
+    if rows is None:
+        payload = get_claimed_readers(workflow, router, trigger)
+        rows = workflow.memo[get_router_rows, router, trigger] = _compile_rows(
+            workflow, router, None, payload, payload
+        )
+    return rows
+
+
+def _compile_rows(
+    workflow: Workflow,
+    state: str,
+    trigger: str | None,
+    when_readers: Mapping[str, FactReader],
+    accept_readers: Mapping[str, FactReader],
+) -> tuple[CompiledRow, ...]:
+    rows = workflow.index.get((state, trigger), ())
+    return tuple([_compile_row(workflow, state, row, when_readers, accept_readers) for row in rows])
+
+
+def _compile_row(
+    workflow: Workflow,
+    state: str,
+    row: Transition,
+    when_readers: Mapping[str, FactReader],
+    accept_readers: Mapping[str, FactReader],
+) -> CompiledRow:
+    known = get_known_readers(workflow, row.scope)
+    when, accept = (
+        _build_evaluators(row.when, {**known, **when_readers}),
+        _build_evaluators(row.accept, {**known, **accept_readers}),
+    )
+    stays = isinstance(row.to, Stay)
+    to = row.to.name if isinstance(row.to, ToState) else state if stays else ""
+    target = workflow.states.get(to)
+    return CompiledRow(
+        row,
+        _combine_evaluators(when),
+        _combine_evaluators([*when, *accept]),
+        target,
+        Move(row.id, state, target.name) if target else None,
+        not stays and (target is None or target.attempts > 0),
+        stays or bool(workflow.derive),
+    )
+
+
+def _build_evaluators(guards: tuple[Guard, ...], known: Mapping[str, FactReader]) -> list[GuardEvaluator]:
+    """Build an evaluator for each guard; a fact without a reader in `known` is read from the world."""
+    evaluators = []
+    for guard in guards:
+        readers = tuple([known.get(fact.name) or _make_world_reader(fact.name) for fact in guard.facts])
+        evaluators.append(
+            _make_single_fact_evaluator(guard, *readers)
+            if len(readers) == 1
+            else _make_evaluator(guard, readers)
+        )
+    return evaluators
+
+
+def _make_world_reader(name: str) -> FactReader:
+    return lambda at: at.facts.get(name, ABSENT)
+
+
+def _make_single_fact_evaluator(guard: Guard, read: FactReader) -> GuardEvaluator:
+    """Make the evaluator for a guard about one fact. Most guards are, and their outcome is cached."""
+    cache = guard.outcome_cache
+
+    def evaluate(at: DecisionContext) -> Verdict:
+        value: Value = read(at)
+        kind = value.__class__
+        outcome = cache.get((kind, value)) if kind in CACHEABLE_TYPES or is_cacheable(value) else None
+        return (outcome or evaluate_guard_values(guard, (value,))).verdict
+
+    return evaluate
+
+
+def _make_evaluator(guard: Guard, readers: tuple[FactReader, ...]) -> GuardEvaluator:
+    return lambda at: evaluate_guard_values(guard, [read(at) for read in readers]).verdict
+
+
+def _combine_evaluators(evaluators: list[GuardEvaluator]) -> GuardEvaluator:
+    """Return one evaluator for all of these."""
+    if len(evaluators) == 1:
+        return evaluators[0]
+    return (
+        (lambda at: combine_verdicts([evaluate(at) for evaluate in evaluators]))
+        if evaluators
+        else lambda _: HOLDS
+    )
+
+
+ScopedFacts: TypeAlias = Callable[[str], Mapping[str, Value]]
+"""A function that returns the facts as the rows of a scope name them."""
+
+
+class EvaluatedRow(Struct, frozen=True):
+    """A row, the outcomes of its guards, and their combined verdict."""
+
+    row: Transition
+    guards: tuple[Guard, ...]
+    outcomes: tuple[Outcome, ...]
+    verdict: Verdict
+
+    def guards_with(self, verdict: Verdict) -> tuple[Guard, ...]:
+        """Return the guards with this verdict."""
+        return tuple(g for g, o in zip(self.guards, self.outcomes, strict=True) if o.verdict is verdict)
+
+
+def scope_facts(context: DecisionContext) -> ScopedFacts:
+    """Return the facts by scope, without the event's payload."""
+    views: dict[str, Mapping[str, Value]] = {}
+
+    def facts(scope: str) -> Mapping[str, Value]:
+        if scope not in views:
+            views[scope] = {**context.facts, **read_known_facts(context, scope)}
+        return views[scope]
+
+    return facts
+
+
+def scope_facts_with_payload(context: DecisionContext) -> ScopedFacts:
+    """Return the facts by scope, with the event's payload, which must be valid."""
+    before, views = scope_facts(context), dict[str, Mapping[str, Value]]()
+
+    def facts(scope: str) -> Mapping[str, Value]:
+        if scope not in views:
+            views[scope] = {**before(scope), **read_claimed_facts(context, context.step.state)}
+        return views[scope]
+
+    return facts
+
+
+def partition_rows(
+    rows: Sequence[Transition], facts: ScopedFacts
+) -> tuple[tuple[EvaluatedRow, ...], tuple[EvaluatedRow, ...]]:
+    """Return the rows whose `when` does not fail, in order, and those whose `when` fails."""
+    evaluated = [evaluate_when(row, facts) for row in rows]
+    return (
+        tuple(candidate for candidate in evaluated if candidate.verdict is not FAILS),
+        tuple(candidate for candidate in evaluated if candidate.verdict is FAILS),
+    )
+
+
+def evaluate_when(row: Transition, facts: ScopedFacts) -> EvaluatedRow:
+    """Evaluate the `when` of a row."""
+    outcomes = evaluate_guards(row.when, facts(row.scope)) if row.when else ()
+    return EvaluatedRow(row, row.when, outcomes, combine_outcomes(outcomes))
+
+
+def evaluate_accept(candidate: EvaluatedRow, facts: ScopedFacts) -> EvaluatedRow:
+    """Evaluate the `accept` of a row whose `when` is evaluated, and return both."""
+    row = candidate.row
+    if not row.accept:
+        return candidate
+    outcomes = (*candidate.outcomes, *evaluate_guards(row.accept, facts(row.scope)))
+    return EvaluatedRow(row, (*candidate.guards, *row.accept), outcomes, combine_outcomes(outcomes))
+
+
+def read_guard_facts(guards: Sequence[Guard], facts: Mapping[str, Value]) -> tuple[FactReading, ...]:
+    """Return the facts that these guards name, as they were read, each once."""
+    names = dict.fromkeys(fact.name for guard in guards for fact in guard.facts)
+    return tuple(FactReading(name, facts.get(name)) for name in names)
+
+
+def describe_needed(guard: Guard) -> str:
+    """Describe what would make a guard hold: its values if at most three do, otherwise its own text."""
+    if len(guard.facts) != 1 or not guard.facts[0].closed:
+        return guard.text
+    (fact,) = guard.facts
+    holding = [
+        value for value in fact.domain if evaluate_guard(guard, {fact.name: value}).verdict is Verdict.HOLDS
+    ]
+    if not 0 < len(holding) <= 3:
+        return guard.text
+    return f"{fact.name} = {' or '.join(json.dumps(value) for value in holding)}"
+
+
+def find_pending_facts(tried: EvaluatedRow, facts: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return the facts that the guards of a row wait for."""
+    names = (fact.name for guard in tried.guards_with(Verdict.PENDING) for fact in guard.facts)
+    return tuple(dict.fromkeys(name for name in names if facts.get(name) is PENDING))

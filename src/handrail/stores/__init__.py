@@ -1,1 +1,1 @@
-"""Where runs are kept."""
+"""Stores of runs: project files, commit descriptions, SQL databases, and memory."""

@@ -1,1 +1,1 @@
-"""Workflows as data: text in, a workflow or its problems out. Pure."""
+"""Load workflows from YAML: read, check and compile them."""

@@ -1,40 +1,123 @@
-"""YAML text in, a workflow or all of its problems out. Pure: who calls it has read the files."""
+"""Load a workflow from its file: parse the YAML, read the declarations, load sub-workflows and compile.
+
+Start reading at `load_workflow`. `LOADING_CODES` lists every problem that can keep a file from loading; the
+soundness check (`engine.soundness`) adds its own.
+"""
 
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from handrail.documents.text import split_lines
 from handrail.engine.facts import Type
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.model import Tool, Workflow
-from handrail.engine.problems import Problem, in_reading_order
-from handrail.workflows.characters import split_lines, unfit_characters
-from handrail.workflows.declare import declare
-from handrail.workflows.declared import Declared
-from handrail.workflows.inline import Inlined, inline
-from handrail.workflows.link import link
-from handrail.workflows.nodes import Scalar, plain, read
-from handrail.workflows.reader import Reader, quoted
-from handrail.workflows.registry import BUILT_IN, Registry
+from handrail.engine.problems import Problem, sort_problems
+from handrail.workflows.compile import InlinedWorkflow, inline_workflow, link_workflow
+from handrail.workflows.declarations import DeclaredWorkflow, read_declarations
+from handrail.workflows.nodes import (
+    NodeReader,
+    Scalar,
+    list_character_problems,
+    quote_excerpt,
+    read_yaml,
+    to_plain,
+)
+from handrail.workflows.registry import BUILT_IN_REGISTRY, Registry
 
-MOST_STATES = 2_000
-MOST_ROWS = 5_000
-DEEPEST = 8
-"""How many workflows can stand inside each other."""
+LOADING_CODES: Final[Mapping[str, str]] = {
+    "accept-in-router": "a row out of a router has `accept`, and nothing comes with an event into a router",
+    "bad-name": "a name has characters that a name cannot have, is too long, or means something else",
+    "bad-placeholder": "braces in a text are no placeholder",
+    "bad-schema": "the schema of a contract is no JSON Schema, or refers to something outside itself",
+    "both-forms": "two keys stand together of which only one may, such as `steps` and `states`",
+    "broken-workflow": "a sub-workflow has problems of its own",
+    "derived-router": "the state is derived from a fact, so no run can be in a router",
+    "derived-target": "the state is derived from a fact, so no row can set it",
+    "duplicate-key": "a key stands twice in one mapping",
+    "duplicate-row": "two rows have the same id",
+    "duplicate-state": "two steps have the same name",
+    "duplicate-text": "a text is written in the file and also beside it",
+    "except-without-star": '`except` goes with `from: "*"` only',
+    "guard-syntax": "a guard is no CEL expression",
+    "guard-type": "a guard compares what cannot be compared, or is no yes-or-no",
+    "misnamed": "the workflow is not called what its file is called",
+    "missing-key": "a key that is needed is not there",
+    "missing-trigger": "a row has no trigger, and the state it leaves is no router",
+    "no-source": "a row leaves no state",
+    "no-states": "the workflow has no state",
+    "only-says-and-acts": "a row with `only_says` has nothing to say, or goes, sets or does something",
+    "payload-in-when": "`when` names what comes with the event; that stands under `accept`",
+    "reading-trigger": "a row waits for a tool that only reads",
+    "refuse-and-act": "a row refuses and also goes, sets, does or says something",
+    "refuse-in-router": "a row out of a router refuses, so that nobody could tell beforehand what is open",
+    "reserved-trigger": "a row waits for a word that acts on the run as a whole",
+    "router-shape": "a router is also terminal, or something is to be done in it",
+    "router-trigger": "a row out of a router has a trigger",
+    "row-from-end": "a row leaves a terminal state",
+    "terminal-shape": "something is to be done in a terminal state",
+    "too-large": "too many states or rows, workflows inside each other, or files in a folder",
+    "underivable": 'a row goes to "@derived", and no draft of it says where that is',
+    "underivable-state": "the fact that the state is derived from never has this value",
+    "unfit-workflow": "a sub-workflow cannot stand inside this one",
+    "unknown-draft": "no draft has this name",
+    "unknown-effect": "no effect has this name",
+    "unknown-fact": "no fact has this name",
+    "unknown-filter": "no filter has this name",
+    "unknown-key": "a mapping has no such key",
+    "unknown-placeholder": "a text or a path names something that cannot be filled in here",
+    "unknown-state": "no state has this name",
+    "unknown-text": "no text has this name",
+    "unknown-trigger": "no tool sends this trigger",
+    "unknown-type": "there is no such type",
+    "unknown-value": "the word is none of those that can stand here",
+    "unknown-variable": "no variable has this name",
+    "unknown-workflow": "no workflow has this name",
+    "unsafe-path": "the path of an effect leads out of the task folder, or one of `edits` out of the project",
+    "workflow-cycle": "a workflow contains itself",
+    "wrong-authority": "the effect is not to be had where the state of this workflow lives",
+    "wrong-type": "a value is not of the shape that is needed",
+    "wrong-value": "a value does not fit the type of its variable",
+    "yaml-alias": "an alias names an anchor that is not there, or that contains it",
+    "yaml-aliases": "too many aliases, or too much text once they are filled in",
+    "yaml-character": "a character that has no place in a text, or a byte that is not UTF-8",
+    "yaml-depth": "too deeply nested",
+    "yaml-directive": "a `%` directive",
+    "yaml-documents": "more than one document in a file",
+    "yaml-empty": "nothing in the file",
+    "yaml-key": "a key that is no plain text",
+    "yaml-merge": "a merge key `<<`",
+    "yaml-number": "a whole number of more than 64 bits",
+    "yaml-size": "too much text",
+    "yaml-syntax": "not YAML",
+    "yaml-tag": "a tag",
+}
+"""Every code of a problem that can keep a file from loading, and what it means."""
 
-_REMEMBERED = 64
-"""How many texts are not read again."""
+
+MAX_STATES = 2_000
 
 
-class Source(Struct, frozen=True):
+MAX_ROWS = 5_000
+
+
+MAX_NESTED_WORKFLOWS = 8
+"""How many workflows can be nested inside each other."""
+
+
+_MAX_CACHED_TEXTS = 64
+"""How many texts the cache of load results holds."""
+
+
+class WorkflowSource(Struct, frozen=True):
     """The text of a workflow file, and the texts of the files beside it: name to file and content.
 
-    `name` is what the workflow must be called, where it was looked up by name.
+    `name` is the name the workflow must have, if it was looked up by name.
     """
 
     file: str
@@ -43,152 +126,167 @@ class Source(Struct, frozen=True):
     name: str = ""
 
 
-Find: TypeAlias = Callable[[str], Source | None]
-"""Where the text of another workflow is found, by its name."""
+SourceFinder: TypeAlias = Callable[[str], WorkflowSource | None]
+"""A function that returns the source of another workflow by its name, or None."""
 
 
-class Loaded(Struct, frozen=True):
+class LoadResult(Struct, frozen=True):
     """A workflow, if there is no problem; otherwise None and every problem in reading order."""
 
     workflow: Workflow | None
     problems: tuple[Problem, ...]
 
 
-def _nothing(_: str) -> Source | None:
+def _find_nothing(_: str) -> WorkflowSource | None:
     return None
 
 
-class Shelf(Struct, frozen=True):
-    """Where other workflows are found and what may be named.
+class LoadContext(Struct, frozen=True):
+    """Where other workflows are found, and what they may name.
 
-    `within` are the workflows being loaded, `loaded` what each of them came to: none is read twice.
+    `within` are the workflows being loaded, outermost first. `loaded` holds the results, so that none is read
+    twice.
     """
 
-    find: Find
+    find: SourceFinder
     registry: Registry
     within: tuple[str, ...] = ()
-    loaded: dict[str, Loaded] = field(default_factory=dict)
+    loaded: dict[str, LoadResult] = field(default_factory=dict)
 
 
-def load(source: Source, find: Find = _nothing, registry: Registry = BUILT_IN) -> Loaded:
-    """The workflow of a file. Never raises for what an author can write.
+def load_workflow(
+    source: WorkflowSource, find: SourceFinder = _find_nothing, registry: Registry = BUILT_IN_REGISTRY
+) -> LoadResult:
+    """Load the workflow of a file. Never raises for what an author can write.
 
-    What a text came to is remembered, and is the answer again while all else that it asked for is the same.
+    The result is cached by the text, and used again while the sub-workflows that it asked for are unchanged.
     """
-    if registry is not BUILT_IN:
-        return _load(source, Shelf(find, registry))
-    known = _known(source.file, source.text, tuple(source.beside.items()), source.name)
-    for asked, loaded in tuple(known):
-        if all(find(name) == found for name, found in asked.items()):
+    if registry is not BUILT_IN_REGISTRY:
+        return _load_source(source, LoadContext(find, registry))
+    cached = _get_cached_results(source.file, source.text, tuple(source.beside.items()), source.name)
+    for requested, loaded in tuple(cached):
+        if all(find(name) == earlier for name, earlier in requested.items()):
             return loaded
-    asked = {}
+    requested = {}
 
-    def found(name: str) -> Source | None:
-        asked[name] = find(name)
-        return asked[name]
+    def find_and_record(name: str) -> WorkflowSource | None:
+        requested[name] = find(name)
+        return requested[name]
 
-    loaded = _load(source, Shelf(found, registry))
-    known[:] = [(asked, loaded)]
+    loaded = _load_source(source, LoadContext(find_and_record, registry))
+    cached[:] = [(requested, loaded)]
     return loaded
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _known(*_: object) -> list[tuple[dict[str, Source | None], Loaded]]:
-    """What the text of a file came to last, beside what it asked for; empty until that is put there."""
+@lru_cache(maxsize=_MAX_CACHED_TEXTS)
+def _get_cached_results(*_: object) -> list[tuple[dict[str, WorkflowSource | None], LoadResult]]:
+    """Return the cached list for a text: its last result and the sources it asked for, or nothing yet."""
     return []
 
 
-def _load(source: Source, shelf: Shelf) -> Loaded:
-    document = read(source.text, source.file)
+def _load_source(source: WorkflowSource, context: LoadContext) -> LoadResult:
+    document = read_yaml(source.text, source.file)
     if document.root is None:
-        return Loaded(None, document.problems)
-    reader = Reader()
+        return LoadResult(None, document.problems)
+    reader = NodeReader()
     reader.problems += document.problems
     for file, text in source.beside.values():
-        reader.problems += unfit_characters(split_lines(text), file)
-    declared = declare(reader, document.root, source.beside)
+        reader.problems += list_character_problems(split_lines(text), file)
+    declared = read_declarations(reader, document.root, source.beside)
     workflow = None
     if declared is not None:
         if source.name and declared.name and declared.name != source.name:
             message = f"the file is found as `{source.name}`, and the workflow in it is `{declared.name}`"
-            reader.problem("misnamed", declared.place, message, "give both the same name")
-        subs, digests = _subs(reader, declared, replace(shelf, within=(*shelf.within, declared.name)))
+            reader.report_problem("misnamed", declared.place, message, "give both the same name")
+        subs, digests = _load_sub_workflows(
+            reader, declared, replace(context, within=(*context.within, declared.name))
+        )
         beside = sorted((name, text) for name, (_, text) in source.beside.items())
-        if _bearable(reader, declared, subs):
-            digest = _digest([plain(document.root), beside, digests])
-            workflow = link(reader, shelf.registry, declared, subs, digest)
-    return Loaded(None if reader.problems else workflow, in_reading_order(_told(reader.problems)))
+        if _check_size(reader, declared, subs):
+            digest = _compute_digest([to_plain(document.root), beside, digests])
+            workflow = link_workflow(reader, context.registry, declared, subs, digest)
+    return LoadResult(
+        None if reader.problems else workflow, sort_problems(_drop_consequences(reader.problems))
+    )
 
 
-def _told(problems: list[Problem]) -> list[Problem]:
-    """The problems, without those that follow from a key that could not be read."""
+def _drop_consequences(problems: list[Problem]) -> list[Problem]:
+    """Return the problems, without those that follow from a key that could not be read."""
     unread = any(problem.code in {"yaml-key", "yaml-merge"} for problem in problems)
     return [problem for problem in problems if not (unread and problem.code in {"missing-key", "no-states"})]
 
 
-def _digest(content: object) -> str:
-    """The hash of what a workflow says: comments and layout do not count, order does."""
+def _compute_digest(content: object) -> str:
+    """Return the hash of a workflow's content: comments and layout do not count, order does."""
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def _bearable(reader: Reader, declared: Declared, subs: Mapping[str, Inlined]) -> bool:
-    """False if there are so many states and rows that linking and checking them would take too long."""
+def _check_size(reader: NodeReader, declared: DeclaredWorkflow, subs: Mapping[str, InlinedWorkflow]) -> bool:
+    """Return False if there are too many states or rows to link and check them in reasonable time."""
     states = len(declared.states) + sum(len(sub.states) for sub in subs.values())
     rows = len(declared.rows) + sum(len(sub.rows) for sub in subs.values())
-    for count, most, what in ((states, MOST_STATES, "states"), (rows, MOST_ROWS, "rows")):
+    for count, most, what in ((states, MAX_STATES, "states"), (rows, MAX_ROWS, "rows")):
         if count > most:
             message = f"the workflow has {count:,} {what}, sub-workflows included; {most:,} are the most"
-            reader.problem("too-large", declared.place, message, "split it into several workflows")
+            reader.report_problem("too-large", declared.place, message, "split it into several workflows")
             return False
     return True
 
 
-def _subs(reader: Reader, declared: Declared, shelf: Shelf) -> tuple[dict[str, Inlined], list[str]]:
-    """The sub-workflows by the state that uses them, and their digests."""
+def _load_sub_workflows(
+    reader: NodeReader, declared: DeclaredWorkflow, context: LoadContext
+) -> tuple[dict[str, InlinedWorkflow], list[str]]:
+    """Return the sub-workflows by the state that uses them, and their digests."""
     subs, digests = {}, []
     for name, used in declared.uses.items():
-        sub = _sub(reader, declared, used, shelf)
+        sub = _load_sub_workflow(reader, declared, used, context)
         if sub is not None:
-            subs[name] = inline(declared.states[name], sub)
+            subs[name] = inline_workflow(declared.states[name], sub)
             digests.append(sub.digest)
     return subs, digests
 
 
-def _sub(reader: Reader, declared: Declared, used: Scalar, shelf: Shelf) -> Workflow | None:
-    """The other workflow, if it can stand inside this one."""
+def _load_sub_workflow(
+    reader: NodeReader, declared: DeclaredWorkflow, used: Scalar, context: LoadContext
+) -> Workflow | None:
+    """Return the other workflow, or None if it cannot be used inside this one."""
     what = f"the workflow `{used.text}`"
-    if used.text in shelf.within:
-        way = " → ".join((*shelf.within[shelf.within.index(used.text) :], used.text))
-        reader.problem("workflow-cycle", used.place, f"{what} contains itself: {way}", "take one of them out")
+    if used.text in context.within:
+        cycle = " → ".join((*context.within[context.within.index(used.text) :], used.text))
+        reader.report_problem(
+            "workflow-cycle", used.place, f"{what} contains itself: {cycle}", "take one of them out"
+        )
         return None
-    if len(shelf.within) > DEEPEST:
-        message = f"{what} would be the {DEEPEST + 1}th inside another"
-        reader.problem("too-large", used.place, message, "nest them less")
+    if len(context.within) > MAX_NESTED_WORKFLOWS:
+        message = f"{what} would be the {MAX_NESTED_WORKFLOWS + 1}th inside another"
+        reader.report_problem("too-large", used.place, message, "nest them less")
         return None
-    source = shelf.find(used.text)
+    source = context.find(used.text)
     if source is None:
         repair = "put it beside this file, or use a name that `handrail workflows list` shows"
-        reader.problem("unknown-workflow", used.place, f"no workflow is called {quoted(used.text)}", repair)
+        reader.report_problem(
+            "unknown-workflow", used.place, f"no workflow is called {quote_excerpt(used.text)}", repair
+        )
         return None
-    if used.text not in shelf.loaded:
-        shelf.loaded[used.text] = _load(source, shelf)
-    loaded = shelf.loaded[used.text]
+    if used.text not in context.loaded:
+        context.loaded[used.text] = _load_source(source, context)
+    loaded = context.loaded[used.text]
     if loaded.workflow is None:
         first = loaded.problems[0]
         message = (
             f"{what} has a problem of its own, at {first.place.file}:{first.place.line}: {first.message}"
         )
         repair = f"mend it first: `handrail workflows check {source.file}`"
-        reader.problem("broken-workflow", used.place, message, repair)
+        reader.report_problem("broken-workflow", used.place, message, repair)
         return None
-    unfit = tuple(_unfit(declared, loaded.workflow))
+    unfit = tuple(_find_misfits(declared, loaded.workflow))
     for message, repair in unfit:
-        reader.problem("unfit-workflow", used.place, f"{what} {message}", repair)
+        reader.report_problem("unfit-workflow", used.place, f"{what} {message}", repair)
     return None if unfit else loaded.workflow
 
 
-def _unfit(declared: Declared, sub: Workflow) -> Iterator[tuple[str, str]]:
-    """Why a workflow cannot stand inside this one, and what can be done about it."""
+def _find_misfits(declared: DeclaredWorkflow, sub: Workflow) -> Iterator[tuple[str, str]]:
+    """Yield why a workflow cannot be used inside this one, and how to fix it."""
     if declared.authority not in {None, sub.authority}:
         yield f"has `authority: {sub.authority}`, this one {declared.authority}", "give both the same"
     if sub.derive:
@@ -201,12 +299,12 @@ def _unfit(declared: Declared, sub: Workflow) -> Iterator[tuple[str, str]]:
         if name not in declared.inputs or declared.inputs[name].type != variable.type:
             yield f"needs the input `{name}` of type {variable.type}", f"declare `{name}` under `inputs` too"
     for name, tool in sub.tools.items():
-        if name not in declared.tools or _takes(declared.tools[name]) != _takes(tool):
+        if name not in declared.tools or _list_param_types(declared.tools[name]) != _list_param_types(tool):
             yield f"needs the tool `{name}` with the same `params`", f"declare `{name}` under `tools` too"
     sent = {CONTINUE, *sub.tools, *declared.tools}
     for name in sorted({row.trigger for row in sub.rows if row.trigger} - sent) if declared.tools else ():
         yield f"waits for `{name}`, which no tool sends", f"declare `{name}` under `tools`"
 
 
-def _takes(tool: Tool) -> dict[str, Type]:
+def _list_param_types(tool: Tool) -> dict[str, Type]:
     return {name: param.type for name, param in tool.params.items()}

@@ -1,47 +1,62 @@
-"""What a workflow may name: facts, drafts, effects and filters. A name that is not here fails at load.
+"""Declare what a workflow may name: facts, drafts and effects. An unknown name fails at load.
 
-The declarations are pure: a fact's `reader` and `of` say how the shell reads it, an effect's class says what
-the shell performs.
+The declarations are pure. A fact's `reader` and `of` say how the runtime reads it; an effect's class says
+what the runtime does.
 """
 
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct, field
 
+from handrail.documents.plan.grammar import Dialect
 from handrail.engine.facts import Fact, Kind, Provenance, Type
 from handrail.engine.model import Archive, Authority, Describe, Effect, Write
-from handrail.plan.grammar import Dialect
 
-OK = "ok"
-PROBLEMS = "problems"
-PLAN = ("plan.md", "plan")
-"""The file of a plan, and the text of a workflow it begins as."""
-
-DESCRIPTION = "description"
-"""By what path the description of a commit is read."""
-
-CHANGED = "changed"
-"""By what path it is read which file was changed first in that commit; there is nothing if none was."""
-
-DIALECTS: Mapping[str, str] = {"plan": Dialect.PLANNER, "commit": Dialect.COMMITS}
-"""How the facts and drafts are called of a description that is read by the rules of a dialect."""
-
-LINKS = ("plan.md", "atlassian/refs")
-"""The file whose links are handed on, and the list of those that were."""
+OK_FACT = "ok"
 
 
-DESIGN = "documents/design.md"
-GRAPH = "documents/task-graph.md"
+PROBLEMS_FACT = "problems"
+
+
+PLAN_FILE_AND_TEXT = ("plan.md", "plan")
+"""The file of a plan, and the name of the workflow text it starts as."""
+
+
+DESCRIPTION_PATH = "description"
+"""The path under which the description of a commit is read."""
+
+
+CHANGED_FILE_PATH = "changed"
+"""The path under which the first changed file of that commit is read; nothing if no file changed."""
+
+
+PLAN_DIALECTS: Mapping[str, str] = {"plan": Dialect.PLANNER, "commit": Dialect.COMMITS}
+"""The name prefix of facts and drafts of a commit description, and the dialect it is read in."""
+
+
+LINK_FILES = ("plan.md", "atlassian/refs")
+"""The file whose links are handed on, and the list of those already handed on."""
+
+
+DESIGN_FILE = "documents/design.md"
+
+
+TASK_GRAPH_FILE = "documents/task-graph.md"
 """The files of a session: the design document with its work items, and the task graph."""
 
-ITEM = "currentItem"
-BATCHES = "batches"
-BATCH = "currentBatch"
-"""The variables of a session that are read for facts."""
+
+ITEM_VARIABLE = "currentItem"
+
+
+BATCHES_VARIABLE = "batches"
+
+
+BATCH_VARIABLE = "currentBatch"
+"""The variables of a session that facts are read from."""
 
 
 class DraftKind(Struct, frozen=True):
-    """An edit tried on paper: the facts it yields besides `ok` and `problems`, and the values it makes."""
+    """A trial edit: the facts it yields besides `ok` and `problems`, and the values it makes."""
 
     name: str
     about: str
@@ -57,7 +72,7 @@ class Param(Struct, frozen=True):
 
 
 class EffectKind(Struct, frozen=True):
-    """Something that can be done: its keys (the first is its name), and where the state must live for it."""
+    """An effect: its keys (the first is its name), and the authorities that allow it."""
 
     name: str
     about: str
@@ -75,10 +90,10 @@ class Registry(Struct, frozen=True):
     effects: Mapping[str, EffectKind]
 
 
-def registry(
+def build_registry(
     facts: tuple[Fact, ...], drafts: tuple[DraftKind, ...], effects: tuple[EffectKind, ...]
 ) -> Registry:
-    """A registry of these declarations."""
+    """Build a registry of these declarations."""
     return Registry(
         {fact.name: fact for fact in facts},
         {draft.name: draft for draft in drafts},
@@ -86,81 +101,96 @@ def registry(
     )
 
 
-def _yes_or_no(name: str, about: str, reader: str, *of: str) -> Fact:
+def _declare_boolean(name: str, about: str, reader: str, *of: str) -> Fact:
     kind, domain = Type(Kind.BOOL), (True, False)
     return Fact(name, kind, Provenance.OBSERVED, about, domain, closed=True, reader=reader, of=of)
 
 
-def _exists(name: str, path: str) -> Fact:
-    return _yes_or_no(name, f"`{path}` is there", "file.exists", path)
+def _declare_exists(name: str, path: str) -> Fact:
+    return _declare_boolean(name, f"`{path}` is there", "file.exists", path)
 
 
-def _count(name: str, about: str, reader: str, *of: str) -> Fact:
+def _declare_count(name: str, about: str, reader: str, *of: str) -> Fact:
     return Fact(name, Type(Kind.INT), Provenance.OBSERVED, about, (0, 1, 2), reader=reader, of=of)
 
 
-def _quoted(name: str, path: str) -> Fact:
+def _declare_quoted(name: str, path: str) -> Fact:
     about = f"the text of `{path}` between boundaries, as untrusted data, cut if long; empty without it"
     return Fact(name, Type(Kind.STRING), Provenance.OBSERVED, about, reader="file.quoted", of=(path,))
 
 
-def _untouched(name: str, path: str, text: str) -> Fact:
-    return _yes_or_no(name, f"`{path}` is, byte for byte, the text `{text}`", "file.untouched", path, text)
+def _declare_untouched(name: str, path: str, text: str) -> Fact:
+    return _declare_boolean(
+        name, f"`{path}` is, byte for byte, the text `{text}`", "file.untouched", path, text
+    )
 
 
-def _described(name: str, dialect: str) -> tuple[Fact, ...]:
-    """The facts of a commit description that is read as a plan document of a dialect."""
-    of = (DESCRIPTION, dialect)
+def _declare_plan_facts(name: str, dialect: str) -> tuple[Fact, ...]:
+    """Return the facts of a commit description that is read as a plan document of a dialect."""
+    of = (DESCRIPTION_PATH, dialect)
 
-    def told(fact: str, kind: Kind, about: str) -> Fact:
+    def declare(fact: str, kind: Kind, about: str) -> Fact:
         return Fact(f"{name}.{fact}", Type(kind), Provenance.OBSERVED, about, reader=f"plan.{fact}", of=of)
 
-    document, texts = f"the plan document of `{dialect}`", Kind.STRINGS
+    document, strings = f"the plan document of `{dialect}`", Kind.STRINGS
     return (
-        told("stage", Kind.STRING, f"how far {document} has come; if the text is none, why it is not read"),
-        _count(f"{name}.tasks", f"tasks of {document}, on all levels", "plan.tasks", *of),
-        _count(f"{name}.open", f"tasks of {document} that are not complete", "plan.open", *of),
-        _count(f"{name}.waiting", f"open tasks with none below them, of {document}", "plan.waiting", *of),
-        told(
+        declare(
+            "stage", Kind.STRING, f"how far {document} has come; if the text is none, why it is not read"
+        ),
+        _declare_count(f"{name}.tasks", f"tasks of {document}, on all levels", "plan.tasks", *of),
+        _declare_count(f"{name}.open", f"tasks of {document} that are not complete", "plan.open", *of),
+        _declare_count(
+            f"{name}.waiting", f"open tasks with none below them, of {document}", "plan.waiting", *of
+        ),
+        declare(
             "current",
             Kind.STRING,
             f"the path of the first open task with none below it, of {document}",
         ),
-        told(
+        declare(
             "left",
-            texts,
+            strings,
             f"ten paths of open tasks with none below them, of {document}",
         ),
-        told("boxes", texts, f"each task of {document} by its path, behind its box"),
-        told("lacking", texts, f"which parts {document} has not: description, constraints, tasks"),
-        told("problems", texts, f"why the text is not {document}, each with its line and its repair"),
-        told("shown", Kind.STRING, "the commit description between boundaries, untrusted, cut if long"),
+        declare("boxes", strings, f"each task of {document} by its path, behind its box"),
+        declare("lacking", strings, f"which parts {document} has not: description, constraints, tasks"),
+        declare("problems", strings, f"why the text is not {document}, each with its line and its repair"),
+        declare("shown", Kind.STRING, "the commit description between boundaries, untrusted, cut if long"),
     )
 
 
 FACTS = (
-    _exists("plan.exists", "plan.md"),
-    _exists("task.exists", "task.md"),
-    _exists("results.exists", "task-results.md"),
-    _exists("comments.exists", "comments.md"),
-    _exists("review_task.exists", "review-task.md"),
-    _exists("review_results.exists", "review-task-results.md"),
-    _untouched("task.untouched", "task.md", "task"),
-    _untouched("review_task.untouched", "review-task.md", "review-task"),
-    _yes_or_no("comments.empty", "`comments.md` holds nothing but white space", "file.blank", "comments.md"),
-    _quoted("plan.quoted", "plan.md"),
-    _quoted("task.quoted", "task.md"),
-    _quoted("results.quoted", "task-results.md"),
-    _quoted("comments.quoted", "comments.md"),
-    _quoted("review_task.quoted", "review-task.md"),
-    _quoted("review_results.quoted", "review-task-results.md"),
-    _count("criteria.total", "acceptance criteria in `plan.md`", "criteria.total", *PLAN),
-    _count("criteria.unchecked", "acceptance criteria not checked off yet", "criteria.unchecked", *PLAN),
-    _count(
+    _declare_exists("plan.exists", "plan.md"),
+    _declare_exists("task.exists", "task.md"),
+    _declare_exists("results.exists", "task-results.md"),
+    _declare_exists("comments.exists", "comments.md"),
+    _declare_exists("review_task.exists", "review-task.md"),
+    _declare_exists("review_results.exists", "review-task-results.md"),
+    _declare_untouched("task.untouched", "task.md", "task"),
+    _declare_untouched("review_task.untouched", "review-task.md", "review-task"),
+    _declare_boolean(
+        "comments.empty", "`comments.md` holds nothing but white space", "file.blank", "comments.md"
+    ),
+    _declare_quoted("plan.quoted", "plan.md"),
+    _declare_quoted("task.quoted", "task.md"),
+    _declare_quoted("results.quoted", "task-results.md"),
+    _declare_quoted("comments.quoted", "comments.md"),
+    _declare_quoted("review_task.quoted", "review-task.md"),
+    _declare_quoted("review_results.quoted", "review-task-results.md"),
+    _declare_count(
+        "criteria.total", "acceptance criteria in `plan.md`", "criteria.total", *PLAN_FILE_AND_TEXT
+    ),
+    _declare_count(
+        "criteria.unchecked",
+        "acceptance criteria not checked off yet",
+        "criteria.unchecked",
+        *PLAN_FILE_AND_TEXT,
+    ),
+    _declare_count(
         "links.new",
         "links to Jira and Confluence in `plan.md` that are not in `atlassian/refs`",
         "links.new",
-        *LINKS,
+        *LINK_FILES,
     ),
     Fact(
         "links.quoted",
@@ -168,7 +198,7 @@ FACTS = (
         Provenance.OBSERVED,
         "these links, each with the name for its file, between boundaries, as many as are handed on at once",
         reader="links.quoted",
-        of=LINKS,
+        of=LINK_FILES,
     ),
     Fact(
         "task.name",
@@ -178,8 +208,8 @@ FACTS = (
         reader="frontmatter.slug",
         of=("task.md", "task_name"),
     ),
-    _exists("design.exists", DESIGN),
-    _exists("task_graph.exists", GRAPH),
+    _declare_exists("design.exists", DESIGN_FILE),
+    _declare_exists("task_graph.exists", TASK_GRAPH_FILE),
     Fact(
         "skill.expected",
         Type(Kind.STRING),
@@ -194,7 +224,7 @@ FACTS = (
         "the number of the current work item, or null: that of the run if it is pending, else the first",
         domain=(1, 2, None),
         reader="items.number",
-        of=(DESIGN, ITEM),
+        of=(DESIGN_FILE, ITEM_VARIABLE),
     ),
     Fact(
         "item.type",
@@ -204,20 +234,20 @@ FACTS = (
         domain=("code", "task", "bugfix"),
         closed=True,
         reader="items.type",
-        of=(DESIGN, ITEM),
+        of=(DESIGN_FILE, ITEM_VARIABLE),
     ),
-    _yes_or_no("items.remaining", "a work item is still pending", "items.remaining", DESIGN),
-    _count("items.total", "work items in the design document", "items.total", DESIGN),
-    _count("items.documented", "work items that are documented", "items.documented", DESIGN),
+    _declare_boolean("items.remaining", "a work item is still pending", "items.remaining", DESIGN_FILE),
+    _declare_count("items.total", "work items in the design document", "items.total", DESIGN_FILE),
+    _declare_count("items.documented", "work items that are documented", "items.documented", DESIGN_FILE),
     Fact(
         "items.problems",
         Type(Kind.STRINGS),
         Provenance.OBSERVED,
         "what is wrong with the work items of the design document, each with its line",
         reader="items.problems",
-        of=(DESIGN,),
+        of=(DESIGN_FILE,),
     ),
-    _yes_or_no(
+    _declare_boolean(
         "batches.remaining",
         "a task batch is still to be done; where a row makes the batches, one of those it would make",
         "batches.remaining",
@@ -230,23 +260,26 @@ FACTS = (
         domain=(0, 1, None),
         reader="batches.next",
     ),
-    *(fact for name, dialect in DIALECTS.items() for fact in _described(name, dialect)),
+    *(fact for name, dialect in PLAN_DIALECTS.items() for fact in _declare_plan_facts(name, dialect)),
 )
 
-_TASKS: Mapping[str, Type] = {
+
+_TASK_DRAFT_FACTS: Mapping[str, Type] = {
     "batches": Type(Kind.JSON, optional=True),
     "completed": Type(Kind.STRINGS),
     "pending": Type(Kind.STRINGS),
 }
 
-_PLANNED: Mapping[str, Type] = {
+
+_PLAN_DRAFT_FACTS: Mapping[str, Type] = {
     "stage": Type(Kind.STRING),
     "error": Type(Kind.STRING),
     "notes": Type(Kind.STRINGS),
     "before": Type(Kind.STRINGS),
 }
 
-_EDITS: Mapping[str, str] = {
+
+_PLAN_EDITS: Mapping[str, str] = {
     "finished": "the plan document that says that it is complete",
     "new": "a new plan document with the goal that came with the event",
     "unfinished": "the plan document that does not say that it is complete",
@@ -257,7 +290,8 @@ _EDITS: Mapping[str, str] = {
     "with_tasks": "the plan document with the tasks that came with the event",
     "written_anew": "the plan document that the message is which came with the event, all of it or nothing",
 }
-"""What can be made of a plan document, in either dialect; `before` are the tasks that were complete."""
+"""The edits of a plan document, in either dialect; the fact `before` lists the tasks that were complete."""
+
 
 DRAFTS = (
     DraftKind(
@@ -283,39 +317,39 @@ DRAFTS = (
     DraftKind(
         "tasks.update",
         "set the task that came with the event to the status that came with it",
-        facts=_TASKS,
+        facts=_TASK_DRAFT_FACTS,
         values=(),
     ),
     DraftKind(
         "batch.complete",
         "complete the current batch, if all its tasks are",
-        facts=_TASKS,
+        facts=_TASK_DRAFT_FACTS,
         values=(),
     ),
     *(
-        DraftKind(f"{name}.{edit}", f"{about}; of the dialect `{dialect}`", facts=_PLANNED)
-        for name, dialect in DIALECTS.items()
-        for edit, about in _EDITS.items()
+        DraftKind(f"{name}.{edit}", f"{about}; of the dialect `{dialect}`", facts=_PLAN_DRAFT_FACTS)
+        for name, dialect in PLAN_DIALECTS.items()
+        for edit, about in _PLAN_EDITS.items()
     ),
 )
 
 
-def _write(given: Mapping[str, object]) -> Effect:
+def _build_write(arguments: Mapping[str, object]) -> Effect:
     return Write(
-        path=str(given["write"]),
-        source=str(given.get("from", "")),
-        template=str(given.get("template", "")),
-        if_absent=given.get("if_absent") is True,
+        path=str(arguments["write"]),
+        source=str(arguments.get("from", "")),
+        template=str(arguments.get("template", "")),
+        if_absent=arguments.get("if_absent") is True,
     )
 
 
-def _archive(given: Mapping[str, object]) -> Effect:
-    paths = given["archive"]
-    return Archive(tuple(map(str, paths)) if isinstance(paths, list) else (str(paths),), str(given["to"]))
+def _build_archive(arguments: Mapping[str, object]) -> Effect:
+    paths = arguments["archive"]
+    return Archive(tuple(map(str, paths)) if isinstance(paths, list) else (str(paths),), str(arguments["to"]))
 
 
-def _describe(given: Mapping[str, object]) -> Effect:
-    return Describe(str(given["describe"]), given.get("anew") is True)
+def _build_describe(arguments: Mapping[str, object]) -> Effect:
+    return Describe(str(arguments["describe"]), arguments.get("anew") is True)
 
 
 EFFECTS = (
@@ -329,7 +363,7 @@ EFFECTS = (
             "if_absent": Param("flag"),
         },
         (Authority.FILES,),
-        _write,
+        _build_write,
         one_of=frozenset({"from", "template"}),
     ),
     EffectKind(
@@ -337,16 +371,17 @@ EFFECTS = (
         "move files into a new folder; nothing is ever overwritten, and a missing file is passed over",
         {"archive": Param("paths", required=True), "to": Param("path", required=True)},
         (Authority.FILES,),
-        _archive,
+        _build_archive,
     ),
     EffectKind(
         "describe",
         "replace the commit description by a draft's text; with `anew`, leave it and begin another with that",
         {"describe": Param("draft", required=True), "anew": Param("flag")},
         (Authority.DESCRIPTION,),
-        _describe,
+        _build_describe,
     ),
 )
 
-BUILT_IN = registry(FACTS, DRAFTS, EFFECTS)
+
+BUILT_IN_REGISTRY = build_registry(FACTS, DRAFTS, EFFECTS)
 """What every workflow may name."""

@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from faces.board.desk import Pages, dashboard, entered, live
 from faces.board.five import spells
 from faces.mcp.desk import Pipe, Place, note, place
-from handrail.shell.system import login
+from handrail.runtime.system import get_login_name
 from program import command
 
 
@@ -177,7 +177,7 @@ def test_a_comment_is_written_told_to_the_agent_and_shown_as_told(
     page.get_by_role("textbox", name="Comment").fill("Half a thought")
 
     told = agent.go_on(begun.token)
-    assert told.reply["comments"] == [f"{login()}: Use the <b>old</b> name. Please."]
+    assert told.reply["comments"] == [f"{get_login_name()}: Use the <b>old</b> name. Please."]
     expect(page.locator(".said-head .heard")).to_contain_text("told to the agent")
     assert page.get_by_role("textbox", name="Comment").input_value() == "Half a thought"
 

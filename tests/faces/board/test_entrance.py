@@ -13,10 +13,9 @@ from starlette.routing import Route, WebSocketRoute
 
 from faces.board.desk import Pages, dashboard
 from faces.mcp.desk import Place, place
-from handrail.faces.board.app import application
-from handrail.faces.board.armour import HEADERS, Armoured
-from handrail.faces.board.boards import Boards
-from handrail.faces.board.entrance import Entered, Entrance, Links
+from handrail.dashboard.application import SECURITY_HEADERS, SecurityHeadersMiddleware, build_application
+from handrail.dashboard.login import Login, LoginLink, LoginMiddleware
+from handrail.dashboard.viewer import Dashboards
 from history import history
 
 RUN: Final = "00000001-0000-4000-8000-000000000000"
@@ -46,9 +45,9 @@ def cookie(shown: Pages) -> str:
 
 def routes() -> list[tuple[str, str]]:
     """Every way in that the pages have, by method, whatever is added to them."""
-    app = application(Entrance(Boards(lambda _: pytest.fail("nobody looks")), Fernet.generate_key()))
-    assert isinstance(app, Armoured)
-    assert isinstance(app.app, Entered)
+    app = build_application(Login(Dashboards(lambda _: pytest.fail("nobody looks")), Fernet.generate_key()))
+    assert isinstance(app, SecurityHeadersMiddleware)
+    assert isinstance(app.app, LoginMiddleware)
     inner = app.app.app
     assert isinstance(inner, Starlette)
     found = []
@@ -134,7 +133,7 @@ def test_every_answer_forbids_what_pages_do_not_need(way: tuple[str, str], shown
     else:
         headers = shown.ask("GET", way[1], {"Host": shown.host, "Cookie": cookie}).headers
 
-    assert {name: headers[name] for name in HEADERS} == HEADERS
+    assert {name: headers[name] for name in SECURITY_HEADERS} == SECURITY_HEADERS
     assert headers["content-security-policy"].startswith("default-src 'none'; ")
     assert headers["cache-control"] == ("no-cache" if way in OPEN else "no-store")
 
@@ -158,11 +157,14 @@ def test_a_link_lets_one_browser_in_and_never_again(shown: Pages, context: Brows
 
 def test_every_link_is_another_and_is_told_to_who_started_the_program() -> None:
     told: list[str] = []
-    links = Links(told.append)
+    links = LoginLink(told.append)
     links.renew()
     secret = told[0].removeprefix("/in/")
 
-    assert [links.used(one) for one in ("", "x", secret[:-1], secret, secret)] == [False] * 3 + [True, False]
+    assert [links.redeem(one) for one in ("", "x", secret[:-1], secret, secret)] == [False] * 3 + [
+        True,
+        False,
+    ]
     assert len(told) == 2
     assert all(re.fullmatch(r"/in/[\w-]{43}", one) for one in told)
 

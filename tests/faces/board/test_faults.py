@@ -13,28 +13,28 @@ from cryptography.fernet import Fernet
 from msgspec.structs import replace
 from starlette.testclient import TestClient
 
-from handrail.app import openings
-from handrail.faces.board.app import application
-from handrail.faces.board.boards import Board, Boards, Naming
-from handrail.faces.board.entrance import Entrance
-from handrail.faces.board.hub import Hub
-from handrail.shell.access import Grant, Scope
-from handrail.shell.faults import Busy, Fault, SyncFailed
-from handrail.shell.fence import FencedRuns
-from handrail.shell.opening import Serving
-from handrail.shell.records import Turn
-from handrail.shell.sweep import Limits
-from handrail.shell.view import RunRow
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.opening import serving
-from handrail.stores.sql.questions import SqlRecords
+from handrail.app.app import App
+from handrail.app.projects import FilteredRuns
+from handrail.dashboard.application import build_application
+from handrail.dashboard.hub import Hub
+from handrail.dashboard.login import Login
+from handrail.dashboard.viewer import Dashboard, Dashboards, ProjectNaming
+from handrail.runtime.errors import Busy, Fault, SyncFailed
+from handrail.runtime.ports.access import AccessScope, Grant
+from handrail.runtime.ports.open_store import ServingStore
+from handrail.runtime.ports.queries import RunRow
+from handrail.runtime.records import Turn
+from handrail.runtime.sweep import IdleLimits
+from handrail.stores.sql.queries import SqlRunQueries
+from handrail.stores.sql.sqlite import SqliteDatabase
+from handrail.stores.sql.store import open_serving
 from history import PROJECT, History, history
 from opened import kept
 
 KEY: Final = Fernet.generate_key()
 
 
-class Failing(FencedRuns):
+class Failing(FilteredRuns):
     """A store that does not take a turn."""
 
     fault: Fault = SyncFailed("the disk did not confirm a write", "check the disk, then start again")
@@ -51,7 +51,7 @@ class Busied(Failing):
     fault: Fault = Busy("others hold the store", "send it again")
 
 
-class Buggy(SqlRecords):
+class Buggy(SqlRunQueries):
     """Records with a bug in them."""
 
     def run(self, run: str) -> RunRow | None:
@@ -60,11 +60,11 @@ class Buggy(SqlRecords):
 
 
 @contextmanager
-def client(opened: Serving) -> Iterator[tuple[TestClient, Boards]]:
+def client(opened: ServingStore) -> Iterator[tuple[TestClient, Dashboards]]:
     """Somebody who was let in, at the pages over this store."""
-    board = Board(opened, Limits(), Naming(), Hub(opened), openings(), dict, None)
-    boards = Boards(lambda _: board)
-    app = application(Entrance(boards, KEY, None, Grant("ada", frozenset(Scope))))
+    board = Dashboard(opened, IdleLimits(), ProjectNaming(), Hub(opened), App(), dict, None)
+    boards = Dashboards(lambda _: board)
+    app = build_application(Login(boards, KEY, None, Grant("ada", frozenset(AccessScope))))
     cookies = {"handrail-board": Fernet(KEY).encrypt(b"person").decode()}
     with TestClient(
         app, raise_server_exceptions=False, cookies=cookies, headers={"origin": "http://testserver"}
@@ -77,13 +77,13 @@ def past(tmp_path: Path) -> History:
     return history(tmp_path / "handrail.db")
 
 
-def _failing(opened: Serving, how: type[Failing]) -> Serving:
+def _failing(opened: ServingStore, how: type[Failing]) -> ServingStore:
     runs = how(opened.world.runs, lambda: (PROJECT,))
     return replace(opened, world=replace(opened.world, runs=runs))
 
 
 def test_a_fake_disk_that_does_not_confirm_an_action_is_told_of_and_ends_the_server(past: History) -> None:
-    with serving(past.path) as opened, client(_failing(opened, Failing)) as (person, boards):
+    with open_serving(past.path) as opened, client(_failing(opened, Failing)) as (person, boards):
         answered = person.post(f"/runs/{past.runs['running']}/do/pause")
 
         assert answered.status_code == 409
@@ -94,7 +94,7 @@ def test_a_fake_disk_that_does_not_confirm_an_action_is_told_of_and_ends_the_ser
 
 def test_after_a_fake_disk_did_not_confirm_one_of_several_the_others_are_not_tried(past: History) -> None:
     chosen = {"run": [past.runs["running"], past.runs["paused"]], "reason": "enough"}
-    with serving(past.path) as opened, client(_failing(opened, Failing)) as (person, boards):
+    with open_serving(past.path) as opened, client(_failing(opened, Failing)) as (person, boards):
         answered = person.post("/bulk/abandon", data=chosen)
 
         assert answered.status_code == 200
@@ -105,7 +105,7 @@ def test_after_a_fake_disk_did_not_confirm_one_of_several_the_others_are_not_tri
 
 def test_a_fake_store_that_is_busy_keeps_none_of_several_back(past: History) -> None:
     chosen = {"run": [past.runs["running"], past.runs["paused"]], "reason": "enough"}
-    with serving(past.path) as opened, client(_failing(opened, Busied)) as (person, boards):
+    with open_serving(past.path) as opened, client(_failing(opened, Busied)) as (person, boards):
         answered = person.post("/bulk/abandon", data=chosen)
 
         assert answered.text.count("others hold the store") == 2
@@ -115,8 +115,8 @@ def test_a_fake_store_that_is_busy_keeps_none_of_several_back(past: History) -> 
 
 @pytest.mark.parametrize("path", ["/runs/x", "/runs/x/history", "/runs/x/do/pause"])
 def test_of_a_bug_a_person_sees_that_there_was_one_and_nothing_of_it(past: History, path: str) -> None:
-    database = kept(Database(past.path))
-    with serving(past.path) as opened:
+    database = kept(SqliteDatabase(past.path))
+    with open_serving(past.path) as opened:
         buggy = replace(opened, records=Buggy(database))
         with client(buggy) as (person, _):
             answered = person.get(path)

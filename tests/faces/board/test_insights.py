@@ -16,7 +16,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from faces.board.desk import Pages, dashboard, entered
 from faces.board.test_hostile import Watched
 from faces.mcp.desk import Place, place
-from handrail.telemetry.boards.tabled import NAMES
+from handrail.app.insights import TABLE_NAMES
 from history import lived, played
 from stores.printed import PRINTED
 
@@ -177,7 +177,7 @@ def test_each_dashboard_has_its_charts_and_every_table(page: Page, shown: Pages)
         widest = page.locator("svg.chart .mark").first.evaluate("one => getComputedStyle(one).fill")
         assert widest.startswith("rgb("), board
 
-    assert found == [*NAMES]
+    assert found == [*TABLE_NAMES]
     assert errors == []
 
 
@@ -258,7 +258,7 @@ def test_hostile_names_stand_in_charts_and_tables_as_text(at: Place, context: Br
             run = play.start("")
             play.send(run, name)
             play.send(run, "abandon", note=name)
-            with play.database.written() as execute:
+            with play.database.transaction() as execute:
                 execute("UPDATE runs SET workflow_name = ? WHERE k = ?", (name, number_))
     with dashboard(other) as pages:
         watched = Watched(entered(context, pages), pages.url)

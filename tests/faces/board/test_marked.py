@@ -19,11 +19,11 @@ import handrail
 from commits.bench import CONSTRAINTS, DESCRIPTION, TO_FILL, TO_PLAN
 from faces.board.desk import Pages, dashboard, entered, live
 from faces.board.five import Faces
+from handrail.app.run_view import CODE_MEANINGS
 from handrail.engine.model import Lifecycle
-from handrail.faces.cli.told import MEANINGS
-from handrail.telemetry.entries import EntryKind
+from handrail.runtime.entries import EntryKind
 
-TEXTS: Final = Path("faces") / "board" / "texts" / "en.yaml"
+TEXTS: Final = Path("app") / "languages" / "en.yaml"
 PLACEHOLDER: Final = re.compile(r"(\{\{[^{}]*\}\})")
 MARKED: Final = re.compile(r"⟦[^⟦⟧]*⟧")
 LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
@@ -85,8 +85,8 @@ def data(faces: Faces) -> str:
         *planned,
         *map(str, Lifecycle),
         *map(str, EntryKind),
-        *MEANINGS,
-        *MEANINGS.values(),
+        *CODE_MEANINGS,
+        *CODE_MEANINGS.values(),
         handrail.__version__,
     ]
     return flat("\n".join([*cells, *files, *words]))

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 from starlette.requests import Request
 
-from handrail.app import openings
-from handrail.faces.board.boards import VIEWER, Board, Boards, Naming, Viewer
-from handrail.faces.board.hub import Hub
-from handrail.faces.board.overview import overview
-from handrail.shell.access import Grant, Scope
-from handrail.shell.opening import Serving
-from handrail.shell.sweep import Limits
-from handrail.stores.sql.opening import serving
+from handrail.app.app import App
+from handrail.dashboard.hub import Hub
+from handrail.dashboard.overview import render_overview
+from handrail.dashboard.viewer import VIEWER_KEY, Dashboard, Dashboards, ProjectNaming, Viewer
+from handrail.runtime.ports.access import AccessScope, Grant
+from handrail.runtime.ports.open_store import ServingStore
+from handrail.runtime.sweep import IdleLimits
+from handrail.stores.sql.store import open_serving
 from history import history
 
 
@@ -20,8 +20,8 @@ async def _still() -> bool:
     return True
 
 
-def _board(opened: Serving, reach: int = 0) -> Board:
-    return Board(opened, Limits(), Naming(), Hub(opened), openings(), dict, None, reach)
+def _board(opened: ServingStore, reach: int = 0) -> Dashboard:
+    return Dashboard(opened, IdleLimits(), ProjectNaming(), Hub(opened), App(), dict, None, reach)
 
 
 def _page(viewer: Viewer, query: str) -> str:
@@ -31,14 +31,14 @@ def _page(viewer: Viewer, query: str) -> str:
         "path": "/",
         "headers": [],
         "query_string": query.encode(),
-        "state": {VIEWER: viewer},
+        "state": {VIEWER_KEY: viewer},
     }
-    return bytes(overview(Request(asked)).body).decode()
+    return bytes(render_overview(Request(asked)).body).decode()
 
 
 def test_what_lies_further_back_is_a_link_away(tmp_path: Path) -> None:
     past = history(tmp_path / "handrail.db")
-    with serving(past.path) as opened:
+    with open_serving(past.path) as opened:
         viewer = Viewer(_board(opened, 3), "ada", acts=True)
 
         near = _page(viewer, "q=To+be+pau")
@@ -59,16 +59,16 @@ def test_boards_are_kept_for_some_sets_of_projects_and_for_all_that_somebody_hea
 ) -> None:
     made: list[object] = []
 
-    def make(seen: frozenset[str] | None) -> Board:
+    def make(seen: frozenset[str] | None) -> Dashboard:
         made.append(seen)
         board = _board(opened)
         if listened and seen == frozenset({"0"}):
-            board.hub._ears.add(object())  # type: ignore[arg-type]  # noqa: SLF001 - a page that is open
+            board.hub._pages.add(object())  # type: ignore[arg-type]  # noqa: SLF001 - a page that is open
         return board
 
-    with serving(tmp_path / "handrail.db") as opened:
-        boards = Boards(make)
-        grants = [Grant("", frozenset(Scope), frozenset({str(number)})) for number in range(70)]
+    with open_serving(tmp_path / "handrail.db") as opened:
+        boards = Dashboards(make)
+        grants = [Grant("", frozenset(AccessScope), frozenset({str(number)})) for number in range(70)]
         for grant in (*grants, grants[69], grants[0]):
             assert boards.viewer(grant, leaves=False, still=_still).acts
 

@@ -7,11 +7,12 @@ from typing import Final
 
 import pytest
 
-from handrail.faces.board import looks
-from handrail.workflows.draw.style import STYLE, TIMELINE_STYLE
+from handrail.dashboard import rendering
+from handrail.dashboard import rendering as looks
+from handrail.drawing.style import GRAPH_STYLE, TIMELINE_STYLE
 
 CSS: Final = (Path(looks.__file__).parent / "static" / "board.css").read_text("utf-8")
-TABS: Final = looks.static()["tabs.css"].decode()
+TABS: Final = rendering.load_static_files()["tabs.css"].decode()
 PAIRS: Final = re.compile(r"--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)")
 COLOURS: Final = {name: (light, dark) for name, light, dark in PAIRS.findall(CSS)}
 TEXTS: Final = ("ink", "soft", "accent")
@@ -55,13 +56,15 @@ def test_what_can_be_used_is_seen_where_it_ends(scheme: int) -> None:
     assert contrast("#ffffff", COLOURS["accent-fill"][scheme]) >= 4.5
 
 
-@pytest.mark.parametrize("name", sorted(name for name in looks.static() if name.endswith(".css")))
+@pytest.mark.parametrize(
+    "name", sorted(name for name in rendering.load_static_files() if name.endswith(".css"))
+)
 def test_nothing_is_loaded_from_elsewhere(name: str) -> None:
-    assert re.findall(r"url\(|@import|https?:", looks.static()[name].decode()) == []
+    assert re.findall(r"url\(|@import|https?:", rendering.load_static_files()[name].decode()) == []
 
 
 def test_pictures_are_dressed_by_their_own_style_on_the_ground_that_it_is_made_for() -> None:
-    assert looks.static()["pictures.css"].decode() == f"{STYLE}\n{TIMELINE_STYLE}\n"
-    light, dark = re.findall(r"--sheet:(#[0-9a-f]{6})", STYLE)[:2]
+    assert rendering.load_static_files()["pictures.css"].decode() == f"{GRAPH_STYLE}\n{TIMELINE_STYLE}\n"
+    light, dark = re.findall(r"--sheet:(#[0-9a-f]{6})", GRAPH_STYLE)[:2]
     grounds = re.findall(r"\.(\w+) \{[^}]*background: light-dark\((#\w+), (#\w+)\)", TABS)
     assert grounds == [("canvas", light, dark), ("figure", light, dark)]

@@ -9,13 +9,13 @@ import pytest
 from jinja2 import nodes
 
 import handrail
+from handrail.app.faces import load_message_catalog
+from handrail.dashboard import rendering as module
+from handrail.dashboard.rendering import build_environment, format_age, format_time
+from handrail.dashboard.run_page import TABS
 from handrail.engine.model import Lifecycle
-from handrail.faces.board import looks as module
-from handrail.faces.board.looks import ago, looks, when
-from handrail.faces.board.tabs.listed import TABS
-from handrail.faces.board.texts import catalogue
-from handrail.telemetry.entries import EntryKind
-from handrail.workflows.catalogue import Catalogue
+from handrail.runtime.entries import EntryKind
+from handrail.workflows.templates import MessageCatalog
 from tools.sample_store import BEGINS, MINUTE
 
 HERE: Final = Path(module.__file__).parent
@@ -51,7 +51,7 @@ def test_the_check_of_templates_finds_words() -> None:
 
 def _asked(template: str) -> set[str]:
     """The names of the texts that a template asks for; of those that are put together, how they begin."""
-    tree = looks().parse((HERE / "templates" / template).read_text("utf-8"))
+    tree = build_environment().parse((HERE / "templates" / template).read_text("utf-8"))
     found = set()
     for call in tree.find_all(nodes.Call):
         node = call.node
@@ -69,12 +69,12 @@ def _asked(template: str) -> set[str]:
 def _in_code() -> set[str]:
     """The names of the texts that programs ask for; of those that are put together, how they begin."""
     code = " ".join(path.read_text("utf-8") for path in Path(handrail.__file__).parent.rglob("*.py"))
-    found = re.findall(r"""(?:catalogue\(\)|\bt)(\.count)?\(\s*f?["']([a-z_.]+)(\{)?""", code)
+    found = re.findall(r"""(?:load_message_catalog\(\)|\bt)(\.count)?\(\s*f?["']([a-z_.]+)(\{)?""", code)
     return {f"{name}.*" if counts else f"{name}*" if put else name for counts, name, put in found}
 
 
 def test_every_text_that_is_asked_for_is_there_and_every_one_that_is_there_is_asked_for() -> None:
-    said = set(catalogue().said)
+    said = set(load_message_catalog().said)
     asked = set().union(*map(_asked, TEMPLATES))
     in_code = _in_code() | {"say.*", "closed.*", "app.*"}
 
@@ -96,20 +96,20 @@ def test_every_text_that_is_asked_for_is_there_and_every_one_that_is_there_is_as
     ],
 )
 def test_what_the_engine_has_names_for_has_a_text(names: list[str]) -> None:
-    assert [name for name in names if name not in catalogue()] == []
+    assert [name for name in names if name not in load_message_catalog()] == []
 
 
 def test_a_number_is_told_in_its_form() -> None:
     texts: Mapping[str, str] = {"a.one": "1 run", "a.more": "{{n}} runs"}
 
-    assert [Catalogue(texts).count("a", number) for number in (0, 1, 2)] == ["0 runs", "1 run", "2 runs"]
+    assert [MessageCatalog(texts).count("a", number) for number in (0, 1, 2)] == ["0 runs", "1 run", "2 runs"]
 
 
 def test_times_are_told_as_how_long_ago_they_were() -> None:
-    assert ago(BEGINS, BEGINS) == "just now"
-    assert ago(BEGINS + MINUTE, BEGINS) == "just now"
-    assert ago(BEGINS, BEGINS + MINUTE * 0.7) == "42 s ago"
-    assert ago(BEGINS, BEGINS + MINUTE * 59.9) == "59 min ago"
-    assert ago(BEGINS, BEGINS + 90.5 * MINUTE) == "1 h 30 min ago"
-    assert ago(BEGINS, BEGINS + 60 * 50 * MINUTE) == "2 d 2 h ago"
-    assert when(BEGINS) == "2026-01-31 09:00:00 UTC"
+    assert format_age(BEGINS, BEGINS) == "just now"
+    assert format_age(BEGINS + MINUTE, BEGINS) == "just now"
+    assert format_age(BEGINS, BEGINS + MINUTE * 0.7) == "42 s ago"
+    assert format_age(BEGINS, BEGINS + MINUTE * 59.9) == "59 min ago"
+    assert format_age(BEGINS, BEGINS + 90.5 * MINUTE) == "1 h 30 min ago"
+    assert format_age(BEGINS, BEGINS + 60 * 50 * MINUTE) == "2 d 2 h ago"
+    assert format_time(BEGINS) == "2026-01-31 09:00:00 UTC"

@@ -8,11 +8,11 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from faces.board.desk import Pages, dashboard, entered
 from faces.mcp.desk import Place, place
-from handrail.workflows.load import Source
+from handrail.workflows.load import WorkflowSource
 from history import PLAIN, History, lived, played
 from tools.sample_store import MINUTE
 
-ROUND = Source(
+ROUND = WorkflowSource(
     "round.yaml",
     """\
 workflow: round

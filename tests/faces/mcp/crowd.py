@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from faces.mcp.desk import Place, inside
-from handrail.shell.tokens import Claims, read
+from handrail.runtime.tokens import TokenClaims, decode_token
 from stores.crowd import Told, together
 
 ROUND: Final = """
@@ -40,8 +40,8 @@ def contending(at: Place, run: str, last: int, number: int) -> Told:
     with inside(at) as desk:
         told = desk.recover(run)
         while not told.failed:
-            claims = read(desk.serving.world.key, told.token)
-            assert isinstance(claims, Claims)
+            claims = decode_token(desk.serving.world.key, told.token)
+            assert isinstance(claims, TokenClaims)
             if claims.revision >= last:
                 break
             told = desk.go_on(told.token, done=False, artifacts=[], summary=f"By {number}.")

@@ -24,14 +24,14 @@ from mcp.client.stdio import stdio_client
 from msgspec.structs import replace
 
 from build import output
+from handrail.app.projects import Projects
+from handrail.app.trust import TrustStore
 from handrail.engine.facts import Value
-from handrail.faces.mcp.names import Names
-from handrail.faces.mcp.projects import Projects
-from handrail.faces.mcp.steps import Steps
-from handrail.shell.opening import Serving
-from handrail.shell.records import Caller
-from handrail.shell.trust import Trusted
-from handrail.stores.sql.opening import serving
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.faces.steps import StepsFace
+from handrail.runtime.ports.open_store import ServingStore
+from handrail.runtime.records import Caller
+from handrail.stores.sql.store import open_serving
 from killing import unmeasured
 from prepared import served
 from program import PROGRAM
@@ -376,8 +376,8 @@ def told(answer: Mapping[str, Any]) -> Told:
 class Inside(Desk):
     """The face itself, with a clock that stands still until the test moves it."""
 
-    face: Steps
-    serving: Serving
+    face: StepsFace
+    serving: ServingStore
     clock: HandClock = field(default_factory=HandClock)
 
     def call(self, arguments: Mapping[str, Any], tool: str = TOOL) -> Told:
@@ -389,9 +389,9 @@ class Inside(Desk):
 
 
 @contextmanager
-def inside(at: Place, names: Names = Names.PORTABLE) -> Iterator[Inside]:
+def inside(at: Place, names: Spelling = Spelling.PORTABLE) -> Iterator[Inside]:
     """The face over the store of this place."""
     clock = HandClock()
-    with serving(at.store) as opened:
+    with open_serving(at.store) as opened:
         moved = replace(opened, world=replace(opened.world, clock=clock))
-        yield Inside(Steps(moved, Projects([at.project], Trusted()), names), moved, clock)
+        yield Inside(StepsFace(moved, Projects([at.project], TrustStore()), names), moved, clock)

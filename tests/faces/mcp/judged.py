@@ -9,7 +9,7 @@ from typing import Any, Final
 import jsonschema_rs
 
 from faces.mcp.desk import TOOL, Told
-from handrail.faces.mcp import steps
+from handrail.mcp.faces import steps
 
 FIELDS: Final = {
     "ok": {"execution_id", "new_step_token", "next_step_contract", "human_message", "next"},

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from faces.mcp.desk import Inside, Told, note
-from handrail.shell.tokens import Claims, read, sign
+from handrail.runtime.tokens import TokenClaims, decode_token, sign_token
 
 NOBODY: Final = "99999999-9999-4999-8999-999999999999"
 """The id of no run."""
@@ -113,9 +113,9 @@ class Stage:
             case "malformed":
                 yield from ((f"{kind} {token!a}", token) for token in MALFORMED)
             case "forged":
-                claims = read(self.desk.serving.world.key, good)
-                assert isinstance(claims, Claims)
-                yield kind, sign(bytes(32), claims)
+                claims = decode_token(self.desk.serving.world.key, good)
+                assert isinstance(claims, TokenClaims)
+                yield kind, sign_token(bytes(32), claims)
             case "flipped":
                 yield from ((f"{kind} {name}", flipped(good, at)) for name, at in REGIONS.items())
             case "other store":
@@ -141,8 +141,8 @@ class Stage:
         """A run that is not there: its tokens are of this store, and it was removed since."""
         other = self.desk.start("paper")
         age = timedelta(minutes=11 if kind == "expired" else 0)
-        claims = Claims(NOBODY, 2, 2, self.desk.clock.now() - age, b"nonce!")
-        good = sign(self.desk.serving.world.key, claims)
+        claims = TokenClaims(NOBODY, 2, 2, self.desk.clock.now() - age, b"nonce!")
+        good = sign_token(self.desk.serving.world.key, claims)
         return Scene(NOBODY, dict(self._tokens(kind, good, good, other.token)), other.run)
 
     def _repeated(self, form: str, lifecycle: str) -> Scene:

@@ -13,12 +13,12 @@ import pytest
 
 from faces.board.large import large
 from faces.mcp.desk import ERAS, TOOL, Pipe, Place, Showing, inside, place
+from handrail.app.faces import RunStatus
 from handrail.engine.model import Lifecycle, Run
-from handrail.faces.mcp import apps
-from handrail.faces.mcp.face import Stand
-from handrail.faces.mcp.shown import shown
-from handrail.shell.faults import Busy
-from handrail.workflows.load import Source, load
+from handrail.mcp import apps
+from handrail.mcp.apps import build_picture
+from handrail.runtime.errors import Busy
+from handrail.workflows.load import WorkflowSource, load_workflow
 
 URI: Final = "ui://handrail/run"
 UI: Final = {"ui": {"resourceUri": "ui://handrail/run"}}
@@ -129,15 +129,15 @@ def test_an_answer_has_no_picture_if_the_store_is_away_by_then_or_drawing_has_a_
         raise wrong
 
     with inside(at) as desk:
-        assert anyio.run(lambda: apps.pictured(away(), desk.serving.records)) is None
+        assert anyio.run(lambda: apps.load_picture_meta(away(), desk.serving.records)) is None
 
 
 def test_a_large_graph_is_drawn_in_part_also_before_its_run_has_begun() -> None:
-    loaded = load(Source("large.yaml", large()))
+    loaded = load_workflow(WorkflowSource("large.yaml", large()))
     assert loaded.workflow is not None
     run = Run("r", "large", loaded.workflow.digest, Lifecycle.IDLE)
 
-    stands = shown(Stand("r", loaded.workflow, run, {}), "", ())
+    stands = build_picture(RunStatus("r", loaded.workflow, run, {}), "", ())
     assert (stands["title"], stands["about"]) == ("large", "large · Idle")
     assert stands["svg"].count('class="node') <= 14
 

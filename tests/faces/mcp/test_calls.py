@@ -14,7 +14,7 @@ from mcp_types import JSONRPCResponse
 from faces.mcp.desk import ERAS, META, TOOL, Pipe, Place, Showing, note, place, told
 from faces.mcp.test_endings import begun, nobody_writes
 from faces.mcp.whole import whole
-from handrail.faces.mcp.stdio import write_message
+from handrail.mcp.stdio import encode_message
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ def test_an_answer_that_cannot_be_written_is_told_by_a_number(caplog: pytest.Log
     answer = JSONRPCResponse(jsonrpc="2.0", id=7, result={"half": "\ud800"})
 
     with caplog.at_level(logging.ERROR, "handrail"):
-        told = json.loads(write_message(answer))
+        told = json.loads(encode_message(answer))
 
     assert (told["id"], told["error"]["code"]) == (7, -32603)
     assert told["error"]["message"].startswith("Handrail failed (incident ")

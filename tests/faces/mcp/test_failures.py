@@ -14,13 +14,12 @@ from msgspec.structs import replace
 
 from faces.mcp.desk import ERAS, TOOL, Told, note, place
 from faces.mcp.judged import unruled
-from handrail.app import openings
-from handrail.faces.mcp.names import Names
-from handrail.faces.mcp.server import Served
-from handrail.faces.mcp.serving import made
-from handrail.shell.faults import Busy
-from handrail.shell.shelf import Shelf
-from handrail.stores.sql.opening import serving
+from handrail.app.app import App
+from handrail.app.definitions import Definitions
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.server import FaceServer, build_local_server
+from handrail.runtime.errors import Busy
+from handrail.stores.sql.store import open_serving
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +40,14 @@ class BrokenIds:
 def answered(folder: Path, era: str, raised: Exception, arguments: dict[str, Any]) -> Told:
     """What a client is told when the face raises this."""
 
-    async def ask(server: Served) -> CallToolResult:
+    async def ask(server: FaceServer) -> CallToolResult:
         async with Client(server, mode=era) as client:
             return await client.call_tool(TOOL, arguments)
 
     at = place(folder)
-    with serving(at.store) as opened:
+    with open_serving(at.store) as opened:
         broken = replace(opened, world=replace(opened.world, ids=BrokenIds(raised)))
-        result = anyio.run(ask, made(broken, openings(), [at.project], "steps", Names.PORTABLE))
+        result = anyio.run(ask, build_local_server(broken, App(), [at.project], "steps", Spelling.PORTABLE))
     (text,) = result.content
     assert isinstance(text, TextContent)
     return Told(dict(result.structured_content or {}), text.text, bool(result.is_error))
@@ -92,9 +91,9 @@ def test_no_request_is_answered_with_the_text_of_an_exception_not_even_one_that_
     def broken(*_: object) -> NoReturn:
         raise ValueError("secret")
 
-    monkeypatch.setattr(Shelf, "_look", broken)
+    monkeypatch.setattr(Definitions, "_scan", broken)
 
-    async def ask(server: Served) -> str:
+    async def ask(server: FaceServer) -> str:
         async with Client(server, mode=era) as client:
             asked = client.list_prompts if method == "prompts/list" else client.list_resources
             with pytest.raises(MCPError) as failed:
@@ -102,8 +101,8 @@ def test_no_request_is_answered_with_the_text_of_an_exception_not_even_one_that_
             return str(failed.value)
 
     at = place(tmp_path / "place")
-    with serving(at.store) as opened, caplog.at_level(logging.ERROR, "handrail"):
-        server = made(opened, openings(), [at.project], "steps", Names.PORTABLE)
+    with open_serving(at.store) as opened, caplog.at_level(logging.ERROR, "handrail"):
+        server = build_local_server(opened, App(), [at.project], "steps", Spelling.PORTABLE)
         told = anyio.run(ask, server)
 
     assert told.startswith("Handrail failed (incident ")

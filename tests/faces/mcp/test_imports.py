@@ -15,7 +15,7 @@ HELLO = (
 NEVER = ("jinja2", "psycopg", "prometheus_client", "websockets")
 PROGRAM = (
     "import atexit, sys; atexit.register(lambda: sys.stderr.write('\\n'.join(sys.modules))); "
-    "from handrail.app import main; main()"
+    "from handrail.__main__ import main; main()"
 )
 
 
@@ -35,5 +35,5 @@ def test_a_server_over_stdin_imports_no_pages_and_no_driver(tmp_path: Path) -> N
 
     found = done.stderr.split("\n")
     assert json.loads(done.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "handrail"
-    assert "handrail.faces.mcp.server" in found
+    assert "handrail.mcp.server" in found
     assert [name for name in NEVER if name in found] == []

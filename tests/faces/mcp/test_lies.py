@@ -14,13 +14,13 @@ from faces.mcp.desk import Inside, Place, Told, inside, place
 from faces.mcp.judged import unruled
 from faces.mcp.scenes import AFTER, PAPER, Scene, Stage, asked, asked_by_id, table
 from faces.mcp.whole import EXPIRED, FRESH, REFUSED, Whole, changed, seen, whole
-from handrail.faces.mcp.face import Answer, Tool
-from handrail.faces.mcp.names import Names
-from handrail.faces.mcp.projects import Projects
-from handrail.faces.mcp.steps import Steps
-from handrail.shell.records import Caller
-from handrail.shell.tokens import read
-from handrail.shell.trust import Trusted
+from handrail.app.faces import Answer, Tool
+from handrail.app.projects import Projects
+from handrail.app.trust import TrustStore
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.faces.steps import StepsFace
+from handrail.runtime.records import Caller
+from handrail.runtime.tokens import decode_token
 from requirement import requirement
 
 EXPECTED: Final = table(Path(__file__).with_name("matrix.txt"))
@@ -134,12 +134,12 @@ def test_a_lying_agent_moves_no_run_that_it_should_not(
     record_property("points", len(told))
 
 
-class Credulous(Steps):
+class Credulous(StepsFace):
     """Takes every token for the right one."""
 
     def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         """The call, about the run that the token names."""
-        claims = read(self._serving.world.key, str(arguments.get("step_token", "")))
+        claims = decode_token(self._serving.world.key, str(arguments.get("step_token", "")))
         if isinstance(claims, str) or "model_output_so_far" not in arguments:
             return super().call(tool, arguments, caller)
         by_hand = {"execution_id": claims.run, "action": "complete_step"}
@@ -151,8 +151,8 @@ class Credulous(Steps):
 def test_a_face_that_believes_every_token_is_found_out(kind: str, foreign: str, tmp_path: Path) -> None:
     at = place(tmp_path / "place", paper=PAPER)
     with inside(at) as honest:
-        projects = Projects([at.project], Trusted())
-        desk = replace(honest, face=Credulous(honest.serving, projects, Names.PORTABLE))
+        projects = Projects([at.project], TrustStore())
+        desk = replace(honest, face=Credulous(honest.serving, projects, Spelling.PORTABLE))
         told = list(lies(desk, at, foreign, kind, "running"))
 
     found = {one[0].partition(":")[0] for one in told if one}
@@ -172,7 +172,7 @@ def test_a_token_is_read_once_in_a_call(tmp_path: Path) -> None:
 
     def count(frame: FrameType, event: str, _: object) -> None:
         nonlocal reads
-        reads += event == "call" and frame.f_code is read.__code__
+        reads += event == "call" and frame.f_code is decode_token.__code__
 
     with inside(place(tmp_path)) as desk:
         token, found = desk.start().token, []

@@ -8,7 +8,7 @@ import pytest
 
 from faces.mcp.delivered import DELIVERED, LISTED, compact, delivered, size, walked
 from faces.mcp.desk import ERAS, Pipe, inside, place
-from handrail.faces.cli.serve import FACES
+from handrail.app.faces import FACES
 from requirement import requirement
 from workflows.library_cases import HONEST
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from faces.mcp.desk import ERAS, Inside, Pipe, Place, inside, place
-from handrail.faces.mcp.face import Argument, UnknownPrompt
+from handrail.app.faces import PromptArgument, UnknownPrompt
 
 COUNTED = """
 workflow: counted
@@ -48,11 +48,11 @@ def test_a_prompt_takes_the_inputs_of_its_workflow_and_a_goal(desk: Inside) -> N
 
     assert counted.about == "One step with inputs of each type"
     assert counted.arguments == (
-        Argument("what", "What is counted", required=True),
-        Argument("many", "How many", required=False),
-        Argument("loud", "Whether everybody hears it", required=False),
-        Argument("size", "How large", required=False, choices=("small", "large")),
-        Argument("goal", "What the run is for", required=False),
+        PromptArgument("what", "What is counted", required=True),
+        PromptArgument("many", "How many", required=False),
+        PromptArgument("loud", "Whether everybody hears it", required=False),
+        PromptArgument("size", "How large", required=False, choices=("small", "large")),
+        PromptArgument("goal", "What the run is for", required=False),
     )
 
 

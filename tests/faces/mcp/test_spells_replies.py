@@ -10,13 +10,13 @@ import pytest
 
 from faces.mcp.casting import OPEN, unruled
 from faces.mcp.desk import Told
-from handrail.app import openings
-from handrail.faces.mcp.projects import Projects
-from handrail.faces.mcp.spells import Spells
-from handrail.shell.opening import Serving
-from handrail.shell.records import Caller
-from handrail.shell.trust import Trusted
-from handrail.stores.sql.opening import serving
+from handrail.app.app import App
+from handrail.app.projects import Projects
+from handrail.app.trust import TrustStore
+from handrail.mcp.faces.spells import SpellsFace
+from handrail.runtime.ports.open_store import ServingStore
+from handrail.runtime.records import Caller
+from handrail.stores.sql.store import open_serving
 from requirement import requirement
 from spells.scene import FILES, Line, Scene, lines, spells
 
@@ -67,7 +67,7 @@ class Person:
     """Somebody who says words in a project; each answer is as ruled."""
 
     scene: Scene
-    face: Spells
+    face: SpellsFace
 
     def says(self, word: str, **arguments: object) -> Told:
         """Say one."""
@@ -84,15 +84,18 @@ class Person:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    with serving(tmp_path_factory.mktemp("store") / "handrail.db") as opened:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServingStore]:
+    with open_serving(tmp_path_factory.mktemp("store") / "handrail.db") as opened:
         yield opened
 
 
-def person(served: Serving, root: Path, line: Line) -> Person:
+def person(served: ServingStore, root: Path, line: Line) -> Person:
     """Somebody in the situation of a line."""
     scene = Scene(root, FLOW, line)
-    return Person(scene, Spells(served, Projects([root], Trusted()), FLOW, openings().folder, lambda: None))
+    return Person(
+        scene,
+        SpellsFace(served, Projects([root], TrustStore()), FLOW, App().open_folder, lambda: None),
+    )
 
 
 def situations() -> list[Line]:
@@ -109,7 +112,7 @@ def plain(state: str) -> Line:
 @pytest.mark.unmeasured
 @requirement("spells:options.computed", "spells:reply.dual")
 def test_a_word_is_listed_if_and_only_if_it_would_not_be_refused(
-    served: Serving, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    served: ServingStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = situations()
     for number, line in enumerate(found):
@@ -130,7 +133,7 @@ def test_a_word_is_listed_if_and_only_if_it_would_not_be_refused(
 @requirement("spells:lumos.map", "spells:lumos.readonly")
 @pytest.mark.parametrize("state", OPEN)
 def test_lumos_explains_a_state_and_its_next_action_and_writes_nothing(
-    served: Serving, tmp_path: Path, state: str
+    served: ServingStore, tmp_path: Path, state: str
 ) -> None:
     files = "plan=none task=own" if state == "GATHER_EDITING" else "-"
     somebody = person(served, tmp_path / "p", plain(state)._replace(files=files, context="-"))
@@ -146,7 +149,7 @@ def test_lumos_explains_a_state_and_its_next_action_and_writes_nothing(
 
 
 @requirement("spells:lumos.map")
-def test_a_plan_with_a_criterion_is_ready(served: Serving, tmp_path: Path) -> None:
+def test_a_plan_with_a_criterion_is_ready(served: ServingStore, tmp_path: Path) -> None:
     line = plain("GATHER_EDITING")._replace(files="plan=open")
 
     told = person(served, tmp_path / "p", line).says("Lumos")
@@ -176,7 +179,7 @@ WHOLE: Final = "plan=open task=own results=one comments=own review=own applied=o
 
 @pytest.mark.parametrize(("word", "state"), CLOSED)
 def test_a_refusal_names_what_is_open_and_why_and_changes_no_file_of_the_person(
-    served: Serving, tmp_path: Path, word: str, state: str
+    served: ServingStore, tmp_path: Path, word: str, state: str
 ) -> None:
     for number, files in enumerate((WHOLE, "plan=open")):
         somebody = person(served, tmp_path / f"{number}", plain(state)._replace(files=files, context="-"))
@@ -204,7 +207,7 @@ def test_a_word_is_closed_in_those_states_and_in_no_others() -> None:
 @pytest.mark.parametrize("state", OPEN)
 @pytest.mark.parametrize("files", [WHOLE, "-", "plan=done", "comments=own", "applied=own"])
 def test_the_task_stands_where_the_state_file_says_whatever_files_are_there(
-    served: Serving, tmp_path: Path, state: str, files: str
+    served: ServingStore, tmp_path: Path, state: str, files: str
 ) -> None:
     somebody = person(served, tmp_path / "p", plain(state)._replace(files=files, context="-"))
 
@@ -216,7 +219,7 @@ def test_the_task_stands_where_the_state_file_says_whatever_files_are_there(
     [({"colour": "red"}, "arguments"), ({"step_token": "A" * 72}, "forged"), ({}, "superseded")],
 )
 def test_a_refusal_for_an_argument_or_a_token_says_what_is_open_and_has_the_token_for_it(
-    served: Serving, tmp_path: Path, arguments: dict[str, str], code: str
+    served: ServingStore, tmp_path: Path, arguments: dict[str, str], code: str
 ) -> None:
     somebody = person(served, tmp_path / "p", plain("GATHER_EDITING")._replace(files="plan=none"))
     old = somebody.says("Accio").reply["step_token"]
@@ -230,7 +233,7 @@ def test_a_refusal_for_an_argument_or_a_token_says_what_is_open_and_has_the_toke
 
 
 def test_who_looked_before_anything_began_has_a_token_for_the_first_word(
-    served: Serving, tmp_path: Path
+    served: ServingStore, tmp_path: Path
 ) -> None:
     somebody = person(served, tmp_path / "p", plain("GATHER_NEEDS_PLAN")._replace(files="-", context="-"))
     (somebody.scene.task / "state.json").unlink()
@@ -244,7 +247,7 @@ def test_who_looked_before_anything_began_has_a_token_for_the_first_word(
 
 @requirement("spells:reply.one")
 def test_text_of_a_file_stands_only_between_boundaries_and_only_the_next_action_is_told(
-    served: Serving, tmp_path: Path
+    served: ServingStore, tmp_path: Path
 ) -> None:
     quoted = 0
     for number, line in enumerate(situations()):

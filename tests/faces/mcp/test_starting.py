@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from faces.mcp.desk import BRIEF, Inside, Place, Told, inside, place
-from handrail.faces.mcp.names import Names
-from handrail.faces.mcp.projects import Projects
-from handrail.faces.mcp.steps import Steps
-from handrail.shell.trust import Trusted
+from handrail.app.projects import Projects
+from handrail.app.trust import TrustStore
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.faces.steps import StepsFace
 from program import handrail
 from requirement import requirement
 
@@ -36,11 +36,11 @@ def put(at: Place, path: str, text: str) -> Path:
     return file
 
 
-def in_projects(desk: Inside, *roots: Path) -> Steps:
-    return Steps(desk.serving, Projects(roots, Trusted()), Names.PORTABLE)
+def in_projects(desk: Inside, *roots: Path) -> StepsFace:
+    return StepsFace(desk.serving, Projects(roots, TrustStore()), Spelling.PORTABLE)
 
 
-def started(face: Steps, desk: Inside, **arguments: str) -> Told:
+def started(face: StepsFace, desk: Inside, **arguments: str) -> Told:
     return Inside(face, desk.serving, desk.clock).call({"template_name": "brief", **arguments})
 
 

@@ -12,7 +12,7 @@ import pytest
 from faces.mcp.desk import META, Pipe, place, told
 from faces.mcp.framing import CALL, INVALID_REQUEST, REFUSED, call, frames
 from faces.mcp.mutants import CALLS, bent, calls, mutants, went_wrong_inside
-from handrail.faces.mcp.frames import LIMIT
+from handrail.app.asgi import MAX_MESSAGE_BYTES
 from stores.descriptions.repos import made
 
 
@@ -41,11 +41,11 @@ IDENTITIES: Final = (7, 0, -3, 10**17, "seven", "", 'a "b" \\ c', "é")
 def test_a_message_as_long_as_allowed_is_taken_and_one_byte_more_is_answered_with_its_id(
     pipe: Pipe, identity: object, *, last: bool
 ) -> None:
-    pipe.send(message(identity, LIMIT, last=last))
+    pipe.send(message(identity, MAX_MESSAGE_BYTES, last=last))
     taken = pipe.answer()
     assert (taken["id"], told(taken).code) == (identity, "ok")
 
-    pipe.send(message(identity, LIMIT + 1, last=last))
+    pipe.send(message(identity, MAX_MESSAGE_BYTES + 1, last=last))
     refused = pipe.answer()
     assert refused == {
         "jsonrpc": "2.0",

@@ -10,11 +10,10 @@ import anyio
 import pytest
 
 from faces.mcp.desk import ERAS, Pipe, Place, place
-from handrail.app import openings
-from handrail.faces.mcp.names import Names
-from handrail.faces.mcp.server import Served
-from handrail.faces.mcp.serving import made
-from handrail.stores.sql.opening import serving
+from handrail.app.app import App
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.server import FaceServer, build_local_server
+from handrail.stores.sql.store import open_serving
 from program import handrail
 from requirement import requirement
 
@@ -151,16 +150,19 @@ def test_a_workflow_that_is_added_changes_the_lists(listener: Pipe, at: Place) -
 
 
 def test_once_a_server_has_ended_nothing_of_it_reads_the_store(at: Place) -> None:
-    async def subscribed(server: Served) -> bool:
-        async with server.alive():
+    async def subscribed(server: FaceServer) -> bool:
+        async with server.close_afterwards():
             server.bus.subscribe(lambda _: None)
             return listening()
 
     def listening() -> bool:
         return any(thread.name == "handrail-feed" for thread in threading.enumerate())
 
-    with serving(at.store) as opened:
-        assert anyio.run(subscribed, made(opened, openings(), [at.project], "steps", Names.PORTABLE))
+    with open_serving(at.store) as opened:
+        assert anyio.run(
+            subscribed,
+            build_local_server(opened, App(), [at.project], "steps", Spelling.PORTABLE),
+        )
         assert not listening()
 
 

@@ -1,18 +1,18 @@
 """The texts of a face: every refusal has its sentence, and no sentence is left over."""
 
-from handrail.engine.refusals import CODES
-from handrail.faces.mcp.codes import CODES as CALLS
-from handrail.faces.mcp.texts import texts
-from handrail.shell.starting import CODES as STARTS
-from handrail.shell.tokens import CODES as TOKENS
-from handrail.shell.unfit import CODES as TURNS
+from handrail.app.definitions import START_REFUSAL_CODES as STARTS
+from handrail.app.faces import CALL_CODES as CALLS
+from handrail.engine.refusals import REFUSAL_CODES
+from handrail.mcp.faces.replies import load_face_texts
+from handrail.runtime.records import RUN_REFUSAL_CODES as TURNS
+from handrail.runtime.tokens import TOKEN_REFUSAL_CODES as TOKENS
 
 
 def test_every_code_that_an_agent_can_be_given_has_a_sentence_and_no_other() -> None:
-    codes = {*CODES, *CALLS, *STARTS, *TOKENS, *TURNS} - {"forbidden", "internal"}
+    codes = {*REFUSAL_CODES, *CALLS, *STARTS, *TOKENS, *TURNS} - {"forbidden", "internal"}
 
-    assert set(texts("steps").errors) == codes
+    assert set(load_face_texts("steps").errors) == codes
 
 
 def test_a_code_of_the_stores_own_is_told_by_its_rule() -> None:
-    assert texts("steps").error("diverged", "store") == "Refused by store."
+    assert load_face_texts("steps").error("diverged", "store") == "Refused by store."

@@ -17,13 +17,12 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from faces.mcp.desk import TOOL, Pipe, note, place
-from handrail.app import openings
-from handrail.faces.mcp.names import Names
-from handrail.faces.mcp.serving import made
-from handrail.faces.mcp.spans import Spans, begun
-from handrail.faces.mcp.tracing import tracing, wanted
-from handrail.shell.watching import Came, Ended
-from handrail.stores.sql.opening import serving
+from handrail.app.app import App
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.server import build_local_server
+from handrail.mcp.telemetry import TurnTelemetry, is_telemetry_requested, load_telemetry, start_telemetry
+from handrail.runtime.world import TurnReport, TurnResult
+from handrail.stores.sql.store import open_serving
 from turns import NOW
 
 CONSOLE: Final = {"OTEL_TRACES_EXPORTER": "console", "OTEL_METRICS_EXPORTER": "console"}
@@ -66,8 +65,10 @@ def test_a_turn_is_a_span_of_the_clients_trace_and_tells_nothing_that_an_agent_w
 def test_a_turn_that_failed_is_a_span_with_an_error_and_its_code() -> None:
     spans, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
-    told = Spans(provider.get_tracer("tests"), MeterProvider().get_meter("tests"))
-    told.turned(Came("continue", Ended.FAILED, "busy", "", "", NOW, NOW + timedelta(seconds=2)))
+    told = TurnTelemetry(provider.get_tracer("tests"), MeterProvider().get_meter("tests"))
+    told.record_turn(
+        TurnReport("continue", TurnResult.FAILED, "busy", "", "", NOW, NOW + timedelta(seconds=2))
+    )
     (span,) = spans.get_finished_spans()
 
     assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, "busy")
@@ -84,16 +85,14 @@ def test_where_the_sdk_is_switched_off_nothing_of_it_is_imported(tmp_path: Path)
         assert pipe.start("brief").code == "ok"
     names = re.findall(r"\| +([\w.]+)$", pipe.errors(), re.MULTILINE)
 
-    assert "handrail.faces.mcp.tracing" in names
-    assert [
-        name for name in names if name.startswith(("opentelemetry.sdk", "handrail.faces.mcp.spans"))
-    ] == []
+    assert "handrail.mcp.telemetry" in names
+    assert [name for name in names if name.startswith("opentelemetry.sdk")] == []
 
 
 def test_the_spans_of_the_protocol_are_left_out_for_they_hold_what_agents_call_tools(tmp_path: Path) -> None:
     at = place(tmp_path)
-    with serving(at.store) as opened:
-        served = made(opened, openings(), [at.project], "steps", Names.PORTABLE)
+    with open_serving(at.store) as opened:
+        served = build_local_server(opened, App(), [at.project], "steps", Spelling.PORTABLE)
 
     (spans,) = Server[None]("any").middleware
     assert type(spans) not in map(type, served.middleware)
@@ -116,8 +115,8 @@ def test_the_spans_of_the_protocol_are_left_out_for_they_hold_what_agents_call_t
 def test_the_standard_variables_say_whether_it_is_asked_for(
     environ: dict[str, str], *, is_wanted: bool
 ) -> None:
-    assert wanted(environ) is is_wanted
-    assert is_wanted or tracing(environ) is None
+    assert is_telemetry_requested(environ) is is_wanted
+    assert is_wanted or load_telemetry(environ) is None
 
 
 @pytest.mark.parametrize(
@@ -135,7 +134,7 @@ def test_an_exporter_that_is_not_installed_is_told_and_nothing_is_traced(
     environ: dict[str, str], named: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "handrail"):
-        assert begun(environ) is None
+        assert start_telemetry(environ) is None
 
     told = [record.getMessage() for record in caplog.records]
     assert [one.removeprefix("OpenTelemetry cannot export ").partition(";")[0] for one in told] == named

@@ -11,16 +11,16 @@ from msgspec.structs import replace
 from build import GATED
 from faces.mcp.desk import Inside, inside, place
 from faces.mcp.judged import unruled
+from handrail.app.projects import Projects
+from handrail.app.trust import TrustStore
 from handrail.engine.facts import PENDING
 from handrail.engine.model import Authority, Event
-from handrail.faces.mcp.names import Names
-from handrail.faces.mcp.projects import Projects
-from handrail.faces.mcp.steps import Steps
-from handrail.shell.definitions import pinned_by
-from handrail.shell.readers import READERS
-from handrail.shell.records import Origin
-from handrail.shell.trust import Trusted
-from handrail.shell.turn import Call, New, take_turn
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.faces.steps import StepsFace
+from handrail.runtime.facts import FILE_READERS
+from handrail.runtime.records import Origin
+from handrail.runtime.turn import Call, NewRun, take_turn
+from handrail.runtime.world import build_workflow_lookup
 from requirement import requirement
 from turns import pinned
 
@@ -39,15 +39,15 @@ def desk(tmp_path: Path) -> Iterator[Inside]:
     """An agent in a run that waits for its tests."""
     at, flow = place(tmp_path / "place"), pinned(SLOW, registry=GATED)
     assert flow.workflow
-    new = New(flow.workflow, Origin("steps", Authority.SQL, str(at.project)), flow.definition)
+    new = NewRun(flow.workflow, Origin("steps", Authority.SQL, str(at.project)), flow.definition)
     with inside(at) as opened:
-        slow = {**READERS, "engine": lambda _asked, _of: PENDING}
-        known = pinned_by(opened.serving.world.runs, GATED)
+        slow = {**FILE_READERS, "engine": lambda _asked, _of: PENDING}
+        known = build_workflow_lookup(opened.serving.world.runs, GATED)
         world = replace(opened.serving.world, workflow_of=known, readers=slow)
         take_turn(world, Call(RUN, Event("start"), new=new), lambda _: {})
         serving = replace(opened.serving, world=world)
         yield dataclasses.replace(
-            opened, face=Steps(serving, Projects([at.project], Trusted()), Names.PORTABLE)
+            opened, face=StepsFace(serving, Projects([at.project], TrustStore()), Spelling.PORTABLE)
         )
 
 

@@ -15,16 +15,15 @@ from faces.mcp.desk import place
 from faces.web.desk import FACES, Site, site
 from faces.web.mint import mint
 from faces.web.test_who import given
-from handrail.app import openings
-from handrail.faces.board.boards import Boards
-from handrail.faces.board.served import ServedPages, boards
-from handrail.faces.mcp.names import Names
-from handrail.faces.web.app import Behind
-from handrail.faces.web.guard import OPEN, Guard
-from handrail.faces.web.metrics import Metrics
-from handrail.faces.web.serving import Known, tenants
-from handrail.faces.web.who import Door
-from handrail.stores.sql.opening import serving
+from handrail.app.app import App
+from handrail.cli.serve_http import DashboardPages, make_dashboard_factory
+from handrail.dashboard.viewer import Dashboards
+from handrail.http.application import OPEN_PATHS, Backend, GuardMiddleware
+from handrail.http.authentication import Authenticator
+from handrail.http.metrics import Metrics
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.streamable_http import ServedProjects, build_tenants
+from handrail.stores.sql.store import open_serving
 
 pytestmark = pytest.mark.unmeasured
 
@@ -61,7 +60,7 @@ class Way:
 
     def opens(self, path: str) -> bool:
         """Whether anybody may read what is there."""
-        return path in OPEN or (path in METADATA and "issuer" in self.kind)
+        return path in OPEN_PATHS or (path in METADATA and "issuer" in self.kind)
 
     def own(self) -> dict[str, str]:
         """The headers of somebody who may come in."""
@@ -155,11 +154,11 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Way]]:
 def routes(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Every route that the application has, whatever is added to it, and some that it has not."""
     at = place(Path(tmp_path_factory.mktemp("routes")) / "place")
-    with serving(at.store) as opened:
-        known = Known(opened, {"project": at.project}, at.store)
-        everybody = tenants(opened, openings(), FACES, known, Names.PORTABLE)
-        pages = ServedPages(Boards(boards(opened, openings(), known)), opened.secret)
-        app = Behind(everybody, Metrics(), opened.strain, pages).application()
+    with open_serving(at.store) as opened:
+        known = ServedProjects(opened, {"project": at.project}, at.store)
+        everybody = build_tenants(opened, App(), FACES, known, Spelling.PORTABLE)
+        pages = DashboardPages(Dashboards(make_dashboard_factory(opened, App(), known)), opened.secret)
+        app = Backend(everybody, Metrics(), opened.measure_load, pages).application()
     found = [str(route.path) for route in app.routes if hasattr(route, "path")]
     assert set(found) > {"/healthz", "/readyz", *(f"/mcp/{face}" for face in FACES)}
     assert len(found) == len(app.routes)
@@ -223,9 +222,9 @@ def test_a_websocket_reaches_nothing_behind_the_guard_unless_it_is_let_in(
         (name.encode(), value.encode()) for name, value in {"host": "127.0.0.1:1", **headers}.items()
     ]
     scope = {"type": "websocket", "path": "/live", "headers": sent_with, "client": ("127.0.0.1", 1)}
-    with serving(tmp_path / "handrail.db") as opened:
-        door = Door(opened.access, opened.world.clock)
-        guard = Guard(behind, frozenset({"127.0.0.1:1"}), door, 100, lambda: False)
+    with open_serving(tmp_path / "handrail.db") as opened:
+        door = Authenticator(opened.access, opened.world.clock)
+        guard = GuardMiddleware(behind, frozenset({"127.0.0.1:1"}), door, 100, lambda: False)
         anyio.run(guard, scope, nothing, told)
 
     assert reached == []

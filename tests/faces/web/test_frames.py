@@ -17,7 +17,7 @@ from faces.mcp.framing import CALL, REFUSED, Request, call, frames
 from faces.mcp.mutants import calls, mutants, mutated
 from faces.web.desk import Answered, Site, site
 from faces.web.wire import Wire
-from handrail.faces.mcp.frames import LIMIT
+from handrail.app.asgi import MAX_MESSAGE_BYTES
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_what_is_no_message_is_answered_as_over_stdin_and_the_next_call_works(
 
 def test_a_body_as_long_as_allowed_is_taken_and_one_byte_more_is_not(served: Site) -> None:
     body = json.dumps(request("tools/call", CALL)).encode()
-    padded = body + b" " * (LIMIT - len(body))
+    padded = body + b" " * (MAX_MESSAGE_BYTES - len(body))
 
     assert told(answer(post(served, padded))).code == "ok"
     assert post(served, padded + b" ").status == 413

@@ -13,17 +13,22 @@ import pytest
 from starlette.datastructures import Headers
 
 from faces.web.mint import KEYS, METADATA, OPENID, Mint, mint, signing
-from handrail.faces.cli.output import Failure
-from handrail.faces.cli.over_http import Asking, over
-from handrail.faces.web import issuer as issuers
-from handrail.faces.web.address import Before
-from handrail.faces.web.issued import Issued, principal
-from handrail.faces.web.issuer import STALE, IssuerKeys, find_keys
-from handrail.faces.web.refusal import Refusal
-from handrail.faces.web.who import Door
-from handrail.shell.access import Grant, Scope
-from handrail.shell.faults import NoIssuer
-from handrail.shell.system import SystemClock
+from handrail.app.asgi import HttpRefusal, ProxySettings
+from handrail.cli.output import Failure
+from handrail.cli.serve import AuthOptions
+from handrail.cli.serve_http import prepare_http_service
+from handrail.http import authentication as issuers
+from handrail.http.authentication import (
+    KEYS_STALE_SECONDS,
+    Authenticator,
+    IssuerKeys,
+    IssuerTokenVerifier,
+    fetch_issuer_keys,
+    principal_of_subject,
+)
+from handrail.runtime.errors import NoIssuer
+from handrail.runtime.ports.access import AccessScope, Grant
+from handrail.runtime.system import SystemClock
 
 READ: Final = "https://handrail.example"
 
@@ -43,7 +48,7 @@ def test_an_issuer_is_found_wherever_its_metadata_may_be(issuer: Mint, path: str
     places = {"rfc": METADATA + inner, "openid inserted": OPENID + inner, "openid appended": inner + OPENID}
     issuer.pages[places[kind]] = told
 
-    known = find_keys(name)
+    known = fetch_issuer_keys(name)
 
     assert known.uri == f"{issuer.url}{KEYS}?p=1"
     assert [key.key_id for key in known.get_signing_keys()] == ["first"]
@@ -97,7 +102,7 @@ def test_an_issuer_that_is_not_as_it_should_be_is_told_with_its_repair(issuer: M
     WRONG[name].change(issuer)
 
     with pytest.raises(NoIssuer) as told:
-        find_keys(issuer.url)
+        fetch_issuer_keys(issuer.url)
 
     assert WRONG[name].said in told.value.message
     assert told.value.repair
@@ -123,7 +128,7 @@ def test_an_issuer_that_is_not_as_it_should_be_is_told_with_its_repair(issuer: M
 )
 def test_what_is_no_issuer_is_not_asked(name: str) -> None:
     with pytest.raises(NoIssuer, match="is no issuer") as told:
-        find_keys(name)
+        fetch_issuer_keys(name)
 
     assert told.value.repair == "write an https URL with --issuer; http is for this machine only"
 
@@ -133,7 +138,7 @@ def test_an_issuer_that_is_not_there_is_told() -> None:
         url = gone.url
 
     with pytest.raises(NoIssuer, match=f"{url}{METADATA} cannot be read") as told:
-        find_keys(url)
+        fetch_issuer_keys(url)
 
     assert told.value.repair == "look whether the issuer is up and --issuer names it, and start again"
 
@@ -141,12 +146,12 @@ def test_an_issuer_that_is_not_there_is_told() -> None:
 def test_an_issuer_that_does_not_answer_is_waited_for_no_longer_than_said(
     issuer: Mint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(issuers, "_SECONDS", 0.2)
+    monkeypatch.setattr(issuers, "_FETCH_SECONDS", 0.2)
     answer = threading.Event()
     issuer.pages[METADATA] = answer.wait
     try:
         with pytest.raises(NoIssuer, match="was not read within"):
-            find_keys(issuer.url)
+            fetch_issuer_keys(issuer.url)
     finally:
         answer.set()
 
@@ -154,7 +159,7 @@ def test_an_issuer_that_does_not_answer_is_waited_for_no_longer_than_said(
 def test_an_issuer_that_answers_byte_by_byte_is_not_waited_for_either(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(issuers, "_SECONDS", 0.2)
+    monkeypatch.setattr(issuers, "_FETCH_SECONDS", 0.2)
     ended = threading.Event()
 
     def drip(listener: socket.socket) -> None:
@@ -170,7 +175,7 @@ def test_an_issuer_that_answers_byte_by_byte_is_not_waited_for_either(
         thread.start()
         try:
             with pytest.raises(NoIssuer, match="was not read within"):
-                find_keys(f"http://127.0.0.1:{listener.getsockname()[1]}")
+                fetch_issuer_keys(f"http://127.0.0.1:{listener.getsockname()[1]}")
         finally:
             ended.set()
             thread.join()
@@ -179,22 +184,34 @@ def test_an_issuer_that_answers_byte_by_byte_is_not_waited_for_either(
 @pytest.mark.parametrize(
     ("where", "asking", "said"),
     [
-        ("127.0.0.1:0", Asking(("oauth",), "", "", ""), "name them with --issuer URL"),
-        ("192.0.2.1:0", Asking((), READ, "", ""), "say what clients call this server with --audience URL"),
-        ("0.0.0.0:0", Asking((), READ, "", ""), "say what requests call it with --known-as HOST:PORT"),
-        ("127.0.0.1:0", Asking((), READ, "handrail", ""), "write --audience as https://HOST"),
-        ("127.0.0.1:0", Asking((), READ, "http://handrail.example", ""), "write --audience as https://HOST"),
-        ("127.0.0.1:0", Asking((), READ, f"{READ}/mcp", ""), "write --audience as https://HOST"),
-        ("127.0.0.1:0", Asking((), READ, f"{READ}/", ""), "write --audience as https://HOST"),
-        ("127.0.0.1:0", Asking(("none",), READ, "", ""), "say --auth oauth, or leave --issuer out"),
-        ("127.0.0.1:0", Asking(("token",), READ, "", ""), "say --auth oauth, or leave --issuer out"),
-        ("127.0.0.1:0", Asking(("none", "token"), "", "", ""), "leave --auth none out, or the rest"),
-        ("192.0.2.1:0", Asking(("none",), "", "", ""), "leave --auth out, or listen at 127.0.0.1 or [::1]"),
+        ("127.0.0.1:0", AuthOptions(("oauth",), "", "", ""), "name them with --issuer URL"),
+        (
+            "192.0.2.1:0",
+            AuthOptions((), READ, "", ""),
+            "say what clients call this server with --audience URL",
+        ),
+        ("0.0.0.0:0", AuthOptions((), READ, "", ""), "say what requests call it with --known-as HOST:PORT"),
+        ("127.0.0.1:0", AuthOptions((), READ, "handrail", ""), "write --audience as https://HOST"),
+        (
+            "127.0.0.1:0",
+            AuthOptions((), READ, "http://handrail.example", ""),
+            "write --audience as https://HOST",
+        ),
+        ("127.0.0.1:0", AuthOptions((), READ, f"{READ}/mcp", ""), "write --audience as https://HOST"),
+        ("127.0.0.1:0", AuthOptions((), READ, f"{READ}/", ""), "write --audience as https://HOST"),
+        ("127.0.0.1:0", AuthOptions(("none",), READ, "", ""), "say --auth oauth, or leave --issuer out"),
+        ("127.0.0.1:0", AuthOptions(("token",), READ, "", ""), "say --auth oauth, or leave --issuer out"),
+        ("127.0.0.1:0", AuthOptions(("none", "token"), "", "", ""), "leave --auth none out, or the rest"),
+        (
+            "192.0.2.1:0",
+            AuthOptions(("none",), "", "", ""),
+            "leave --auth out, or listen at 127.0.0.1 or [::1]",
+        ),
     ],
 )
-def test_who_comes_in_must_be_said_in_full(where: str, asking: Asking, said: str) -> None:
+def test_who_comes_in_must_be_said_in_full(where: str, asking: AuthOptions, said: str) -> None:
     with pytest.raises(Failure) as told:
-        over(where, asking, Before())
+        prepare_http_service(where, asking, ProxySettings())
 
     assert said in told.value.repair
 
@@ -203,7 +220,9 @@ def test_a_server_whose_issuer_is_gone_does_not_begin(issuer: Mint) -> None:
     issuer.publish()
 
     with pytest.raises(NoIssuer, match="can be used"):
-        over("0.0.0.0:0", Asking(("oauth", "token"), issuer.url, READ, ""), Before())
+        prepare_http_service(
+            "0.0.0.0:0", AuthOptions(("oauth", "token"), issuer.url, READ, ""), ProxySettings()
+        )
 
 
 def _has(keys: IssuerKeys, kid: str) -> bool:
@@ -242,10 +261,10 @@ def test_keys_that_are_old_are_fetched_again(issuer: Mint) -> None:
 def test_a_hundred_who_ask_at_once_for_a_new_key_all_get_it_and_the_issuer_is_asked_once(
     issuer: Mint,
 ) -> None:
-    keys = find_keys(issuer.url)
+    keys = fetch_issuer_keys(issuer.url)
     begun = issuer.asked[KEYS]
     issuer.publish(signing("second", "ES256").public())
-    issued, token = Issued(issuer.url, keys), by_second(issuer)
+    issued, token = IssuerTokenVerifier(issuer.url, keys), by_second(issuer)
 
     async def tried() -> list[Grant | None]:
         got = []
@@ -268,7 +287,7 @@ def by_second(issuer: Mint) -> str:
     return jwt.encode(issuer.claims(READ), key.private, "ES256", {"kid": "second"})
 
 
-@pytest.mark.parametrize(("stale", "good"), [(STALE, True), (0, False)])
+@pytest.mark.parametrize(("stale", "good"), [(KEYS_STALE_SECONDS, True), (0, False)])
 def test_while_the_issuer_is_away_its_keys_are_good_for_a_day_and_it_is_asked_once_a_minute(
     issuer: Mint, caplog: pytest.LogCaptureFixture, stale: float, *, good: bool
 ) -> None:
@@ -294,10 +313,14 @@ def test_an_issuer_that_is_back_is_heard_once_the_pause_is_over(issuer: Mint) ->
 @pytest.mark.parametrize(
     ("claims", "scopes", "projects"),
     [
-        ({"scope": "run:read run:write"}, {Scope.READ, Scope.WRITE}, set()),
-        ({"scope": "run:read  nonsense admin"}, {Scope.READ, Scope.ADMIN}, set()),
-        ({"scope": None, "scp": ["run:read", 7, "gate:approve"]}, {Scope.READ, Scope.APPROVE}, set()),
-        ({"scope": None, "scp": "run:write"}, {Scope.WRITE}, set()),
+        ({"scope": "run:read run:write"}, {AccessScope.READ, AccessScope.WRITE}, set()),
+        ({"scope": "run:read  nonsense admin"}, {AccessScope.READ, AccessScope.ADMIN}, set()),
+        (
+            {"scope": None, "scp": ["run:read", 7, "gate:approve"]},
+            {AccessScope.READ, AccessScope.APPROVE},
+            set(),
+        ),
+        ({"scope": None, "scp": "run:write"}, {AccessScope.WRITE}, set()),
         ({"scope": None}, set(), set()),
         ({"scope": {"run:read": True}, "scp": "admin"}, set(), set()),
         ({"scope": "", "teams": ["a", "b", 7]}, set(), {"a", "b"}),
@@ -306,10 +329,10 @@ def test_an_issuer_that_is_back_is_heard_once_the_pause_is_over(issuer: Mint) ->
     ],
 )
 def test_a_token_is_good_for_the_scopes_and_projects_that_it_names_and_no_others(
-    issuer: Mint, claims: dict[str, Any], scopes: set[Scope], projects: set[str]
+    issuer: Mint, claims: dict[str, Any], scopes: set[AccessScope], projects: set[str]
 ) -> None:
     async def granted(claim: str) -> Grant | None:
-        issued = Issued(issuer.url, find_keys(issuer.url), claim)
+        issued = IssuerTokenVerifier(issuer.url, fetch_issuer_keys(issuer.url), claim)
         return await issued.grant(issuer.token(READ, **claims), [READ])
 
     assert anyio.run(granted, "teams") == Grant("sub:ada", frozenset(scopes), frozenset(projects))
@@ -332,15 +355,15 @@ def test_a_token_is_good_for_the_scopes_and_projects_that_it_names_and_no_others
     ],
 )
 def test_who_a_token_is_of_is_short_safe_to_print_and_nobody_else(subject: str, called: str) -> None:
-    assert principal(subject) == called
+    assert principal_of_subject(subject) == called
 
 
 def test_a_door_that_does_not_know_yet_what_the_server_is_called_lets_nobody_in(issuer: Mint) -> None:
-    async def asked() -> Refusal | None:
-        issued = Issued(issuer.url, find_keys(issuer.url))
+    async def asked() -> HttpRefusal | None:
+        issued = IssuerTokenVerifier(issuer.url, fetch_issuer_keys(issuer.url))
         headers = [(b"authorization", f"Bearer {issuer.token(READ)}".encode())]
         scope = {"type": "http", "path": "/", "headers": headers}
-        return await Door(None, SystemClock(), issued=issued, audience=READ).refusal(
+        return await Authenticator(None, SystemClock(), issued=issued, audience=READ).authenticate(
             scope, Headers(scope=scope)
         )
 

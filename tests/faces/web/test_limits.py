@@ -10,12 +10,11 @@ import pytest
 from faces.mcp.desk import place
 from faces.web.desk import Answered, Site, site
 from faces.web.mint import Mint, mint
-from handrail.faces.cli.over_http import Asking, over
-from handrail.faces.web.address import Before
-from handrail.faces.web.limits import Limits, Visit, peer_of
-from handrail.faces.web.refusal import Refusal
-from handrail.shell.faults import Unreadable
-from handrail.shell.rates import SECOND, Rate
+from handrail.app.asgi import HttpRefusal, ProxySettings
+from handrail.cli.serve import AuthOptions
+from handrail.cli.serve_http import prepare_http_service
+from handrail.http.limits import NANOSECONDS_PER_SECOND, CallLimits, RateLimit, Visit, peer_of
+from handrail.runtime.errors import Unreadable
 
 SMALL: Final = {"HANDRAIL_RATE": "1", "HANDRAIL_BURST": "5", "HANDRAIL_SIZE": "1000"}
 """One call a minute, so that no test is slow enough for another one."""
@@ -97,7 +96,7 @@ def test_a_setting_that_is_no_number_is_told_before_anything_is_begun(
     monkeypatch.setenv(setting, "many")
 
     with pytest.raises(Unreadable, match=f"{setting} is 'many'"):
-        over("127.0.0.1:0", Asking((), "", "", ""), Before())
+        prepare_http_service("127.0.0.1:0", AuthOptions((), "", "", ""), ProxySettings())
 
 
 class Ticks:
@@ -109,41 +108,41 @@ class Ticks:
         return self.now
 
 
-def through(limits: Limits, peer: str, shown: str) -> Visit:
+def through(limits: CallLimits, peer: str, shown: str) -> Visit:
     visit = limits.visit(peer, shown)
     assert isinstance(visit, Visit)
     return visit
 
 
 def test_many_at_once_with_one_new_token_cost_their_address_nothing() -> None:
-    limits = Limits(Rate(calls=60, burst=10), Ticks())
+    limits = CallLimits(RateLimit(calls=60, burst=10), Ticks())
     at_once = [through(limits, "192.0.2.7", "good") for _ in range(10)]
-    assert isinstance(limits.visit("192.0.2.7", "other"), Refusal)
+    assert isinstance(limits.visit("192.0.2.7", "other"), HttpRefusal)
 
-    assert [visit.entered("ada") for visit in at_once] == [None] * 10
+    assert [visit.accept("ada") for visit in at_once] == [None] * 10
     assert [isinstance(limits.visit("192.0.2.7", "other"), Visit) for _ in range(11)] == [True] * 10 + [False]
 
 
 def test_a_token_that_is_good_no_more_is_counted_like_any_other() -> None:
     clock = Ticks()
-    limits = Limits(Rate(calls=60, burst=3), clock)
-    assert through(limits, "192.0.2.7", "good").entered("ada") is None
+    limits = CallLimits(RateLimit(calls=60, burst=3), clock)
+    assert through(limits, "192.0.2.7", "good").accept("ada") is None
     for _ in range(3):
-        through(limits, "192.0.2.7", "good").failed()
+        through(limits, "192.0.2.7", "good").reject()
 
     held = limits.visit("192.0.2.7", "good")
 
-    assert isinstance(held, Refusal)
+    assert isinstance(held, HttpRefusal)
     assert (held.status, held.headers) == (429, {"retry-after": "1"})
-    clock.now = SECOND
+    clock.now = NANOSECONDS_PER_SECOND
     assert isinstance(limits.visit("192.0.2.7", "good"), Visit)
 
 
 def test_of_very_many_tokens_addresses_and_principals_only_the_last_are_remembered() -> None:
-    limits = Limits(Rate(calls=1, burst=1), Ticks(), most=50)
+    limits = CallLimits(RateLimit(calls=1, burst=1), Ticks(), most=50)
     for number in range(1000):
-        assert through(limits, f"192.0.2.{number}", f"good {number}").entered(f"ada {number}") is None
-        through(limits, f"198.51.100.{number}", "bad").failed()
+        assert through(limits, f"192.0.2.{number}", f"good {number}").accept(f"ada {number}") is None
+        through(limits, f"198.51.100.{number}", "bad").reject()
 
     assert (len(limits.callers), len(limits.strangers)) == (50, 50)
     assert [through(limits, str(number), f"good {number}").known for number in (949, 950)] == [False, True]

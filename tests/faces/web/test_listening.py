@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-from handrail.faces.web.address import Address
-from handrail.faces.web.run import listening
+from handrail.app.asgi import ListenAddress
+from handrail.http.server import open_listener
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
@@ -19,7 +19,7 @@ def test_a_connection_sends_each_piece_without_delay(host: str) -> None:
             told.set_result(plain.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
             writer.close()
 
-        with listening(Address(host, 0)) as (listener, bound):
+        with open_listener(ListenAddress(host, 0)) as (listener, bound):
             async with await asyncio.start_server(met, sock=listener):
                 _, writer = await asyncio.open_connection(host, bound.port)
                 assert await told

@@ -13,8 +13,8 @@ from faces.mcp.desk import ERAS, TOOL, Pipe, Place, note, place, until
 from faces.web.desk import FACES, Answered, Site, site
 from faces.web.test_who import given
 from faces.web.wire import Wire
-from handrail.faces.mcp.face import Answer, Tool
-from handrail.faces.web.metrics import Metrics
+from handrail.app.faces import Answer, Tool
+from handrail.http.metrics import Metrics
 
 
 @pytest.fixture(scope="module")
@@ -107,9 +107,9 @@ def test_how_a_server_stands_is_told(served: Site) -> None:
 def test_a_code_that_is_not_ours_and_a_busy_store_have_their_places() -> None:
     metrics, tool = Metrics(), Tool(("go", "walk"), {})
     for code in ("busy", "busy", "internal", "a text of an agent"):
-        metrics.called("steps", tool, Answer({"code": code}, "", failed=True))
-    metrics.called("steps", tool, Answer({"code": "in a good answer it is none"}, "", failed=False))
-    metrics.strained(None)
+        metrics.record_call("steps", tool, Answer({"code": code}, "", failed=True))
+    metrics.record_call("steps", tool, Answer({"code": "in a good answer it is none"}, "", failed=False))
+    metrics.set_strain(None)
     told = {name: value for name, value in figures(metrics.text().decode()).items() if "_created" not in name}
 
     assert told["handrail_calls_total{face=steps,outcome=failed,tool=go}"] == 3
@@ -170,10 +170,10 @@ def test_only_a_server_over_http_imports_what_counts(tmp_path: Path) -> None:
         assert pipe.start("brief").code == "ok"
     names = set(re.findall(r"\| +([\w.]+)$", pipe.errors(), re.MULTILINE))
 
-    assert "handrail.faces.mcp.steps" in names
-    faces = {f"handrail.faces.mcp.{face}" for face in FACES}
-    assert names & faces == {"handrail.faces.mcp.steps"}
-    unwanted = ("prometheus_client", "opentelemetry.sdk", "handrail.faces.web")
+    assert "handrail.mcp.faces.steps" in names
+    faces = {f"handrail.mcp.faces.{face}" for face in FACES}
+    assert names & faces == {"handrail.mcp.faces.steps"}
+    unwanted = ("prometheus_client", "opentelemetry.sdk", "handrail.http")
     assert [name for name in sorted(names) if name.startswith(unwanted)] == []
 
 

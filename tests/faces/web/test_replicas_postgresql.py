@@ -17,13 +17,12 @@ from faces.mcp.desk import BOUND, TOOL, Place, note, place, until
 from faces.web.desk import Site
 from faces.web.fleet import Fleet, Replica, fleet
 from faces.web.wire import Wire
-from handrail.app import openings
-from handrail.faces.mcp.names import Names
-from handrail.faces.mcp.server import Served
-from handrail.faces.mcp.serving import made
-from handrail.shell.store_address import Remote
-from handrail.stores.sql.postgresql.database import PgDatabase
-from handrail.stores.sql.postgresql.opening import DATABASE
+from handrail.app.app import App
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.server import FaceServer, build_local_server
+from handrail.runtime.store_address import DatabaseUrl
+from handrail.stores.sql.postgres.database import PgDatabase
+from handrail.stores.sql.postgres.pg_runs import POSTGRES_STORE
 from postgres import Server, private
 
 
@@ -165,9 +164,9 @@ def test_a_server_whose_database_is_away_for_a_while_goes_on_with_the_next_call(
 def test_calls_while_the_database_is_away_are_told_so_and_the_next_one_after_that_is_answered(
     at: Place, server: Server
 ) -> None:
-    impatient = replace(DATABASE, tables=partial(PgDatabase, patience=2.0))
+    impatient = replace(POSTGRES_STORE, tables=partial(PgDatabase, patience=2.0))
 
-    async def called(served: Served) -> list[types.CallToolResult]:
+    async def called(served: FaceServer) -> list[types.CallToolResult]:
         async with Client(served) as client:
             start = {"template_name": "brief"}
             found = [await client.call_tool(TOOL, start)]
@@ -176,8 +175,10 @@ def test_calls_while_the_database_is_away_are_told_so_and_the_next_one_after_tha
             await asyncio.to_thread(server.start)
             return [*found, await client.call_tool(TOOL, start)]
 
-    with server.lent() as url, impatient.serving(Remote(url)) as opened:
-        found = asyncio.run(called(made(opened, openings(), [at.project], "steps", Names.PORTABLE)))
+    with server.lent() as url, impatient.open_serving(DatabaseUrl(url)) as opened:
+        found = asyncio.run(
+            called(build_local_server(opened, App(), [at.project], "steps", Spelling.PORTABLE))
+        )
 
     before, away, after = (one.structured_content or {} for one in found)
     assert (before["status"], after["status"]) == ("ok", "ok")

@@ -13,16 +13,15 @@ from faces.web.desk import FACES, Answered, Site, site
 from faces.web.test_metrics import figures, read
 from faces.web.test_who import given
 from faces.web.wire import Wire
-from handrail.app import openings
-from handrail.faces.board.boards import Boards
-from handrail.faces.board.served import ServedPages, boards
-from handrail.faces.mcp.names import Names
-from handrail.faces.web.app import Behind
-from handrail.faces.web.metrics import Metrics
-from handrail.faces.web.serving import Known, tenants
-from handrail.faces.web.sessions import Allowed, allowed
-from handrail.shell.faults import Unreadable
-from handrail.stores.sql.opening import serving
+from handrail.app.app import App
+from handrail.cli.serve_http import DashboardPages, make_dashboard_factory
+from handrail.dashboard.viewer import Dashboards
+from handrail.http.application import Backend
+from handrail.http.metrics import Metrics
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.streamable_http import ServedProjects, SessionLimits, build_tenants, load_session_limits
+from handrail.runtime.errors import Unreadable
+from handrail.stores.sql.store import open_serving
 
 
 @pytest.fixture
@@ -78,10 +77,10 @@ def test_a_session_that_is_idle_for_too_long_is_ended(at: Place) -> None:
 
 
 def test_the_limits_are_the_usual_ones_or_those_that_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert allowed(sessions=True) == Allowed(most=1000, idle=1800, sessions=True)
+    assert load_session_limits(sessions=True) == SessionLimits(most=1000, idle=1800, sessions=True)
     monkeypatch.setenv("HANDRAIL_SESSIONS", "3")
     monkeypatch.setenv("HANDRAIL_SESSION_IDLE", "60")
-    assert allowed(sessions=False) == Allowed(most=3, idle=60, sessions=False)
+    assert load_session_limits(sessions=False) == SessionLimits(most=3, idle=60, sessions=False)
 
 
 @pytest.mark.parametrize(
@@ -94,29 +93,29 @@ def test_a_limit_that_is_no_number_is_told(
     monkeypatch.setenv(name, value)
 
     with pytest.raises(Unreadable, match=f"{name} is '{value}', which is no number of {what}"):
-        allowed(sessions=True)
+        load_session_limits(sessions=True)
 
 
 def test_of_all_the_faces_of_a_server_one_sweeps(at: Place) -> None:
     swept: list[tuple[str, ...]] = []
 
-    async def served(behind: Behind) -> None:
+    async def served(behind: Backend) -> None:
         app = behind.application()
         async with app.router.lifespan_context(app):
             await anyio.to_thread.run_sync(until, lambda: bool(swept), "one has swept")
             for _ in range(100):
                 await anyio.to_thread.run_sync(lambda: None)
 
-    with serving(at.store) as opened:
+    with open_serving(at.store) as opened:
 
         def sweep() -> tuple[str, ...]:
             swept.append(opened.sweep())
             return swept[-1]
 
         sweeping = replace(opened, sweep=sweep)
-        known = Known(sweeping, {"project": at.project}, at.store)
-        pages = ServedPages(Boards(boards(sweeping, openings(), known)), opened.secret)
-        all_ = tenants(sweeping, openings(), FACES, known, Names.PORTABLE)
-        anyio.run(served, Behind(all_, Metrics(), opened.strain, pages))
+        known = ServedProjects(sweeping, {"project": at.project}, at.store)
+        pages = DashboardPages(Dashboards(make_dashboard_factory(sweeping, App(), known)), opened.secret)
+        all_ = build_tenants(sweeping, App(), FACES, known, Spelling.PORTABLE)
+        anyio.run(served, Backend(all_, Metrics(), opened.measure_load, pages))
 
     assert swept == [()]

@@ -13,8 +13,8 @@ import pytest
 from faces.mcp.desk import TOOL, note
 from faces.web.desk import FACES
 from faces.web.estate import GOAL, Estate, Person, Work, said, worked
-from handrail.shell.tokens import Claims, sign
-from handrail.stores.sql.opening import turning
+from handrail.runtime.tokens import TokenClaims, sign_token
+from handrail.stores.sql.store import open_world
 
 NEVER: Final = "00000000-0000-4000-8000-00000000000a"
 """A run that never was."""
@@ -71,8 +71,8 @@ def his(bob: Person, hers: Work) -> Work:
 
 def never_issued(house: Estate, old: str) -> str:
     """A token that this store could have issued, for a run that never was; as long as the old one."""
-    with turning(house.at.store) as world:
-        made = sign(world.key, Claims(NEVER, 2, 2, datetime(2026, 3, 1, tzinfo=UTC), b"noncen"))
+    with open_world(house.at.store) as world:
+        made = sign_token(world.key, TokenClaims(NEVER, 2, 2, datetime(2026, 3, 1, tzinfo=UTC), b"noncen"))
     assert len(made) == len(old)
     return made
 

@@ -9,8 +9,8 @@ import os
 import sys
 from pathlib import Path
 
-from handrail.shell.faults import Overtaken
-from handrail.shell.ports import Descriptions
+from handrail.runtime.errors import TextConflict
+from handrail.runtime.ports.turn import Descriptions
 from stores.descriptions.repos import Repo
 
 
@@ -20,7 +20,7 @@ def _add(store: Descriptions) -> int:
         before = store.read()
         try:
             store.swap(before, f"{int(before.text or '0') + 1}\n")
-        except Overtaken:
+        except TextConflict:
             continue
         return tries
     raise SystemExit("nobody let it write")

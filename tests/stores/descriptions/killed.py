@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Final
 
 import faults
-from handrail.shell.faults import Divergent, Fault, Locked, StaleCopy
-from handrail.shell.ports import Description
-from handrail.shell.runner import Programs
-from handrail.shell.system import RandomIds
-from handrail.stores.descriptions.choose import carried
-from handrail.stores.descriptions.program import environment
+from handrail.runtime.errors import DivergentChange, Fault, StaleWorkingCopy, VcsLocked
+from handrail.runtime.ports.turn import Description
+from handrail.runtime.system import RandomIds, SubprocessRunner
+from handrail.stores.vcs.commands import build_environment
+from handrail.stores.vcs.commit_runs import open_description
 from stores.descriptions.repos import Repo, made
 
 CHANGES: Final = ("open", "write", "rename", "unlink", "mkdir", "truncate")
@@ -41,10 +40,10 @@ class Bench:
             (self.repo.folder / "file").write_text("not yet seen by jj")
         self.before = before
         shutil.copytree(self.repo.folder, self.first, symlinks=True)
-        env = {**environment(self.repo.env), **faults.armed(self.repo.folder, self.control)}
+        env = {**build_environment(self.repo.env), **faults.armed(self.repo.folder, self.control)}
         kind = "git" if kind == "git" else "jj"
-        programs = Programs(env)
-        self.writer = carried(programs, programs, self.repo.folder, RandomIds(), kind).descriptions
+        programs = SubprocessRunner(env)
+        self.writer = open_description(programs, programs, self.repo.folder, RandomIds(), kind).descriptions
 
     def written(self, k: int) -> tuple[str, Description]:
         """What the writer says whose k-th call is its program's last, and what stands."""
@@ -81,12 +80,12 @@ class Bench:
         while True:
             try:
                 self.plain.swap(before, "next\n")
-            except Locked as fault:
+            except VcsLocked as fault:
                 lock = Path(fault.repair.split("`")[1])
                 lock.relative_to(self.repo.folder)
                 lock.unlink()
                 said.append(fault.code)
-            except (StaleCopy, Divergent) as fault:
+            except (StaleWorkingCopy, DivergentChange) as fault:
                 self.repo.run(*fault.repair.split("`")[1].split())
                 said.append(fault.code)
             else:

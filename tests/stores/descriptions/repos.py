@@ -9,15 +9,12 @@ from typing import Final
 
 import pytest
 
-from handrail.shell.carried import Carried
-from handrail.shell.ports import Descriptions
-from handrail.shell.runner import Programs
-from handrail.shell.system import RandomIds
-from handrail.stores.descriptions.choose import carried
-from handrail.stores.descriptions.git import Git
-from handrail.stores.descriptions.git_shared import travelling
-from handrail.stores.descriptions.jj import Jj
-from handrail.stores.descriptions.program import LIMITS, Limits, environment
+from handrail.runtime.ports.turn import Descriptions, ProjectDescription
+from handrail.runtime.system import RandomIds, SubprocessRunner
+from handrail.stores.vcs.commands import DEFAULT_TIMEOUTS, VcsTimeouts, build_environment
+from handrail.stores.vcs.commit_runs import open_description
+from handrail.stores.vcs.git import GitDescriptions, build_remote_environment
+from handrail.stores.vcs.jj import JjDescriptions
 
 TOOLS: Final = Path(__file__).resolve().parents[3] / ".tools"
 KINDS: Final = ("jj", "colocated", "git")
@@ -58,24 +55,24 @@ class Repo:
         """The user's settings of the program."""
         return self.home / (".gitconfig" if self.kind == "git" else ".config/jj/config.toml")
 
-    def runner(self) -> Programs:
+    def runner(self) -> SubprocessRunner:
         """Programs that are soon made to end."""
-        return Programs(environment(self.env), grace=0.1)
+        return SubprocessRunner(build_environment(self.env), grace=0.1)
 
-    def store(self, limits: Limits = LIMITS) -> Descriptions:
+    def store(self, limits: VcsTimeouts = DEFAULT_TIMEOUTS) -> Descriptions:
         """A new store on it."""
         if self.kind == "git":
-            return Git(self.runner(), self.folder, RandomIds(), limits)
-        return Jj(self.runner(), self.folder, limits)
+            return GitDescriptions(self.runner(), self.folder, RandomIds(), limits)
+        return JjDescriptions(self.runner(), self.folder, limits)
 
     def chosen(self, kind: str = "") -> Descriptions:
         """The store that is chosen for its folder."""
         return self.carried(kind).descriptions
 
-    def carried(self, kind: str = "") -> Carried:
+    def carried(self, kind: str = "") -> ProjectDescription:
         """The description that is chosen for its folder, with all about it."""
-        far = Programs(travelling(self.env), grace=0.1)
-        return carried(self.runner(), far, self.folder, RandomIds(), kind)
+        far = SubprocessRunner(build_remote_environment(self.env), grace=0.1)
+        return open_description(self.runner(), far, self.folder, RandomIds(), kind)
 
     def run(self, *words: str, text: str = "", folder: Path | None = None) -> str:
         """What a bare program says, which must end well."""

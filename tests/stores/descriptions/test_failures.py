@@ -8,31 +8,30 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.faults import (
-    BadConfig,
+from handrail.runtime.errors import (
+    BadVcsConfig,
     Busy,
-    Divergent,
-    Immutable,
-    Internal,
-    Locked,
+    DivergentChange,
+    ImmutableCommit,
     Missing,
     NoRepository,
-    NoTool,
-    Overtaken,
-    StaleCopy,
-    TimedOut,
-    TooOld,
+    NoVcsTool,
+    StaleWorkingCopy,
+    TextConflict,
     VcsFailed,
+    VcsInternal,
+    VcsLocked,
+    VcsTimeout,
+    VcsTooOld,
 )
-from handrail.shell.ports import Description, Finished
-from handrail.shell.workspace import Disk
-from handrail.stores.descriptions.explained import jj_failed
-from handrail.stores.descriptions.program import Limits
+from handrail.runtime.ports.turn import Description, ProcessResult
+from handrail.stores.files.disk import DiskWorkspace
+from handrail.stores.vcs.commands import VcsTimeouts, jj_fault
 from stores.descriptions.repos import Repo, made, stand_in
 
 IMMUTABLE = '\n[revset-aliases]\n"immutable_heads()" = "@"\n'
 NOTHING = Description("", "", "")
-SOON = Limits(read=0.5, write=0.5, lock=0.1)
+SOON = VcsTimeouts(read=0.5, write=0.5, lock=0.1)
 
 
 def test_a_folder_without_a_repository(repo: Repo) -> None:
@@ -50,7 +49,7 @@ def test_a_folder_that_is_not_there(repo: Repo) -> None:
 
 
 def test_a_program_that_is_not_installed(repo: Repo) -> None:
-    with pytest.raises(NoTool, match=f"the program `{repo.program}` is not there") as caught:
+    with pytest.raises(NoVcsTool, match=f"the program `{repo.program}` is not there") as caught:
         Repo(repo.kind, repo.folder, repo.home, str(repo.home)).store().read()
 
     assert caught.value.code == "vcs_missing_tool"
@@ -61,7 +60,7 @@ def test_a_program_that_is_not_installed(repo: Repo) -> None:
 def test_a_stand_in_that_is_older_than_any_jj_that_can_be_had(said: str, tmp_path: Path) -> None:
     repo = made("jj", tmp_path / "project", tmp_path / "home")
     old = stand_in(repo, f'case "$*" in *--version) echo "{said}"; exit;; esac')
-    with pytest.raises(TooOld, match="and that is too old") as caught:
+    with pytest.raises(VcsTooOld, match="and that is too old") as caught:
         old.store().read()
 
     assert (caught.value.code, caught.value.repair) == ("vcs_too_old", "install jj 0.38 or newer")
@@ -71,7 +70,7 @@ def test_a_commit_that_may_not_be_changed(jj: Repo) -> None:
     store = jj.store()
     done = store.swap(store.read(), "plan\n")
     jj.settings.write_text(jj.settings.read_text() + IMMUTABLE)
-    with pytest.raises(Immutable) as caught:
+    with pytest.raises(ImmutableCommit) as caught:
         store.swap(done, "more\n")
 
     assert caught.value.code == "vcs_immutable"
@@ -86,7 +85,7 @@ def test_a_commit_that_only_the_writing_command_finds_immutable(jj: Repo) -> Non
     scoped = IMMUTABLE.replace("[rev", '[[--scope]]\n--when.commands = ["describe"]\n[--scope.rev')
     jj.settings.write_text(jj.settings.read_text() + scoped)
     store = jj.store()
-    with pytest.raises(Immutable):
+    with pytest.raises(ImmutableCommit):
         store.swap(store.read(), "more\n")
 
     assert (store.read().text, store.read().immutable) == ("", False)
@@ -101,7 +100,7 @@ def test_a_working_copy_that_is_stale(tmp_path: Path) -> None:
     done = store.swap(store.read(), "plan\n")
     repo.jj("restore", "--into", "side@", "--from", "root()")
     for call in (lambda: store.swap(done, "more\n"), lambda: store.changes(5)):
-        with pytest.raises(StaleCopy) as caught:
+        with pytest.raises(StaleWorkingCopy) as caught:
             call()
         assert caught.value.repair == "run `jj workspace update-stale` there"
 
@@ -116,7 +115,7 @@ def test_a_change_that_is_divergent_already(jj: Repo) -> None:
     jj.jj("--at-op", operation, "describe", "-m", "other")
     store = jj.store()
     found = store.read()
-    with pytest.raises(Divergent, match="the current change has several commits") as caught:
+    with pytest.raises(DivergentChange, match="the current change has several commits") as caught:
         store.swap(found, "mine\n")
 
     assert caught.value.code == "vcs_divergent"
@@ -130,9 +129,9 @@ def test_the_words_in_which_jj_refuses_a_divergent_change_are_known(jj: Repo) ->
     jj.jj("--at-op", operation, "describe", "-m", "other")
     words = ["jj", "describe", "-m", "x", jj.store().read().change]
     done = subprocess.run(words, cwd=jj.folder, env=jj.env, capture_output=True, check=False)
-    fault = jj_failed(jj.folder, Finished(done.returncode, done.stdout, done.stderr))
+    fault = jj_fault(jj.folder, ProcessResult(done.returncode, done.stdout, done.stderr))
 
-    assert type(fault) is Divergent
+    assert type(fault) is DivergentChange
 
 
 def test_a_lock_of_git_that_a_killed_jj_has_left(tmp_path: Path) -> None:
@@ -141,7 +140,7 @@ def test_a_lock_of_git_that_a_killed_jj_has_left(tmp_path: Path) -> None:
     store = repo.store()
     before = store.read()
     lock.touch()
-    with pytest.raises(Locked, match=f"the lock file `{lock}` is in the way") as caught:
+    with pytest.raises(VcsLocked, match=f"the lock file `{lock}` is in the way") as caught:
         store.swap(before, "mine\n")
 
     assert caught.value.repair.endswith(f"if none does, remove `{lock}`")
@@ -154,9 +153,9 @@ def test_the_words_of_an_older_jj_for_a_lock_are_known_which_this_one_does_not_s
     said = b"Error: Failed to reset Git HEAD state\nCaused by:\n1: Could not acquire lock for index file\n"
     more = b"2: The lock for resource '/p/.git/index' could not be obtained immediately after 1 attempt(s)."
     last = b" The lockfile at '/p/.git/index.lock' might need manual deletion."
-    fault = jj_failed(Path("/p"), Finished(1, b"", said + more + last))
+    fault = jj_fault(Path("/p"), ProcessResult(1, b"", said + more + last))
 
-    assert (type(fault), fault.message) == (Locked, "the lock file `/p/.git/index.lock` is in the way")
+    assert (type(fault), fault.message) == (VcsLocked, "the lock file `/p/.git/index.lock` is in the way")
 
 
 def test_a_renewal_that_met_a_lock_of_git_is_finished_by_the_next_try(tmp_path: Path) -> None:
@@ -165,12 +164,12 @@ def test_a_renewal_that_met_a_lock_of_git_is_finished_by_the_next_try(tmp_path: 
     store = repo.store()
     before = store.swap(store.read(), "plan\n")
     lock.touch()
-    with pytest.raises(Locked):
-        store.renew(before)
+    with pytest.raises(VcsLocked):
+        store.begin_new(before)
 
     assert store.read() == before
     lock.unlink()
-    assert store.renew(before).text == ""
+    assert store.begin_new(before).text == ""
     assert repo.jj("log", "--no-graph", "-r", "@-", "-T", "description") == "plan\n"
 
 
@@ -179,10 +178,10 @@ def test_a_lock_of_the_ref_that_a_killed_git_has_left(git: Repo) -> None:
     before = store.swap(store.read(), "plan\n")
     lock = git.folder / ".git" / "refs" / "worktree" / "handrail" / "plan.lock"
     lock.touch()
-    with pytest.raises(Locked, match=f"the lock file `{lock}` is in the way"):
+    with pytest.raises(VcsLocked, match=f"the lock file `{lock}` is in the way"):
         store.swap(before, "mine\n")
-    with pytest.raises(Locked, match=f"the lock file `{lock}` is in the way"):
-        store.renew(before)
+    with pytest.raises(VcsLocked, match=f"the lock file `{lock}` is in the way"):
+        store.begin_new(before)
 
     assert store.read() == before
     lock.unlink()
@@ -191,7 +190,7 @@ def test_a_lock_of_the_ref_that_a_killed_git_has_left(git: Repo) -> None:
 
 def test_settings_that_cannot_be_read(repo: Repo) -> None:
     repo.settings.write_text("[user\n")
-    with pytest.raises(BadConfig, match=rf"the configuration of {repo.program} is broken") as caught:
+    with pytest.raises(BadVcsConfig, match=rf"the configuration of {repo.program} is broken") as caught:
         repo.store().read()
 
     assert caught.value.code == "vcs_config"
@@ -202,7 +201,7 @@ def test_settings_that_cannot_be_read(repo: Repo) -> None:
 def test_a_repository_that_is_damaged_inside(jj: Repo) -> None:
     for path in (jj.folder / ".jj" / "repo" / "op_store" / "operations").iterdir():
         path.unlink()
-    with pytest.raises(Internal, match="jj failed inside: Internal error: ") as caught:
+    with pytest.raises(VcsInternal, match="jj failed inside: Internal error: ") as caught:
         jj.store().read()
 
     assert caught.value.code == "vcs_internal"
@@ -227,7 +226,7 @@ def test_jj_that_waits_for_a_lock_of_its_own_is_ended_and_can_still_be_read(jj: 
     try:
         fcntl.flock(held, fcntl.LOCK_EX)
         for call in (lambda: store.swap(before, "mine\n"), lambda: store.changes(5)):
-            with pytest.raises(TimedOut, match=r"`jj` was not done after 0\.5 s and was ended") as caught:
+            with pytest.raises(VcsTimeout, match=r"`jj` was not done after 0\.5 s and was ended") as caught:
                 call()
         assert (caught.value.code, jj.store().read()) == ("vcs_timeout", before)
     finally:
@@ -237,15 +236,15 @@ def test_jj_that_waits_for_a_lock_of_its_own_is_ended_and_can_still_be_read(jj: 
 
 def test_git_that_waits_for_a_file_is_ended(git: Repo) -> None:
     os.mkfifo(git.folder / ".git" / "packed-refs")
-    with pytest.raises(TimedOut, match=r"`git` was not done after 0\.5 s"):
+    with pytest.raises(VcsTimeout, match=r"`git` was not done after 0\.5 s"):
         git.store(SOON).read()
 
 
 def test_a_lock_of_ours_that_is_held_for_too_long(repo: Repo) -> None:
-    store = repo.store(Limits(lock=0.05))
+    store = repo.store(VcsTimeouts(lock=0.05))
     before = store.read()
     place = repo.folder / (".git" if repo.kind == "git" else ".jj/repo")
-    with Disk(place).lock("handrail-lock", 0), pytest.raises(Busy, match="handrail-lock` was held"):
+    with DiskWorkspace(place).lock("handrail-lock", 0), pytest.raises(Busy, match="handrail-lock` was held"):
         store.swap(before, "mine\n")
 
     assert store.swap(before, "mine\n").text == "mine\n"
@@ -275,7 +274,7 @@ def test_a_writer_that_knows_nothing_of_our_lock_is_not_overwritten(repo: Repo) 
     script = RACES[repo.program](repo).replace(" git ", ' "$REAL" ')
     store = stand_in(repo, script).store()
     before = store.read()
-    with pytest.raises(Overtaken, match="begins `theirs`") as caught:
+    with pytest.raises(TextConflict, match="begins `theirs`") as caught:
         store.swap(before, "mine\n")
 
     assert (caught.value.code, caught.value.texts) == ("conflict", ("theirs\n",))
@@ -286,8 +285,8 @@ def test_a_new_commit_that_somebody_else_began_meanwhile_is_not_taken_for_ours(j
     script = 'case "$*" in *" new "*) "$REAL" new -m theirs 2>/dev/null;; esac'
     store = stand_in(jj, script).store()
     before = store.read()
-    with pytest.raises(Overtaken, match="the commit is another one now, and its text begins `theirs`"):
-        store.renew(before)
+    with pytest.raises(TextConflict, match="the commit is another one now, and its text begins `theirs`"):
+        store.begin_new(before)
 
 
 def test_a_chain_that_grew_while_it_was_archived_stays(git: Repo) -> None:
@@ -297,8 +296,8 @@ def test_a_chain_that_grew_while_it_was_archived_stays(git: Repo) -> None:
     second = store.swap(first, "two\n")
     script = 'case "$*" in *"update-ref --no-deref --stdin"*) "$REAL" update-ref $REF one;; esac'
     raced = stand_in(git, script.replace("$REF", "refs/worktree/handrail/plan")).store()
-    with pytest.raises(Overtaken, match="begins `one`"):
-        raced.renew(second)
+    with pytest.raises(TextConflict, match="begins `one`"):
+        raced.begin_new(second)
 
     assert store.read() == first
     assert git.git("for-each-ref", "refs/handrail") == ""

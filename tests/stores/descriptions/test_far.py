@@ -4,22 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.carried import Moved, Sharing
-from handrail.shell.faults import (
-    Denied,
+from handrail.runtime.errors import (
     Fault,
     NoPlan,
     NoRemote,
-    Unreachable,
+    RemoteDenied,
+    RemoteUnreachable,
     Unreadable,
     VcsFailed,
 )
-from handrail.shell.ports import Finished
-from handrail.shell.runner import Programs
-from handrail.shell.system import RandomIds
-from handrail.stores.descriptions.choose import carried
-from handrail.stores.descriptions.explained import far_failed
-from handrail.stores.descriptions.git_shared import travelling
+from handrail.runtime.ports.turn import DescriptionSync, ExchangeOutcome, ProcessResult
+from handrail.runtime.system import RandomIds, SubprocessRunner
+from handrail.stores.vcs.commands import remote_fault
+from handrail.stores.vcs.commit_runs import open_description
+from handrail.stores.vcs.git import build_remote_environment
 from stores.descriptions.planting import planted
 from stores.descriptions.repos import Repo
 
@@ -37,9 +35,9 @@ def far(git: Repo) -> Path:
     return folder
 
 
-def sharing(repo: Repo, **env: str) -> Sharing:
-    programs = Programs(travelling({**repo.env, **env}), grace=0.1)
-    found = carried(repo.runner(), programs, repo.folder, RandomIds(), "git").sharing
+def sharing(repo: Repo, **env: str) -> DescriptionSync:
+    programs = SubprocessRunner(build_remote_environment({**repo.env, **env}), grace=0.1)
+    found = open_description(repo.runner(), programs, repo.folder, RandomIds(), "git").sharing
     assert found is not None
     return found
 
@@ -84,19 +82,19 @@ def test_a_plan_without_a_branch_needs_a_name_and_a_name_must_be_one(git: Repo) 
             sharing(git).push(name=name)
 
     assert caught.value.repair == "say its name with --name"
-    assert sharing(git).push(name="main").moved is Moved.SENT
+    assert sharing(git).push(name="main").moved is ExchangeOutcome.SENT
 
 
 @pytest.mark.usefixtures("far")
 @pytest.mark.parametrize(
     ("url", "fault", "said"),
     [
-        ("{tmp}/gone.git", Unreachable, "does not appear to be a git repository"),
-        ("https://127.0.0.1:1/x.git", Unreachable, "unable to access"),
-        ("http://127.0.0.1:1/x.git", Unreachable, "transport 'http' not allowed"),
-        ("ext::sh -c evil", Unreachable, "transport 'ext' not allowed"),
-        ("git://127.0.0.1:1/x.git", Unreachable, "transport 'git' not allowed"),
-        ("evil::x", Unreachable, "transport 'evil' not allowed"),
+        ("{tmp}/gone.git", RemoteUnreachable, "does not appear to be a git repository"),
+        ("https://127.0.0.1:1/x.git", RemoteUnreachable, "unable to access"),
+        ("http://127.0.0.1:1/x.git", RemoteUnreachable, "transport 'http' not allowed"),
+        ("ext::sh -c evil", RemoteUnreachable, "transport 'ext' not allowed"),
+        ("git://127.0.0.1:1/x.git", RemoteUnreachable, "transport 'git' not allowed"),
+        ("evil::x", RemoteUnreachable, "transport 'evil' not allowed"),
     ],
 )
 def test_a_remote_that_is_not_reached_is_told_with_the_repair(
@@ -116,7 +114,7 @@ def test_a_key_that_is_not_let_in_is_told_and_the_ssh_is_that_of_the_user(git: R
     ssh.chmod(0o755)
     git.git("remote", "set-url", "origin", "ssh://me@far/x.git")
     git.git("config", "core.sshCommand", "touch evil; false")
-    with pytest.raises(Denied, match="Permission denied") as caught:
+    with pytest.raises(RemoteDenied, match="Permission denied") as caught:
         sharing(git, GIT_SSH_COMMAND=str(ssh)).push()
 
     assert "by an ssh-agent, or a credential helper" in caught.value.repair
@@ -128,14 +126,14 @@ def test_a_remote_that_does_not_take_it_is_told_in_its_words(git: Repo, far: Pat
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho 'no plans here' >&2\nexit 1\n")
     hook.chmod(0o755)
-    with pytest.raises(Denied, match=r"no plans here.*pre-receive hook declined") as caught:
+    with pytest.raises(RemoteDenied, match=r"no plans here.*pre-receive hook declined") as caught:
         sharing(git).push()
 
     assert caught.value.repair == "ask whoever keeps it to let you write below `refs/handrail/`"
 
 
 def test_what_has_no_other_name_is_passed_on() -> None:
-    fault = far_failed(Path("/x"), Finished(1, b"", b"fatal: the moon is full\nhint: wait\n"))
+    fault = remote_fault(Path("/x"), ProcessResult(1, b"", b"fatal: the moon is full\nhint: wait\n"))
 
     assert type(fault) is VcsFailed
     assert fault.message == "git failed: fatal: the moon is full"
@@ -171,11 +169,11 @@ def test_nothing_that_a_repository_brings_is_run_while_its_plan_is_exchanged(git
         (git.folder / ".git" / "hooks" / hook).chmod(0o755)
     (git.folder / ".git" / "objects" / "info" / "alternates").write_text(f"{far}/objects\n")
     store = repo.store()
-    assert sharing(repo).push().moved is Moved.SENT
+    assert sharing(repo).push().moved is ExchangeOutcome.SENT
     store.swap(store.read(), "b\n")
-    assert sharing(repo).push().moved is Moved.SENT
-    store.renew(store.read())
-    assert sharing(repo).pull().moved is Moved.TAKEN
+    assert sharing(repo).push().moved is ExchangeOutcome.SENT
+    store.begin_new(store.read())
+    assert sharing(repo).pull().moved is ExchangeOutcome.TAKEN
 
     assert store.read().text == "b\n"
     assert not mark.exists(), mark.read_text()
@@ -200,14 +198,14 @@ def test_nothing_is_left_of_what_stands_between(
     monkeypatch.setattr("tempfile.tempdir", str(between))
     sharing(git).push()
     git.git("remote", "set-url", "origin", "/gone")
-    with pytest.raises(Unreachable):
+    with pytest.raises(RemoteUnreachable):
         sharing(git).push()
 
     assert list(between.iterdir()) == []
 
 
 def test_what_the_user_says_of_ssh_stays_and_what_else_steers_git_does_not() -> None:
-    seen = travelling(
+    seen = build_remote_environment(
         {"GIT_SSH_COMMAND": "ssh -i k", "GIT_DIR": "/d", "SSH_ASKPASS": "a", "SSH_AUTH_SOCK": "s"}
     )
 

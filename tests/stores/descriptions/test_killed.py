@@ -8,13 +8,12 @@ from functools import partial
 
 import pytest
 
-from handrail.shell.faults import Busy, Overtaken
-from handrail.shell.ports import Finished
-from handrail.shell.runner import Programs
-from handrail.shell.system import RandomIds
-from handrail.shell.workspace import Disk
-from handrail.stores.descriptions.choose import carried
-from handrail.stores.descriptions.program import environment
+from handrail.runtime.errors import Busy, TextConflict
+from handrail.runtime.ports.turn import ProcessResult
+from handrail.runtime.system import RandomIds, SubprocessRunner
+from handrail.stores.files.disk import DiskWorkspace
+from handrail.stores.vcs.commands import build_environment
+from handrail.stores.vcs.commit_runs import open_description
 from stores.descriptions.repos import KINDS, Repo, stand_in
 from stores.programs import killed_writers
 
@@ -32,7 +31,7 @@ def test_a_writer_or_its_program_that_is_killed_at_any_call_leaves_the_old_text_
     assert all(way.endswith("written") for way in found["said"]), found
 
 
-class Mortal(Programs):
+class Mortal(SubprocessRunner):
     """Programs whose caller is killed before or after the k-th of them."""
 
     __slots__ = ("left",)
@@ -48,7 +47,7 @@ class Mortal(Programs):
         seconds: float,
         stdin: str = "",
         files: tuple[int, ...] = (),
-    ) -> Finished:
+    ) -> ProcessResult:
         """Run it, unless the end comes first."""
         self._point()
         ended = super().run(words, folder, seconds, stdin, files)
@@ -76,8 +75,8 @@ def test_a_writer_that_is_killed_between_its_programs_leaves_the_old_text_or_the
     while True:
         points += 1
         before = plain.swap(plain.read(), f"old {points}\n")
-        mortal = Mortal(environment(repo.env), points)
-        store = carried(mortal, mortal, repo.folder, RandomIds()).descriptions
+        mortal = Mortal(build_environment(repo.env), points)
+        store = open_description(mortal, mortal, repo.folder, RandomIds()).descriptions
         status = _in_a_child(partial(store.swap, before, "new\n"))
         found = plain.read()
         if not status:
@@ -102,12 +101,12 @@ def test_what_a_killed_writer_has_started_still_holds_the_lock(repo: Repo) -> No
     place = repo.folder / (".git" if repo.kind == "git" else ".jj/repo")
 
     assert _in_a_child(lambda: orphan.store().swap(before, "theirs\n")) == -signal.SIGKILL
-    with pytest.raises(Busy), Disk(place).lock("handrail-lock", 0):
+    with pytest.raises(Busy), DiskWorkspace(place).lock("handrail-lock", 0):
         pass
     assert plain.read() == before
     with ThreadPoolExecutor(1) as threads:
         following = threads.submit(plain.swap, before, "mine\n")
         fifo.write_text("go on\n")
-        with pytest.raises(Overtaken, match="now it begins `theirs`"):
+        with pytest.raises(TextConflict, match="now it begins `theirs`"):
             following.result(timeout=60)
     assert not plain.read().divergent

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.faults import DiskFull
+from handrail.runtime.errors import DiskFull
 from stores.descriptions.repos import Repo
 
 TEXT = "feat(tea): brew tea\n\nÜber alles Blätter.\n"

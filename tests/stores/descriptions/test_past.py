@@ -4,12 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from handrail.shell.carried import Past
-from handrail.shell.faults import Locked, Overtaken, Unreadable
-from handrail.shell.runner import Programs
-from handrail.shell.system import RandomIds
-from handrail.stores.descriptions.git import Git
-from handrail.stores.descriptions.program import environment
+from handrail.runtime.errors import TextConflict, Unreadable, VcsLocked
+from handrail.runtime.ports.turn import DescriptionHistory
+from handrail.runtime.system import RandomIds, SubprocessRunner
+from handrail.stores.vcs.commands import build_environment
+from handrail.stores.vcs.git import GitDescriptions
 from stores.descriptions.repos import Repo
 
 colocated = pytest.mark.parametrize("jj", ["colocated"], indirect=True)
@@ -23,7 +22,7 @@ def wrote(repo: Repo, *texts: str) -> None:
         store.swap(store.read(), text)
 
 
-def past(repo: Repo) -> Past:
+def past(repo: Repo) -> DescriptionHistory:
     return repo.carried().past
 
 
@@ -87,7 +86,7 @@ def test_texts_of_another_change_that_went_into_this_one_are_none_of_its_version
 
 def test_a_past_that_is_too_long_to_be_told_at_once_is_said(git: Repo) -> None:
     wrote(git, "a" * 4000 + "\n", "b" * 4000 + "\n")
-    store = Git(Programs(environment(git.env), most=6000), git.folder, RandomIds())
+    store = GitDescriptions(SubprocessRunner(build_environment(git.env), most=6000), git.folder, RandomIds())
     names = tuple(one.name for one in store.versions())
     with pytest.raises(Unreadable, match="said more than 6000 bytes"):
         store.texts(names)
@@ -137,7 +136,7 @@ def test_what_was_archived_is_replaced_only_by_what_goes_on_from_it(git: Repo, *
         git.git("pack-refs", "--all")
     git.git("update-ref", "refs/worktree/handrail/plan", first.version)
     other = store.swap(first, "other\n")
-    for left in (store.archive, store.archive, store.renew):
+    for left in (store.archive, store.archive, store.begin_new):
         left(other)
         assert archived(git) == {done.change: "done\n", f"{done.change}-{other.version}": "other\n"}
 
@@ -148,12 +147,12 @@ def test_a_text_that_is_not_there_any_more_is_not_archived(git: Repo) -> None:
     one, other = git.store(), git.store()
     seen = one.swap(one.read(), "one\n")
     now = other.swap(seen, "other\n")
-    with pytest.raises(Overtaken, match="now it begins `other`"):
+    with pytest.raises(TextConflict, match="now it begins `other`"):
         one.archive(seen)
     assert archived(git) == {}
     one.archive(now)
-    other.renew(now)
-    with pytest.raises(Overtaken, match="is empty"):
+    other.begin_new(now)
+    with pytest.raises(TextConflict, match="is empty"):
         one.archive(now)
 
     assert archived(git) == {now.change: "other\n"}
@@ -165,8 +164,8 @@ def test_a_chain_whose_archive_is_locked_stays_where_it_is(git: Repo) -> None:
     lock = git.folder / ".git" / "refs" / "handrail" / "done" / f"{done.change}.lock"
     lock.parent.mkdir(parents=True)
     lock.touch()
-    for left in (store.archive, store.renew):
-        with pytest.raises(Locked, match=f"{done.change}.lock"):
+    for left in (store.archive, store.begin_new):
+        with pytest.raises(VcsLocked, match=f"{done.change}.lock"):
             left(done)
 
     assert (store.read(), archived(git)) == (done, {})

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.faults import Fault
-from handrail.stores.descriptions.program import environment
+from handrail.runtime.errors import Fault
+from handrail.stores.vcs.commands import build_environment
 from stores.descriptions.planting import FOR_JJ, evil, plant_in_git, planted
 from stores.descriptions.repos import Repo, jj_program, made
 
@@ -15,7 +15,7 @@ def _everything_is_done(repo: Repo) -> None:
     done = store.swap(store.read(), "mine\n")
     done = store.swap(done, "more\n")
     assert store.changes(5).total > 0
-    assert store.renew(done).text == ""
+    assert store.begin_new(done).text == ""
 
 
 def test_nothing_that_a_repository_of_jj_brings_is_run(jj: Repo) -> None:
@@ -48,7 +48,7 @@ def test_who_the_user_is_stays_in_the_environment_and_what_steers_does_not() -> 
         "GIT_EDITOR": "vi",
         "PAGER": "p",
     }
-    seen = environment(env)
+    seen = build_environment(env)
 
     assert {name: seen.get(name) for name in env} == {
         "HOME": "/h",

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.faults import Busy, Overtaken
-from handrail.shell.ports import Description
-from handrail.stores.descriptions.gitdir import places
-from handrail.stores.descriptions.program import Limits
+from handrail.runtime.errors import Busy, TextConflict
+from handrail.runtime.ports.turn import Description
+from handrail.stores.vcs.commands import VcsTimeouts
+from handrail.stores.vcs.git import find_git_folders
 from stores.descriptions.repos import Repo, made
 
 REF = "refs/worktree/handrail/plan"
@@ -47,7 +47,7 @@ def symbolic(git: Repo) -> str:
 
 def archived(git: Repo) -> str:
     other = git.store()
-    other.renew(other.read())
+    other.begin_new(other.read())
     return ""
 
 
@@ -78,11 +78,11 @@ def test_a_text_of_a_linked_worktree_is_remembered_too(git: Repo, tmp_path: Path
 
 def test_a_folder_that_leads_to_no_repository_tells_nothing(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text("nonsense\n")
-    assert places(tmp_path) is None
+    assert find_git_folders(tmp_path) is None
     (tmp_path / ".git").write_text("gitdir: elsewhere\n")
-    found = places(tmp_path)
+    found = find_git_folders(tmp_path)
     assert found is not None
-    assert (found.loose(REF), found.configured()) == ("", ((0, 0, 0), (0, 0, 0)))
+    assert (found.read_loose_ref(REF), found.stamp_config()) == ("", ((0, 0, 0), (0, 0, 0)))
 
 
 def test_a_filter_that_is_set_after_files_were_looked_at_is_not_run_either(git: Repo) -> None:
@@ -125,10 +125,10 @@ def test_a_repository_that_names_its_objects_by_another_hash(tmp_path: Path) -> 
 
 
 def test_whoever_holds_the_lock_writes_and_another_thread_waits(repo: Repo) -> None:
-    store = repo.store(Limits(lock=0.2))
+    store = repo.store(VcsTimeouts(lock=0.2))
     before = store.read()
     with ThreadPoolExecutor(1) as threads:
-        with store.alone():
+        with store.hold_lock():
             inside = store.swap(before, "inside\n")
             late = threads.submit(store.swap, inside, "late\n")
             with pytest.raises(
@@ -142,7 +142,7 @@ def test_a_text_that_is_the_same_is_not_taken_for_written_when_another_stands(re
     one, other = repo.store(), repo.store()
     before = one.swap(one.read(), "plan\n")
     other.swap(other.read(), "theirs\n")
-    with pytest.raises(Overtaken, match="begins `theirs`"):
+    with pytest.raises(TextConflict, match="begins `theirs`"):
         one.swap(before, "plan\n")
 
 
@@ -150,12 +150,12 @@ def test_nobody_who_was_too_late_takes_the_same_text_for_their_own(repo: Repo) -
     one, other = repo.store(), repo.store()
     before = one.swap(one.read(), "1\n")
     other.swap(other.read(), "2\n")
-    with pytest.raises(Overtaken, match="begins `2`"):
+    with pytest.raises(TextConflict, match="begins `2`"):
         one.swap(before, "2\n")
 
 
 def test_a_renewal_of_nothing_that_is_something_by_now_is_told(git: Repo) -> None:
     store = git.store()
     store.swap(store.read(), "plan\n")
-    with pytest.raises(Overtaken, match="begins `plan`"):
-        store.renew(NONE)
+    with pytest.raises(TextConflict, match="begins `plan`"):
+        store.begin_new(NONE)

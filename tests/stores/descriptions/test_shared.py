@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.carried import Exchanged, Moved, Sharing
-from handrail.shell.faults import Fault, Overtaken
+from handrail.runtime.errors import Fault, TextConflict
+from handrail.runtime.ports.turn import DescriptionSync, ExchangeOutcome, ExchangeResult
 from stores.descriptions.repos import Repo, made, stand_in
 
 REF = "refs/handrail/plans/main"
-SENT = Exchanged("origin", REF, Moved.SENT)
-TAKEN = Exchanged("origin", REF, Moved.TAKEN)
-SAME = Exchanged("origin", REF, Moved.SAME)
+SENT = ExchangeResult("origin", REF, ExchangeOutcome.SENT)
+TAKEN = ExchangeResult("origin", REF, ExchangeOutcome.TAKEN)
+SAME = ExchangeResult("origin", REF, ExchangeOutcome.SAME)
 DONE = "feat(x): done\n\nwhy\n\n- [x]: One\n\n~~~ COMPLETE ~~~\n"
 
 
@@ -40,7 +40,7 @@ def pair(tmp_path: Path) -> Pair:
     return Pair(repos[0], repos[1], far)
 
 
-def sharing(repo: Repo) -> Sharing:
+def sharing(repo: Repo) -> DescriptionSync:
     found = repo.carried().sharing
     assert found is not None
     return found
@@ -94,7 +94,7 @@ def test_a_plan_here_that_is_newer_is_left_by_a_pull(pair: Pair) -> None:
     shared(pair, "a\n")
     wrote(pair.two, "b\n")
 
-    assert sharing(pair.two).pull() == Exchanged("origin", REF, Moved.AHEAD)
+    assert sharing(pair.two).pull() == ExchangeResult("origin", REF, ExchangeOutcome.AHEAD)
     assert text(pair.two) == "b\n"
 
 
@@ -102,7 +102,7 @@ def test_a_remote_that_is_further_is_not_written_over(pair: Pair) -> None:
     shared(pair, "a\n")
     wrote(pair.one, "b\n", "c\n")
     sharing(pair.one).push()
-    with pytest.raises(Overtaken, match="the plan at `origin` is 2 versions further") as caught:
+    with pytest.raises(TextConflict, match="the plan at `origin` is 2 versions further") as caught:
         sharing(pair.two).push()
 
     assert caught.value.repair == "run `handrail plan pull` first"
@@ -115,7 +115,7 @@ def test_a_plan_that_was_changed_on_both_sides_is_refused_with_both_named(pair: 
     sharing(pair.one).push()
     mine = wrote(pair.two, "mine\n", "mine too\n")
     for exchange in (sharing(pair.two).push, sharing(pair.two).pull):
-        with pytest.raises(Overtaken) as caught:
+        with pytest.raises(TextConflict) as caught:
             exchange()
         assert caught.value.message == (
             "the plan was changed on both sides: 2 versions here, `mine too`,"
@@ -127,7 +127,9 @@ def test_a_plan_that_was_changed_on_both_sides_is_refused_with_both_named(pair: 
     change = pair.two.store().read().change
     archive = f"refs/handrail/done/{change}-{mine}"
     for _ in range(2):  # the same text may be left twice
-        assert sharing(pair.two).pull(archive=True) == Exchanged("origin", REF, Moved.TAKEN, archive)
+        assert sharing(pair.two).pull(archive=True) == ExchangeResult(
+            "origin", REF, ExchangeOutcome.TAKEN, archive
+        )
         assert pair.two.git("cat-file", "blob", f"{archive}:plan") == "mine too\n"
         assert text(pair.two) == "theirs\n"
         pair.two.git("update-ref", "refs/worktree/handrail/plan", mine)
@@ -140,7 +142,7 @@ def test_another_plan_is_archived_by_a_pull(pair: Pair) -> None:
     change = pair.two.store().read().change
 
     left = f"refs/handrail/done/{change}-{mine}"
-    assert sharing(pair.two).pull() == Exchanged("origin", REF, Moved.TAKEN, left)
+    assert sharing(pair.two).pull() == ExchangeResult("origin", REF, ExchangeOutcome.TAKEN, left)
     assert (text(pair.two), pair.two.git("rev-parse", left).strip()) == ("theirs\n", mine)
 
 
@@ -148,13 +150,15 @@ def test_another_plan_at_the_remote_that_is_not_complete_is_not_written_over(pai
     wrote(pair.one, "theirs\n")
     sharing(pair.one).push()
     wrote(pair.two, "mine\n")
-    with pytest.raises(Overtaken, match=r"another plan that is not complete: `theirs`.*is `mine`") as caught:
+    with pytest.raises(
+        TextConflict, match=r"another plan that is not complete: `theirs`.*is `mine`"
+    ) as caught:
         sharing(pair.two).push()
 
     assert "push this one under another name with --name" in caught.value.repair
     sent = sharing(pair.two).push(name="team/mine")
-    assert sent == Exchanged("origin", "refs/handrail/plans/team/mine", Moved.SENT)
-    assert sharing(pair.one).pull("origin", "team/mine").moved is Moved.TAKEN
+    assert sent == ExchangeResult("origin", "refs/handrail/plans/team/mine", ExchangeOutcome.SENT)
+    assert sharing(pair.one).pull("origin", "team/mine").moved is ExchangeOutcome.TAKEN
     assert text(pair.one) == "mine\n"
 
 
@@ -165,7 +169,7 @@ def test_a_complete_plan_at_the_remote_makes_room_and_is_archived_there(pair: Pa
     wrote(pair.two, "next\n")
 
     archive = f"refs/handrail/done/{change}-{done}"
-    assert sharing(pair.two).push() == Exchanged("origin", REF, Moved.SENT, archive)
+    assert sharing(pair.two).push() == ExchangeResult("origin", REF, ExchangeOutcome.SENT, archive)
     assert pair.there("cat-file", "blob", f"{archive}:plan") == DONE
     assert pair.there("cat-file", "blob", f"{REF}:plan") == "next\n"
 
@@ -185,7 +189,7 @@ def test_whoever_pushes_in_the_moment_between_looking_and_sending_is_not_written
     faster = (
         f'case " $* " in *" push "*) (cd {pair.one.folder} && $REAL push -q {pair.far} {rival}:{REF});; esac'
     )
-    with pytest.raises(Overtaken, match="somebody else has pushed at the same moment") as caught:
+    with pytest.raises(TextConflict, match="somebody else has pushed at the same moment") as caught:
         sharing(stand_in(pair.two, faster)).push()
 
     assert caught.value.repair == "run the same command again: it sees what stands there now"
@@ -215,7 +219,7 @@ def test_a_write_in_the_moment_between_looking_and_taking_is_not_lost(pair: Pair
     mine = wrote(pair.two, "mine\n")
     pair.two.git("update-ref", "refs/worktree/handrail/plan", f"{mine}^")
     late = f'case " $* " in *" update-ref "*) $REAL update-ref refs/worktree/handrail/plan {mine};; esac'
-    with pytest.raises(Overtaken):
+    with pytest.raises(TextConflict):
         sharing(stand_in(pair.two, late)).pull()
 
     assert text(pair.two) == "mine\n"
@@ -244,5 +248,5 @@ def test_a_remote_by_a_path_of_its_own_and_one_of_another_hash_are_spoken_to(tmp
     one.git("remote", "add", "upstream", "../far.git")
     wrote(one, "a\n")
 
-    assert sharing(one).push() == Exchanged("upstream", REF, Moved.SENT)
-    assert sharing(one).pull() == Exchanged("upstream", REF, Moved.SAME)
+    assert sharing(one).push() == ExchangeResult("upstream", REF, ExchangeOutcome.SENT)
+    assert sharing(one).pull() == ExchangeResult("upstream", REF, ExchangeOutcome.SAME)

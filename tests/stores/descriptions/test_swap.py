@@ -4,14 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.faults import NoRepository, Overtaken
-from handrail.shell.ports import ChangedFile
-from handrail.shell.runner import Programs
-from handrail.shell.system import RandomIds
-from handrail.stores.descriptions.choose import carried
-from handrail.stores.descriptions.git import Git
-from handrail.stores.descriptions.jj import Jj
-from handrail.stores.descriptions.program import environment
+from handrail.runtime.errors import NoRepository, TextConflict
+from handrail.runtime.ports.turn import ChangedFile
+from handrail.runtime.system import RandomIds, SubprocessRunner
+from handrail.stores.vcs.commands import build_environment
+from handrail.stores.vcs.commit_runs import open_description
+from handrail.stores.vcs.git import GitDescriptions
+from handrail.stores.vcs.jj import JjDescriptions
 from stores.descriptions.repos import Repo, made
 
 
@@ -38,13 +37,13 @@ def test_a_text_that_is_no_longer_the_one_that_was_read_is_not_replaced(repo: Re
     one, other = repo.store(), repo.store()
     before = one.read()
     other.swap(before, "theirs\nand more\n")
-    with pytest.raises(Overtaken, match="the text has changed: now it begins `theirs`") as caught:
+    with pytest.raises(TextConflict, match="the text has changed: now it begins `theirs`") as caught:
         one.swap(before, "mine\n")
 
     assert caught.value.texts == ("theirs\nand more\n",)
     assert caught.value.repair == "read what stands now, and send the change again on top of it"
-    with pytest.raises(Overtaken):
-        one.renew(before)
+    with pytest.raises(TextConflict):
+        one.begin_new(before)
     assert one.read().text == "theirs\nand more\n"
 
 
@@ -63,7 +62,7 @@ def test_what_a_person_writes_by_jj_is_read_and_overtakes(jj: Repo) -> None:
     jj.jj("describe", "-m", "by hand")
 
     assert store.read().text == "by hand\n"
-    with pytest.raises(Overtaken, match="now it begins `by hand`"):
+    with pytest.raises(TextConflict, match="now it begins `by hand`"):
         store.swap(before, "mine\n")
 
 
@@ -73,7 +72,7 @@ def test_another_commit_is_another_change(jj: Repo) -> None:
     jj.jj("new")
 
     assert store.read().change != done.change
-    with pytest.raises(Overtaken, match="the commit is another one now, and its text is empty"):
+    with pytest.raises(TextConflict, match="the commit is another one now, and its text is empty"):
         store.swap(done, "more\n")
     jj.jj("edit", "@-")
     assert store.read() == done
@@ -83,7 +82,7 @@ def test_a_renewed_text_is_empty_and_jj_keeps_the_old_one_below(jj: Repo) -> Non
     store = jj.store()
     done = store.swap(store.read(), "plan\n")
     (jj.folder / "file").write_text("x")
-    fresh = store.renew(done)
+    fresh = store.begin_new(done)
 
     assert (fresh.text, fresh.empty, fresh.change != done.change) == ("", True, True)
     assert jj.jj("log", "--no-graph", "-r", "@-", "-T", "description") == "plan\n"
@@ -94,7 +93,7 @@ def test_a_renewed_text_is_empty_and_git_keeps_the_chain_in_its_archive(git: Rep
     store = git.store()
     first = store.swap(store.read(), "one\n")
     second = store.swap(first, "two\n")
-    fresh = store.renew(second)
+    fresh = store.begin_new(second)
 
     assert (fresh.text, fresh.change, store.read()) == ("", "", fresh)
     archived = f"refs/handrail/done/{second.change}"
@@ -104,7 +103,7 @@ def test_a_renewed_text_is_empty_and_git_keeps_the_chain_in_its_archive(git: Rep
     assert git.git("show", f"{archived}:plan") == "two\n"
     assert git.git("show", f"{archived}^:plan") == "one\n"
     assert git.git("log", "--format=%an <%ae>", "-1", archived) == "Ann <ann@example.org>\n"
-    assert store.renew(fresh) == fresh
+    assert store.begin_new(fresh) == fresh
     assert store.swap(fresh, "next\n").change not in {"", second.change}
 
 
@@ -124,7 +123,7 @@ def test_each_worktree_of_git_has_a_text_of_its_own(git: Repo, tmp_path: Path) -
     there.swap(there.read(), "there\n")
 
     assert (here.read().text, there.read().text) == ("here\n", "there\n")
-    there.renew(there.read())
+    there.begin_new(there.read())
     assert (here.read().text, there.read().text) == ("here\n", "")
 
 
@@ -205,9 +204,9 @@ def test_the_store_is_chosen_by_what_the_project_is(tmp_path: Path) -> None:
     jj = made("colocated", tmp_path / "jj", tmp_path / "home")
     git = made("git", tmp_path / "git", tmp_path / "home")
 
-    assert isinstance(jj.chosen(), Jj)
-    assert isinstance(jj.chosen("git"), Git)
-    assert isinstance(git.chosen(), Git)
+    assert isinstance(jj.chosen(), JjDescriptions)
+    assert isinstance(jj.chosen("git"), GitDescriptions)
+    assert isinstance(git.chosen(), GitDescriptions)
 
 
 def test_a_folder_below_has_the_text_of_its_repository(repo: Repo) -> None:
@@ -216,7 +215,10 @@ def test_a_folder_below_has_the_text_of_its_repository(repo: Repo) -> None:
     store = repo.store()
     store.swap(store.read(), "plan\n")
 
-    assert carried(repo.runner(), repo.runner(), below, RandomIds()).descriptions.read().text == "plan\n"
+    assert (
+        open_description(repo.runner(), repo.runner(), below, RandomIds()).descriptions.read().text
+        == "plan\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -224,8 +226,8 @@ def test_a_folder_below_has_the_text_of_its_repository(repo: Repo) -> None:
     [("", "jj or git", "git init"), ("jj", "jj", "jj git init"), ("git", "git", "git init")],
 )
 def test_a_folder_in_no_repository_is_a_fault(kind: str, what: str, begin: str, tmp_path: Path) -> None:
-    programs = Programs(environment({}))
+    programs = SubprocessRunner(build_environment({}))
     with pytest.raises(NoRepository, match=f"is in no repository of {what}$") as caught:
-        carried(programs, programs, tmp_path, RandomIds(), kind)
+        open_description(programs, programs, tmp_path, RandomIds(), kind)
 
     assert caught.value.repair.startswith(f"run `{begin}` there")

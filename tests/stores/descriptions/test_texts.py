@@ -2,7 +2,7 @@
 
 import pytest
 
-from handrail.shell.faults import Unreadable
+from handrail.runtime.errors import Unreadable
 from stores.descriptions.repos import Repo
 
 EXACT = {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.shell.faults import BadConfig, Internal, Overtaken
+from handrail.runtime.errors import BadVcsConfig, TextConflict, VcsInternal
 from stores.descriptions.repos import Repo, made, stand_in
 
 LONG = "a line of words that is much longer than any terminal is wide, " * 8 + "\n"
@@ -48,7 +48,7 @@ def test_settings_of_the_user_change_neither_what_is_read_nor_what_is_written(
 def test_settings_that_make_jj_say_something_else_are_named(said: str, tmp_path: Path) -> None:
     repo = made("jj", tmp_path / "project", tmp_path / "home")
     _set(repo, f"template-aliases.'json(x)' = \"'{said}'\"")
-    with pytest.raises(BadConfig, match="jj says something else than it was asked") as caught:
+    with pytest.raises(BadVcsConfig, match="jj says something else than it was asked") as caught:
         repo.store().read()
 
     assert "-aliases`" in caught.value.repair
@@ -59,7 +59,7 @@ def test_settings_that_take_the_words_out_of_our_mouth_are_named(words: str, tmp
     repo = made("jj", tmp_path / "project", tmp_path / "home")
     _set(repo, f"revset-aliases.'{words}' = 'none()'")
     store = repo.store()
-    with pytest.raises(BadConfig, match="neither writes the text nor says why") as caught:
+    with pytest.raises(BadVcsConfig, match="neither writes the text nor says why") as caught:
         store.swap(store.read(), "mine\n")
 
     assert "-aliases`" in caught.value.repair
@@ -128,13 +128,13 @@ def test_a_renewal_that_says_it_failed_and_did_not_is_known_by_reading(repo: Rep
     store = stand_in(repo, script).store()
     before = store.swap(store.read(), "plan\n")
 
-    assert store.renew(before).text == ""
+    assert store.begin_new(before).text == ""
     assert store.read().text == ""
 
 
 def test_a_stand_in_that_says_nothing_as_no_jj_does_is_named(tmp_path: Path) -> None:
     repo = made("jj", tmp_path / "project", tmp_path / "home")
-    with pytest.raises(BadConfig, match="jj says something else than it was asked: b''"):
+    with pytest.raises(BadVcsConfig, match="jj says something else than it was asked: b''"):
         stand_in(repo, 'case "$*" in *" log "*) exit;; esac').store().read()
 
 
@@ -142,7 +142,7 @@ def test_a_write_that_failed_inside_is_known_by_reading_too(jj: Repo) -> None:
     script = 'case "$*" in *describe*) echo "Internal error: Failed to check out commit" >&2; exit 255;; esac'
     store = stand_in(jj, script).store()
     before = store.read()
-    with pytest.raises(Internal, match="jj failed inside: Internal error: Failed to check out commit"):
+    with pytest.raises(VcsInternal, match="jj failed inside: Internal error: Failed to check out commit"):
         store.swap(before, "mine\n")
 
     assert store.read() == before
@@ -174,7 +174,7 @@ def test_a_look_at_files_that_comes_between_is_merged(jj: Repo) -> None:
 def test_two_texts_written_at_once_are_both_kept_and_told(jj: Repo) -> None:
     store = stand_in(jj, AFTER.format('"$REAL" --at-op "$OP" describe -m theirs')).store()
     before = store.read()
-    with pytest.raises(Overtaken, match=r"begins `(theirs|mine)` and begins `(theirs|mine)`") as caught:
+    with pytest.raises(TextConflict, match=r"begins `(theirs|mine)` and begins `(theirs|mine)`") as caught:
         store.swap(before, "mine\n")
 
     assert sorted(caught.value.texts) == ["mine\n", "theirs\n"]
@@ -196,7 +196,7 @@ def test_a_jj_that_cannot_converge_yet_keeps_two_new_texts(jj: Repo) -> None:
     script = AFTER.format('"$REAL" --at-op "$OP" describe -m theirs')
     store = stand_in(jj, f"{NO_CONVERGE}\n{script}").store()
     before = store.read()
-    with pytest.raises(Overtaken) as caught:
+    with pytest.raises(TextConflict) as caught:
         store.swap(before, "mine\n")
 
     assert sorted(caught.value.texts) == ["mine\n", "theirs\n"]

@@ -3,10 +3,11 @@
 import json
 from typing import TypedDict, Unpack
 
+from handrail.drawing.graph import Edge, Graph, Node, Shape
 from handrail.engine.facts import Kind, Type
 from handrail.engine.guards import Guard
 from handrail.engine.model import (
-    Assigned,
+    AssignedValue,
     Authority,
     State,
     Target,
@@ -17,9 +18,8 @@ from handrail.engine.model import (
     Workflow,
 )
 from handrail.engine.problems import Place
-from handrail.engine.vocabulary import Vocabulary
-from handrail.workflows.draw.graph import Edge, Graph, Node, Shape
-from handrail.workflows.load import Source, load
+from handrail.workflows.guard_compiler import Vocabulary
+from handrail.workflows.load import WorkflowSource, load_workflow
 
 HERE = Place("test.yaml", 1, 1)
 
@@ -87,7 +87,7 @@ class Parts(TypedDict, total=False):
     """What a row may have besides its ends."""
 
     when: tuple[str, ...]
-    sets: tuple[tuple[str, Assigned], ...]
+    sets: tuple[tuple[str, AssignedValue], ...]
     refuse: str
 
 
@@ -150,7 +150,7 @@ def large(states: int) -> Workflow:
         "states": {**dict(zip(names, kinds, strict=False)), "done": {"terminal": True}},
         "transitions": rows,
     }
-    loaded = load(Source("large.yaml", json.dumps(document)))
+    loaded = load_workflow(WorkflowSource("large.yaml", json.dumps(document)))
     assert loaded.workflow is not None, loaded.problems
     return loaded.workflow
 

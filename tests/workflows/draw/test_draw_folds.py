@@ -1,9 +1,9 @@
-from handrail.engine.model import Reference, Stay, ToVariable, Transition
-from handrail.workflows.draw.graph import Edge, Line, Node, Shape
+from handrail.drawing.graph import Edge, LineStyle, Node, Shape
+from handrail.engine.model import FactReference, Stay, ToVariable, Transition
 from said import graph_of
 from workflows.draw.draw_cases import row, workflow
 
-STATE = Reference("run.state")
+STATE = FactReference("run.state")
 BACK = row("Q1", "q", "yes", ToVariable("back"))
 
 
@@ -25,7 +25,7 @@ def test_a_row_from_many_states_leaves_from_one_node_for_all_of_them() -> None:
         about="a, b, c, d, e",
         members=("a", "b", "c", "d", "e"),
     )
-    assert graph.edges == (Edge("a b c d e q", "q", (), Line.MOVE, ("A1: ask",)),)
+    assert graph.edges == (Edge("a b c d e q", "q", (), LineStyle.MOVE, ("A1: ask",)),)
 
 
 def test_a_row_from_every_state_but_the_last_ones_says_so() -> None:
@@ -38,7 +38,7 @@ def test_a_row_that_returns_to_one_of_many_goes_to_one_node_for_all_of_them() ->
     assert graph.nodes[-1] == Node(
         "back", Shape.BACK, text="back", about="a, b, c, d, e", members=("a", "b", "c", "d", "e")
     )
-    assert graph.edges[-1] == Edge("q", "back", ("yes",), Line.RETURN, ("Q1: yes",))
+    assert graph.edges[-1] == Edge("q", "back", ("yes",), LineStyle.RETURN, ("Q1: yes",))
 
 
 def test_rows_from_many_states_to_one_of_many_fold_at_both_ends() -> None:

@@ -1,10 +1,10 @@
+from handrail.drawing.graph import Edge, LineStyle, Node, Shape
 from handrail.engine.facts import Kind, Type
-from handrail.engine.model import Literal, Reference, Stay, ToDerived, ToVariable, Variable
-from handrail.workflows.draw.graph import Edge, Line, Node, Shape
+from handrail.engine.model import FactReference, LiteralValue, Stay, ToDerived, ToVariable, Variable
 from said import graph_of
 from workflows.draw.draw_cases import HERE, row, workflow
 
-STATE = Reference("run.state")
+STATE = FactReference("run.state")
 
 
 def pairs(edges: tuple[Edge, ...]) -> list[tuple[str, str]]:
@@ -65,19 +65,19 @@ def test_a_row_that_names_its_own_state_is_a_loop() -> None:
 
 def test_a_row_to_a_variable_returns_to_every_state_that_is_set_into_it() -> None:
     rows = (
-        row("A1", "a b", "ask", "q", sets=(("back", STATE), ("other", Literal("z")))),
-        row("A2", "z", "ask", "q", sets=(("back", Literal("c")),)),
+        row("A1", "a b", "ask", "q", sets=(("back", STATE), ("other", LiteralValue("z")))),
+        row("A2", "z", "ask", "q", sets=(("back", LiteralValue("c")),)),
         row("Q1", "q", "yes", ToVariable("back")),
     )
     edges = graph_of(workflow("a b c q z", *rows)).edges
     assert pairs(edges)[3:] == [("q", "a"), ("q", "b"), ("q", "c")]
-    assert [edge.line for edge in edges] == [Line.MOVE] * 3 + [Line.RETURN] * 3
+    assert [edge.line for edge in edges] == [LineStyle.MOVE] * 3 + [LineStyle.RETURN] * 3
 
 
 def test_what_a_variable_holds_at_first_counts_and_what_another_hands_over() -> None:
     first, other = (Variable(name, Type(Kind.STATE), HERE, default=name[0]) for name in ("back", "common"))
     rows = (
-        row("A1", "a", "go", "q", sets=(("back", Reference("run.vars.common")),)),
+        row("A1", "a", "go", "q", sets=(("back", FactReference("run.vars.common")),)),
         row("Q1", "q", "yes", ToVariable("back")),
     )
     edges = graph_of(workflow("a b c q", *rows, variables=(first, other))).edges
@@ -86,7 +86,7 @@ def test_what_a_variable_holds_at_first_counts_and_what_another_hands_over() -> 
 
 def test_a_variable_set_from_what_came_with_an_event_can_hold_every_state() -> None:
     rows = (
-        row("A1", "a", "go", "q", sets=(("back", Reference("event.place")),)),
+        row("A1", "a", "go", "q", sets=(("back", FactReference("event.place")),)),
         row("Q1", "q", "yes", ToVariable("back")),
     )
     assert pairs(graph_of(workflow("a b q", *rows)).edges) == [("a", "q"), ("q", "a"), ("q", "b")]
@@ -109,7 +109,7 @@ def test_a_move_and_a_return_between_the_same_two_states_are_drawn_as_a_move() -
         row("Q2", "q", "no", "a"),
     )
     edges = graph_of(workflow("a q", *rows)).edges
-    assert edges[1] == Edge("q", "a", ("yes", "no"), Line.MOVE, ("Q1: yes", "Q2: no"))
+    assert edges[1] == Edge("q", "a", ("yes", "no"), LineStyle.MOVE, ("Q1: yes", "Q2: no"))
 
 
 def test_what_cannot_be_drawn_is_noted_once() -> None:

@@ -4,10 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.workflows.draw.graph import Edge, Graph, Node, Shape
-from handrail.workflows.draw.layout import Layout, layout_of
-from handrail.workflows.draw.piece import Box, Route
-from handrail.workflows.draw.sizes import label_size
+from handrail.drawing.graph import Edge, Graph, Node, Shape
+from handrail.drawing.layout import Box, Layout, Route, lay_out_graph, measure_label
 from workflows.draw.draw_cases import SKILLS, drawn
 
 LABELS = ((), ("go",), ("first line", "second", "third", "fourth"))
@@ -42,7 +40,7 @@ def pieces(route: Route) -> list[Box]:
 
 def label_box(route: Route) -> Box:
     assert route.label is not None
-    width, height = label_size(route.edge)
+    width, height = measure_label(route.edge)
     return Box(route.label[0] - width / 2, route.label[1] - height / 2, width, height)
 
 
@@ -50,7 +48,7 @@ def label_box(route: Route) -> Box:
 @given(graphs())
 @thoroughly
 def test_every_node_gets_a_box_on_the_sheet_and_no_two_boxes_overlap(graph: Graph) -> None:
-    layout = layout_of(graph)
+    layout = lay_out_graph(graph)
     assert set(layout.boxes) == {node.id for node in graph.nodes}
     assert all(apart(one, other) for one, other in combinations(layout.boxes.values(), 2))
     for box in layout.boxes.values():
@@ -64,7 +62,7 @@ def test_every_node_gets_a_box_on_the_sheet_and_no_two_boxes_overlap(graph: Grap
 @given(graphs())
 @thoroughly
 def test_every_edge_is_drawn_once_upright_or_level_from_border_to_border(graph: Graph) -> None:
-    layout = layout_of(graph)
+    layout = lay_out_graph(graph)
     drawn_edges = sorted((route.edge.source, route.edge.target) for route in layout.routes)
     assert drawn_edges == sorted((edge.source, edge.target) for edge in graph.edges)
     for route in layout.routes:
@@ -83,7 +81,7 @@ def test_every_edge_is_drawn_once_upright_or_level_from_border_to_border(graph: 
 @given(graphs())
 @thoroughly
 def test_edges_go_down_except_those_that_break_a_cycle_which_go_up(graph: Graph) -> None:
-    for route in layout_of(graph).routes:
+    for route in lay_out_graph(graph).routes:
         if route.edge.source != route.edge.target:
             heights = [y for _, y in route.points]
             assert heights == sorted(heights, reverse=route.back)
@@ -94,7 +92,7 @@ def test_edges_go_down_except_those_that_break_a_cycle_which_go_up(graph: Graph)
 @given(graphs())
 @thoroughly
 def test_no_edge_and_no_label_runs_through_a_box_of_another(graph: Graph) -> None:
-    layout = layout_of(graph)
+    layout = lay_out_graph(graph)
     for route in layout.routes:
         own = {route.edge.source, route.edge.target}
         others = [box for name, box in layout.boxes.items() if name not in own]
@@ -108,7 +106,7 @@ def test_no_edge_and_no_label_runs_through_a_box_of_another(graph: Graph) -> Non
 @given(graphs())
 @thoroughly
 def test_no_two_labels_overlap(graph: Graph) -> None:
-    labels = [label_box(route) for route in layout_of(graph).routes if route.label]
+    labels = [label_box(route) for route in lay_out_graph(graph).routes if route.label]
     assert all(apart(one, other) for one, other in combinations(labels, 2))
 
 
@@ -116,12 +114,12 @@ def test_no_two_labels_overlap(graph: Graph) -> None:
 @given(graphs())
 @thoroughly
 def test_the_same_graph_is_laid_out_the_same_way(graph: Graph) -> None:
-    assert layout_of(graph) == layout_of(graph)
+    assert lay_out_graph(graph) == lay_out_graph(graph)
 
 
 def test_the_skills_workflow_of_34_states_is_drawn_without_a_crossing() -> None:
     graph = drawn(SKILLS, initial="collab-start")
-    layout = layout_of(graph)
+    layout = lay_out_graph(graph)
     assert len(graph.nodes) == 34
     assert layout.crossings == 0
     assert [(r.edge.source, r.edge.target) for r in layout.routes if r.back] == [
@@ -137,7 +135,7 @@ def middle(layout: Layout, name: str) -> float:
 
 
 def test_a_line_of_steps_is_a_straight_column() -> None:
-    layout = layout_of(
+    layout = lay_out_graph(
         drawn("plan design\ndesign build\nbuild review\nreview test yes\nreview build no\ntest done")
     )
     assert len({middle(layout, name) for name in ("plan", "design", "build", "review", "test", "done")}) == 1
@@ -146,7 +144,7 @@ def test_a_line_of_steps_is_a_straight_column() -> None:
 
 
 def test_two_states_that_lead_to_each_other_have_two_edges_side_by_side() -> None:
-    layout = layout_of(drawn("a b\nb a"))
+    layout = lay_out_graph(drawn("a b\nb a"))
     down, up = layout.routes
     assert not down.back
     assert up.back
@@ -154,7 +152,7 @@ def test_two_states_that_lead_to_each_other_have_two_edges_side_by_side() -> Non
 
 
 def test_a_loop_starts_and_ends_on_the_right_side_of_its_node() -> None:
-    layout = layout_of(drawn("a a again"))
+    layout = lay_out_graph(drawn("a a again"))
     (route,) = layout.routes
     box = layout.boxes["a"]
     assert [x for x, _ in route.points] == [box.x + box.width] * 2
@@ -162,23 +160,23 @@ def test_a_loop_starts_and_ends_on_the_right_side_of_its_node() -> None:
 
 
 def test_an_empty_graph_is_an_empty_sheet() -> None:
-    assert layout_of(Graph("nothing", ())) == Layout(24, 24, {}, ())
+    assert lay_out_graph(Graph("nothing", ())) == Layout(24, 24, {}, ())
 
 
 def test_one_node_has_a_margin_around_it() -> None:
-    layout = layout_of(Graph("one", (Node("a"),)))
+    layout = lay_out_graph(Graph("one", (Node("a"),)))
     assert layout.boxes == {"a": Box(37, 24, 60, 36)}
     assert (layout.width, layout.height) == (134, 84)
 
 
 def test_many_nodes_without_edges_fill_rows() -> None:
-    layout = layout_of(Graph("many", tuple(Node(f"n{number}") for number in range(30))))
+    layout = lay_out_graph(Graph("many", tuple(Node(f"n{number}") for number in range(30))))
     assert len({box.y for box in layout.boxes.values()}) > 3
     assert len({box.x for box in layout.boxes.values()}) > 3
 
 
 def test_parts_that_hang_together_stand_side_by_side() -> None:
-    layout = layout_of(drawn("a b\nc d"))
+    layout = lay_out_graph(drawn("a b\nc d"))
     assert layout.boxes["a"].y == layout.boxes["c"].y
     assert layout.boxes["a"].x < layout.boxes["c"].x
 
@@ -186,7 +184,7 @@ def test_parts_that_hang_together_stand_side_by_side() -> None:
 def test_a_state_entered_from_one_of_many_is_read_after_them() -> None:
     nodes = (Node("a", initial=True), Node("b"), Node("ask"), Node("any", Shape.ANY, members=("b", "x")))
     edges = (Edge("a", "b"), Edge("any", "ask"), Edge("ask", "a"))
-    layout = layout_of(Graph("review", nodes, edges))
+    layout = lay_out_graph(Graph("review", nodes, edges))
     assert [route.edge.source for route in layout.routes if route.back] == ["ask"]
     assert layout.boxes["any"].y < layout.boxes["ask"].y
 
@@ -204,7 +202,7 @@ def dense(states: int, edges: int) -> Graph:
 
 
 def test_a_graph_of_300_states_and_1000_edges_keeps_all_promises_without_labels() -> None:
-    layout = layout_of(dense(300, 1000))
+    layout = lay_out_graph(dense(300, 1000))
     assert len(layout.boxes) == 300
     assert len(layout.routes) == 1000
     assert all(apart(one, other) for one, other in combinations(layout.boxes.values(), 2))

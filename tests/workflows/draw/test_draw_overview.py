@@ -6,9 +6,9 @@ from functools import partial
 from itertools import combinations, pairwise
 from types import FrameType
 
-from handrail.workflows.draw.graph import Edge, Graph, Line, Node, Shape
-from handrail.workflows.draw.layout import Layout, layout_of
-from handrail.workflows.draw.marks import Marks
+from handrail.drawing.graph import Edge, Graph, LineStyle, Node, Shape
+from handrail.drawing.layout import Layout, lay_out_graph
+from handrail.drawing.marks import RunMarks
 from said import around, graph_of, overview, svg
 from workflows.draw.draw_cases import SKILLS, drawn, large
 from workflows.draw.test_draw_layout import apart, label_box
@@ -137,16 +137,16 @@ def test_a_ring_of_states_is_no_chain() -> None:
 def test_ways_of_a_group_are_one_with_all_their_labels_and_dashed_only_if_all_of_them_are() -> None:
     nodes = tuple(map(Node, ("a/x", "a/y", "b", "c")))
     edges = (
-        Edge("a/x", "b", ("one",), Line.RETURN, ("R1",)),
-        Edge("a/y", "b", ("one", "two"), Line.MOVE, ("R2",)),
-        Edge("b", "c", (), Line.RETURN),
-        Edge("c", "a/x", (), Line.RETURN),
-        Edge("c", "a/y", (), Line.RETURN),
+        Edge("a/x", "b", ("one",), LineStyle.RETURN, ("R1",)),
+        Edge("a/y", "b", ("one", "two"), LineStyle.MOVE, ("R2",)),
+        Edge("b", "c", (), LineStyle.RETURN),
+        Edge("c", "a/x", (), LineStyle.RETURN),
+        Edge("c", "a/y", (), LineStyle.RETURN),
     )
     assert overview(Graph("merged", nodes, edges)).edges == (
-        Edge("a", "b", ("one", "two"), Line.MOVE, ("R1", "R2")),
-        Edge("b", "c", (), Line.RETURN),
-        Edge("c", "a", (), Line.RETURN),
+        Edge("a", "b", ("one", "two"), LineStyle.MOVE, ("R1", "R2")),
+        Edge("b", "c", (), LineStyle.RETURN),
+        Edge("c", "a", (), LineStyle.RETURN),
     )
 
 
@@ -240,9 +240,9 @@ def test_of_300_states_an_overview_of_40_nodes_and_a_near_part_are_drawn_without
     graph = graph_of(large(300))
     assert (len(graph.nodes), len(graph.edges)) == (300, 357)
     began = time.perf_counter()
-    marks = Marks(("step-150",), {f"step-{number:03d}": 2 for number in range(151)})
+    marks = RunMarks(("step-150",), {f"step-{number:03d}": 2 for number in range(151)})
     whole, few, near = graph, overview(graph, ("step-150",)), around(graph, ("step-150",), 3)
-    layouts = [layout_of(one) for one in (whole, few, near)]
+    layouts = [lay_out_graph(one) for one in (whole, few, near)]
     sizes = [len(svg(*pair, marks)) for pair in zip((whole, few, near), layouts, strict=True)]
     took = time.perf_counter() - began
     print(f" [300 states, an overview and a part: {took:.2f} s, {sizes} bytes]")  # noqa: T201 - the time
@@ -256,8 +256,8 @@ def test_the_34_states_of_the_skills_are_an_overview_of_fewer_and_readable_eithe
     graph = drawn(SKILLS, initial="collab-start")
     few = overview(graph, ("brainstorm-exploring",))
     assert (len(graph.nodes), len(few.nodes)) == (34, 20)
-    keeps_its_promises(layout_of(graph))
-    keeps_its_promises(layout_of(few))
+    keeps_its_promises(lay_out_graph(graph))
+    keeps_its_promises(lay_out_graph(few))
 
 
 def calls(work: Callable[[], object]) -> int:
@@ -278,7 +278,7 @@ def calls(work: Callable[[], object]) -> int:
 
 
 def test_twice_the_states_are_no_more_than_about_twice_the_work() -> None:
-    for name, work in (("whole", layout_of), ("overview", overview)):
+    for name, work in (("whole", lay_out_graph), ("overview", overview)):
         graphs = [graph_of(large(states)) for states in (150, 300, 600)]
         counted = [calls(partial(work, graph)) for graph in graphs]
         print(f" [{name}: {counted} calls]", end="")  # noqa: T201 - the count

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.engine.ways import Because, Prospect, Reason, Way
-from handrail.workflows.draw.graph import Edge, Graph, Line, Node, Shape
-from handrail.workflows.draw.layout import layout_of
-from handrail.workflows.draw.marks import NO_MARKS, Marks
-from handrail.workflows.draw.style import STYLE
+from handrail.drawing.graph import Edge, Graph, LineStyle, Node, Shape
+from handrail.drawing.layout import lay_out_graph
+from handrail.drawing.marks import NO_MARKS, RunMarks
+from handrail.drawing.style import GRAPH_STYLE
+from handrail.engine.decide import Availability, Exit, Reason, ReasonKind
 from said import svg
 from workflows.draw.draw_cases import drawn
 
@@ -27,13 +27,13 @@ HOSTILE = (
 ALPHABET = "abc <>&\"'/\\]\x00\x0b\n\ud800\ufffe\u202e字"
 
 
-def picture(graph: Graph, marks: Marks = NO_MARKS, *, standalone: bool = True) -> ET.Element:
-    return ET.XML(svg(graph, layout_of(graph), marks, standalone=standalone))
+def picture(graph: Graph, marks: RunMarks = NO_MARKS, *, standalone: bool = True) -> ET.Element:
+    return ET.XML(svg(graph, lay_out_graph(graph), marks, standalone=standalone))
 
 
-def way(source: str, target: str, prospect: Prospect = Prospect.OPEN, *why: str) -> Way:
-    return Way(
-        source, target, "row", None, prospect, tuple(Reason(Because.GUARD, guards=(one,)) for one in why)
+def way(source: str, target: str, prospect: Availability = Availability.OPEN, *why: str) -> Exit:
+    return Exit(
+        source, target, "row", None, prospect, tuple(Reason(ReasonKind.GUARD, guards=(one,)) for one in why)
     )
 
 
@@ -88,11 +88,11 @@ def test_every_shape_is_drawn_in_its_own_way() -> None:
 
 
 def test_the_states_of_a_run_are_marked() -> None:
-    marks = Marks(
+    marks = RunMarks(
         ("b",),
         {"a": 1, "b": 3},
         {("a", "b"): 3},
-        (way("b", "c"), way("b", "d", Prospect.SHUT, "plan.exists")),
+        (way("b", "c"), way("b", "d", Availability.SHUT, "plan.exists")),
     )
     root = picture(drawn("a b\nb c\nb d\nd a"), marks)
     assert classes(root, "node") == ["state visited", "state current", "state possible", "state blocked"]
@@ -105,7 +105,7 @@ def test_the_states_of_a_run_are_marked() -> None:
 
 
 def test_each_mark_has_a_sign_of_its_own_and_how_often_is_told_in_words() -> None:
-    marks = Marks(("b",), {"a": 1, "b": 3}, ways=(way("b", "c"), way("b", "d", Prospect.SHUT, "x")))
+    marks = RunMarks(("b",), {"a": 1, "b": 3}, ways=(way("b", "c"), way("b", "d", Availability.SHUT, "x")))
     root = picture(drawn("a b\nb c\nb d"), marks)
     nodes = [group for group in root.iter(f"{NS}g") if group.get("class", "").startswith("node ")]
     assert [path.get("class") for node in nodes for path in node.iter(f"{NS}path")] == [
@@ -132,18 +132,18 @@ def test_each_mark_has_a_sign_of_its_own_and_how_often_is_told_in_words() -> Non
 
 
 def test_a_state_that_was_entered_very_often_says_only_that() -> None:
-    root = picture(drawn("a b"), Marks(("b",), {"a": 4711}))
+    root = picture(drawn("a b"), RunMarks(("b",), {"a": 4711}))
     (pill,) = (group for group in root.iter(f"{NS}g") if group.get("class") == "count")
     assert pill.findtext(f"{NS}text") == "99+"
 
 
 def test_an_edge_says_what_keeps_it_shut_and_is_barred_where_it_begins() -> None:
     ways = (
-        way("b", "a", Prospect.SHUT, "plan.exists", "task.exists"),
-        way("b", "c", Prospect.UNSURE, "x > 1"),
+        way("b", "a", Availability.SHUT, "plan.exists", "task.exists"),
+        way("b", "c", Availability.UNSURE, "x > 1"),
     )
-    graph, loop = drawn("a b\nb a\nb c\nb b"), way("b", "b", Prospect.SHUT)
-    root = picture(graph, Marks(("b",), {}, {("a", "b"): 2}, (*ways, loop)))
+    graph, loop = drawn("a b\nb a\nb c\nb b"), way("b", "b", Availability.SHUT)
+    root = picture(graph, RunMarks(("b",), {}, {("a", "b"): 2}, (*ways, loop)))
     edges = [group for group in root.iter(f"{NS}g") if group.get("class", "").startswith("edge")]
     assert [edge.findtext(f"{NS}title") for edge in edges] == [
         "a → b\ntaken 2 times",
@@ -152,12 +152,12 @@ def test_an_edge_says_what_keeps_it_shut_and_is_barred_where_it_begins() -> None
         "b → b\nrow is blocked",
     ]
     barred = [[path.get("transform") for path in edge if path.get("transform")] for edge in edges]
-    (x, y), *_ = layout_of(graph).routes[1].points
+    (x, y), *_ = lay_out_graph(graph).routes[1].points
     assert barred == [[], [f"translate({x:g} {y - 8:g})"], [], []]
 
 
 def test_a_state_with_an_open_way_is_possible_whatever_else_is_shut() -> None:
-    marks = Marks(("a",), ways=(way("a", "b", Prospect.SHUT, "x"), way("a", "b"), way("a", "")))
+    marks = RunMarks(("a",), ways=(way("a", "b", Availability.SHUT, "x"), way("a", "b"), way("a", "")))
     root = picture(drawn("a b"), marks)
     assert classes(root, "node") == ["state current", "state possible"]
     assert classes(root, "edge") == ["open"]
@@ -167,7 +167,7 @@ def test_a_state_with_an_open_way_is_possible_whatever_else_is_shut() -> None:
 
 def test_long_lists_of_states_are_told_with_how_many_more_there_are() -> None:
     names = [f"s{number:02d}" for number in range(15)]
-    root = picture(drawn("a b"), Marks(tuple(names)))
+    root = picture(drawn("a b"), RunMarks(tuple(names)))
     first = "s00, s01, s02, s03, s04, s05, s06, s07, s08, s09, s10, s11"
     assert root.findtext(f"{NS}title") == f"test, now at {first} and 3 more"
 
@@ -175,7 +175,7 @@ def test_long_lists_of_states_are_told_with_how_many_more_there_are() -> None:
 def test_a_group_has_the_marks_of_the_states_in_it() -> None:
     nodes = (Node("g", Shape.GROUP, text="g", members=("a", "b")), Node("c"))
     graph = Graph("grouped", nodes, (Edge("g", "c"),))
-    root = picture(graph, Marks(("b",), {"a": 2, "b": 1}, {("b", "c"): 1}, (way("b", "c"),)))
+    root = picture(graph, RunMarks(("b",), {"a": 2, "b": 1}, {("b", "c"): 1}, (way("b", "c"),)))
     assert classes(root, "node") == ["group current", "state possible"]
     assert classes(root, "edge") == ["open walked"]
     (group,) = (one for one in root.iter(f"{NS}g") if one.get("data-group"))
@@ -189,7 +189,7 @@ def test_with_links_every_state_and_group_is_a_link_with_an_id_and_stand_ins_are
         Node("g+2", Shape.GROUP, text="g", members=("x", "y")),
         Node("any", Shape.ANY, members=("x",)),
     )
-    root = ET.XML(svg(Graph("linked", nodes), layout_of(Graph("linked", nodes)), links="p"))
+    root = ET.XML(svg(Graph("linked", nodes), lay_out_graph(Graph("linked", nodes)), links="p"))
     assert root.get("role") == "group"
     links = [
         (a.get("href"), a.get("id"), a.get("data-state"), a.get("data-group")) for a in root.iter(f"{NS}a")
@@ -220,22 +220,22 @@ def test_dark_and_light_can_be_chosen_by_the_page_too() -> None:
 def test_a_node_for_many_is_open_while_the_run_is_in_one_of_them() -> None:
     nodes = (Node("a"), Node("q"), Node("any", Shape.ANY, members=("a", "b")))
     graph = Graph("fan", nodes, (Edge("any", "q", ("ask",)),))
-    root = picture(graph, Marks(("a",), ways=(way("a", "q"),)))
+    root = picture(graph, RunMarks(("a",), ways=(way("a", "q"),)))
     assert classes(root, "node")[2] == "any open"
     assert classes(root, "edge") == ["open"]
-    assert classes(picture(graph, Marks(("q",))), "node")[2] == "any"
+    assert classes(picture(graph, RunMarks(("q",))), "node")[2] == "any"
 
 
 def test_an_edge_to_one_of_many_is_open_if_the_run_can_go_to_one_of_them() -> None:
     nodes = (Node("a"), Node("q"), Node("back", Shape.BACK, members=("a", "b")))
-    graph = Graph("fan", nodes, (Edge("q", "back", line=Line.RETURN),))
-    root = picture(graph, Marks(("q",), ways=(way("q", "a"),)))
+    graph = Graph("fan", nodes, (Edge("q", "back", line=LineStyle.RETURN),))
+    root = picture(graph, RunMarks(("q",), ways=(way("q", "a"),)))
     assert classes(root, "edge") == ["open return"]
-    assert classes(picture(graph, Marks(("a",))), "node")[2] == "back"
+    assert classes(picture(graph, RunMarks(("a",))), "node")[2] == "back"
 
 
 def test_a_return_is_drawn_dashed_and_an_edge_that_runs_back_says_so() -> None:
-    edges = (Edge("a", "b"), Edge("b", "a", line=Line.RETURN))
+    edges = (Edge("a", "b"), Edge("b", "a", line=LineStyle.RETURN))
     assert classes(picture(Graph("pair", (Node("a"), Node("b")), edges)), "edge") == ["", "return back"]
 
 
@@ -271,8 +271,8 @@ def test_notes_stand_below_the_picture_and_fit_on_the_sheet() -> None:
 def test_a_hostile_name_stays_text(name: str) -> None:
     nodes = (Node(name, about=name), Node("b"), Node("g", Shape.GROUP, text=name, members=(name,)))
     graph = Graph(name, nodes, (Edge(name, "b", (name,)),), (name,))
-    marks = Marks((name,), {name: 2}, {(name, "b"): 1}, (way(name, "b", Prospect.SHUT, name),))
-    root = ET.XML(svg(graph, layout_of(graph), marks, links="p"))
+    marks = RunMarks((name,), {name: 2}, {(name, "b"): 1}, (way(name, "b", Availability.SHUT, name),))
+    root = ET.XML(svg(graph, lay_out_graph(graph), marks, links="p"))
     kinds = {element.tag.removeprefix(NS) for element in root.iter()}
     assert kinds <= {"svg", "title", "desc", "style", "rect", "g", "a", "path", "text", "tspan"}
     assert not [key for element in root.iter() for key in element.attrib if key.startswith("on")]
@@ -314,7 +314,7 @@ SEEN = "line/sheet walked/sheet bad/node agent/sheet person/sheet check/sheet re
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 def test_what_is_read_and_what_is_seen_stands_out_in_light_and_dark(theme: int) -> None:
-    blocks = re.findall(r"--sheet:[^}]*", STYLE)
+    blocks = re.findall(r"--sheet:[^}]*", GRAPH_STYLE)
     colours = dict(re.findall(r"--([a-z-]+):#([0-9a-f]{6}|[0-9a-f]{3})\b", blocks[theme]))
     for pairs, least in ((READ.split(), 4.5), (SEEN.split(), 3.0)):
         assert [

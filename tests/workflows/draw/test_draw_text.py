@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.engine.ways import Prospect, Way
-from handrail.workflows.draw.graph import Edge, Graph, Line, Node, Shape
-from handrail.workflows.draw.marks import Marks
-from handrail.workflows.draw.text import dot, mermaid
+from handrail.drawing.diagrams import format_dot, format_mermaid
+from handrail.drawing.graph import Edge, Graph, LineStyle, Node, Shape
+from handrail.drawing.marks import RunMarks
+from handrail.engine.decide import Availability, Exit
 
 GRAPH = Graph(
     "small",
@@ -22,14 +22,14 @@ GRAPH = Graph(
         Edge("review/implement", "route", ("accio · A1", "finite")),
         Edge("route", "@end"),
         Edge("*", "route", ("reparo",)),
-        Edge("route", "v", line=Line.RETURN),
+        Edge("route", "v", line=LineStyle.RETURN),
     ),
 )
 ALPHABET = "ab \"'`#;%{}[]()<>|&\\\n\x00-."
 
 
 def test_mermaid_names_nodes_by_number_and_quotes_what_is_written() -> None:
-    assert mermaid(GRAPH) == (
+    assert format_mermaid(GRAPH) == (
         "flowchart TD\n"
         '    n0("review/implement")\n'
         '    n1{{"route"}}\n'
@@ -45,8 +45,8 @@ def test_mermaid_names_nodes_by_number_and_quotes_what_is_written() -> None:
 
 
 def test_mermaid_marks_the_states_of_a_run_with_classes() -> None:
-    ways = (Way("route", "@end", "A1", None, Prospect.OPEN),)
-    lines = mermaid(GRAPH, Marks(("route",), {"review/implement": 1}, ways=ways)).splitlines()
+    ways = (Exit("route", "@end", "A1", None, Availability.OPEN),)
+    lines = format_mermaid(GRAPH, RunMarks(("route",), {"review/implement": 1}, ways=ways)).splitlines()
     assert "    class n1 current" in lines
     assert "    class n0 visited" in lines
     assert "    class n2 possible" in lines
@@ -69,11 +69,11 @@ def test_mermaid_marks_the_states_of_a_run_with_classes() -> None:
     ],
 )
 def test_mermaid_writes_what_is_not_plain_as_its_number(name: str, written: str) -> None:
-    assert mermaid(Graph("x", (Node(name),))) == f'flowchart TD\n    n0("{written}")\n'
+    assert format_mermaid(Graph("x", (Node(name),))) == f'flowchart TD\n    n0("{written}")\n'
 
 
 def test_dot_quotes_everything() -> None:
-    assert dot(GRAPH) == (
+    assert format_dot(GRAPH) == (
         'digraph "small" {\n'
         "  start [shape=point];\n"
         '  n0 [label="review/implement", shape=box, style=rounded];\n'
@@ -91,16 +91,16 @@ def test_dot_quotes_everything() -> None:
 
 
 def test_dot_escapes_quotes_and_backslashes() -> None:
-    assert '[label="a\\"b\\\\N", ' in dot(Graph('"\\', (Node('a"b\\N'),)))
-    assert dot(Graph('"\\', ())) == 'digraph "\\"\\\\" {\n}\n'
+    assert '[label="a\\"b\\\\N", ' in format_dot(Graph('"\\', (Node('a"b\\N'),)))
+    assert format_dot(Graph('"\\', ())) == 'digraph "\\"\\\\" {\n}\n'
 
 
 @given(st.text(ALPHABET, min_size=1, max_size=30), st.text(ALPHABET, max_size=30))
 @settings(derandomize=True, deadline=None, max_examples=80)
 def test_no_name_or_label_breaks_out_of_its_quotes(name: str, label: str) -> None:
     graph = Graph(label, (Node(name),), (Edge(name, name, (label,)),))
-    body = mermaid(graph).splitlines()[1:]
+    body = format_mermaid(graph).splitlines()[1:]
     assert len(body) == 2
     assert re.fullmatch(r'    n0\("[^"`%{}\[\]()|&\\]*"\)', body[0])
     assert re.fullmatch(r'    n0 -->\|"[^"`%{}\[\]()|&\\]*"\| n0', body[1])
-    assert re.fullmatch(r'  n0 -> n0 \[label="(?:[^"\\\n]|\\.)*"\];', dot(graph).splitlines()[2])
+    assert re.fullmatch(r'  n0 -> n0 \[label="(?:[^"\\\n]|\\.)*"\];', format_dot(graph).splitlines()[2])

@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import pytest
 
-from handrail.workflows.draw.timescale import Part, Tick, lasting, scale_of, ticks_of
+from handrail.drawing.timeline import AxisPart, Tick, build_scale, format_duration, place_time_ticks
 
 
 def at(hour: float, day: int = 2) -> datetime:
@@ -11,42 +11,42 @@ def at(hour: float, day: int = 2) -> datetime:
 
 
 def test_an_axis_without_idle_times_goes_at_one_pace() -> None:
-    scale = scale_of([at(9), at(10), at(11)], 100, 300)
-    assert scale.parts == (Part(at(9), at(11), 100, 300),)
-    assert [scale.at(moment) for moment in (at(9), at(9.5), at(10), at(11))] == [100, 150, 200, 300]
+    scale = build_scale([at(9), at(10), at(11)], 100, 300)
+    assert scale.parts == (AxisPart(at(9), at(11), 100, 300),)
+    assert [scale.position_of(moment) for moment in (at(9), at(9.5), at(10), at(11))] == [100, 150, 200, 300]
 
 
 def test_a_moment_outside_of_the_axis_stands_at_its_end() -> None:
-    scale = scale_of([at(9), at(10)], 0, 100)
-    assert (scale.at(at(8)), scale.at(at(12))) == (0, 100)
+    scale = build_scale([at(9), at(10)], 0, 100)
+    assert (scale.position_of(at(8)), scale.position_of(at(12))) == (0, 100)
 
 
 def test_a_night_is_shortened_and_the_rest_has_its_room() -> None:
     moments = [at(9), at(9.5), at(10), at(10, 3), at(10.5, 3), at(11, 3)]
-    scale = scale_of(moments, 0, 230)
+    scale = build_scale(moments, 0, 230)
     assert scale.parts == (
-        Part(at(9), at(10), 0, 100),
-        Part(at(10), at(10, 3), 100, 130, idle=True),
-        Part(at(10, 3), at(11, 3), 130, 230),
+        AxisPart(at(9), at(10), 0, 100),
+        AxisPart(at(10), at(10, 3), 100, 130, idle=True),
+        AxisPart(at(10, 3), at(11, 3), 130, 230),
     )
-    assert scale.at(at(22)) == 115
-    assert scale_of(moments, 0, 260, linear=True).at(at(10)) == 10
+    assert scale.position_of(at(22)) == 115
+    assert build_scale(moments, 0, 260, linear=True).position_of(at(10)) == 10
 
 
 @pytest.mark.parametrize("hours", [0.1, 5])
 def test_times_that_are_all_alike_are_not_idle(hours: float) -> None:
     moments = [at(hours * number) for number in range(5)]
-    assert not any(part.idle for part in scale_of(moments, 0, 100).parts)
+    assert not any(part.idle for part in build_scale(moments, 0, 100).parts)
 
 
 def test_a_few_minutes_are_not_idle_however_short_the_rest_is() -> None:
     moments = [at(0), at(0.001), at(0.002), at(0.16)]
-    assert not any(part.idle for part in scale_of(moments, 0, 100).parts)
+    assert not any(part.idle for part in build_scale(moments, 0, 100).parts)
 
 
 def test_many_nights_take_no_more_than_their_share() -> None:
     moments = [at(hour, day) for day in range(1, 31) for hour in (9.0, 9.1, 9.2, 9.3)]
-    scale = scale_of(moments, 0, 1000)
+    scale = build_scale(moments, 0, 1000)
     idle = [part for part in scale.parts if part.idle]
     assert len(idle) == 29
     assert round(sum(part.right - part.left for part in idle)) == 400
@@ -56,12 +56,12 @@ def test_many_nights_take_no_more_than_their_share() -> None:
 
 @pytest.mark.parametrize("moments", [[], [at(9)], [at(9), at(9)]])
 def test_a_moment_alone_has_an_axis_of_a_second(moments: list[datetime]) -> None:
-    (part,) = scale_of(moments, 0, 100).parts
+    (part,) = build_scale(moments, 0, 100).parts
     assert (part.ended - part.began, part.left, part.right) == (timedelta(seconds=1), 0, 100)
 
 
 def test_ticks_stand_at_round_times_and_tell_the_day_once() -> None:
-    ticks = ticks_of(scale_of([at(9.05), at(13)], 0, 395))
+    ticks = place_time_ticks(build_scale([at(9.05), at(13)], 0, 395))
     assert ticks == (
         Tick(0, "09:03", "2026-03-02"),
         Tick(95.0, "10:00", ""),
@@ -72,7 +72,7 @@ def test_ticks_stand_at_round_times_and_tell_the_day_once() -> None:
 
 
 def test_after_an_idle_time_there_is_a_tick_with_its_day() -> None:
-    ticks = ticks_of(scale_of([at(9), at(9.5), at(10), at(10, 3), at(10.5, 3), at(11, 3)], 0, 430))
+    ticks = place_time_ticks(build_scale([at(9), at(9.5), at(10), at(10, 3), at(10.5, 3), at(11, 3)], 0, 430))
     assert [(tick.time, tick.day) for tick in ticks] == [
         ("09:00", "2026-03-02"),
         ("09:30", ""),
@@ -92,7 +92,7 @@ def test_after_an_idle_time_there_is_a_tick_with_its_day() -> None:
     ],
 )
 def test_ticks_are_apart_however_long_the_axis_lasts(hours: float, first: list[str]) -> None:
-    ticks = ticks_of(scale_of([at(0), at(hours)], 0, 400))
+    ticks = place_time_ticks(build_scale([at(0), at(hours)], 0, 400))
     assert [tick.time for tick in ticks[:3]] == first
     assert all(other.x - one.x >= 78 for one, other in pairwise(ticks))
 
@@ -112,8 +112,8 @@ def test_ticks_are_apart_however_long_the_axis_lasts(hours: float, first: list[s
     ],
 )
 def test_how_long_is_told_in_two_units(seconds: float, told: str) -> None:
-    assert lasting(timedelta(seconds=seconds)) == told
+    assert format_duration(timedelta(seconds=seconds)) == told
 
 
 def test_how_long_can_be_told_in_one_unit() -> None:
-    assert lasting(timedelta(hours=14, minutes=20), 1) == "14 h"
+    assert format_duration(timedelta(hours=14, minutes=20), 1) == "14 h"

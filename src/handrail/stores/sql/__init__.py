@@ -1,1 +1,1 @@
-"""Runs in a database: SQLite here; the SQL stands in files beside the code."""
+"""Store runs in SQL tables: SQLite or PostgreSQL."""

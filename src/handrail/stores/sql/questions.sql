@@ -111,8 +111,9 @@ LIMIT ?
 SELECT content FROM artifacts WHERE run = (SELECT k FROM runs WHERE execution_id = ?) AND number = ?
 
 -- name: excerpt_columns
+-- SQLite gives NULL for a part of an empty BLOB.
 SELECT
-  r.execution_id, substr(CAST(a.content AS BLOB), 1, ?1), a.number, a.artifact_id, a.step_name, a.agent_name,
+  r.execution_id, coalesce(substr(CAST(a.content AS BLOB), 1, ?1), x''), a.number, a.artifact_id, a.step_name, a.agent_name,
   a.artifact_type, a.title, coalesce(a.description, ''), a.is_final, a.created_at, length(CAST(a.content AS BLOB))
 FROM artifacts AS a JOIN runs AS r ON r.k = a.run
 

@@ -1,52 +1,46 @@
-"""A SQLite store opened to read only: for hooks, `brief` and `doctor`, which make and change nothing.
+"""Open a store for reading only, for hooks, `brief` and `doctor`: nothing is created or changed.
 
-A connection that was opened to read only never resets the WAL, so it needs no turnstile.
+A read-only SQLite connection never resets the WAL, so it needs no turnstile. Start with `open_read_only`.
 """
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from handrail.shell.faults import Unreadable
-from handrail.shell.view import ReadOnlyStore, StoreReport
-from handrail.stores.sql.questions import SqlRecords
-from handrail.stores.sql.tables import Execute
-from handrail.stores.sql.text import migrations, queries
+from handrail.runtime.errors import Unreadable
+from handrail.runtime.ports.queries import ReadOnlyStore, StoreReport
+from handrail.runtime.store_address import DatabaseUrl, locate_store
+from handrail.stores.sql.queries import SqlRunQueries
+from handrail.stores.sql.schema import APPLICATION_ID, KEY, Execute, load_migrations, load_queries
 
-APPLICATION: Final = 0x48524C31
-"""Written into the file, so that no other database is taken for one of ours."""
-
-KEY: Final = "token_key"
-"""The name of the setting that is the key of a store."""
-
-_SECONDS: Final = 0.5
-"""How long a hook waits for a file that another program has locked."""
+_LOCK_SECONDS: Final = 0.5
+"""How many seconds a hook waits for a file that another program has locked."""
 
 
-class FileReader:
-    """The tables of a file that is there; whatever SQLite says against reading them raises `Unreadable`."""
+class SqliteReader:
+    """The tables of an existing SQLite file. Raises `Unreadable` for any SQLite error."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         address = f"file:{quote(str(path.absolute()))}?mode=ro"
         with self._faults():
-            self._connection = sqlite3.connect(address, uri=True, timeout=_SECONDS, isolation_level=None)
+            self._connection = sqlite3.connect(address, uri=True, timeout=_LOCK_SECONDS, isolation_level=None)
 
     def sql(self, file: str = "queries.sql") -> Mapping[str, str]:
-        """The statements of a file, by name."""
-        return queries(file)
+        """Return the statements of a file by name."""
+        return load_queries(file)
 
     @contextmanager
     def read(self) -> Iterator[Execute]:
-        """A block that only asks; each statement sees what is committed."""
+        """Open a block for queries. Each statement sees what is committed."""
         with self._faults():
             yield self._connection.execute
 
     @contextmanager
-    def seen(self) -> Iterator[Execute]:
+    def snapshot(self) -> Iterator[Execute]:
         """Like `read`, but every statement of the block sees the same moment."""
         with self.read() as execute:
             execute("BEGIN", ())
@@ -55,19 +49,19 @@ class FileReader:
             finally:
                 execute("ROLLBACK", ())
 
-    def settled(self) -> int:
-        """The last entry: they are numbered in the order of commits."""
+    def last_settled_entry(self) -> int:
+        """Return the last entry's number. SQLite numbers entries in the order of commits."""
         with self.read() as execute:
-            return int(execute(queries()["last_event"], ()).fetchone()[0])
+            return int(execute(load_queries()["last_event"], ()).fetchone()[0])
 
     def key(self) -> bytes:
-        """The key that this store signs with; empty if it has none yet."""
+        """Return the key that signs this store's tokens; empty if it has none yet."""
         with self.read() as execute:
-            found = execute(queries()["setting"], (KEY,)).fetchone()
+            found = execute(load_queries()["setting"], (KEY,)).fetchone()
         return bytes(found[0]) if found else b""
 
     def report(self) -> StoreReport:
-        """What the doctor says about the file."""
+        """Return what `doctor` reports about the file."""
         with self.read() as execute:
             owner, version, journal = (
                 execute(f"PRAGMA {name}", ()).fetchone()[0]
@@ -75,11 +69,11 @@ class FileReader:
             )
             flaws = [row[0] for row in execute("PRAGMA quick_check(5)", ())]
         wrong = tuple(flaws) if flaws != ["ok"] else ()
-        ours, kept, known = owner == APPLICATION, f"journal {journal}", len(migrations())
+        ours, kept, known = owner == APPLICATION_ID, f"journal {journal}", len(load_migrations())
         return StoreReport(str(self.path), version, known, kept, ours, self.path, journal == "wal", wrong)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
     @contextmanager
@@ -91,11 +85,23 @@ class FileReader:
             raise Unreadable(f"{self.path} cannot be asked: {error}", repair) from error
 
 
+def open_read_only(address: str) -> AbstractContextManager[ReadOnlyStore | None]:
+    """Open the store at an address without creating, migrating or writing it; None if there is none."""
+    where = locate_store(address)
+    if not isinstance(where, DatabaseUrl):
+        return _open_file(where)
+    try:
+        from handrail.stores.sql.postgres.pg_reader import open_read_only_database  # noqa: PLC0415 - an optional package
+    except ModuleNotFoundError as error:
+        raise where.missing_driver(error) from error
+    return open_read_only_database(where)
+
+
 @contextmanager
-def open_read_only(path: Path) -> Iterator[ReadOnlyStore | None]:
-    """The store in a file, until the block ends; None if there is no such file."""
+def _open_file(path: Path) -> Iterator[ReadOnlyStore | None]:
+    """Open the store in a file for the block; None if the file does not exist."""
     if not path.is_file():
         yield None
         return
-    with closing(FileReader(path)) as reader:
-        yield ReadOnlyStore(SqlRecords(reader), reader.key, reader.report)
+    with closing(SqliteReader(path)) as reader:
+        yield ReadOnlyStore(SqlRunQueries(reader), reader.key, reader.report)

@@ -1,4 +1,4 @@
-"""Between records and rows: what stands in which column."""
+"""Convert between records and table rows: which value is in which column."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,31 +8,38 @@ from typing import Any, Final
 
 import msgspec
 
-from handrail.engine.model import Authority, Lifecycle
-from handrail.engine.record import dump
-from handrail.engine.record import load as restore
-from handrail.shell.records import (
+from handrail.engine.model import Authority, Lifecycle, encode_run
+from handrail.engine.model import decode_run as restore
+from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.ports.queries import StepRow
+from handrail.runtime.records import (
+    JournalEntry,
     Origin,
     StepStatus,
-    Stored,
+    StoredRun,
     Turn,
-    Written,
-    milliseconds,
-    number_of,
+    get_step_number,
+    milliseconds_between,
     project_id,
 )
-from handrail.shell.view import StepRow
-from handrail.stores.sql.text import dumped, encoded, parsed, stamp, time
-from handrail.telemetry.entries import Entry, EntryKind
+from handrail.stores.sql.schema import dump_json, encode_json, format_time, parse_json, parse_time
 
-LIVE: Final = frozenset({Lifecycle.IDLE, Lifecycle.RUNNING, Lifecycle.PAUSED})
+LIVE_LIFECYCLES: Final = frozenset({Lifecycle.IDLE, Lifecycle.RUNNING, Lifecycle.PAUSED})
+"""The lifecycles of runs that are not over."""
+
+
 _AUTHORITIES: Final = {str(authority): authority for authority in Authority}
-_held: Final = attrgetter("held")
-_encoder: Final = msgspec.json.Encoder(order="deterministic")
 
 
-def stored(rows: Sequence[Sequence[Any]], unheard: tuple[Written, ...]) -> Stored:
-    """A run from the rows of its open steps: the run is the same in each, its steps stand at the end."""
+_held_of: Final = attrgetter("held")
+
+
+_chain_encoder: Final = msgspec.json.Encoder(order="deterministic")
+"""Deterministic: the journal's hash chain depends on the exact bytes."""
+
+
+def read_run_rows(rows: Sequence[Sequence[Any]], unheard: tuple[JournalEntry, ...]) -> StoredRun:
+    """Build a run from its rows, one for each open step. The run's columns come first, the step's last."""
     (
         record,
         revision,
@@ -52,59 +59,59 @@ def stored(rows: Sequence[Sequence[Any]], unheard: tuple[Written, ...]) -> Store
     for row in rows:
         number, token, at = row[-3:]
         if number is not None:
-            opened[number] = time(at)
+            opened[number] = parse_time(at)
         if token:
             tokens[number] = token
-    return Stored(
+    return StoredRun(
         restore(record),
-        Origin(face, _AUTHORITIES[authority], root, goal, principal, parent or "", parsed(metadata)),
+        Origin(face, _AUTHORITIES[authority], root, goal, principal, parent or "", parse_json(metadata)),
         revision,
-        time(started),
-        time(updated),
-        time(active),
+        parse_time(started),
+        parse_time(updated),
+        parse_time(active),
         tokens,
         opened,
         unheard=unheard,
     )
 
 
-def remarked(rows: Sequence[Sequence[Any]]) -> bool:
-    """Whether somebody has ever commented on the run of these rows."""
+def has_comments(rows: Sequence[Sequence[Any]]) -> bool:
+    """True if anyone has ever commented on the run of these rows."""
     return bool(rows[0][-4])
 
 
-def moving(turn: Turn, at: str, chain: bytes) -> tuple[Any, ...]:
-    """The columns of a run that every turn sets, in the order of `update_run`."""
+def turn_columns(turn: Turn, at: str, chain: bytes) -> tuple[Any, ...]:
+    """Return the columns of a run that every turn sets, in the order of `update_run`."""
     run, metadata = turn.run, turn.before.origin.metadata
     return (
         run.open[0].state if run.open else None,
         at,
-        dumped({**metadata, **turn.marks} if turn.marks else metadata),
+        dump_json({**metadata, **turn.marks} if turn.marks else metadata),
         turn.revision,
-        dump(run).decode(),
+        encode_run(run).decode(),
         chain,
         at,
-        int(any(map(_held, run.open))),
-        min(map(number_of, run.open), default=None),
+        int(any(map(_held_of, run.open))),
+        min(map(get_step_number, run.open), default=None),
         run.digest,
     )
 
 
-def settled(turn: Turn) -> tuple[Any, ...]:
-    """The columns of a run that change with its lifecycle, in the order of `settle_run`."""
-    if turn.run.lifecycle in LIVE:
+def lifecycle_columns(turn: Turn) -> tuple[Any, ...]:
+    """Return the columns of a run that change with its lifecycle, in the order of `settle_run`."""
+    if turn.run.lifecycle in LIVE_LIFECYCLES:
         return (str(turn.run.lifecycle), None, None)
-    took = milliseconds(turn.before.started or turn.at, turn.at)
-    return (str(turn.run.lifecycle), stamp(turn.at), took)
+    took = milliseconds_between(turn.before.started or turn.at, turn.at)
+    return (str(turn.run.lifecycle), format_time(turn.at), took)
 
 
-def fixed(turn: Turn) -> tuple[Any, ...]:
-    """The columns of a run that its first turn sets, behind those of `moving` in `insert_run`."""
+def origin_columns(turn: Turn) -> tuple[Any, ...]:
+    """Return the columns that a run's first turn sets: they follow `moving_columns` in `insert_run`."""
     origin = turn.before.origin
     return (
         turn.run.id,
         turn.run.workflow,
-        stamp(turn.before.started or turn.at),
+        format_time(turn.before.started or turn.at),
         origin.face,
         str(origin.authority),
         project_id(origin.project) if origin.project else None,
@@ -114,51 +121,58 @@ def fixed(turn: Turn) -> tuple[Any, ...]:
     )
 
 
-def told(revision: int, at: str, entries: Sequence[Entry]) -> list[tuple[Any, ...]]:
-    """The rows of these entries, without the run."""
+def entry_rows(revision: int, at: str, entries: Sequence[Entry]) -> list[tuple[Any, ...]]:
+    """Return the rows of these entries, without the run."""
     return [
-        (str(entry.kind), revision, entry.step or None, entry.agent or None, encoded(entry.data).decode(), at)
+        (
+            str(entry.kind),
+            revision,
+            entry.step or None,
+            entry.agent or None,
+            encode_json(entry.data).decode(),
+            at,
+        )
         for entry in entries
     ]
 
 
-def written(run: str, row: Sequence[Any]) -> Written:
-    """The entry of a row."""
+def read_entry_row(run: str, row: Sequence[Any]) -> JournalEntry:
+    """Build an entry from its row."""
     number, revision, at, kind, step, agent, metadata = row
-    entry = Entry(EntryKind(kind), step or "", agent or "", parsed(metadata))
-    return Written(number, run, revision, time(at), entry)
+    entry = Entry(EntryKind(kind), step or "", agent or "", parse_json(metadata))
+    return JournalEntry(number, run, revision, parse_time(at), entry)
 
 
-def step(row: Sequence[Any]) -> StepRow:
-    """The step of a row."""
+def read_step_row(row: Sequence[Any]) -> StepRow:
+    """Build a step from its row."""
     number, state, agent, status, opened, closed, duration, output = row
     return StepRow(
         number,
         state,
         agent,
         StepStatus(status),
-        when(opened),
-        when(closed),
+        read_time(opened),
+        read_time(closed),
         duration,
-        None if output is None else parsed(output),
+        None if output is None else parse_json(output),
     )
 
 
-def when(text: str | None) -> datetime | None:
-    """The time of a column that may be empty."""
-    return None if text is None else time(text)
+def read_time(text: str | None) -> datetime | None:
+    """Parse a time column that may be empty."""
+    return None if text is None else parse_time(text)
 
 
-def completes(turn: Turn) -> bool:
-    """True if the run has ended well by this turn: then its artifacts are final."""
+def completes_run(turn: Turn) -> bool:
+    """True if the run is completed by this turn. Then its artifacts are final."""
     return turn.run.lifecycle is Lifecycle.COMPLETED
 
 
-def chained(chain: bytes, lines: Sequence[tuple[Any, ...]]) -> bytes:
-    """The hash of everything a run has been through: of what it was before, and of what a turn tells."""
-    return hashlib.sha256(chain + linked(lines)).digest()
+def extend_chain(chain: bytes, lines: Sequence[tuple[Any, ...]]) -> bytes:
+    """Return the hash of the run's journal: of the hash before, and of the turn's entries."""
+    return hashlib.sha256(chain + encode_link(lines)).digest()
 
 
-def linked(lines: Sequence[tuple[Any, ...]]) -> bytes:
-    """What a turn tells, as it is hashed behind the hash before."""
-    return _encoder.encode(lines)
+def encode_link(lines: Sequence[tuple[Any, ...]]) -> bytes:
+    """Return the bytes of a turn's entries, as they are hashed after the previous hash."""
+    return _chain_encoder.encode(lines)

@@ -1,4 +1,7 @@
-"""Runs in SQLite: one transaction per turn, behind the turnstile, checked against the revision."""
+"""Store runs in SQL tables: one transaction per turn, checked against the revision.
+
+`BaseSqlRuns` has the logic for both databases. `SqliteRuns` is used as it is; PostgreSQL overrides `commit`.
+"""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -7,167 +10,179 @@ from datetime import datetime
 from typing import Any, Final
 
 from handrail.engine.model import Lifecycle
-from handrail.shell.comments import unheard
-from handrail.shell.records import (
-    REMEMBERED,
+from handrail.runtime.comments import find_undelivered_comments
+from handrail.runtime.entries import Entry
+from handrail.runtime.ports.queries import MAX_COMMENT_ENTRIES, StepRow
+from handrail.runtime.records import (
+    MAX_RECORDED_CALLS,
     Definition,
-    Spent,
-    Stored,
+    JournalEntry,
+    RecordedCall,
+    StoredRun,
     Turn,
-    Written,
     check_effects,
-    number_of,
+    get_step_number,
     project_id,
     project_name,
 )
-from handrail.shell.view import REMARKS, StepRow
 from handrail.stores.sql import rows
-from handrail.stores.sql.database import Database
-from handrail.stores.sql.reader import KEY
-from handrail.stores.sql.tables import Execute, Tables
-from handrail.stores.sql.text import asked, dumped, stamp
-from handrail.telemetry.entries import Entry
+from handrail.stores.sql.schema import KEY, Execute, SqlDatabase, clean_query_text, dump_json, format_time
+from handrail.stores.sql.sqlite import SqliteDatabase
 
-_NOTHING: Final = nullcontext()
-_ALL: Final = 2**31
+_NO_LOCK: Final = nullcontext()
+
+
+_NO_LIMIT: Final = 2**31
 """A limit that no run reaches."""
 
 
-class RunTables:
-    """A store of runs in the tables of a database."""
+class BaseSqlRuns:
+    """`Runs` in the tables of a database."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: SqlDatabase) -> None:
         self._tables = tables
         self._sql = tables.sql()
 
-    def _asked(self, name: str) -> str:
-        """A name as the database can be asked for it; one that it cannot hold is nobody's."""
-        return asked(name)
-
-    def key(self) -> bytes:
-        """The key that tokens of this store are signed with: made once, kept with it."""
+    def load_token_key(self) -> bytes:
+        """Return the key that signs this store's tokens. It is created once and stored."""
         found = self._tables.peek(self._sql["setting"], (KEY,))
         if not found:
-            with self._tables.written() as execute:
+            with self._tables.transaction() as execute:
                 execute(self._sql["insert_setting"], (KEY, secrets.token_bytes(32)))
                 found = execute(self._sql["setting"], (KEY,)).fetchall()
         return bytes(found[0][0])
 
-    def held(self, run: str, attempt: int) -> AbstractContextManager[None]:
-        """Nothing on the first attempt: the revision decides. Then nobody else commits to the run."""
-        return self._tables.held(self._asked(run)) if attempt else _NOTHING
+    def hold_lock(self, run: str, attempt: int) -> AbstractContextManager[None]:
+        """Lock nothing on the first attempt: the revision decides. Lock the run on later attempts."""
+        return self._tables.hold_run(self._query_text(run)) if attempt else _NO_LOCK
 
-    def load(self, run: str) -> Stored | None:
-        """The run as it stands, or None."""
-        found = self._tables.peek(self._sql["run"], (self._asked(run),))
+    def load(self, run: str) -> StoredRun | None:
+        """Return the run, or None if the store does not have it."""
+        found = self._tables.peek(self._sql["run"], (self._query_text(run),))
         if not found:
             return None
-        return rows.stored(found, self._unheard(run) if rows.remarked(found) else ())
-
-    def _unheard(self, run: str) -> tuple[Written, ...]:
-        """The comments that the agent of a run was not told yet."""
-        found = self._tables.peek(
-            self._tables.sql("questions.sql")["remarks_of"], (self._asked(run), REMARKS)
-        )
-        return unheard(rows.written(row[0], row[1:]) for row in reversed(found))
+        return rows.read_run_rows(found, self._unheard_comments(run) if rows.has_comments(found) else ())
 
     def commit(self, turn: Turn) -> bool:
-        """Save the whole turn in one transaction, if the revision has not moved on."""
+        """Save the whole turn in one transaction. Return False if the revision has changed.
+
+        Also False if the run that it inherits from is gone.
+        """
         check_effects(turn, on_files=False)
-        at = stamp(turn.at)
-        with self._tables.written() as execute:
+        at = format_time(turn.at)
+        with self._tables.transaction() as execute:
             found = execute(self._sql["revision"], (turn.run.id,)).fetchone()
-            heir = not turn.inherits or execute(self._sql["revision"], (turn.inherits,)).fetchone()
-            if not heir or (found[1] if found else 0) != turn.before.revision:
+            parent_exists = not turn.inherits or execute(self._sql["revision"], (turn.inherits,)).fetchone()
+            if not parent_exists or (found[1] if found else 0) != turn.before.revision:
                 return False
             if turn.definition:
-                self._define(execute, turn.definition)
-            lines = rows.told(turn.revision, at, turn.entries)
-            chain = rows.chained(found[2] if found else b"", lines)
+                self._insert_definition(execute, turn.definition)
+            lines = rows.entry_rows(turn.revision, at, turn.entries)
+            chain = rows.extend_chain(found[2] if found else b"", lines)
             if found:
                 key = int(found[0])
-                execute(self._sql["update_run"], (*rows.moving(turn, at, chain), key, turn.before.revision))
+                execute(
+                    self._sql["update_run"],
+                    (*rows.turn_columns(turn, at, chain), key, turn.before.revision),
+                )
                 if turn.run.lifecycle is not turn.before.run.lifecycle:
-                    execute(self._sql["settle_run"], (*rows.settled(turn), key))
+                    execute(self._sql["settle_run"], (*rows.lifecycle_columns(turn), key))
             else:
-                key = self._create(execute, turn, at, chain)
+                key = self._insert_run(execute, turn, at, chain)
             self._save_steps(execute, turn, at, key)
             self._save_artifacts(execute, turn, at, key)
-            self._enter(execute, key, lines)
-            self._remember(execute, turn, key)
+            self._insert_entries(execute, key, lines)
+            self._record_call(execute, turn, key)
         return True
 
-    def spent(self, run: str, revision: int) -> Spent | None:
-        """What is remembered of the turn that left this revision."""
-        found = self._tables.peek(self._sql["reply"], (self._asked(run), revision))
-        return Spent(*found[0]) if found else None
+    def find_recorded_call(self, run: str, revision: int) -> RecordedCall | None:
+        """Return the recorded call of the turn that started from this revision, or None."""
+        found = self._tables.peek(self._sql["reply"], (self._query_text(run), revision))
+        return RecordedCall(*found[0]) if found else None
 
-    def renew(
-        self, stored: Stored, tokens: Mapping[int, str], at: datetime, entries: tuple[Entry, ...]
+    def renew_tokens(
+        self, stored: StoredRun, tokens: Mapping[int, str], at: datetime, entries: tuple[Entry, ...]
     ) -> bool:
-        """Replace the tokens of open steps, if nothing has moved since."""
-        with self._tables.written() as execute:
-            held = execute(self._sql["revision"], (self._asked(stored.run.id),)).fetchone()
-            found = execute(self._sql["run"], (self._asked(stored.run.id),)).fetchall() if held else ()
-            now = rows.stored(found, ()) if found else None
+        """Replace the tokens of open steps. Return False if the revision or the tokens have changed."""
+        with self._tables.transaction() as execute:
+            row = execute(self._sql["revision"], (self._query_text(stored.run.id),)).fetchone()
+            found = execute(self._sql["run"], (self._query_text(stored.run.id),)).fetchall() if row else ()
+            now = rows.read_run_rows(found, ()) if found else None
             if now is None or (now.revision, now.tokens) != (stored.revision, stored.tokens):
                 return False
-            key = int(held[0])
+            key = int(row[0])
             for number, token in tokens.items():
                 execute(self._sql["token"], (token, key, number))
-            execute(self._sql["touch"], (stamp(at), stored.run.id, stamp(at)))
-            self._enter(execute, key, rows.told(0, stamp(at), entries))
+            execute(self._sql["touch"], (format_time(at), stored.run.id, format_time(at)))
+            self._insert_entries(execute, key, rows.entry_rows(0, format_time(at), entries))
         return True
 
     def note(self, run: str, at: datetime, entries: tuple[Entry, ...]) -> None:
-        """Enter what belongs to no turn."""
-        with self._tables.written() as execute:
-            found = execute(self._sql["revision"], (self._asked(run),)).fetchone()
-            self._enter(execute, found[0] if found else None, rows.told(0, stamp(at), entries))
+        """Add entries that belong to no turn."""
+        with self._tables.transaction() as execute:
+            found = execute(self._sql["revision"], (self._query_text(run),)).fetchone()
+            self._insert_entries(
+                execute, found[0] if found else None, rows.entry_rows(0, format_time(at), entries)
+            )
 
-    def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[Written, ...]:
-        """The journal of a run in order."""
+    def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[JournalEntry, ...]:
+        """Return journal entries of a run in order."""
         with self._tables.read() as execute:
-            found = execute(self._sql["entries"], (self._asked(run), after, most)).fetchall()
-        return tuple(rows.written(run, row) for row in found)
+            found = execute(self._sql["entries"], (self._query_text(run), after, most)).fetchall()
+        return tuple(rows.read_entry_row(run, row) for row in found)
 
     def steps(self, run: str) -> tuple[StepRow, ...]:
-        """Every step of the run in order."""
+        """Return every step of the run in order."""
         with self._tables.read() as execute:
             found = execute(
-                self._tables.sql("questions.sql")["steps"], (self._asked(run), 0, _ALL)
+                self._tables.sql("questions.sql")["steps"], (self._query_text(run), 0, _NO_LIMIT)
             ).fetchall()
-        return tuple(rows.step(row) for row in found)
+        return tuple(rows.read_step_row(row) for row in found)
 
     def definition(self, digest: str) -> Definition | None:
-        """The text that runs of this digest started with."""
-        found = self._tables.peek(self._sql["definition"], (self._asked(digest),))
+        """Return the workflow text with this digest, or None."""
+        found = self._tables.peek(self._sql["definition"], (self._query_text(digest),))
         return Definition(*found[0]) if found else None
 
     def touch(self, run: str, at: datetime) -> None:
-        """Note that somebody looks after the run."""
-        with self._tables.written() as execute:
-            execute(self._sql["touch"], (stamp(at), self._asked(run), stamp(at)))
+        """Record that the run was used at this time."""
+        with self._tables.transaction() as execute:
+            execute(self._sql["touch"], (format_time(at), self._query_text(run), format_time(at)))
 
-    def quiet(self, lifecycle: Lifecycle, since: datetime, most: int = 100) -> tuple[str, ...]:
-        """Runs with this lifecycle that wait for an agent and that nobody has called or read since then."""
+    def list_quiet_runs(self, lifecycle: Lifecycle, since: datetime, most: int = 100) -> tuple[str, ...]:
+        """Return runs with this lifecycle that wait for an agent and that nobody has used since then."""
         with self._tables.read() as execute:
-            found = execute(self._sql["quiet"], (str(lifecycle), stamp(since), most)).fetchall()
+            found = execute(self._sql["quiet"], (str(lifecycle), format_time(since), most)).fetchall()
         return tuple(run for (run,) in found)
 
-    def _define(self, execute: Execute, definition: Definition) -> None:
+    def _query_text(self, name: str) -> str:
+        """Return a name that the database accepts. A name that it cannot hold matches nothing."""
+        return clean_query_text(name)
+
+    def _unheard_comments(self, run: str) -> tuple[JournalEntry, ...]:
+        """Return the comments that the run's agent has not received yet."""
+        found = self._tables.peek(
+            self._tables.sql("questions.sql")["remarks_of"], (self._query_text(run), MAX_COMMENT_ENTRIES)
+        )
+        return find_undelivered_comments(rows.read_entry_row(row[0], row[1:]) for row in reversed(found))
+
+    def _insert_definition(self, execute: Execute, definition: Definition) -> None:
         known = (definition.digest, definition.workflow, definition.version, definition.text)
         execute(self._sql["insert_definition"], known)
 
-    def _create(self, execute: Execute, turn: Turn, at: str, chain: bytes) -> int:
-        """The row of a new run, and what it refers to."""
+    def _insert_run(self, execute: Execute, turn: Turn, at: str, chain: bytes) -> int:
+        """Insert a new run, its project, and what it inherits. Return its key."""
         origin = turn.before.origin
         project = project_id(origin.project)
         if origin.project:
             named = (project, project_name(origin.project), origin.project, at)
             execute(self._sql["insert_project"], named)
             execute(self._sql["activate"], (turn.run.id, project))
-        new = (*rows.settled(turn), *rows.moving(turn, at, chain), *rows.fixed(turn))
+        new = (
+            *rows.lifecycle_columns(turn),
+            *rows.turn_columns(turn, at, chain),
+            *rows.origin_columns(turn),
+        )
         key = int(execute(self._sql["insert_run"], new).fetchone()[0])
         if turn.inherits:
             for name in ("inherit_steps", "inherit_artifacts"):
@@ -175,44 +190,45 @@ class RunTables:
         return key
 
     def _save_steps(self, execute: Execute, turn: Turn, at: str, key: int) -> None:
-        opened = set(map(number_of, turn.opened))
+        opened = set(map(get_step_number, turn.opened))
         for closed in turn.closed:
-            took = turn.before.took(closed.number, turn.at)
-            output = None if closed.output is None else dumped(closed.output)
+            took = turn.before.step_duration_ms(closed.number, turn.at)
+            output = None if closed.output is None else dump_json(closed.output)
             execute(self._sql["close_step"], (str(closed.status), at, took, output, key, closed.number))
         for step in turn.opened:
             token = turn.tokens.get(step.number)
             execute(self._sql["open_step"], (key, step.number, step.state, step.agent, at, token))
-        for number in set(map(number_of, turn.run.open)) - opened:
+        for number in set(map(get_step_number, turn.run.open)) - opened:
             execute(self._sql["token"], (turn.tokens.get(number), key, number))
 
     def _save_artifacts(self, execute: Execute, turn: Turn, at: str, key: int) -> None:
-        """The artifacts handed in; those of a run that ends well are final, those of another never."""
+        """Insert the artifacts. When a run ends, all become final if it is completed, else none."""
         run = turn.run
         for artifact in turn.artifacts:
-            told = (artifact.id, artifact.step, artifact.agent, artifact.type, artifact.title)
+            columns = (artifact.id, artifact.step, artifact.agent, artifact.type, artifact.title)
             execute(
                 self._sql["insert_artifact"],
-                (key, *told, artifact.description or None, at, artifact.content),
+                (key, *columns, artifact.description or None, at, artifact.content),
             )
-        if run.lifecycle not in rows.LIVE:
-            execute(self._sql["finalise"], (int(rows.completes(turn)), key))
+        if run.lifecycle not in rows.LIVE_LIFECYCLES:
+            execute(self._sql["finalise"], (int(rows.completes_run(turn)), key))
             execute(self._sql["deactivate"], (run.id,))
 
-    def _enter(self, execute: Execute, key: int | None, lines: Sequence[tuple[Any, ...]]) -> None:
+    def _insert_entries(self, execute: Execute, key: int | None, lines: Sequence[tuple[Any, ...]]) -> None:
         for line in lines:
             execute(self._sql["insert_event"], (key, *line))
 
-    def _remember(self, execute: Execute, turn: Turn, key: int) -> None:
+    def _record_call(self, execute: Execute, turn: Turn, key: int) -> None:
+        """Store the recorded call and forget the oldest one."""
         spent, revision = turn.spent, turn.before.revision
         execute(self._sql["insert_reply"], (key, revision, spent.token, spent.request, spent.reply))
-        if revision >= REMEMBERED:
-            execute(self._sql["forget_reply"], (key, revision - REMEMBERED))
+        if revision >= MAX_RECORDED_CALLS:
+            execute(self._sql["forget_reply"], (key, revision - MAX_RECORDED_CALLS))
 
 
-class SqlRuns(RunTables):
+class SqliteRuns(BaseSqlRuns):
     """A store of runs in one SQLite file, shared by any number of processes on one machine."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         super().__init__(database)
         self.database = database

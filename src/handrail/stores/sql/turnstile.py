@@ -1,9 +1,10 @@
-"""The two-lock turnstile: whoever waits to write is next in a queue that nobody can jump.
+"""Let writers of a SQLite file in one at a time, in the order they arrive.
 
-A writer locks `queue`, then `service`, then lets go of `queue`. The kernel wakes those in the queue one at a
-time, and only the first of them asks for `service`: so a process that has just written cannot be the next to
-write while another waits. Locks end with their process; one that is stopped in the middle keeps them, so the
-first in the queue gives up in the end, and lets the next one try.
+A writer locks `queue`, then `service`, then unlocks `queue`. The kernel wakes those in the queue one at a
+time, and only the first of them asks for `service`. So a process that has just written cannot write again
+while another waits. SQLite's own waiting is a race that a process can lose for seconds. Locks end with their
+process. A process that is stopped while it holds `service` keeps it, so the first in the queue gives up after
+a while and lets the next one try.
 """
 
 import fcntl
@@ -15,37 +16,41 @@ from pathlib import Path
 from threading import RLock
 from typing import Final
 
-from handrail.shell.faults import Busy
+from handrail.runtime.errors import Busy
 
-PATIENCE: Final = 30.0
-"""How many seconds the first in the queue waits for whoever is inside."""
+SERVICE_TIMEOUT_SECONDS: Final = 30.0
+"""How many seconds the first in the queue waits for the current writer."""
 
-_PAUSE: Final = 0.0001
-_TALLY: Final = 4
-"""How many bytes the number has that `service` holds."""
+
+_POLL_SECONDS: Final = 0.0001
+"""How many seconds the first in the queue sleeps between two tries."""
+
+
+_COUNTER_BYTES: Final = 4
+"""The size of the counter in the file `service`."""
 
 
 class Turnstile:
-    """Passed by one thread of one process at a time, in the order of arrival; may be passed again inside."""
+    """A fair, reentrant lock for one thread of one process at a time."""
 
-    def __init__(self, database: Path, patience: float = PATIENCE) -> None:
+    def __init__(self, database: Path, patience: float = SERVICE_TIMEOUT_SECONDS) -> None:
         names = (f"{database}.queue", f"{database}.service")
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         self._queue, self._service = (os.open(name, flags, 0o600) for name in names)
-        if os.fstat(self._service).st_size < _TALLY:
-            os.pwrite(self._service, bytes(_TALLY), 0)
-        self._shared = mmap.mmap(self._service, _TALLY)
-        self._tally = memoryview(self._shared).cast("I")
+        if os.fstat(self._service).st_size < _COUNTER_BYTES:
+            os.pwrite(self._service, bytes(_COUNTER_BYTES), 0)
+        self._shared = mmap.mmap(self._service, _COUNTER_BYTES)
+        self._counter = memoryview(self._shared).cast("I")
         self._database, self._patience = database, patience
         self._inside = RLock()
         self._depth = 0
 
-    def passed(self) -> AbstractContextManager[None]:
-        """Be alone, among all processes, until the block ends. Raises `Busy` if whoever is inside stays."""
+    def pass_through(self) -> AbstractContextManager[None]:
+        """Hold the turnstile for the block. Raises `Busy` if the current writer takes too long."""
         return self
 
     def __enter__(self) -> None:
-        """Wait in the queue, unless this thread is inside already."""
+        """Wait in the queue, unless this thread already holds the turnstile."""
         self._inside.acquire()
         if self._depth == 0:
             try:
@@ -56,7 +61,7 @@ class Turnstile:
         self._depth += 1
 
     def __exit__(self, *_: object) -> None:
-        """Let the next one in, at the end of the outermost block."""
+        """Let the next writer in, at the end of the outermost block."""
         self._depth -= 1
         try:
             if self._depth == 0:
@@ -64,25 +69,26 @@ class Turnstile:
         finally:
             self._inside.release()
 
-    def counted(self) -> int:
-        """Inside: count one more, and how many all processes have counted; behind the last number comes 0.
+    def increment_counter(self) -> int:
+        """Add one to the counter that all processes share, and return it. Wraps to 0 after 2**32 - 1.
 
-        It is kept in memory that they share, and is nobody's promise: a loss of power may put it back.
+        The caller holds the turnstile. The counter is in shared memory and not durable: a power loss may set
+        it back.
         """
-        self._tally[0] = self._tally[0] + 1 & 0xFFFF_FFFF
-        return self._tally[0]
+        self._counter[0] = self._counter[0] + 1 & 0xFFFF_FFFF
+        return self._counter[0]
 
     def reserve(self) -> bool:
-        """True, and so it stays until `release`, if no other thread of this process has passed."""
+        """Keep other threads of this process out until `release`. False if one of them is inside."""
         return self._inside.acquire(blocking=False)
 
     def release(self) -> None:
-        """Let other threads pass again, after `reserve` said that none had."""
+        """Let other threads in again after `reserve` returned True."""
         self._inside.release()
 
     def close(self) -> None:
-        """Let go of the lock files."""
-        self._tally.release()
+        """Close the lock files."""
+        self._counter.release()
         self._shared.close()
         os.close(self._queue)
         os.close(self._service)
@@ -91,15 +97,15 @@ class Turnstile:
         fcntl.flock(self._queue, fcntl.LOCK_EX)
         try:
             end = time.monotonic() + self._patience
-            while not self._served():
+            while not self._try_service():
                 if time.monotonic() > end:
                     message = f"another process has been writing to {self._database} for too long"
                     raise Busy(message, "end the Handrail process that hangs, then send the same call again")
-                time.sleep(_PAUSE)
+                time.sleep(_POLL_SECONDS)
         finally:
             fcntl.flock(self._queue, fcntl.LOCK_UN)
 
-    def _served(self) -> bool:
+    def _try_service(self) -> bool:
         try:
             fcntl.flock(self._service, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,7 +1,7 @@
-"""The thread that writes: turns of a process are taken one after the other in it, one hop for each call.
+"""Run writes in threads of their own, so that waiting for the disk or other processes never blocks readers.
 
-Waiting for the disk and for other processes then holds up nobody who only reads. What can wait until a reply
-is given is done when nobody waits for one.
+`Writer` runs one call after the other in each thread. Calls that wait can share one sync. When the queue is
+empty, it does idle work.
 """
 
 import logging
@@ -13,34 +13,40 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
-from handrail.shell.faults import Busy, Fault
+from handrail.runtime.errors import Busy, Fault
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
 
+
 log = logging.getLogger(__name__)
+
+
 Result = TypeVar("Result")
 
-PATIENCE: Final = 30.0
-"""How many seconds a call waits for its turn to begin."""
 
-TOGETHER: Final = 8
-"""How many calls the disk confirms at once, at most."""
-
-Together: TypeAlias = Callable[[], AbstractContextManager[None]]
-"""Makes a block at whose end all is confirmed that was written in it."""
+START_TIMEOUT_SECONDS: Final = 30.0
+"""How many seconds a call waits to begin."""
 
 
-class Resting(Protocol):
-    """Something that has work to do when nobody waits."""
+MAX_BATCH_CALLS: Final = 8
+"""How many calls share one sync at most."""
 
-    def rest(self) -> None:
-        """Do what could wait, if there is enough of it."""
+
+BatchOpener: TypeAlias = Callable[[], AbstractContextManager[None]]
+"""Opens a block at whose end everything written in it is durable."""
+
+
+class IdleWorker(Protocol):
+    """Something that has work for idle times."""
+
+    def do_idle_work(self) -> None:
+        """Do the work that can wait, if there is enough of it."""
         ...
 
 
-class _Piece(ABC, Generic[Result]):
-    """A piece of work and what came of it; whoever claims it first does it, or sees that nobody does."""
+class _WorkItem(ABC, Generic[Result]):
+    """A call and its result. Whoever claims it first runs it or prevents it."""
 
     __slots__ = ("_claimed", "_work", "raised", "result")
 
@@ -50,21 +56,21 @@ class _Piece(ABC, Generic[Result]):
         self.raised: BaseException | None = None
 
     def claim(self) -> bool:
-        """True for the first who asks."""
+        """True for the first caller only."""
         return self._claimed.acquire(blocking=False)
 
     def do(self) -> bool:
-        """Do it, unless somebody has claimed it; then False. Whoever waits is to be told."""
+        """Run the call; False if it is already claimed. The caller must wake the waiter with `tell`."""
         if not self.claim():
             return False
         try:
             self.result.append(self._work())
-        except BaseException as raised:  # noqa: BLE001 - whoever waits is told of it
+        except BaseException as raised:  # noqa: BLE001 - the waiter gets it
             self.raised = raised
         return True
 
     def refuse(self) -> None:
-        """See that nobody does it, and tell; nothing if somebody has claimed it."""
+        """Prevent the call and wake the waiter, unless it is already claimed."""
         if self.claim():
             repair = "start Handrail again, then send the same call again"
             self.raised = Busy("the store is being closed", repair)
@@ -72,47 +78,48 @@ class _Piece(ABC, Generic[Result]):
 
     @abstractmethod
     def tell(self) -> None:
-        """Wake whoever waits."""
+        """Wake the waiter."""
 
 
-class _Called(_Piece[Result]):
-    """Work that a thread waits for."""
+class _BlockingWork(_WorkItem[Result]):
+    """A call that a thread waits for."""
 
-    __slots__ = ("_over",)
+    __slots__ = ("_done",)
 
     def __init__(self, work: Callable[[], Result]) -> None:
         super().__init__(work)
-        self._over = Lock()
-        self._over.acquire()
+        self._done = Lock()
+        self._done.acquire()
 
     def tell(self) -> None:
         """Wake the thread."""
-        self._over.release()
+        self._done.release()
 
     def wait(self, seconds: float = -1) -> bool:
-        """False if it is not over in time."""
-        return self._over.acquire(timeout=seconds)
+        """Wait until the call is done. False if that takes longer than this."""
+        return self._done.acquire(timeout=seconds)
 
 
-class _Awaited(_Piece[Result]):
-    """Work that a task of an event loop waits for."""
+class _AsyncWork(_WorkItem[Result]):
+    """A call that a task of an event loop waits for."""
 
-    __slots__ = ("_landing", "over")
+    __slots__ = ("_waker", "over")
 
-    def __init__(self, work: Callable[[], Result], landing: "_Landing") -> None:
+    def __init__(self, work: Callable[[], Result], waker: "_LoopWaker") -> None:
         super().__init__(work)
-        self._landing = landing
-        self.over: Future[None] = landing.loop.create_future()
+        self._waker = waker
+        self.over: Future[None] = waker.loop.create_future()
 
     def tell(self) -> None:
         """Wake the task."""
-        self._landing.arrive(self.over)
+        self._waker.arrive(self.over)
 
 
-class _Landing:
-    """Where what is done arrives for those who wait for it in one loop.
+class _LoopWaker:
+    """Wakes the tasks of one event loop.
 
-    Waking the loop takes a system call: while it is busy, one is enough for all that is done meanwhile.
+    Waking the loop takes a system call. While the loop is busy, one such call is enough for everything done
+    meanwhile.
     """
 
     def __init__(self, loop: "AbstractEventLoop") -> None:
@@ -121,15 +128,18 @@ class _Landing:
         self._called = False
 
     def arrive(self, over: "Future[None]") -> None:
-        """In any thread: have it told; in a loop that has ended nobody waits."""
+        """Wake the waiter of this future, from any thread. Does nothing if the loop has ended."""
         self._arrived.append(over)
         if not self._called:
             self._called = True
             with suppress(RuntimeError):
-                self.loop.call_soon_threadsafe(self._bring)
+                self.loop.call_soon_threadsafe(self._set_results)
 
-    def _bring(self) -> None:
-        """In the loop. What arrives from here on is told now, or calls again."""
+    def _set_results(self) -> None:
+        """Run in the loop: set all results.
+
+        What arrives later is handled here too, or wakes the loop again.
+        """
         self._called = False
         while self._arrived:
             over = self._arrived.popleft()
@@ -138,61 +148,61 @@ class _Landing:
 
 
 class Writer:
-    """One thread that does one piece of work after the other; with none left, those in `resting` may rest.
+    """Runs calls one after the other in each of `threads`. When none waits, `resting` do their idle work.
 
-    Those that wait are done `together`, if that is given, and told once the block has ended. More threads do
-    more at once; those in `resting` must bear that.
+    With `together`, waiting calls run in one such block, and their callers get the results when it has ended.
+    With several threads, `resting` must be safe to use from them.
     """
 
-    def __init__(self, *resting: Resting, threads: int = 1, together: Together | None = None) -> None:
-        self._resting, self._rests, self._together = resting, Lock(), together
-        self._queue: SimpleQueue[_Piece[Any] | None] = SimpleQueue()
+    def __init__(self, *resting: IdleWorker, threads: int = 1, together: BatchOpener | None = None) -> None:
+        self._idle_workers, self._idle_lock, self._together = resting, Lock(), together
+        self._queue: SimpleQueue[_WorkItem[Any] | None] = SimpleQueue()
         self._threads = [
-            Thread(target=self._live, name=f"handrail-writer-{number}", daemon=True)
+            Thread(target=self._run_thread, name=f"handrail-writer-{number}", daemon=True)
             for number in range(threads)
         ]
-        self._lock, self._begun, self._closed = Lock(), False, False
-        self._landing: _Landing | None = None
+        self._lock, self._started, self._closed = Lock(), False, False
+        self._waker: _LoopWaker | None = None
 
     @property
     def waiting(self) -> int:
-        """How many pieces of work have not begun."""
+        """Return how many calls have not begun."""
         return self._queue.qsize()
 
-    def call(self, work: Callable[[], Result], seconds: float = PATIENCE) -> Result:
-        """The result of this work, or what it raises.
+    def call(self, work: Callable[[], Result], seconds: float = START_TIMEOUT_SECONDS) -> Result:
+        """Run the call and return its result, or raise what it raises.
 
-        Raises `Busy` if it did not begin in time, or the thread is closed; then it never will.
+        Raises `Busy` if it did not begin in time or the writer is closed; then it never runs.
         """
-        piece = _Called(work)
-        self._put(piece)
+        piece = _BlockingWork(work)
+        self._enqueue(piece)
         if not piece.wait(seconds):
             if piece.claim():
                 raise Busy(f"the store was busy for {seconds:g} seconds", "send the same call again")
             piece.wait()
-        return _come_of(piece)
+        return _take_result(piece)
 
-    async def done(self, work: Callable[[], Result]) -> Result:
-        """The same, for a task; cancelled before the work begins, it is never done.
+    async def call_async(self, work: Callable[[], Result]) -> Result:
+        """The same for a task. If the task is cancelled before the call begins, it never runs.
 
-        Raises `Busy` if the thread is closed.
+        Raises `Busy` if the writer is closed.
         """
         from asyncio import CancelledError, get_running_loop  # noqa: PLC0415 - programs without a loop start sooner
 
         loop = get_running_loop()
-        if self._landing is None or self._landing.loop is not loop:
-            self._landing = _Landing(loop)
-        piece = _Awaited(work, self._landing)
-        self._put(piece)
+        if self._waker is None or self._waker.loop is not loop:
+            self._waker = _LoopWaker(loop)
+        piece = _AsyncWork(work, self._waker)
+        self._enqueue(piece)
         try:
             await piece.over
         except CancelledError:
             piece.claim()
             raise
-        return _come_of(piece)
+        return _take_result(piece)
 
     def close(self) -> None:
-        """Finish what has begun; what has not never will."""
+        """Finish the calls that have begun and refuse the others."""
         with self._lock:
             self._closed = True
         with suppress(Empty):
@@ -200,78 +210,80 @@ class Writer:
                 piece.refuse()
         for _ in self._threads:
             self._queue.put(None)
-        for thread in self._threads if self._begun else ():
+        for thread in self._threads if self._started else ():
             thread.join()
 
-    def _put(self, piece: _Piece[Result]) -> None:
-        """Queue it, unless all is closed: then it is refused."""
+    def _enqueue(self, piece: _WorkItem[Result]) -> None:
+        """Queue the call, or refuse it if the writer is closed."""
         with self._lock:
             if not self._closed:
-                self._begin()
+                self._start_threads()
                 self._queue.put(piece)
                 return
         piece.refuse()
 
-    def _begin(self) -> None:
-        if not self._begun:
-            self._begun = True
+    def _start_threads(self) -> None:
+        if not self._started:
+            self._started = True
             for thread in self._threads:
                 thread.start()
 
-    def _live(self) -> None:
-        """In a thread: do what comes, and rest whenever nothing waits."""
+    def _run_thread(self) -> None:
+        """Run in a thread: take calls, and do idle work whenever none waits."""
         while piece := self._queue.get():
-            self._take(piece)
+            self._run_calls(piece)
             del piece
-            if self._rests.acquire(blocking=False):
+            if self._idle_lock.acquire(blocking=False):
                 try:
-                    self._rest()
+                    self._do_idle_work()
                 finally:
-                    self._rests.release()
+                    self._idle_lock.release()
 
-    def _take(self, piece: _Piece[Any]) -> None:
-        """Do it, and tell; those that wait already are done with it, and told once all are confirmed."""
+    def _run_calls(self, piece: _WorkItem[Any]) -> None:
+        """Run the call and wake its waiter. Calls that already wait run with it and share one sync."""
         if self._together is None or self._queue.empty():
             if piece.do():
                 piece.tell()
             return
-        done: list[_Piece[Any]] = []
+        done: list[_WorkItem[Any]] = []
         try:
             with self._together():
-                done.extend(one for one in self._several(piece) if one.do())
-        except BaseException as raised:  # noqa: BLE001 - whoever waits is told of it
-            for one in done:
-                one.raised = one.raised or raised
-        for one in done:
-            one.tell()
+                done.extend(item for item in self._next_calls(piece) if item.do())
+        except BaseException as raised:  # noqa: BLE001 - the waiter gets it
+            for item in done:
+                item.raised = item.raised or raised
+        for item in done:
+            item.tell()
 
-    def _several(self, first: _Piece[Any]) -> Iterator[_Piece[Any]]:
-        """This one and those that wait behind it; not too many, since the first is told with the last."""
+    def _next_calls(self, first: _WorkItem[Any]) -> Iterator[_WorkItem[Any]]:
+        """Yield this call and those waiting; only a few, since the first one returns with the last."""
         yield first
         with suppress(Empty):
-            for _ in range(TOGETHER - 1):
+            for _ in range(MAX_BATCH_CALLS - 1):
                 piece = self._queue.get_nowait()
                 if piece is None:
                     self._queue.put(None)
                     return
                 yield piece
 
-    def _rest(self) -> None:
-        for one in self._resting:
+    def _do_idle_work(self) -> None:
+        """Do idle work until a call comes in."""
+        for worker in self._idle_workers:
             if not self._queue.empty():
                 return
             try:
-                one.rest()
+                worker.do_idle_work()
             except Fault:
                 continue
             except Exception:
                 log.exception("what could wait went wrong; turns go on")
 
 
-def _come_of(piece: _Piece[Result]) -> Result:
-    """What came of a piece that is over.
+def _take_result(piece: _WorkItem[Result]) -> Result:
+    """Return the result of a finished call, or raise its error.
 
-    What it raised is kept by nobody but who catches it: it knows every frame on its way, and they the piece.
+    The error is removed from the call: its traceback refers to frames that refer to the call, which would be
+    a cycle.
     """
     raised, piece.raised = piece.raised, None
     try:

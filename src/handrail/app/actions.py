@@ -1,0 +1,206 @@
+"""Actions of a person on a run: control, complete a step, fork, comment.
+
+Each returns a reply: what happened and what to do next, or why it was refused. The CLI and the dashboard
+share them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from shlex import quote
+from typing import Final, assert_never
+
+import msgspec
+
+from handrail.app.run_folders import RunFolder, load_installed_workflow, locate_run_folder, open_folder_world
+from handrail.app.run_view import CODE_MEANINGS
+from handrail.engine.facts import Value
+from handrail.engine.fork import FORK
+from handrail.engine.lifecycle import CONTINUE, CONTROL_TRIGGERS, TRIGGERS_NEEDING_REASON, is_terminal
+from handrail.engine.model import Accepted, Actor, Authority, Event, Lifecycle, Option, Refused, Run, Waiting
+from handrail.runtime.comments import write_comment
+from handrail.runtime.errors import Unreadable
+from handrail.runtime.fork import ForkRequest, fork_run
+from handrail.runtime.ports.open_store import FolderRuns
+from handrail.runtime.ports.queries import RunRow
+from handrail.runtime.ports.turn import Mirror, Runs
+from handrail.runtime.records import Caller
+from handrail.runtime.turn import Call, Outcome, Reply, take_turn
+from handrail.runtime.world import World
+
+_NEXT_STEP_TEXTS: Final[Mapping[Lifecycle, str]] = {
+    Lifecycle.RUNNING: "tell the agent: call workflow_next_step with execution_id {run}",
+    Lifecycle.PAUSED: "to go on: handrail runs resume {run}",
+    Lifecycle.COMPLETED: "what it made: handrail runs artifacts {run}",
+    Lifecycle.FAILED: "to go on with what it has: handrail runs fork {run}",
+    Lifecycle.ABANDONED: "to go on with what it has: handrail runs fork {run}",
+    Lifecycle.DIVERGED: "to go on with what it has: handrail runs fork {run}",
+}
+
+
+COMMENT: Final = "comment"
+"""The name of the comment action in a refusal."""
+
+
+REASON_CODE: Final = "reason"
+
+
+_WAITING_TEXT: Final = "what it waits for: handrail runs show {run}"
+
+
+def control_run(world: World, row: RunRow, trigger: str, reason: str, caller: Caller) -> Reply:
+    """Send a trigger that acts on the whole run."""
+    call = Call(row.id, Event(trigger, by=Actor.PERSON, note=reason), caller)
+    return take_turn(world, call, lambda outcome: render_outcome(trigger, outcome, ""))
+
+
+def complete_step_by_hand(world: World, row: RunRow, payload: Mapping[str, Value], caller: Caller) -> Reply:
+    """Hand in the output of a step that a person did. The journal marks it as external."""
+    call = Call(row.id, Event(CONTINUE, payload, Actor.PERSON), caller, external=True)
+    done = f"{row.state} was completed by hand; "
+    return take_turn(world, call, lambda outcome: render_outcome("complete-step", outcome, done))
+
+
+def fork_by_hand(world: World, request: ForkRequest, overrides: str) -> Reply:
+    """Fork a run that has ended. `overrides` is the code that would have refused an agent; empty if none."""
+    more = {"parent": request.run, "overrides": overrides or None}
+    happened = f"run {request.run} was forked; "
+    return fork_run(world, request, lambda outcome: render_outcome(FORK, outcome, happened, more))
+
+
+def add_comment(world: World, row: RunRow, text: str, caller: Caller) -> Reply:
+    """Write a comment to a run in any lifecycle. The agent sees it with its next reply."""
+    refused = write_comment(world, row.id, text, caller)
+    if refused:
+        return render_outcome(COMMENT, Outcome(refused, None), "")
+    return {
+        "run": row.id,
+        "workflow": row.workflow,
+        "lifecycle": str(row.lifecycle),
+        "state": row.state,
+        "revision": row.revision,
+        "told": f"the comment was written to run {row.id}",
+        "then": f"the next answer tells its agent; how it stands: handrail runs show {row.id}",
+    }
+
+
+def find_journal_world(
+    world: World,
+    row: RunRow,
+    open_folder: Callable[[RunFolder], FolderRuns],
+    mirror: Callable[[Runs], Mirror],
+) -> World:
+    """Return the world whose journal holds the comments of a run.
+
+    A run in files has its journal beside the files. A run in a commit has it in this store. Raises
+    `Unreadable` if the files are not on this machine, or the folder now has another run.
+    """
+    if row.authority is not Authority.FILES:
+        return world
+    folder = locate_run_folder(row, load_installed_workflow(row))
+    runs, folder_world = open_folder_world(world, folder, open_folder, mirror) if folder else (None, world)
+    if runs is None or runs.load(row.id) is None:
+        message = f"the files of run {row.id} are not on this machine, and its journal lies with them"
+        raise Unreadable(message, f"comment where {row.project} is")
+    return folder_world
+
+
+def describe_override(step: str, code: str) -> str:
+    """Warn a person that a fork does what no agent is allowed to do."""
+    begin = f"begin with `{step}`" if step else "begin where it stood"
+    return f"no agent could {begin} ({CODE_MEANINGS[code]}): it will be entered as your override"
+
+
+def inspection_command(row: RunRow) -> str:
+    """Return the command that shows a run kept in files or a commit, and what can be fixed there."""
+    if row.authority is Authority.DESCRIPTION:
+        return f"handrail plan show --project {quote(row.project)}"
+    title = f" {row.face}/{row.goal}" if row.goal else ""
+    return f"handrail repair{title} --project {quote(row.project)}"
+
+
+def render_outcome(
+    action: str, outcome: Outcome, happened: str, more: Mapping[str, object] | None = None
+) -> Reply:
+    """Render the outcome of an action, as `--json` prints it.
+
+    The sentence begins with `happened`, then describes the run. `more` is added unless the action was
+    refused.
+    """
+    stored = outcome.stored
+    match outcome.decision:
+        case Refused() as refused:
+            return {"error": _refusal_data(action, refused, stored.run if stored else None)}
+        case Waiting(run, _, facts):
+            status, next_step = f"{_describe_run(run)} and waits for {', '.join(facts)}", _WAITING_TEXT
+        case Accepted(run):
+            status, next_step = _describe_run(run), _NEXT_STEP_TEXTS[run.lifecycle]
+        case _:
+            assert_never(outcome.decision)
+    return {
+        "run": run.id,
+        "workflow": run.workflow,
+        "lifecycle": str(run.lifecycle),
+        "state": _open_states(run),
+        "revision": stored.revision if stored else 0,
+        "told": f"{happened}run {run.id} is {status}",
+        "then": next_step.format(run=run.id),
+        **(more or {}),
+    }
+
+
+def _open_states(run: Run) -> str:
+    return ", ".join(step.state for step in run.open)
+
+
+def _describe_run(run: Run) -> str:
+    return f"{run.lifecycle} in {_open_states(run)}" if run.open else str(run.lifecycle)
+
+
+def _refusal_data(action: str, refused: Refused, run: Run | None) -> dict[str, object]:
+    meaning = f": {CODE_MEANINGS[refused.code]}" if refused.code in CODE_MEANINGS else ""
+    options = _options_data(refused.next, run)
+    return {
+        "code": refused.code,
+        "message": f"{action} was refused as {refused.code}{meaning}",
+        "repair": _repair_text(refused, options),
+        "why": {
+            "rule": refused.rule,
+            "seen": msgspec.to_builtins(refused.seen),
+            "needed": list(refused.needed),
+        },
+        "next": options,
+    }
+
+
+def _options_data(options: Sequence[Option], run: Run | None) -> list[dict[str, str]]:
+    """List the options, each with the command a person can type; empty if there is none."""
+    if run is None:
+        return []
+    possible = [
+        {"trigger": option.trigger, "who": str(option.who), "command": _option_command(option.trigger, run)}
+        for option in options
+    ]
+    fork = {"trigger": FORK, "who": str(Actor.PERSON), "command": f"handrail runs fork {run.id}"}
+    return [*possible, fork] if is_terminal(run.lifecycle) and not possible else possible
+
+
+def _option_command(trigger: str, run: Run) -> str:
+    if trigger == CONTINUE:
+        return f"handrail runs complete-step {run.id} --output FILE"
+    if trigger == FORK:
+        return f"handrail runs fork {run.id} --step NAME"
+    reason = " --reason TEXT" if trigger in TRIGGERS_NEEDING_REASON else ""
+    return f"handrail runs {trigger} {run.id}{reason}" if trigger in CONTROL_TRIGGERS else ""
+
+
+def _repair_text(refused: Refused, options: Sequence[Mapping[str, str]]) -> str:
+    if refused.code == REASON_CODE:
+        return "give it with --reason TEXT"
+    described = "; ".join(map(_describe_option, options))
+    return f"possible now: {described}" if described else "handrail runs list"
+
+
+def _describe_option(option: Mapping[str, str]) -> str:
+    who = f"{option['trigger']}, by the {option['who']}"
+    if not option["command"]:
+        return who
+    return option["command"] if option["who"] == Actor.PERSON else f"{who}, or by you: {option['command']}"

@@ -1,0 +1,1 @@
+"""The `handrail` command line: one module for each group of commands."""

@@ -1,0 +1,484 @@
+"""The commands about the clients of agents: `install`, `init`, `hook` and `brief`.
+
+`handrail.clients` knows the formats of their settings. No file is written before all changes are planned.
+"""
+
+import json
+import re
+import shlex
+import sys
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, urlsplit
+
+import click
+from click.core import ParameterSource
+
+from handrail.app.faces import FACES
+from handrail.app.live_runs import SPELLS_WORKFLOW, find_live_runs
+from handrail.app.settings import Requirement, load_settings, require_permits, settings_path
+from handrail.cli.options import check_root, project_option
+from handrail.cli.output import Failure, json_option, print_diff_lines, print_json, print_text
+from handrail.clients import hooks
+from handrail.clients.formats import (
+    SERVER_NAME,
+    ClientSettings,
+    ServerSpec,
+    SettingsScope,
+    find_entry,
+    is_client_used,
+    load_clients,
+    render_entry,
+)
+from handrail.clients.hook_entry import HOOK_CLIENTS, HOOK_EVENTS, answer_hook
+from handrail.clients.installation import FETCH_COMMAND, InstallPlan, find_start_command
+from handrail.clients.integrations import load_integrations
+from handrail.clients.settings_files import FileChange, apply_change
+from handrail.documents.text import escape_for_terminal
+from handrail.engine.facts import is_valid_value
+from handrail.runtime.system import resolve_path
+from handrail.stores.vcs.commands import NO_VCS, find_repository
+
+_PLACEHOLDER: Final = re.compile(r"(NAMED|NAME|ENTRY)(?:/(url|base64|shell))?")
+
+
+_ENCODERS: Final[Mapping[str | None, Callable[[str], str]]] = {
+    None: str,
+    "url": partial(quote, safe=""),
+    "base64": lambda text: quote(b64encode(text.encode()).decode(), safe=""),
+    "shell": shlex.quote,
+}
+
+
+_RESULT_TEXTS: Final = {
+    ("written", True, False): "{path} has the {what} now",
+    ("written", True, True): "{path} would be changed",
+    ("written", False, False): "nothing to do: {path} has the {what} already",
+    ("removed", True, False): "the {what} {is_} taken out of {path}",
+    ("removed", True, True): "{path} would be changed",
+    ("removed", False, False): "nothing to do: {path} has no such {what}",
+}
+"""The sentence to print, by what was asked, whether the file changes, and whether it is a dry run."""
+
+
+_PART_TITLES: Final = {"guide": "block for the agent"}
+"""The display names of parts that are not called by their kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """What was asked, `written` or `removed`, whether it is a dry run, and how it is reported.
+
+    With `then`, each file is reported with what is left to do for the user.
+    """
+
+    what: str
+    dry_run: bool
+    as_json: bool
+    then: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedEntry:
+    """An entry of a settings file, to be added by hand."""
+
+    client: str
+    title: str
+    path: str
+    text: str
+    links: tuple[str, ...]
+
+
+def apply_install_plan(
+    places: Mapping[str, ClientSettings], plan: InstallPlan, options: ReportOptions
+) -> None:
+    """Make the planned changes, or only show them in a dry run. Write nothing before all are planned."""
+    rows = change_files(places, plan, options)
+    if options.as_json:
+        print_json({"dry_run": options.dry_run, "clients": rows})
+    elif not rows:
+        click.echo("nothing to do: no client has the server", err=True)
+
+
+def change_files(
+    places: Mapping[str, ClientSettings], plan: InstallPlan, options: ReportOptions
+) -> list[dict[str, object]]:
+    """Change each file, report it on stderr, and return a row of data for it."""
+    # Plan all changes once before the first write: a settings file that cannot be read must stop us here.
+    for name, place in places.items():
+        list(plan(name, place))
+    return [
+        _change_file(name, place, part, options)
+        for name, place in places.items()
+        for part in plan(name, place)
+    ]
+
+
+def _change_file(
+    name: str, place: ClientSettings, part: tuple[str, FileChange], options: ReportOptions
+) -> dict[str, object]:
+    kind, change = part
+    if not options.as_json:
+        print_diff_lines(change.difference().splitlines())
+    backup = None if options.dry_run else apply_change(change)
+    sentence = _RESULT_TEXTS[options.what, change.needed, options.dry_run and change.needed].format(
+        path=change.file.path, what=_PART_TITLES.get(kind, kind), is_="are" if kind.endswith("s") else "is"
+    )
+    lines = [f"{place.client.title}: {sentence}"]
+    if backup:
+        lines.append(f"  the old file is kept as {backup}")
+    if options.then and options.what == "written" and change.needed and not options.dry_run:
+        then = {"server": place.client.then, "hooks": load_integrations()[name].then}.get(kind, "")
+        lines += [f"  next: {then}"] if then else []
+    click.echo("\n".join(map(escape_for_terminal, lines)), err=True)
+    return {
+        "client": name,
+        "part": kind,
+        "scope": str(place.scope),
+        "path": str(change.file.path),
+        "status": options.what if change.needed else "unchanged",
+        "backup": str(backup) if backup else None,
+        "diff": change.difference(),
+    }
+
+
+def print_entries(places: Mapping[str, ClientSettings], server: ServerSpec, *, as_json: bool) -> None:
+    """Print each client's entry, and the links and commands that add it."""
+    entries = [_build_entry(name, place, place.entry(server)) for name, place in places.items()]
+    if as_json:
+        print_json({"entries": [asdict(entry) for entry in entries]})
+        return
+    for entry in entries:
+        click.echo(escape_for_terminal(f"{entry.title}: {entry.path}"), err=True)
+        print_text("".join([entry.text, *(f"{link}\n" for link in entry.links)]))
+
+
+def _build_entry(name: str, place: ClientSettings, entry: dict[str, object]) -> PrintedEntry:
+    client = place.client
+    values = {
+        "NAME": SERVER_NAME,
+        "ENTRY": _compact_json(entry),
+        "NAMED": _compact_json({"name": SERVER_NAME, **entry}),
+    }
+
+    def fill(blank: re.Match[str]) -> str:
+        return _ENCODERS[blank[2]](values[blank[1]])
+
+    links = tuple(_PLACEHOLDER.sub(fill, link) for link in client.links)
+    return PrintedEntry(name, client.title, str(place.file().path), render_entry(client, entry), links)
+
+
+def _compact_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+@click.command()
+@click.argument("names", type=click.Choice(sorted(load_clients())), nargs=-1)
+@click.option("--all", "every", is_flag=True, help="All clients that are used in the project or by you.")
+@click.option(
+    "--scope",
+    type=click.Choice([str(scope) for scope in SettingsScope]),
+    help="Whose settings: the project's, which is the default where a client has such, or yours.",
+)
+@click.option("--face", type=click.Choice(FACES), help="Which way in is served; steps by default.")
+@click.option(
+    "--http", metavar="URL", help="Name a server that runs already instead of one that the client starts."
+)
+@click.option("--from-index", is_flag=True, help="Have the client fetch the program: `uvx handrail serve`.")
+@click.option("--uninstall", is_flag=True, help="Take the entry out again, and leave all else as it is.")
+@click.option(
+    "--listen/--no-listen",
+    default=True,
+    help="Also what makes its agent listen: hooks, a block in the guide it reads, a skill; the default.",
+)
+@click.option("--dry-run", is_flag=True, help="Print what would change, and change nothing.")
+@click.option("--print", "printing", is_flag=True, help="Print the entry, to be put in by hand.")
+@project_option("The project")
+@json_option
+@click.pass_context
+def install(  # noqa: PLR0913 - an argument for each option
+    context: click.Context,
+    names: tuple[str, ...],
+    *,
+    project: Path,
+    scope: str | None,
+    face: str | None,
+    http: str | None,
+    every: bool,
+    from_index: bool,
+    uninstall: bool,
+    listen: bool,
+    dry_run: bool,
+    printing: bool,
+    as_json: bool,
+) -> None:
+    """Make the server known to clients, in their settings of the project or in yours.
+
+    What stands there stays as it is, and the old file is kept beside the new one. Said twice, it does nothing
+    the second time.
+    """
+    if bool(names) == every:
+        raise click.UsageError("name clients, or say --all")
+    _check_exclusive(
+        {"--uninstall": uninstall, "--http": http, "--from-index": from_index},
+        {"--uninstall": uninstall, "--face": face},
+        {"--uninstall": uninstall, "--print": printing},
+        {"--dry-run": dry_run, "--print": printing},
+    )
+    pinned = context.get_parameter_source("project") is not ParameterSource.DEFAULT
+    places = _choose_places(
+        names, scope, partial(ClientSettings, project=_resolve_root(project), pinned=pinned)
+    )
+    if every:
+        places = _keep_used_places(places, uninstall=uninstall)
+    server = ServerSpec() if uninstall else _build_server(face or "", http or "", from_index=from_index)
+    if printing:
+        print_entries(places, server, as_json=as_json)
+        return
+    plan = InstallPlan(server=server, face=face or "", uninstall=uninstall, listen=listen)
+    apply_install_plan(places, plan, ReportOptions("removed" if uninstall else "written", dry_run, as_json))
+
+
+def _check_exclusive(*groups: Mapping[str, object]) -> None:
+    """Fail if two options of one group were given: they exclude each other."""
+    for group in groups:
+        given = [name for name, value in group.items() if value]
+        if len(given) > 1:
+            raise click.UsageError(f"{given[0]} and {given[1]} do not go together")
+
+
+def _resolve_root(project: Path) -> Path:
+    if not project.is_dir():
+        raise Failure("no_project", f"there is no folder {project}", "make it, or name the one that is meant")
+    return resolve_path(project)
+
+
+def _choose_places(
+    names: tuple[str, ...], scope: str | None, place: "partial[ClientSettings]"
+) -> dict[str, ClientSettings]:
+    """Return the settings of the named clients, or of all clients that have settings of this scope."""
+    chosen: dict[str, ClientSettings] = {}
+    for name in dict.fromkeys(names or sorted(load_clients())):
+        client = load_clients()[name]
+        wanted = SettingsScope(scope) if scope else client.scopes[0]
+        if wanted in client.scopes:
+            chosen[name] = place(client=client, scope=wanted)
+        elif names:
+            message = f"{client.title} has no settings of the {wanted}"
+            raise Failure("no_scope", message, f"say --scope {client.scopes[0]}, or leave --scope out")
+    for one in chosen.values():
+        if one.scope is SettingsScope.PROJECT or one.pinned:
+            check_root(
+                one.project, "go to the folder of a project, name it with --project, or say --scope user"
+            )
+    return chosen
+
+
+def _keep_used_places(places: Mapping[str, ClientSettings], *, uninstall: bool) -> dict[str, ClientSettings]:
+    """Return the settings that have our entry, to uninstall; else those of clients that are in use."""
+    if uninstall:
+        return {name: place for name, place in places.items() if find_entry(place) is not None}
+    used = {name: place for name, place in places.items() if is_client_used(place.client, place.project)}
+    if not used:
+        message = "no sign of a client was found, neither in the project nor in your home"
+        raise Failure("no_client", message, f"name one: handrail install {'|'.join(sorted(load_clients()))}")
+    return used
+
+
+def _build_server(face: str, http: str, *, from_index: bool) -> ServerSpec:
+    if http:
+        return ServerSpec(url=_face_url(http, face))
+    own = find_start_command()
+    words = FETCH_COMMAND if from_index or own.is_temporary else own.words
+    if own.is_temporary and not from_index:
+        message = (
+            f"{escape_for_terminal(own.words[0])} may soon be gone: the client is told to fetch it again"
+        )
+        click.echo(f"{message} ({' '.join(FETCH_COMMAND)})", err=True)
+    if not is_valid_value("".join(words)):
+        message = f"the path {escape_for_terminal(words[0])} is not UTF-8"
+        raise Failure("unfit_path", message, "install Handrail in another folder, or say --from-index")
+    return ServerSpec((*words, "serve", *(("--face", face) if face else ())))
+
+
+def _face_url(http: str, face: str) -> str:
+    """Return the URL of a face: the given one, or `/mcp/FACE` at a server that is given without a path."""
+    try:
+        split = urlsplit(http)
+        port = split.port
+    except ValueError:
+        split, port = urlsplit(""), None
+    if split.scheme not in {"http", "https"} or not split.hostname or port == 0 or not http.isprintable():
+        message = f"`{escape_for_terminal(http)}` is no URL of a server"
+        raise Failure("bad_url", message, "write one like http://127.0.0.1:8765")
+    if split.path.strip("/"):
+        if face:
+            message = f"{escape_for_terminal(http)} names a way in already"
+            raise Failure("bad_url", message, "leave --face out, or give the URL without a path")
+        return http
+    return f"{split.scheme}://{split.netloc}/mcp/{face or FACES[-1]}"
+
+
+_CLIENT_HINT: Final = "handrail init --client claude, or another of: {names}"
+
+
+@click.command()
+@click.option(
+    "--client",
+    "names",
+    type=click.Choice(sorted(load_clients())),
+    multiple=True,
+    help="Do not ask which clients.",
+)
+@click.option("--face", type=click.Choice(FACES), help="Do not ask which way in is served.")
+@click.option("--permit/--no-permit", default=None, help="Do not ask whether words need a permit.")
+@click.option("--yes", is_flag=True, help="Ask nothing: the clients that are used here, and the usual.")
+@project_option("The project")
+@json_option
+def init(  # noqa: PLR0913 - an argument for each option
+    *, names: tuple[str, ...], face: str | None, permit: bool | None, yes: bool, project: Path, as_json: bool
+) -> None:
+    """Set up a project: make the server known to your clients, and have their agents listen.
+
+    Asks at most three questions. Said twice, it does nothing the second time.
+    """
+    root = resolve_path(project)
+    check_root(root, "go to the folder of a project, or name it with --project")
+    asks = not yes and sys.stdin.isatty()
+    if not (asks or yes or names):
+        repair = "say --yes, or --client NAME"
+        raise Failure("unconfirmed", "nobody can be asked which clients are meant", repair)
+    chosen = names or _ask_clients(root, asks=asks)
+    way = face or (_ask_face() if asks else FACES[-1])
+    needs = permit if permit is not None else _ask_permit(chosen, way, asks=asks)
+    rows = _set_up(chosen, way, root)
+    if needs:
+        require_permits()
+    kind, above = find_repository(root)
+    then = load_clients()[chosen[0]].then
+    if as_json:
+        vcs = {"kind": kind, "root": None if kind == NO_VCS else str(above)}
+        setting = {"vcs": vcs, "face": way, "permit": bool(needs)}
+        print_json({"project": str(root), **setting, "clients": rows, "next": then})
+        return
+    click.echo(
+        f"{escape_for_terminal(str(root))} is set up: {', '.join(chosen)}, face {way}, version control {kind}"
+    )
+    click.echo(f"next: {then}")
+
+
+def _set_up(chosen: Sequence[str], face: str, root: Path) -> list[dict[str, object]]:
+    """Add the server and the integrations to these clients. Return a row of data for each file."""
+    own = find_start_command()
+    server = ServerSpec((*(FETCH_COMMAND if own.is_temporary else own.words), "serve", "--face", face))
+    plan = InstallPlan(server=server, face=face, uninstall=False, listen=True)
+    return change_files(
+        {name: _client_place(name, root) for name in chosen},
+        plan,
+        ReportOptions("written", dry_run=False, as_json=True, then=False),
+    )
+
+
+def _client_place(name: str, root: Path) -> ClientSettings:
+    client = load_clients()[name]
+    return ClientSettings(client, client.scopes[0], root, pinned=True)
+
+
+def _ask_clients(root: Path, *, asks: bool) -> Sequence[str]:
+    """Return the clients that are used here, or those that the person names instead."""
+    used = [
+        name
+        for name, client in load_clients().items()
+        if client.signs.program and is_client_used(client, root)
+    ]
+    if asks:
+        shown = ",".join(used) or "claude"
+        answer = click.prompt(f"Which clients? ({', '.join(load_clients())})", default=shown, err=True)
+        used = [word.strip() for word in answer.split(",") if word.strip()]
+        if unknown := [word for word in used if word not in load_clients()]:
+            message = f"no client is called `{unknown[0]}`"
+            raise Failure("no_client", message, _CLIENT_HINT.format(names=", ".join(load_clients())))
+    if not used:
+        message = "no sign of a client was found, neither in the project nor in your home"
+        raise Failure("no_client", message, _CLIENT_HINT.format(names=", ".join(load_clients())))
+    return used
+
+
+def _ask_face() -> str:
+    kind = click.Choice(FACES)
+    return str(click.prompt("Which way in?", type=kind, default=FACES[-1], err=True))
+
+
+def _ask_permit(chosen: Sequence[str], face: str, *, asks: bool) -> bool:
+    """Ask whether each word needs a permit.
+
+    Return False without asking if permits are required already, the face has no words, no client can leave
+    permits, or there is no terminal.
+    """
+    able = [name for name in chosen if load_integrations()[name].hooks]
+    if (
+        not asks
+        or not able
+        or face != SPELLS_WORKFLOW
+        or load_settings().spells.permit is Requirement.REQUIRED
+    ):
+        return False
+    about = f"Shall a word count only if you typed it yourself? It is set in {settings_path()}"
+    return click.confirm(escape_for_terminal(about), default=False, err=True)
+
+
+class HookCommand(click.Command):
+    """A command that leaves its arguments to `answer_hook`: a wrong argument must not stop a client."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the arguments as they are, unless they ask for help."""
+        if {"-h", "--help"} & set(args):
+            return super().parse_args(ctx, args)
+        ctx.args = list(args)
+        return []
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Answer the hook."""
+        answer_hook(ctx.args)
+
+
+@click.command(cls=HookCommand)
+@click.argument("event", type=click.Choice(HOOK_EVENTS))
+@click.option(
+    "--client", type=click.Choice(HOOK_CLIENTS), required=True, help="Who asks, and is to be answered."
+)
+@click.option("--face", help="The face that the client is served; without it, any.")
+@click.option("--store", metavar="FILE", envvar="HANDRAIL_STORE", help="The store of the server.")
+def hook(**_: str) -> None:
+    """Answer a hook of a client: its JSON comes on stdin, and goes back on stdout.
+
+    `prompt` sees what a person typed, `session` tells where the run is, `edit` keeps files from being changed
+    where the run says so, `stop` reminds of a step that is not handed in. Nothing on stdout means: go on.
+    Whatever goes wrong is one line on stderr, and the status is 0 all the same.
+    """
+
+
+@click.command()
+@click.option(
+    "--project",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="HANDRAIL_PROJECT",
+    default=".",
+    help="The project; the current folder, or the nearest above it that has a run, by default.",
+)
+@click.option("--store", metavar="FILE", default="", envvar="HANDRAIL_STORE", help="The store of the server.")
+@json_option
+def brief(project: Path, store: str, *, as_json: bool) -> None:
+    """Tell where an agent is: its run and step, what is asked, what was refused last, what to call next.
+
+    At most 6,000 bytes. The run that was called last is told in full, others under way in a line each.
+    """
+    runs = find_live_runs(store, str(project))
+    if as_json:
+        print_json({"runs": [hooks.brief_data(run) for run in runs]})
+    else:
+        print_text(hooks.compose_brief(runs) + "\n")

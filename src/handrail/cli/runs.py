@@ -1,0 +1,811 @@
+"""`handrail runs` and `handrail watch`: list, show and follow runs, and act on them.
+
+A run that the store only mirrors (`Authority` other than SQL) can be shown and commented on. Only its agent
+moves it.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import msgspec
+
+from handrail.app.actions import (
+    REASON_CODE,
+    add_comment,
+    complete_step_by_hand,
+    control_run,
+    describe_override,
+    find_journal_world,
+    fork_by_hand,
+    inspection_command,
+)
+from handrail.app.app import App
+from handrail.app.catalog import open_catalog
+from handrail.app.definitions import Definitions, find_startable
+from handrail.app.faces import load_message_catalog
+from handrail.app.live_runs import list_parent_folders, read_workflow_text
+from handrail.app.run_folders import find_run_folders
+from handrail.app.run_pictures import build_graph_marks, build_stretches, reconstruct_run
+from handrail.app.run_view import (
+    CODE_MEANINGS,
+    event_cells,
+    event_data,
+    format_run_view,
+    load_run_view,
+    row_data,
+    run_data,
+    run_view_data,
+)
+from handrail.app.trust import TrustStore
+from handrail.cli.options import (
+    MomentParam,
+    TextParam,
+    find_run,
+    normalize_project,
+    open_cli_store,
+    project_option,
+    run_argument,
+    store_option,
+)
+from handrail.cli.output import (
+    MAX_NUMBER,
+    SCHEMA_VERSION,
+    Failure,
+    NotFound,
+    confirm_action,
+    json_option,
+    number_or_diff_options,
+    print_diff,
+    print_json,
+    print_row,
+    print_table,
+    print_text,
+)
+from handrail.documents.strict_json import MAX_BYTES, JsonFlaw, parse_object
+from handrail.documents.text import escape_for_terminal
+from handrail.drawing.marks import RunMarks
+from handrail.drawing.timeline import TimelineOptions, draw_timeline_svg
+from handrail.engine.facts import Value
+from handrail.engine.lifecycle import (
+    ABANDON,
+    DIVERGE,
+    FAIL,
+    PAUSE,
+    RESUME,
+    TRIGGERS_NEEDING_REASON,
+    is_terminal,
+)
+from handrail.engine.model import Actor, Authority, Lifecycle, Refused, Run, Workflow
+from handrail.runtime.fork import ForkRequest, find_agent_refusal_code
+from handrail.runtime.ports.open_store import Store
+from handrail.runtime.ports.queries import (
+    MAX_SEARCH_CHARACTERS,
+    PAGE_SIZE,
+    ArtifactRow,
+    LiveRun,
+    RunFilter,
+    RunQueries,
+    RunRow,
+    iterate_pages,
+)
+from handrail.runtime.records import Caller, JournalEntry, Origin, format_rfc3339
+from handrail.runtime.status import inspect_run
+from handrail.runtime.sweep import read_idle_limits
+from handrail.runtime.system import SystemClock, get_login_name, read_bytes
+from handrail.runtime.turn import NewRun, Reply
+from handrail.runtime.world import World
+from handrail.workflows.load import load_workflow
+from handrail.workflows.outline import read_outline
+
+POLL_SECONDS: Final = 0.1
+"""How many seconds pass between two checks whether the store has changed."""
+
+
+RAIL_MARKS: Final = {"been": "●", "here": "▶", "ahead": "○"}
+"""The sign of a state: the run has been in it, is in it, or has not been in it."""
+
+
+_EVENT_WIDTHS: Final = (7, 24, 26, 20, 0)
+
+
+_MAX_RAIL_MARKS: Final = 16
+
+
+_PIPE_COLUMNS: Final = 80
+
+
+_EventRow = tuple[dict[str, object], tuple[str, ...]]
+
+
+@click.group()
+def runs() -> None:
+    """List runs, see where each stands, what happened to it and what it made, and act on it.
+
+    RUN is the id of a run, or the beginning of one id only.
+    """
+
+
+@runs.command("list")
+@click.option(
+    "--project", type=TextParam(), default="", help="Only those of a project: its folder, or its name."
+)
+@click.option("--face", type=TextParam(), default="", help="Only those that came in by this face.")
+@click.option("--workflow", type=TextParam(), default="", help="Only those of this workflow.")
+@click.option(
+    "--lifecycle",
+    "lifecycles",
+    type=click.Choice([str(lifecycle) for lifecycle in Lifecycle]),
+    multiple=True,
+    help="Only those with this lifecycle; may be given several times.",
+)
+@click.option(
+    "--text",
+    type=TextParam(MAX_SEARCH_CHARACTERS),
+    default="",
+    help="Only those with this in their id, their goal, or the name of their workflow, state or project.",
+)
+@click.option(
+    "--since", type=MomentParam(), help="Only those started at this time or later, or this long ago."
+)
+@click.option("--until", type=MomentParam(), help="Only those started before this time, or this long ago.")
+@click.option("--after", type=TextParam(), default="", metavar="RUN", help="Go on behind this run.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1000), default=PAGE_SIZE, show_default=True, help="How many at most."
+)
+@store_option
+@json_option
+def list_runs(  # noqa: PLR0913 - each option is one argument
+    *,
+    project: str,
+    face: str,
+    workflow: str,
+    lifecycles: tuple[str, ...],
+    text: str,
+    since: datetime | None,
+    until: datetime | None,
+    after: str,
+    limit: int,
+    store: str | None,
+    as_json: bool,
+) -> None:
+    """List runs, the last started first; filters combine."""
+    kinds = tuple(map(Lifecycle, lifecycles))
+    wanted = RunFilter(normalize_project(project), face, workflow, kinds, text, since, until)
+    with open_cli_store(store) as opened:
+        last_seen = find_run(opened.records, after).id if after else ""
+        rows = opened.records.runs(wanted, last_seen, limit + 1)
+    idle, now = read_idle_limits(), SystemClock().now()
+    shown = [(row, idle.is_quiet(row, now)) for row in rows[:limit]]
+    more = rows[limit - 1].id if len(rows) > limit else None
+    if as_json:
+        print_json({"runs": [run_data(row, quiet=quiet) for row, quiet in shown], "next": more})
+        return
+    heads = ("run", "workflow", "lifecycle", "state", "started", "goal")
+    print_table([_run_cells(row, quiet=quiet) for row, quiet in shown], heads)
+    if not shown:
+        click.echo("no such run", err=True)
+    if more:
+        click.echo(f"there are more: the same with --after {more}", err=True)
+
+
+def _run_cells(row: RunRow, *, quiet: bool) -> tuple[str, ...]:
+    marks = [mark for mark, is_so in (("waiting", row.waiting), ("quiet", quiet)) if is_so]
+    lifecycle = ", ".join([row.lifecycle, *marks])
+    return row.id, row.workflow, lifecycle, row.state, format_rfc3339(row.started), row.goal
+
+
+@runs.command()
+@run_argument
+@store_option
+@json_option
+def show(run: str, store: str | None, *, as_json: bool) -> None:
+    """Show where a run stands: its steps, what it waits for, its last refusals, and its comments."""
+    with open_cli_store(store) as opened:
+        view = load_run_view(
+            opened.records, find_run(opened.records, run), read_idle_limits(), SystemClock().now()
+        )
+    if as_json:
+        print_json(run_view_data(view))
+    else:
+        click.echo(format_run_view(view))
+
+
+@runs.command()
+@run_argument
+@click.option("-f", "--follow", is_flag=True, help="Go on as things happen, until the run ends or Ctrl-C.")
+@click.option(
+    "--after",
+    type=click.IntRange(0, MAX_NUMBER),
+    default=0,
+    show_default=True,
+    help="Begin behind this number.",
+)
+@store_option
+@json_option
+def events(run: str, after: int, store: str | None, *, follow: bool, as_json: bool) -> None:
+    """Print the journal of a run, one line for each entry.
+
+    With `--json` and `--follow` each line is a JSON object with `schema` and `event`.
+    """
+    with open_cli_store(store) as opened:
+        row = find_run(opened.records, run)
+        if follow:
+            for event in _follow_events(opened, row, after):
+                _print_event(event, as_json=as_json)
+            return
+        journal = iterate_pages(partial(opened.records.journal, run=row.id), after)
+        entries = [(event_data(one), event_cells(one)) for one in journal]
+    if as_json:
+        print_json({"events": [data for data, _ in entries]})
+        return
+    for _, cells in entries:
+        print_row(cells, _EVENT_WIDTHS)
+
+
+def _follow_events(store: Store, run: RunRow, after: int) -> Iterator[_EventRow]:
+    """Yield each journal entry after this number as it is written; end when the run ends."""
+    while True:
+        pulse, row = store.data_version(), store.records.run(run.id)
+        for entry in iterate_pages(partial(store.records.journal, run=run.id), after):
+            after = entry.number
+            yield event_data(entry), event_cells(entry)
+        if row is None or is_terminal(row.lifecycle):
+            return
+        while store.data_version() == pulse:
+            time.sleep(POLL_SECONDS)
+
+
+def _print_event(event: _EventRow, *, as_json: bool) -> None:
+    data, cells = event
+    if as_json:
+        click.echo(json.dumps({"schema": SCHEMA_VERSION, "event": data}))
+    else:
+        print_row(cells, _EVENT_WIDTHS)
+
+
+@runs.command()
+@run_argument
+@number_or_diff_options("artifact")
+@store_option
+@json_option
+def artifacts(
+    run: str, number: int | None, diff: tuple[int, int] | None, store: str | None, *, as_json: bool
+) -> None:
+    """List the artifacts of a run, or print the text of artifact NUMBER.
+
+    In a pipe a text is printed byte for byte; on a terminal, what would give orders to it is written out.
+    With `--json`, the one artifact is `artifact` with its `content`, and a difference is `diff`.
+    """
+    if diff and number:
+        raise click.UsageError("give NUMBER or --diff, not both")
+    with open_cli_store(store) as opened:
+        records, row = opened.records, find_run(opened.records, run)
+        if diff:
+            _print_artifact_diff(records, row, diff, as_json=as_json)
+        elif number:
+            _print_artifact(records, row, number, as_json=as_json)
+        else:
+            _print_artifacts(list(iterate_pages(partial(records.artifacts, row.id))), as_json=as_json)
+
+
+def _print_artifacts(rows: list[ArtifactRow], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"artifacts": [row_data(row) for row in rows]})
+        return
+    cells = [
+        (str(row.number), row.type, row.title, row.step, "final" if row.final else "", str(row.size))
+        for row in rows
+    ]
+    print_table(cells, ("number", "type", "title", "step", "final", "bytes"))
+    if not rows:
+        click.echo("no artifact yet", err=True)
+
+
+def _print_artifact(records: RunQueries, run: RunRow, number: int, *, as_json: bool) -> None:
+    row, content = _load_artifact(records, run, number)
+    if as_json:
+        print_json({"artifact": {**row_data(row), "content": content}})
+    else:
+        print_text(content)
+
+
+def _print_artifact_diff(
+    records: RunQueries, run: RunRow, numbers: tuple[int, int], *, as_json: bool
+) -> None:
+    (before, old), (after, new) = (_load_artifact(records, run, number) for number in numbers)
+    heads = (f"{before.number} {before.title}", f"{after.number} {after.title}")
+    print_diff((old, new), heads, as_json=as_json)
+
+
+def _load_artifact(records: RunQueries, run: RunRow, number: int) -> tuple[ArtifactRow, str]:
+    rows = [row for row in records.artifacts(run.id, number - 1, 1) if row.number == number]
+    content = records.content(run.id, number)
+    if not rows or content is None:
+        raise NotFound("artifact", str(number), f"handrail runs artifacts {run.id}")
+    return rows[0], content
+
+
+@runs.command()
+@run_argument
+@click.option(
+    "--to",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write to a new file that only you may read, instead of stdout.",
+)
+@store_option
+def export(run: str, to: Path | None, store: str | None) -> None:
+    """Print everything about a run as one JSON object: steps, artifacts, events, and the workflow it walks.
+
+    Tokens and kept replies are left out.
+    """
+    with open_cli_store(store) as opened:
+        row = find_run(opened.records, run)
+        data = opened.keeper.export(row.id)
+    if data is None:
+        raise NotFound("run", run, "handrail runs list")
+    if to is None:
+        print_json(dict(data))
+        return
+    try:
+        descriptor = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise Failure("exists", f"{to} is there already", "name another file with --to") from None
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump({"schema": SCHEMA_VERSION, **data}, file, indent=2)
+        file.write("\n")
+    click.echo(f"written to {escape_for_terminal(str(to))}", err=True)
+
+
+@runs.command("timeline")
+@run_argument
+@click.option(
+    "--width",
+    type=click.IntRange(280, 4000),
+    default=960,
+    show_default=True,
+    help="For a page so many pixels wide.",
+)
+@click.option("--linear", is_flag=True, help="Do not shorten times in which nothing happened.")
+@store_option
+def draw_timeline(run: str, width: int, store: str | None, *, linear: bool) -> None:
+    """Draw the time of a run on stdout, as SVG: whom each step waited for when, and what was refused."""
+    with _open_run(store, run) as loaded:
+        stretches, refused = build_stretches(loaded.workflow, loaded.journal, SystemClock().now())
+    title = f"{loaded.row.workflow}, run {loaded.row.id}"
+    click.echo(
+        draw_timeline_svg(
+            load_message_catalog(), title, stretches, refused, TimelineOptions(float(width), linear)
+        )
+    )
+
+
+def load_run_marks(store: str | None, run: str) -> tuple[Workflow, RunMarks]:
+    """Return the workflow of a run, and the marks that show the run in its graph.
+
+    The marks of a run that is kept elsewhere come from its mirror in the store.
+    """
+    with _open_run(store, run) as loaded:
+        return loaded.workflow, build_graph_marks(loaded.workflow, loaded.run, loaded.facts, loaded.journal)
+
+
+@dataclass(frozen=True, slots=True)
+class _LoadedRun:
+    """A run with its workflow and journal, and the facts if they can be read."""
+
+    row: RunRow
+    run: Run
+    workflow: Workflow
+    journal: tuple[JournalEntry, ...]
+    facts: dict[str, Value]
+
+
+@contextmanager
+def _open_run(store: str | None, run: str) -> Iterator[_LoadedRun]:
+    with open_cli_store(store) as opened:
+        row = find_run(opened.records, run)
+        journal = tuple(iterate_pages(partial(opened.records.journal, run=row.id)))
+        if row.authority is Authority.SQL:
+            yield _load_own_run(opened, row, journal)
+        else:
+            yield _load_mirrored_run(opened, row, journal)
+
+
+def _load_own_run(store: Store, row: RunRow, journal: tuple[JournalEntry, ...]) -> _LoadedRun:
+    """Load a run of this store. Its workflow is the text that it started with."""
+    with App().open_world(store.path) as world:
+        stored = world.runs.load(row.id)
+        if stored is None:
+            raise NotFound("run", row.id, "handrail runs list")
+        inspected = inspect_run(world, stored)
+        return _LoadedRun(row, stored.run, world.workflow_of(stored), journal, dict(inspected.facts or {}))
+
+
+def _load_mirrored_run(store: Store, row: RunRow, journal: tuple[JournalEntry, ...]) -> _LoadedRun:
+    """Load a run that is kept elsewhere. Its workflow is the one that its project has now."""
+    catalog = open_catalog(Path(row.project))
+    source = catalog.source(row.workflow)
+    workflow = load_workflow(source, catalog.source).workflow if source else None
+    if workflow is None:
+        raise NotFound("workflow", row.workflow, f"handrail workflows list --project {row.project}")
+    run = reconstruct_run(workflow, row, store.records.open_steps(row.id), journal)
+    return _LoadedRun(row, run, workflow, journal, {workflow.derive: row.state} if workflow.derive else {})
+
+
+_CONTROL_HELP: Final = {
+    PAUSE: "Let a run rest: no output is taken until it is resumed.",
+    RESUME: "Let a paused run go on; the agent calls for its step, and gets a fresh token.",
+    ABANDON: "Give a run up.",
+    DIVERGE: "End a run whose work went on elsewhere, outside of its workflow.",
+    FAIL: "End a run, and its open step, as failed.",
+}
+
+
+_SEVERAL_RUNS_HELP: Final = (
+    "Several runs are acted on one after the other; with `--json`, `acted` then has what came of each, and a"
+    " refusal of one keeps no other back."
+)
+
+
+def _build_control_command(trigger: str, about: str) -> click.Command:
+    """Build the command that sends this trigger."""
+    needed = "needed" if trigger in TRIGGERS_NEEDING_REASON else "may be left out"
+
+    @click.command(trigger, help=f"{about}\n\n{_SEVERAL_RUNS_HELP}")
+    @click.argument("runs", metavar="RUN...", type=TextParam(), nargs=-1, required=True)
+    @click.option(
+        "--reason", type=TextParam(), default="", help=f"Why; {needed}. It is kept and shown with the run."
+    )
+    @store_option
+    @json_option
+    def control(runs: tuple[str, ...], reason: str, store: str | None, *, as_json: bool) -> None:
+        if len(runs) > 1:
+            _act_on_each(
+                store,
+                runs,
+                lambda world, row: control_run(world, row, trigger, reason, current_person()),
+                as_json=as_json,
+            )
+            return
+        with open_run_world(store, runs[0]) as (world, row):
+            reply = control_run(world, row, trigger, reason, current_person())
+        print_reply_or_fail(reply, as_json=as_json)
+
+    return control
+
+
+CONTROL_COMMANDS: Final = tuple(
+    _build_control_command(trigger, about) for trigger, about in _CONTROL_HELP.items()
+)
+"""The commands that change the lifecycle of a run."""
+
+
+for command in CONTROL_COMMANDS:
+    runs.add_command(command)
+
+
+def _act_on_each(
+    store: str | None,
+    runs: Sequence[str],
+    act: Callable[[World, RunRow], Reply],
+    *,
+    as_json: bool,
+) -> None:
+    """Act on each run and print what happened. A refusal for one run does not stop the others.
+
+    Exits with 1 if any was refused.
+    """
+    replies: list[Reply] = []
+    with open_cli_store(store) as opened, App().open_world(opened.path) as world:
+        for run in dict.fromkeys(runs):
+            try:
+                row = find_run(opened.records, run)
+                check_not_mirrored(row)
+                reply = act(world, row)
+            except Failure as failure:
+                reply = {"error": failure.data()}
+            replies.append(reply if "error" not in reply else {"run": run, **reply})
+            if not as_json:
+                print_reply(replies[-1])
+    if as_json:
+        print_json({"acted": replies})
+    if any("error" in reply for reply in replies):
+        raise SystemExit(Failure.exit_code)
+
+
+@runs.command("complete-step")
+@run_argument
+@click.option(
+    "--output",
+    type=click.Path(allow_dash=True),
+    required=True,
+    metavar="FILE|-",
+    help="The output of the step as a JSON object: a file, or - for stdin.",
+)
+@store_option
+@json_option
+def complete_step(run: str, output: str, store: str | None, *, as_json: bool) -> None:
+    """Hand in the output of a step that you did by hand.
+
+    It meets the same contract as the output of an agent, and is entered as external.
+    """
+    payload = _read_step_output(output)
+    with open_run_world(store, run) as (world, row):
+        reply = complete_step_by_hand(world, row, payload, current_person())
+    print_reply_or_fail(reply, as_json=as_json)
+
+
+def _read_step_output(path: str) -> dict[str, object]:
+    """Read the step output from a file, or from stdin for `-`."""
+    try:
+        data = sys.stdin.buffer.read(MAX_BYTES + 1) if path == "-" else read_bytes(Path(path), MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise NotFound("file", path, "name a file with --output, or give - and write to stdin") from None
+    output = parse_object(data)
+    if isinstance(output, JsonFlaw):
+        repair = "give one JSON object with summary, artifacts, references and confidence"
+        raise Failure(output.code, f"`{path}` is no step output: {output.sentence}", repair)
+    return output
+
+
+@runs.command()
+@run_argument
+@click.option(
+    "--step", type=TextParam(), default="", metavar="NAME", help="Begin with this; where it stood by default."
+)
+@click.option(
+    "--workflow",
+    type=click.Choice(["current"]),
+    help="Go on by the workflow as it is now, instead of the one that the run began with.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask before you go where no agent could.")
+@store_option
+@json_option
+def fork(  # noqa: PLR0913 - each option is one argument
+    run: str, step: str, workflow: str | None, store: str | None, *, yes: bool, as_json: bool
+) -> None:
+    """Go on from a run that has ended: with a new run that has what it finished and made.
+
+    You may begin with any step of the workflow. One that an agent could not go to is entered as an override.
+    Asked again, the same run is told, until it has moved on.
+    """
+    with open_run_world(store, run) as (world, row):
+        request = ForkRequest(
+            row.id, step, current_person(), load_current_workflow(row) if workflow else None
+        )
+        code = find_agent_refusal_code(world, request)
+        if code:
+            _confirm_override(step, code, yes=yes)
+        reply = fork_by_hand(world, request, code)
+    print_reply_or_fail(reply, as_json=as_json)
+
+
+def load_current_workflow(row: RunRow) -> NewRun:
+    """Return the workflow of a run as its project has it now; fail if no run could start with it."""
+    found = find_startable(Definitions(Path(row.project), TrustStore()), row.workflow)
+    if isinstance(found, Refused):
+        message = f"`{row.workflow}` as it is now cannot be taken: {CODE_MEANINGS[found.code]}"
+        raise Failure(found.code, message, "; ".join(found.needed))
+    return NewRun(found.workflow, Origin(row.face, row.authority), found.definition)
+
+
+def _confirm_override(step: str, code: str, *, yes: bool) -> None:
+    """Say that no agent could go there, and ask for confirmation unless `yes` is set."""
+    message = describe_override(step, code)
+    if yes:
+        click.echo(escape_for_terminal(message), err=True)
+    else:
+        confirm_action(message)
+
+
+@runs.command()
+@run_argument
+@click.argument("text", type=TextParam())
+@store_option
+@json_option
+def comment(run: str, text: str, store: str | None, *, as_json: bool) -> None:
+    """Write TEXT to a run, for its agent and whoever looks at it. Nothing moves, and no token is used up.
+
+    The next answer tells the agent. A run may be paused or over, and kept anywhere; TEXT has at most 4000
+    characters.
+    """
+    with open_cli_store(store) as opened:
+        row = find_run(opened.records, run)
+        with App().open_world(opened.path) as world:
+            run_world = find_journal_world(world, row, App().open_folder, opened.mirrors.mirror)
+            reply = add_comment(run_world, row, text, current_person())
+    print_reply_or_fail(reply, as_json=as_json)
+
+
+@contextmanager
+def open_run_world(store: str | None, run: str) -> Iterator[tuple[World, RunRow]]:
+    """Open the world of an existing store, and find the run. Fail if it cannot be moved from here."""
+    with open_cli_store(store) as opened:
+        row = find_run(opened.records, run)
+        check_not_mirrored(row)
+        with App().open_world(opened.path) as world:
+            yield world, row
+
+
+def check_not_mirrored(row: RunRow) -> None:
+    """Fail if the store only mirrors this run: then only its agent can move it."""
+    if row.authority is Authority.SQL:
+        return
+    project = Path(row.project)
+    folders = [folder for folder in find_run_folders(project) if folder.new_run.id == row.id]
+    where = folders[0].path if folders else project
+    message = f"run {row.id} is kept in {where}, and is moved by its agent only"
+    repair = f"have its agent call it there; how it stands: {inspection_command(row)}"
+    raise Failure("elsewhere", message, repair)
+
+
+def current_person() -> Caller:
+    """Return the user who typed the command, as the caller of an action."""
+    return Caller(Actor.PERSON, get_login_name(), "cli")
+
+
+def print_reply_or_fail(reply: Reply, *, as_json: bool) -> None:
+    """Print what happened, and the next step on stderr. A refusal ends the command."""
+    error = reply.get("error")
+    if isinstance(error, Mapping):
+        raise RefusalFailure(error)
+    if as_json:
+        print_json(dict(reply))
+    else:
+        print_reply(reply)
+
+
+def print_reply(reply: Reply) -> None:
+    """Print what happened, and the next step on stderr. Print a refusal like a failure, but raise nothing."""
+    error = reply.get("error")
+    if isinstance(error, Mapping):
+        failure = (
+            RefusalFailure(error)
+            if "why" in error
+            else Failure(error["code"], error["message"], error["repair"])
+        )
+        failure.as_json = False
+        click.echo(f"{escape_for_terminal(str(reply['run']))}:", err=True)
+        failure.show()
+        return
+    click.echo(escape_for_terminal(str(reply["told"])))
+    click.echo(f"  {escape_for_terminal(str(reply['then']))}", err=True)
+
+
+class RefusalFailure(Failure):
+    """A refused call: the code, the rule and the facts it saw, what is needed, and what is possible."""
+
+    def __init__(self, error: Mapping[str, Any]) -> None:
+        super().__init__(error["code"], error["message"], error["repair"])
+        self.error = error
+
+    def data(self) -> dict[str, object]:
+        """Return the error as programs get it."""
+        return dict(self.error)
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the facts seen, what is needed, and the repair; for a missing reason only the repair."""
+        why = self.error["why"]
+        if self.code == REASON_CODE:
+            return (self.repair,)
+        seen = [f"seen: {one['fact']} = {msgspec.json.encode(one['value']).decode()}" for one in why["seen"]]
+        return (*seen, *(f"needed: {line}" for line in why["needed"]), self.repair)
+
+
+@click.command()
+@click.option("--once", is_flag=True, help="Print how it is now, and end.")
+@project_option("The project")
+@store_option
+@json_option
+def watch(project: Path, store: str | None, *, once: bool, as_json: bool) -> None:
+    """Watch the runs of a project: the step each is in, and how far it has come, as it happens.
+
+    ● is a state that the run has been in, ▶ where it is, ○ one that it has not been in. Ctrl-C ends it.
+    With `--json` and without `--once` each line is a JSON object.
+    """
+    roots = list_parent_folders(str(project))
+    with open_cli_store(store) as opened:
+        snapshots = _watch_changes(lambda: opened.records.live_runs(roots), opened.data_version, once=once)
+        if as_json:
+            for runs in snapshots:
+                _print_watched_runs(runs, once=once)
+        elif sys.stdout.isatty() and not once:
+            _show_live(snapshots)
+        else:
+            for runs in snapshots:
+                click.echo("\n".join(format_watched_runs(runs, _PIPE_COLUMNS)))
+
+
+def _watch_changes(
+    live_runs: Callable[[], tuple[LiveRun, ...]], data_version: Callable[[], int], *, once: bool
+) -> Iterator[tuple[LiveRun, ...]]:
+    """Yield the active runs, and yield them again whenever they change."""
+    last: tuple[LiveRun, ...] | None = None
+    while True:
+        version, runs = data_version(), live_runs()
+        if runs != last:
+            yield runs
+        if once:
+            return
+        last = runs
+        while data_version() == version:
+            time.sleep(POLL_SECONDS)
+
+
+def _print_watched_runs(runs: Sequence[LiveRun], *, once: bool) -> None:
+    data: dict[str, object] = {"runs": [_watched_run_data(run) for run in runs]}
+    if once:
+        print_json(data)
+    else:
+        click.echo(json.dumps({"schema": SCHEMA_VERSION, **data}))
+
+
+def _watched_run_data(run: LiveRun) -> dict[str, object]:
+    return {
+        "run": run.id,
+        "workflow": run.workflow,
+        "lifecycle": run.lifecycle,
+        "state": run.state,
+        "waiting": run.waiting,
+        "goal": run.goal,
+        "rail": [{"state": state, "mark": mark} for state, mark in build_rail(run)],
+    }
+
+
+def build_rail(run: LiveRun) -> list[tuple[str, str]]:
+    """Return each state of a run's workflow with its mark: `here`, `been` or `ahead`."""
+    visited = {name.partition("/")[0] for name in run.run.attempts}
+    here = run.state.partition("/")[0]
+    states = read_outline(read_workflow_text(run)).states
+    return [(state, "here" if state == here else "been" if state in visited else "ahead") for state in states]
+
+
+def _show_live(snapshots: Iterator[tuple[LiveRun, ...]]) -> None:
+    """Show the runs on a terminal, and update them in place."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    with Live(console=console, auto_refresh=False) as live:
+        for runs in snapshots:
+            live.update(Text("\n".join(format_watched_runs(runs, console.width))), refresh=True)
+
+
+def format_watched_runs(runs: Sequence[LiveRun], width: int) -> Iterator[str]:
+    """Yield two lines for each run, none wider than the terminal."""
+    if not runs:
+        yield "no run is under way here; handrail runs list shows those that have ended"
+    for run in runs:
+        mark = ", waiting" if run.waiting else ""
+        yield _fit_width(
+            f"{_compact_rail([mark for _, mark in build_rail(run)])}"
+            f"  {run.state}  {run.workflow}, {run.lifecycle}{mark}",
+            width,
+        )
+        goal = f"  {run.goal}" if run.goal else ""
+        yield _fit_width(f"    {run.id}{goal}", width)
+
+
+def _compact_rail(marks: Sequence[str]) -> str:
+    """Format a rail as signs; for a long rail, count the signs instead."""
+    if len(marks) <= _MAX_RAIL_MARKS:
+        return "".join(RAIL_MARKS[mark] for mark in marks)
+    return (
+        f"{RAIL_MARKS['been']}{marks.count('been')} {RAIL_MARKS['here']}"
+        f" {RAIL_MARKS['ahead']}{marks.count('ahead')}"
+    )
+
+
+def _fit_width(text: str, width: int) -> str:
+    clean = escape_for_terminal(text)
+    return clean if len(clean) <= width else clean[: width - 1] + "…"

@@ -1,0 +1,309 @@
+"""`handrail store` and `handrail repair`: look after the store, and repair a run that is kept in files."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import click
+from msgspec.structs import asdict
+
+from handrail.app.app import App
+from handrail.app.run_folders import RunFolder, find_run_folders, rebuild_mirrors, switch_workflow
+from handrail.cli.options import (
+    MomentParam,
+    TextParam,
+    open_cli_store,
+    store_option,
+    workflows_project_option,
+)
+from handrail.cli.output import Failure, NotFound, confirm_action, json_option, print_json, print_table
+from handrail.documents.text import escape_for_terminal
+from handrail.engine.model import Run
+from handrail.runtime.errors import Fault
+from handrail.runtime.ports.open_store import FolderRuns, ProgressCountCallback, Store
+from handrail.runtime.records import StoredRun
+from handrail.runtime.store_address import StoreLocation, locate_store
+from handrail.runtime.system import SystemClock, data_folder
+from handrail.stores.files.layout import PRIVATE_FOLDER
+
+_TENTHS = 10
+
+
+@click.group()
+def store() -> None:
+    """Look after the place where runs are kept."""
+
+
+@store.command()
+@store_option
+@json_option
+def path(store: str | None, *, as_json: bool) -> None:
+    """Print which file or database the store is, whether it is there or not."""
+    where = locate_store(store or "")
+    if as_json:
+        print_json({"path": str(where), "exists": _store_exists(where)})
+    else:
+        click.echo(escape_for_terminal(str(where)))
+
+
+@store.command()
+@store_option
+@json_option
+def check(store: str | None, *, as_json: bool) -> None:
+    """Check the file and every run in it, and report all damage.
+
+    Exits with 1 if there is any. Others may go on working meanwhile.
+    """
+    with open_cli_store(store) as opened:
+        damage = list(opened.keeper.check())
+        size = opened.keeper.size()
+    if as_json:
+        rows = [asdict(one) for one in damage]
+        print_json({"path": str(opened.path), "bytes": size, "damage": rows})
+    else:
+        print_table([(one.code, one.run, one.message) for one in damage], ("code", "run", "damage"))
+    if damage:
+        repair = "stop what uses it and restore a backup; `handrail runs export RUN` saves what can be read"
+        click.echo(f"{len(damage)} found in {escape_for_terminal(str(opened.path))}\n  {repair}", err=True)
+        raise SystemExit(Failure.exit_code)
+    if not as_json:
+        click.echo("no damage", err=True)
+
+
+@store.command()
+@store_option
+@json_option
+def vacuum(store: str | None, *, as_json: bool) -> None:
+    """Give space that is not used any more back to the disk. Others wait meanwhile."""
+    with open_cli_store(store) as opened:
+        before, after = opened.keeper.vacuum()
+    if as_json:
+        print_json({"path": str(opened.path), "before": before, "after": after})
+    else:
+        click.echo(f"{before} bytes before, {after} bytes now", err=True)
+
+
+@store.command()
+@click.option(
+    "--older-than", type=MomentParam(), required=True, help="Runs that ended this long ago: 30d, 12h, 2w."
+)
+@click.option(
+    "--archive",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file to move them to; by default one named by the day, in `archive` beside the store.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@store_option
+@json_option
+def prune(older_than: datetime, archive: Path | None, store: str | None, *, yes: bool, as_json: bool) -> None:
+    """Move runs that ended long ago out of the store, into an archive.
+
+    They are deleted once the archive was read back. It never takes the place of a file: a number is put
+    behind its name. The newest run stays, and so does the run of the newest event: no number is given twice.
+    """
+    with open_cli_store(store) as opened:
+        wanted = archive or _default_archive(opened)
+        count = opened.keeper.count_old_runs(older_than)
+        if count and not yes:
+            confirm_action(f"{count} runs would be moved to {wanted}")
+        pruned = opened.keeper.prune(older_than, wanted, _print_message) if count else None
+    if as_json:
+        counts = {"archived": asdict(pruned.archived), "kept": pruned.kept} if pruned else {}
+        print_json({"archive": str(pruned.archive) if pruned else None, **counts})
+    elif pruned is None:
+        click.echo("nothing is that old", err=True)
+    else:
+        click.echo(escape_for_terminal(str(pruned.archive)))
+        click.echo(
+            f"{pruned.archived.runs - pruned.kept} runs moved; `handrail store vacuum` gives room", err=True
+        )
+
+
+@store.command()
+@click.argument("source", metavar="FROM", type=TextParam())
+@click.argument("target", metavar="TO", type=TextParam())
+@json_option
+def copy(source: str, target: str, *, as_json: bool) -> None:
+    """Make TO a store with everything that FROM has: a file, or postgresql://user@host/name, either way.
+
+    TO must be new: a file that is not there, or an empty database. It becomes a store when all of it was
+    read back; until then nothing opens it. Stopped half-way, say the same again: what is there already is
+    compared, and the copy goes on behind it. Stop what serves FROM: a copy that is behind it is refused.
+    """
+    there, wanted = locate_store(source), locate_store(target)
+    if not App().store_exists(there):
+        raise NotFound("store", str(there), "name the store to copy first, and the new one behind it")
+    with show_progress() as progress:
+        copied = App().copy_store(there, wanted, progress)
+    if as_json:
+        shape = {
+            "from": str(there),
+            "to": str(wanted),
+            "continued": copied.continued,
+            "tables": copied.tables,
+        }
+        print_json(shape)
+    else:
+        print_table([(name, str(rows)) for name, rows in copied.tables.items()], ("table", "rows"))
+
+
+@store.command()
+@click.option(
+    "--project",
+    "projects",
+    multiple=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Look here too, besides the projects that the store knows. Can be given several times.",
+)
+@store_option
+@json_option
+def rebuild(projects: tuple[Path, ...], store: str | None, *, as_json: bool) -> None:
+    """Show runs that are kept in files as their files have them.
+
+    Such a run lives in its project; the store only mirrors it. What is missing here is brought over, and a
+    mirror that is not what the run's own journal says is made anew. A store that was lost is made.
+    """
+    with open_cli_store(store, made=True) as opened:
+        rebuilt = list(rebuild_mirrors(opened.mirrors, App().open_folder, projects))
+    if as_json:
+        print_json({"path": str(opened.path), "runs": [asdict(one) for one in rebuilt]})
+    else:
+        print_table(
+            [(one.run, str(one.entries), one.folder) for one in rebuilt], ("run", "entries", "folder")
+        )
+
+
+@contextmanager
+def show_progress() -> Iterator[ProgressCountCallback]:
+    """Yield a callback that shows progress on stderr: as a bar on a terminal, otherwise as lines."""
+    if not sys.stderr.isatty():
+        yield ProgressLines()
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bars
+
+    with Bars(console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("", total=None)
+        yield lambda what, done, of: bars.update(task, description=what, completed=done, total=of)
+
+
+class ProgressLines:
+    """Prints a line for each tenth of the work."""
+
+    def __init__(self) -> None:
+        self._last = ("", 0)
+
+    def __call__(self, what: str, done: int, of: int) -> None:
+        """Print a line if another tenth is done."""
+        tenth = done * _TENTHS // of
+        if (what, tenth) != self._last:
+            self._last = what, tenth
+            click.echo(f"{what}: {done} of {of} rows", err=True)
+
+
+def _store_exists(where: StoreLocation) -> bool:
+    """True if the store exists; False also if it cannot be reached."""
+    try:
+        return App().store_exists(where)
+    except Fault:
+        return False
+
+
+def _default_archive(store: Store) -> Path:
+    home = store.path.parent if isinstance(store.path, Path) else data_folder()
+    return home / "archive" / f"runs-{SystemClock().now():%Y-%m-%d}.jsonl.gz"
+
+
+def _print_message(text: str) -> None:
+    click.echo(escape_for_terminal(text), err=True)
+
+
+@click.command()
+@click.argument("workflow", default="")
+@click.option("--adopt", default="", metavar="STATE", help="Take the files as they are, in this state.")
+@click.option(
+    "--restore", type=int, default=0, metavar="TURN", help="Go back to where this turn left the run."
+)
+@workflows_project_option
+@json_option
+def repair(workflow: str, adopt: str, restore: int, project: Path, *, as_json: bool) -> None:
+    """Say how the run in a project's files stands; put it right with --adopt or --restore.
+
+    WORKFLOW is needed only if the project has runs of several; one of several is named WORKFLOW/NAME. A
+    turn that a crash left undone is finished first. What is replaced is kept in quarantine, and the repair is
+    entered in the journal. Exits with 1 while the run cannot go on.
+    """
+    if adopt and restore:
+        raise Failure("arguments", "--adopt and --restore are two ways out", "choose one of them")
+    folder = _resolve_workflow(_choose_folder(project, workflow))
+    runs = App().open_folder(folder)
+    if adopt or restore:
+        stored = runs.repair(SystemClock().now(), adopt=adopt, restore=restore)
+    else:
+        stored = _recover_run(folder, runs)
+    if as_json:
+        print_json(_repair_data(folder, stored))
+    else:
+        click.echo("\n".join(map(escape_for_terminal, _repair_lines(folder, stored))))
+    if stored.trouble:
+        raise SystemExit(Failure.exit_code)
+
+
+def _choose_folder(project: Path, workflow: str) -> RunFolder:
+    """Return the run folder that is meant; fail if there is none, or more than one."""
+    folders = [one for one in find_run_folders(project) if workflow in {"", one.workflow.name, one.title}]
+    used = folders if workflow else [folder for folder in folders if folder.path.is_dir()]
+    if len(used) == 1:
+        return used[0]
+    if not used:
+        raise NotFound("run in files", workflow or str(project), "name a project with --project")
+    names = ", ".join(folder.title for folder in used)
+    raise Failure("ambiguous", f"there are runs of {names}", "name one of them")
+
+
+def _resolve_workflow(folder: RunFolder) -> RunFolder:
+    """Return the folder with the workflow that its run started with; fail if that is gone."""
+    name = App().open_folder(folder).load_current().run.workflow if folder.name else folder.workflow.name
+    resolved = switch_workflow(folder, name)
+    if resolved is None:
+        message = f"the run in {folder.path} follows the workflow `{name}`, which is not there"
+        raise Failure("unknown_workflow", message, "put the file of the workflow back")
+    return resolved
+
+
+def _recover_run(folder: RunFolder, runs: FolderRuns) -> StoredRun:
+    """Load the run after finishing a turn that a crash interrupted. Create nothing if there is no run."""
+    if not (folder.path / PRIVATE_FOLDER).is_dir():
+        return runs.load_current()
+    # Taking the lock finishes the interrupted turn.
+    with runs.hold_lock("", 0):
+        return runs.load_current()
+
+
+def _open_states(run: Run) -> str:
+    return ", ".join(step.state for step in run.open)
+
+
+def _repair_data(folder: RunFolder, stored: StoredRun) -> dict[str, object]:
+    trouble = stored.trouble
+    problem = (
+        {"code": trouble.code, "message": trouble.message, "repair": trouble.repair} if trouble else None
+    )
+    return {
+        "workflow": folder.workflow.name,
+        "folder": str(folder.path),
+        "run": stored.run.id,
+        "revision": stored.revision,
+        "state": _open_states(stored.run),
+        "trouble": problem,
+    }
+
+
+def _repair_lines(folder: RunFolder, stored: StoredRun) -> list[str]:
+    where = f"{folder.title} in {folder.path}"
+    status = f"{_open_states(stored.run) or 'not begun'}, after {stored.revision} turns"
+    if stored.trouble:
+        return [where, status, f"{stored.trouble.code}: {stored.trouble.message}", stored.trouble.repair]
+    return [where, status, "nothing is wrong"]

@@ -1,0 +1,1 @@
+"""The dashboard: pages on which a person watches runs and acts on them."""

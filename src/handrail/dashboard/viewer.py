@@ -1,0 +1,135 @@
+"""Who looks at the dashboard, and what they may see.
+
+A `Dashboard` has the runs of one set of projects. A `Viewer` is a signed-in person at a dashboard.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, TypeAlias
+
+from starlette.requests import HTTPConnection
+
+from handrail.app.app import App
+from handrail.app.definitions import Definitions
+from handrail.dashboard.hub import Hub
+from handrail.engine.model import Actor
+from handrail.runtime.ports.access import AccessScope, Grant
+from handrail.runtime.ports.open_store import ServingStore
+from handrail.runtime.ports.queries import Measures, RunRow
+from handrail.runtime.records import Caller, project_name
+from handrail.runtime.sweep import IdleLimits
+
+VIEWER_KEY: Final = "handrail_viewer"
+"""The key of the viewer in the state of a request."""
+
+
+MAX_DASHBOARDS: Final = 64
+"""How many dashboards are cached, one for each set of visible projects."""
+
+
+VisibleProjects: TypeAlias = frozenset[str] | None
+"""The names of the projects that a viewer may see; None for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectNaming:
+    """Convert project roots to names and back. `hide` replaces the paths in a text by names."""
+
+    name_of: Callable[[str], str] = project_name
+    root_of: Callable[[str], str] = str
+    hide: Callable[[str], str] = str
+
+
+@dataclass(frozen=True, slots=True)
+class Dashboard:
+    """The runs of one set of visible projects; `limits` say when a run is quiet.
+
+    `openings` opens runs that the store only mirrors: in the files of a project, or in a commit.
+    `shelves` returns the definitions of each project by its name. Without a project, it returns those that
+    every project sees, under the empty name. `measures` is None unless the viewer may see every project.
+    `reach` is how many runs a filter searches at a time; 0 means all.
+    """
+
+    serving: ServingStore
+    limits: IdleLimits
+    naming: ProjectNaming
+    hub: Hub
+    openings: App
+    shelves: Callable[[], Mapping[str, Definitions]]
+    measures: Measures | None
+    reach: int = 0
+
+    def now(self) -> datetime:
+        """Return the time by the clock of the store's turns."""
+        return self.serving.world.clock.now()
+
+    def mark(self, row: RunRow, now: datetime) -> str:
+        """Return the status of a run in one word: its lifecycle, or `waiting` or `quiet` if it is running."""
+        if row.lifecycle.value == "running" and row.waiting:
+            return "waiting"
+        if row.lifecycle.value == "running" and self.limits.is_quiet(row, now):
+            return "quiet"
+        return str(row.lifecycle)
+
+
+async def _always_admitted() -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """A person at a dashboard: their name, and whether they may act.
+
+    `leaves` is True if they can sign out. `is_still_admitted` checks whether they would be let in again with
+    the same grant: meanwhile, the token may be revoked, or they may have signed out.
+    """
+
+    board: Dashboard
+    principal: str
+    acts: bool
+    leaves: bool = False
+    is_still_admitted: Callable[[], Awaitable[bool]] = _always_admitted
+
+    @property
+    def caller(self) -> Caller:
+        """The person as the journal records them."""
+        return Caller(Actor.PERSON, self.principal, "board")
+
+
+def get_viewer(connection: HTTPConnection) -> Viewer:
+    """Return the viewer of a request that was let in."""
+    viewer: Viewer = connection.scope["state"][VIEWER_KEY]
+    return viewer
+
+
+@dataclass(slots=True)
+class Dashboards:
+    """The dashboards of a server, one for each set of visible projects; `made` builds one.
+
+    `halted` is set once the disk has not confirmed a write.
+    """
+
+    made: Callable[[VisibleProjects], Dashboard]
+    halted: asyncio.Event = field(default_factory=asyncio.Event)
+    _kept: dict[VisibleProjects, Dashboard] = field(default_factory=dict)
+
+    def viewer(self, grant: Grant, *, leaves: bool, still: Callable[[], Awaitable[bool]]) -> Viewer:
+        """Return the viewer for a grant. `leaves` is True if they came with a token, and can sign out."""
+        acts = AccessScope.WRITE in grant.scopes
+        return Viewer(self._get_dashboard(grant.projects), grant.principal, acts, leaves, still)
+
+    def close(self) -> None:
+        """End the live updates of every page."""
+        for board in self._kept.values():
+            board.hub.close()
+
+    def _get_dashboard(self, visible: VisibleProjects) -> Dashboard:
+        """Return the cached dashboard, or build it. Evict the least recently used ones without open pages."""
+        board = self._kept.pop(visible, None) or self.made(visible)
+        unused = [projects for projects, cached in self._kept.items() if not cached.hub.page_count]
+        for projects in unused[: max(0, len(self._kept) + 1 - MAX_DASHBOARDS)]:
+            del self._kept[projects]
+        self._kept[visible] = board
+        return board

@@ -1,0 +1,1 @@
+"""Plan documents: parse, validate, edit, convert and write the plan in a commit message."""

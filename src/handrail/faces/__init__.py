@@ -1,1 +1,0 @@
-"""Ways in and out: translation only."""

@@ -1,1 +1,0 @@
-"""The face that agents talk to: MCP, on the official SDK."""

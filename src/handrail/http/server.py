@@ -1,0 +1,228 @@
+"""Run the HTTP server: open the listener, assemble the application, and shut down gracefully.
+
+Start reading at `run_http_server`. On SIGTERM or SIGINT, calls in progress are finished, then streams end.
+"""
+
+import asyncio
+import gc
+import logging
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+import uvicorn
+from anyio.abc import TaskStatus
+
+from handrail.app.asgi import MAX_MESSAGE_BYTES, ListenAddress, ProxySettings
+from handrail.http.application import (
+    Backend,
+    GuardMiddleware,
+    PathRouter,
+    Shutdown,
+    ShutdownMiddleware,
+    face_path,
+    host_names_of,
+)
+from handrail.http.authentication import Authenticator
+from handrail.runtime.errors import NoAddress
+
+_GRACE_SECONDS: Final = 10
+"""How many seconds calls in progress have to finish once the shutdown begins."""
+
+
+_COLLECT_SECONDS: Final = 1.0
+"""Seconds between two checks for whether to collect garbage."""
+
+
+_MAX_WEBSOCKET_BYTES: Final = 4096
+"""The maximum size of a WebSocket message in bytes; it is small because pages only listen."""
+
+
+_SWITCH_SECONDS: Final = 0.0005
+"""After how many seconds a running thread gives way to another one.
+
+Turns run in another thread than the one that reads requests, and wait for it after each SQL statement. With
+Python's default of 5 ms, a step under load took 2.5 times as long.
+"""
+
+
+_BACKLOG: Final = 2048
+
+
+_NO_PROXY: Final = ProxySettings()
+
+
+def run_http_server(
+    where: ListenAddress,
+    door: Authenticator,
+    behind: Backend,
+    before: ProxySettings = _NO_PROXY,
+    limit: int = MAX_MESSAGE_BYTES,
+) -> bool:
+    """Serve until a stop signal; return False if the disk failed to confirm a write.
+
+    `limit` is the maximum size of a message in bytes.
+    """
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    with open_listener(where) as (listener, bound):
+        hosts = host_names_of(str(bound)) | {name.lower() for name in before.names}
+        door = door.bind_to(f"http://{bound}", map(face_path, behind.tenants.faces))
+        pages, say_where = behind.pages.build(
+            f"http://{bound}", door, lambda url: _print_lines(f"pages at {url}")
+        )
+        router = PathRouter(behind.application(door.routes()), pages, behind.pages.has_page)
+        calls = ShutdownMiddleware(router, behind.ending)
+        guard = GuardMiddleware(
+            calls,
+            hosts,
+            door,
+            limit,
+            lambda: behind.ending.has_begun,
+            before.is_proxied,
+            behind.pages.has_page,
+        )
+
+        def announce() -> None:
+            _print_lines(*(f"{name} at http://{bound}/mcp/{name}" for name in behind.tenants.faces))
+            say_where()
+
+        server = GracefulServer(
+            guard, behind.ending, behind.end_streams, behind.tenants.halted, before.trusted_addresses
+        )
+        anyio.run(server.serve, listener, announce)
+    return not behind.tenants.halted.is_set()
+
+
+def _print_lines(*lines: str) -> None:
+    for line in lines:
+        print(f"handrail: {line}", file=sys.stderr, flush=True)  # noqa: T201 - for the person who starts it
+
+
+@dataclass(frozen=True, slots=True)
+class GracefulServer:
+    """A server with a graceful shutdown: once `ending` begins, calls finish, then `streams` ends the streams.
+
+    `halted` also begins the shutdown: the disk failed to confirm a write. `believed` are the addresses of
+    trusted proxies, whose headers say where requests come from.
+    """
+
+    guard: GuardMiddleware
+    ending: Shutdown
+    streams: Callable[[], Awaitable[None]]
+    halted: asyncio.Event
+    believed: Sequence[str] = ()
+
+    async def serve(self, listener: socket.socket, begun: Callable[[], None]) -> None:
+        """Serve until the shutdown; `begun` is called once signals are handled."""
+        server = _UvicornServer(_uvicorn_config(self.guard, list(self.believed)))
+        logging.getLogger("uvicorn.error").addFilter(_is_worth_logging)
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(_end_on_signal, self.ending)
+            tasks.start_soon(self._end, server)
+            tasks.start_soon(self._end_when_halted)
+            tasks.start_soon(_collect_garbage, self.ending)
+            begun()
+            await server.serve([listener])
+            tasks.cancel_scope.cancel()
+
+    async def _end_when_halted(self) -> None:
+        await self.halted.wait()
+        self.ending.begin()
+
+    async def _end(self, server: uvicorn.Server) -> None:
+        """Wait for the shutdown: finish the calls in progress, end the streams, then stop the server."""
+        await self.ending.wait_until_over(_GRACE_SECONDS)
+        await self.streams()
+        server.should_exit = True
+
+
+def _uvicorn_config(guard: GuardMiddleware, believed: list[str]) -> uvicorn.Config:
+    return uvicorn.Config(
+        guard,
+        http="h11",
+        lifespan="on",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=guard.proxied,
+        forwarded_allow_ips=believed,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        ws="websockets-sansio",
+        ws_max_size=_MAX_WEBSOCKET_BYTES,
+    )
+
+
+def _is_worth_logging(record: logging.LogRecord) -> bool:
+    """False for uvicorn's wrong complaint that a refused WebSocket got no answer: it did get one."""
+    return record.msg != "ASGI callable returned without completing handshake."
+
+
+class _UvicornServer(uvicorn.Server):
+    """A uvicorn server that leaves signals to us; uvicorn would raise them again after its shutdown."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture no signals."""
+        yield
+
+
+async def _end_on_signal(
+    ending: Shutdown, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        task_status.started()
+        async for _ in signals:
+            ending.begin()
+
+
+async def _collect_garbage(ending: Shutdown) -> None:
+    """Collect garbage after calls, while no call is in progress, so that none has to wait for it."""
+    known = 0
+    while True:
+        await anyio.sleep(_COLLECT_SECONDS)
+        if ending.calls != known and not ending.under_way:
+            known = ending.calls
+            gc.collect()
+
+
+@contextmanager
+def open_listener(where: ListenAddress) -> Iterator[tuple[socket.socket, ListenAddress]]:
+    """Open a listening socket and yield it with its address; raise the limit of open files to the maximum.
+
+    Raises `NoAddress` if it cannot be opened.
+    """
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
+    with _bind_socket(where) as listener:
+        yield listener, ListenAddress(where.host, int(listener.getsockname()[1]))
+
+
+def _bind_socket(where: ListenAddress) -> socket.socket:
+    """Return a listening socket. Raises `NoAddress` if it cannot be opened.
+
+    The protocol is given as TCP, because asyncio sets TCP_NODELAY only on such sockets.
+    """
+    try:
+        family, kind, protocol, _, sockaddr = socket.getaddrinfo(
+            where.host, where.port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
+        )[0]
+    except OSError as error:
+        repair = "write an address of this machine, such as 127.0.0.1:8765"
+        raise NoAddress(f"there is no host `{where.host}`: {error.strerror}", repair) from error
+    listener = socket.socket(family, kind, protocol)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(sockaddr)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        message = f"{where.host}:{where.port} cannot be listened at: {error.strerror}"
+        raise NoAddress(message, "choose another port, or 0 for any that is free") from error
+    return listener

@@ -1,0 +1,1 @@
+"""The MCP server: transports, resources, subscriptions, and the modes that agents use."""

@@ -1,0 +1,179 @@
+"""The MCP app: a page with a picture of the run, for clients that declare the apps extension.
+
+`AppsMiddleware` announces the page; `load_picture_meta` adds the picture to the `_meta` of a tool's answer.
+A picture that cannot be made never makes the call fail.
+"""
+
+import base64
+import hashlib
+import logging
+from collections.abc import Awaitable, Mapping, Sequence
+from functools import cache, partial
+from html import escape
+from importlib.resources import files
+from typing import Any, Final
+
+from anyio.to_thread import run_sync
+from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID, client_supports_apps
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+
+from handrail.app.faces import RunStatus, load_message_catalog
+from handrail.app.run_pictures import build_graph_marks, build_run_graph
+from handrail.documents.text import escape_for_terminal
+from handrail.drawing.graph import Graph, build_neighbourhood, build_overview
+from handrail.drawing.layout import lay_out_graph
+from handrail.drawing.marks import RunMarks
+from handrail.drawing.style import GRAPH_STYLE
+from handrail.drawing.svg import draw_graph_svg
+from handrail.runtime.errors import Fault
+from handrail.runtime.ports.queries import RunQueries, iterate_pages
+from handrail.runtime.records import JournalEntry
+from handrail.workflows.templates import MessageCatalog
+
+log = logging.getLogger("handrail")
+
+
+PAGE_URI: Final = "ui://handrail/run"
+
+
+PAGE_MIME: Final = APP_MIME_TYPE
+
+
+PAGE_META: Final[Mapping[str, Any]] = {
+    "ui": {
+        "csp": {"connectDomains": [], "resourceDomains": [], "frameDomains": [], "baseUriDomains": []},
+        "prefersBorder": True,
+    }
+}
+"""The metadata of the page: it connects to no domain, embeds no frame, and needs no permission."""
+
+
+MAX_NODES: Final = 12
+"""The most nodes for which a graph is drawn whole: with more, they are too small to read in a chat."""
+
+
+PICTURE_META_KEY: Final = "handrail/stands"
+"""The key in a tool answer's `_meta` for the data that the page shows."""
+
+
+_EXTENDED_METHODS: Final = frozenset({"initialize", "server/discover", "tools/list", "resources/list"})
+
+
+class AppsMiddleware:
+    """Adds the page to the lists and capabilities of clients that declare the apps extension.
+
+    Everything else passes unchanged. `tools` are the names of the tools whose answers the page shows.
+    """
+
+    def __init__(self, tools: frozenset[str]) -> None:
+        self._tools = tools
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Return the server's result, with the page added where it applies."""
+        result = await call_next(ctx)
+        if not isinstance(result, dict) or ctx.method not in _EXTENDED_METHODS or not _declares_apps(ctx):
+            return result
+        return self._add_page(ctx.method, result)
+
+    def _add_page(self, method: str, result: dict[str, Any]) -> dict[str, Any]:
+        match method:
+            case "tools/list":
+                return {**result, "tools": [*map(self._link_page, result["tools"])]}
+            case "resources/list":
+                return {**result, "resources": [*result["resources"], _page_entry()]}
+            case _:
+                capabilities = result["capabilities"]
+                extensions = {**(capabilities.get("extensions") or {}), EXTENSION_ID: {}}
+                return {**result, "capabilities": {**capabilities, "extensions": extensions}}
+
+    def _link_page(self, tool: dict[str, Any]) -> dict[str, Any]:
+        return {**tool, "_meta": {"ui": {"resourceUri": PAGE_URI}}} if tool["name"] in self._tools else tool
+
+
+def _declares_apps(ctx: ServerRequestContext[Any, Any]) -> bool:
+    """True if the client declares that it can show the page, in this `initialize` or before."""
+    if ctx.method != "initialize":
+        return client_supports_apps(ctx)
+    capabilities = (ctx.params or {})["capabilities"]
+    mime_types = ((capabilities.get("extensions") or {}).get(EXTENSION_ID) or {}).get("mimeTypes")
+    return isinstance(mime_types, list) and PAGE_MIME in mime_types
+
+
+def _page_entry() -> dict[str, Any]:
+    t = load_message_catalog()
+    named = {"name": t("brand"), "description": t("app.resource")}
+    return {"uri": PAGE_URI, **named, "mimeType": PAGE_MIME, "_meta": PAGE_META}
+
+
+@cache
+def render_app_page() -> str:
+    """Return the page with inline style and script. Its content security policy allows only their hashes."""
+    t = load_message_catalog()
+    folder = files(__package__).joinpath("page")
+    source, style, script = (
+        folder.joinpath(f"page.{kind}").read_text("utf-8") for kind in ("html", "css", "js")
+    )
+    full_style = f"{style}{GRAPH_STYLE}"
+    policy = (
+        f"default-src 'none'; style-src '{_policy_hash(full_style)}'; script-src '{_policy_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    words = {name: escape(t(f"app.{name}")) for name in ("waiting", "picture", "words")}
+    values = {"lang": t("lang"), "brand": escape(t("brand")), **words, "policy": policy}
+    for name, value in {**values, "style": full_style, "script": script}.items():
+        source = source.replace(f"{{{{{name}}}}}", value)
+    return source
+
+
+def _policy_hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+async def load_picture_meta(
+    standing: Awaitable[RunStatus | None], records: RunQueries
+) -> dict[str, Any] | None:
+    """Return the `_meta` with the picture of a run; None without a run or if anything goes wrong.
+
+    The call has already taken effect, so a missing picture must not make it fail; the log has the reason.
+    """
+    try:
+        current = await standing
+        return await run_sync(build_picture_meta, records, current) if current else None
+    except Fault as fault:
+        log.warning("no picture: %s; %s", fault.message, fault.repair)
+    except Exception:
+        log.exception("no picture")
+    return None
+
+
+def build_picture_meta(records: RunQueries, stand: RunStatus) -> dict[str, Any]:
+    """Return the `_meta` with the picture of a run as it is after a call."""
+    row = records.run(stand.id)
+    journal = tuple(iterate_pages(partial(records.journal, run=stand.id))) if row else ()
+    return {PICTURE_META_KEY: build_picture(stand, row.goal if row else "", journal)}
+
+
+def build_picture(stand: RunStatus, goal: str, journal: Sequence[JournalEntry]) -> Mapping[str, Any]:
+    """Return the picture with its captions. Text inside the SVG is escaped; the captions are plain text."""
+    t, workflow, run = load_message_catalog(), stand.workflow, stand.run
+    marks = build_graph_marks(workflow, run, stand.facts, journal)
+    graph = _crop_graph(t, build_run_graph(t, workflow, marks), marks)
+    about = (workflow.name, t(f"mark.{run.lifecycle}"), ", ".join(marks.current))
+    return {
+        "title": escape_for_terminal(goal or workflow.name),
+        "about": escape_for_terminal(" · ".join(filter(None, about))),
+        "ticked": stand.done,
+        "total": stand.total,
+        "progress": t("plan.progress", done=stand.done, total=stand.total),
+        "svg": draw_graph_svg(t, graph, lay_out_graph(graph), marks, standalone=False),
+    }
+
+
+def _crop_graph(t: MessageCatalog, graph: Graph, marks: RunMarks) -> Graph:
+    """Reduce a graph to what fits in a chat: the overview, or the states around the current ones."""
+    if len(graph.nodes) <= MAX_NODES:
+        return graph
+    if not marks.current:
+        return build_overview(t, graph, most=MAX_NODES)
+    wide = build_neighbourhood(t, graph, marks.current, 2)
+    return wide if len(wide.nodes) <= MAX_NODES else build_neighbourhood(t, graph, marks.current, 1)

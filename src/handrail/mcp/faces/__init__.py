@@ -1,0 +1,1 @@
+"""The faces for agents: the tools, prompts and replies of each mode."""

@@ -1,0 +1,405 @@
+"""Render replies: the texts of a face, the message for a step, and the reply as data and as Markdown.
+
+Start reading at `ReplyRenderer`, which renders the outcomes of the face `steps`. The other faces use
+`load_face_texts`, `next_call`, `refusal_reasons` and the `format_…` functions.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, assert_never
+
+import msgspec.yaml
+from msgspec import Struct
+
+from handrail.app.definitions import DIFF_KEY
+from handrail.app.faces import Texts
+from handrail.app.projects import Guides
+from handrail.engine.decide import find_lifecycle_options
+from handrail.engine.facts import Value, to_printable
+from handrail.engine.known_facts import DecisionContext, read_known_facts
+from handrail.engine.lifecycle import CONTROL_TRIGGERS, TRIGGERS_NEEDING_REASON, is_terminal
+from handrail.engine.model import (
+    Accepted,
+    Actor,
+    Brief,
+    Contract,
+    Event,
+    FactReading,
+    Lifecycle,
+    Option,
+    Refused,
+    Run,
+    State,
+    Step,
+    Waiting,
+    Workflow,
+)
+from handrail.runtime.comments import COMMENTS_KEY
+from handrail.runtime.ports.queries import StepRow
+from handrail.runtime.records import JournalEntry, StoredRun, format_rfc3339
+from handrail.runtime.turn import Outcome, Reply
+from handrail.workflows.templates import render_template
+
+_MAX_SUMMARY_CHARACTERS: Final = 300
+
+
+MAX_SUMMARIZED_STEPS: Final = 20
+"""How many of the last completed steps a summary lists."""
+
+
+FORK: Final = "fork"
+
+
+REASON_CODE: Final = "reason"
+
+
+_MAX_SEEN_CHARACTERS: Final = 400
+"""How many characters of a value a refusal repeats."""
+
+
+@cache
+def load_face_texts(face: str) -> Texts:
+    """Load the texts of a face from its YAML file in this folder."""
+    path = Path(__file__).with_name(f"{face}.yaml")
+    texts = msgspec.yaml.decode(path.read_bytes(), type=dict[str, Any])
+    errors, needed = texts.pop("errors"), texts.pop("needed")
+    return Texts(
+        msgspec.convert(texts, dict[str, str]),
+        msgspec.convert(errors, dict[str, str]),
+        msgspec.convert(needed, dict[str, tuple[str, ...]]),
+    )
+
+
+class ReplyRenderer(Struct, frozen=True):
+    """Renders the outcomes of one call.
+
+    `done`, if set, returns the last completed steps of a run, at most as many as asked for. `elsewhere`
+    yields the calls to suggest if a call was about no run.
+    """
+
+    tool: str
+    texts: Texts
+    guides: Callable[[StoredRun], Guides]
+    uri: Callable[[str], str]
+    elsewhere: Callable[[Refused], Iterable[Mapping[str, Value]]]
+    done: Callable[[str, int], Sequence[StepRow]] | None = None
+
+    def reply(self, outcome: Outcome) -> Reply:
+        """Return the reply as data."""
+        match outcome.decision:
+            case Refused() as refused:
+                return self.refused(outcome, refused)
+            case Waiting(waits_for=facts):
+                text = self.texts.say("waiting", facts=list(facts))
+                return {**self._head("waiting", outcome), "human_message": text}
+            case Accepted():
+                return self._render_accepted(outcome)
+            case _:
+                assert_never(outcome.decision)
+
+    def refused(self, outcome: Outcome, refused: Refused) -> Reply:
+        """Return the reply to a refused call: which rule refused it, and what to call instead."""
+        head = self._head("error", outcome)
+        texts = [part for text in outcome.texts for part in text.values()]
+        reply: dict[str, Value] = {
+            **head,
+            "error": " ".join(texts) or self.texts.error(refused.code, refused.rule),
+            "code": refused.code,
+            "why": refusal_reasons(refused),
+        }
+        reply["next"] = list(self._next_calls(outcome, refused))
+        return reply
+
+    def _render_accepted(self, outcome: Outcome) -> Reply:
+        stored, workflow = outcome.stored, outcome.workflow
+        if stored is None or workflow is None:
+            raise ValueError("an accepted call is about a run")
+        run, rows = stored.run, [part for text in outcome.texts for part in text.values()]
+        if outcome.synthesis is not None:
+            closed = self.texts.say("closed", workflow=workflow.name, steps=run.steps)
+            return {
+                **self._head("task_closed", outcome),
+                "synthesis": outcome.synthesis,
+                "human_message": "\n\n".join([*rows, closed]),
+            }
+        if run.lifecycle is not Lifecycle.RUNNING:
+            return {**self._head("ok", outcome), "human_message": self.standing(run)}
+        step = run.open[0] if run.open else Step(0, "", 0)
+        done = (
+            summarize_done_steps(self.texts, self.done(run.id, MAX_SUMMARIZED_STEPS), self.uri(run.id))
+            if self.done
+            else ""
+        )
+        message = compose_message(
+            self.guides(stored), StepContext(stored, workflow, step, outcome.facts or {}), done
+        )
+        held_notes = [self.texts.say("held", step=step.state)] if step.held else []
+        return {
+            **self._head("waiting" if held_notes else "ok", outcome),
+            "next_step_contract": describe_contract(self.texts, outcome, step),
+            "human_message": "\n\n".join([*held_notes, *rows, message]),
+        }
+
+    def explain(self, outcome: Outcome, refusals: Sequence[JournalEntry]) -> Reply:
+        """Return the reply to `why`: where the run is, what holds it, and its recent refusals."""
+        stored = outcome.stored
+        if isinstance(outcome.decision, Refused) or stored is None:
+            return self.reply(outcome)
+        reply, run = dict(self.reply(outcome)), stored.run
+        if run.lifecycle is Lifecycle.RUNNING and run.open:
+            step = run.open[0]
+            text_name = "why_held" if step.held else "why_running"
+            pieces = [self.texts.say(text_name, step=step.state, attempt=step.attempt)]
+        else:
+            pieces = [self.standing(run)]
+        lines = [self._describe_refusal(entry) for entry in refusals]
+        pieces.append(
+            self.texts.say("why_refused", refusals=lines) if lines else self.texts.say("why_nothing")
+        )
+        if run.lifecycle is Lifecycle.RUNNING:
+            pieces.append(str(reply["human_message"]))
+        reply["human_message"] = "\n\n".join(pieces)
+        reply["next"] = list(self._next_calls(outcome, Refused("", "", next=find_lifecycle_options(run))))
+        return reply
+
+    def _describe_refusal(self, entry: JournalEntry) -> str:
+        data = entry.entry.data
+        code, rule = str(data.get("error_type", "")), str(data.get("rule", ""))
+        return self.texts.say("why_refusal", code=code, rule=rule, at=format_rfc3339(entry.at))
+
+    def standing(self, run: Run) -> str:
+        """Return the text for a run that is paused or has ended."""
+        reason = f" ({run.reason})" if run.reason else ""
+        if run.lifecycle is Lifecycle.PAUSED:
+            return self.texts.say("paused", reason=reason)
+        return self.texts.say("ended", lifecycle=str(run.lifecycle), reason=reason)
+
+    def _head(self, status: str, outcome: Outcome) -> dict[str, Value]:
+        """Return what every reply has: its status, the run id, and the token for the next call."""
+        head: dict[str, Value] = {"status": status}
+        if outcome.stored and outcome.stored.revision:
+            head["execution_id"] = outcome.stored.run.id
+        token = next(iter((outcome.tokens or {}).values()), "")
+        if token:
+            head["new_step_token"] = token
+        return head
+
+    def _next_calls(self, outcome: Outcome, refused: Refused) -> Iterator[Mapping[str, Value]]:
+        """Yield the calls to make instead, ready to be sent."""
+        stored = outcome.stored if outcome.stored and outcome.stored.revision else None
+        if stored is None:
+            yield from self.elsewhere(refused)
+            return
+        token = next(iter((outcome.tokens or {}).values()), "")
+        if refused.code == REASON_CODE:
+            yield self.call(Actor.AGENT, execution_id=stored.run.id, action=refused.rule, reason="")
+        if is_terminal(stored.run.lifecycle):
+            yield self.call(Actor.AGENT, execution_id=stored.run.id, action=FORK)
+        elif stored.run.lifecycle is Lifecycle.RUNNING and not token:
+            yield self.call(Actor.AGENT, execution_id=stored.run.id)
+        else:
+            yield from self._option_calls(stored, refused.next, token)
+
+    def _option_calls(
+        self, stored: StoredRun, options: Sequence[Option], token: str
+    ) -> Iterator[Mapping[str, Value]]:
+        if token:
+            yield self.call(Actor.AGENT, step_token=token, model_output_so_far={})
+        for option in options:
+            if option.trigger in CONTROL_TRIGGERS:
+                reason = {"reason": ""} if option.trigger in TRIGGERS_NEEDING_REASON else {}
+                yield self.call(option.who, execution_id=stored.run.id, action=option.trigger, **reason)
+
+    def call(self, who: Actor, **arguments: Value) -> Mapping[str, Value]:
+        """Return one entry of `next`."""
+        return next_call(self.tool, who, arguments)
+
+
+def refusal_reasons(refused: Refused) -> Mapping[str, Value]:
+    """Return the `why` of a refusal: the rule, the facts that were read, and what is needed."""
+    seen = [f"{seen.fact} = {_format_seen(seen)}" for seen in refused.seen]
+    return {"rule": refused.rule, "seen": seen, "needed": list(refused.needed)}
+
+
+def _format_seen(seen: FactReading) -> str:
+    """Return the value of a fact as text: a diff in full, anything else shortened."""
+    return f"\n{seen.value}" if seen.fact == DIFF_KEY else _shorten_value(seen.value)
+
+
+def _shorten_value(value: Value) -> str:
+    text = json.dumps(to_printable(value), ensure_ascii=False)
+    return text if len(text) <= _MAX_SEEN_CHARACTERS else text[:_MAX_SEEN_CHARACTERS] + "…"
+
+
+def next_call(tool: str, who: Actor, arguments: Mapping[str, Value]) -> Mapping[str, Value]:
+    """Return one entry of `next`: the tool, its arguments, and who may call it."""
+    return {"tool": tool, "arguments": arguments, "who": str(who)}
+
+
+def describe_contract(texts: Texts, outcome: Outcome, step: Step) -> Mapping[str, Value]:
+    """Return the `next_step_contract` of an open step."""
+    state = outcome.workflow.states.get(step.state) if outcome.workflow else None
+    brief = state.brief if state else None
+    contract = brief.contract if brief else Contract()
+    data: dict[str, Value] = {
+        "step_name": step.state,
+        "allowed_actions": list(brief.allowed_actions) if brief else [],
+        "forbidden_actions": list(brief.forbidden_actions) if brief else [],
+        "required_output_format": _describe_format(texts, contract),
+    }
+    if contract.schema:
+        data["output_schema"] = dict(contract.schema)
+    return data
+
+
+def _describe_format(texts: Texts, contract: Contract) -> str:
+    types = ", ".join(f"`{kind}`" for kind in contract.artifacts)
+    return texts.say(
+        "format",
+        artifacts=texts.say("format_artifacts", types=types) if types else "",
+        confidence=texts.say("format_confidence", least=contract.min_confidence)
+        if contract.min_confidence
+        else "",
+        blockers=texts.say("format_blockers") if contract.no_blockers else "",
+        schema=texts.say("format_schema") if contract.schema else "",
+    )
+
+
+class StepContext(Struct, frozen=True):
+    """A step with its run and workflow, and the facts that were read."""
+
+    stored: StoredRun
+    workflow: Workflow
+    step: Step
+    facts: Mapping[str, Value]
+
+    @property
+    def values(self) -> Mapping[str, Value]:
+        """The values for the placeholders in the step's task."""
+        scope = self.step.state[: self.step.state.rfind("/") + 1]
+        stand = DecisionContext(self.workflow, Event(""), self.facts, self.stored.run, self.step)
+        return {**self.facts, **read_known_facts(stand, scope)}
+
+
+def compose_message(guides: Guides, context: StepContext, done: str = "") -> str:
+    """Compose the message for the agent about its current step; `done` summarizes the steps before."""
+    state = context.workflow.states[context.step.state]
+    brief = state.brief
+    pieces = [
+        *(_persona_sections(guides, brief) if brief else ()),
+        _task_section(guides, context, state),
+        *_goal_sections(guides, context),
+        *(_begin_and_end_sections(guides, brief) if brief else ()),
+        *_guardrail_sections(guides, context),
+        done,
+    ]
+    return "\n\n".join(piece for piece in pieces if piece)
+
+
+def _persona_sections(guides: Guides, brief: Brief) -> Iterator[str]:
+    persona = guides.persona(brief.agent)
+    if persona is None:
+        yield guides.texts.say("no_persona", agent=brief.agent)
+    else:
+        yield guides.texts.say("persona", text=guides.quote_guide(persona))
+
+
+def _task_section(guides: Guides, context: StepContext, state: State) -> str:
+    say, step = guides.texts.say, context.step
+    task = render_template(state.brief.task, context.values).rstrip() if state.brief else state.about
+    capped = say("attempt", number=step.attempt, cap=state.attempts) if state.attempts else ""
+    return say("task", step=step.state, attempt=capped, task=task)
+
+
+def _goal_sections(guides: Guides, context: StepContext) -> Iterator[str]:
+    if context.stored.origin.goal:
+        yield guides.texts.say("goal", goal=context.stored.origin.goal)
+
+
+def _begin_and_end_sections(guides: Guides, brief: Brief) -> Iterator[str]:
+    """Yield the inputs of the step and the conditions under which it is done."""
+    if brief.inputs:
+        yield guides.texts.say("inputs", inputs=list(brief.inputs))
+    if brief.done_when:
+        yield guides.texts.say("done_when", done_when=list(brief.done_when))
+
+
+def _guardrail_sections(guides: Guides, context: StepContext) -> Iterator[str]:
+    for guardrail in guides.guardrails(context.workflow.name, context.step.state):
+        yield guides.texts.say("guardrail", name=guardrail.name, text=guides.quote_guide(guardrail))
+
+
+def summarize_done_steps(texts: Texts, done: Sequence[StepRow], uri: str) -> str:
+    """Summarize completed steps for an agent that does not know them; empty if there are none."""
+    lines = [_summarize_step(texts, step) for step in done]
+    return texts.say("so_far", lines=lines, uri=uri) if lines else ""
+
+
+def _summarize_step(texts: Texts, step: StepRow) -> str:
+    output = step.output or {}
+    summary = str(output.get("summary", ""))
+    given = output.get("artifacts")
+    titles = [f"{a.get('type')} “{a.get('title')}”" for a in given] if isinstance(given, list) else []
+    artifacts = f" ({', '.join(titles)})" if titles else ""
+    short = summary if len(summary) <= _MAX_SUMMARY_CHARACTERS else summary[:_MAX_SUMMARY_CHARACTERS] + "…"
+    return texts.say("so_far_step", step=step.state, summary=" ".join(short.split()), artifacts=artifacts)
+
+
+def render_reply_markdown(reply: Mapping[str, Any]) -> str:
+    """Return the reply as Markdown, with everything that the data has."""
+    return "\n\n".join(_markdown_sections(reply))
+
+
+def _markdown_sections(reply: Mapping[str, Any]) -> Iterator[str]:
+    run = f" · execution_id `{reply['execution_id']}`" if "execution_id" in reply else ""
+    yield f"status **{reply['status']}**{run}"
+    if "error" in reply:
+        yield f"{reply['error']} (code `{reply['code']}`)"
+    if "why" in reply:
+        yield format_why(reply["why"])
+    if "human_message" in reply:
+        yield str(reply["human_message"])
+    yield from format_comments(reply)
+    if "next_step_contract" in reply:
+        yield _format_contract(reply["next_step_contract"])
+    if "synthesis" in reply:
+        yield f"## Synthesis\n\n{_encode_json(reply['synthesis'])}"
+    if "new_step_token" in reply:
+        yield f"new_step_token: `{reply['new_step_token']}`"
+    if reply.get("next"):
+        yield format_next_calls(reply["next"])
+
+
+def format_why(why: Mapping[str, Any]) -> str:
+    """Format the `why` of a refusal as text."""
+    seen = [f"- seen: {line}" for line in why["seen"]]
+    return "\n".join([f"- rule: {why['rule']}", *seen, *(f"- needed: {line}" for line in why["needed"])])
+
+
+def format_comments(reply: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the comments that the agent has not seen yet as one text; yield nothing if there are none."""
+    if COMMENTS_KEY in reply:
+        yield "\n".join(["Comments by people:", *(f"- {line}" for line in reply[COMMENTS_KEY])])
+
+
+def format_next_calls(calls: Sequence[Mapping[str, Any]]) -> str:
+    """Format the entries of `next` as text."""
+    lines = [f"- {call['who']}: {call['tool']} `{_encode_json(call['arguments'])}`" for call in calls]
+    return "Next:\n" + "\n".join(lines)
+
+
+def _format_contract(contract: Mapping[str, Any]) -> str:
+    lines = [f"## Contract of {contract['step_name']}"]
+    for heading, key in (("Allowed", "allowed_actions"), ("Forbidden", "forbidden_actions")):
+        lines += [f"{heading}:", *(f"- {action}" for action in contract[key])] if contract[key] else []
+    lines.append(f"Output: {contract['required_output_format']}")
+    if "output_schema" in contract:
+        lines.append(f"output_schema: `{_encode_json(contract['output_schema'])}`")
+    return "\n".join(lines)
+
+
+_encode_json: Final[Callable[[Value], str]] = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":")
+).encode

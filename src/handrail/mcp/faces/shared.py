@@ -1,0 +1,427 @@
+"""What faces share: checks of call arguments, schemas of tools, and the base of the two commit faces.
+
+`ArgumentCheck` validates arguments against a tool's schema and matches the five forms of a `steps` call.
+`DescriptionFace` is the base class of `commits` and `planner`, whose tools are declared in a workflow.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+import jsonschema_rs
+from msgspec import Struct
+from msgspec.structs import replace
+
+from handrail.app.faces import Answer, CallFailure, Prompt, Question, RunStatus, Texts, Tool, UnknownPrompt
+from handrail.app.projects import Projects
+from handrail.documents.plan.grammar import COMMIT_MESSAGE, PlanConfig
+from handrail.documents.plan.parse import parse_plan
+from handrail.documents.plan.stages import measure_progress
+from handrail.engine.facts import Kind, find_value_flaws, is_valid_value, to_printable
+from handrail.engine.model import Actor, Event, FactReading, Refused, Variable, Workflow
+from handrail.engine.model import Tool as Declared
+from handrail.mcp.faces.replies import FORK, load_face_texts, next_call
+from handrail.runtime.comments import COMMENTS_KEY
+from handrail.runtime.facts import get_template_text
+from handrail.runtime.ports.open_store import CommitRun, ServingStore
+from handrail.runtime.records import Caller
+from handrail.runtime.status import inspect_run
+from handrail.runtime.turn import Call, Outcome, Reply, ReplyRenderer, refuse_call, take_turn
+from handrail.runtime.world import World
+
+OUTPUT_ARGUMENT: Final = "model_output_so_far"
+
+
+_MAX_TEXT_CHARACTERS: Final = 10_000
+
+
+_HIDDEN_ARGUMENTS: Final = frozenset({"step_token", OUTPUT_ARGUMENT})
+"""Arguments whose value a refusal does not repeat: a token is secret, an output is long."""
+
+
+_UNKNOWN_ARGUMENT_TEXT: Final = "must be left out: there is no such argument"
+
+
+COMPLETE_STEP: Final = "complete_step"
+
+
+WHY: Final = "why"
+
+
+TEXT_SCHEMA: Final[Mapping[str, Any]] = {"type": "string"}
+
+
+TEXTS_SCHEMA: Final[Mapping[str, Any]] = {"type": "array", "items": TEXT_SCHEMA}
+
+
+REFUSAL_PROPERTIES: Final[Mapping[str, Any]] = {
+    "code": TEXT_SCHEMA,
+    "why": {"type": "object", "required": ["rule", "seen", "needed"]},
+    "next": {"type": "array", "items": {"type": "object", "required": ["tool", "arguments", "who"]}},
+}
+"""The properties of a refusal in the output schema."""
+
+
+COMMENTS_PROPERTY: Final[Mapping[str, Any]] = {COMMENTS_KEY: {"type": "array", "items": TEXT_SCHEMA}}
+"""The property with people's comments in the output schema."""
+
+
+TOKEN_ARGUMENT: Final = "step_token"  # noqa: S105 - the name of an argument, not a secret
+
+
+PROJECT_ARGUMENT: Final = "project"
+
+
+_JSON_TYPES: Final = {Kind.BOOL: "boolean", Kind.INT: "integer", Kind.FLOAT: "number", Kind.STRING: "string"}
+
+
+_KIND_SCHEMAS: Final[Mapping[Kind, Mapping[str, Any]]] = {
+    Kind.BOOL: {"type": "boolean"},
+    Kind.STRING: TEXT_SCHEMA,
+    Kind.STRINGS: TEXTS_SCHEMA,
+}
+
+
+_CONFLICT_CODE: Final = "conflict"
+
+
+class CallForm(Struct, frozen=True):
+    """A form of a call: the arguments it needs, and those it also takes."""
+
+    needs: frozenset[str]
+    takes: frozenset[str] = frozenset()
+
+
+START_FORM: Final = CallForm(
+    frozenset({"template_name"}), frozenset({"goal", "inputs", "metadata", "project"})
+)
+
+
+CONTINUE_FORM: Final = CallForm(frozenset({"step_token", OUTPUT_ARGUMENT}), frozenset({"project"}))
+
+
+RECOVER_FORM: Final = CallForm(frozenset({"execution_id"}), frozenset({"project"}))
+
+
+CONTROL_BY_RUN_FORM: Final = CallForm(frozenset({"execution_id", "action"}), frozenset({"reason", "project"}))
+
+
+CONTROL_BY_TOKEN_FORM: Final = CallForm(frozenset({"step_token", "action"}), frozenset({"reason", "project"}))
+
+
+CALL_FORMS: Final = (START_FORM, CONTINUE_FORM, RECOVER_FORM, CONTROL_BY_RUN_FORM, CONTROL_BY_TOKEN_FORM)
+
+
+_ACTION_ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
+    FORK: frozenset({"step_name"}),
+    COMPLETE_STEP: frozenset({OUTPUT_ARGUMENT}),
+}
+
+
+class _ArgumentProblem(Struct, frozen=True):
+    """An invalid argument: its name, the value that was sent, and what is needed instead."""
+
+    name: str
+    value: Any
+    needed: str
+
+
+class ArgumentCheck:
+    """Checks the arguments of a call against the tool's listed schema, without coercing values.
+
+    `forms` are the sentences that describe the call forms; `longest` limits a text, in characters.
+    """
+
+    def __init__(
+        self, schema: Mapping[str, Any], forms: tuple[str, ...], longest: int = _MAX_TEXT_CHARACTERS
+    ) -> None:
+        shallow = {**schema["properties"], OUTPUT_ARGUMENT: {"type": "object"}}
+        self._schema = jsonschema_rs.Draft202012Validator({**schema, "properties": shallow}, mask="it")
+        self._forms, self._longest = forms, longest
+
+    def validate(self, given: Mapping[str, Any]) -> Refused | None:
+        """Return a refusal if the arguments are invalid. The output of a step is not checked here."""
+        problems = tuple(self._problems(given))
+        if not problems:
+            return None
+        seen = tuple(FactReading(problem.name, _shown_value(problem)) for problem in problems)
+        return Refused(
+            "arguments", "arguments", seen, tuple(f"{problem.name}: {problem.needed}" for problem in problems)
+        )
+
+    def match_form(self, given: Mapping[str, Any]) -> CallForm | Refused:
+        """Return the call form that these arguments have, or a refusal if they match none."""
+        names = frozenset(given)
+        more = _ACTION_ARGUMENTS.get(str(given.get("action")), frozenset())
+        for form in CALL_FORMS:
+            if form.needs <= names <= form.needs | form.takes | more:
+                return form
+        return Refused("form", "forms", (FactReading("arguments", sorted(names)),), self._forms)
+
+    def _problems(self, given: Mapping[str, Any]) -> Iterator[_ArgumentProblem]:
+        flawed = False
+        for name, value in given.items():
+            for problem in _find_flaws(name, value, self._longest):
+                flawed = True
+                yield problem
+        if not flawed:
+            shallow = {
+                n: {} if n == OUTPUT_ARGUMENT and isinstance(value, dict) else value
+                for n, value in given.items()
+            }
+            for fault in self._schema.iter_errors(shallow):
+                yield from _describe_violation(fault)
+
+
+def _find_flaws(name: str, value: object, longest: int) -> Iterator[_ArgumentProblem]:
+    """Yield why an argument cannot be checked against the schema: not valid Unicode data, or too long."""
+    if not is_valid_value(name):
+        yield _ArgumentProblem(str(to_printable(name)), value, _UNKNOWN_ARGUMENT_TEXT)
+    elif name != OUTPUT_ARGUMENT and not is_valid_value(value):
+        yield _ArgumentProblem(
+            name, value, "; ".join(f"{path} {why}".strip() for path, why in find_value_flaws(value))
+        )
+    elif isinstance(value, str) and len(value) > longest:
+        yield _ArgumentProblem(name, value, f"must be a text of at most {longest} characters")
+
+
+def _describe_violation(fault: jsonschema_rs.ValidationError) -> Iterator[_ArgumentProblem]:
+    """Turn a schema violation into problems that say what the schema asks for."""
+    name, value = ".".join(map(str, fault.instance_path)), fault.instance
+    match fault.kind:
+        case jsonschema_rs.ValidationErrorKind.AdditionalProperties(unexpected) if isinstance(value, dict):
+            for unexpected_name in unexpected:
+                yield _ArgumentProblem(unexpected_name, value[unexpected_name], _UNKNOWN_ARGUMENT_TEXT)
+        case jsonschema_rs.ValidationErrorKind.Required(missing):
+            yield _ArgumentProblem(f"{name}.{missing}".removeprefix("."), None, "must be given")
+        case jsonschema_rs.ValidationErrorKind.Enum(options):
+            yield _ArgumentProblem(name, value, f"must be one of {', '.join(map(str, options))}")
+        case jsonschema_rs.ValidationErrorKind.Type(types):
+            yield _ArgumentProblem(name, value, f"must be of the JSON type {' or '.join(types)}")
+        case _:
+            yield _ArgumentProblem(name, value, fault.message.removeprefix("it "))
+
+
+def _shown_value(problem: _ArgumentProblem) -> Any:  # noqa: ANN401 - whatever was sent
+    return f"<{type(problem.value).__name__}>" if problem.name in _HIDDEN_ARGUMENTS else problem.value
+
+
+def parameter_schema(variable: Variable) -> dict[str, Any]:
+    """Return the schema of a tool parameter as it is listed."""
+    about = {"description": variable.about} if variable.about else {}
+    if variable.choices:
+        return {"enum": list(variable.choices), **about}
+    return {"type": _JSON_TYPES[variable.type.kind], **about}
+
+
+def tool_annotations(title: str, *, reads: bool) -> dict[str, Any]:
+    """Return the annotations of a tool that never destroys data and touches nothing outside Handrail."""
+    return {
+        "title": title,
+        "readOnlyHint": reads,
+        "destructiveHint": False,
+        "idempotentHint": reads,
+        "openWorldHint": False,
+    }
+
+
+def failure_data(tool: str, arguments: Mapping[str, Any], failed: CallFailure) -> dict[str, Any]:
+    """Return the part of a reply that says why a call failed, and whether to send it again."""
+    return {
+        "code": failed.code,
+        "why": {"rule": failed.rule, "seen": [], "needed": [failed.needed]},
+        "next": [next_call(tool, Actor.AGENT, dict(arguments))] if failed.again else [],
+    }
+
+
+def token_data(outcome: Outcome) -> dict[str, str]:
+    """Return the token for the next call; empty if there is none."""
+    token = next(iter((outcome.tokens or {}).values()), "")
+    return {"step_token": token} if token else {}
+
+
+def build_run_status(outcome: Outcome, shown: str = "", far: tuple[int, int] = (0, 0)) -> RunStatus | None:
+    """Return the current position of a run for its picture; None if there is no run to show.
+
+    `shown` is its id in the shared store if that differs; `far` is how many tasks are done, of how many.
+    """
+    stored, workflow = outcome.stored, outcome.workflow
+    if isinstance(outcome.decision, Refused) or stored is None or workflow is None:
+        return None
+    return RunStatus(shown or stored.run.id, workflow, stored.run, outcome.facts or {}, *far)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDescription:
+    """The run in a commit description, and the world in which its turns are taken."""
+
+    runs: CommitRun
+    world: World
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyContext:
+    """What a renderer knows about one call; `here` is None if the call was not about a plan."""
+
+    texts: Texts
+    workflow: Workflow
+    tool: Declared
+    given: Mapping[str, Any]
+    here: OpenDescription | None
+
+
+def is_vcs_failure(failed: CallFailure) -> bool:
+    """True if version control caused the failure."""
+    return failed.code.startswith("vcs_") or failed.code == _CONFLICT_CODE
+
+
+class DescriptionFace(ABC):
+    """A face over the commit descriptions of a server's projects, recorded in the shared store.
+
+    `SHAPES` are the schemas of parameters that are JSON, `ANSWERS` is the output schema of all its tools, and
+    `GRAMMAR` is the grammar of its plans.
+    """
+
+    SHAPES: ClassVar[Mapping[str, Mapping[str, Any]]]
+    ANSWERS: ClassVar[Mapping[str, Any]]
+    GRAMMAR: ClassVar[PlanConfig]
+
+    def __init__(
+        self,
+        serving: ServingStore,
+        projects: Projects,
+        workflow: Workflow,
+        open_run: Callable[[Path, World, Workflow], CommitRun],
+    ) -> None:
+        self._serving, self._projects, self._workflow, self._open_run = serving, projects, workflow, open_run
+        self._texts = load_face_texts(workflow.name)
+        self.tools: Sequence[Tool] = tuple(self._list_tool(tool) for tool in workflow.tools.values())
+        longest = COMMIT_MESSAGE.max_input_length
+        self._arguments = {
+            tool.names[0]: ArgumentCheck(tool.listed["inputSchema"], (), longest) for tool in self.tools
+        }
+
+    @property
+    @abstractmethod
+    def instructions(self) -> str:
+        """The server instructions that an agent gets before its first call."""
+
+    @abstractmethod
+    def answer_failure(self, tool: Tool, arguments: Mapping[str, Any], failed: CallFailure) -> Answer:
+        """Return a failure in the form of a refusal; those of version control as the source words them."""
+
+    def prompts(self) -> Sequence[Prompt]:
+        """Return the prompts of the workflow."""
+        return [Prompt(prompt.name, prompt.about) for prompt in self._workflow.prompts.values()]
+
+    def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        """Return the text of a prompt. Raises `UnknownPrompt` if there is none, or it got arguments."""
+        if name not in self._workflow.prompts or arguments:
+            raise UnknownPrompt(f"there are {', '.join(self._workflow.prompts)}, without arguments")
+        return get_template_text(self._workflow, self._workflow.prompts[name].text)
+
+    def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer | Question:
+        """Answer a call."""
+        return self._answer(tool, arguments, caller)
+
+    def find_standing(self, arguments: Mapping[str, Any], answer: Answer) -> RunStatus | None:
+        """Return the current position of the project's plan and how many tasks are ticked, or None."""
+        del answer
+        root = self._find_root(arguments)
+        if isinstance(root, Refused):
+            return None
+        here = self._open_project(root)
+        shown = inspect_run(here.world, here.runs.load(""))
+        progress = measure_progress(parse_plan(here.runs.text, self.GRAMMAR))
+        return build_run_status(shown, here.runs.mirror_id, (progress.ticked, progress.total))
+
+    def _answer(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+        declared = self._workflow.tools[tool.names[0]]
+        event = Event(declared.name, {name: arguments[name] for name in declared.params if name in arguments})
+        call = Call("", event, caller, str(arguments.get(TOKEN_ARGUMENT, "")))
+        reply = self._reply(declared, call, arguments)
+        boundary = self._serving.world.ids.nonce().hex()
+        return Answer(reply, self._markdown(reply, boundary), failed="code" in reply)
+
+    def _reply(self, tool: Declared, call: Call, given: Mapping[str, Any]) -> Reply:
+        """Check a call, take the turn or read, and return the reply as data."""
+        root, wrong = self._find_root(given), self._arguments[tool.name].validate(given)
+        if isinstance(root, Refused):
+            render = self._renderer(tool, given, None)
+            return refuse_call(self._serving.world, call, render, Outcome(wrong or root, None))
+        here = self._open_project(root)
+        if wrong:
+            return refuse_call(
+                here.world, call, self._renderer(tool, given, here), Outcome(wrong, here.runs.load(""))
+            )
+        if tool.reads:
+            return self._reply_to_read(tool, given, here)
+        return take_turn(here.world, call, self._renderer(tool, given, here))
+
+    @abstractmethod
+    def _renderer(
+        self, tool: Declared, given: Mapping[str, Any], here: "OpenDescription | None"
+    ) -> ReplyRenderer:
+        """Return the function that renders an outcome; `here` is None if the call was not about a plan."""
+
+    @abstractmethod
+    def _reply_to_read(self, tool: Declared, given: Mapping[str, Any], here: "OpenDescription") -> Reply:
+        """Return the reply of a tool that only reads."""
+
+    @abstractmethod
+    def _markdown(self, reply: Mapping[str, Any], boundary: str) -> str:
+        """Return the reply as Markdown, with everything that the data has."""
+
+    def _find_root(self, given: Mapping[str, Any]) -> Path | Refused:
+        """Return the root of the project that a call names, or a refusal."""
+        return self._projects.find_root(str(given.get(PROJECT_ARGUMENT, "")))
+
+    def _open_project(self, root: Path) -> "OpenDescription":
+        """Open the run of a project, with the world in which its turns are taken."""
+        runs = self._open_run(root, self._serving.world, self._workflow)
+        world = replace(
+            self._serving.world,
+            runs=runs,
+            workflow_of=lambda _: self._workflow,
+            workspace=runs,
+            lifetime=None,
+            next_revision=runs.next_revision,
+        )
+        return OpenDescription(runs, world)
+
+    def _list_tool(self, tool: Declared) -> Tool:
+        more = [PROJECT_ARGUMENT] + [TOKEN_ARGUMENT] * (not tool.reads)
+        params = {name: self._schema(one) for name, one in tool.params.items()}
+        about = {PROJECT_ARGUMENT: self._projects.about}
+        named = {
+            name: {**TEXT_SCHEMA, "description": self._texts.say(about.get(name, name))} for name in more
+        }
+        listed = {
+            "name": tool.name,
+            "description": tool.about,
+            "inputSchema": {
+                "type": "object",
+                "properties": {**params, **named},
+                "required": [name for name, one in tool.params.items() if one.required],
+                "additionalProperties": False,
+            },
+            "outputSchema": self.ANSWERS,
+            "annotations": {
+                "title": tool.name.replace("_", " ").title(),
+                "readOnlyHint": tool.reads,
+                "destructiveHint": not tool.reads,
+                "idempotentHint": True,
+                "openWorldHint": False,
+            },
+        }
+        return Tool((tool.name,), listed, shows=tool.reads)
+
+    def _schema(self, variable: Variable) -> dict[str, Any]:
+        kind = variable.type.kind
+        shape = self.SHAPES[variable.name] if kind is Kind.JSON else _KIND_SCHEMAS[kind]
+        if variable.choices:
+            shape = {"enum": list(variable.choices)}
+        default = {} if variable.required or variable.default is None else {"default": variable.default}
+        return {**shape, "description": variable.about, **default}

@@ -1,0 +1,162 @@
+"""Comments that a person writes to a run, and their delivery to the agent.
+
+A comment is not a turn: it moves nothing and spends no token. The next reply to the agent delivers it, once.
+The delivery is journaled with the same turn or refusal. A comment written meanwhile goes with a later reply.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from handrail.documents.text import escape_for_terminal
+from handrail.engine.facts import Value, is_valid_value
+from handrail.engine.model import FactReading, Refused, Run
+from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.journal import describe_caller
+from handrail.runtime.records import Caller, JournalEntry, RunChange, StoredRun, refuse_unknown_run
+
+if TYPE_CHECKING:
+    from handrail.runtime.world import World
+
+
+MAX_COMMENT_CHARACTERS: Final = 4000
+"""The maximum length of a comment, in characters."""
+
+
+COMMENTS_KEY: Final = "comments"
+"""The key of the comment lines in a reply, and of the delivered ids in a journal entry."""
+
+
+COMMENT_REFUSAL_CODES: Final = {
+    "no_comment": "a comment has a text, at most 4000 characters of it, and none that cannot be shown",
+}
+"""Codes of refusals about a comment."""
+
+
+_MAX_LINE_CHARACTERS: Final = 500
+
+
+_MAX_LINES: Final = 5
+
+
+_ID_KEY: Final = "comment"
+
+
+_TEXT_KEY: Final = "text"
+
+
+class Comment(Struct, frozen=True):
+    """A comment on a run. `told` is when a reply delivered it to the agent, or None."""
+
+    id: str
+    at: datetime
+    principal: str
+    text: str
+    told: datetime | None = None
+
+
+def write_comment(world: "World", run: str, text: str, caller: Caller) -> Refused | None:
+    """Journal a comment, in any lifecycle of the run, and notify listeners. Return a refusal or None.
+
+    Raises the faults of the store; then the comment was not saved.
+    """
+    stripped = text.strip()
+    stored = world.runs.load(run)
+    if stored is None or not stored.revision:
+        return refuse_unknown_run(run)
+    if refused := _comment_refusal(stripped):
+        return refused
+    data: dict[str, Value] = {
+        _ID_KEY: world.ids.nonce().hex(),
+        _TEXT_KEY: stripped,
+        **describe_caller(caller),
+    }
+    world.runs.note(
+        run, world.clock.now(), (Entry(EntryKind.COMMENT_WRITTEN, _single_open_state(stored.run), data=data),)
+    )
+    if world.mirror:
+        world.mirror(run)
+    world.feed.announce(RunChange(run, stored.revision))
+    return None
+
+
+def _comment_refusal(text: str) -> Refused | None:
+    seen = (FactReading("comment.length", len(text)),)
+    if not text or len(text) > MAX_COMMENT_CHARACTERS:
+        return Refused(
+            "no_comment", "comment", seen, (f"a text of 1 to {MAX_COMMENT_CHARACTERS} characters",)
+        )
+    if not is_valid_value(text):
+        return Refused("no_comment", "comment", seen, ("a text without control characters",))
+    return None
+
+
+def _single_open_state(run: Run) -> str:
+    return run.open[0].state if len(run.open) == 1 else ""
+
+
+def collect_comments(remarks: Iterable[JournalEntry]) -> tuple[Comment, ...]:
+    """Return the comments in these journal entries, in order."""
+    comments: dict[str, tuple[JournalEntry, datetime | None]] = {}
+    for remark in remarks:
+        data = remark.entry.data
+        if remark.entry.kind is EntryKind.COMMENT_WRITTEN:
+            comments[str(data.get(_ID_KEY))] = remark, None
+        elif remark.entry.kind is EntryKind.COMMENT_TOLD:
+            for name in _read_ids(data.get(COMMENTS_KEY)):
+                if name in comments:
+                    comments[name] = comments[name][0], comments[name][1] or remark.at
+    return tuple(
+        Comment(
+            name,
+            written.at,
+            str(written.entry.data.get("principal", "")),
+            str(written.entry.data.get(_TEXT_KEY, "")),
+            delivered_at,
+        )
+        for name, (written, delivered_at) in comments.items()
+    )
+
+
+def find_undelivered_comments(remarks: Iterable[JournalEntry]) -> tuple[JournalEntry, ...]:
+    """Return the entries of comments that no reply has delivered yet, in order."""
+    entries = tuple(remarks)
+    delivered = {
+        name
+        for remark in entries
+        if remark.entry.kind is EntryKind.COMMENT_TOLD
+        for name in _read_ids(remark.entry.data.get(COMMENTS_KEY))
+    }
+    return tuple(
+        remark
+        for remark in entries
+        if remark.entry.kind is EntryKind.COMMENT_WRITTEN and remark.entry.data.get(_ID_KEY) not in delivered
+    )
+
+
+def prepare_delivery(new: Sequence[JournalEntry]) -> tuple[Entry, list[Value]]:
+    """Return the journal entry of the delivery, and the few short lines for the reply."""
+    comments = collect_comments(new)
+    lines = [_comment_line(comment) for comment in comments[-_MAX_LINES:]]
+    if len(comments) > _MAX_LINES or any(line.endswith("…") for line in lines):
+        more = f"{len(comments) - _MAX_LINES} more before these; " if len(comments) > _MAX_LINES else ""
+        lines.append(f"{more}in full: workflow-status://{new[0].run} or `handrail runs show {new[0].run}`")
+    return Entry(EntryKind.COMMENT_TOLD, data={COMMENTS_KEY: [comment.id for comment in comments]}), [*lines]
+
+
+def _comment_line(comment: Comment) -> str:
+    """Format a comment as one line without terminal control sequences; cut if it is long."""
+    text = escape_for_terminal(" ".join(comment.text.split()))
+    whole = f"{escape_for_terminal(comment.principal) or 'somebody'}: {text}"
+    return whole if len(whole) <= _MAX_LINE_CHARACTERS else f"{whole[: _MAX_LINE_CHARACTERS - 1]}…"
+
+
+def add_undelivered_comments(reply: Mapping[str, Value], stored: StoredRun) -> Mapping[str, Value]:
+    """Add undelivered comments to the reply of a read-only call. They stay undelivered."""
+    return {**reply, COMMENTS_KEY: prepare_delivery(stored.unheard)[1]} if stored.unheard else reply
+
+
+def _read_ids(value: Value) -> list[str]:
+    return [str(name) for name in value] if isinstance(value, list) else []

@@ -1,0 +1,1 @@
+"""Protocols for everything the runtime uses but does not own: stores, files, version control, the clock."""

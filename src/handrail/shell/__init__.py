@@ -1,1 +1,0 @@
-"""The only place where something happens: plain synchronous code."""

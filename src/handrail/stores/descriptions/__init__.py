@@ -1,1 +1,0 @@
-"""Descriptions kept by version control: the text of a commit of jj, or of a ref of git."""

@@ -1,0 +1,1 @@
+"""Store one run in the files of a folder; a crash at any instant loses nothing."""

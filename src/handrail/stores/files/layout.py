@@ -1,0 +1,330 @@
+"""Define the files in the `.handrail` folder of a run, and read and write them.
+
+Each record is one line of JSON in an envelope with its checksum. The envelope is the same in every format, so
+a record from a newer program can be told from a damaged one. This module decides nothing: `recovery` and
+`redo_log` do.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import Enum, StrEnum
+from itertools import count
+from typing import Final, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from handrail.engine.model import Run
+from handrail.runtime.entries import Entry
+from handrail.runtime.ports.turn import Workspace
+from handrail.runtime.records import MAX_RECORDED_CALLS, Origin, RecordedCall, Trouble
+from handrail.stores.files.snapshot import Snapshot, base_name, parent_folder
+
+RECORD_FORMAT: Final = 1
+"""The format of every record that this program writes."""
+
+
+_SEAL_START, _SEAL_MIDDLE, _SEAL_END = b'{"sum":"', b'","body":', b"}"
+
+
+_CHECKSUM_CHARACTERS = 64
+
+
+_BODY_OFFSET = len(_SEAL_START) + _CHECKSUM_CHARACTERS + len(_SEAL_MIDDLE)
+
+
+Record = TypeVar("Record")
+
+
+class RecordDamage(Enum):
+    """Why bytes could not be read as a record."""
+
+    BAD = "bad"
+    NEWER = "newer"
+
+
+@dataclass(frozen=True, slots=True)
+class _FormatHeader:
+    """The part of a record that is readable in every format."""
+
+    format: int
+
+
+def seal_record(record: object) -> bytes:
+    """Encode the record on one line, with its checksum."""
+    body = msgspec.json.encode(record)
+    return b"".join((_SEAL_START, hashlib.sha256(body).hexdigest().encode(), _SEAL_MIDDLE, body, _SEAL_END))
+
+
+def read_checksum(sealed: bytes) -> str:
+    """Return the checksum that a sealed record carries."""
+    return sealed[len(_SEAL_START) : len(_SEAL_START) + _CHECKSUM_CHARACTERS].decode("ascii")
+
+
+def unseal_record(data: bytes, kind: type[Record]) -> Record | RecordDamage:
+    """Decode a sealed record, or return why it cannot be read."""
+    sealed = data.rstrip(b"\n")
+    body = sealed[_BODY_OFFSET:-1]
+    expected = (_SEAL_START, hashlib.sha256(body).hexdigest().encode(), _SEAL_MIDDLE, body, _SEAL_END)
+    if sealed != b"".join(expected):
+        return RecordDamage.BAD
+    try:
+        if msgspec.json.decode(body, type=_FormatHeader).format > RECORD_FORMAT:
+            return RecordDamage.NEWER
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.MsgspecError, RecursionError):
+        return RecordDamage.BAD
+
+
+PRIVATE_FOLDER: Final = ".handrail"
+"""The folder beside a run's files that holds Handrail's own records."""
+
+
+LOCK_FILE: Final = f"{PRIVATE_FOLDER}/lock"
+
+
+INTENT_FILE: Final = f"{PRIVATE_FOLDER}/intent.json"
+
+
+HEAD_FILE: Final = f"{PRIVATE_FOLDER}/head.json"
+
+
+HISTORY_FILE: Final = f"{PRIVATE_FOLDER}/history.jsonl"
+
+
+TROUBLE_FILE: Final = f"{PRIVATE_FOLDER}/trouble.json"
+
+
+STAGE_FOLDER: Final = f"{PRIVATE_FOLDER}/stage"
+
+
+QUARANTINE_FOLDER: Final = f"{PRIVATE_FOLDER}/quarantine"
+
+
+GITIGNORE_FILE: Final = f"{PRIVATE_FOLDER}/.gitignore"
+
+
+CONFLICT_PREFIX: Final = f"{PRIVATE_FOLDER}/conflict-"
+
+
+_TEMPORARY_SUFFIX: Final = ".tmp"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The run after its last turn.
+
+    `sha` is the hash of its state file, `chain` the checksum of its history line. `opened` says when each
+    open step was opened, by step number. `spent` holds recorded calls by revision.
+    """
+
+    revision: int
+    sha: str
+    run: Run
+    origin: Origin
+    started: datetime
+    updated: datetime
+    chain: str
+    opened: Mapping[int, datetime] = field(default_factory=dict)
+    spent: Mapping[int, RecordedCall] = field(default_factory=dict)
+    format: int = RECORD_FORMAT
+
+    def with_recorded_calls(self, old: "HeadOnDisk") -> "Head":
+        """Return this head with the recorded calls of `old` added, the newest ones only."""
+        known = {**old.spent, **self.spent} if isinstance(old, Head) else self.spent
+        return replace(self, spent={number: known[number] for number in sorted(known)[-MAX_RECORDED_CALLS:]})
+
+
+HeadOnDisk: TypeAlias = Head | RecordDamage | None
+"""What the head file holds: a head, damaged data, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLine:
+    """A line of the history: a turn, or entries that belong to no turn if `seq` is 0.
+
+    `body` is the state file without its history. That history consists of the first `kept` items of the turn
+    before, then the items in `added`. `prev` is the checksum of the previous turn's line. `stray` means that
+    the entries are about a run that is not in this folder.
+    """
+
+    seq: int
+    time: datetime
+    entries: tuple[Entry, ...]
+    prev: str
+    run: Run | None = None
+    sha: str = ""
+    body: Mapping[str, object] = field(default_factory=dict)
+    kept: int = 0
+    added: tuple[Mapping[str, object], ...] = ()
+    stray: bool = False
+    format: int = RECORD_FORMAT
+
+
+class PlannedFile(Struct, frozen=True):
+    """A file to be written whose bytes are staged: its hash before and after, or None for no file."""
+
+    path: str
+    before: str | None
+    after: str | None
+    staged: str
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A committed turn that may not be applied to all files yet.
+
+    It holds everything needed to apply the turn, except the staged bytes. Its head has the recorded call of
+    this turn only; earlier ones are in the head on disk.
+    """
+
+    head: Head
+    line: str
+    document: str
+    before: str | None
+    folders: tuple[str, ...] = ()
+    finals: tuple[PlannedFile, ...] = ()
+    format: int = RECORD_FORMAT
+
+
+class TroubleSubject(StrEnum):
+    """What was damaged. A good state file ends trouble with `STATE`; `INTENT` needs a repair."""
+
+    STATE = "state"
+    INTENT = "intent"
+
+
+@dataclass(frozen=True, slots=True)
+class TroubleMark:
+    """A problem that is remembered until it is fixed; the damaged file is in quarantine."""
+
+    about: TroubleSubject
+    trouble: Trouble
+    format: int = RECORD_FORMAT
+
+
+def replace_file(workspace: Snapshot, path: str, data: bytes) -> None:
+    """Replace a file atomically and durably: it has the old bytes or the new ones, never a mix."""
+    unfinished = f"{PRIVATE_FOLDER}/{base_name(path)}{_TEMPORARY_SUFFIX}"
+    workspace.write(unfinished, data, like=path)
+    workspace.rename(unfinished, path)
+    workspace.sync(parent_folder(path))
+
+
+def quarantine_file(workspace: Snapshot, path: str) -> None:
+    """Move a file to the quarantine folder, where nothing is overwritten."""
+    workspace.mkdir(QUARANTINE_FOLDER)
+    workspace.sync(PRIVATE_FOLDER)
+    workspace.rename(path, free_quarantine_path(workspace, path))
+    workspace.sync(QUARANTINE_FOLDER)
+    workspace.sync(parent_folder(path))
+
+
+def free_quarantine_path(workspace: Snapshot, path: str) -> str:
+    """Return the first free name in quarantine for a file of this path."""
+    taken = workspace.names(QUARANTINE_FOLDER)
+    return next(
+        name
+        for name in iterate_numbered_paths(f"{QUARANTINE_FOLDER}/{base_name(path)}")
+        if base_name(name) not in taken
+    )
+
+
+def prepare_folder(workspace: Workspace) -> None:
+    """Create what the lock needs, if the folder is incomplete; other processes may do the same."""
+    if workspace.stamp(STAGE_FOLDER) is None or workspace.stamp(GITIGNORE_FILE) is None:
+        workspace.mkdir("")
+        workspace.mkdir(PRIVATE_FOLDER)
+        workspace.sync("")
+        workspace.mkdir(STAGE_FOLDER)
+
+
+def complete_folder(workspace: Snapshot) -> None:
+    """Write the `.gitignore` durably, under the lock. It is the last part of the folder."""
+    if workspace.stamp(GITIGNORE_FILE) is None:
+        workspace.write(GITIGNORE_FILE, b"*\n")
+        workspace.sync(PRIVATE_FOLDER)
+
+
+def remove_leftovers(workspace: Snapshot) -> None:
+    """Remove temporary and staged files of a turn that was never committed."""
+    for name in workspace.names(PRIVATE_FOLDER):
+        if name.endswith(_TEMPORARY_SUFFIX):
+            workspace.unlink(f"{PRIVATE_FOLDER}/{name}")
+    for name in workspace.names(STAGE_FOLDER):
+        workspace.unlink(f"{STAGE_FOLDER}/{name}")
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryTurn:
+    """A turn read from the history: its line, and the line's checksum in `chain`."""
+
+    revision: int
+    sha: str
+    run: Run
+    line: HistoryLine
+    chain: str
+
+
+def read_lines(data: bytes | None, pending: bytes = b"") -> Iterator[HistoryLine]:
+    """Yield the valid lines in order. The `pending` line comes last if the file lacks it."""
+    yield from _parse_lines(_split_lines(data, pending))
+
+
+def find_lines_with(data: bytes | None, pending: bytes, word: bytes) -> tuple[HistoryLine, ...]:
+    """Return the lines that contain this word. Decoding all lines would take much longer."""
+    if word not in (data or b"") and word not in pending:
+        return ()
+    return tuple(_parse_lines(raw for raw in _split_lines(data, pending) if word in raw))
+
+
+def _split_lines(data: bytes | None, pending: bytes) -> Sequence[bytes]:
+    raws = (data or b"").split(b"\n")
+    return raws if pending in raws else (*raws, pending)
+
+
+def _parse_lines(raws: Iterable[bytes]) -> Iterator[HistoryLine]:
+    for raw in raws:
+        line = unseal_record(raw, HistoryLine)
+        if isinstance(line, HistoryLine):
+            yield line
+
+
+def find_last_turn(data: bytes | None) -> HistoryTurn | None:
+    """Return the last turn in the history, or None."""
+    for raw in reversed((data or b"").split(b"\n")):
+        line = unseal_record(raw, HistoryLine)
+        if isinstance(line, HistoryLine) and line.run is not None:
+            return HistoryTurn(line.seq, line.sha, line.run, line, read_checksum(raw))
+    return None
+
+
+def append_line(workspace: Snapshot, sealed: bytes) -> None:
+    """Append a line. If this creates the file, the caller must sync its folder."""
+    workspace.append(HISTORY_FILE, b"\n" + sealed)
+
+
+def ensure_line(workspace: Snapshot, sealed: bytes) -> None:
+    """Append a line unless the history already has it."""
+    if sealed not in (workspace.read(HISTORY_FILE) or b"").split(b"\n"):
+        append_line(workspace, sealed)
+        workspace.sync(parent_folder(HISTORY_FILE))
+
+
+def collect_turns(data: bytes | None) -> dict[int, tuple[HistoryLine, tuple[Mapping[str, object], ...]]]:
+    """Return each turn's line by its number, with the history that its state file had."""
+    found: dict[int, tuple[HistoryLine, tuple[Mapping[str, object], ...]]] = {}
+    history: tuple[Mapping[str, object], ...] = ()
+    for line in read_lines(data):
+        if line.seq:
+            history = (*history[: line.kept], *line.added)
+            found[line.seq] = line, history
+    return found
+
+
+def iterate_numbered_paths(path: str) -> Iterator[str]:
+    """Yield the path, then the path with -2, -3 … appended."""
+    yield path
+    yield from (f"{path}-{number}" for number in count(2))

@@ -1,0 +1,559 @@
+"""Recover a folder after a crash, an edit or damage.
+
+`read_folder` reads the files, `RECOVERY_TABLE` says what each combination means, `plan_recovery` follows the
+table without writing anything, and `perform_recovery` carries out the plan.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from handrail.documents.state_file import StateFileContent
+from handrail.documents.strict_json import JsonFlaw
+from handrail.runtime.errors import Busy, NewerFormat, UnsafePath
+from handrail.runtime.ports.turn import StateFileFormat
+from handrail.runtime.records import ORPHANED_CODE, Trouble
+from handrail.runtime.resolve import hash_content
+from handrail.stores.files import layout
+from handrail.stores.files.layout import (
+    HEAD_FILE,
+    HISTORY_FILE,
+    INTENT_FILE,
+    PRIVATE_FOLDER,
+    QUARANTINE_FOLDER,
+    STAGE_FOLDER,
+    TROUBLE_FILE,
+    Head,
+    HistoryTurn,
+    Intent,
+    RecordDamage,
+    TroubleMark,
+    TroubleSubject,
+    quarantine_file,
+    read_checksum,
+    remove_leftovers,
+    replace_file,
+    seal_record,
+    unseal_record,
+)
+from handrail.stores.files.redo_log import carry_out_intent, clear_intent, clear_trouble, has_staged_bytes
+from handrail.stores.files.snapshot import Snapshot
+
+
+class IntentStatus(StrEnum):
+    """How the intent relates to the head: the next turn, the same turn, or another one."""
+
+    ABSENT = "absent"
+    NEXT = "next"
+    SAME = "same"
+    OTHER = "other"
+    BAD = "bad"
+    NEWER = "newer"
+
+
+class HeadStatus(StrEnum):
+    """Whether the head exists and can be read."""
+
+    ABSENT = "absent"
+    VALID = "valid"
+    BAD = "bad"
+    NEWER = "newer"
+
+
+class StateFileStatus(StrEnum):
+    """What the state file is: unchanged since the last turn, changed but valid, or unusable."""
+
+    ABSENT = "absent"
+    SAME = "same"
+    OTHER = "other"
+    UNKNOWN = "unknown"
+    MALFORMED = "malformed"
+    UNSAFE = "unsafe"
+
+
+class TroubleMarkStatus(StrEnum):
+    """Whether an earlier problem is recorded, and what it is about."""
+
+    NONE = "none"
+    STATE = "state"
+    INTENT = "intent"
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What is in a folder. `traces`: something shows that a run was here.
+
+    `staged`: no staged byte is missing.
+    """
+
+    intent: IntentStatus
+    head: HeadStatus
+    state: StateFileStatus
+    mark: TroubleMarkStatus = TroubleMarkStatus.NONE
+    traces: bool = True
+    staged: bool = True
+
+
+class RecoveryAction(StrEnum):
+    """What a row does. The last four end the recovery; after the others the table is read again."""
+
+    SET_HEAD_ASIDE = "set_head_aside"
+    SET_INTENT_ASIDE = "set_intent_aside"
+    SET_STATE_ASIDE = "set_state_aside"
+    REDO = "redo"
+    FINISH = "finish"
+    FORGET = "forget"
+    SWEEP = "sweep"
+    TELL = "tell"
+    STOP = "stop"
+    REFUSE = "refuse"
+
+
+FINAL_ACTIONS: Final = frozenset(
+    {RecoveryAction.SWEEP, RecoveryAction.TELL, RecoveryAction.STOP, RecoveryAction.REFUSE}
+)
+"""The actions that end a recovery.
+
+`SWEEP` removes leftovers and continues. `TELL` does the same and reports what is missing. `STOP` allows no
+turn before a repair. `REFUSE` allows no write at all.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryRow:
+    """One row: the findings it applies to (an empty column means any), their meaning, and the action."""
+
+    id: str
+    means: str
+    action: RecoveryAction
+    intent: Collection[IntentStatus] = ()
+    head: Collection[HeadStatus] = ()
+    state: Collection[StateFileStatus] = ()
+    mark: Collection[TroubleMarkStatus] = ()
+    traces: bool | None = None
+    staged: bool | None = None
+
+    def fits(self, found: Findings) -> bool:
+        """True if the row applies to these findings."""
+        columns = (
+            (self.intent, found.intent),
+            (self.head, found.head),
+            (self.state, found.state),
+            (self.mark, found.mark),
+        )
+        flags = ((self.traces, found.traces), (self.staged, found.staged))
+        return all(not wanted or seen in wanted for wanted, seen in columns) and all(
+            wanted is None or seen is wanted for wanted, seen in flags
+        )
+
+
+_INTENT_NEXT = (IntentStatus.NEXT,)
+
+
+_STATE_GOOD = (StateFileStatus.SAME, StateFileStatus.OTHER)
+
+
+_STATE_GONE = (StateFileStatus.ABSENT, StateFileStatus.MALFORMED, StateFileStatus.UNKNOWN)
+
+
+_HEAD_VALID, _HEAD_ABSENT = (HeadStatus.VALID,), (HeadStatus.ABSENT,)
+
+
+RECOVERY_TABLE: Final = (
+    RecoveryRow(
+        "newer_intent", "a newer program was here", RecoveryAction.REFUSE, intent=(IntentStatus.NEWER,)
+    ),
+    RecoveryRow("newer_head", "a newer program was here", RecoveryAction.REFUSE, head=(HeadStatus.NEWER,)),
+    RecoveryRow("bad_head", "the head is damaged", RecoveryAction.SET_HEAD_ASIDE, head=(HeadStatus.BAD,)),
+    RecoveryRow(
+        "bad_intent", "the intent is damaged", RecoveryAction.SET_INTENT_ASIDE, intent=(IntentStatus.BAD,)
+    ),
+    RecoveryRow(
+        "stale_intent",
+        "the files were put back under an unfinished turn",
+        RecoveryAction.SET_INTENT_ASIDE,
+        intent=(IntentStatus.OTHER,),
+    ),
+    RecoveryRow(
+        "finish", "a crash before the intent was removed", RecoveryAction.FINISH, intent=(IntentStatus.SAME,)
+    ),
+    RecoveryRow(
+        "unsafe", "the state file is no plain file", RecoveryAction.STOP, state=(StateFileStatus.UNSAFE,)
+    ),
+    RecoveryRow(
+        "stage_gone", "staged bytes are gone", RecoveryAction.STOP, intent=_INTENT_NEXT, staged=False
+    ),
+    RecoveryRow(
+        "redo_state",
+        "a crash or damage while a turn was done",
+        RecoveryAction.REDO,
+        intent=_INTENT_NEXT,
+        state=_STATE_GONE,
+    ),
+    RecoveryRow("redo", "a crash while a turn was done", RecoveryAction.REDO, intent=_INTENT_NEXT),
+    RecoveryRow(
+        "diverged",
+        "an earlier trouble has not been mended",
+        RecoveryAction.STOP,
+        mark=(TroubleMarkStatus.INTENT,),
+    ),
+    RecoveryRow(
+        "malformed",
+        "the state file is damaged",
+        RecoveryAction.SET_STATE_ASIDE,
+        state=(StateFileStatus.MALFORMED,),
+    ),
+    RecoveryRow(
+        "unknown",
+        "the state is none of the workflow",
+        RecoveryAction.SET_STATE_ASIDE,
+        state=(StateFileStatus.UNKNOWN,),
+    ),
+    RecoveryRow(
+        "mended",
+        "a good state file is back",
+        RecoveryAction.FORGET,
+        state=_STATE_GOOD,
+        mark=(TroubleMarkStatus.STATE,),
+    ),
+    RecoveryRow(
+        "damaged", "the state file lies in quarantine", RecoveryAction.STOP, mark=(TroubleMarkStatus.STATE,)
+    ),
+    RecoveryRow(
+        "clean", "nothing happened", RecoveryAction.SWEEP, head=_HEAD_VALID, state=(StateFileStatus.SAME,)
+    ),
+    RecoveryRow(
+        "rebuilt", "the head is gone, the history is not", RecoveryAction.SWEEP, state=(StateFileStatus.SAME,)
+    ),
+    RecoveryRow(
+        "edited",
+        "a person changed the state file",
+        RecoveryAction.SWEEP,
+        head=_HEAD_VALID,
+        state=(StateFileStatus.OTHER,),
+    ),
+    RecoveryRow(
+        "found",
+        "the state file came without us",
+        RecoveryAction.SWEEP,
+        head=_HEAD_ABSENT,
+        state=(StateFileStatus.OTHER,),
+    ),
+    RecoveryRow("orphaned", "the state file is gone, the rest is not", RecoveryAction.TELL, traces=True),
+    RecoveryRow("new", "nothing was here before", RecoveryAction.SWEEP, traces=False),
+)
+"""The first row that fits applies."""
+
+
+def find_recovery_row(found: Findings) -> RecoveryRow:
+    """Return the row for these findings. The table always has one."""
+    return next(candidate for candidate in RECOVERY_TABLE if candidate.fits(found))
+
+
+_MAX_READS = 100
+"""How often the folder is read before `Busy`, if other processes keep changing it."""
+
+
+UNREADABLE_TROUBLE_MARK = TroubleMark(
+    TroubleSubject.INTENT,
+    Trouble(
+        "diverged",
+        f"`{TROUBLE_FILE}`, which says what was wrong here, is damaged itself",
+        "look at the files, then run `handrail repair --adopt STATE` with the state they are in",
+    ),
+)
+"""Stands in for a trouble mark that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSnapshot:
+    """The contents of a folder. `last` is the last turn in the history, read only without a valid head.
+
+    `standing` is the parsed state file, `others` says whether other files show that a run was here.
+    """
+
+    head: Head | RecordDamage | None
+    intent: Intent | RecordDamage | None
+    data: bytes | None
+    standing: StateFileContent | JsonFlaw | UnsafePath | None
+    mark: TroubleMark | None
+    last: HistoryTurn | None
+    others: bool
+    staged: bool
+
+    @property
+    def base(self) -> Head | HistoryTurn | None:
+        """Return what is known of the last turn: the head, or the last turn in the history."""
+        return self.head if isinstance(self.head, Head) else self.last
+
+
+TURN_FILES_ON_DISK: Final = (INTENT_FILE, HEAD_FILE, TROUBLE_FILE)
+"""Each turn changes at least one of these files."""
+
+
+def read_folder(workspace: Snapshot, shape: StateFileFormat, signs: Collection[str] | None) -> FolderSnapshot:
+    """Read the folder as of one moment, without the lock and without writing. `signs`: see `FileRuns`.
+
+    Another process may take a turn meanwhile. Each turn changes one of `PARTS`, so they are read again at the
+    end. Raises `Busy` if they change every time.
+    """
+    for _ in range(_MAX_READS):
+        snapshot = read_locked_folder(workspace, shape, signs)
+        if [*map(workspace.read, TURN_FILES_ON_DISK)] == [*map(workspace.reread, TURN_FILES_ON_DISK)]:
+            return snapshot
+        workspace.forget()
+    raise Busy("the run moved all the time while it was read", "send the same call again")
+
+
+def read_locked_folder(
+    workspace: Snapshot, shape: StateFileFormat, signs: Collection[str] | None
+) -> FolderSnapshot:
+    """Read the folder. The caller holds the lock."""
+    raw_intent, raw_head, raw_mark = map(workspace.read, TURN_FILES_ON_DISK)
+    intent = None if raw_intent is None else unseal_record(raw_intent, Intent)
+    head = None if raw_head is None else unseal_record(raw_head, Head)
+    mark = None if raw_mark is None else unseal_record(raw_mark, TroubleMark)
+    data, standing = _read_state(workspace, shape)
+    names = set(workspace.names("")) - {PRIVATE_FOLDER, shape.name}
+    return FolderSnapshot(
+        head,
+        intent,
+        data,
+        standing,
+        UNREADABLE_TROUBLE_MARK if isinstance(mark, RecordDamage) else mark,
+        None if isinstance(head, Head) else layout.find_last_turn(workspace.read(HISTORY_FILE)),
+        bool(names if signs is None else names & set(signs)),
+        not isinstance(intent, Intent) or has_staged_bytes(workspace, intent.finals),
+    )
+
+
+def _read_state(
+    workspace: Snapshot, shape: StateFileFormat
+) -> tuple[bytes | None, StateFileContent | JsonFlaw | UnsafePath | None]:
+    try:
+        data = workspace.read(shape.name)
+    except UnsafePath as unsafe:
+        return None, unsafe
+    return data, None if data is None else shape.read(data)
+
+
+def classify_snapshot(snapshot: FolderSnapshot, states: Collection[str]) -> Findings:
+    """Describe a snapshot in the terms of the recovery table."""
+    return Findings(
+        _classify_intent(snapshot),
+        _classify_head(snapshot),
+        _classify_state(snapshot, states),
+        TroubleMarkStatus.NONE if snapshot.mark is None else TroubleMarkStatus(snapshot.mark.about),
+        snapshot.others or snapshot.base is not None,
+        snapshot.staged,
+    )
+
+
+def _classify_intent(snapshot: FolderSnapshot) -> IntentStatus:
+    if snapshot.intent is None:
+        return IntentStatus.ABSENT
+    if isinstance(snapshot.intent, RecordDamage):
+        return IntentStatus(snapshot.intent.value)
+    revision, base = snapshot.intent.head.revision, snapshot.base
+    if base is None or revision == base.revision + 1:
+        return IntentStatus.NEXT
+    if revision != base.revision:
+        return IntentStatus.OTHER
+    return IntentStatus.SAME if isinstance(base, Head) else IntentStatus.NEXT
+
+
+def _classify_head(snapshot: FolderSnapshot) -> HeadStatus:
+    if isinstance(snapshot.head, RecordDamage):
+        return HeadStatus(snapshot.head.value)
+    return HeadStatus.ABSENT if snapshot.head is None else HeadStatus.VALID
+
+
+def _classify_state(snapshot: FolderSnapshot, states: Collection[str]) -> StateFileStatus:
+    if snapshot.standing is None:
+        return StateFileStatus.ABSENT
+    if isinstance(snapshot.standing, UnsafePath):
+        return StateFileStatus.UNSAFE
+    if isinstance(snapshot.standing, JsonFlaw):
+        return StateFileStatus.MALFORMED
+    if snapshot.standing.state not in states:
+        return StateFileStatus.UNKNOWN
+    same = snapshot.base is not None and snapshot.base.sha == hash_content(snapshot.data)
+    return StateFileStatus.SAME if same else StateFileStatus.OTHER
+
+
+def snapshot_after_redo(snapshot: FolderSnapshot, intent: Intent, shape: StateFileFormat) -> FolderSnapshot:
+    """Return the snapshot as it is after the intent is carried out."""
+    data, head = intent.document.encode(), intent.head.with_recorded_calls(snapshot.head)
+    return replace(snapshot, head=head, intent=None, data=data, standing=shape.read(data), mark=None)
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryPlan:
+    """A recovery worked out: the snapshot afterwards, and the last row.
+
+    `steps` are the rows before it, with their snapshots.
+    """
+
+    snapshot: FolderSnapshot
+    row: RecoveryRow
+    steps: tuple[tuple[RecoveryRow, FolderSnapshot], ...] = ()
+    trouble: Trouble | None = None
+
+    @property
+    def pending(self) -> bytes:
+        """Return the history line of a turn that is committed but not yet applied; empty if none."""
+        for _, snapshot in self.steps:
+            if isinstance(snapshot.intent, Intent) and isinstance(self.snapshot.head, Head):
+                line = snapshot.intent.line.encode()
+                return line if read_checksum(line) == self.snapshot.head.chain else b""
+        return b""
+
+
+def plan_recovery(snapshot: FolderSnapshot, shape: StateFileFormat, states: Collection[str]) -> RecoveryPlan:
+    """Work out the recovery of this snapshot. Writes nothing."""
+    steps: list[tuple[RecoveryRow, FolderSnapshot]] = []
+    while (row := find_recovery_row(classify_snapshot(snapshot, states))).action not in FINAL_ACTIONS:
+        steps.append((row, snapshot))
+        snapshot = _snapshot_after(row, snapshot, shape)
+    needs_person = row.action is not RecoveryAction.SWEEP
+    return RecoveryPlan(
+        snapshot, row, tuple(steps), _describe_trouble(row, snapshot, shape.name) if needs_person else None
+    )
+
+
+def perform_recovery(workspace: Snapshot, plan: RecoveryPlan, shape: StateFileFormat) -> None:
+    """Carry out the plan. Raises `NewerFormat`, and writes nothing, if a newer program was here."""
+    if plan.row.action is RecoveryAction.REFUSE:
+        raise NewerFormat(_NEWER_TROUBLE.message, _NEWER_TROUBLE.repair)
+    for row, snapshot in plan.steps:
+        _perform_row(workspace, row, snapshot, shape)
+    if plan.row.action in {RecoveryAction.SWEEP, RecoveryAction.TELL}:
+        remove_leftovers(workspace)
+
+
+def _snapshot_after(row: RecoveryRow, snapshot: FolderSnapshot, shape: StateFileFormat) -> FolderSnapshot:
+    """Return the snapshot as it is after this row was carried out."""
+    match row.action, snapshot.intent:
+        case RecoveryAction.SET_HEAD_ASIDE, _:
+            return replace(snapshot, head=None)
+        case RecoveryAction.SET_INTENT_ASIDE, _:
+            return replace(
+                snapshot,
+                intent=None,
+                staged=True,
+                mark=TroubleMark(TroubleSubject.INTENT, _describe_trouble(row, snapshot, shape.name)),
+            )
+        case RecoveryAction.SET_STATE_ASIDE, _:
+            mark = TroubleMark(TroubleSubject.STATE, _describe_trouble(row, snapshot, shape.name))
+            return replace(snapshot, data=None, standing=None, mark=mark)
+        case RecoveryAction.REDO, Intent() as intent:
+            return snapshot_after_redo(snapshot, intent, shape)
+        case RecoveryAction.FINISH, _:
+            return replace(snapshot, intent=None, mark=None)
+        case _:
+            return replace(snapshot, mark=None)
+
+
+def _perform_row(
+    workspace: Snapshot, row: RecoveryRow, snapshot: FolderSnapshot, shape: StateFileFormat
+) -> None:
+    """Carry out one row in the folder."""
+    match row.action, snapshot.intent:
+        case RecoveryAction.SET_HEAD_ASIDE, _:
+            quarantine_file(workspace, HEAD_FILE)
+        case RecoveryAction.SET_INTENT_ASIDE, _:
+            replace_file(
+                workspace,
+                TROUBLE_FILE,
+                seal_record(TroubleMark(TroubleSubject.INTENT, _describe_trouble(row, snapshot, shape.name))),
+            )
+            quarantine_intent(workspace)
+        case RecoveryAction.SET_STATE_ASIDE, _:
+            replace_file(
+                workspace,
+                TROUBLE_FILE,
+                seal_record(TroubleMark(TroubleSubject.STATE, _describe_trouble(row, snapshot, shape.name))),
+            )
+            quarantine_file(workspace, shape.name)
+        case RecoveryAction.REDO, Intent() as intent:
+            carry_out_intent(workspace, shape.name, intent, snapshot.head, again=True)
+        case RecoveryAction.FINISH, Intent() as intent:
+            layout.ensure_line(workspace, intent.line.encode())
+            clear_intent(workspace)
+        case _:
+            clear_trouble(workspace)
+
+
+def quarantine_intent(workspace: Snapshot) -> None:
+    """Move an intent that cannot be carried out into quarantine, after the bytes staged for it."""
+    for name in workspace.names(STAGE_FOLDER):
+        quarantine_file(workspace, f"{STAGE_FOLDER}/{name}")
+    quarantine_file(workspace, INTENT_FILE)
+
+
+_NEWER_TROUBLE = Trouble(
+    "newer",
+    "a newer Handrail has been at work in this folder",
+    "update Handrail here; until then the run can be read, and nothing is changed",
+)
+
+
+def _describe_trouble(row: RecoveryRow, snapshot: FolderSnapshot, name: str) -> Trouble:
+    """Return the problem that a person reads about a row."""
+    if row.action is RecoveryAction.REFUSE:
+        return _NEWER_TROUBLE
+    if snapshot.mark is not None and row.id in {"diverged", "damaged"}:
+        return snapshot.mark.trouble
+    if isinstance(snapshot.standing, UnsafePath) and row.id == "unsafe":
+        return Trouble("damaged", snapshot.standing.message, snapshot.standing.repair)
+    code, message = _TROUBLE_TEXTS[row.id]
+    return Trouble(code, message.format(name=name, why=_describe_damage(snapshot)), _suggest_repair(snapshot))
+
+
+_QUARANTINE_NOTE = (
+    f"nothing is lost: the first call that acts moves it to `{QUARANTINE_FOLDER}` and touches nothing else"
+)
+"""True before and after the move: a call that only reads moves nothing."""
+
+
+_TROUBLE_TEXTS = {
+    "bad_intent": (
+        "diverged",
+        f"the intent of an unfinished turn was damaged; {_QUARANTINE_NOTE}",
+    ),
+    "stale_intent": (
+        "diverged",
+        (
+            "an unfinished turn does not follow the last one: "
+            f"files were put back from elsewhere; {_QUARANTINE_NOTE}"
+        ),
+    ),
+    "stage_gone": (
+        "diverged",
+        (
+            "a turn is unfinished, and for a file that it writes "
+            f"the bytes staged in `{STAGE_FOLDER}` are gone: "
+            "they were removed, or the file was edited since; nothing was overwritten"
+        ),
+    ),
+    "malformed": ("damaged", f"`{{name}}` was damaged ({{why}}); {_QUARANTINE_NOTE}"),
+    "unknown": ("diverged", f"`{{name}}` {{why}}; {_QUARANTINE_NOTE}"),
+    "orphaned": (ORPHANED_CODE, "`{name}` is gone, but files or a history of a run are there"),
+}
+"""The code and message of each row that needs a person, by row id."""
+
+
+def _describe_damage(snapshot: FolderSnapshot) -> str:
+    if isinstance(snapshot.standing, JsonFlaw):
+        return snapshot.standing.sentence
+    if snapshot.standing is None or isinstance(snapshot.standing, UnsafePath):
+        return "cannot be read"
+    return f"names the state {snapshot.standing.state!a}, which the workflow does not have"
+
+
+def _suggest_repair(snapshot: FolderSnapshot) -> str:
+    adopt = "run `handrail repair --adopt STATE` with the state that the files are in"
+    if snapshot.base is None:
+        return adopt
+    return f"run `handrail repair --restore {snapshot.base.revision}` to go back to the last turn, or {adopt}"

@@ -1,0 +1,1 @@
+"""Store a run in the description of a jj or git commit."""

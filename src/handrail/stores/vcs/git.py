@@ -1,0 +1,808 @@
+"""Store a description in git, without touching the branch, the index or the files.
+
+Each version of the text is a commit with one file; `refs/worktree/handrail/plan` names the newest one.
+`GitDescriptions` reads and replaces the text, `GitDescriptionSync` pushes and pulls it. What can be seen in
+the `.git` folder without starting git is only a shortcut: if in doubt, git is asked.
+"""
+
+import hashlib
+import os
+import re
+import stat
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkstemp
+from typing import Final, TypeAlias
+
+from msgspec.structs import replace
+
+from handrail.documents.plan.parse import parse_any
+from handrail.documents.plan.stages import is_finished
+from handrail.runtime import errors
+from handrail.runtime.errors import Fault, NoPlan, NoRemote, TextConflict, Unreadable, VcsFailed
+from handrail.runtime.ports.turn import (
+    ChangedFile,
+    Changes,
+    Clock,
+    Description,
+    ExchangeOutcome,
+    ExchangeResult,
+    IdSource,
+    ProcessRunner,
+    TextVersion,
+)
+from handrail.runtime.system import SystemClock, resolve_path
+from handrail.stores.vcs.commands import (
+    DEFAULT_TIMEOUTS,
+    RepositoryLock,
+    VcsProgram,
+    VcsTimeouts,
+    build_environment,
+    conflict_fault,
+    git_fault,
+    normalize_text,
+    remote_fault,
+    unverified_write_fault,
+    verify_write,
+)
+
+_GITDIR_PREFIX: Final = b"gitdir: "
+"""How the file `.git` of a worktree begins."""
+
+
+_WORKTREE_REFS: Final = "refs/worktree/"
+"""Refs below this are in the worktree's own folder."""
+
+
+_MAX_READ_BYTES: Final = 4096
+
+
+_OBJECT_NAME: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+ConfigStamp: TypeAlias = tuple[tuple[int, int, int], ...]
+"""Inode, time and size of the configuration files: changes as soon as one of them is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class GitFolders:
+    """The worktree's own git folder, and the one that all worktrees of the repository share."""
+
+    own: Path
+    common: Path
+
+    def read_loose_ref(self, ref: str) -> str:
+        """Return the commit in the file of a ref; empty if there is no file or no commit in it."""
+        line = _read_line((self.own if ref.startswith(_WORKTREE_REFS) else self.common) / ref)
+        return line if _OBJECT_NAME.fullmatch(line) else ""
+
+    def stamp_config(self) -> ConfigStamp:
+        """Return the stamp of the repository's configuration files."""
+        return tuple(_stamp_file(path) for path in (self.common / "config", self.own / "config.worktree"))
+
+
+def find_git_folders(folder: Path) -> GitFolders | None:
+    """Return the git folders of the worktree in this folder; None if `.git` cannot be followed."""
+    git = folder / ".git"
+    own = _follow_pointer(folder, _read_start(git)) if git.is_file() else git
+    if own is None:
+        return None
+    shared = _read_line(own / "commondir")
+    return GitFolders(own, own / shared if shared else own)
+
+
+def _follow_pointer(folder: Path, content: bytes) -> Path | None:
+    """Return the folder that the file `.git` of a worktree points to."""
+    target = content.removeprefix(_GITDIR_PREFIX)
+    return folder / os.fsdecode(target.rstrip(b"\r\n")) if target != content else None
+
+
+def _read_line(path: Path) -> str:
+    return os.fsdecode(_read_start(path)).rstrip("\r\n")
+
+
+def _read_start(path: Path) -> bytes:
+    """Return the first bytes of a file; empty if it cannot be read."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        try:
+            return os.read(file, _MAX_READ_BYTES)
+        finally:
+            os.close(file)
+    except OSError:
+        return b""
+
+
+def _stamp_file(path: Path) -> tuple[int, int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return (0, 0, 0)
+    return (found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+_TEMPORARY_PREFIX: Final = "tmp_obj_"
+"""git removes files with this prefix as objects that were never finished."""
+
+
+_COMPRESSION_LEVEL: Final = 1
+"""The level that git uses for loose objects."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectWriter:
+    """Write objects into the `objects` folder of a repository without starting git.
+
+    `algorithm` is the hash that names the objects; `who` is a name and an address.
+    """
+
+    folder: Path
+    algorithm: str
+    who: bytes
+
+    def write_commit(self, file: str, data: bytes, message: str, parent: str, at: datetime) -> str:
+        """Write a commit with only this file, on top of `parent` if given, and return its name.
+
+        Raises the fault for what could not be written.
+        """
+        blob = self._put("blob", data)
+        tree = self._put("tree", b"100644 " + file.encode() + b"\0" + bytes.fromhex(blob))
+        by = self.who + f" {int(at.timestamp())} +0000".encode()
+        above = [f"parent {parent}".encode()] if parent else []
+        head = [f"tree {tree}".encode(), *above, b"author " + by, b"committer " + by]
+        return self._put("commit", b"\n".join([*head, b"", message.encode()]))
+
+    def _put(self, kind: str, data: bytes) -> str:
+        """Write an object unless it exists, and return its name."""
+        whole = f"{kind} {len(data)}\0".encode() + data
+        name = hashlib.new(self.algorithm, whole, usedforsecurity=False).hexdigest()
+        path = self.folder / name[:2] / name[2:]
+        try:
+            if not _refresh_object(path):
+                self._write(path, zlib.compress(whole, _COMPRESSION_LEVEL))
+        except OSError as error:
+            raise errors.build_write_fault(f"{path}", error) from error
+        return name
+
+    def _write(self, path: Path, data: bytes) -> None:
+        """Write an object file with the permissions of the objects folder."""
+        mode = stat.S_IMODE(self.folder.stat().st_mode)
+        with suppress(FileExistsError):
+            path.parent.mkdir()
+            path.parent.chmod(mode)
+        opened, unfinished = mkstemp(prefix=_TEMPORARY_PREFIX, dir=path.parent)
+        try:
+            with os.fdopen(opened, "wb") as file:
+                file.write(data)
+                os.fchmod(opened, mode & 0o444)
+            Path(unfinished).rename(path)
+        except OSError:
+            with suppress(OSError):
+                Path(unfinished).unlink()
+            raise
+
+
+def _refresh_object(path: Path) -> bool:
+    """True if the object exists. Its time is renewed, so that git does not prune it as old."""
+    try:
+        os.utime(path)
+    except OSError:
+        return False
+    return True
+
+
+PLAN_REF: Final = "refs/worktree/handrail/plan"
+"""The ref of the current text."""
+
+
+ARCHIVE_REFS: Final = "refs/handrail/done/"
+"""Archived texts are below this, each by the name of its change."""
+
+
+GIT_COMMAND: Final = (
+    *("git", "--no-pager", "--no-optional-locks", "--no-replace-objects"),
+    *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
+)
+"""How every git command begins, so that no program of the project is run."""
+
+
+_PLAN_FILE: Final = "plan"
+"""The name of the file in each commit."""
+
+
+_EMPTY_VARIABLE: Final = "EMPTY_FOR_GIT"
+"""An empty environment variable; see `build_environment`."""
+
+
+_INCLUDE_PREFIX: Final = "include"
+"""How settings begin that include other configuration files."""
+
+
+_FILTER_SETTING: Final = re.compile(r"filter[.].*[.](?:clean|smudge|process|required)", re.DOTALL)
+"""Settings that make git run a program on file contents."""
+
+
+_STATUS_COMMAND: Final = (
+    *("status", "--porcelain", "-z", "--untracked-files=all"),
+    *("--no-renames", "--ignore-submodules=dirty"),
+)
+
+
+_CHANGE_TRAILER: Final = re.compile(rb"^Handrail-Change: ([0-9a-z-]+)$", re.MULTILINE)
+
+
+_IDENTITY: Final = re.compile(rb"(.+ <[^<>]+>) \d+ [+-]\d+\s*")
+
+
+_DEFAULT_IDENTITY: Final = b"Handrail <handrail@localhost>"
+"""Who commits if git knows no user."""
+
+
+_CLOCK: Final = SystemClock()
+
+
+_NO_DESCRIPTION: Final = Description("", "", "")
+
+
+_NUL: Final = "\0"
+
+
+_LOG_FORMAT: Final = "%H%x00%ct%x00%an <%ae>"
+"""The commit, its time, and who made it, separated by NUL."""
+
+
+_MAX_TIMESTAMP: Final = 253_402_300_799
+"""The last second that `datetime` can hold."""
+
+
+_CONFLICT_STATUSES: Final = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
+"""The letters of `git status` for files with merge conflicts."""
+
+
+class GitDescriptions:
+    """`Descriptions` of the worktree in this folder.
+
+    The runner needs the environment of `build_environment`. The version of a text is its commit. A commit
+    never changes, so a text is read again only after the ref has moved.
+    """
+
+    __slots__ = ("_clock", "_filters", "_git", "_ids", "_known", "_lock", "_objects", "_shared")
+
+    def __init__(
+        self,
+        runner: ProcessRunner,
+        folder: Path,
+        ids: IdSource,
+        limits: VcsTimeouts = DEFAULT_TIMEOUTS,
+        clock: Clock = _CLOCK,
+    ) -> None:
+        self._git = VcsProgram(runner, folder, GIT_COMMAND, git_fault, limits)
+        self._ids, self._clock, self._lock = ids, clock, RepositoryLock(limits.lock)
+        self._known = _NO_DESCRIPTION
+        self._filters: tuple[ConfigStamp, tuple[str, ...]] | None = None
+        self._shared: tuple[Path, str] | None = None
+        self._objects: ObjectWriter | None = None
+
+    def read(self) -> Description:
+        """Return the text at the ref; an empty one, of no change, if there is no ref."""
+        known = self._known
+        if known.version and self._read_loose_ref(PLAN_REF) == known.version:
+            return known
+        self._known = self._read_with_git()
+        return self._known
+
+    def changes(self, most: int) -> Changes:
+        """Return the text, and the files that differ from the checked-out commit, at most `most`."""
+        described = self.read()
+        output = self._git.tell(*self._filter_overrides(), *_STATUS_COMMAND, files=())
+        files = _parse_status(output.decode("utf-8", "replace").split("\0"))
+        return Changes(replace(described, empty=not files), files[:most], len(files))
+
+    def hold_lock(self) -> AbstractContextManager[object]:
+        """Lock the repository for the block, for all its worktrees."""
+        return self._lock_repository()
+
+    def swap(self, seen: Description, new: str) -> Description:
+        """Replace the text: add a commit to the chain, or begin a chain."""
+        text = normalize_text(new)
+        with self._lock_repository() as lock:
+            if seen.text == text:
+                return self._require_version(seen)
+            change = seen.change or self._ids.new_id()
+            try:
+                return self._add_commit(seen, change, text, lock)
+            except VcsFailed as fault:
+                return verify_write(seen, text, self._read_after_failure(fault), fault)
+
+    def begin_new(self, seen: Description) -> Description:
+        """Move the chain below `refs/handrail/done/`, by the name of its change."""
+        with self._lock_repository() as lock:
+            if not seen.version:
+                return self._require_version(seen)
+            try:
+                self._archive(seen, f"delete {PLAN_REF} {seen.version}\n", lock)
+            except VcsFailed as fault:
+                now = self._read_after_failure(fault)
+                if now.version == seen.version:
+                    raise
+                if now.version:
+                    raise conflict_fault(seen, now) from fault
+        return _NO_DESCRIPTION
+
+    def archive(self, seen: Description) -> None:
+        """Copy the chain below `refs/handrail/done/`, by the name of its change."""
+        with self._lock_repository() as lock:
+            if self._read_loose_ref(_archive_ref(seen)) == seen.version:
+                self._require_version(seen)
+                return
+            try:
+                self._archive(seen, f"verify {PLAN_REF} {seen.version}\n", lock)
+            except VcsFailed as fault:
+                now = self._read_after_failure(fault)
+                if now.version == seen.version:
+                    raise
+                raise conflict_fault(seen, now) from fault
+
+    def versions(self) -> tuple[TextVersion, ...]:
+        """Return every commit of the chain, oldest first."""
+        commit = self.read().version
+        if not commit:
+            return ()
+        words = ("rev-list", "--reverse", "--first-parent", "--encoding=UTF-8", f"--format={_LOG_FORMAT}")
+        lines = self._git.ask(*words, commit, "--").decode("utf-8", "replace").split("\n")
+        return tuple(TextVersion(*_parse_version(line)) for line in lines if _NUL in line)
+
+    def texts(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the text of each of these commits."""
+        request = "".join(f"{name}:{_PLAN_FILE}\n" for name in names)
+        output = self._git.ask("cat-file", "--batch", text=request.encode())
+        texts = []
+        for _ in names:
+            _, _, text, output = _parse_object(output)
+            texts.append(text.decode("utf-8", "replace"))
+        return tuple(texts)
+
+    def read_commit(self, commit: str) -> Description:
+        """Return the description in a commit of any chain."""
+        return self._read_with_git(commit)
+
+    def take_chain(self, there: Description, seen: Description, aside: str = "") -> None:
+        """Move the ref to a commit of another chain, if it still has the version `seen`.
+
+        The old chain is kept under the ref `aside`, if one is given. Raises `TextConflict`.
+        """
+        kept_first = f"update {aside} {seen.version}\n" if aside else ""
+        before = seen.version or "0" * len(there.version)
+        with self._lock_repository() as lock:
+            self._move(f"{kept_first}update {PLAN_REF} {there.version} {before}\n", lock)
+
+    def _archive(self, seen: Description, then: str, lock: int) -> None:
+        """Archive the chain by the name of its change and run the command `then`, both or neither.
+
+        An archive with that name is replaced only by a continuation of it. The file of the ref is only a
+        hint: git makes the comparison.
+        """
+        name = _archive_ref(seen)
+        hinted = {"": f"create {name} {seen.version}\n", seen.version: ""}.get(self._read_loose_ref(name))
+        try:
+            self._move((self._archive_command(name, seen) if hinted is None else hinted) + then, lock)
+        except TextConflict:
+            self._move(self._archive_command(name, seen) + then, lock)
+
+    def _archive_command(self, name: str, seen: Description) -> str:
+        """Return the command that archives the chain if the name is taken: under it if it continues it."""
+        words = ("for-each-ref", "--format=%(objectname)", f"--merged={seen.version}", name)
+        before = self._git.ask(*words).decode("ascii").strip()
+        if before:
+            return f"update {name} {seen.version} {before}\n"
+        return f"update {unique_archive_ref(seen)} {seen.version}\n"
+
+    def _read_loose_ref(self, ref: str) -> str:
+        """Return the commit in the file of a ref; empty if it cannot be seen."""
+        folders = find_git_folders(self._git.folder)
+        return folders.read_loose_ref(ref) if folders else ""
+
+    def _require_version(self, seen: Description) -> Description:
+        """Return the current description. Raises `TextConflict` if its version has changed."""
+        now = self.read()
+        if now.version != seen.version:
+            raise conflict_fault(None, now)
+        return now
+
+    def _read_with_git(self, ref: str = PLAN_REF) -> Description:
+        """Read the description with git. Raises `Unreadable` if the ref holds something else."""
+        output = self._git.ask("cat-file", "--batch", text=f"{ref}\n{ref}:{_PLAN_FILE}\n".encode())
+        kind, commit, body, rest = _parse_object(output)
+        if kind == "missing":
+            return _NO_DESCRIPTION
+        file_kind, _, text, _ = _parse_object(rest)
+        if (kind, file_kind) != ("commit", "blob"):
+            raise Unreadable(
+                f"`{ref}` holds no file `{_PLAN_FILE}`",
+                f"look at it, and remove it: `git update-ref -d {ref}`",
+            )
+        change = _CHANGE_TRAILER.search(body)
+        return Description(text.decode("utf-8", "replace"), commit, change[1].decode() if change else commit)
+
+    def _add_commit(self, seen: Description, change: str, text: str, lock: int) -> Description:
+        """Write a commit, move the ref to it, and return the new description."""
+        message = f"plan\n\nHandrail-Change: {change}\n"
+        commit = self._object_writer().write_commit(
+            _PLAN_FILE, text.encode(), message, seen.version, self._clock.now()
+        )
+        before = seen.version or "0" * len(commit)
+        self._write("update-ref", "--no-deref", PLAN_REF, commit, before, lock=lock)
+        self._known = Description(text, commit, change)
+        return self._known
+
+    def _move(self, moves: str, lock: int) -> None:
+        """Run these `update-ref` commands, all of them or none."""
+        self._write("update-ref", "--no-deref", "--stdin", text=moves.encode(), lock=lock)
+
+    def _write(self, *words: str, lock: int, text: bytes = b"") -> None:
+        self._git.tell(*words, text=text, files=(lock,))
+
+    def _read_after_failure(self, fault: Fault) -> Description:
+        """Return the current description after a write that failed with this fault."""
+        try:
+            return self.read()
+        except Fault as blind:
+            raise unverified_write_fault(fault, blind) from blind
+
+    def _filter_overrides(self) -> tuple[str, ...]:
+        """Return options that disable every filter program in the configuration.
+
+        The list is cached until the repository's configuration files change. It is not cached if they include
+        other files.
+        """
+        folders = find_git_folders(self._git.folder)
+        stamp = folders.stamp_config() if folders else None
+        if self._filters and self._filters[0] == stamp:
+            return self._filters[1]
+        output = self._git.ask("config", "--list", "--name-only", "-z").decode("utf-8", "surrogateescape")
+        names = sorted({*output.split("\0")})
+        words = tuple(
+            f"--config-env={name}={_EMPTY_VARIABLE}" for name in names if _FILTER_SETTING.fullmatch(name)
+        )
+        alone = not any(name.startswith(_INCLUDE_PREFIX) for name in names)
+        self._filters = (stamp, words) if stamp and alone else None
+        return words
+
+    def _object_writer(self) -> ObjectWriter:
+        """Return the object writer, created once. It commits as Handrail if git knows no user."""
+        if self._objects is None:
+            try:
+                output = self._git.ask("var", "GIT_COMMITTER_IDENT")
+            except VcsFailed:
+                output = b""
+            who = _IDENTITY.fullmatch(output)
+            common, named = self._locate()
+            self._objects = ObjectWriter(common / "objects", named, who[1] if who else _DEFAULT_IDENTITY)
+        return self._objects
+
+    def _lock_repository(self) -> AbstractContextManager[int]:
+        return self._lock.hold(self._locate()[0])
+
+    def _locate(self) -> tuple[Path, str]:
+        """Return the folder that all worktrees share, and its hash algorithm. Asked once."""
+        if self._shared is None:
+            output = self._git.ask("rev-parse", "--git-common-dir", "--show-object-format")
+            common, _, algorithm = output.decode("utf-8", "surrogateescape").strip("\n").rpartition("\n")
+            self._shared = (self._git.folder / common, algorithm)
+        return self._shared
+
+
+def unique_archive_ref(described: Description) -> str:
+    """Return an archive ref for a text that no other text can have."""
+    return f"{_archive_ref(described)}-{described.version}"
+
+
+def _archive_ref(described: Description) -> str:
+    """Return the archive ref for a completed text."""
+    return f"{ARCHIVE_REFS}{described.change}"
+
+
+def _parse_version(line: str) -> tuple[str, datetime, str]:
+    """Parse a line of `_LOG_FORMAT`: the commit, when it was made, and by whom."""
+    name, at, who = line.split(_NUL)
+    return name, datetime.fromtimestamp(min(int(at), _MAX_TIMESTAMP), UTC), who
+
+
+def _parse_object(output: bytes) -> tuple[str, str, bytes, bytes]:
+    """Return kind, name and bytes of the first object in `cat-file --batch` output, and the rest."""
+    head, _, rest = output.partition(b"\n")
+    words = head.decode("utf-8", "replace").split(" ")
+    if len(words) != 3:
+        return "missing", "", b"", rest
+    name, kind, size = words
+    return kind, name, rest[: int(size)], rest[int(size) + 1 :]
+
+
+def _parse_status(lines: list[str]) -> tuple[ChangedFile, ...]:
+    """Return the files that `git status` lists against the commit, each once."""
+    found: dict[str, str] = {}
+    for line in filter(None, lines):
+        path = line[3:]
+        if status := _file_status(line[:2]):
+            found[path] = "modified" if path in found else status
+    return tuple(ChangedFile(path, found[path]) for path in sorted(found))
+
+
+def _file_status(letters: str) -> str:
+    """Return what happened to a file; empty if it was only added and removed again."""
+    if letters in _CONFLICT_STATUSES:
+        return "conflicted"
+    if letters == "??" or letters[0] == "A":
+        return "" if letters[1] == "D" else "added"
+    return "removed" if "D" in letters else "modified"
+
+
+PLAN_REFS: Final = "refs/handrail/plans/"
+"""Plans at a remote are below this, each by its name."""
+
+
+REMOTE_TIMEOUTS: Final = VcsTimeouts(write=120.0)
+"""The timeouts for talking to a remote."""
+
+
+_FETCHED_REF: Final = "refs/theirs"
+"""Where the remote's plan is fetched to, in a temporary repository."""
+
+
+_DEFAULT_REMOTE: Final = "origin"
+
+
+_SHOWN_CHARACTERS: Final = 60
+"""How much of a plan's first line a message quotes."""
+
+
+_SSH_VARIABLES: Final = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT")
+"""Variables by which the user chooses the ssh program."""
+
+
+_REMOTE_OPTIONS: Final = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "fetch.fsckObjects=true")
+
+
+_FETCH_COMMAND: Final = (
+    *("fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-auto-maintenance"),
+    *("--no-recurse-submodules", "--no-write-commit-graph", "--"),
+)
+
+
+_PUSH_COMMAND: Final = (
+    *("push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags"),
+    *("--no-recurse-submodules", "--no-progress"),
+)
+
+
+def build_remote_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for git to talk to a remote: by file, ssh or https, without prompts.
+
+    The user's choice of ssh program is kept.
+    """
+    ssh = {name: env[name] for name in _SSH_VARIABLES if name in env}
+    return {**build_environment(env), **ssh, "GIT_ALLOW_PROTOCOL": "file:ssh:https"}
+
+
+@dataclass(frozen=True, slots=True)
+class _RemotePlan:
+    """Where a plan is at a remote: the remote's name, its URL, and the ref."""
+
+    remote: str
+    url: str
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """The local and the remote description, and how many versions each has that the other lacks."""
+
+    here: Description
+    there: Description
+    ahead: int
+    behind: int
+
+    @property
+    def is_other_change(self) -> bool:
+        """True if they are about different changes."""
+        return self.here.change != self.there.change
+
+
+class GitDescriptionSync:
+    """`DescriptionSync` of the worktree in this folder.
+
+    `far` is a runner with the environment of `build_remote_environment`.
+    """
+
+    __slots__ = ("_far", "_git", "_program")
+
+    def __init__(
+        self,
+        git: GitDescriptions,
+        folder: Path,
+        runner: ProcessRunner,
+        far: ProcessRunner,
+        limits: VcsTimeouts = DEFAULT_TIMEOUTS,
+    ) -> None:
+        self._git, self._far = git, far
+        self._program = VcsProgram(runner, folder, GIT_COMMAND, git_fault, limits)
+
+    def push(self, remote: str = "", name: str = "") -> ExchangeResult:
+        """Push the chain if it continues the remote one.
+
+        A finished remote plan about another change is archived there first. Raises `TextConflict` otherwise,
+        `NoPlan` if there is nothing to push, and the faults of the remote.
+        """
+        place = self._locate(remote, name, "--push")
+        if not self._git.read().version:
+            raise NoPlan(
+                "this worktree has no plan to push",
+                "begin one with a server of `--face planner` or `--face commits`, then push it",
+            )
+        with self._transfer_repository() as far:
+            sides = self._compare(place, far)
+            mine, theirs = sides.here.version, sides.there.version
+            if mine == theirs:
+                return ExchangeResult(place.remote, place.ref, ExchangeOutcome.SAME)
+            sent = f"{mine}:{place.ref}"
+            if not theirs or not sides.behind:
+                far.tell(*_PUSH_COMMAND, "--", place.url, sent, files=())
+                return ExchangeResult(place.remote, place.ref, ExchangeOutcome.SENT)
+            if not sides.is_other_change or not _is_plan_finished(sides.there):
+                raise _push_conflict(place, sides)
+            archive = unique_archive_ref(sides.there)
+            lease = f"--force-with-lease={place.ref}:{theirs}"
+            both = (f"{theirs}:{archive}", sent)
+            far.tell(*_PUSH_COMMAND, "--atomic", lease, "--", place.url, *both, files=())
+            return ExchangeResult(place.remote, place.ref, ExchangeOutcome.SENT, archive)
+
+    def pull(self, remote: str = "", name: str = "", *, archive: bool = False) -> ExchangeResult:
+        """Take the remote chain if it continues the local one.
+
+        Otherwise the local chain is archived first, if it is about another change or `archive` is set; else
+        this raises `TextConflict`. Raises `NoPlan` if the remote has no plan, and the faults of the remote.
+        """
+        place = self._locate(remote, name)
+        with self._transfer_repository() as far:
+            sides = self._compare(place, far)
+        here, there = sides.here, sides.there
+        if not there.version:
+            raise NoPlan(
+                f"`{place.remote}` has no plan under `{place.ref}`",
+                "run `handrail plan push` where it is, or say its name with --name:"
+                f" `git ls-remote {place.remote} '{PLAN_REFS}*'` lists those there are",
+            )
+        normalize_text(there.text)
+        if here.version and not sides.behind:
+            moved = ExchangeOutcome.SAME if here.version == there.version else ExchangeOutcome.AHEAD
+            return ExchangeResult(place.remote, place.ref, moved)
+        if not here.version or not sides.ahead:
+            self._git.take_chain(there, here)
+            return ExchangeResult(place.remote, place.ref, ExchangeOutcome.TAKEN)
+        if not (sides.is_other_change or archive):
+            raise _divergence_conflict(place, sides)
+        left = unique_archive_ref(here)
+        self._git.take_chain(there, here, left)
+        return ExchangeResult(place.remote, place.ref, ExchangeOutcome.TAKEN, left)
+
+    def _compare(self, place: _RemotePlan, far: VcsProgram) -> _Sides:
+        """Fetch the remote plan and compare it with the local one."""
+        theirs = self._fetch(place, far)
+        here = self._git.read()
+        there = self._git.read_commit(theirs) if theirs else _NO_DESCRIPTION
+        if not here.version or not theirs:
+            return _Sides(here, there, 0, 0)
+        words = ("rev-list", "--count", "--left-right", f"{here.version}...{theirs}", "--")
+        ahead, behind = map(int, self._program.ask(*words).split())
+        return _Sides(here, there, ahead, behind)
+
+    def _fetch(self, place: _RemotePlan, far: VcsProgram) -> str:
+        """Fetch the remote's ref and return its commit; empty if the remote has no such plan."""
+        try:
+            far.tell(*_FETCH_COMMAND, place.url, f"+{place.ref}:{_FETCHED_REF}", files=())
+            return far.ask("rev-parse", "--verify", _FETCHED_REF).decode("ascii").strip()
+        except NoPlan:
+            return ""
+
+    def _locate(self, remote: str, name: str, *which: str) -> _RemotePlan:
+        """Work out remote, URL and ref. Raises `NoRemote`, or `Unreadable` for a bad plan name."""
+        known = self._ask_text("remote").splitlines()
+        chosen = remote or (known[0] if len(known) == 1 else _DEFAULT_REMOTE)
+        if chosen not in known:
+            raise _no_remote_fault(remote, known)
+        return _RemotePlan(
+            chosen, self._ask_text("remote", "get-url", *which, chosen), f"{PLAN_REFS}{self._plan_name(name)}"
+        )
+
+    def _plan_name(self, name: str) -> str:
+        """Return the plan's name: the given one, or the current branch."""
+        try:
+            if not name:
+                return self._ask_text("symbolic-ref", "--quiet", "--short", "HEAD")
+            self._ask_text("check-ref-format", f"{PLAN_REFS}{name}")
+        except VcsFailed as fault:
+            if name:
+                raise Unreadable(f"`{name}` names no plan", "take letters, digits, - and /") from fault
+            raise Unreadable(
+                "no branch is checked out that the plan could be named by", "say its name with --name"
+            ) from fault
+        return name
+
+    @contextmanager
+    def _transfer_repository(self) -> Iterator[VcsProgram]:
+        """Create a temporary repository that shares the project's objects and nothing else.
+
+        So no configuration and no hook of the project applies when git talks to a remote.
+        """
+        query = ("rev-parse", "--show-object-format", "--git-path", "objects")
+        form, _, objects = self._ask_text(*query).partition("\n")
+        with TemporaryDirectory(prefix="handrail-") as made:
+            folder = Path(made)
+            (folder / "refs").mkdir()
+            (folder / "objects").symlink_to(resolve_path(self._program.folder / objects))
+            (folder / "HEAD").write_text("ref: refs/heads/none\n", "ascii")
+            (folder / "config").write_text(
+                "[core]\n\trepositoryFormatVersion = 1\n\tbare = true\n"
+                f"[extensions]\n\tobjectFormat = {form}\n",
+                "ascii",
+            )
+            words = (*GIT_COMMAND, *_REMOTE_OPTIONS, f"--git-dir={folder}")
+            yield VcsProgram(self._far, self._program.folder, words, remote_fault, REMOTE_TIMEOUTS)
+
+    def _ask_text(self, *words: str) -> str:
+        return self._program.ask(*words).decode("utf-8", "surrogateescape").removesuffix("\n")
+
+
+def _is_plan_finished(described: Description) -> bool:
+    return is_finished(parse_any(described.text)[0])
+
+
+def _push_conflict(place: _RemotePlan, sides: _Sides) -> TextConflict:
+    """Return why the local chain is not pushed."""
+    texts = (sides.here.text, sides.there.text)
+    if not sides.ahead:
+        message = f"the plan at `{place.remote}` is {_count_versions(sides.behind)} further than the one here"
+        return TextConflict(message, "run `handrail plan pull` first", texts)
+    if sides.is_other_change:
+        return TextConflict(
+            f"under `{place.ref}` of `{place.remote}` stands another plan that is not complete:"
+            f" {_quote_first_line(sides.there)}, and the one here is {_quote_first_line(sides.here)}",
+            "push this one under another name with --name, or go on with that one by `handrail plan pull`,"
+            " which archives the one here",
+            texts,
+        )
+    return _divergence_conflict(place, sides)
+
+
+def _divergence_conflict(place: _RemotePlan, sides: _Sides) -> TextConflict:
+    return TextConflict(
+        f"the plan was changed on both sides: {_count_versions(sides.ahead)}"
+        f" here, {_quote_first_line(sides.here)},"
+        f" and {_count_versions(sides.behind)} at `{place.remote}`, {_quote_first_line(sides.there)}",
+        "run `handrail plan pull --archive`: it keeps the "
+        f"one here below `{ARCHIVE_REFS}` and takes the other;"
+        " then make your changes again there, and push",
+        (sides.here.text, sides.there.text),
+    )
+
+
+def _no_remote_fault(remote: str, known: list[str]) -> NoRemote:
+    if remote:
+        names = ", ".join(known) or "none yet"
+        repair = f"name one that there is ({names}), or add it: `git remote add {remote} URL`"
+        return NoRemote(f"no remote is called `{remote}`", repair)
+    if known:
+        return NoRemote("there are several remotes", f"say which one: {', '.join(known)}")
+    return NoRemote("this repository has no remote", f"add one: `git remote add {_DEFAULT_REMOTE} URL`")
+
+
+def _count_versions(versions: int) -> str:
+    return "1 version" if versions == 1 else f"{versions} versions"
+
+
+def _quote_first_line(described: Description) -> str:
+    return f"`{described.text.partition(chr(10))[0][:_SHOWN_CHARACTERS]}`"

@@ -1,1 +1,0 @@
-"""Charts as SVG: classes and no style in attributes, every value also as text. Pure."""

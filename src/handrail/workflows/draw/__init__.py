@@ -1,1 +1,0 @@
-"""A workflow as a picture: Mermaid, DOT and SVG text. Pure."""
