@@ -2,10 +2,13 @@
 
 import json
 import tomllib
+from typing import NoReturn
 
 import pytest
+import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
+from tomlkit.exceptions import TOMLKitError
 
 from handrail.documents.settings_text import SettingsProblem, read_toml, remove_toml_member, set_toml_members
 
@@ -154,3 +157,16 @@ def test_what_was_put_in_is_taken_out_to_the_byte(text: str) -> None:
     }
     assert set_toml_members(made, OURS, ENTRY) == made
     assert remove_toml_member(made, OURS) == text
+
+
+def test_a_text_that_a_faulty_tomlkit_cannot_read_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '[mcp_servers.handrail]\ncommand = "old"\n'
+
+    def faulty(_: str) -> NoReturn:
+        raise TOMLKitError
+
+    monkeypatch.setattr(tomlkit, "parse", faulty)
+
+    path = ("mcp_servers", "handrail")
+    assert isinstance(set_toml_members(text, path, {"command": "new"}), SettingsProblem)
+    assert isinstance(remove_toml_member(text, (*path, "command")), SettingsProblem)
