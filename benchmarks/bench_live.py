@@ -17,7 +17,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from faces.board.desk import CHROMIUM, FLAGS, dashboard, entered, live
 from faces.mcp.desk import Pipe, place
-from handrail.stores.sql.store import POLL_SECONDS
+from handrail.stores.sql.runs import POLL_SECONDS
 from rounds import report
 
 ROUNDS: Final = 30

@@ -16,8 +16,7 @@ from pathlib import Path
 from handrail.runtime.errors import Fault
 from handrail.runtime.store_address import DatabaseUrl, StoreLocation
 from handrail.stores.sql.postgres.database import PgDatabase
-from handrail.stores.sql.sqlite import SqliteDatabase, WriteTransactions
-from handrail.stores.sql.turnstile import Turnstile
+from handrail.stores.sql.sqlite import SqliteDatabase, Turnstile, WriteTransactions
 from stage import PgStage, Stage, pg_stage, stage
 
 RUNS = 20

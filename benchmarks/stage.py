@@ -113,4 +113,6 @@ def pg_stage(database: PgDatabase, tokens: dict[str, str] | None = None) -> PgSt
 
 def _world(store: BaseSqlRuns) -> tuple[World, Workflow]:
     ring = workflow()
-    return World(store, SystemClock(), RandomIds(), LocalFeed(), store.load_token_key(), lambda _: ring), ring
+    return World(
+        store, SystemClock(), RandomIds(), LocalFeed(), store.load_token_key(), lambda *_: ring
+    ), ring

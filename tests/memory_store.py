@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from handrail.runtime.comments import find_undelivered_comments
 from handrail.runtime.entries import Entry
+from handrail.runtime.journal import get_run_after, measure_step
 from handrail.runtime.ports.queries import StepRow
 from handrail.runtime.records import (
     MAX_RECORDED_CALLS,
@@ -76,15 +77,15 @@ class MemoryRuns:
             if parent_missing or (kept.stored.revision if kept else 0) != revision:
                 return False
             kept = self._runs.setdefault(
-                run, _MemoryRun(turn.after, steps=self._completed_steps(turn.inherits))
+                run, _MemoryRun(get_run_after(turn), steps=self._completed_steps(turn.inherits))
             )
-            kept.stored = turn.after
+            kept.stored = get_run_after(turn)
             kept.spent[revision] = turn.spent
             kept.spent.pop(revision - MAX_RECORDED_CALLS, None)
             kept.steps |= _update_steps(kept.steps, turn)
             if turn.definition:
                 self._definitions.setdefault(turn.definition.digest, turn.definition)
-            self._write(run, turn.revision, turn.at, turn.entries)
+            self._write(run, turn.before.revision + 1, turn.at, turn.entries)
             return True
 
     def find_recorded_call(self, run: str, revision: int) -> RecordedCall | None:
@@ -160,7 +161,7 @@ def _update_steps(known: Mapping[int, StepRow], turn: Turn) -> dict[int, StepRow
             known[step.number],
             status=step.status,
             closed=turn.at,
-            duration_ms=turn.before.step_duration_ms(step.number, turn.at),
+            duration_ms=measure_step(turn.before, step.number, turn.at),
             output=step.output,
         )
         for step in turn.closed

@@ -95,7 +95,7 @@ class Project:
             RandomIds(),
             LocalFeed(),
             KEY,
-            lambda _: self.workflow,
+            lambda *_: self.workflow,
             self.runs,
             lifetime=None,
             mirror=SqlRunMirrors(self.database).mirror(self.runs),

@@ -40,7 +40,6 @@ SUBJECTS = {
     "stores.sql.postgres.database": "a PostgreSQL database as this process has it open",
     "stores.sql.postgres.notifications": "LISTEN and NOTIFY",
     "stores.sql.projection": "runs of other stores, shown in this one",
-    "stores.sql.turnstile": "the queue of writers over processes",
     "stores.sql.writer": "the thread that writes",
     "stores.vcs.jj": "the description of a jj commit",
     "workflows.guard_compiler": "compiling CEL",

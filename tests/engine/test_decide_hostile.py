@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from build import GATED, output, send, started, workflow
 from handrail.engine.facts import PENDING, Value
-from handrail.engine.model import Accepted, Actor, Event, Refused, Waiting, decode_run, encode_run
+from handrail.engine.model import Accepted, Actor, Event, Refused, Waiting
+from handrail.stores.sql.rows import decode_run, encode_run
 
 pytestmark = pytest.mark.unmeasured
 

@@ -2,7 +2,8 @@ import pytest
 
 from build import GATED, idle, moved, output, send, started, workflow
 from handrail.engine.facts import PENDING, Value
-from handrail.engine.model import Actor, Event, Lifecycle, Run, Step, Waiting, decode_run, encode_run
+from handrail.engine.model import Actor, Event, Lifecycle, Run, Step, Waiting
+from handrail.stores.sql.rows import decode_run, encode_run
 
 PAYLOAD: dict[str, Value] = {"summary": "☂", "b": [1, 2.5, None, True], "a": {"y": 1, "x": 2}}
 HELD = Event("continue", PAYLOAD, Actor.PERSON, "n", 2)

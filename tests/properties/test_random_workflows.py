@@ -20,9 +20,8 @@ from handrail.engine.model import (
     Refused,
     Run,
     Waiting,
-    decode_run,
-    encode_run,
 )
+from handrail.stores.sql.rows import decode_run, encode_run
 from random_workflows import Case, cases, events, facts, output
 
 pytestmark = pytest.mark.unmeasured

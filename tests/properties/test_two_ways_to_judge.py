@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from handrail.engine.decide import get_trigger_spec
 from handrail.engine.facts import PENDING, Value
-from handrail.engine.guards import Verdict
+from handrail.engine.guards import HOLDS, Verdict
 from handrail.engine.known_facts import DecisionContext
 from handrail.engine.model import Event, Lifecycle, Run, State, Step, Workflow
 from handrail.engine.rows import (
@@ -16,7 +17,6 @@ from handrail.engine.rows import (
     evaluate_accept,
     evaluate_when,
     get_router_rows,
-    get_trigger_spec,
     scope_facts,
     scope_facts_with_payload,
 )
@@ -50,7 +50,9 @@ def _same(flow: Workflow, stand: DecisionContext, state: State) -> set[Verdict]:
     """See that both ways say the same of the rows of a state; what they say."""
     met = get_trigger_spec(flow, state.name, stand.event.trigger)
     rows = get_router_rows(flow, state.name, stand.event.trigger) if state.router else met.rows if met else ()
-    fast = [(one.when(stand), one.guards(stand)) for one in rows]
+    fast = [
+        (one.when(stand) if one.when else HOLDS, one.guards(stand) if one.guards else HOLDS) for one in rows
+    ]
     assert fast == _judged(stand, rows, routed=state.router)
     return {verdict for pair in fast for verdict in pair}
 

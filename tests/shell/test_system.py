@@ -2,7 +2,8 @@
 
 from datetime import UTC, timedelta
 
-from handrail.runtime.records import RunChange, milliseconds_between
+from handrail.runtime.journal import milliseconds_between
+from handrail.runtime.records import RunChange
 from handrail.runtime.system import LocalFeed, RandomIds, SystemClock
 from turns import NOW
 

@@ -42,7 +42,7 @@ def runs_in(workspace: Workspace) -> FileRuns:
 def world(workspace: Workspace, ids: int = 0) -> World:
     """The world of a move."""
     runs, counted = runs_in(workspace), CountedIds(ids, ids)
-    return World(runs, HandClock(), counted, LocalFeed(), KEY, lambda _: FLOW, runs, lifetime=None)
+    return World(runs, HandClock(), counted, LocalFeed(), KEY, lambda *_: FLOW, runs, lifetime=None)
 
 
 def completed(skill: str) -> Event:

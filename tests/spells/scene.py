@@ -222,7 +222,7 @@ class Scene:
             RandomIds(),
             LocalFeed(),
             KEY,
-            lambda _: self.workflow,
+            lambda *_: self.workflow,
             runs,
             lifetime=None,
         )

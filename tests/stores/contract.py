@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from handrail.documents.state_file import StateFile
 from handrail.engine.model import Lifecycle, Run, Step
 from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.journal import get_run_after
 from handrail.runtime.ports.turn import Runs
 from handrail.runtime.records import (
     ClosedStep,
@@ -257,9 +258,9 @@ def walked(runs: Runs, turns: int, run: str = RUN) -> StoredRun:
     turn = begun(run)
     assert runs.commit(turn)
     for _ in range(turns - 1):
-        turn = followed(turn.after)
+        turn = followed(get_run_after(turn))
         assert runs.commit(turn)
-    return turn.after
+    return get_run_after(turn)
 
 
 def all_of(runs: Runs, run: str = RUN) -> tuple[object, ...]:

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from handrail.engine.model import Event
 from handrail.runtime.errors import Fault
+from handrail.runtime.journal import get_run_after
 from handrail.runtime.records import Turn
 from handrail.runtime.status import recover_run
 from handrail.runtime.turn import Call, take_turn
@@ -133,7 +134,7 @@ def saturating(file: Path, seconds: float, round_: int, number: int) -> Told:
     times = [time.monotonic()]
     while runs.commit(turn) and times[-1] < times[0] + seconds:
         times.append(time.monotonic())
-        turn = followed(turn.after)
+        turn = followed(get_run_after(turn))
     runs.database.close()
     return {"times": times}
 

@@ -9,6 +9,7 @@ from handrail.engine.facts import Value
 from handrail.engine.model import Lifecycle, Step
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.errors import Unreadable
+from handrail.runtime.journal import get_run_after
 from handrail.runtime.ports.turn import Runs
 from handrail.runtime.records import Artifact, Definition, OpenedStep, RecordedCall
 from requirement import requirement
@@ -68,11 +69,11 @@ def test_what_a_turn_leaves_is_what_is_loaded_also_by_another_store(place: Place
     runs = place.open()
     first = begun(marks={"auto": True})
     assert runs.commit(first)
-    assert runs.load(RUN) == place.open().load(RUN) == kept(place, first.after)
+    assert runs.load(RUN) == place.open().load(RUN) == kept(place, get_run_after(first))
 
-    second = followed(first.after, at=NOW + timedelta(seconds=3), marks={"team": "red"})
+    second = followed(get_run_after(first), at=NOW + timedelta(seconds=3), marks={"team": "red"})
     assert runs.commit(second)
-    assert runs.load(RUN) == place.open().load(RUN) == kept(place, second.after)
+    assert runs.load(RUN) == place.open().load(RUN) == kept(place, get_run_after(second))
 
     loaded = runs.load(RUN)
     assert loaded is not None
@@ -85,7 +86,7 @@ def test_what_a_turn_leaves_is_what_is_loaded_also_by_another_store(place: Place
 @requirement("steps:token.once")
 def test_a_turn_on_a_revision_that_has_moved_on_saves_nothing(runs: Runs) -> None:
     stored = walked(runs, 2)
-    late = followed(begun().after, artifacts=(Artifact("a", "draft", "writer", "t", "T", "text"),))
+    late = followed(get_run_after(begun()), artifacts=(Artifact("a", "draft", "writer", "t", "T", "text"),))
     before = all_of(runs)
 
     assert runs.commit(late) is False
@@ -124,7 +125,7 @@ def test_a_run_that_has_ended_has_no_step_and_no_token(runs: Runs, lifecycle: Li
     assert runs.commit(turn)
 
     loaded = runs.load(RUN)
-    assert loaded == turn.after
+    assert loaded == get_run_after(turn)
     assert loaded is not None
     assert (loaded.run.lifecycle, dict(loaded.tokens), loaded.opened) == (lifecycle, {}, {})
 
@@ -174,7 +175,7 @@ def test_tokens_are_replaced_and_nothing_else_moves(place: Place, runs: Runs) ->
 
 @pytest.mark.parametrize("moved", ["revision", "tokens", "nothing is there"])
 def test_tokens_are_not_replaced_if_something_moved(place: Place, runs: Runs, moved: str) -> None:
-    stored = begun().after
+    stored = get_run_after(begun())
     if moved != "nothing is there":
         walked(runs, 1)
     if moved == "revision":
@@ -274,7 +275,7 @@ def test_a_clock_that_jumps_changes_no_order(place: Place, runs: Runs) -> None:
     for jump in jumps:
         turn = followed(stored, at=NOW + jump)
         assert runs.commit(turn)
-        stored = turn.after
+        stored = get_run_after(turn)
         assert runs.load(RUN) == kept(place, stored)
 
     lines = journal(runs)
@@ -334,7 +335,7 @@ def test_any_text_comes_back_as_it_was(place: Place, runs: Runs, kind: str) -> N
     assert runs.commit(turn)
 
     again = place.open()
-    assert again.load(RUN) == kept(place, turn.after)
+    assert again.load(RUN) == kept(place, get_run_after(turn))
     assert [line.entry for line in journal(again)] == list(turn.entries)
     assert again.find_recorded_call(RUN, 0) == turn.spent
 
@@ -352,7 +353,7 @@ def test_only_what_a_file_for_people_cannot_hold_is_refused_and_then_whole(
         assert all_of(runs) == before
     else:
         assert runs.commit(turn)
-        assert runs.load(RUN) == turn.after
+        assert runs.load(RUN) == get_run_after(turn)
 
 
 @pytest.mark.parametrize(
@@ -367,7 +368,7 @@ def test_any_value_comes_back_as_it_was(place: Place, runs: Runs, value: Value) 
     assert runs.commit(turn)
 
     loaded = runs.load(RUN)
-    assert loaded == kept(place, turn.after)
+    assert loaded == kept(place, get_run_after(turn))
     assert loaded is not None
     assert repr(loaded.run.vars) == repr({"n": value})
     assert repr(journal(runs)[0].entry.data) == repr({"value": value})
@@ -387,5 +388,5 @@ def test_half_a_character_is_kept_as_it_is_or_refused_whole(place: Place, runs: 
     except ValueError:
         assert all_of(runs) == before
     else:
-        assert runs.load(RUN) == kept(place, turn.after)
+        assert runs.load(RUN) == kept(place, get_run_after(turn))
         assert [line.entry for line in journal(runs) if line.revision == 2] == list(turn.entries)

@@ -5,6 +5,7 @@ from threading import Thread
 
 import pytest
 
+from handrail.runtime.journal import get_run_after
 from handrail.runtime.ports.turn import Runs
 from handrail.runtime.records import StoredRun
 from requirement import requirement
@@ -40,7 +41,7 @@ def test_on_the_first_attempt_the_revision_alone_may_decide(runs: Runs) -> None:
     with runs.hold_lock(RUN, 0):
         assert runs.commit(followed(stored))
     with runs.hold_lock(RUN, 1), runs.hold_lock(RUN, 2):
-        assert runs.commit(followed(followed(stored).after))
+        assert runs.commit(followed(get_run_after(followed(stored))))
 
 
 def test_what_is_held_is_let_go_when_the_block_fails(runs: Runs) -> None:
@@ -77,6 +78,6 @@ def _raced(place: Place, stores: tuple[Runs, Runs], stored: StoredRun) -> Stored
         thread.join(10)
     assert sorted(said) == [False, False, False, True]
     after = stores[0].load(RUN)
-    assert after in [kept(place, turn.after) for turn in turns]
+    assert after in [kept(place, get_run_after(turn)) for turn in turns]
     assert after is not None
     return after

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from handrail.engine.model import Lifecycle, Step
+from handrail.runtime.journal import get_run_after
 from handrail.runtime.ports.queries import StepRow
 from handrail.runtime.ports.turn import Runs
 from handrail.runtime.records import ClosedStep, OpenedStep, StepStatus
@@ -20,7 +21,7 @@ LATER = NOW + timedelta(seconds=7)
 def test_every_step_is_told_in_order_with_its_output_and_how_long_it_took(place: Place) -> None:
     runs = place.open()
     assert runs.commit(begun())
-    assert runs.commit(followed(begun().after, at=LATER))
+    assert runs.commit(followed(get_run_after(begun()), at=LATER))
 
     steps = (
         StepRow(1, "draft", "writer", StepStatus.COMPLETED, NOW, LATER, 7000, {"summary": "Done."}),
@@ -86,9 +87,9 @@ def test_a_run_inherits_what_another_has_finished_and_no_more(place: Place, life
     assert [row.number for row in done] == [1, 2]
     open_ = StepRow(1000, "draft", "writer", StepStatus.RUNNING, LATER, None, None, None)
     assert again.steps(OTHER) == (*done, open_)
-    assert again.load(OTHER) == turn.after
+    assert again.load(OTHER) == get_run_after(turn)
     assert all_of(again) == before
-    assert runs.commit(followed(turn.after))
+    assert runs.commit(followed(get_run_after(turn)))
     assert [row.number for row in runs.steps(OTHER)] == [1, 2, 1000, 1001]
     assert all_of(runs) == before
 

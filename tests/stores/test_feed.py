@@ -13,8 +13,7 @@ import pytest
 from handrail.engine.model import Event
 from handrail.runtime.records import RunChange
 from handrail.stores.sql.postgres.pg_runs import PgRuns
-from handrail.stores.sql.runs import SqliteRuns
-from handrail.stores.sql.store import SqlFeed
+from handrail.stores.sql.runs import SqlFeed, SqliteRuns
 from tabled import tabled
 from turns import Desk
 

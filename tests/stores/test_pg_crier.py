@@ -7,6 +7,7 @@ from threading import Thread
 import pytest
 
 from faces.mcp.desk import until
+from handrail.runtime.journal import get_run_after
 from handrail.runtime.store_address import DatabaseUrl
 from handrail.stores.sql.postgres.connections import Connection, Pool, connect
 from handrail.stores.sql.postgres.database import PgDatabase
@@ -120,11 +121,11 @@ def test_a_turn_cries_only_while_somebody_listens(place: DatabaseUrl) -> None:
         runs, ear = PgRuns(database), PgChangeListener(place)
         first = begun()
         assert runs.commit(first)
-        second = followed(first.after)
+        second = followed(get_run_after(first))
         assert runs.commit(second)
         unheard = database._crier._thread  # noqa: SLF001 - that nobody was notified shows nowhere else
         ear.wait(SECONDS)
-        assert runs.commit(followed(second.after))
+        assert runs.commit(followed(get_run_after(second)))
         ear.wait(SECONDS)
         ear.close()
 

@@ -1,11 +1,12 @@
 """Who listens to a PostgreSQL store hears of what any process writes, also after the server was away."""
 
 from faces.mcp.desk import until
+from handrail.runtime.journal import get_run_after
 from handrail.runtime.records import RunChange
 from handrail.runtime.store_address import DatabaseUrl
 from handrail.stores.sql.postgres.database import PgDatabase
 from handrail.stores.sql.postgres.notifications import PgChangeListener
-from handrail.stores.sql.store import SqlFeed
+from handrail.stores.sql.runs import SqlFeed
 from opened import kept
 from postgres import private
 from stores.contract import RUN, begun, followed
@@ -21,7 +22,7 @@ def test_what_another_process_writes_is_heard_again_after_the_server_was_killed(
         for revision in (1, 2, 3):
             assert there.commit(turn)
             until(lambda revision=revision: RunChange(RUN, revision) in heard, "the change is heard")  # type: ignore[misc]  # bound
-            turn = followed(turn.after)
+            turn = followed(get_run_after(turn))
             server.kill()
             server.start()
         stop()

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from handrail.engine.model import Event, Lifecycle
 from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.journal import get_run_after
 from handrail.runtime.records import Artifact, ChangedContent
 from handrail.runtime.tokens import hash_token
 from handrail.stores.sql import rows
@@ -305,7 +306,9 @@ def test_a_text_that_looks_like_sql_is_only_a_text(runs: SqliteRuns, text: str) 
     assert (runs.load(text), runs.find_recorded_call(text, 1), runs.entries(text)) == (None, None, ())
     assert runs.definition(text) is None
     runs.touch(text, NOW)
-    assert runs.renew_tokens(replace(begun(text).after, revision=1), {1: text}, NOW, (entry,)) is False
+    assert (
+        runs.renew_tokens(replace(get_run_after(begun(text)), revision=1), {1: text}, NOW, (entry,)) is False
+    )
     assert changed(before, everything(runs)) == []
 
     runs.note(text, NOW, (entry,))
@@ -319,7 +322,7 @@ def test_a_text_that_looks_like_sql_is_only_a_text(runs: SqliteRuns, text: str) 
         tokens={1: text},
     )
     assert runs.commit(turn)
-    assert runs.load(text) == turn.after
+    assert runs.load(text) == get_run_after(turn)
     after = everything(runs)
     assert {name: after[name][: len(before[name])] for name in before} == before
     assert [len(after[name]) - len(before[name]) for name in TABLES] == [0, 0, 1, 1, 1, 1, 2, 1]

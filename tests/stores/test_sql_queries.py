@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from build import output
 from handrail.engine.model import Event
-from handrail.stores.sql.schema import format_time
+from handrail.stores.sql.rows import format_time
 from requirement import requirement
 from stores.printed import PRINTED
 from turns import ENDLESS, ORIGIN, Desk, HandClock, pinned, sqlite

@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from handrail.runtime.errors import Busy
-from handrail.stores.sql.turnstile import Turnstile
+from handrail.stores.sql.sqlite import Turnstile
 
 INSIDE = """
 import fcntl, os, sys

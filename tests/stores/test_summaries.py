@@ -18,8 +18,9 @@ from handrail.runtime.records import Origin
 from handrail.runtime.system import LocalFeed, RandomIds
 from handrail.runtime.turn import Call, NewRun, Outcome, Reply, take_turn
 from handrail.runtime.world import World
+from handrail.stores.sql.rows import format_time
 from handrail.stores.sql.runs import SqliteRuns
-from handrail.stores.sql.schema import format_time, load_queries
+from handrail.stores.sql.schema import load_queries
 from handrail.stores.sql.sqlite import SqliteDatabase
 from handrail.stores.sql.summaries import SqlMeasures
 
@@ -63,7 +64,7 @@ class Play:
             RandomIds(),
             LocalFeed(),
             store.load_token_key(),
-            lambda stored: WORKFLOWS[stored.run.workflow],
+            lambda _, name: WORKFLOWS[name],
         )
         self.runs: list[str] = []
 

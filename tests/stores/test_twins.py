@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from handrail.engine.model import Lifecycle
 from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.journal import get_run_after
 from handrail.runtime.ports.turn import Runs
 from handrail.runtime.records import StoredRun, Turn
 from stores.contract import OTHER, PLACES, RUN, all_of, begun, ended, followed, heir
@@ -35,7 +36,7 @@ class Walk:
     def act(self, what: str, run: str, back: int, minutes: int) -> list[bool]:
         """What each store says, if it says something; callers are up to two states behind."""
         at, past = NOW + timedelta(minutes=minutes), self.known[run]
-        believed = past[max(0, len(past) - 1 - back)] if past else begun(run).after
+        believed = past[max(0, len(past) - 1 - back)] if past else get_run_after(begun(run))
         entries = (Entry(EntryKind.ERROR_OCCURRED, "draft", "writer", {"error_type": "x", "n": minutes}),)
         match what:
             case "note" | "touch":

@@ -427,7 +427,13 @@ def _load_own_run(store: Store, row: RunRow, journal: tuple[JournalEntry, ...]) 
         if stored is None:
             raise NotFound("run", row.id, "handrail runs list")
         inspected = inspect_run(world, stored)
-        return _LoadedRun(row, stored.run, world.workflow_of(stored), journal, dict(inspected.facts or {}))
+        return _LoadedRun(
+            row,
+            stored.run,
+            world.workflow_of(stored.run.digest, stored.run.workflow),
+            journal,
+            dict(inspected.facts or {}),
+        )
 
 
 def _load_mirrored_run(store: Store, row: RunRow, journal: tuple[JournalEntry, ...]) -> _LoadedRun:

@@ -204,7 +204,11 @@ def _render_action_page(
     if action not in {*_CONTROL_ACTIONS, COMMENT, COMPLETE_STEP, FORK}:
         raise HTTPException(404)
     stored = board.serving.world.runs.load(row.id)
-    workflow = board.serving.world.workflow_of(stored) if stored and action in {FORK, COMPLETE_STEP} else None
+    workflow = (
+        board.serving.world.workflow_of(stored.run.digest, stored.run.workflow)
+        if stored and action in {FORK, COMPLETE_STEP}
+        else None
+    )
     return render_page(
         "act.html",
         409 if refusal else 200,

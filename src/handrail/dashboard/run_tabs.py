@@ -170,7 +170,7 @@ def _load_started_workflow(board: Dashboard, row: RunRow) -> Workflow:
     stored = board.serving.world.runs.load(row.id)
     if stored is None:
         raise Unreadable("the run is not there any more", "reload the page")
-    return board.serving.world.workflow_of(stored)
+    return board.serving.world.workflow_of(stored.run.digest, stored.run.workflow)
 
 
 def _load_from_files(board: Dashboard, row: RunRow, recorded: RunSnapshot) -> RunSnapshot | None:

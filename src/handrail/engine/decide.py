@@ -50,11 +50,11 @@ from handrail.engine.rows import (
     EvaluatedRow,
     ScopedFacts,
     TriggerSpec,
+    compile_rows,
     evaluate_accept,
     evaluate_when,
     find_pending_facts,
     get_router_rows,
-    get_trigger_spec,
     partition_rows,
     scope_facts,
     scope_facts_with_payload,
@@ -179,6 +179,17 @@ def _decide_by_rows(context: DecisionContext) -> Decision:
     return walk_rows(context, spec.rows)
 
 
+def get_trigger_spec(workflow: Workflow, state: str, trigger: str) -> TriggerSpec | None:
+    """Return what this state defines for the trigger, or None if it has no row.
+
+    The rows of a workflow are compiled with the first decision about it.
+    """
+    specs: Mapping[tuple[str, str], TriggerSpec] | None = workflow.memo.get((compile_rows,))
+    if specs is None:
+        specs = workflow.memo[compile_rows,] = compile_rows(workflow)
+    return specs.get((state, trigger))
+
+
 def _refuse_no_row(context: DecisionContext) -> Refused:
     workflow, state = context.workflow, context.step.state
     if state in workflow.states:
@@ -274,7 +285,7 @@ def walk_rows(
     """
     exhausted: list[tuple[Transition, Verdict]] = []
     for compiled in rows:
-        verdict = compiled.guards(context)
+        verdict = compiled.guards(context) if compiled.guards else HOLDS
         if verdict is FAILS:
             continue
         if compiled.limited and is_target_exhausted(context, compiled.row, scope_facts_with_payload(context)):
@@ -576,7 +587,7 @@ def _find_deciding_row(context: DecisionContext) -> tuple[Transition, Verdict] |
     """Return the first row that decides if a trigger is open, whatever the payload; None if no row does."""
     spec = get_trigger_spec(context.workflow, context.step.state, context.event.trigger)
     for compiled in spec.rows if spec else ():
-        row, verdict = compiled.row, compiled.when(context)
+        row, verdict = compiled.row, compiled.when(context) if compiled.when else HOLDS
         if verdict is ERROR or (
             verdict is not FAILS and not (row.accept and _is_refusal(row, verdict, context.run))
         ):

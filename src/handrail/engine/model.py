@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
-import msgspec
 from msgspec import Struct, field
 
 from handrail.engine.facts import Fact, Type, Value
@@ -258,7 +257,8 @@ class Workflow:
 
     `folder` is where a run's files are below the project, if its state lives in files. If it contains
     `RUN_NAME_PLACEHOLDER`, there is one folder per run. `state_file` is the file there that stores the state.
-    `memo` caches what functions computed from the workflow, keyed by the function.
+    `reads` is true if a row, a task or a text names a fact or a draft that is read from the world. `memo`
+    caches what functions computed from the workflow, keyed by the function.
     """
 
     name: str
@@ -280,6 +280,7 @@ class Workflow:
     tools: Mapping[str, Tool] = dataclasses.field(default_factory=dict)
     prompts: Mapping[str, Prompt] = dataclasses.field(default_factory=dict)
     texts: Mapping[str, Text] = dataclasses.field(default_factory=dict)
+    reads: bool = True
     memo: dict[tuple[object, ...], Any] = dataclasses.field(
         default_factory=dict, init=False, compare=False, repr=False
     )
@@ -376,22 +377,3 @@ class Refused(Struct, frozen=True):
 
 
 Decision: TypeAlias = Accepted | Waiting | Refused
-
-
-_run_encoder = msgspec.json.Encoder(order="deterministic")
-
-
-_run_decoder = msgspec.json.Decoder(Run)
-
-
-def encode_run(run: Run) -> bytes:
-    """Return the run as JSON; equal runs give the same bytes."""
-    return _run_encoder.encode(run)
-
-
-def decode_run(data: bytes | str) -> Run:
-    """Return the run from its JSON. Raises `ValueError` for data that is not a run."""
-    try:
-        return _run_decoder.decode(data)
-    except RecursionError as deep:
-        raise ValueError("nested too deeply to be a run") from deep

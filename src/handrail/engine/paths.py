@@ -53,6 +53,22 @@ def _find_text_facts(workflow: Workflow, state: str) -> frozenset[str]:
     return frozenset(name for name in names if name in workflow.facts and not name.startswith("run."))
 
 
+def reads_world(workflow: Workflow) -> bool:
+    """True if some decision or task of the workflow needs a fact or a draft that is read from the world."""
+    tasks = (name for state in workflow.states.values() if state.brief for name in state.brief.names)
+    texts = (name for text in workflow.texts.values() for name in text.names)
+    rows = (name for row in workflow.rows for name in collect_row_names(workflow, row))
+    return (
+        bool(workflow.derive)
+        or any(row.drafts for row in workflow.rows)
+        or any(
+            name in workflow.facts and not name.startswith("run.")
+            for names in (tasks, texts, rows)
+            for name in names
+        )
+    )
+
+
 def find_start_requirements(workflow: Workflow) -> Requirements:
     """Return what must be read to start a run: for the first state's task, and the routers there."""
     return _collect_requirements(workflow, [], [workflow.initial])

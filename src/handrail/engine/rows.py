@@ -1,7 +1,8 @@
 """Compile the rows of each state and trigger once, and evaluate their guards.
 
-A compiled row reads only the facts its guards name, one by one. `get_trigger_spec` is the fast path of a
-decision; `evaluate_when` and `evaluate_accept` keep every outcome, for callers that explain a refusal.
+A compiled row reads only the facts its guards name, one by one. `compile_rows` makes the table that a
+decision looks rows up in; `evaluate_when` and `evaluate_accept` keep every outcome, for callers that explain
+a refusal.
 """
 
 import json
@@ -15,7 +16,6 @@ from handrail.engine.guards import (
     ABSENT,
     CACHEABLE_TYPES,
     FAILS,
-    HOLDS,
     Guard,
     Outcome,
     Verdict,
@@ -54,15 +54,15 @@ GuardEvaluator: TypeAlias = Callable[[DecisionContext], Verdict]
 
 
 class CompiledRow(Struct, frozen=True):
-    """A row of a state, with an evaluator for its `when` and one for all its guards.
+    """A row of a state, with an evaluator for its `when` and one for all its guards; None if there is none.
 
     `target` is the state it leads to and `move` the move there; None if they depend on the run. It is
     `limited` if the target's attempts may be used up. A row that `stays` opens no step.
     """
 
     row: Transition
-    when: GuardEvaluator
-    guards: GuardEvaluator
+    when: GuardEvaluator | None
+    guards: GuardEvaluator | None
     target: State | None
     move: Move | None
     limited: bool
@@ -82,22 +82,24 @@ class TriggerSpec(Struct, frozen=True):
     params: Mapping[str, Variable] | None
 
 
-def get_trigger_spec(workflow: Workflow, state: str, trigger: str) -> TriggerSpec | None:
-    """Return what this state defines for the trigger, or None if it has no row.
+def compile_rows(workflow: Workflow) -> Mapping[tuple[str, str], TriggerSpec]:
+    """Return what each state defines for each trigger that it has a row for.
 
-    Only `accept` reads the payload. The result is cached in the workflow.
+    Only `accept` reads the payload.
     """
-    spec: TriggerSpec | None = workflow.memo.get((get_trigger_spec, state, trigger))
-    if spec is None and workflow.index.get((state, trigger)):
+    specs = {}
+    for state, trigger in workflow.index:
+        if trigger is None:
+            continue
         tool = workflow.tools.get(trigger)
         brief = workflow.states[state].brief if trigger == CONTINUE else None
-        spec = workflow.memo[get_trigger_spec, state, trigger] = TriggerSpec(
+        specs[state, trigger] = TriggerSpec(
             _compile_rows(workflow, state, trigger, {}, get_claimed_readers(workflow, state, trigger)),
             tool.who if tool and tool.who is not AGENT else None,
             brief.contract if brief else None,
             tool.params if tool else None,
         )
-    return spec
+    return specs
 
 
 def get_router_rows(workflow: Workflow, router: str, trigger: str) -> tuple[CompiledRow, ...]:
@@ -182,15 +184,11 @@ def _make_evaluator(guard: Guard, readers: tuple[FactReader, ...]) -> GuardEvalu
     return lambda at: evaluate_guard_values(guard, [read(at) for read in readers]).verdict
 
 
-def _combine_evaluators(evaluators: list[GuardEvaluator]) -> GuardEvaluator:
-    """Return one evaluator for all of these."""
-    if len(evaluators) == 1:
-        return evaluators[0]
-    return (
-        (lambda at: combine_verdicts([evaluate(at) for evaluate in evaluators]))
-        if evaluators
-        else lambda _: HOLDS
-    )
+def _combine_evaluators(evaluators: list[GuardEvaluator]) -> GuardEvaluator | None:
+    """Return one evaluator for all of these; None without any."""
+    if len(evaluators) < 2:
+        return evaluators[0] if evaluators else None
+    return lambda at: combine_verdicts([evaluate(at) for evaluate in evaluators])
 
 
 ScopedFacts: TypeAlias = Callable[[str], Mapping[str, Value]]

@@ -32,6 +32,7 @@ from handrail.runtime.journal import (
     REASON_KEY,
     DecidedTurn,
     attach_caller,
+    build_run_after,
     build_turn_record,
     describe_caller,
     find_agent,
@@ -96,7 +97,11 @@ def find_agent_refusal_code(world: World, request: ForkRequest) -> str:
     stored = world.runs.load(request.run)
     if stored is None or stored.trouble:
         return ""
-    old = _load_fork_source(world, stored, request.new.workflow if request.new else world.workflow_of(stored))
+    old = _load_fork_source(
+        world,
+        stored,
+        request.new.workflow if request.new else world.workflow_of(stored.run.digest, stored.run.workflow),
+    )
     made, agent_code = _decide_fork(world, old, "", request.state or old.stood, request.caller.by)
     return agent_code if isinstance(made, Run) else ""
 
@@ -127,7 +132,9 @@ def _attempt_fork(world: World, request: ForkRequest, render: ReplyRenderer) -> 
     stored = world.runs.load(request.run)
     if stored is None:
         return refuse_call(world, call, render, Outcome(refuse_unknown_run(request.run), None))
-    workflow = request.new.workflow if request.new else world.workflow_of(stored)
+    workflow = (
+        request.new.workflow if request.new else world.workflow_of(stored.run.digest, stored.run.workflow)
+    )
     old = _load_fork_source(world, stored, workflow)
     trial = _fork_refusal(request, stored) or old.make_run(
         "", request.state, request.caller.by, stored.run.attempts
@@ -251,7 +258,7 @@ def _commit_fork(world: World, call: Call, render: ReplyRenderer, made: _NewFork
     record = build_turn_record(
         DecidedTurn(old.workflow, before, before.run, Event(START), call.caller, Accepted(run), at, ())
     )
-    after = before.after_turn(run, at, issued.hashes, record.opened, {})
+    after = build_run_after(before, run, at, issued.hashes, record.opened, {})
     reply = render(Outcome(Accepted(run), after, old.workflow, issued.tokens))
     turn = Turn(
         before=before,

@@ -6,7 +6,7 @@ Each fact is read once, and all of them from one `FileSnapshot`. Only reads; sta
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from operator import attrgetter
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -23,30 +23,25 @@ _DraftNames: TypeAlias = frozenset[tuple[str, str]]
 _state_of = attrgetter("state")
 
 
-class FileSnapshot:
+class FileSnapshot(Struct):
     """The files at one moment: each is read once, and later reads return the same bytes.
 
-    `after` overrides files with the content they will have after the turn; None means deleted.
+    `files_read` holds them by path; None means that there is no such file. To begin with, it may hold the
+    files as they will be after the turn.
     """
 
-    def __init__(self, workspace: Files | None, after: Mapping[str, bytes | None] | None = None) -> None:
-        self._workspace = workspace
-        self._seen: dict[str, bytes | None] = dict(after or {})
+    workspace: Files | None
+    files_read: dict[str, bytes | None] = field(default_factory=dict)
 
     def read(self, path: str) -> bytes | None:
         """Return the bytes of a file, or None if it does not exist."""
-        if path not in self._seen:
-            self._seen[path] = self._workspace.read(path) if self._workspace else None
-        return self._seen[path]
-
-    @property
-    def files_read(self) -> Mapping[str, bytes | None]:
-        """The files read so far, by path, with the overrides. None means that the file does not exist."""
-        return self._seen
+        if path not in self.files_read:
+            self.files_read[path] = self.workspace.read(path) if self.workspace else None
+        return self.files_read[path]
 
     def names(self, folder: str) -> tuple[str, ...]:
         """Return the names in a folder."""
-        return self._workspace.names(folder) if self._workspace else ()
+        return self.workspace.names(folder) if self.workspace else ()
 
 
 class FactContext(Struct, frozen=True):
@@ -85,6 +80,10 @@ class GatheredFacts(Struct, frozen=True):
 
     facts: Mapping[str, Value]
     values: Mapping[str, str]
+
+
+NOTHING_GATHERED: Final = GatheredFacts({}, {})
+"""What is gathered for a workflow that reads nothing from the world."""
 
 
 def gather_facts(

@@ -1,16 +1,18 @@
 """Build what a turn records besides the run: closed and opened steps, artifacts, entries, the synthesis.
 
-Pure, except for `read_file_artifacts`. Start at `build_turn_record`.
+Also what follows from a turn for every store: the run after it, and how long its steps took. Pure, except for
+`read_file_artifacts`. Start at `build_turn_record`.
 """
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import NAMESPACE_OID, uuid5
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from handrail.documents.criteria import MAX_CHARACTERS
 from handrail.documents.state_file import HistoryItem
@@ -28,8 +30,8 @@ from handrail.runtime.records import (
     OpenedStep,
     StepStatus,
     StoredRun,
+    Turn,
     get_step_number,
-    milliseconds_between,
 )
 
 SYNTHESIS_TYPE: Final = "synthesis"
@@ -52,6 +54,9 @@ _ENDS_WITH_OPEN_STEPS = frozenset({Lifecycle.ABANDONED, Lifecycle.DIVERGED})
 
 
 _FILE_READER: Final = "file.exists"
+
+
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 class TurnRecord(Struct, frozen=True):
@@ -179,7 +184,7 @@ def _completed_steps(
             step.status,
             opened.get(step.number),
             turn.at,
-            turn.stored.step_duration_ms(step.number, turn.at),
+            measure_step(turn.stored, step.number, turn.at),
             step.output,
         )
         for step in closed
@@ -341,6 +346,51 @@ def read_reason(metadata: Mapping[str, Value]) -> str:
     """Return the reason of the last lifecycle change from a run's metadata; empty if none was given."""
     reason = metadata.get(REASON_KEY)
     return str(reason) if reason and reason != _NO_REASON else ""
+
+
+def build_run_after(  # noqa: PLR0913, PLR0917 - what a turn changes of a run
+    before: StoredRun,
+    run: Run,
+    at: datetime,
+    tokens: Mapping[int, str],
+    opened: Sequence[OpenedStep],
+    marks: Mapping[str, Value],
+) -> StoredRun:
+    """Return the stored run after a turn with this result; the same for every store."""
+    origin, known = before.origin, {**before.opened, **dict.fromkeys(map(get_step_number, opened), at)}
+    return StoredRun(
+        run,
+        replace(origin, metadata={**origin.metadata, **marks}) if marks else origin,
+        before.revision + 1,
+        before.started or at,
+        at,
+        at,
+        tokens,
+        {step.number: known[step.number] for step in run.open if step.number in known},
+    )
+
+
+def get_run_after(turn: Turn) -> StoredRun:
+    """Return the stored run after this turn."""
+    return build_run_after(turn.before, turn.run, turn.at, turn.tokens, turn.opened, turn.marks)
+
+
+def measure_step(stored: StoredRun, step: int, at: datetime) -> int:
+    """Return how many milliseconds an open step has taken at `at`; 0 if unknown."""
+    return milliseconds_between(stored.opened.get(step, at), at)
+
+
+def milliseconds_between(began: datetime, ended: datetime) -> int:
+    """Return a duration in milliseconds; never negative, even if the clock jumped back."""
+    return max(0, (ended - began) // _MILLISECOND)
+
+
+def check_effects(turn: Turn, *, on_files: bool) -> None:
+    """Raise `ValueError` for effects that the store cannot save: they would be acknowledged and lost."""
+    if turn.describes is not None or (turn.finals and not on_files):
+        raise ValueError("the workflow of this run acts on files or a description, and its store does not")
+    if turn.inherits and on_files:
+        raise ValueError("a folder has one run only, and there is none that it could inherit from")
 
 
 def build_synthesis(steps: Sequence[StepRow], total_ms: int) -> dict[str, Value]:

@@ -4,15 +4,14 @@ Plain data without access to any store. Start with `StoredRun` and `Turn`.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
 from pathlib import PurePath
 from typing import Final
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from handrail.documents.state_file import HistoryItem
 from handrail.engine.facts import Value, to_printable
@@ -39,10 +38,6 @@ class Origin(Struct, frozen=True):
     principal: str = ""
     parent: str = ""
     metadata: Mapping[str, Value] = field(default_factory=dict)
-
-    def with_marks(self, marks: Mapping[str, Value]) -> "Origin":
-        """Return the origin with these marks added to its metadata."""
-        return replace(self, metadata={**self.metadata, **marks}) if marks else self
 
 
 get_step_number: Final = attrgetter("number")
@@ -84,31 +79,6 @@ class StoredRun(Struct, frozen=True):
     trouble: Trouble | None = None
     adopted: str = ""
     unheard: tuple["JournalEntry", ...] = ()
-
-    def after_turn(
-        self,
-        run: Run,
-        at: datetime,
-        tokens: Mapping[int, str],
-        opened: Sequence["OpenedStep"],
-        marks: Mapping[str, Value],
-    ) -> "StoredRun":
-        """Return the stored run after a turn with this result; the same for every store."""
-        known = {**self.opened, **dict.fromkeys(map(get_step_number, opened), at)}
-        return StoredRun(
-            run,
-            self.origin.with_marks(marks),
-            self.revision + 1,
-            self.started or at,
-            at,
-            at,
-            tokens,
-            {step.number: known[step.number] for step in run.open if step.number in known},
-        )
-
-    def step_duration_ms(self, step: int, at: datetime) -> int:
-        """Return how many milliseconds an open step has taken at `at`; 0 if unknown."""
-        return milliseconds_between(self.opened.get(step, at), at)
 
 
 class StepStatus(StrEnum):
@@ -212,24 +182,6 @@ class Turn(Struct, frozen=True):
     inherits: str = ""
     caller: Caller = field(default_factory=Caller)
 
-    @property
-    def revision(self) -> int:
-        """The revision after this turn."""
-        return self.before.revision + 1
-
-    @property
-    def after(self) -> StoredRun:
-        """The stored run after this turn; the same for every store."""
-        return self.before.after_turn(self.run, self.at, self.tokens, self.opened, self.marks)
-
-
-def check_effects(turn: Turn, *, on_files: bool) -> None:
-    """Raise `ValueError` for effects that the store cannot save: they would be acknowledged and lost."""
-    if turn.describes is not None or (turn.finals and not on_files):
-        raise ValueError("the workflow of this run acts on files or a description, and its store does not")
-    if turn.inherits and on_files:
-        raise ValueError("a folder has one run only, and there is none that it could inherit from")
-
 
 class JournalEntry(Struct, frozen=True):
     """An entry in the journal: its number in the order of the store, and the turn it belongs to.
@@ -251,9 +203,6 @@ class RunChange(Struct, frozen=True):
     revision: int
 
 
-_MILLISECOND = timedelta(milliseconds=1)
-
-
 def project_id(root: str) -> str:
     """Return the id of a project: stable for a root, different for every root."""
     return hashlib.sha256(root.encode()).hexdigest()[:16]
@@ -267,11 +216,6 @@ def project_name(root: str) -> str:
 def format_rfc3339(at: datetime) -> str:
     """Format a UTC time for replies: milliseconds, with `T` and `Z`."""
     return f"{at.isoformat(timespec='milliseconds')[:23]}Z"
-
-
-def milliseconds_between(began: datetime, ended: datetime) -> int:
-    """Return a duration in milliseconds; never negative, even if the clock jumped back."""
-    return max(0, (ended - began) // _MILLISECOND)
 
 
 RUN_REFUSAL_CODES: Final = {

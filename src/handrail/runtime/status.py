@@ -59,7 +59,9 @@ def _attempt_recovery(world: World, call: Call, render: ReplyRenderer) -> Reply 
         return refuse_call(world, call, render, Outcome(refuse_unknown_run(call.run), None))
     call, render = attach_comments(call, render, stored)
     if stored.run.lifecycle not in {Lifecycle.RUNNING, Lifecycle.IDLE}:
-        outcome = Outcome(refuse_not_running(stored.run), stored, world.workflow_of(stored))
+        outcome = Outcome(
+            refuse_not_running(stored.run), stored, world.workflow_of(stored.run.digest, stored.run.workflow)
+        )
         return refuse_call(world, call, render, outcome)
     return reissue_tokens(world, stored, call, render)
 
@@ -77,7 +79,7 @@ def _attempt_report(world: World, call: Call, render: ReplyRenderer) -> Reply | 
     if stored is None:
         return refuse_call(world, call, render, Outcome(refuse_unknown_run(call.run), None))
     call, render = attach_comments(call, render, stored)
-    workflow = world.workflow_of(stored)
+    workflow = world.workflow_of(stored.run.digest, stored.run.workflow)
     if stored.run.lifecycle is not Lifecycle.RUNNING:
         _note_told_comments(world, call)
         return render(Outcome(Accepted(stored.run), stored, workflow))
@@ -102,7 +104,7 @@ def _note_told_comments(world: World, call: Call) -> None:
 
 def reissue_tokens(world: World, stored: StoredRun, call: Call, render: ReplyRenderer) -> Reply | None:
     """Report the loaded run with new tokens. Return None if another caller moved it meanwhile."""
-    workflow, at = world.workflow_of(stored), world.clock.now()
+    workflow, at = world.workflow_of(stored.run.digest, stored.run.workflow), world.clock.now()
     issued = issue_tokens(world, stored.run, stored.revision, at)
     entries = tuple(
         Entry(EntryKind.TOKEN_GENERATED, step.state, find_agent(workflow, step.state), {"why": RECOVER})
@@ -121,7 +123,7 @@ def inspect_run(world: World, stored: StoredRun, snapshot: FileSnapshot | None =
     is valid for the revision, as always for such runs. If the outcome has both a trouble and an open state,
     that state is only proposed: a person must confirm it.
     """
-    workflow, at = world.workflow_of(stored), world.clock.now()
+    workflow, at = world.workflow_of(stored.run.digest, stored.run.workflow), world.clock.now()
     snapshot = snapshot or FileSnapshot(world.workspace)
     stored, proposal = propose_adoption(workflow, stored, snapshot)
     if stored.trouble and not proposal:
@@ -168,8 +170,12 @@ class Outlook:
 
 def build_outlook(world: World, stored: StoredRun, left: Mapping[str, bytes | None]) -> Outlook:
     """Return the outlook of a run, given its files now or as a turn will have `left` them."""
-    shown = inspect_run(world, stored, FileSnapshot(world.workspace, left))
-    workflow, run, facts = world.workflow_of(stored), (shown.stored or stored).run, shown.facts or {}
+    shown = inspect_run(world, stored, FileSnapshot(world.workspace, dict(left)))
+    workflow, run, facts = (
+        world.workflow_of(stored.run.digest, stored.run.workflow),
+        (shown.stored or stored).run,
+        shown.facts or {},
+    )
     state, at = workflow.states[str(facts[workflow.derive])], world.clock.now()
     values = TemplateValues(workflow, run, Event(""), GatheredFacts(facts, {}), run)
 

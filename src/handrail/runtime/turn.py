@@ -33,7 +33,13 @@ from handrail.engine.model import (
 from handrail.runtime.comments import COMMENTS_KEY, prepare_delivery
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.errors import Busy, Fault
-from handrail.runtime.gather import FactContext, FileSnapshot, GatheredFacts, gather_facts
+from handrail.runtime.gather import (
+    NOTHING_GATHERED,
+    FactContext,
+    FileSnapshot,
+    GatheredFacts,
+    gather_facts,
+)
 from handrail.runtime.journal import (
     DecidedTurn,
     TurnRecord,
@@ -42,6 +48,7 @@ from handrail.runtime.journal import (
     build_history_items,
     build_marks,
     build_refusal_entry,
+    build_run_after,
     build_turn_record,
     describe_caller,
     read_offered_artifacts,
@@ -211,7 +218,7 @@ def _attempt_turn(world: World, call: Call, render: ReplyRenderer) -> Reply | No
         return refuse_call(world, call, render, Outcome(refuse_unknown_run(call.run), None))
     call, render = attach_comments(call, render, stored)
     new = call.new if not stored.revision else None
-    workflow = new.workflow if new else world.workflow_of(stored)
+    workflow = new.workflow if new else world.workflow_of(stored.run.digest, stored.run.workflow)
     if call.only_if and stored.revision and not call.only_if(stored):
         return render(Outcome(refuse_moved_run(stored), stored, workflow))
     proposal: AdoptionProposal | None = None
@@ -281,7 +288,7 @@ def _gather_and_decide(world: World, call: Call, render: ReplyRenderer, loaded: 
     if loaded.proposal:
         call = replace(call, entries=(*call.entries, loaded.proposal.entry(stored)))
         return _commit_decision(world, call, render, _adopt_run(world, loaded, loaded.proposal, context))
-    gathered = gather_facts(context, world.readers, world.drafters)
+    gathered = gather_facts(context, world.readers, world.drafters) if workflow.reads else NOTHING_GATHERED
     decision = decide(workflow, run, event, gathered.facts)
     if isinstance(decision, Refused):
         tokens = _unspent_tokens(world, loaded, call.token)
@@ -339,11 +346,11 @@ def _commit_decision(
     at, decision, loaded = accepted.context.at, accepted.decision, accepted.loaded
     stored, workflow, event, run = loaded.stored, loaded.workflow, loaded.event, decision.run
     resolved, texts = _resolve_decision(accepted)
-    revision = world.next_revision(stored, resolved)
+    revision = world.next_revision(stored, resolved) if world.next_revision else stored.revision + 1
     issued = issue_tokens(world, run, revision, at)
     record = _record_decision(world, call, accepted)
     marks = build_marks(accepted.context.run, run, event, call.marks)
-    after = stored.after_turn(run, at, issued.hashes, record.opened, marks)
+    after = build_run_after(stored, run, at, issued.hashes, record.opened, marks)
     if stored.adopted or revision != after.revision:
         after = replace(after, adopted=stored.adopted, revision=revision)
     options = _options_after(world, accepted, resolved)
@@ -405,7 +412,7 @@ def _options_after(
     """Return the options of a run in files or a commit, given the files as the turn leaves them."""
     if accepted.loaded.stored.origin.authority is Authority.SQL:
         return ()
-    snapshot = FileSnapshot(world.workspace, resolved.files_after)
+    snapshot = FileSnapshot(world.workspace, dict(resolved.files_after))
     context = replace(accepted.context, snapshot=snapshot, run=accepted.decision.run, event=_NO_EVENT)
     facts = gather_facts(context, world.readers, world.drafters).facts
     return find_options(context.workflow, context.run, facts)

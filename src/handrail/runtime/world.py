@@ -24,17 +24,12 @@ from handrail.runtime.resolve import ResolvedEffects
 from handrail.workflows.load import SourceFinder, WorkflowSource, load_workflow
 from handrail.workflows.registry import BUILT_IN_REGISTRY, Registry
 
-WorkflowLookup: TypeAlias = Callable[[StoredRun], Workflow]
-"""Returns the workflow of a run: the one it started with, or the installed one."""
+WorkflowLookup: TypeAlias = Callable[[str, str], Workflow]
+"""Returns the workflow of a run by digest and name: the one the run started with, or the installed one."""
 
 
 RevisionRule: TypeAlias = Callable[[StoredRun, ResolvedEffects], int]
 """Returns the revision after a turn, given the run before it and its resolved effects."""
-
-
-def increment_revision(stored: StoredRun, _: ResolvedEffects) -> int:
-    """Return the next revision: each turn adds one."""
-    return stored.revision + 1
 
 
 Value = TypeVar("Value")
@@ -109,7 +104,7 @@ class World(Struct, frozen=True):
       issued at, and the store keeps none.
     - `mirror`: copies a run that is kept elsewhere into the common store. A failed copy is made up for
       later and never fails a turn.
-    - `next_revision`: returns the revision after a turn.
+    - `next_revision`: returns the revision after a turn. None: each turn adds one.
     - `watch`: receives the report of each turn.
     """
 
@@ -124,7 +119,7 @@ class World(Struct, frozen=True):
     drafters: Mapping[str, Drafter] = field(default_factory=lambda: LazyMapping(_load_drafters))
     lifetime: timedelta | None = timedelta(minutes=10)
     mirror: Mirror | None = None
-    next_revision: RevisionRule = increment_revision
+    next_revision: RevisionRule | None = None
     watch: TurnObserver | None = None
 
 
@@ -166,31 +161,22 @@ def pin_workflow(
     return PinnedWorkflow(workflow, Definition(workflow.digest, workflow.name, workflow.version, text))
 
 
-def build_workflow_lookup(
-    runs: Runs, registry: Registry = BUILT_IN_REGISTRY
-) -> Callable[[StoredRun], Workflow]:
-    """Return a lookup for the workflow of a run in this store. Each text is loaded once per process."""
-    known: dict[str, Workflow] = {}
+def build_workflow_lookup(runs: Runs, registry: Registry = BUILT_IN_REGISTRY) -> WorkflowLookup:
+    """Return a lookup for the workflows of runs in this store. Each text is loaded once per process."""
 
-    def workflow_of(stored: StoredRun) -> Workflow:
-        digest = stored.run.digest
-        if digest not in known:
-            known[digest] = _restore_workflow(runs, stored, registry)
-        return known[digest]
+    @cache
+    def workflow_of(digest: str, name: str) -> Workflow:
+        definition = runs.definition(digest)
+        repair = "restore the store from a backup, or fork the run with the workflow as it is now"
+        if definition is None:
+            raise Unreadable(f"the text of `{name}` is not in the store", repair)
+        try:
+            packed = msgspec.json.decode(definition.text, type=PackedWorkflow)
+        except msgspec.DecodeError as error:
+            raise Unreadable(f"the text of `{name}` in the store is damaged", repair) from error
+        workflow = load_workflow(packed.source, packed.others.get, registry).workflow
+        if workflow is None:
+            raise Unreadable(f"this program cannot read the text that `{name}` began with", repair)
+        return workflow
 
     return workflow_of
-
-
-def _restore_workflow(runs: Runs, stored: StoredRun, registry: Registry) -> Workflow:
-    definition = runs.definition(stored.run.digest)
-    repair = "restore the store from a backup, or fork the run with the workflow as it is now"
-    if definition is None:
-        raise Unreadable(f"the text of `{stored.run.workflow}` is not in the store", repair)
-    try:
-        packed = msgspec.json.decode(definition.text, type=PackedWorkflow)
-    except msgspec.DecodeError as error:
-        raise Unreadable(f"the text of `{stored.run.workflow}` in the store is damaged", repair) from error
-    workflow = load_workflow(packed.source, packed.others.get, registry).workflow
-    if workflow is None:
-        raise Unreadable(f"this program cannot read the text that `{stored.run.workflow}` began with", repair)
-    return workflow

@@ -4,6 +4,7 @@ Start reading at `load_workflow`. `LOADING_CODES` lists every problem that can k
 soundness check (`engine.soundness`) adds its own.
 """
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +18,7 @@ from handrail.documents.text import split_lines
 from handrail.engine.facts import Type
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.model import Tool, Workflow
+from handrail.engine.paths import reads_world
 from handrail.engine.problems import Problem, sort_problems
 from handrail.workflows.compile import InlinedWorkflow, inline_workflow, link_workflow
 from handrail.workflows.declarations import DeclaredWorkflow, read_declarations
@@ -205,9 +207,9 @@ def _load_source(source: WorkflowSource, context: LoadContext) -> LoadResult:
         if _check_size(reader, declared, subs):
             digest = _compute_digest([to_plain(document.root), beside, digests])
             workflow = link_workflow(reader, context.registry, declared, subs, digest)
-    return LoadResult(
-        None if reader.problems else workflow, sort_problems(_drop_consequences(reader.problems))
-    )
+    if reader.problems or workflow is None:
+        return LoadResult(None, sort_problems(_drop_consequences(reader.problems)))
+    return LoadResult(dataclasses.replace(workflow, reads=reads_world(workflow)), ())
 
 
 def _drop_consequences(problems: list[Problem]) -> list[Problem]:

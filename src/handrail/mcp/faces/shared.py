@@ -384,7 +384,7 @@ class DescriptionFace(ABC):
         world = replace(
             self._serving.world,
             runs=runs,
-            workflow_of=lambda _: self._workflow,
+            workflow_of=lambda *_: self._workflow,
             workspace=runs,
             lifetime=None,
             next_revision=runs.next_revision,

@@ -184,7 +184,9 @@ class StepsFace:
     def _refuse(self, request: _StepsCall, refused: Refused, trigger: str = "", run: str = "") -> Reply:
         world = self._serving.world
         stored = world.runs.load(run) if run else None
-        outcome = Outcome(refused, stored, world.workflow_of(stored) if stored else None)
+        outcome = Outcome(
+            refused, stored, world.workflow_of(stored.run.digest, stored.run.workflow) if stored else None
+        )
         return refuse_call(world, Call(run, Event(trigger), request.caller), request.renderer.reply, outcome)
 
     def _resuming_renderer(self, request: _StepsCall) -> ReplyRenderer:

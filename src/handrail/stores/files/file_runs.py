@@ -22,6 +22,7 @@ from handrail.engine.model import Lifecycle, Run, Step
 from handrail.runtime.comments import find_undelivered_comments
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.errors import DiskFull, NotWritable, Unreadable, UnsafePath
+from handrail.runtime.journal import check_effects, get_run_after
 from handrail.runtime.ports.queries import StepRow
 from handrail.runtime.ports.turn import StateFileFormat, Workspace
 from handrail.runtime.records import (
@@ -32,7 +33,6 @@ from handrail.runtime.records import (
     RecordedCall,
     StoredRun,
     Turn,
-    check_effects,
 )
 from handrail.runtime.resolve import hash_content
 from handrail.stores.files import layout
@@ -438,7 +438,7 @@ class FileRuns:
         old = found if isinstance(found, StateFileContent) else None
         state = choose_state_name(turn.run, turn.passages, old)
         return FolderChange(
-            turn.after,
+            get_run_after(turn),
             turn.at,
             self._shape.write(old, state, turn.run.vars, turn.at, turn.passages),
             (*adoption_entries(plan, stored), *turn.entries),

@@ -7,7 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from handrail.runtime.ports.access import AccessScope, AccessToken, Grant, RegisteredProject
-from handrail.stores.sql.schema import SqlDatabase, clean_query_text, dump_json, format_time, parse_time
+from handrail.stores.sql.rows import clean_query_text, dump_json, format_time, parse_time
+from handrail.stores.sql.schema import SqlDatabase
 
 _USE_INTERVAL: Final = timedelta(minutes=1)
 """A use is stored only if this much later than the last one, so that reading calls rarely write."""

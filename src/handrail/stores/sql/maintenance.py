@@ -22,13 +22,12 @@ from msgspec.structs import asdict
 
 from handrail.engine.facts import Value
 from handrail.engine.model import Authority, Lifecycle, Run
-from handrail.engine.model import decode_run as restore
 from handrail.runtime.errors import DiskFull, NotWritable, SyncFailed, Unreadable
 from handrail.runtime.ports.open_store import Counts, Damage, ProgressTextCallback, PruneResult
 from handrail.runtime.records import MAX_RECORDED_CALLS, format_rfc3339
 from handrail.runtime.system import SystemClock
-from handrail.stores.sql.rows import LIVE_LIFECYCLES, extend_chain
-from handrail.stores.sql.schema import Execute, SqlDatabase, format_time
+from handrail.stores.sql.rows import LIVE_LIFECYCLES, decode_run, extend_chain, format_time
+from handrail.stores.sql.schema import Execute, SqlDatabase
 from handrail.stores.sql.summaries import SqlMeasures
 
 DamageFindings: TypeAlias = Iterator[tuple[str, str]]
@@ -70,7 +69,7 @@ def find_run_damage(execute: Execute, sql: Mapping[str, str], run: CheckedRun) -
 
 def _restore_record(record: bytes | None) -> Run | None:
     try:
-        return restore(record or b"")
+        return decode_run(record or b"")
     except ValueError:
         return None
 

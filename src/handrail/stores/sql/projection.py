@@ -24,7 +24,8 @@ from handrail.runtime.records import (
 )
 from handrail.stores.sql import rows
 from handrail.stores.sql.maintenance import delete_run
-from handrail.stores.sql.schema import Execute, SqlDatabase, format_time
+from handrail.stores.sql.rows import format_time
+from handrail.stores.sql.schema import Execute, SqlDatabase
 from handrail.stores.sql.summaries import SqlMeasures
 
 _CLOSING_STATUS: Final = {EntryKind.STEP_COMPLETED: "completed", EntryKind.STEP_FAILED: "failed"}

@@ -8,7 +8,6 @@ from typing import Any, Final, assert_never
 from msgspec.structs import astuple
 
 from handrail.engine.model import Authority, Lifecycle
-from handrail.engine.model import decode_run as restore
 from handrail.runtime.ports.queries import (
     MAX_COMMENT_ENTRIES,
     MAX_EXCERPT_BYTES,
@@ -34,7 +33,8 @@ from handrail.runtime.ports.queries import (
 )
 from handrail.runtime.records import JournalEntry, project_id
 from handrail.stores.sql import rows
-from handrail.stores.sql.schema import ReadableDatabase, dump_json, format_time, parse_json, parse_time
+from handrail.stores.sql.rows import dump_json, format_time, parse_json, parse_time
+from handrail.stores.sql.schema import ReadableDatabase
 
 _STATEMENT_BY_FILTER: Final[Mapping[type[ArtifactFilter], str]] = {
     ArtifactsOfRun: "of_run",
@@ -294,7 +294,7 @@ def _read_live_row(row: Sequence[Any]) -> LiveRun:
         goal,
         parse_time(called),
         bool(waiting),
-        restore(record),
+        rows.decode_run(record),
         bytes(definition or b""),
         parse_json(refused) if refused else {},
     )

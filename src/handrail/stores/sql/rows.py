@@ -1,4 +1,4 @@
-"""Convert between records and table rows: which value is in which column."""
+"""Convert between records and table rows: which value is in which column, and how it is written there."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
-from handrail.engine.model import Authority, Lifecycle, encode_run
-from handrail.engine.model import decode_run as restore
+from handrail.engine.model import Authority, Lifecycle, Run
 from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.journal import milliseconds_between
 from handrail.runtime.ports.queries import StepRow
 from handrail.runtime.records import (
     JournalEntry,
@@ -19,10 +19,8 @@ from handrail.runtime.records import (
     StoredRun,
     Turn,
     get_step_number,
-    milliseconds_between,
     project_id,
 )
-from handrail.stores.sql.schema import dump_json, encode_json, format_time, parse_json, parse_time
 
 LIVE_LIFECYCLES: Final = frozenset({Lifecycle.IDLE, Lifecycle.RUNNING, Lifecycle.PAUSED})
 """The lifecycles of runs that are not over."""
@@ -34,8 +32,59 @@ _AUTHORITIES: Final = {str(authority): authority for authority in Authority}
 _held_of: Final = attrgetter("held")
 
 
+encode_json: Final = msgspec.json.Encoder().encode
+"""Encode a value as JSON bytes."""
+
+
+_json_decoder = msgspec.json.Decoder(dict[str, Any])
+
+
+_run_encoder: Final = msgspec.json.Encoder(order="deterministic")
+
+
+_run_decoder: Final = msgspec.json.Decoder(Run)
+
+
 _chain_encoder: Final = msgspec.json.Encoder(order="deterministic")
 """Deterministic: the journal's hash chain depends on the exact bytes."""
+
+
+def format_time(at: datetime) -> str:
+    """Format a time so that SQL can compare it: UTC, a space, milliseconds, no Z."""
+    return at.isoformat(" ", "milliseconds")[:23]
+
+
+def parse_time(text: str) -> datetime:
+    """Parse a time that `format_time` wrote."""
+    return datetime.fromisoformat(f"{text}+00:00")
+
+
+def clean_query_text(text: str) -> str:
+    """Replace halves of characters, which a database cannot take. No stored name has them."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def dump_json(value: object) -> str:
+    """Encode a value as JSON text."""
+    return encode_json(value).decode()
+
+
+def parse_json(text: str | bytes) -> dict[str, Any]:
+    """Parse a JSON object."""
+    return _json_decoder.decode(text)
+
+
+def encode_run(run: Run) -> bytes:
+    """Return the run as JSON; equal runs give the same bytes."""
+    return _run_encoder.encode(run)
+
+
+def decode_run(data: bytes | str) -> Run:
+    """Return the run from its JSON. Raises `ValueError` for data that is not a run."""
+    try:
+        return _run_decoder.decode(data)
+    except RecursionError as deep:
+        raise ValueError("nested too deeply to be a run") from deep
 
 
 def read_run_rows(rows: Sequence[Sequence[Any]], unheard: tuple[JournalEntry, ...]) -> StoredRun:
@@ -63,7 +112,7 @@ def read_run_rows(rows: Sequence[Sequence[Any]], unheard: tuple[JournalEntry, ..
         if token:
             tokens[number] = token
     return StoredRun(
-        restore(record),
+        decode_run(record),
         Origin(face, _AUTHORITIES[authority], root, goal, principal, parent or "", parse_json(metadata)),
         revision,
         parse_time(started),
@@ -87,7 +136,7 @@ def turn_columns(turn: Turn, at: str, chain: bytes) -> tuple[Any, ...]:
         run.open[0].state if run.open else None,
         at,
         dump_json({**metadata, **turn.marks} if turn.marks else metadata),
-        turn.revision,
+        turn.before.revision + 1,
         encode_run(run).decode(),
         chain,
         at,

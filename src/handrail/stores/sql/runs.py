@@ -1,32 +1,40 @@
 """Store runs in SQL tables: one transaction per turn, checked against the revision.
 
 `BaseSqlRuns` has the logic for both databases. `SqliteRuns` is used as it is; PostgreSQL overrides `commit`.
+`SqlFeed` tells listeners which runs any process has changed. The journal is its only source: `announce` only
+makes it look at once, and between times SQLite's `data_version` tells with one small read whether another
+process has written.
 """
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
+from threading import Event, Lock, Thread
 from typing import Any, Final
 
 from handrail.engine.model import Lifecycle
 from handrail.runtime.comments import find_undelivered_comments
 from handrail.runtime.entries import Entry
+from handrail.runtime.errors import Fault
+from handrail.runtime.journal import check_effects, measure_step
 from handrail.runtime.ports.queries import MAX_COMMENT_ENTRIES, StepRow
 from handrail.runtime.records import (
     MAX_RECORDED_CALLS,
     Definition,
     JournalEntry,
     RecordedCall,
+    RunChange,
     StoredRun,
     Turn,
-    check_effects,
     get_step_number,
     project_id,
     project_name,
 )
+from handrail.runtime.system import LocalFeed
 from handrail.stores.sql import rows
-from handrail.stores.sql.schema import KEY, Execute, SqlDatabase, clean_query_text, dump_json, format_time
+from handrail.stores.sql.rows import clean_query_text, dump_json, format_time
+from handrail.stores.sql.schema import KEY, ChangeListener, Execute, SqlDatabase
 from handrail.stores.sql.sqlite import SqliteDatabase
 
 _NO_LOCK: Final = nullcontext()
@@ -77,7 +85,7 @@ class BaseSqlRuns:
                 return False
             if turn.definition:
                 self._insert_definition(execute, turn.definition)
-            lines = rows.entry_rows(turn.revision, at, turn.entries)
+            lines = rows.entry_rows(turn.before.revision + 1, at, turn.entries)
             chain = rows.extend_chain(found[2] if found else b"", lines)
             if found:
                 key = int(found[0])
@@ -192,7 +200,7 @@ class BaseSqlRuns:
     def _save_steps(self, execute: Execute, turn: Turn, at: str, key: int) -> None:
         opened = set(map(get_step_number, turn.opened))
         for closed in turn.closed:
-            took = turn.before.step_duration_ms(closed.number, turn.at)
+            took = measure_step(turn.before, closed.number, turn.at)
             output = None if closed.output is None else dump_json(closed.output)
             execute(self._sql["close_step"], (str(closed.status), at, took, output, key, closed.number))
         for step in turn.opened:
@@ -232,3 +240,97 @@ class SqliteRuns(BaseSqlRuns):
     def __init__(self, database: SqliteDatabase) -> None:
         super().__init__(database)
         self.database = database
+
+
+POLL_SECONDS: Final = 0.1
+"""How many seconds pass between two looks while nothing is announced in this process."""
+
+
+class SqlFeed:
+    """Tells listeners in this process what any process has changed. Polls only while someone listens."""
+
+    def __init__(self, database: SqlDatabase, every: float = POLL_SECONDS) -> None:
+        self._database, self._every = database, every
+        self._listeners = LocalFeed()
+        self._count = 0
+        self._lock = Lock()
+        self._listener: ChangeListener = database.open_listener()
+        self._sql = database.sql()
+        self._stop: Event | None = None
+        self._thread: Thread | None = None
+        self._delivered = 0
+
+    def announce(self, change: RunChange) -> None:  # noqa: ARG002 - the journal says what changed
+        """Look for changes now."""
+        self._listener.wake()
+
+    def listen(self, heard: Callable[[RunChange], None]) -> Callable[[], None]:
+        """Call `heard` for every change from now on, in a thread of the feed.
+
+        Returns a function that stops it.
+        """
+        end = self._listeners.listen(heard)
+        with self._lock:
+            self._count += 1
+            if self._thread is None:
+                self._start()
+
+        def stop() -> None:
+            end()
+            with self._lock:
+                self._count -= 1
+                thread = self._stop_thread() if self._count == 0 else None
+            if thread:
+                thread.join()
+
+        return stop
+
+    def count_undelivered(self) -> int:
+        """Return how many entries the listeners have not received yet; 0 without listeners."""
+        if self._thread is None:
+            return 0
+        with self._database.read() as execute:
+            return int(execute(self._sql["behind"], (self._delivered,)).fetchone()[0])
+
+    def _start(self) -> None:
+        """Start the thread. Everything committed from here on is delivered."""
+        with self._database.read() as execute:
+            last = self._delivered = int(execute(self._sql["last_event"], ()).fetchone()[0])
+        self._stop = Event()
+        self._thread = Thread(target=self._watch, args=(self._stop, last), name="handrail-feed", daemon=True)
+        self._thread.start()
+
+    def _stop_thread(self) -> Thread | None:
+        """Tell the thread to stop, and return it."""
+        if self._stop:
+            self._stop.set()
+        self._listener.wake()
+        thread, self._thread, self._stop = self._thread, None, None
+        return thread
+
+    def _watch(self, stop: Event, last: int) -> None:
+        seen = -1
+        while not stop.is_set():
+            try:
+                seen, last = self._deliver(seen, last)
+            except Fault:
+                seen = -1
+            if self._listener.wait(self._every):
+                seen = -1
+        self._listener.close()
+
+    def _deliver(self, seen: int, last: int) -> tuple[int, int]:
+        """Deliver entries after entry `last`, if anything was written since version `seen`.
+
+        Return both, updated.
+        """
+        version = self._database.data_version()
+        if version == seen:
+            return seen, last
+        until = self._database.last_settled_entry()
+        with self._database.read() as execute:
+            found = execute(self._sql["changes"], (last, until)).fetchall()
+        for run, revision, number in found:
+            self._listeners.announce(RunChange(run, revision))
+            last = self._delivered = max(last, number)
+        return version, last

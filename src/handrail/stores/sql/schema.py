@@ -8,13 +8,11 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
-from datetime import datetime
 from functools import cache
 from pathlib import Path
 from shlex import quote
 from typing import Any, Final, Protocol, TypeAlias
 
-import msgspec
 from msgspec import Struct
 
 from handrail.runtime.errors import NotWritable, Unreadable
@@ -25,13 +23,6 @@ _QUERY_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 
 _SQL_PACKAGE = Path(__file__).parent
-
-
-_json_decoder = msgspec.json.Decoder(dict[str, Any])
-
-
-encode_json: Final = msgspec.json.Encoder().encode
-"""Encode a value as JSON bytes."""
 
 
 APPLICATION_ID: Final = 0x48524C31
@@ -58,31 +49,6 @@ def load_migrations(folder: str = "migrations") -> tuple[str, ...]:
 def _split_statements(file: Path) -> dict[str, str]:
     parts = _QUERY_NAME.split(file.read_text("utf-8"))
     return {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)}
-
-
-def format_time(at: datetime) -> str:
-    """Format a time so that SQL can compare it: UTC, a space, milliseconds, no Z."""
-    return at.isoformat(" ", "milliseconds")[:23]
-
-
-def parse_time(text: str) -> datetime:
-    """Parse a time that `format_time` wrote."""
-    return datetime.fromisoformat(f"{text}+00:00")
-
-
-def clean_query_text(text: str) -> str:
-    """Replace halves of characters, which a database cannot take. No stored name has them."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-def dump_json(value: object) -> str:
-    """Encode a value as JSON text."""
-    return encode_json(value).decode()
-
-
-def parse_json(text: str | bytes) -> dict[str, Any]:
-    """Parse a JSON object."""
-    return _json_decoder.decode(text)
 
 
 class QueryResult(Protocol):

@@ -1,8 +1,6 @@
 """Put a SQL store together: its tables, runs, queries, feed and writer threads.
 
-`StoreKind` opens a store for the CLI, for turns, or for a server; `SQLITE_STORE` is the SQLite one. `SqlFeed`
-tells listeners of changes by any process. The journal is its only source: `announce` only makes it look at
-once, and between times SQLite's `data_version` tells with one small read whether another process has written.
+`StoreKind` opens a store for the CLI, for turns, or for a server; `SQLITE_STORE` is the SQLite one.
 """
 
 import hashlib
@@ -11,125 +9,28 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from msgspec import Struct
 
-from handrail.runtime.errors import Fault
 from handrail.runtime.ports.open_store import ServingStore, Store, StoreLoad
-from handrail.runtime.records import RunChange
 from handrail.runtime.store_address import DatabaseUrl, StoreLocation
 from handrail.runtime.sweep import abandon_idle_runs, read_idle_limits
-from handrail.runtime.system import LocalFeed, RandomIds, SystemClock
+from handrail.runtime.system import RandomIds, SystemClock
 from handrail.runtime.tokens import read_token_lifetime
 from handrail.runtime.world import World, build_workflow_lookup
 from handrail.stores.sql.access import SqlAccessTokens, SqlProjectRegistry
 from handrail.stores.sql.maintenance import SqlMaintenance
 from handrail.stores.sql.projection import SqlRunMirrors
 from handrail.stores.sql.queries import SqlRunQueries
-from handrail.stores.sql.runs import BaseSqlRuns, SqliteRuns
-from handrail.stores.sql.schema import ChangeListener, SqlDatabase
+from handrail.stores.sql.runs import POLL_SECONDS, BaseSqlRuns, SqlFeed, SqliteRuns
+from handrail.stores.sql.schema import SqlDatabase
 from handrail.stores.sql.sqlite import SqliteDatabase, open_copy_target
 from handrail.stores.sql.summaries import SqlMeasures
 from handrail.stores.sql.writer import BatchOpener, Writer
 
 if TYPE_CHECKING:
     from handrail.stores.sql.copy import CopyTarget
-
-
-POLL_SECONDS: Final = 0.1
-"""How many seconds pass between two looks while nothing is announced in this process."""
-
-
-class SqlFeed:
-    """Tells listeners in this process what any process has changed. Polls only while someone listens."""
-
-    def __init__(self, database: SqlDatabase, every: float = POLL_SECONDS) -> None:
-        self._database, self._every = database, every
-        self._listeners = LocalFeed()
-        self._count = 0
-        self._lock = Lock()
-        self._listener: ChangeListener = database.open_listener()
-        self._sql = database.sql()
-        self._stop: Event | None = None
-        self._thread: Thread | None = None
-        self._delivered = 0
-
-    def announce(self, change: RunChange) -> None:  # noqa: ARG002 - the journal says what changed
-        """Look for changes now."""
-        self._listener.wake()
-
-    def listen(self, heard: Callable[[RunChange], None]) -> Callable[[], None]:
-        """Call `heard` for every change from now on, in a thread of the feed.
-
-        Returns a function that stops it.
-        """
-        end = self._listeners.listen(heard)
-        with self._lock:
-            self._count += 1
-            if self._thread is None:
-                self._start()
-
-        def stop() -> None:
-            end()
-            with self._lock:
-                self._count -= 1
-                thread = self._stop_thread() if self._count == 0 else None
-            if thread:
-                thread.join()
-
-        return stop
-
-    def count_undelivered(self) -> int:
-        """Return how many entries the listeners have not received yet; 0 without listeners."""
-        if self._thread is None:
-            return 0
-        with self._database.read() as execute:
-            return int(execute(self._sql["behind"], (self._delivered,)).fetchone()[0])
-
-    def _start(self) -> None:
-        """Start the thread. Everything committed from here on is delivered."""
-        with self._database.read() as execute:
-            last = self._delivered = int(execute(self._sql["last_event"], ()).fetchone()[0])
-        self._stop = Event()
-        self._thread = Thread(target=self._watch, args=(self._stop, last), name="handrail-feed", daemon=True)
-        self._thread.start()
-
-    def _stop_thread(self) -> Thread | None:
-        """Tell the thread to stop, and return it."""
-        if self._stop:
-            self._stop.set()
-        self._listener.wake()
-        thread, self._thread, self._stop = self._thread, None, None
-        return thread
-
-    def _watch(self, stop: Event, last: int) -> None:
-        seen = -1
-        while not stop.is_set():
-            try:
-                seen, last = self._deliver(seen, last)
-            except Fault:
-                seen = -1
-            if self._listener.wait(self._every):
-                seen = -1
-        self._listener.close()
-
-    def _deliver(self, seen: int, last: int) -> tuple[int, int]:
-        """Deliver entries after entry `last`, if anything was written since version `seen`.
-
-        Return both, updated.
-        """
-        version = self._database.data_version()
-        if version == seen:
-            return seen, last
-        until = self._database.last_settled_entry()
-        with self._database.read() as execute:
-            found = execute(self._sql["changes"], (last, until)).fetchall()
-        for run, revision, number in found:
-            self._listeners.announce(RunChange(run, revision))
-            last = self._delivered = max(last, number)
-        return version, last
 
 
 Location = TypeVar("Location", Path, DatabaseUrl)

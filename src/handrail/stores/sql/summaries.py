@@ -23,7 +23,8 @@ from handrail.runtime.measures import (
     StepTimes,
     build_histogram,
 )
-from handrail.stores.sql.schema import Execute, SqlDatabase, format_time
+from handrail.stores.sql.rows import format_time
+from handrail.stores.sql.schema import Execute, SqlDatabase
 
 FOLD_BATCH_ENTRIES: Final = 5000
 """How many entries are folded in one transaction."""

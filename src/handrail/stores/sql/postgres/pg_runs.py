@@ -10,7 +10,8 @@ from typing import Any, Final, TypeAlias
 from psycopg import errors
 
 from handrail.runtime.errors import Busy, NoServer
-from handrail.runtime.records import MAX_RECORDED_CALLS, Turn, check_effects, get_step_number
+from handrail.runtime.journal import check_effects, measure_step
+from handrail.runtime.records import MAX_RECORDED_CALLS, Turn, get_step_number
 from handrail.stores.sql import rows
 from handrail.stores.sql.postgres.connections import NumberArray, ServerUnreachable, TextArray
 from handrail.stores.sql.postgres.database import PgDatabase
@@ -20,8 +21,8 @@ from handrail.stores.sql.postgres.schema import (
     open_copy_target,
     program_schema_version,
 )
+from handrail.stores.sql.rows import dump_json, format_time
 from handrail.stores.sql.runs import BaseSqlRuns
-from handrail.stores.sql.schema import dump_json, format_time
 from handrail.stores.sql.store import StoreKind
 
 ArrayColumn: TypeAlias = NumberArray | TextArray
@@ -94,7 +95,7 @@ def _turn_parts(turn: Turn) -> Iterator[str]:
 def _turn_values(turn: Turn) -> tuple[Any, ...]:
     """Return the values of the turn statement in order. They are the same for all parts."""
     at, run = format_time(turn.at), turn.run
-    lines = rows.entry_rows(turn.revision, at, turn.entries)
+    lines = rows.entry_rows(turn.before.revision + 1, at, turn.entries)
     state, at, metadata, revision, record, _, _, waiting, oldest, digest = rows.turn_columns(turn, at, b"")
     return (
         *rows.lifecycle_columns(turn),
@@ -118,7 +119,7 @@ def _step_columns(turn: Turn) -> Iterator[ArrayColumn]:
         (
             step.number,
             str(step.status),
-            turn.before.step_duration_ms(step.number, turn.at),
+            measure_step(turn.before, step.number, turn.at),
             None if step.output is None else dump_json(step.output),
         )
         for step in turn.closed
