@@ -1,7 +1,8 @@
 """Run `handrail` and note which functions of it are entered: SIGUSR1 begins a note, SIGUSR2 writes it.
 
 `python traced_server.py NOTE serve --face steps …` runs a real server on stdin and stdout. The note has one
-line for each function entered, in the order of entry over all threads: the module and the function.
+line for each function entered, in the order of entry over all threads: the module and the function. What the
+writer does once no call waits any more belongs to no call and is left out.
 """
 
 import os
@@ -18,6 +19,13 @@ import handrail
 SOURCE = os.path.dirname(handrail.__file__) + os.sep  # noqa: PTH120 - compared with the names that code objects have
 
 
+OF_A_CALL = ("MainThread", "handrail-writer")
+"""The threads that a call goes through."""
+
+APART = {"FaceServer.look_after", "Writer._do_idle_work", "_open_serving_store.<locals>.sweep"}
+"""The functions that belong to no call, nor does what they call."""
+
+
 def main() -> None:
     """Serve, traced."""
     note = Path(sys.argv.pop(1))
@@ -25,8 +33,21 @@ def main() -> None:
 
     def enter(frame: FrameType, event: str, _: Any) -> None:  # noqa: ANN401 - what the interpreter passes
         code = frame.f_code
-        if SOURCE and event == "call" and code.co_filename.startswith(SOURCE) and code.co_name != "<module>":
-            entered.append(f"{code.co_filename.removeprefix(SOURCE)} {code.co_qualname}")
+        if (
+            not SOURCE
+            or event != "call"
+            or not code.co_filename.startswith(SOURCE)
+            or code.co_name == "<module>"
+        ):
+            return
+        if not threading.current_thread().name.startswith(OF_A_CALL):
+            return
+        above: FrameType | None = frame
+        while above is not None:
+            if above.f_code.co_qualname in APART:
+                return
+            above = above.f_back
+        entered.append(f"{code.co_filename.removeprefix(SOURCE)} {code.co_qualname}")
 
     def begin(*_: object) -> None:
         entered.clear()

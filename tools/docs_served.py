@@ -13,8 +13,8 @@ from unittest.mock import patch
 from mcp import Client
 from mcp_types import Prompt, Tool
 
-from handrail.app.app import App
 from handrail.app.faces import FACES
+from handrail.app.stores import Stores
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.server import FaceServer, build_local_server
 from handrail.stores.sql.sqlite import SqliteDatabase
@@ -28,7 +28,7 @@ def served_page() -> str:
     with TemporaryDirectory() as name, patch.dict(os.environ, XDG_CONFIG_HOME=name):
         project = Path(name) / "project"
         project.mkdir()
-        opening = App()
+        opening = Stores()
         with opening.open_serving(Path(name) / "handrail.db") as serving:
             faces = {
                 face: build_local_server(serving, opening, [project], face, Spelling.PORTABLE)

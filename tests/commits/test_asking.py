@@ -32,9 +32,9 @@ from faces.mcp.desk import ERAS, Told, told
 from faces.web.desk import site
 from faces.web.estate import Person as Visitor
 from faces.web.estate import token
-from handrail.app.app import App
 from handrail.app.asgi import ANONYMOUS_GRANT, GRANT_KEY
 from handrail.app.faces import Question
+from handrail.app.stores import Stores
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.server import build_local_server
 from handrail.runtime.records import Caller
@@ -207,7 +207,7 @@ def test_an_older_client_gets_the_titles_as_it_knows_them(at: Kitchen) -> None:
 
 async def _unasked(at: Kitchen, person: Person) -> Told:
     with open_serving(at.at.store) as opened:
-        server = build_local_server(opened, App(), [at.at.project], "commits", Spelling.PORTABLE)
+        server = build_local_server(opened, Stores(), [at.at.project], "commits", Spelling.PORTABLE)
         manager = StreamableHTTPSessionManager(server, stateless=True)
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:

@@ -18,6 +18,7 @@ from conformance.exhibits import PICTURE, RESOURCES, SOUND, TEMPLATE, Exhibits, 
 from handrail.app.app import App
 from handrail.app.asgi import parse_listen_address
 from handrail.app.projects import Projects
+from handrail.app.stores import Stores
 from handrail.app.trust import TrustStore
 from handrail.cli.serve_http import DashboardPages, make_dashboard_factory
 from handrail.dashboard.viewer import Dashboards
@@ -153,7 +154,7 @@ def workshop(opened: ServingStore, project: Path) -> Workshop:
         lambda root: read_vcs_status(programs, root),
     )
     listed = Exhibits({name: NEEDED.get(name, ()) for name in (*CONTENTS, *FIXTURES)})
-    return Workshop(listed, resources, opened, Spelling.PORTABLE, projects)
+    return Workshop(App(Stores(), opened, projects), listed, resources, Spelling.PORTABLE)
 
 
 if __name__ == "__main__":
@@ -161,7 +162,9 @@ if __name__ == "__main__":
         door = Authenticator(None, opened.world.clock)
         made = workshop(opened, Path(sys.argv[1]))
         pages = DashboardPages(
-            Dashboards(make_dashboard_factory(opened, App(), ServedProjects(opened, {}, Path(sys.argv[2])))),
+            Dashboards(
+                make_dashboard_factory(opened, Stores(), ServedProjects(opened, {}, Path(sys.argv[2])))
+            ),
             opened.secret,
         )
         behind = Backend(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from handrail.app.app import App
 from handrail.app.projects import Projects
+from handrail.app.stores import Stores
 from handrail.app.trust import TrustStore
 from handrail.clients.hooks import HOOK_HANDLERS, HookRequest
 from handrail.clients.permits import Permits
@@ -35,7 +35,7 @@ class Shop:
     @contextmanager
     def served(self) -> Iterator[ServingStore]:
         """What a server has of the store."""
-        with App().open_serving(locate_store(self.store)) as opened:
+        with Stores().open_serving(locate_store(self.store)) as opened:
             yield opened
 
     def step(self, **arguments: object) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class Shop:
         with self.served() as opened:
             key = opened.world.key
             projects = Projects([self.root], TrustStore())
-            face = SpellsFace(opened, projects, spells(), App().open_folder, lambda: permits(key))
+            face = SpellsFace(opened, projects, spells(), Stores().open_folder, lambda: permits(key))
             (tool,) = [tool for tool in face.tools if tool.names == (word.lower(),)]
             return dict(face.call(tool, arguments, Caller(client="bench 1")).reply)
 

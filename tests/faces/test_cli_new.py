@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from handrail.app.app import App
 from handrail.app.definitions import Definitions
+from handrail.app.stores import Stores
 from handrail.app.trust import TrustStore, UntrustedFile
 from handrail.engine.lifecycle import START
 from handrail.engine.model import Accepted, Event
@@ -163,7 +163,7 @@ def started(project: Path, arguments: dict[str, object]) -> str:
     new = NewRun(found.workflow, origin, found.definition)
     inputs = arguments["inputs"]
     assert isinstance(inputs, dict)
-    with App().open_world(locate_store("")) as world:
+    with Stores().open_world(locate_store("")) as world:
         run = world.ids.new_id()
         call = Call(run, Event(START, inputs), Caller(), "", new)
         assert take_turn(world, call, lambda outcome: {"moved": isinstance(outcome.decision, Accepted)})[

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from handrail.app.catalog import DefinitionKind
-from handrail.app.definitions import Definitions
+from handrail.app.definitions import Definitions, ScannedFolder, StatSnapshot, take_stat_snapshot
 from handrail.app.trust import TrustStore
-from handrail.app.user_files import ScannedFolder, StatSnapshot, take_stat_snapshot
 from shell.shelves import put
 
 LONG_AGO = -(10**18)

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 import handrail
 from faces.mcp.desk import Told
 from faces.mcp.judged import leaves
-from handrail.app.app import App
 from handrail.app.catalog import read_source
 from handrail.app.projects import Projects
+from handrail.app.stores import Stores
 from handrail.app.trust import TrustStore
 from handrail.engine.model import Workflow
 from handrail.mcp.faces.skills import SkillsFace
@@ -127,7 +127,7 @@ def agent_in(folder: Path, *roots: Path) -> Iterator[Agent]:
     clock = HandClock()
     with open_serving(folder / "store" / "handrail.db") as opened:
         moved = replace(opened, world=replace(opened.world, clock=clock))
-        face = SkillsFace(moved, Projects(made, TrustStore()), FLOW, App().open_folder)
+        face = SkillsFace(moved, Projects(made, TrustStore()), FLOW, Stores().open_folder)
         yield Agent(made[0], face, moved, clock)
 
 

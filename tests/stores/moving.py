@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import psycopg
 
-from handrail.app.app import App
+from handrail.app.stores import Stores
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.model import Event
 from handrail.runtime.ports.access import AccessScope, AccessToken, Grant, RegisteredProject
@@ -63,7 +63,7 @@ def copied(
     source: StoreLocation, target: StoreLocation, told: ProgressCountCallback = lambda *_: None
 ) -> CopyResult:
     """Copy a store, as the program does."""
-    return App().copy_store(source, target, told)
+    return Stores().copy_store(source, target, told)
 
 
 class Stopped(Exception):  # noqa: N818 - somebody does it
@@ -112,7 +112,7 @@ def indexes(where: StoreLocation) -> dict[str, str]:
 
 def damages(where: StoreLocation) -> list[Damage]:
     """Every damage of a store."""
-    with App().open_store(where) as store:
+    with Stores().open_store(where) as store:
         return list(store.keeper.check())
 
 

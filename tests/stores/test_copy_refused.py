@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from handrail.app.app import App
+from handrail.app.stores import Stores
 from handrail.runtime.errors import Busy, Fault, NewerFormat, NotWritable, Unreadable
 from handrail.runtime.store_address import DatabaseUrl, StoreLocation
 from handrail.stores.sql.copy import PAGE_ROWS
@@ -121,9 +121,9 @@ def test_only_one_fills_a_database_at_a_time(filled: Full, new: Place) -> None:
 # --- a copy that is not whole -------------------------------------------------------------------------------
 
 OPENED: dict[str, Callable[[StoreLocation], AbstractContextManager[Any]]] = {
-    "asked": App().open_store,
-    "for turns": App().open_world,
-    "served": App().open_serving,
+    "asked": Stores().open_store,
+    "for turns": Stores().open_world,
+    "served": Stores().open_serving,
 }
 
 
@@ -155,7 +155,7 @@ def test_whether_an_unfinished_copy_is_there_cannot_be_said(filled: Full, new: P
         copied(filled.path, to := new("postgresql"), stopped(3))
 
     with pytest.raises(Unreadable, match="unfinished copy"):
-        App().store_exists(to)
+        Stores().store_exists(to)
 
 
 @pytest.mark.parametrize("target", NEW)
@@ -169,7 +169,7 @@ def test_a_copy_that_is_read_back_otherwise_is_no_store(target: str, filled: Ful
     with pytest.raises(Unreadable, match="the copy of steps is not what was copied"):
         copied(filled.path, to, meanwhile)
 
-    with pytest.raises(Unreadable, match="unfinished copy"), App().open_store(to):
+    with pytest.raises(Unreadable, match="unfinished copy"), Stores().open_store(to):
         pass
     assert not copied(filled.path, to).continued
     assert rows(to) == rows(filled.path)
@@ -211,7 +211,7 @@ def test_a_store_that_is_written_to_meanwhile_is_not_copied_until_nobody_does(
 
     assert refused.value.message.startswith("the store was written to while it was copied: ")
     assert refused.value.repair == "stop what serves it, then say the same again"
-    with pytest.raises(Unreadable, match="unfinished copy"), App().open_store(to):
+    with pytest.raises(Unreadable, match="unfinished copy"), Stores().open_store(to):
         pass
     copied(there, to)
     assert rows(to) == rows(there)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from handrail.app.app import App
+from handrail.app.stores import Stores
 from handrail.runtime.ports.open_store import DAMAGE_CODES, Damage
 from handrail.runtime.store_address import DatabaseUrl
 from history import History
@@ -100,7 +100,7 @@ def test_every_kind_of_damage_is_planted_somewhere_here() -> None:
 def test_a_store_that_is_damaged_can_still_be_asked(there: DatabaseUrl, past: History) -> None:
     planted(there, "UPDATE runs SET record = '{broken' WHERE goal = 'To be running'")
 
-    with App().open_store(there) as store:
+    with Stores().open_store(there) as store:
         told = store.keeper.export(past.runs["running"])
 
     assert told is not None

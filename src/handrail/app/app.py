@@ -1,121 +1,96 @@
-"""The composition root: which store keeps a run, and how each one is opened.
+"""`App`: Handrail over one open store and some projects. Every way in holds one.
 
-`App` is what every way in holds: the MCP server, the dashboard, the commands, and most tests.
+`call` is the one entry for tools: it checks the scope, calls the face, and turns every failure into an
+answer.
 """
 
-import os
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
-from typing import Any
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final, TypeVar
 
-from handrail.app.run_folders import RunFolder
-from handrail.documents.state_file import CollabStateFile, StateFile
-from handrail.engine.model import FLAT_STATE_FILE, Workflow
-from handrail.runtime.ports.open_store import (
-    CommitRun,
-    CopyResult,
-    FolderRuns,
-    ProgressCountCallback,
-    ServingStore,
-    Store,
-)
-from handrail.runtime.ports.turn import Descriptions, ProjectDescription
-from handrail.runtime.store_address import DatabaseUrl, StoreLocation
-from handrail.runtime.system import RandomIds, SubprocessRunner, resolve_path
-from handrail.runtime.world import World
-from handrail.stores.files.disk import DiskWorkspace
-from handrail.stores.files.file_runs import FileRuns
-from handrail.stores.sql.copy import copy_store
-from handrail.stores.sql.store import SQLITE_STORE, StoreKind
-from handrail.stores.vcs.commands import build_environment, derive_timeouts, read_vcs_timeout
-from handrail.stores.vcs.commit_runs import VcsCommitRuns, open_description
-from handrail.stores.vcs.git import build_remote_environment
+from handrail.app.faces import Answer, CallFailure, Face, Question, Tool
+from handrail.app.projects import Projects
+from handrail.app.run_view import RunView, load_run_view
+from handrail.app.stores import Stores
+from handrail.runtime.errors import Fault, SyncFailed
+from handrail.runtime.ports.access import AccessScope
+from handrail.runtime.ports.open_store import ServingStore
+from handrail.runtime.ports.queries import RunQueries, RunRow
+from handrail.runtime.records import Caller
+from handrail.runtime.sweep import read_idle_limits
+
+log = logging.getLogger("handrail")
+
+
+Result = TypeVar("Result")
+
+
+ALL_SCOPES: Final = frozenset(AccessScope)
 
 
 class App:
-    """Everything Handrail keeps, and how it is opened. `vcs` forces jj or git for runs in commits."""
+    """Handrail over one open store and some projects: its runs, and the tools of its faces.
 
-    def __init__(self, vcs: str = "") -> None:
-        self._vcs = vcs
-        self._descriptions: dict[Path, Descriptions] = {}
+    `sync_failed` is true once the disk has not confirmed a write: then nothing more may be written.
+    """
 
-    # Runs in SQL.
+    def __init__(self, stores: Stores, serving: ServingStore, projects: Projects) -> None:
+        self.stores, self.serving, self.projects = stores, serving, projects
+        self.sync_failed = False
 
-    def store_exists(self, where: StoreLocation) -> bool:
-        """Say whether there is a store. Opening one to ask it questions does not create it."""
-        return _store_kind(where).store_exists(where)
+    @property
+    def runs(self) -> RunQueries:
+        """The runs that this app may see."""
+        return self.serving.records
 
-    def open_store(self, where: StoreLocation) -> AbstractContextManager[Store]:
-        """Open an existing store for questions and maintenance."""
-        return _store_kind(where).open_store(where)
+    def view(self, run: RunRow) -> RunView:
+        """Return a run with its steps, what it waits for, its last refusals and its comments."""
+        return load_run_view(self.runs, run, read_idle_limits(), self.serving.world.clock.now())
 
-    def open_world(self, where: StoreLocation) -> AbstractContextManager[World]:
-        """Open a store to take turns in; it is created if it does not exist."""
-        return _store_kind(where).open_world(where)
+    def call(
+        self,
+        face: Face,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        caller: Caller,
+        scopes: frozenset[AccessScope] = ALL_SCOPES,
+    ) -> Answer | Question:
+        """Answer a tool call, or return a question for a person. Blocks; a refusal is an answer too."""
+        needed = get_required_scope(tool)
+        if needed not in scopes:
+            message = "your token does not let you do this; nothing was done"
+            wanted = f"a token with the scope {needed}: ask whoever runs the server"
+            return face.answer_failure(
+                tool, arguments, CallFailure("forbidden", "scope", message, wanted, again=False)
+            )
+        return self.answer(face, tool, arguments, partial(face.call, tool, arguments, caller))
 
-    def open_serving(self, where: StoreLocation) -> AbstractContextManager[ServingStore]:
-        """Open a store that a server serves from; it is created if it does not exist."""
-        return _store_kind(where).open_serving(where)
-
-    def copy_store(
-        self, source: StoreLocation, target: StoreLocation, report: ProgressCountCallback
-    ) -> CopyResult:
-        """Make the second store a copy of the first."""
-        with _copy_between(source, target) as (tables, unfinished):
-            return copy_store(tables, unfinished, report)
-
-    # Runs in a project: in its files, or in a commit description.
-
-    def open_folder(self, folder: RunFolder) -> FolderRuns:
-        """Open the run of a folder."""
-        flat = folder.workflow.state_file == FLAT_STATE_FILE
-        return FileRuns(
-            DiskWorkspace(folder.project, folder.within),
-            CollabStateFile(folder.phases, folder.adopts) if flat else StateFile(),
-            folder.new_run,
-            folder.origin,
-            folder.state_names,
-            ends=folder.end_states,
-            signs=() if folder.name else None,
-        )
-
-    def open_commit_run(self, root: Path, world: World, workflow: Workflow) -> CommitRun:
-        """Open the run in the commit description of a project.
-
-        What was found out about the project's jj or git is kept for the next call.
-        """
-        if root not in self._descriptions:
-            self._descriptions[root] = self.open_description(root).descriptions
-        return VcsCommitRuns(self._descriptions[root], world.runs, root, workflow)
-
-    def open_description(self, root: Path) -> ProjectDescription:
-        """Open the commit description of a project, with its history and its remote."""
-        here, remote = (
-            SubprocessRunner(make(os.environ)) for make in (build_environment, build_remote_environment)
-        )
-        return open_description(
-            here, remote, root, RandomIds(), self._vcs, limits=derive_timeouts(read_vcs_timeout())
-        )
+    def answer(
+        self, face: Face, tool: Tool, arguments: Mapping[str, Any], work: Callable[[], Result]
+    ) -> Result | Answer:
+        """Return what the work returns; if it fails, the failure as the face words it."""
+        try:
+            return work()
+        except Fault as fault:
+            self.sync_failed = self.sync_failed or isinstance(fault, SyncFailed)
+            hide = self.projects.hide
+            failed = CallFailure(fault.code, "store", hide(fault.message), hide(fault.repair), again=True)
+        except Exception as bug:  # noqa: BLE001 - the edge: it is numbered, logged and answered
+            needed = f"the server's log tells more under incident {log_incident(bug)}"
+            message = "Handrail failed; nothing is known to have moved"
+            failed = CallFailure("internal", "internal", message, needed, again=False)
+        return face.answer_failure(tool, arguments, failed)
 
 
-def _store_kind(where: StoreLocation) -> StoreKind[Any, Any]:
-    """Choose how a location is opened. Raises `Missing` if its driver is not installed."""
-    if not isinstance(where, DatabaseUrl):
-        return SQLITE_STORE
-    try:
-        from handrail.stores.sql.postgres.pg_runs import POSTGRES_STORE  # noqa: PLC0415 - an optional package
-    except ModuleNotFoundError as error:
-        raise where.missing_driver(error) from error
-    return POSTGRES_STORE
+def get_required_scope(tool: Tool) -> AccessScope:
+    """Return the scope that a call of the tool needs: write, unless its `readOnlyHint` is set."""
+    return AccessScope.READ if tool.listed.get("annotations", {}).get("readOnlyHint") else AccessScope.WRITE
 
 
-@contextmanager
-def _copy_between(source: StoreLocation, target: StoreLocation) -> Iterator[tuple[Any, Any]]:
-    """Open the tables of one store, and the unfinished copy of it that another location becomes."""
-    named = str(source if isinstance(source, DatabaseUrl) else resolve_path(source))
-    with (
-        _store_kind(source).open_tables(source) as tables,
-        _store_kind(target).open_copy_target(target, named) as unfinished,
-    ):
-        yield tables, unfinished
+def log_incident(bug: Exception) -> str:
+    """Log the bug with its traceback and return its incident number."""
+    number = secrets.token_hex(4)
+    log.error("incident %s", number, exc_info=bug)
+    return number

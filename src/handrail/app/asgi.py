@@ -110,9 +110,9 @@ EMPTY_GRANT: Final = Grant("", frozenset())
 """A grant without any scope."""
 
 
-def get_request_grant(request: Request | None) -> Grant:
-    """Return the grant of a request. A transport without requests (stdio) has all scopes."""
-    grant = request.scope["state"][GRANT_KEY] if request else ANONYMOUS_GRANT
+def get_request_grant(request: Request) -> Grant:
+    """Return the grant of a request."""
+    grant = request.scope["state"][GRANT_KEY]
     return grant if isinstance(grant, Grant) else EMPTY_GRANT
 
 

@@ -22,10 +22,7 @@ from handrail.app.user_files import (
     FileStamp,
     LinkFollowingFolder,
     ReadableFolder,
-    ScannedFolder,
-    StatSnapshot,
     stamp_folder,
-    take_stat_snapshot,
 )
 from handrail.documents.text import escape_for_terminal, split_lines
 from handrail.engine.problems import Place, Problem, build_error
@@ -140,35 +137,6 @@ class Catalog(Struct, frozen=True):
             if folder.origin == BUILT_IN_ORIGIN
             else self.entries(folder)
             for folder in self.racks
-        )
-
-    def take_snapshot(
-        self, contents: Sequence[Sequence[FoundDefinition | SkippedFile]], before: int
-    ) -> StatSnapshot | None:
-        """Return a snapshot that can tell later whether the folders just read have changed.
-
-        None if no snapshot can tell that: for workflows, which may have their own folders; if a file was
-        skipped; or if a file changed after `before`, in nanoseconds.
-        """
-        changing = [
-            (folder, entries)
-            for folder, entries in zip(self.racks, contents, strict=True)
-            if folder.origin != BUILT_IN_ORIGIN
-        ]
-        if self.kind is DefinitionKind.WORKFLOW or any(
-            isinstance(entry, SkippedFile) for _, entries in changing for entry in entries
-        ):
-            return None
-        return take_stat_snapshot(
-            (
-                ScannedFolder(
-                    folder.path,
-                    tuple(entry.path for entry in entries),
-                    follows=folder.origin != PROJECT_ORIGIN,
-                )
-                for folder, entries in changing
-            ),
-            before,
         )
 
     def all(self) -> tuple[FoundDefinition, ...]:

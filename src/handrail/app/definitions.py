@@ -5,17 +5,19 @@ hide others. `find_startable` decides whether a workflow can be started.
 """
 
 import hashlib
+import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, groupby
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from handrail.app.catalog import (
+    BUILT_IN_ORIGIN,
     DEFAULT_PERSONA,
     PROJECT_ORIGIN,
     Catalog,
@@ -27,15 +29,17 @@ from handrail.app.catalog import (
     open_catalog,
 )
 from handrail.app.trust import TrustMark, TrustStore, UntrustedFile, find_untrusted, format_root
-from handrail.app.user_files import SETTLED_NANOSECONDS, StatSnapshot, stat_path
-from handrail.documents.front_matter import FrontMatter, list_field_texts, parse_front_matter
-from handrail.documents.text import escape_for_terminal
+from handrail.app.user_files import stat_path
+from handrail.documents.front_matter import list_field_texts, parse_front_matter
+from handrail.documents.text import escape_for_terminal, quote_text, truncate_text
 from handrail.engine.model import Authority, FactReading, Refused, Workflow
 from handrail.engine.problems import Place, Problem, build_error
 from handrail.engine.soundness import check_soundness
+from handrail.runtime.ports.turn import IdSource
 from handrail.runtime.records import Definition
 from handrail.runtime.world import PinnedWorkflow, pin_workflow
 from handrail.workflows.load import SourceFinder, WorkflowSource, load_workflow
+from handrail.workflows.templates import Texts
 
 Result = TypeVar("Result")
 
@@ -126,6 +130,108 @@ class HidingFile(Struct, frozen=True):
 
     file: UntrustedFile
     trusted: bool
+
+
+SETTLED_NANOSECONDS: Final = 3_000_000_000
+"""Minimum age of the last change for a snapshot, in nanoseconds: the coarsest file clocks tick every 2 s."""
+
+
+_FileSignature: TypeAlias = tuple[int, int, int, int, int]
+
+
+class _SignedPath(Struct, frozen=True):
+    """The signature of a path. `follows` is true if it is that of a link's target."""
+
+    path: str
+    follows: bool
+    sign: _FileSignature
+
+
+class StatSnapshot(Struct, frozen=True):
+    """The signatures of files and folders at one moment."""
+
+    seen: tuple[_SignedPath, ...]
+
+    def is_current(self) -> bool:
+        """True if none of them has changed since then."""
+        for path in self.seen:  # noqa: SIM110 - runs on every call; a generator is slower
+            if _stat_signature(path.path, follows=path.follows) != path.sign:
+                return False
+        return True
+
+
+class ScannedFolder(Struct, frozen=True):
+    """A folder that was read, and the files found in it. `follows` is true if links were followed.
+
+    Links in the path down to the second folder above it are always followed.
+    """
+
+    folder: Path
+    files: tuple[Path, ...]
+    follows: bool
+
+
+def take_stat_snapshot(places: Iterable[ScannedFolder], before: int) -> StatSnapshot | None:
+    """Take a snapshot of folders that were just read.
+
+    None if a file is already gone, or something changed after `before`, in nanoseconds.
+    """
+    seen = tuple(chain.from_iterable(map(_sign_folder, places)))
+    settled = tuple(path for path in seen if path and path.sign[-1] < before)
+    return StatSnapshot(settled) if len(settled) == len(seen) else None
+
+
+def _sign_folder(place: ScannedFolder) -> Iterator[_SignedPath | None]:
+    """Yield the folder and its parent if they exist, the nearest existing folder above, and the files."""
+    folder, follows = place.folder, place.follows
+    nearest = (_sign_path(folder, follows=follows), _sign_path(folder.parent, follows=follows))
+    yield from (signed for signed in nearest if signed)
+    yield next((signed for path in folder.parent.parents if (signed := _sign_path(path, follows=True))), None)
+    yield from (_sign_path(file, follows=follows) for file in place.files)
+
+
+def _sign_path(path: Path, *, follows: bool) -> _SignedPath | None:
+    sign = _stat_signature(str(path), follows=follows)
+    return _SignedPath(str(path), follows, sign) if sign else None
+
+
+def _stat_signature(path: str, *, follows: bool) -> _FileSignature | None:
+    """Return the signature of a path, or of the link itself if it is broken; None if it does not exist."""
+    try:
+        status = os.stat(path, follow_symlinks=follows)  # noqa: PTH116 - called often; a Path is slower
+    except OSError:
+        return _stat_signature(path, follows=False) if follows else None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _take_snapshot(
+    catalog: Catalog, contents: Sequence[Sequence[FoundDefinition | SkippedFile]], before: int
+) -> StatSnapshot | None:
+    """Return a snapshot that can tell later whether the folders just read have changed.
+
+    None if no snapshot can tell that: for workflows, which may have their own folders; if a file was skipped;
+    or if a file changed after `before`, in nanoseconds.
+    """
+    changing = [
+        (folder, entries)
+        for folder, entries in zip(catalog.racks, contents, strict=True)
+        if folder.origin != BUILT_IN_ORIGIN
+    ]
+    if catalog.kind is DefinitionKind.WORKFLOW or any(
+        isinstance(entry, SkippedFile) for _, entries in changing for entry in entries
+    ):
+        return None
+    return take_stat_snapshot(
+        (
+            ScannedFolder(
+                folder.path,
+                tuple(entry.path for entry in entries),
+                follows=folder.origin != PROJECT_ORIGIN,
+            )
+            for folder, entries in changing
+        ),
+        before,
+    )
 
 
 class _CachedWorkflow(Struct, frozen=True):
@@ -278,7 +384,7 @@ class Definitions:
         used = (
             tuple(definition for definition in found[0] if not definition.hidden) if needs_no_trust else None
         )
-        scan = self._scans[kind] = _FolderScan(contents, found, files.take_snapshot(contents, before), used)
+        scan = self._scans[kind] = _FolderScan(contents, found, _take_snapshot(files, contents, before), used)
         return scan
 
     def _load_workflow(self, name: str, visible: Mapping[str, FoundDefinition]) -> "_CachedWorkflow":
@@ -331,6 +437,55 @@ class Definitions:
                 yield rule.name
 
 
+MAX_GUIDE_BYTES: Final = 32 * 1024
+"""At most this many bytes of a guide are shown; then only its path."""
+
+
+class QuotedGuides(Struct, frozen=True):
+    """The guides for one step as a reply shows them: the persona, if there is one, and guardrails by name."""
+
+    persona: str | None
+    guardrails: tuple[tuple[str, str], ...]
+
+
+class Guides(Struct, frozen=True):
+    """The personas and guardrails of a run's project, for one reply.
+
+    `ids` makes the boundary that marks a quoted text. `hide` turns a path into what the reader may see.
+    """
+
+    definitions: "Definitions"
+    texts: Texts
+    ids: IdSource
+    hide: Callable[[str], str]
+
+    def quote_for(self, agent: str, workflow: str, state: str) -> QuotedGuides:
+        """Return the persona and the guardrails for a step; without an agent, only the guardrails."""
+        persona = self.definitions.persona(agent) if agent else None
+        return QuotedGuides(
+            self._quote(persona) if persona else None,
+            tuple(
+                [
+                    (rule.name, self._quote(rule))
+                    for rule in self.definitions.guardrails()
+                    if rule.told_in(workflow, state)
+                ]
+            ),
+        )
+
+    def _quote(self, guide: "Persona | Guardrail") -> str:
+        """Return the text of a guide. Only the text of a project file is marked as a quotation."""
+        text = guide.text.strip()
+        if isinstance(guide, Persona) and guide.problem:
+            text = self.hide(text)
+        if guide.origin == PROJECT_ORIGIN:
+            path, boundary = self.hide(str(guide.path)), self.ids.nonce().hex()
+            return quote_text(text, path, boundary, MAX_GUIDE_BYTES, self.texts.say("standing"))
+        if len(text) * 4 <= MAX_GUIDE_BYTES:  # no character has more than four bytes
+            return text
+        return truncate_text(text, self.hide(str(guide.path)), MAX_GUIDE_BYTES)
+
+
 def find_front_matter_problems(kind: DefinitionKind, source: WorkflowSource) -> Iterator[Problem]:
     """Yield wrong characters or wrong front matter. Workflows have no front matter, so they yield nothing."""
     file = escape_for_terminal(source.file)
@@ -364,19 +519,16 @@ def _find_nested_workflows(
     return tuple(nested.values())
 
 
-def _read_about(front: FrontMatter) -> str:
-    return " ".join(list_field_texts(front.fields.get("about", "")))
+def build_persona(found: FoundDefinition) -> Persona:
+    """Build a persona from its definition file."""
+    return _parse_persona(found.name, found.source.text, found.origin, found.path)
 
 
 @lru_cache(maxsize=256)
-def _parse_front_matter(text: str) -> FrontMatter:
-    return parse_front_matter(text)
-
-
-def build_persona(found: FoundDefinition) -> Persona:
-    """Build a persona from its definition file."""
-    front = _parse_front_matter(found.source.text)
-    return Persona(found.name, _read_about(front), front.body, found.origin, found.path)
+def _parse_persona(name: str, text: str, origin: str, path: Path) -> Persona:
+    front = parse_front_matter(text)
+    about = " ".join(list_field_texts(front.fields.get("about", "")))
+    return Persona(name, about, front.body, origin, path)
 
 
 def _unreadable_persona(skipped: SkippedFile) -> Persona:
@@ -388,9 +540,14 @@ def _unreadable_persona(skipped: SkippedFile) -> Persona:
 
 def build_guardrail(found: FoundDefinition) -> Guardrail:
     """Build a guardrail from its definition file."""
-    front = _parse_front_matter(found.source.text)
+    return _parse_guardrail(found.name, found.source.text, found.origin, found.path)
+
+
+@lru_cache(maxsize=256)
+def _parse_guardrail(name: str, text: str, origin: str, path: Path) -> Guardrail:
+    front = parse_front_matter(text)
     workflows, steps = (list_field_texts(front.fields.get(key, "")) for key in ("workflows", "steps"))
-    return Guardrail(found.name, front.body, found.origin, found.path, workflows, steps)
+    return Guardrail(name, front.body, origin, path, workflows, steps)
 
 
 DIFF_KEY: Final = "diff"

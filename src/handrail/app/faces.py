@@ -1,7 +1,8 @@
-"""The interface between a server and a face: tools, answers, questions, prompts, and the texts they use.
+"""The interface between a server and a face: tools and their arguments, answers, questions, prompts.
 
-A face is one set of tools for agents; `Face` is what a server needs from it. The message catalogue of a
-language is one YAML file in `languages/`.
+A face is one set of tools for agents; `Face` is what a server needs from it. `ArgumentCheck` validates the
+arguments of a call against the tool's schema. The message catalogue of a language is one YAML file in
+`languages/`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,13 +10,14 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Protocol
 
+import jsonschema_rs
 import msgspec.yaml
 from msgspec import Struct, field
 
-from handrail.engine.facts import Value
-from handrail.engine.model import Run, Workflow
+from handrail.engine.facts import Value, find_value_flaws, is_valid_value, to_printable
+from handrail.engine.model import FactReading, Refused, Run, Workflow
 from handrail.runtime.records import Caller
-from handrail.workflows.templates import MessageCatalog, render_template
+from handrail.workflows.templates import MessageCatalog
 
 FACES: Final = ("commits", "planner", "skills", "spells", "steps")
 """The names of all faces."""
@@ -142,6 +144,86 @@ class Face(Protocol):
         ...
 
 
+MAX_TEXT_CHARACTERS: Final = 10_000
+"""The longest text that an argument may be, unless the face allows more."""
+
+
+TOKEN_ARGUMENT: Final = "step_token"  # noqa: S105 - the name of an argument, not a secret
+
+
+_UNKNOWN_ARGUMENT_TEXT: Final = "must be left out: there is no such argument"
+
+
+class _ArgumentProblem(Struct, frozen=True):
+    """An invalid argument: its name, the value that was sent, and what is needed instead."""
+
+    name: str
+    value: Any
+    needed: str
+
+
+class ArgumentCheck:
+    """Checks the arguments of a call against the tool's listed schema, without coercing values.
+
+    `longest` limits a text, in characters. `output` names the argument that holds the output of a step: what
+    is in it is checked against the contract of the step, not here.
+    """
+
+    def __init__(
+        self, schema: Mapping[str, Any], longest: int = MAX_TEXT_CHARACTERS, output: str = ""
+    ) -> None:
+        shallow = {**schema["properties"], **({output: {"type": "object"}} if output else {})}
+        self._schema = jsonschema_rs.Draft202012Validator({**schema, "properties": shallow}, mask="it")
+        self._longest, self._output = longest, output
+
+    def validate(self, given: Mapping[str, Any]) -> Refused | None:
+        """Return a refusal if the arguments are invalid."""
+        shallow = {**given, self._output: {}} if isinstance(given.get(self._output), dict) else dict(given)
+        too_long = any(isinstance(value, str) and len(value) > self._longest for value in shallow.values())
+        if not too_long and is_valid_value(shallow) and self._schema.is_valid(shallow):
+            return None
+        problems = [*self._find_flaws(shallow)] or [
+            problem for error in self._schema.iter_errors(shallow) for problem in _describe_violation(error)
+        ]
+        if not problems:
+            return None
+        # A token is secret and an output is long: a refusal does not repeat them.
+        hidden = {TOKEN_ARGUMENT, self._output}
+        seen = tuple(
+            FactReading(p.name, f"<{type(p.value).__name__}>" if p.name in hidden else p.value)
+            for p in problems
+        )
+        return Refused("arguments", "arguments", seen, tuple(f"{p.name}: {p.needed}" for p in problems))
+
+    def _find_flaws(self, given: Mapping[str, Any]) -> Iterator[_ArgumentProblem]:
+        """Yield the arguments that no schema can judge: not valid Unicode data, or too long."""
+        for name, value in given.items():
+            if not is_valid_value(name):
+                yield _ArgumentProblem(str(to_printable(name)), value, _UNKNOWN_ARGUMENT_TEXT)
+            elif not is_valid_value(value):
+                flaws = "; ".join(f"{path} {why}".strip() for path, why in find_value_flaws(value))
+                yield _ArgumentProblem(name, value, flaws)
+            elif isinstance(value, str) and len(value) > self._longest:
+                yield _ArgumentProblem(name, value, f"must be a text of at most {self._longest} characters")
+
+
+def _describe_violation(fault: jsonschema_rs.ValidationError) -> Iterator[_ArgumentProblem]:
+    """Turn a schema violation into problems that say what the schema asks for."""
+    name, value = ".".join(map(str, fault.instance_path)), fault.instance
+    match fault.kind:
+        case jsonschema_rs.ValidationErrorKind.AdditionalProperties(unexpected) if isinstance(value, dict):
+            for unexpected_name in unexpected:
+                yield _ArgumentProblem(unexpected_name, value[unexpected_name], _UNKNOWN_ARGUMENT_TEXT)
+        case jsonschema_rs.ValidationErrorKind.Required(missing):
+            yield _ArgumentProblem(f"{name}.{missing}".removeprefix("."), None, "must be given")
+        case jsonschema_rs.ValidationErrorKind.Enum(options):
+            yield _ArgumentProblem(name, value, f"must be one of {', '.join(map(str, options))}")
+        case jsonschema_rs.ValidationErrorKind.Type(types):
+            yield _ArgumentProblem(name, value, f"must be of the JSON type {' or '.join(types)}")
+        case _:
+            yield _ArgumentProblem(name, value, fault.message.removeprefix("it "))
+
+
 CALL_CODES: Mapping[str, str] = {
     "form": "the arguments are none of the forms that a call has",
     "no_project": "the server was started where there is no project, and given none",
@@ -160,22 +242,6 @@ SESSION_CODES: Mapping[str, str] = {
     "unfit_graph": "the workflow is no skill graph for sessions",
 }
 """All codes of refusals that are about a skills session."""
-
-
-class Texts(Struct, frozen=True):
-    """Named texts with placeholders. `errors` are the sentences of refusals, by code."""
-
-    said: Mapping[str, str]
-    errors: Mapping[str, str]
-    needed: Mapping[str, tuple[str, ...]]
-
-    def say(self, name: str, /, **values: Value) -> str:
-        """Fill the placeholders of a text and strip its trailing line break."""
-        return render_template(self.said[name], values).rstrip("\n")
-
-    def error(self, code: str, rule: str) -> str:
-        """Return the sentence of a refusal. For an unknown code, such as a store's own, it names the rule."""
-        return self.errors.get(code) or self.say("other", rule=rule)
 
 
 DEFAULT_LANGUAGE: Final = "en"

@@ -8,17 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache, partial
+from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from handrail.app.definitions import Definitions, Persona
-from handrail.app.faces import Texts
 from handrail.app.trust import TrustStore
-from handrail.documents.text import quote_text, truncate_text
 from handrail.engine.facts import Value
 from handrail.engine.model import FactReading, Refused
 from handrail.runtime.entries import Entry
@@ -142,60 +139,12 @@ DefinitionsLoader: TypeAlias = Callable[[str], Definitions]
 """Returns the definitions of a project root. `""` means no project."""
 
 
-MAX_GUIDE_BYTES: Final = 32 * 1024
-"""At most this many bytes of a guide are shown; then only its path."""
-
-
 _PROJECT_RULE: Final = "project"
 
 
 def make_definitions_loader(trusted: TrustStore) -> DefinitionsLoader:
     """Return a loader that creates the definitions of each root once per process."""
     return cache(lambda root: Definitions(Path(root or "/nonexistent"), trusted))
-
-
-class Guide(Protocol):
-    """A text file that guides an agent: a persona or a guardrail."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-    @property
-    def text(self) -> str:
-        """Its text."""
-        ...
-
-    @property
-    def origin(self) -> str:
-        """Whose file it is: the project's, the user's or built in."""
-        ...
-
-    @property
-    def path(self) -> Path:
-        """The path of its file."""
-        ...
-
-
-class Guides(Struct, frozen=True):
-    """The personas and guardrails of a run's project, for one reply.
-
-    `boundary` marks quoted text in this reply. `shown` turns a path into what the reader may see.
-    """
-
-    texts: Texts
-    boundary: str
-    persona: Callable[[str], Guide | None]
-    guardrails: Callable[[str, str], Sequence[Guide]]
-    shown: Callable[[str], str] = str
-
-    def quote_guide(self, guide: Guide) -> str:
-        """Return the text of a guide. Only the text of a project file is marked as a quotation."""
-        text, path = guide.text.strip(), self.shown(str(guide.path))
-        if guide.origin != "project":
-            return truncate_text(text, path, MAX_GUIDE_BYTES)
-        return quote_text(text, path, self.boundary, MAX_GUIDE_BYTES, self.texts.say("standing"))
 
 
 class Projects:
@@ -264,15 +213,6 @@ class Projects:
             FactReading(reading.fact, _map_text(reading.value, self.hide)) for reading in refused.seen
         )
         return replace(refused, seen=seen, needed=tuple(map(self.hide, refused.needed)))
-
-    def guides(self, texts: Texts, boundary: str, root: str) -> Guides:
-        """Return the guides for a run of this project."""
-        shelf = self.shelf(root)
-
-        def guardrails(workflow: str, step: str) -> Sequence[Guide]:
-            return [rule for rule in shelf.guardrails() if rule.told_in(workflow, step)]
-
-        return Guides(texts, boundary, partial(self.persona, root), guardrails, self.hide)
 
     def persona(self, root: str, name: str) -> Persona | None:
         """Find a persona in a project; None if there is none. An unreadable one has a `problem`."""

@@ -6,12 +6,9 @@ project files is read through `stores.files.disk` instead.
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
-
-from msgspec import Struct
 
 from handrail.runtime import errors
 from handrail.runtime.errors import Unreadable, UnsafePath
@@ -96,75 +93,3 @@ def stat_path(path: Path) -> os.stat_result | None:
         except OSError:
             continue
     return None
-
-
-SETTLED_NANOSECONDS: Final = 3_000_000_000
-"""Minimum age of the last change for a snapshot, in nanoseconds: the coarsest file clocks tick every 2 s."""
-
-
-_FileSignature: TypeAlias = tuple[int, int, int, int, int]
-
-
-class _SignedPath(Struct, frozen=True):
-    """The signature of a path. `follows` is true if it is that of a link's target."""
-
-    path: str
-    follows: bool
-    sign: _FileSignature
-
-
-class StatSnapshot(Struct, frozen=True):
-    """The signatures of files and folders at one moment."""
-
-    seen: tuple[_SignedPath, ...]
-
-    def is_current(self) -> bool:
-        """True if none of them has changed since then."""
-        for path in self.seen:  # noqa: SIM110 - runs on every call; a generator is slower
-            if _stat_signature(path.path, follows=path.follows) != path.sign:
-                return False
-        return True
-
-
-class ScannedFolder(Struct, frozen=True):
-    """A folder that was read, and the files found in it. `follows` is true if links were followed.
-
-    Links in the path down to the second folder above it are always followed.
-    """
-
-    folder: Path
-    files: tuple[Path, ...]
-    follows: bool
-
-
-def take_stat_snapshot(places: Iterable[ScannedFolder], before: int) -> StatSnapshot | None:
-    """Take a snapshot of folders that were just read.
-
-    None if a file is already gone, or something changed after `before`, in nanoseconds.
-    """
-    seen = tuple(chain.from_iterable(map(_sign_folder, places)))
-    settled = tuple(path for path in seen if path and path.sign[-1] < before)
-    return StatSnapshot(settled) if len(settled) == len(seen) else None
-
-
-def _sign_folder(place: ScannedFolder) -> Iterator[_SignedPath | None]:
-    """Yield the folder and its parent if they exist, the nearest existing folder above, and the files."""
-    folder, follows = place.folder, place.follows
-    nearest = (_sign_path(folder, follows=follows), _sign_path(folder.parent, follows=follows))
-    yield from (signed for signed in nearest if signed)
-    yield next((signed for path in folder.parent.parents if (signed := _sign_path(path, follows=True))), None)
-    yield from (_sign_path(file, follows=follows) for file in place.files)
-
-
-def _sign_path(path: Path, *, follows: bool) -> _SignedPath | None:
-    sign = _stat_signature(str(path), follows=follows)
-    return _SignedPath(str(path), follows, sign) if sign else None
-
-
-def _stat_signature(path: str, *, follows: bool) -> _FileSignature | None:
-    """Return the signature of a path, or of the link itself if it is broken; None if it does not exist."""
-    try:
-        status = os.stat(path, follow_symlinks=follows)  # noqa: PTH116 - called often; a Path is slower
-    except OSError:
-        return _stat_signature(path, follows=False) if follows else None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -134,9 +134,9 @@ store_option = click.option(
 def open_cli_store(store: str | None, *, made: bool = False) -> Iterator["Store"]:
     """Open the named store, or the default one. Fail if it does not exist, unless `made` is True."""
     # Stores take longer to import than `plan hook`, which git calls at every commit, takes in all.
-    from handrail.app.app import App
+    from handrail.app.stores import Stores
 
-    where, app = locate_store(store or ""), App()
+    where, app = locate_store(store or ""), Stores()
     if not (made or app.store_exists(where)):
         repair = "name another with --store or HANDRAIL_STORE; the first run makes one"
         raise NotFound("store", str(where), repair)

@@ -544,9 +544,9 @@ def _open_plan(project: Path, vcs: str | None) -> ProjectDescription:
     if not project.is_dir():
         raise NotFound("folder", str(project), "name the folder of the project with --project")
     # The same reason as in `cli.options`: `plan hook` opens no store.
-    from handrail.app.app import App
+    from handrail.app.stores import Stores
 
-    return App(vcs or "").open_description(resolve_path(project))
+    return Stores(vcs or "").open_description(resolve_path(project))
 
 
 def _find_next_task(plan: Plan) -> str | None:

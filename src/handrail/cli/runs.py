@@ -29,7 +29,6 @@ from handrail.app.actions import (
     fork_by_hand,
     inspection_command,
 )
-from handrail.app.app import App
 from handrail.app.catalog import open_catalog
 from handrail.app.definitions import Definitions, find_startable
 from handrail.app.faces import load_message_catalog
@@ -46,6 +45,7 @@ from handrail.app.run_view import (
     run_data,
     run_view_data,
 )
+from handrail.app.stores import Stores
 from handrail.app.trust import TrustStore
 from handrail.cli.options import (
     MomentParam,
@@ -422,7 +422,7 @@ def _open_run(store: str | None, run: str) -> Iterator[_LoadedRun]:
 
 def _load_own_run(store: Store, row: RunRow, journal: tuple[JournalEntry, ...]) -> _LoadedRun:
     """Load a run of this store. Its workflow is the text that it started with."""
-    with App().open_world(store.path) as world:
+    with Stores().open_world(store.path) as world:
         stored = world.runs.load(row.id)
         if stored is None:
             raise NotFound("run", row.id, "handrail runs list")
@@ -511,7 +511,7 @@ def _act_on_each(
     Exits with 1 if any was refused.
     """
     replies: list[Reply] = []
-    with open_cli_store(store) as opened, App().open_world(opened.path) as world:
+    with open_cli_store(store) as opened, Stores().open_world(opened.path) as world:
         for run in dict.fromkeys(runs):
             try:
                 row = find_run(opened.records, run)
@@ -626,8 +626,8 @@ def comment(run: str, text: str, store: str | None, *, as_json: bool) -> None:
     """
     with open_cli_store(store) as opened:
         row = find_run(opened.records, run)
-        with App().open_world(opened.path) as world:
-            run_world = find_journal_world(world, row, App().open_folder, opened.mirrors.mirror)
+        with Stores().open_world(opened.path) as world:
+            run_world = find_journal_world(world, row, Stores().open_folder, opened.mirrors.mirror)
             reply = add_comment(run_world, row, text, current_person())
     print_reply_or_fail(reply, as_json=as_json)
 
@@ -638,7 +638,7 @@ def open_run_world(store: str | None, run: str) -> Iterator[tuple[World, RunRow]
     with open_cli_store(store) as opened:
         row = find_run(opened.records, run)
         check_not_mirrored(row)
-        with App().open_world(opened.path) as world:
+        with Stores().open_world(opened.path) as world:
             yield world, row
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from handrail.app.app import App
 from handrail.app.asgi import ListenAddress, ProxySettings
 from handrail.app.faces import FACES
+from handrail.app.stores import Stores
 from handrail.cli.options import NetworkParam, check_root, non_project_folders, store_option, vcs_option
 from handrail.cli.output import Failure
 from handrail.runtime.errors import SYNC_FAILED_EXIT_STATUS
@@ -148,7 +148,7 @@ def serve(  # noqa: PLR0913 - an argument for each option
     )
     gc.freeze()
     gc.enable()
-    roots, where, app = _resolve_roots(projects), locate_store(store or ""), App(vcs or "")
+    roots, where, app = _resolve_roots(projects), locate_store(store or ""), Stores(vcs or "")
     watches = [one.record_turn for one in (over_http and over_http.metrics, spans) if one]
     with app.open_serving(where) as opened:
         serving = replace(opened, world=replace(opened.world, watch=_combine_watches(watches)))
@@ -238,7 +238,7 @@ class ServeOptions:
     `spans` traces the calls, if telemetry is on.
     """
 
-    opens: App
+    opens: Stores
     faces: tuple[str, ...]
     roots: tuple[Path, ...]
     names: "Spelling"

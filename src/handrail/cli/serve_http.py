@@ -19,10 +19,10 @@ import click
 from cryptography.fernet import Fernet
 from starlette.types import ASGIApp
 
-from handrail.app.app import App
 from handrail.app.asgi import ListenAddress, ProxySettings, parse_listen_address
 from handrail.app.definitions import Definitions
 from handrail.app.projects import DefinitionsLoader, NamedProjects, filter_projects, make_definitions_loader
+from handrail.app.stores import Stores
 from handrail.app.trust import TrustStore
 from handrail.app.user_files import stat_path
 from handrail.cli.options import project_option, store_option
@@ -237,7 +237,7 @@ class DashboardPages:
 
 
 def make_dashboard_factory(
-    serving: ServingStore, app: App, known: ServedProjects
+    serving: ServingStore, app: Stores, known: ServedProjects
 ) -> Callable[[VisibleProjects], Dashboard]:
     """Return a function that builds the dashboard for viewers who may see these projects."""
     load_definitions = make_definitions_loader(TrustStore())
@@ -289,7 +289,7 @@ def dashboard(port: int, project: Path, store: str | None, *, no_open: bool) -> 
             click.launch(link)
         opened.append(link)
 
-    app = App()
+    app = Stores()
     with app.open_serving(locate_store(store or "")) as serving:
         confirmed = run_dashboard(
             serving, app, resolve_path(project), ListenAddress("127.0.0.1", port), announce
@@ -299,7 +299,7 @@ def dashboard(port: int, project: Path, store: str | None, *, no_open: bool) -> 
 
 def run_dashboard(
     serving: ServingStore,
-    app: App,
+    app: Stores,
     project: Path,
     where: ListenAddress,
     announce: Callable[[str], None],

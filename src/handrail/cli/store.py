@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 from msgspec.structs import asdict
 
-from handrail.app.app import App
 from handrail.app.run_folders import RunFolder, find_run_folders, rebuild_mirrors, switch_workflow
+from handrail.app.stores import Stores
 from handrail.cli.options import (
     MomentParam,
     TextParam,
@@ -133,10 +133,10 @@ def copy(source: str, target: str, *, as_json: bool) -> None:
     compared, and the copy goes on behind it. Stop what serves FROM: a copy that is behind it is refused.
     """
     there, wanted = locate_store(source), locate_store(target)
-    if not App().store_exists(there):
+    if not Stores().store_exists(there):
         raise NotFound("store", str(there), "name the store to copy first, and the new one behind it")
     with show_progress() as progress:
-        copied = App().copy_store(there, wanted, progress)
+        copied = Stores().copy_store(there, wanted, progress)
     if as_json:
         shape = {
             "from": str(there),
@@ -166,7 +166,7 @@ def rebuild(projects: tuple[Path, ...], store: str | None, *, as_json: bool) -> 
     mirror that is not what the run's own journal says is made anew. A store that was lost is made.
     """
     with open_cli_store(store, made=True) as opened:
-        rebuilt = list(rebuild_mirrors(opened.mirrors, App().open_folder, projects))
+        rebuilt = list(rebuild_mirrors(opened.mirrors, Stores().open_folder, projects))
     if as_json:
         print_json({"path": str(opened.path), "runs": [asdict(one) for one in rebuilt]})
     else:
@@ -206,7 +206,7 @@ class ProgressLines:
 def _store_exists(where: StoreLocation) -> bool:
     """True if the store exists; False also if it cannot be reached."""
     try:
-        return App().store_exists(where)
+        return Stores().store_exists(where)
     except Fault:
         return False
 
@@ -238,7 +238,7 @@ def repair(workflow: str, adopt: str, restore: int, project: Path, *, as_json: b
     if adopt and restore:
         raise Failure("arguments", "--adopt and --restore are two ways out", "choose one of them")
     folder = _resolve_workflow(_choose_folder(project, workflow))
-    runs = App().open_folder(folder)
+    runs = Stores().open_folder(folder)
     if adopt or restore:
         stored = runs.repair(SystemClock().now(), adopt=adopt, restore=restore)
     else:
@@ -265,7 +265,7 @@ def _choose_folder(project: Path, workflow: str) -> RunFolder:
 
 def _resolve_workflow(folder: RunFolder) -> RunFolder:
     """Return the folder with the workflow that its run started with; fail if that is gone."""
-    name = App().open_folder(folder).load_current().run.workflow if folder.name else folder.workflow.name
+    name = Stores().open_folder(folder).load_current().run.workflow if folder.name else folder.workflow.name
     resolved = switch_workflow(folder, name)
     if resolved is None:
         message = f"the run in {folder.path} follows the workflow `{name}`, which is not there"

@@ -11,8 +11,8 @@ from typing import Final, TypeAlias
 
 from starlette.requests import HTTPConnection
 
-from handrail.app.app import App
 from handrail.app.definitions import Definitions
+from handrail.app.stores import Stores
 from handrail.dashboard.hub import Hub
 from handrail.engine.model import Actor
 from handrail.runtime.ports.access import AccessScope, Grant
@@ -56,7 +56,7 @@ class Dashboard:
     limits: IdleLimits
     naming: ProjectNaming
     hub: Hub
-    openings: App
+    openings: Stores
     shelves: Callable[[], Mapping[str, Definitions]]
     measures: Measures | None
     reach: int = 0

@@ -1,7 +1,7 @@
 """The MCP app: a page with a picture of the run, for clients that declare the apps extension.
 
-`AppsMiddleware` announces the page; `load_picture_meta` adds the picture to the `_meta` of a tool's answer.
-A picture that cannot be made never makes the call fail.
+`add_page` announces the page; `load_picture_meta` adds the picture to the `_meta` of a tool's answer. A
+picture that cannot be made never makes the call fail.
 """
 
 import base64
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from anyio.to_thread import run_sync
 from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID, client_supports_apps
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.context import ServerRequestContext
 
 from handrail.app.faces import RunStatus, load_message_catalog
 from handrail.app.run_pictures import build_graph_marks, build_run_graph
@@ -56,41 +56,27 @@ PICTURE_META_KEY: Final = "handrail/stands"
 """The key in a tool answer's `_meta` for the data that the page shows."""
 
 
-_EXTENDED_METHODS: Final = frozenset({"initialize", "server/discover", "tools/list", "resources/list"})
+PAGE_METHODS: Final = frozenset({"initialize", "server/discover", "tools/list", "resources/list"})
 
 
-class AppsMiddleware:
-    """Adds the page to the lists and capabilities of clients that declare the apps extension.
-
-    Everything else passes unchanged. `tools` are the names of the tools whose answers the page shows.
-    """
-
-    def __init__(self, tools: frozenset[str]) -> None:
-        self._tools = tools
-
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Return the server's result, with the page added where it applies."""
-        result = await call_next(ctx)
-        if not isinstance(result, dict) or ctx.method not in _EXTENDED_METHODS or not _declares_apps(ctx):
-            return result
-        return self._add_page(ctx.method, result)
-
-    def _add_page(self, method: str, result: dict[str, Any]) -> dict[str, Any]:
-        match method:
-            case "tools/list":
-                return {**result, "tools": [*map(self._link_page, result["tools"])]}
-            case "resources/list":
-                return {**result, "resources": [*result["resources"], _page_entry()]}
-            case _:
-                capabilities = result["capabilities"]
-                extensions = {**(capabilities.get("extensions") or {}), EXTENSION_ID: {}}
-                return {**result, "capabilities": {**capabilities, "extensions": extensions}}
-
-    def _link_page(self, tool: dict[str, Any]) -> dict[str, Any]:
-        return {**tool, "_meta": {"ui": {"resourceUri": PAGE_URI}}} if tool["name"] in self._tools else tool
+def add_page(method: str, result: dict[str, Any], tools: frozenset[str]) -> dict[str, Any]:
+    """Return the result of one of `PAGE_METHODS` with the page; `tools` are those whose answers it shows."""
+    match method:
+        case "tools/list":
+            link = {"_meta": {"ui": {"resourceUri": PAGE_URI}}}
+            return {
+                **result,
+                "tools": [{**tool, **link} if tool["name"] in tools else tool for tool in result["tools"]],
+            }
+        case "resources/list":
+            return {**result, "resources": [*result["resources"], _page_entry()]}
+        case _:
+            capabilities = result["capabilities"]
+            extensions = {**(capabilities.get("extensions") or {}), EXTENSION_ID: {}}
+            return {**result, "capabilities": {**capabilities, "extensions": extensions}}
 
 
-def _declares_apps(ctx: ServerRequestContext[Any, Any]) -> bool:
+def declares_apps(ctx: ServerRequestContext[Any, Any]) -> bool:
     """True if the client declares that it can show the page, in this `initialize` or before."""
     if ctx.method != "initialize":
         return client_supports_apps(ctx)

@@ -7,7 +7,6 @@ scope, runs the face in the writer's thread, and turns every failure into an ans
 import asyncio
 import logging
 import os
-import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import copy_context
@@ -29,11 +28,12 @@ from msgspec.structs import replace
 from pydantic import ValidationError
 
 import handrail
-from handrail.app.app import App
-from handrail.app.asgi import get_request_grant
-from handrail.app.faces import Answer, CallFailure, Face, Prompt, Question, Tool, UnknownPrompt
+from handrail.app.app import App, get_required_scope, log_incident
+from handrail.app.asgi import ANONYMOUS_GRANT, get_request_grant
+from handrail.app.faces import Answer, Face, Prompt, Question, Tool, UnknownPrompt
 from handrail.app.projects import Projects
 from handrail.app.settings import Requirement, load_settings
+from handrail.app.stores import Stores
 from handrail.app.trust import TrustStore
 from handrail.engine.model import Workflow
 from handrail.mcp import apps
@@ -43,7 +43,7 @@ from handrail.mcp.faces.replies import load_face_texts
 from handrail.mcp.resources import ResourceNotFound, Resources
 from handrail.mcp.subscriptions import SubscriptionBus
 from handrail.runtime.errors import Fault, SyncFailed, Unreadable
-from handrail.runtime.ports.access import AccessScope
+from handrail.runtime.ports.access import AccessScope, Grant
 from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.records import Caller, RunChange
 from handrail.runtime.sweep import read_idle_limits
@@ -110,18 +110,12 @@ class FaceServer(Server[None]):
     With `replicas`, this is one of several servers, and clients of the 2025 protocol have no sessions.
     """
 
-    def __init__(  # noqa: PLR0913 - what a server is made of
-        self,
-        face: Face,
-        resources: Resources,
-        serving: ServingStore,
-        names: Spelling,
-        projects: Projects,
-        *,
-        replicas: bool = False,
+    def __init__(
+        self, app: App, face: Face, resources: Resources, names: Spelling, *, replicas: bool = False
     ) -> None:
-        self._face, self._resources, self._serving = face, resources, serving
-        self._portable, self._projects = names is Spelling.PORTABLE, projects
+        self._app, self._face, self._resources = app, face, resources
+        self._serving, self._projects = app.serving, app.projects
+        self._portable = names is Spelling.PORTABLE
         self._tools = {name: tool for tool in face.tools for name in tool.names}
         self.halted = asyncio.Event()
         self.last: types.RequestId | None = None
@@ -161,15 +155,15 @@ class FaceServer(Server[None]):
                 "notifications/initialized", types.NotificationParams, self.bus.meet
             )
         security = RequestStateSecurity(
-            keys=[serving.secret], ttl=_QUESTION_TTL_SECONDS, bind_principal=_principal_of
+            keys=[self._serving.secret], ttl=_QUESTION_TTL_SECONDS, bind_principal=_principal_of
         )
-        shows = frozenset(name for tool in face.tools if tool.shows for name in tool.names)
+        self._shows = frozenset(name for tool in face.tools if tool.shows for name in tool.names)
         # Replace the SDK's own middleware: its spans would contain what agents send to tools.
         self.middleware[:] = [
             RequestStateBoundary(security, default_audience=self.name),
             report_incidents,
             require_read_scope,
-            apps.AppsMiddleware(shows),
+            self.announce_page,
         ]
 
     def create_initialization_options(
@@ -207,7 +201,8 @@ class FaceServer(Server[None]):
         if tool is None:
             known = ", ".join(listed.names[0] for listed in self._face.tools)
             raise MCPError(types.INVALID_PARAMS, f"there is no such tool; this face has {known}")
-        answer = await self._call_face(tool, arguments, ctx)
+        app, face, scopes = self._app, self._face, _grant_of(ctx).scopes
+        answer = await self._run_in_writer(partial(app.call, face, tool, arguments, caller_of(ctx), scopes))
         if isinstance(answer, Question):
             choice = await ask_person(answer, ctx, params)
             if isinstance(choice, types.InputRequiredResult):
@@ -215,9 +210,11 @@ class FaceServer(Server[None]):
             if choice is None:
                 answer = answer.fallback
             else:
-                answer = await self._run_or_answer_failure(
-                    tool, arguments, partial(answer.answer_with, choice), ctx
-                )
+                work = partial(answer.answer_with, choice)
+                answer = await self._run_in_writer(partial(app.answer, face, tool, arguments, work))
+        if app.sync_failed and not self.halted.is_set():
+            self.last = ctx.request_id
+            self.halted.set()
         if self.meter is not None:
             self.meter(tool, answer)
         shows = tool.shows and not answer.failed
@@ -230,18 +227,6 @@ class FaceServer(Server[None]):
             else None,
         )
 
-    async def _call_face(self, tool: Tool, arguments: Mapping[str, Any], ctx: Context) -> Answer | Question:
-        """Check the scope and call the face. A missing scope and any failure become an answer."""
-        needed = _required_scope(tool)
-        if needed in get_request_grant(ctx.request).scopes:
-            work = partial(self._face.call, tool, arguments, caller_of(ctx))
-            return await self._run_or_answer_failure(tool, arguments, work, ctx)
-        message = "your token does not let you do this; nothing was done"
-        wanted = f"a token with the scope {needed}: ask whoever runs the server"
-        return self._face.answer_failure(
-            tool, arguments, CallFailure("forbidden", "scope", message, wanted, again=False)
-        )
-
     def trace(self, middleware: ServerMiddleware[Any]) -> None:
         """Add the middleware that passes the client's span on to each turn."""
         self.middleware.append(middleware)
@@ -251,29 +236,17 @@ class FaceServer(Server[None]):
         standing = self._run_in_writer(partial(self._face.find_standing, given, answer))
         return await apps.load_picture_meta(standing, self._serving.records)
 
+    async def announce_page(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Add the app page to lists and capabilities, for clients that declare the apps extension."""
+        result = await call_next(ctx)
+        if ctx.method in apps.PAGE_METHODS and isinstance(result, dict) and apps.declares_apps(ctx):
+            return apps.add_page(ctx.method, result, self._shows)
+        return result
+
     def required_scope(self, method: str, name: str) -> AccessScope | None:
         """Return the scope that this method needs, or None; `name` is the tool of a `tools/call`."""
         tool = self._tools.get(name) if method == "tools/call" else None
-        return AccessScope.READ if method in READ_METHODS else _required_scope(tool) if tool else None
-
-    async def _run_or_answer_failure(
-        self,
-        tool: Tool,
-        arguments: Mapping[str, Any],
-        work: Callable[[], Result],
-        ctx: Context,
-    ) -> Result | Answer:
-        try:
-            return await self._run_in_writer(work)
-        except Fault as fault:
-            self._halt_on(fault, ctx.request_id)
-            hide = self._projects.hide
-            failed = CallFailure(fault.code, "store", hide(fault.message), hide(fault.repair), again=True)
-        except Exception as bug:  # noqa: BLE001 - the edge: it is numbered, logged and answered
-            needed = f"the server's log tells more under incident {log_incident(bug)}"
-            message = "Handrail failed; nothing is known to have moved"
-            failed = CallFailure("internal", "internal", message, needed, again=False)
-        return self._face.answer_failure(tool, arguments, failed)
+        return AccessScope.READ if method in READ_METHODS else get_required_scope(tool) if tool else None
 
     async def _run_in_writer(self, work: Callable[[], Result]) -> Result:
         """Run work that may write in the writer's thread, with the request's context variables."""
@@ -403,7 +376,8 @@ class FaceServer(Server[None]):
                 known = await self._notify_if_changed(known, others)
             except Fault as fault:
                 log.warning("%s; %s", fault.message, fault.repair)
-                self._halt_on(fault, None)
+                if isinstance(fault, SyncFailed):
+                    self.halted.set()
             await sleep(_RECHECK_SECONDS)
 
     async def _notify_if_changed(self, known: str, others: Iterable[Self]) -> str:
@@ -414,19 +388,13 @@ class FaceServer(Server[None]):
             await served.bus.publish(ResourcesListChanged())
         return seen
 
-    def _halt_on(self, fault: Fault, request: types.RequestId | None) -> None:
-        """Halt the server if the disk did not confirm a write; the answer to `request` reports it."""
-        if isinstance(fault, SyncFailed):
-            self.last = self.last if request is None else request
-            self.halted.set()
-
 
 def caller_of(ctx: ServerRequestContext[Any, Any]) -> Caller:
     """Return the principal, client and agent that send this request."""
     params = ctx.session.client_params
     info, agent = params.client_info if params else None, (ctx.meta or {}).get(AGENT_META_KEY)
     return Caller(
-        principal=get_request_grant(ctx.request).principal,
+        principal=_grant_of(ctx).principal,
         client=f"{info.name} {info.version}"[:_MAX_NAME_CHARACTERS] if info else "",
         agent=agent[:_MAX_NAME_CHARACTERS] if isinstance(agent, str) else "",
     )
@@ -450,7 +418,7 @@ async def require_read_scope(ctx: ServerRequestContext[Any, Any], call_next: Cal
 
     Tool calls are not checked here: `FaceServer` answers them with a refusal that names the scope.
     """
-    if ctx.method in READ_METHODS and AccessScope.READ not in get_request_grant(ctx.request).scopes:
+    if ctx.method in READ_METHODS and AccessScope.READ not in _grant_of(ctx).scopes:
         message = f"this needs a token with the scope {AccessScope.READ}: ask whoever runs the server"
         raise MCPError(types.INVALID_REQUEST, message)
     return await call_next(ctx)
@@ -469,21 +437,14 @@ def internal_error(bug: Exception) -> MCPError:
     return MCPError(types.INTERNAL_ERROR, f"Handrail failed (incident {log_incident(bug)})")
 
 
-def log_incident(bug: Exception) -> str:
-    """Log the bug with its traceback and return its incident number."""
-    number = secrets.token_hex(4)
-    log.error("incident %s", number, exc_info=bug)
-    return number
+def _grant_of(ctx: ServerRequestContext[Any, Any]) -> Grant:
+    """Return what the caller may do: everything over stdio, what the token allows over HTTP."""
+    return get_request_grant(ctx.request) if ctx.request else ANONYMOUS_GRANT
 
 
 def _principal_of(ctx: ServerRequestContext[Any, Any]) -> str:
     """Return the principal that a question is bound to: only they can answer it."""
-    return get_request_grant(ctx.request).principal
-
-
-def _required_scope(tool: Tool) -> AccessScope:
-    """Return the scope that a call of the tool needs: write, unless its `readOnlyHint` is set."""
-    return AccessScope.READ if tool.listed.get("annotations", {}).get("readOnlyHint") else AccessScope.WRITE
+    return _grant_of(ctx).principal
 
 
 def _replicas_notice() -> str:
@@ -505,22 +466,22 @@ def _prompt_entry(prompt: Prompt) -> types.Prompt:
 
 
 def build_local_server(
-    serving: ServingStore, openings: App, roots: Sequence[Path], face: str, names: Spelling
+    serving: ServingStore, stores: Stores, roots: Sequence[Path], face: str, names: Spelling
 ) -> FaceServer:
     """Build the server of a face for the local user, over the projects in these folders."""
-    return build_server(serving, openings, Projects(roots, TrustStore()), face, names)
+    return build_server(serving, stores, Projects(roots, TrustStore()), face, names)
 
 
 def build_server(  # noqa: PLR0913 - what a server is made of
     serving: ServingStore,
-    openings: App,
+    stores: Stores,
     projects: Projects,
     face: str,
     names: Spelling,
     *,
     replicas: bool = False,
 ) -> FaceServer:
-    """Build the server of a face over these projects; `openings` opens the runs that they keep.
+    """Build the server of a face over these projects; `stores` opens the runs that they keep.
 
     With `replicas`, it is one of several servers, and any of them may get the next request.
     """
@@ -538,36 +499,36 @@ def build_server(  # noqa: PLR0913 - what a server is made of
         world.clock,
         lambda root: read_vcs_status(programs, root),
     )
-    served_face = _FACE_BUILDERS[face](serving, openings, projects, names)
+    served_face = _FACE_BUILDERS[face](serving, stores, projects, names)
     turns = replace(serving, writer=serving.side_writer) if face in _SUBPROCESS_FACES else serving
-    return FaceServer(served_face, resources, turns, names, projects, replicas=replicas)
+    return FaceServer(App(stores, turns, projects), served_face, resources, names, replicas=replicas)
 
 
-def _build_steps(serving: ServingStore, _: App, projects: Projects, names: Spelling) -> Face:
+def _build_steps(serving: ServingStore, _: Stores, projects: Projects, names: Spelling) -> Face:
     from handrail.mcp.faces.steps import StepsFace
 
     return StepsFace(serving, projects, names)
 
 
-def _build_commits(serving: ServingStore, openings: App, projects: Projects, _: Spelling) -> Face:
+def _build_commits(serving: ServingStore, stores: Stores, projects: Projects, _: Spelling) -> Face:
     from handrail.mcp.faces.commits import FACE, CommitsFace
 
-    return CommitsFace(serving, projects, _load_installed_workflow(projects, FACE), openings.open_commit_run)
+    return CommitsFace(serving, projects, _load_installed_workflow(projects, FACE), stores.open_commit_run)
 
 
-def _build_planner(serving: ServingStore, openings: App, projects: Projects, _: Spelling) -> Face:
+def _build_planner(serving: ServingStore, stores: Stores, projects: Projects, _: Spelling) -> Face:
     from handrail.mcp.faces.planner import FACE, PlannerFace
 
-    return PlannerFace(serving, projects, _load_installed_workflow(projects, FACE), openings.open_commit_run)
+    return PlannerFace(serving, projects, _load_installed_workflow(projects, FACE), stores.open_commit_run)
 
 
-def _build_skills(serving: ServingStore, openings: App, projects: Projects, _: Spelling) -> Face:
+def _build_skills(serving: ServingStore, stores: Stores, projects: Projects, _: Spelling) -> Face:
     from handrail.mcp.faces.skills import FACE, SkillsFace
 
-    return SkillsFace(serving, projects, _load_installed_workflow(projects, FACE), openings.open_folder)
+    return SkillsFace(serving, projects, _load_installed_workflow(projects, FACE), stores.open_folder)
 
 
-def _build_spells(serving: ServingStore, openings: App, projects: Projects, _: Spelling) -> Face:
+def _build_spells(serving: ServingStore, stores: Stores, projects: Projects, _: Spelling) -> Face:
     from handrail.mcp.faces.spells import FACE, SpellsFace
 
     key = serving.world.key
@@ -575,7 +536,7 @@ def _build_spells(serving: ServingStore, openings: App, projects: Projects, _: S
         serving,
         projects,
         _load_installed_workflow(projects, FACE),
-        openings.open_folder,
+        stores.open_folder,
         lambda: _load_permits(key),
     )
 
@@ -590,7 +551,7 @@ def _load_permits(key: bytes) -> "Permits | None":
     return Permits(key) if load_settings().spells.permit is Requirement.REQUIRED else None
 
 
-_FACE_BUILDERS: Final[Mapping[str, Callable[[ServingStore, App, Projects, Spelling], Face]]] = {
+_FACE_BUILDERS: Final[Mapping[str, Callable[[ServingStore, Stores, Projects, Spelling], Face]]] = {
     "commits": _build_commits,
     "planner": _build_planner,
     "skills": _build_skills,

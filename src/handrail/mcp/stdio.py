@@ -55,7 +55,7 @@ async def serve_stdio(server: FaceServer) -> None:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(transport.hear, incoming_sender)
                 tasks.start_soon(_write_messages, server, transport, outgoing_receiver)
-                await server.run(incoming, outgoing, server.create_initialization_options())
+                tasks.start_soon(server.run, incoming, outgoing, server.create_initialization_options())
             background.cancel_scope.cancel()
 
 

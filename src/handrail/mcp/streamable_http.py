@@ -32,9 +32,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import handrail
-from handrail.app.app import App
 from handrail.app.asgi import CHALLENGE_KEY, GRANT_KEY, MAX_MESSAGE_BYTES, read_body
 from handrail.app.projects import NamedProjects, filter_projects, make_definitions_loader
+from handrail.app.stores import Stores
 from handrail.app.trust import TrustStore
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.messages import EDGE_BYTES, MessageFlaw, read_message, too_long_flaw
@@ -513,7 +513,7 @@ class ServedProjects:
 
 def build_tenants(  # noqa: PLR0913 - what a server is made of
     serving: ServingStore,
-    openings: App,
+    openings: Stores,
     faces: Sequence[str],
     known: ServedProjects,
     names: Spelling,

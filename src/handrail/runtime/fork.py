@@ -57,7 +57,6 @@ from handrail.runtime.turn import (
     Outcome,
     Reply,
     ReplyRenderer,
-    publish_change,
     refuse_call,
     retry_on_conflict,
 )
@@ -273,7 +272,9 @@ def _commit_fork(world: World, call: Call, render: ReplyRenderer, made: _NewFork
     )
     if not world.runs.commit(turn):
         return None
-    publish_change(world, RunChange(run.id, after.revision))
+    if world.mirror:
+        world.mirror(run.id, ())
+    world.feed.announce(RunChange(run.id, after.revision))
     return reply
 
 

@@ -6,7 +6,8 @@ Also what follows from a turn for every store: the run after it, and how long it
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import lru_cache
 from typing import Final
 from uuid import NAMESPACE_OID, uuid5
 
@@ -24,6 +25,7 @@ from handrail.runtime.errors import Fault
 from handrail.runtime.ports.queries import StepRow
 from handrail.runtime.ports.turn import Workspace
 from handrail.runtime.records import (
+    MILLISECOND,
     Artifact,
     Caller,
     ClosedStep,
@@ -54,9 +56,6 @@ _ENDS_WITH_OPEN_STEPS = frozenset({Lifecycle.ABANDONED, Lifecycle.DIVERGED})
 
 
 _FILE_READER: Final = "file.exists"
-
-
-_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 class TurnRecord(Struct, frozen=True):
@@ -296,6 +295,7 @@ def build_refusal_entry(workflow: Workflow | None, run: Run | None, event: Event
     return Entry(EntryKind.ERROR_OCCURRED, state, agent, data)
 
 
+@lru_cache(maxsize=256)
 def describe_caller(caller: Caller) -> Mapping[str, Value]:
     """Return the caller as entry data. Empty parts are left out."""
     given = {"principal": caller.principal, "client": caller.client, "agent": caller.agent}
@@ -382,15 +382,7 @@ def measure_step(stored: StoredRun, step: int, at: datetime) -> int:
 
 def milliseconds_between(began: datetime, ended: datetime) -> int:
     """Return a duration in milliseconds; never negative, even if the clock jumped back."""
-    return max(0, (ended - began) // _MILLISECOND)
-
-
-def check_effects(turn: Turn, *, on_files: bool) -> None:
-    """Raise `ValueError` for effects that the store cannot save: they would be acknowledged and lost."""
-    if turn.describes is not None or (turn.finals and not on_files):
-        raise ValueError("the workflow of this run acts on files or a description, and its store does not")
-    if turn.inherits and on_files:
-        raise ValueError("a folder has one run only, and there is none that it could inherit from")
+    return max(0, (ended - began) // MILLISECOND)
 
 
 def build_synthesis(steps: Sequence[StepRow], total_ms: int) -> dict[str, Value]:

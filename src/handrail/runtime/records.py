@@ -5,7 +5,7 @@ Plain data without access to any store. Start with `StoredRun` and `Turn`.
 
 import hashlib
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from operator import attrgetter
 from pathlib import PurePath
@@ -201,6 +201,9 @@ class RunChange(Struct, frozen=True):
 
     run: str
     revision: int
+
+
+MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def project_id(root: str) -> str:

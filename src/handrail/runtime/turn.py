@@ -55,7 +55,6 @@ from handrail.runtime.journal import (
 )
 from handrail.runtime.records import (
     ORPHANED_CODE,
-    Artifact,
     Caller,
     Definition,
     Origin,
@@ -377,11 +376,10 @@ def _commit_decision(
     )
     if not world.runs.commit(turn):
         return None
-    publish_change(
-        world,
-        RunChange(run.id, after.revision),
-        build_file_artifacts(workflow, accepted.context.run, accepted.context.snapshot.files_read),
-    )
+    if world.mirror:
+        files = accepted.context.snapshot.files_read
+        world.mirror(run.id, build_file_artifacts(workflow, accepted.context.run, files))
+    world.feed.announce(RunChange(run.id, after.revision))
     return reply
 
 
@@ -418,13 +416,6 @@ def _options_after(
     return find_options(context.workflow, context.run, facts)
 
 
-def publish_change(world: World, change: RunChange, seen: tuple[Artifact, ...] = ()) -> None:
-    """Update the mirror in the common store, with the files the turn read, and notify the listeners."""
-    if world.mirror:
-        world.mirror(change.run, seen)
-    world.feed.announce(change)
-
-
 # Reply without a commit: a message-only row, or a refusal.
 
 
@@ -437,7 +428,9 @@ def _reply_without_commit(
     stayed = [entry for entry in recorded if entry.kind is EntryKind.STEP_STAYED]
     entries = (*stayed, *attach_caller(call.told, call.caller))
     world.runs.note(stored.run.id if stored.revision else "", accepted.context.at, entries)
-    publish_change(world, RunChange(stored.run.id, stored.revision))
+    if world.mirror:
+        world.mirror(stored.run.id, ())
+    world.feed.announce(RunChange(stored.run.id, stored.revision))
     loaded = replace(accepted.loaded, stored=replace(stored, run=accepted.decision.run))
     resolved, texts = _resolve_decision(accepted)
     tokens = _unspent_tokens(world, loaded, call.token)

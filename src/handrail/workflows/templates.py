@@ -163,3 +163,19 @@ class MessageCatalog:
     def count(self, name: str, number: int, **values: Value) -> str:
         """Return the text for a number of things: `name` has one text for `one` and one for `more`."""
         return self(f"{name}.one" if number == 1 else f"{name}.more", n=number, **values)
+
+
+class Texts(Struct, frozen=True):
+    """Named texts with placeholders. `errors` are the sentences of refusals, by code."""
+
+    said: Mapping[str, str]
+    errors: Mapping[str, str]
+    needed: Mapping[str, tuple[str, ...]]
+
+    def say(self, name: str, /, **values: Value) -> str:
+        """Fill the placeholders of a text and strip its trailing line break."""
+        return render_template(self.said[name], values).rstrip("\n")
+
+    def error(self, code: str, rule: str) -> str:
+        """Return the sentence of a refusal. For an unknown code, such as a store's own, it names the rule."""
+        return self.errors.get(code) or self.say("other", rule=rule)

@@ -13,8 +13,8 @@ from cryptography.fernet import Fernet
 from msgspec.structs import replace
 from starlette.testclient import TestClient
 
-from handrail.app.app import App
 from handrail.app.projects import FilteredRuns
+from handrail.app.stores import Stores
 from handrail.dashboard.application import build_application
 from handrail.dashboard.hub import Hub
 from handrail.dashboard.login import Login
@@ -62,7 +62,7 @@ class Buggy(SqlRunQueries):
 @contextmanager
 def client(opened: ServingStore) -> Iterator[tuple[TestClient, Dashboards]]:
     """Somebody who was let in, at the pages over this store."""
-    board = Dashboard(opened, IdleLimits(), ProjectNaming(), Hub(opened), App(), dict, None)
+    board = Dashboard(opened, IdleLimits(), ProjectNaming(), Hub(opened), Stores(), dict, None)
     boards = Dashboards(lambda _: board)
     app = build_application(Login(boards, KEY, None, Grant("ada", frozenset(AccessScope))))
     cookies = {"handrail-board": Fernet(KEY).encrypt(b"person").decode()}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from starlette.requests import Request
 
-from handrail.app.app import App
+from handrail.app.stores import Stores
 from handrail.dashboard.hub import Hub
 from handrail.dashboard.overview import render_overview
 from handrail.dashboard.viewer import VIEWER_KEY, Dashboard, Dashboards, ProjectNaming, Viewer
@@ -21,7 +21,7 @@ async def _still() -> bool:
 
 
 def _board(opened: ServingStore, reach: int = 0) -> Dashboard:
-    return Dashboard(opened, IdleLimits(), ProjectNaming(), Hub(opened), App(), dict, None, reach)
+    return Dashboard(opened, IdleLimits(), ProjectNaming(), Hub(opened), Stores(), dict, None, reach)
 
 
 def _page(viewer: Viewer, query: str) -> str:

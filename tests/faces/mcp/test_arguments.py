@@ -11,7 +11,7 @@ from faces.mcp.desk import ERAS, Agent, Inside, Pipe, agent, inside, note, place
 from faces.mcp.judged import unruled
 from faces.mcp.scenes import NOBODY
 from faces.mcp.whole import REFUSED, changed, whole
-from handrail.mcp.faces.shared import ArgumentCheck
+from handrail.app.faces import ArgumentCheck
 from requirement import requirement
 
 FORMS: Final = [
@@ -235,7 +235,7 @@ def test_an_argument_whose_name_cannot_be_written_down_is_refused_in_words(desk:
 
 def test_what_a_schema_of_another_kind_refuses_is_told_in_its_own_words() -> None:
     schema = {"properties": {"goal": {"type": "string", "minLength": 3}}, "required": ["goal"]}
-    arguments = ArgumentCheck(schema, ())
+    arguments = ArgumentCheck(schema)
 
     for given, needed in (({"goal": "no"}, "goal: is shorter than 3 characters"), ({"goal": "yes"}, "")):
         refused = arguments.validate(given)

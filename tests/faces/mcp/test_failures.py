@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from faces.mcp.desk import ERAS, TOOL, Told, note, place
 from faces.mcp.judged import unruled
-from handrail.app.app import App
 from handrail.app.definitions import Definitions
+from handrail.app.stores import Stores
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.server import FaceServer, build_local_server
 from handrail.runtime.errors import Busy
@@ -47,7 +47,9 @@ def answered(folder: Path, era: str, raised: Exception, arguments: dict[str, Any
     at = place(folder)
     with open_serving(at.store) as opened:
         broken = replace(opened, world=replace(opened.world, ids=BrokenIds(raised)))
-        result = anyio.run(ask, build_local_server(broken, App(), [at.project], "steps", Spelling.PORTABLE))
+        result = anyio.run(
+            ask, build_local_server(broken, Stores(), [at.project], "steps", Spelling.PORTABLE)
+        )
     (text,) = result.content
     assert isinstance(text, TextContent)
     return Told(dict(result.structured_content or {}), text.text, bool(result.is_error))
@@ -102,7 +104,7 @@ def test_no_request_is_answered_with_the_text_of_an_exception_not_even_one_that_
 
     at = place(tmp_path / "place")
     with open_serving(at.store) as opened, caplog.at_level(logging.ERROR, "handrail"):
-        server = build_local_server(opened, App(), [at.project], "steps", Spelling.PORTABLE)
+        server = build_local_server(opened, Stores(), [at.project], "steps", Spelling.PORTABLE)
         told = anyio.run(ask, server)
 
     assert told.startswith("Handrail failed (incident ")

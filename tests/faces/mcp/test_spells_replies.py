@@ -10,8 +10,8 @@ import pytest
 
 from faces.mcp.casting import OPEN, unruled
 from faces.mcp.desk import Told
-from handrail.app.app import App
 from handrail.app.projects import Projects
+from handrail.app.stores import Stores
 from handrail.app.trust import TrustStore
 from handrail.mcp.faces.spells import SpellsFace
 from handrail.runtime.ports.open_store import ServingStore
@@ -94,7 +94,7 @@ def person(served: ServingStore, root: Path, line: Line) -> Person:
     scene = Scene(root, FLOW, line)
     return Person(
         scene,
-        SpellsFace(served, Projects([root], TrustStore()), FLOW, App().open_folder, lambda: None),
+        SpellsFace(served, Projects([root], TrustStore()), FLOW, Stores().open_folder, lambda: None),
     )
 
 

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from faces.mcp.desk import ERAS, Pipe, Place, place
-from handrail.app.app import App
+from handrail.app.stores import Stores
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.server import FaceServer, build_local_server
 from handrail.stores.sql.store import open_serving
@@ -161,7 +161,7 @@ def test_once_a_server_has_ended_nothing_of_it_reads_the_store(at: Place) -> Non
     with open_serving(at.store) as opened:
         assert anyio.run(
             subscribed,
-            build_local_server(opened, App(), [at.project], "steps", Spelling.PORTABLE),
+            build_local_server(opened, Stores(), [at.project], "steps", Spelling.PORTABLE),
         )
         assert not listening()
 

@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from faces.mcp.desk import TOOL, Pipe, note, place
-from handrail.app.app import App
+from handrail.app.stores import Stores
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.server import build_local_server
 from handrail.mcp.telemetry import TurnTelemetry, is_telemetry_requested, load_telemetry, start_telemetry
@@ -92,7 +92,7 @@ def test_where_the_sdk_is_switched_off_nothing_of_it_is_imported(tmp_path: Path)
 def test_the_spans_of_the_protocol_are_left_out_for_they_hold_what_agents_call_tools(tmp_path: Path) -> None:
     at = place(tmp_path)
     with open_serving(at.store) as opened:
-        served = build_local_server(opened, App(), [at.project], "steps", Spelling.PORTABLE)
+        served = build_local_server(opened, Stores(), [at.project], "steps", Spelling.PORTABLE)
 
     (spans,) = Server[None]("any").middleware
     assert type(spans) not in map(type, served.middleware)

@@ -15,7 +15,7 @@ from faces.mcp.desk import place
 from faces.web.desk import FACES, Site, site
 from faces.web.mint import mint
 from faces.web.test_who import given
-from handrail.app.app import App
+from handrail.app.stores import Stores
 from handrail.cli.serve_http import DashboardPages, make_dashboard_factory
 from handrail.dashboard.viewer import Dashboards
 from handrail.http.application import OPEN_PATHS, Backend, GuardMiddleware
@@ -156,8 +156,8 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     at = place(Path(tmp_path_factory.mktemp("routes")) / "place")
     with open_serving(at.store) as opened:
         known = ServedProjects(opened, {"project": at.project}, at.store)
-        everybody = build_tenants(opened, App(), FACES, known, Spelling.PORTABLE)
-        pages = DashboardPages(Dashboards(make_dashboard_factory(opened, App(), known)), opened.secret)
+        everybody = build_tenants(opened, Stores(), FACES, known, Spelling.PORTABLE)
+        pages = DashboardPages(Dashboards(make_dashboard_factory(opened, Stores(), known)), opened.secret)
         app = Backend(everybody, Metrics(), opened.measure_load, pages).application()
     found = [str(route.path) for route in app.routes if hasattr(route, "path")]
     assert set(found) > {"/healthz", "/readyz", *(f"/mcp/{face}" for face in FACES)}

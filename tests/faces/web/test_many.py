@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from faces.mcp.desk import Place, place
-from handrail.app.app import App
+from handrail.app.stores import Stores
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.streamable_http import ServedProjects, Tenants, build_tenants
 from handrail.stores.sql.store import open_serving
@@ -39,7 +39,7 @@ def test_who_is_not_served_now_makes_room_and_who_is_stays(at: Place) -> None:
 
     with open_serving(at.store) as opened:
         known = ServedProjects(opened, {"project": at.project}, at.store)
-        made = build_tenants(opened, App(), ("steps",), known, Spelling.PORTABLE)
+        made = build_tenants(opened, Stores(), ("steps",), known, Spelling.PORTABLE)
         anyio.run(tried, Tenants(made.faces, made._made, most=3))  # noqa: SLF001 - the same with less room
 
 
@@ -59,12 +59,12 @@ def test_many_who_ask_for_the_same_at_once_get_the_same(at: Place) -> None:
 
     with open_serving(at.store) as opened:
         known = ServedProjects(opened, {"project": at.project}, at.store)
-        anyio.run(tried, build_tenants(opened, App(), ("steps",), known, Spelling.PORTABLE))
+        anyio.run(tried, build_tenants(opened, Stores(), ("steps",), known, Spelling.PORTABLE))
 
 
 def test_before_a_server_is_alive_nobody_is_served(at: Place) -> None:
     with open_serving(at.store) as opened:
         known = ServedProjects(opened, {}, at.store)
-        made = build_tenants(opened, App(), ("steps",), known, Spelling.PORTABLE)
+        made = build_tenants(opened, Stores(), ("steps",), known, Spelling.PORTABLE)
         with pytest.raises(RuntimeError, match="before the server is alive"):
             anyio.run(made.get_tenant, None)

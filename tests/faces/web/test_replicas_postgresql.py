@@ -17,7 +17,7 @@ from faces.mcp.desk import BOUND, TOOL, Place, note, place, until
 from faces.web.desk import Site
 from faces.web.fleet import Fleet, Replica, fleet
 from faces.web.wire import Wire
-from handrail.app.app import App
+from handrail.app.stores import Stores
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.server import FaceServer, build_local_server
 from handrail.runtime.store_address import DatabaseUrl
@@ -177,7 +177,7 @@ def test_calls_while_the_database_is_away_are_told_so_and_the_next_one_after_tha
 
     with server.lent() as url, impatient.open_serving(DatabaseUrl(url)) as opened:
         found = asyncio.run(
-            called(build_local_server(opened, App(), [at.project], "steps", Spelling.PORTABLE))
+            called(build_local_server(opened, Stores(), [at.project], "steps", Spelling.PORTABLE))
         )
 
     before, away, after = (one.structured_content or {} for one in found)

@@ -13,7 +13,7 @@ from faces.web.desk import FACES, Answered, Site, site
 from faces.web.test_metrics import figures, read
 from faces.web.test_who import given
 from faces.web.wire import Wire
-from handrail.app.app import App
+from handrail.app.stores import Stores
 from handrail.cli.serve_http import DashboardPages, make_dashboard_factory
 from handrail.dashboard.viewer import Dashboards
 from handrail.http.application import Backend
@@ -114,8 +114,8 @@ def test_of_all_the_faces_of_a_server_one_sweeps(at: Place) -> None:
 
         sweeping = replace(opened, sweep=sweep)
         known = ServedProjects(sweeping, {"project": at.project}, at.store)
-        pages = DashboardPages(Dashboards(make_dashboard_factory(sweeping, App(), known)), opened.secret)
-        all_ = build_tenants(sweeping, App(), FACES, known, Spelling.PORTABLE)
+        pages = DashboardPages(Dashboards(make_dashboard_factory(sweeping, Stores(), known)), opened.secret)
+        all_ = build_tenants(sweeping, Stores(), FACES, known, Spelling.PORTABLE)
         anyio.run(served, Backend(all_, Metrics(), opened.measure_load, pages))
 
     assert swept == [()]

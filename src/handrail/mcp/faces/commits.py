@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from handrail.app.faces import Answer, CallFailure, Question, Texts, Tool
+from handrail.app.faces import TOKEN_ARGUMENT, Answer, CallFailure, Question, Tool
 from handrail.documents.plan.data import describe_plan
 from handrail.documents.plan.edit import MAX_WRITTEN_LEVEL
 from handrail.documents.plan.grammar import COMMITS
@@ -34,7 +34,6 @@ from handrail.mcp.faces.shared import (
     REFUSAL_PROPERTIES,
     TEXT_SCHEMA,
     TEXTS_SCHEMA,
-    TOKEN_ARGUMENT,
     DescriptionFace,
     OpenDescription,
     ReplyContext,
@@ -48,6 +47,7 @@ from handrail.runtime.records import Caller
 from handrail.runtime.status import Outlook, build_outlook
 from handrail.runtime.turn import Outcome, Reply, ReplyRenderer
 from handrail.workflows.registry import DESCRIPTION_PATH
+from handrail.workflows.templates import Texts
 
 FACE: Final = "commits"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from handrail.app.faces import Answer, CallFailure, Texts, Tool
+from handrail.app.faces import TOKEN_ARGUMENT, Answer, CallFailure, Tool
 from handrail.documents.plan.data import describe_plan
 from handrail.documents.plan.grammar import COMMIT_MESSAGE
 from handrail.documents.plan.model import Plan, PlanState
@@ -31,7 +31,6 @@ from handrail.mcp.faces.shared import (
     REFUSAL_PROPERTIES,
     TEXT_SCHEMA,
     TEXTS_SCHEMA,
-    TOKEN_ARGUMENT,
     DescriptionFace,
     OpenDescription,
     ReplyContext,
@@ -44,6 +43,7 @@ from handrail.runtime.facts import MAX_QUOTED_BYTES, describe_plan_problems, det
 from handrail.runtime.ports.turn import Changes
 from handrail.runtime.status import inspect_run
 from handrail.runtime.turn import Outcome, Reply, ReplyRenderer
+from handrail.workflows.templates import Texts
 
 FACE: Final = "planner"
 

@@ -13,9 +13,8 @@ from typing import Any, Final, assert_never
 import msgspec.yaml
 from msgspec import Struct
 
-from handrail.app.definitions import DIFF_KEY
-from handrail.app.faces import Texts
-from handrail.app.projects import Guides
+from handrail.app.definitions import DIFF_KEY, Guides
+from handrail.app.projects import Projects
 from handrail.engine.decide import find_lifecycle_options
 from handrail.engine.facts import Value, to_printable
 from handrail.engine.known_facts import DecisionContext, read_known_facts
@@ -23,7 +22,6 @@ from handrail.engine.lifecycle import CONTROL_TRIGGERS, TRIGGERS_NEEDING_REASON,
 from handrail.engine.model import (
     Accepted,
     Actor,
-    Brief,
     Contract,
     Event,
     FactReading,
@@ -31,16 +29,16 @@ from handrail.engine.model import (
     Option,
     Refused,
     Run,
-    State,
     Step,
     Waiting,
     Workflow,
 )
 from handrail.runtime.comments import COMMENTS_KEY
 from handrail.runtime.ports.queries import StepRow
+from handrail.runtime.ports.turn import IdSource
 from handrail.runtime.records import JournalEntry, StoredRun, format_rfc3339
 from handrail.runtime.turn import Outcome, Reply
-from handrail.workflows.templates import render_template
+from handrail.workflows.templates import Texts, render_template
 
 _MAX_SUMMARY_CHARACTERS: Final = 300
 
@@ -75,13 +73,14 @@ def load_face_texts(face: str) -> Texts:
 class ReplyRenderer(Struct, frozen=True):
     """Renders the outcomes of one call.
 
-    `done`, if set, returns the last completed steps of a run, at most as many as asked for. `elsewhere`
-    yields the calls to suggest if a call was about no run.
+    `ids` makes the boundaries that mark quoted texts. `done`, if set, returns the last completed steps of a
+    run, at most as many as asked for. `elsewhere` yields the calls to suggest if a call was about no run.
     """
 
     tool: str
     texts: Texts
-    guides: Callable[[StoredRun], Guides]
+    projects: Projects
+    ids: IdSource
     uri: Callable[[str], str]
     elsewhere: Callable[[Refused], Iterable[Mapping[str, Value]]]
     done: Callable[[str, int], Sequence[StepRow]] | None = None
@@ -127,18 +126,17 @@ class ReplyRenderer(Struct, frozen=True):
         if run.lifecycle is not Lifecycle.RUNNING:
             return {**self._head("ok", outcome), "human_message": self.standing(run)}
         step = run.open[0] if run.open else Step(0, "", 0)
-        done = (
-            summarize_done_steps(self.texts, self.done(run.id, MAX_SUMMARIZED_STEPS), self.uri(run.id))
-            if self.done
-            else ""
-        )
-        message = compose_message(
-            self.guides(stored), StepContext(stored, workflow, step, outcome.facts or {}), done
-        )
         held_notes = [self.texts.say("held", step=step.state)] if step.held else []
+        head = self._head("waiting" if held_notes else "ok", outcome)
+        definitions = self.projects.shelf(stored.origin.project)
+        guides = Guides(definitions, self.texts, self.ids, self.projects.hide)
+        message = compose_message(guides, StepContext(stored, workflow, step, outcome.facts or {}))
+        if self.done:
+            steps = self.done(run.id, MAX_SUMMARIZED_STEPS)
+            message += summarize_done_steps(self.texts, steps, self.uri(run.id))
         return {
-            **self._head("waiting" if held_notes else "ok", outcome),
-            "next_step_contract": describe_contract(self.texts, outcome, step),
+            **head,
+            "next_step_contract": describe_contract(self.texts, workflow, step),
             "human_message": "\n\n".join([*held_notes, *rows, message]),
         }
 
@@ -238,33 +236,28 @@ def next_call(tool: str, who: Actor, arguments: Mapping[str, Value]) -> Mapping[
     return {"tool": tool, "arguments": arguments, "who": str(who)}
 
 
-def describe_contract(texts: Texts, outcome: Outcome, step: Step) -> Mapping[str, Value]:
+def describe_contract(texts: Texts, workflow: Workflow, step: Step) -> Mapping[str, Value]:
     """Return the `next_step_contract` of an open step."""
-    state = outcome.workflow.states.get(step.state) if outcome.workflow else None
+    state = workflow.states.get(step.state)
     brief = state.brief if state else None
     contract = brief.contract if brief else Contract()
+    types = ", ".join([f"`{kind}`" for kind in contract.artifacts])
+    least = contract.min_confidence
     data: dict[str, Value] = {
         "step_name": step.state,
         "allowed_actions": list(brief.allowed_actions) if brief else [],
         "forbidden_actions": list(brief.forbidden_actions) if brief else [],
-        "required_output_format": _describe_format(texts, contract),
+        "required_output_format": texts.say(
+            "format",
+            artifacts=texts.say("format_artifacts", types=types) if types else "",
+            confidence=texts.say("format_confidence", least=least) if least else "",
+            blockers=texts.say("format_blockers") if contract.no_blockers else "",
+            schema=texts.say("format_schema") if contract.schema else "",
+        ),
     }
     if contract.schema:
         data["output_schema"] = dict(contract.schema)
     return data
-
-
-def _describe_format(texts: Texts, contract: Contract) -> str:
-    types = ", ".join(f"`{kind}`" for kind in contract.artifacts)
-    return texts.say(
-        "format",
-        artifacts=texts.say("format_artifacts", types=types) if types else "",
-        confidence=texts.say("format_confidence", least=contract.min_confidence)
-        if contract.min_confidence
-        else "",
-        blockers=texts.say("format_blockers") if contract.no_blockers else "",
-        schema=texts.say("format_schema") if contract.schema else "",
-    )
 
 
 class StepContext(Struct, frozen=True):
@@ -275,66 +268,41 @@ class StepContext(Struct, frozen=True):
     step: Step
     facts: Mapping[str, Value]
 
-    @property
-    def values(self) -> Mapping[str, Value]:
-        """The values for the placeholders in the step's task."""
-        scope = self.step.state[: self.step.state.rfind("/") + 1]
-        stand = DecisionContext(self.workflow, Event(""), self.facts, self.stored.run, self.step)
-        return {**self.facts, **read_known_facts(stand, scope)}
 
-
-def compose_message(guides: Guides, context: StepContext, done: str = "") -> str:
-    """Compose the message for the agent about its current step; `done` summarizes the steps before."""
-    state = context.workflow.states[context.step.state]
+def compose_message(guides: Guides, context: StepContext) -> str:
+    """Compose the message for the agent about its current step."""
+    stored, workflow, step, say = context.stored, context.workflow, context.step, guides.texts.say
+    state = workflow.states[step.state]
     brief = state.brief
-    pieces = [
-        *(_persona_sections(guides, brief) if brief else ()),
-        _task_section(guides, context, state),
-        *_goal_sections(guides, context),
-        *(_begin_and_end_sections(guides, brief) if brief else ()),
-        *_guardrail_sections(guides, context),
-        done,
-    ]
-    return "\n\n".join(piece for piece in pieces if piece)
-
-
-def _persona_sections(guides: Guides, brief: Brief) -> Iterator[str]:
-    persona = guides.persona(brief.agent)
-    if persona is None:
-        yield guides.texts.say("no_persona", agent=brief.agent)
-    else:
-        yield guides.texts.say("persona", text=guides.quote_guide(persona))
-
-
-def _task_section(guides: Guides, context: StepContext, state: State) -> str:
-    say, step = guides.texts.say, context.step
-    task = render_template(state.brief.task, context.values).rstrip() if state.brief else state.about
-    capped = say("attempt", number=step.attempt, cap=state.attempts) if state.attempts else ""
-    return say("task", step=step.state, attempt=capped, task=task)
-
-
-def _goal_sections(guides: Guides, context: StepContext) -> Iterator[str]:
-    if context.stored.origin.goal:
-        yield guides.texts.say("goal", goal=context.stored.origin.goal)
-
-
-def _begin_and_end_sections(guides: Guides, brief: Brief) -> Iterator[str]:
-    """Yield the inputs of the step and the conditions under which it is done."""
-    if brief.inputs:
-        yield guides.texts.say("inputs", inputs=list(brief.inputs))
-    if brief.done_when:
-        yield guides.texts.say("done_when", done_when=list(brief.done_when))
-
-
-def _guardrail_sections(guides: Guides, context: StepContext) -> Iterator[str]:
-    for guardrail in guides.guardrails(context.workflow.name, context.step.state):
-        yield guides.texts.say("guardrail", name=guardrail.name, text=guides.quote_guide(guardrail))
+    quoted = guides.quote_for(brief.agent if brief else "", workflow.name, step.state)
+    values = dict(context.facts)
+    if brief and brief.names:
+        scope = step.state[: step.state.rfind("/") + 1]
+        values |= read_known_facts(
+            DecisionContext(workflow, Event(""), context.facts, stored.run, step), scope
+        )
+    task = render_template(brief.task, values).rstrip() if brief else state.about
+    attempt = say("attempt", number=step.attempt, cap=state.attempts) if state.attempts else ""
+    pieces = []
+    if quoted.persona is not None:
+        pieces.append(say("persona", text=quoted.persona))
+    elif brief:
+        pieces.append(say("no_persona", agent=brief.agent))
+    pieces.append(say("task", step=step.state, attempt=attempt, task=task))
+    if stored.origin.goal:
+        pieces.append(say("goal", goal=stored.origin.goal))
+    if brief and brief.inputs:
+        pieces.append(say("inputs", inputs=list(brief.inputs)))
+    if brief and brief.done_when:
+        pieces.append(say("done_when", done_when=list(brief.done_when)))
+    pieces += [say("guardrail", name=name, text=text) for name, text in quoted.guardrails]
+    return "\n\n".join([piece for piece in pieces if piece])
 
 
 def summarize_done_steps(texts: Texts, done: Sequence[StepRow], uri: str) -> str:
-    """Summarize completed steps for an agent that does not know them; empty if there are none."""
+    """Summarize completed steps for an agent that does not know them, after a blank line."""
     lines = [_summarize_step(texts, step) for step in done]
-    return texts.say("so_far", lines=lines, uri=uri) if lines else ""
+    return "\n\n" + texts.say("so_far", lines=lines, uri=uri) if lines else ""
 
 
 def _summarize_step(texts: Texts, step: StepRow) -> str:

@@ -1,28 +1,35 @@
-"""What faces share: checks of call arguments, schemas of tools, and the base of the two commit faces.
+"""What faces share: schemas of tools, and the base of the two commit faces.
 
-`ArgumentCheck` validates arguments against a tool's schema and matches the five forms of a `steps` call.
 `DescriptionFace` is the base class of `commits` and `planner`, whose tools are declared in a workflow.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-import jsonschema_rs
-from msgspec import Struct
 from msgspec.structs import replace
 
-from handrail.app.faces import Answer, CallFailure, Prompt, Question, RunStatus, Texts, Tool, UnknownPrompt
+from handrail.app.faces import (
+    TOKEN_ARGUMENT,
+    Answer,
+    ArgumentCheck,
+    CallFailure,
+    Prompt,
+    Question,
+    RunStatus,
+    Tool,
+    UnknownPrompt,
+)
 from handrail.app.projects import Projects
 from handrail.documents.plan.grammar import COMMIT_MESSAGE, PlanConfig
 from handrail.documents.plan.parse import parse_plan
 from handrail.documents.plan.stages import measure_progress
-from handrail.engine.facts import Kind, find_value_flaws, is_valid_value, to_printable
-from handrail.engine.model import Actor, Event, FactReading, Refused, Variable, Workflow
+from handrail.engine.facts import Kind
+from handrail.engine.model import Actor, Event, Refused, Variable, Workflow
 from handrail.engine.model import Tool as Declared
-from handrail.mcp.faces.replies import FORK, load_face_texts, next_call
+from handrail.mcp.faces.replies import load_face_texts, next_call
 from handrail.runtime.comments import COMMENTS_KEY
 from handrail.runtime.facts import get_template_text
 from handrail.runtime.ports.open_store import CommitRun, ServingStore
@@ -30,25 +37,7 @@ from handrail.runtime.records import Caller
 from handrail.runtime.status import inspect_run
 from handrail.runtime.turn import Call, Outcome, Reply, ReplyRenderer, refuse_call, take_turn
 from handrail.runtime.world import World
-
-OUTPUT_ARGUMENT: Final = "model_output_so_far"
-
-
-_MAX_TEXT_CHARACTERS: Final = 10_000
-
-
-_HIDDEN_ARGUMENTS: Final = frozenset({"step_token", OUTPUT_ARGUMENT})
-"""Arguments whose value a refusal does not repeat: a token is secret, an output is long."""
-
-
-_UNKNOWN_ARGUMENT_TEXT: Final = "must be left out: there is no such argument"
-
-
-COMPLETE_STEP: Final = "complete_step"
-
-
-WHY: Final = "why"
-
+from handrail.workflows.templates import Texts
 
 TEXT_SCHEMA: Final[Mapping[str, Any]] = {"type": "string"}
 
@@ -68,9 +57,6 @@ COMMENTS_PROPERTY: Final[Mapping[str, Any]] = {COMMENTS_KEY: {"type": "array", "
 """The property with people's comments in the output schema."""
 
 
-TOKEN_ARGUMENT: Final = "step_token"  # noqa: S105 - the name of an argument, not a secret
-
-
 PROJECT_ARGUMENT: Final = "project"
 
 
@@ -85,127 +71,6 @@ _KIND_SCHEMAS: Final[Mapping[Kind, Mapping[str, Any]]] = {
 
 
 _CONFLICT_CODE: Final = "conflict"
-
-
-class CallForm(Struct, frozen=True):
-    """A form of a call: the arguments it needs, and those it also takes."""
-
-    needs: frozenset[str]
-    takes: frozenset[str] = frozenset()
-
-
-START_FORM: Final = CallForm(
-    frozenset({"template_name"}), frozenset({"goal", "inputs", "metadata", "project"})
-)
-
-
-CONTINUE_FORM: Final = CallForm(frozenset({"step_token", OUTPUT_ARGUMENT}), frozenset({"project"}))
-
-
-RECOVER_FORM: Final = CallForm(frozenset({"execution_id"}), frozenset({"project"}))
-
-
-CONTROL_BY_RUN_FORM: Final = CallForm(frozenset({"execution_id", "action"}), frozenset({"reason", "project"}))
-
-
-CONTROL_BY_TOKEN_FORM: Final = CallForm(frozenset({"step_token", "action"}), frozenset({"reason", "project"}))
-
-
-CALL_FORMS: Final = (START_FORM, CONTINUE_FORM, RECOVER_FORM, CONTROL_BY_RUN_FORM, CONTROL_BY_TOKEN_FORM)
-
-
-_ACTION_ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
-    FORK: frozenset({"step_name"}),
-    COMPLETE_STEP: frozenset({OUTPUT_ARGUMENT}),
-}
-
-
-class _ArgumentProblem(Struct, frozen=True):
-    """An invalid argument: its name, the value that was sent, and what is needed instead."""
-
-    name: str
-    value: Any
-    needed: str
-
-
-class ArgumentCheck:
-    """Checks the arguments of a call against the tool's listed schema, without coercing values.
-
-    `forms` are the sentences that describe the call forms; `longest` limits a text, in characters.
-    """
-
-    def __init__(
-        self, schema: Mapping[str, Any], forms: tuple[str, ...], longest: int = _MAX_TEXT_CHARACTERS
-    ) -> None:
-        shallow = {**schema["properties"], OUTPUT_ARGUMENT: {"type": "object"}}
-        self._schema = jsonschema_rs.Draft202012Validator({**schema, "properties": shallow}, mask="it")
-        self._forms, self._longest = forms, longest
-
-    def validate(self, given: Mapping[str, Any]) -> Refused | None:
-        """Return a refusal if the arguments are invalid. The output of a step is not checked here."""
-        problems = tuple(self._problems(given))
-        if not problems:
-            return None
-        seen = tuple(FactReading(problem.name, _shown_value(problem)) for problem in problems)
-        return Refused(
-            "arguments", "arguments", seen, tuple(f"{problem.name}: {problem.needed}" for problem in problems)
-        )
-
-    def match_form(self, given: Mapping[str, Any]) -> CallForm | Refused:
-        """Return the call form that these arguments have, or a refusal if they match none."""
-        names = frozenset(given)
-        more = _ACTION_ARGUMENTS.get(str(given.get("action")), frozenset())
-        for form in CALL_FORMS:
-            if form.needs <= names <= form.needs | form.takes | more:
-                return form
-        return Refused("form", "forms", (FactReading("arguments", sorted(names)),), self._forms)
-
-    def _problems(self, given: Mapping[str, Any]) -> Iterator[_ArgumentProblem]:
-        flawed = False
-        for name, value in given.items():
-            for problem in _find_flaws(name, value, self._longest):
-                flawed = True
-                yield problem
-        if not flawed:
-            shallow = {
-                n: {} if n == OUTPUT_ARGUMENT and isinstance(value, dict) else value
-                for n, value in given.items()
-            }
-            for fault in self._schema.iter_errors(shallow):
-                yield from _describe_violation(fault)
-
-
-def _find_flaws(name: str, value: object, longest: int) -> Iterator[_ArgumentProblem]:
-    """Yield why an argument cannot be checked against the schema: not valid Unicode data, or too long."""
-    if not is_valid_value(name):
-        yield _ArgumentProblem(str(to_printable(name)), value, _UNKNOWN_ARGUMENT_TEXT)
-    elif name != OUTPUT_ARGUMENT and not is_valid_value(value):
-        yield _ArgumentProblem(
-            name, value, "; ".join(f"{path} {why}".strip() for path, why in find_value_flaws(value))
-        )
-    elif isinstance(value, str) and len(value) > longest:
-        yield _ArgumentProblem(name, value, f"must be a text of at most {longest} characters")
-
-
-def _describe_violation(fault: jsonschema_rs.ValidationError) -> Iterator[_ArgumentProblem]:
-    """Turn a schema violation into problems that say what the schema asks for."""
-    name, value = ".".join(map(str, fault.instance_path)), fault.instance
-    match fault.kind:
-        case jsonschema_rs.ValidationErrorKind.AdditionalProperties(unexpected) if isinstance(value, dict):
-            for unexpected_name in unexpected:
-                yield _ArgumentProblem(unexpected_name, value[unexpected_name], _UNKNOWN_ARGUMENT_TEXT)
-        case jsonschema_rs.ValidationErrorKind.Required(missing):
-            yield _ArgumentProblem(f"{name}.{missing}".removeprefix("."), None, "must be given")
-        case jsonschema_rs.ValidationErrorKind.Enum(options):
-            yield _ArgumentProblem(name, value, f"must be one of {', '.join(map(str, options))}")
-        case jsonschema_rs.ValidationErrorKind.Type(types):
-            yield _ArgumentProblem(name, value, f"must be of the JSON type {' or '.join(types)}")
-        case _:
-            yield _ArgumentProblem(name, value, fault.message.removeprefix("it "))
-
-
-def _shown_value(problem: _ArgumentProblem) -> Any:  # noqa: ANN401 - whatever was sent
-    return f"<{type(problem.value).__name__}>" if problem.name in _HIDDEN_ARGUMENTS else problem.value
 
 
 def parameter_schema(variable: Variable) -> dict[str, Any]:
@@ -300,7 +165,7 @@ class DescriptionFace(ABC):
         self.tools: Sequence[Tool] = tuple(self._list_tool(tool) for tool in workflow.tools.values())
         longest = COMMIT_MESSAGE.max_input_length
         self._arguments = {
-            tool.names[0]: ArgumentCheck(tool.listed["inputSchema"], (), longest) for tool in self.tools
+            tool.names[0]: ArgumentCheck(tool.listed["inputSchema"], longest) for tool in self.tools
         }
 
     @property

@@ -15,11 +15,12 @@ from msgspec.structs import replace
 
 from handrail.app.definitions import find_usable
 from handrail.app.faces import (
+    TOKEN_ARGUMENT,
     Answer,
+    ArgumentCheck,
     CallFailure,
     Prompt,
     RunStatus,
-    Texts,
     Tool,
     UnknownPrompt,
     load_message_catalog,
@@ -58,8 +59,6 @@ from handrail.mcp.faces.shared import (
     PROJECT_ARGUMENT,
     REFUSAL_PROPERTIES,
     TEXT_SCHEMA,
-    TOKEN_ARGUMENT,
-    ArgumentCheck,
     build_run_status,
     failure_data,
     parameter_schema,
@@ -75,6 +74,7 @@ from handrail.runtime.turn import Call, Outcome, Reply, refuse_call, take_turn
 from handrail.runtime.world import World
 from handrail.stores.files.disk import DiskWorkspace
 from handrail.workflows.registry import BATCH_VARIABLE, BATCHES_VARIABLE, ITEM_VARIABLE
+from handrail.workflows.templates import Texts
 
 FACE: Final = "skills"
 
@@ -294,9 +294,7 @@ class SkillsFace:
         self._about = projects.about
         self._sessions = SkillSessions(serving, projects, workflow, open_folder, FACE)
         self.tools: Sequence[Tool] = tuple(self._list_tool(tool) for tool in workflow.tools.values())
-        self._arguments = {
-            tool.names[0]: ArgumentCheck(tool.listed["inputSchema"], ()) for tool in self.tools
-        }
+        self._arguments = {tool.names[0]: ArgumentCheck(tool.listed["inputSchema"]) for tool in self.tools}
 
     @property
     def instructions(self) -> str:

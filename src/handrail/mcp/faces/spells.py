@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from handrail.app.faces import (
     Answer,
+    ArgumentCheck,
     CallFailure,
     Prompt,
     PromptArgument,
     RunStatus,
-    Texts,
     Tool,
     UnknownPrompt,
 )
@@ -41,7 +41,6 @@ from handrail.mcp.faces.shared import (
     COMMENTS_PROPERTY,
     REFUSAL_PROPERTIES,
     TEXT_SCHEMA,
-    ArgumentCheck,
     build_run_status,
     failure_data,
     parameter_schema,
@@ -56,6 +55,7 @@ from handrail.runtime.status import inspect_run
 from handrail.runtime.turn import ADOPTED_ROW, Call, Outcome, Reply, refuse_call, take_turn
 from handrail.runtime.world import World
 from handrail.workflows.registry import PLAN_FILE_AND_TEXT
+from handrail.workflows.templates import Texts
 
 FACE: Final = "spells"
 
@@ -118,9 +118,7 @@ class SpellsFace:
         self._texts = load_face_texts(FACE)
         self._tasks: dict[Path, _ProjectTask] = {}
         self.tools: Sequence[Tool] = tuple(self._list_tool(tool) for tool in workflow.tools.values())
-        self._arguments = {
-            tool.names[0]: ArgumentCheck(tool.listed["inputSchema"], ()) for tool in self.tools
-        }
+        self._arguments = {tool.names[0]: ArgumentCheck(tool.listed["inputSchema"]) for tool in self.tools}
 
     @property
     def instructions(self) -> str:

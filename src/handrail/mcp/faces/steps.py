@@ -15,29 +15,30 @@ from msgspec.structs import replace
 from handrail.app.definitions import find_startable
 from handrail.app.faces import (
     Answer,
+    ArgumentCheck,
     CallFailure,
     Prompt,
     PromptArgument,
     RunStatus,
-    Texts,
     Tool,
     UnknownPrompt,
 )
-from handrail.app.projects import Guides, Projects
+from handrail.app.projects import Projects
 from handrail.engine.facts import Kind, Value, to_printable
 from handrail.engine.lifecycle import CONTINUE, RESUME, START
 from handrail.engine.model import Actor, Authority, Event, FactReading, Lifecycle, Refused, Variable, Workflow
 from handrail.mcp.addresses import WORKFLOWS, Spelling
-from handrail.mcp.faces import replies, shared
+from handrail.mcp.faces import replies
 from handrail.mcp.faces.replies import ReplyRenderer, load_face_texts, next_call, render_reply_markdown
 from handrail.mcp.faces.shared import build_run_status
 from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.ports.queries import RunFilter, RunQueries
-from handrail.runtime.records import Caller, Origin, StoredRun
+from handrail.runtime.records import Caller, Origin
 from handrail.runtime.status import inspect_run, recover_run, report_run
 from handrail.runtime.tokens import TokenClaims, read_token
 from handrail.runtime.turn import Call, NewRun, Outcome, Reply, refuse_call, take_turn
 from handrail.runtime.world import PinnedWorkflow
+from handrail.workflows.templates import Texts
 
 FACE: Final = "steps"
 
@@ -50,6 +51,58 @@ _GOAL_ARGUMENT = "goal"
 
 
 _RUN_ARGUMENT = "execution_id"
+
+
+OUTPUT_ARGUMENT: Final = "model_output_so_far"
+
+
+COMPLETE_STEP: Final = "complete_step"
+
+
+WHY: Final = "why"
+
+
+class CallForm(Struct, frozen=True):
+    """A form of a call: the arguments it needs, and those it also takes."""
+
+    needs: frozenset[str]
+    takes: frozenset[str] = frozenset()
+
+
+START_FORM: Final = CallForm(
+    frozenset({"template_name"}), frozenset({"goal", "inputs", "metadata", "project"})
+)
+
+
+CONTINUE_FORM: Final = CallForm(frozenset({"step_token", OUTPUT_ARGUMENT}), frozenset({"project"}))
+
+
+RECOVER_FORM: Final = CallForm(frozenset({"execution_id"}), frozenset({"project"}))
+
+
+CONTROL_BY_RUN_FORM: Final = CallForm(frozenset({"execution_id", "action"}), frozenset({"reason", "project"}))
+
+
+CONTROL_BY_TOKEN_FORM: Final = CallForm(frozenset({"step_token", "action"}), frozenset({"reason", "project"}))
+
+
+CALL_FORMS: Final = (START_FORM, CONTINUE_FORM, RECOVER_FORM, CONTROL_BY_RUN_FORM, CONTROL_BY_TOKEN_FORM)
+
+
+_ACTION_ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
+    replies.FORK: frozenset({"step_name"}),
+    COMPLETE_STEP: frozenset({OUTPUT_ARGUMENT}),
+}
+
+
+def match_form(given: Mapping[str, Any], forms: tuple[str, ...]) -> CallForm | Refused:
+    """Return the form that these arguments have, or a refusal with all `forms` if they have none."""
+    names = frozenset(given)
+    more = _ACTION_ARGUMENTS.get(str(given.get("action")), frozenset())
+    for form in CALL_FORMS:
+        if form.needs <= names <= form.needs | form.takes | more:
+            return form
+    return Refused("form", "forms", (FactReading("arguments", sorted(names)),), forms)
 
 
 class _StepsCall(Struct, frozen=True):
@@ -73,7 +126,7 @@ class StepsFace:
         listed = json.loads(Path(__file__).with_name("steps.json").read_text("utf-8"))
         spelled = names.tool_names(listed["name"])
         self.tools: Sequence[Tool] = (Tool(spelled, {**listed, "name": spelled[0]}, shows=True),)
-        self._arguments = shared.ArgumentCheck(listed["inputSchema"], self._texts.needed["forms"])
+        self._arguments = ArgumentCheck(listed["inputSchema"], output=OUTPUT_ARGUMENT)
         self._prompts = Prompts(self._texts, projects, serving.records, spelled[0])
 
     @property
@@ -103,8 +156,7 @@ class StepsFace:
         The call to send again has `{}` for the output of the step: it may be long, and the sender has it.
         """
         short = {
-            name: {} if name == shared.OUTPUT_ARGUMENT else to_printable(value)
-            for name, value in arguments.items()
+            name: {} if name == OUTPUT_ARGUMENT else to_printable(value) for name, value in arguments.items()
         }
         reply = {
             "status": "error",
@@ -123,15 +175,11 @@ class StepsFace:
         return build_run_status(inspect_run(world, stored)) if stored else None
 
     def _renderer(self, given: Mapping[str, Any]) -> ReplyRenderer:
-        boundary = self._serving.world.ids.nonce().hex()
-
-        def guides(stored: StoredRun) -> Guides:
-            return self._projects.guides(self._texts, boundary, stored.origin.project)
-
         return ReplyRenderer(
             self.tools[0].names[0],
             self._texts,
-            guides,
+            self._projects,
+            self._serving.world.ids,
             self._names.status_uri,
             lambda refused: self._suggest_calls(given, refused),
         )
@@ -160,26 +208,22 @@ class StepsFace:
                 return
 
     def _reply(self, request: _StepsCall) -> Reply:
-        form = self._arguments.validate(request.given) or self._arguments.match_form(request.given)
+        form = self._arguments.validate(request.given) or match_form(
+            request.given, self._texts.needed["forms"]
+        )
         if not isinstance(form, Refused) and "project" in request.given:
             root = self._projects.find_root(request.text("project"))
             form = root if isinstance(root, Refused) else form
         if isinstance(form, Refused):
             return self._refuse(request, form)
-        match form:
-            case shared.START_FORM:
-                return self._start(request)
-            case shared.CONTINUE_FORM:
-                return self._continue(request)
-            case shared.RECOVER_FORM:
-                return recover_run(
-                    self._serving.world,
-                    request.text("execution_id"),
-                    self._resuming_renderer(request).reply,
-                    request.caller,
-                )
-            case _:
-                return self._control(request)
+        if form is START_FORM:
+            return self._start(request)
+        if form is CONTINUE_FORM:
+            return self._continue(request)
+        if form is RECOVER_FORM:
+            render = self._resuming_renderer(request).reply
+            return recover_run(self._serving.world, request.text(_RUN_ARGUMENT), render, request.caller)
+        return self._control(request)
 
     def _refuse(self, request: _StepsCall, refused: Refused, trigger: str = "", run: str = "") -> Reply:
         world = self._serving.world
@@ -231,7 +275,7 @@ class StepsFace:
         claims = read_token(self._serving.world, token)
         if isinstance(claims, Refused):
             return self._refuse(request, claims, CONTINUE)
-        event = Event(CONTINUE, request.given[shared.OUTPUT_ARGUMENT])
+        event = Event(CONTINUE, request.given[OUTPUT_ARGUMENT])
         call = Call(claims.run, event, request.caller, token, claims=claims)
         return take_turn(self._serving.world, call, request.renderer.reply)
 
@@ -242,28 +286,26 @@ class StepsFace:
         if isinstance(claims, Refused):
             return self._refuse(request, claims, action)
         run = claims.run if claims else request.text("execution_id")
-        match action:
-            case replies.FORK:
-                from handrail.runtime.fork import ForkRequest, fork_run  # noqa: PLC0415 - few runs are ever forked
+        if action == replies.FORK:
+            from handrail.runtime.fork import ForkRequest, fork_run  # noqa: PLC0415 - few runs are ever forked
 
-                wanted = ForkRequest(run, request.text("step_name"), request.caller)
-                return fork_run(world, wanted, self._resuming_renderer(request).reply)
-            case shared.WHY:
-                call = Call(run, Event(action), request.caller, token, claims=claims)
-                return report_run(world, call, self._explain(request))
-            case shared.COMPLETE_STEP:
-                return self._complete_step(request, run, token, claims)
-            case _:
-                event = Event(action, note=request.text("reason"))
-                call = Call(run, event, request.caller, token, claims=claims)
-                return take_turn(world, call, self._resuming_renderer(request).reply)
+            wanted = ForkRequest(run, request.text("step_name"), request.caller)
+            return fork_run(world, wanted, self._resuming_renderer(request).reply)
+        if action == WHY:
+            call = Call(run, Event(action), request.caller, token, claims=claims)
+            return report_run(world, call, self._explain(request))
+        if action == COMPLETE_STEP:
+            return self._complete_step(request, run, token, claims)
+        event = Event(action, note=request.text("reason"))
+        call = Call(run, event, request.caller, token, claims=claims)
+        return take_turn(world, call, self._resuming_renderer(request).reply)
 
     def _complete_step(self, request: _StepsCall, run: str, token: str, claims: TokenClaims | None) -> Reply:
-        if shared.OUTPUT_ARGUMENT not in request.given:
-            wanted = (f"`{shared.OUTPUT_ARGUMENT}`: the output of the step, as its contract asks for it",)
-            refused = Refused("form", "forms", (FactReading("action", shared.COMPLETE_STEP),), wanted)
+        if OUTPUT_ARGUMENT not in request.given:
+            wanted = (f"`{OUTPUT_ARGUMENT}`: the output of the step, as its contract asks for it",)
+            refused = Refused("form", "forms", (FactReading("action", COMPLETE_STEP),), wanted)
             return self._refuse(request, refused, CONTINUE, run)
-        event = Event(CONTINUE, request.given[shared.OUTPUT_ARGUMENT], note=request.text("reason"))
+        event = Event(CONTINUE, request.given[OUTPUT_ARGUMENT], note=request.text("reason"))
         call = Call(run, event, request.caller, token, external=True, claims=claims)
         return take_turn(self._serving.world, call, request.renderer.reply)
 

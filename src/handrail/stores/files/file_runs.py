@@ -22,7 +22,7 @@ from handrail.engine.model import Lifecycle, Run, Step
 from handrail.runtime.comments import find_undelivered_comments
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.errors import DiskFull, NotWritable, Unreadable, UnsafePath
-from handrail.runtime.journal import check_effects, get_run_after
+from handrail.runtime.journal import get_run_after
 from handrail.runtime.ports.queries import StepRow
 from handrail.runtime.ports.turn import StateFileFormat, Workspace
 from handrail.runtime.records import (
@@ -341,7 +341,10 @@ class FileRuns:
 
         Raises `Unreadable` while the run has a problem that only a repair can end.
         """
-        check_effects(turn, on_files=True)
+        if turn.describes is not None:
+            raise ValueError("the workflow of this run acts on a description, and its store does not")
+        if turn.inherits:
+            raise ValueError("a folder has one run only, and there is none that it could inherit from")
         check_final_paths(turn.finals, self._shape.name)
         with self._lock_folder() as view:
             plan = self._recover_current(view)

@@ -10,9 +10,9 @@ import msgspec
 
 from handrail.engine.model import Authority, Lifecycle, Run
 from handrail.runtime.entries import Entry, EntryKind
-from handrail.runtime.journal import milliseconds_between
 from handrail.runtime.ports.queries import StepRow
 from handrail.runtime.records import (
+    MILLISECOND,
     JournalEntry,
     Origin,
     StepStatus,
@@ -129,6 +129,12 @@ def has_comments(rows: Sequence[Sequence[Any]]) -> bool:
     return bool(rows[0][-4])
 
 
+def check_effects(turn: Turn) -> None:
+    """Raise `ValueError` for effects that tables cannot hold: they would be acknowledged and lost."""
+    if turn.describes is not None or turn.finals:
+        raise ValueError("the workflow of this run acts on files or a description, and its store does not")
+
+
 def turn_columns(turn: Turn, at: str, chain: bytes) -> tuple[Any, ...]:
     """Return the columns of a run that every turn sets, in the order of `update_run`."""
     run, metadata = turn.run, turn.before.origin.metadata
@@ -150,8 +156,13 @@ def lifecycle_columns(turn: Turn) -> tuple[Any, ...]:
     """Return the columns of a run that change with its lifecycle, in the order of `settle_run`."""
     if turn.run.lifecycle in LIVE_LIFECYCLES:
         return (str(turn.run.lifecycle), None, None)
-    took = milliseconds_between(turn.before.started or turn.at, turn.at)
+    took = max(0, (turn.at - (turn.before.started or turn.at)) // MILLISECOND)
     return (str(turn.run.lifecycle), format_time(turn.at), took)
+
+
+def measure_step(turn: Turn, number: int) -> int:
+    """Return how many milliseconds a step that the turn closes has taken; 0 if that is not known."""
+    return max(0, (turn.at - turn.before.opened.get(number, turn.at)) // MILLISECOND)
 
 
 def origin_columns(turn: Turn) -> tuple[Any, ...]:

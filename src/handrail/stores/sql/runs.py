@@ -17,7 +17,6 @@ from handrail.engine.model import Lifecycle
 from handrail.runtime.comments import find_undelivered_comments
 from handrail.runtime.entries import Entry
 from handrail.runtime.errors import Fault
-from handrail.runtime.journal import check_effects, measure_step
 from handrail.runtime.ports.queries import MAX_COMMENT_ENTRIES, StepRow
 from handrail.runtime.records import (
     MAX_RECORDED_CALLS,
@@ -76,7 +75,7 @@ class BaseSqlRuns:
 
         Also False if the run that it inherits from is gone.
         """
-        check_effects(turn, on_files=False)
+        rows.check_effects(turn)
         at = format_time(turn.at)
         with self._tables.transaction() as execute:
             found = execute(self._sql["revision"], (turn.run.id,)).fetchone()
@@ -200,7 +199,7 @@ class BaseSqlRuns:
     def _save_steps(self, execute: Execute, turn: Turn, at: str, key: int) -> None:
         opened = set(map(get_step_number, turn.opened))
         for closed in turn.closed:
-            took = measure_step(turn.before, closed.number, turn.at)
+            took = rows.measure_step(turn, closed.number)
             output = None if closed.output is None else dump_json(closed.output)
             execute(self._sql["close_step"], (str(closed.status), at, took, output, key, closed.number))
         for step in turn.opened:

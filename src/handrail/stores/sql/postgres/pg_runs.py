@@ -10,7 +10,6 @@ from typing import Any, Final, TypeAlias
 from psycopg import errors
 
 from handrail.runtime.errors import Busy, NoServer
-from handrail.runtime.journal import check_effects, measure_step
 from handrail.runtime.records import MAX_RECORDED_CALLS, Turn, get_step_number
 from handrail.stores.sql import rows
 from handrail.stores.sql.postgres.connections import NumberArray, ServerUnreachable, TextArray
@@ -61,7 +60,7 @@ class PgRuns(BaseSqlRuns):
     def _save(self, turn: Turn) -> bool:
         """Save a turn: in one statement, or for a run's first turn and new definitions in a transaction."""
         if turn.before.revision and not turn.definition:
-            check_effects(turn, on_files=False)
+            rows.check_effects(turn)
             return bool(
                 self.database.execute_transaction(_turn_statement(*_turn_parts(turn)), _turn_values(turn))
             )
@@ -119,7 +118,7 @@ def _step_columns(turn: Turn) -> Iterator[ArrayColumn]:
         (
             step.number,
             str(step.status),
-            measure_step(turn.before, step.number, turn.at),
+            rows.measure_step(turn, step.number),
             None if step.output is None else dump_json(step.output),
         )
         for step in turn.closed

@@ -1,0 +1,118 @@
+"""Which store keeps a run, and how each one is opened."""
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+from handrail.app.run_folders import RunFolder
+from handrail.documents.state_file import CollabStateFile, StateFile
+from handrail.engine.model import FLAT_STATE_FILE, Workflow
+from handrail.runtime.ports.open_store import (
+    CommitRun,
+    CopyResult,
+    FolderRuns,
+    ProgressCountCallback,
+    ServingStore,
+    Store,
+)
+from handrail.runtime.ports.turn import Descriptions, ProjectDescription
+from handrail.runtime.store_address import DatabaseUrl, StoreLocation
+from handrail.runtime.system import RandomIds, SubprocessRunner, resolve_path
+from handrail.runtime.world import World
+from handrail.stores.files.disk import DiskWorkspace
+from handrail.stores.files.file_runs import FileRuns
+from handrail.stores.sql.copy import copy_store
+from handrail.stores.sql.store import SQLITE_STORE, StoreKind
+from handrail.stores.vcs.commands import build_environment, derive_timeouts, read_vcs_timeout
+from handrail.stores.vcs.commit_runs import VcsCommitRuns, open_description
+from handrail.stores.vcs.git import build_remote_environment
+
+
+class Stores:
+    """Opens what Handrail keeps: SQL stores, folders, commits. `vcs` forces jj or git for runs in commits."""
+
+    def __init__(self, vcs: str = "") -> None:
+        self._vcs = vcs
+        self._descriptions: dict[Path, Descriptions] = {}
+
+    # Runs in SQL.
+
+    def store_exists(self, where: StoreLocation) -> bool:
+        """Say whether there is a store. Opening one to ask it questions does not create it."""
+        return _store_kind(where).store_exists(where)
+
+    def open_store(self, where: StoreLocation) -> AbstractContextManager[Store]:
+        """Open an existing store for questions and maintenance."""
+        return _store_kind(where).open_store(where)
+
+    def open_world(self, where: StoreLocation) -> AbstractContextManager[World]:
+        """Open a store to take turns in; it is created if it does not exist."""
+        return _store_kind(where).open_world(where)
+
+    def open_serving(self, where: StoreLocation) -> AbstractContextManager[ServingStore]:
+        """Open a store that a server serves from; it is created if it does not exist."""
+        return _store_kind(where).open_serving(where)
+
+    def copy_store(
+        self, source: StoreLocation, target: StoreLocation, report: ProgressCountCallback
+    ) -> CopyResult:
+        """Make the second store a copy of the first."""
+        with _copy_between(source, target) as (tables, unfinished):
+            return copy_store(tables, unfinished, report)
+
+    # Runs in a project: in its files, or in a commit description.
+
+    def open_folder(self, folder: RunFolder) -> FolderRuns:
+        """Open the run of a folder."""
+        flat = folder.workflow.state_file == FLAT_STATE_FILE
+        return FileRuns(
+            DiskWorkspace(folder.project, folder.within),
+            CollabStateFile(folder.phases, folder.adopts) if flat else StateFile(),
+            folder.new_run,
+            folder.origin,
+            folder.state_names,
+            ends=folder.end_states,
+            signs=() if folder.name else None,
+        )
+
+    def open_commit_run(self, root: Path, world: World, workflow: Workflow) -> CommitRun:
+        """Open the run in the commit description of a project.
+
+        What was found out about the project's jj or git is kept for the next call.
+        """
+        if root not in self._descriptions:
+            self._descriptions[root] = self.open_description(root).descriptions
+        return VcsCommitRuns(self._descriptions[root], world.runs, root, workflow)
+
+    def open_description(self, root: Path) -> ProjectDescription:
+        """Open the commit description of a project, with its history and its remote."""
+        here, remote = (
+            SubprocessRunner(make(os.environ)) for make in (build_environment, build_remote_environment)
+        )
+        return open_description(
+            here, remote, root, RandomIds(), self._vcs, limits=derive_timeouts(read_vcs_timeout())
+        )
+
+
+def _store_kind(where: StoreLocation) -> StoreKind[Any, Any]:
+    """Choose how a location is opened. Raises `Missing` if its driver is not installed."""
+    if not isinstance(where, DatabaseUrl):
+        return SQLITE_STORE
+    try:
+        from handrail.stores.sql.postgres.pg_runs import POSTGRES_STORE  # noqa: PLC0415 - an optional package
+    except ModuleNotFoundError as error:
+        raise where.missing_driver(error) from error
+    return POSTGRES_STORE
+
+
+@contextmanager
+def _copy_between(source: StoreLocation, target: StoreLocation) -> Iterator[tuple[Any, Any]]:
+    """Open the tables of one store, and the unfinished copy of it that another location becomes."""
+    named = str(source if isinstance(source, DatabaseUrl) else resolve_path(source))
+    with (
+        _store_kind(source).open_tables(source) as tables,
+        _store_kind(target).open_copy_target(target, named) as unfinished,
+    ):
+        yield tables, unfinished
