@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from build import GATED, output, send, started, workflow
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.model import Accepted, Actor, Event, Refused, Waiting, decode_run, encode_run
+from helpers.workflows import GATED, output, send, started, workflow
 
 pytestmark = pytest.mark.unmeasured
 

@@ -23,7 +23,7 @@ from handrail.engine.model import (
     decode_run,
     encode_run,
 )
-from random_workflows import Case, cases, events, facts, output
+from helpers.random_workflows import Case, cases, events, facts, output
 
 pytestmark = pytest.mark.unmeasured
 
