@@ -9,8 +9,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
-from faces.mcp.delivered import DELIVERED, LISTED, delivered, size
-from faces.mcp.desk import Pipe, place
+from helpers.reply_sizes import DELIVERED, LISTED, delivered, size
+from helpers.servers import Pipe, place
 from rounds import bar, report
 from walks import runs
 

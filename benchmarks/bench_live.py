@@ -15,9 +15,9 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
 from playwright.sync_api import Page, sync_playwright
 
-from faces.board.desk import CHROMIUM, FLAGS, dashboard, entered, live
-from faces.mcp.desk import Pipe, place
 from handrail.stores.sql.runs import POLL_SECONDS
+from helpers.browser import CHROMIUM, FLAGS, dashboard, entered, live
+from helpers.servers import Pipe, place
 from rounds import report
 
 ROUNDS: Final = 30

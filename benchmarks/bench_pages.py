@@ -14,8 +14,8 @@ from typing import Final
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
-from faces.board.desk import Pages, dashboard
-from faces.mcp.desk import Place, place
+from helpers.browser import Pages, dashboard
+from helpers.servers import Place, place
 from kept import LARGE, LIVE, shelf, store
 from rounds import report
 

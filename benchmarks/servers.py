@@ -13,7 +13,7 @@ from psycopg import sql
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
-from postgres import ADMIN, OWNER, Server, private
+from helpers.postgres import ADMIN, OWNER, Server, private
 
 __all__ = ["Server", "as_admin", "confirming", "copied", "on_one_core", "processor"]
 

@@ -7,11 +7,11 @@ from typing import Final, TypeAlias
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
-from commits.bench import TO_ADD, TO_BIND, TO_DESCRIBE, TO_FILL, TO_FINISH, TO_PLAN, TO_START, clean
-from faces.mcp.delivered import walked
-from faces.mcp.desk import Pipe, Told, inside, place
-from planner.bench import CONSTRAINTS, DETAIL, GOAL, TASKS, Kitchen, kitchen
-from workflows.library_cases import HONEST
+from helpers.commit_plans import TO_ADD, TO_BIND, TO_DESCRIBE, TO_FILL, TO_FINISH, TO_PLAN, TO_START, clean
+from helpers.library_outputs import HONEST
+from helpers.planner_agents import CONSTRAINTS, DETAIL, GOAL, TASKS, Kitchen, kitchen
+from helpers.reply_sizes import walked
+from helpers.servers import Pipe, Told, inside, place
 
 Calls: TypeAlias = Sequence[tuple[str, Mapping[str, object]]]
 COMMITS: Final[Calls] = (TO_START, TO_DESCRIBE, TO_BIND, TO_PLAN, TO_FILL, TO_ADD, TO_FINISH)

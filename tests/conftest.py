@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-import measuring
-from memory import in_memory
-from opened import close_all
-from postgres import Server, await_end, let_go, meet_in, ours
+from helpers import measurement
+from helpers.cleanup import close_all
+from helpers.memory_folder import in_memory
+from helpers.postgres import Server, await_end, let_go, meet_in, ours
 
 settings.register_profile("house", database=None, deadline=None, derandomize=True, print_blob=False)
 settings.load_profile("house")
@@ -37,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     A process that only starts those in which tests run is not measured.
     """
     if config.getoption("numprocesses", default=None):
-        measuring.end_here()
+        measurement.end_here()
     if config.option.basetemp is None:
         folder = tempfile.mkdtemp(prefix="handrail-tests-", dir=in_memory())
         config.option.basetemp = folder
@@ -55,14 +55,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that are not measured come last."""
-    measuring.last(items)
+    measurement.last(items)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Measure nothing from the first such test on."""
-    if measuring.marked(item):
-        measuring.end()
+    if measurement.marked(item):
+        measurement.end()
 
 
 @pytest.fixture(autouse=True)

@@ -16,8 +16,8 @@ import kept
 import model
 import peer
 from handrail.documents.plan.parse import parse_plan
+from helpers.requirement import requirement
 from messages import MESSAGES, PLANS
-from requirement import requirement
 from scanner import scan
 
 pytestmark = pytest.mark.unmeasured

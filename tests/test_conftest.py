@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from killing import TESTS
-from measuring import MARK
+from helpers.crash import TESTS
+from helpers.measurement import MARK
 
 
 def test_a_test_has_an_empty_home_of_its_own(home: Path) -> None:

@@ -14,7 +14,6 @@ from tempfile import TemporaryFile
 import click
 import pytest
 
-import house
 from handrail.app.catalog import FILE_PROBLEM_CODES as FILES
 from handrail.app.definitions import START_REFUSAL_CODES as STARTS
 from handrail.app.faces import CALL_CODES as CALLS
@@ -35,7 +34,8 @@ from handrail.runtime.tokens import TOKEN_REFUSAL_CODES as TOKENS
 from handrail.workflows.load import LOADING_CODES, WorkflowSource, load_workflow
 from handrail.workflows.registry import BUILT_IN_REGISTRY, OK_FACT, PROBLEMS_FACT
 from handrail.workflows.templates import FILTERS
-from prepared import PROGRAM, Forked, suits
+from helpers import house_rules
+from helpers.forks import PROGRAM, Forked, suits
 from tools import docs
 from tools.sample_store import sample_store
 
@@ -290,7 +290,7 @@ def test_the_links_of_a_page_lead_somewhere(path: Path) -> None:
     files = {link.partition("#")[0] for link in links}
     headings = {name: (path.parent / name if name else path).read_text("utf-8") for name in files}
 
-    assert house.dead_links(page, lambda target: (path.parent / target).exists()) == []
+    assert house_rules.dead_links(page, lambda target: (path.parent / target).exists()) == []
     assert lost_anchors(links, headings) == []
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import house
-import house_tree
-from house_names import NAMES
+from helpers import house_rules, source_tree
+from helpers.workflow_names import NAMES
 from tools.coverage_gate import PURE
 
 pytestmark = pytest.mark.unmeasured
@@ -68,7 +67,7 @@ def _python(*folders: str) -> list[Path]:
     return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
-def _hold(check: house.Check, paths: Iterable[Path]) -> None:
+def _hold(check: house_rules.Check, paths: Iterable[Path]) -> None:
     broken = [
         f"{path.relative_to(ROOT)}:{finding.line}: {finding.what}"
         for path in paths
@@ -78,77 +77,79 @@ def _hold(check: house.Check, paths: Iterable[Path]) -> None:
         pytest.fail("\n".join(broken), pytrace=False)
 
 
-def _findings(check: house.Check, source: str) -> list[house.Finding]:
+def _findings(check: house_rules.Check, source: str) -> list[house_rules.Finding]:
     try:
         return check(source)
     except (SyntaxError, tokenize.TokenError) as problem:
-        return [house.Finding(1, f"cannot be read: {problem}")]
+        return [house_rules.Finding(1, f"cannot be read: {problem}")]
 
 
 def test_pure_packages_touch_nothing_of_the_world() -> None:
-    _hold(house.impurities, _python(*(f"src/handrail/{name}" for name in PURE)))
+    _hold(house_rules.impurities, _python(*(f"src/handrail/{name}" for name in PURE)))
 
 
 def test_the_house_has_at_most_200_modules() -> None:
-    assert len(house_tree.modules()) <= MAX_MODULES
+    assert len(source_tree.modules()) <= MAX_MODULES
 
 
 def test_no_folder_has_more_than_20_modules() -> None:
-    assert {folder: len(names) for folder, names in house_tree.folders().items() if len(names) > 20} == {}
+    assert {folder: len(names) for folder, names in source_tree.folders().items() if len(names) > 20} == {}
 
 
 def test_no_file_name_is_in_three_folders() -> None:
-    assert house_tree.repeated_names(3) == {}
+    assert source_tree.repeated_names(3) == {}
 
 
 def test_a_module_with_one_importer_in_its_folder_is_a_subject_of_its_own() -> None:
-    assert set(house_tree.single_importers()) == set(SUBJECTS)
+    assert set(source_tree.single_importers()) == set(SUBJECTS)
 
 
 @pytest.mark.xfail(reason="short of the goal: 40 at the end of the first session of issue 24")
 def test_imports_inside_functions_are_few() -> None:
     lazy = [
-        f"{house_tree.name_of(path)}:{line}"
-        for path in house_tree.modules()
-        for line in set(house_tree.imports_inside_functions(path.read_text(encoding="utf-8")))
+        f"{source_tree.name_of(path)}:{line}"
+        for path in source_tree.modules()
+        for line in set(source_tree.imports_inside_functions(path.read_text(encoding="utf-8")))
     ]
 
     assert len(lazy) <= MAX_LAZY_IMPORTS, lazy
 
 
 def test_no_public_function_is_a_bare_participle() -> None:
-    _hold(house.bare_participles, [path for path in house_tree.modules() if path.stem != "skills"])
+    _hold(house_rules.bare_participles, [path for path in source_tree.modules() if path.stem != "skills"])
 
 
 def test_no_package_re_exports() -> None:
-    _hold(house.exports, sorted(SOURCE.rglob("__init__.py")))
+    _hold(house_rules.exports, sorted(SOURCE.rglob("__init__.py")))
 
 
 def test_no_state_skill_or_spell_is_named_in_python() -> None:
-    library = [house.names_in_workflow(path.read_text(encoding="utf-8")) for path in LIBRARY.rglob("*.yaml")]
+    library = [
+        house_rules.names_in_workflow(path.read_text(encoding="utf-8")) for path in LIBRARY.rglob("*.yaml")
+    ]
     names = NAMES.union(*library)
 
-    _hold(lambda source: house.workflow_names(source, names), _python("src"))
+    _hold(lambda source: house_rules.workflow_names(source, names), _python("src"))
 
 
 def test_nothing_is_left_unfinished() -> None:
-    _hold(house.unfinished, _texts_but(".md"))
+    _hold(house_rules.unfinished, _texts_but(".md"))
 
 
 def test_no_tool_is_silenced_without_a_reason() -> None:
-    _hold(house.silenced_without_reason, _python("src", "tests", "tools", "benchmarks"))
+    _hold(house_rules.silenced_without_reason, _python("src", "tests", "tools", "benchmarks"))
 
 
 def test_no_registry_is_named() -> None:
-    _hold(house.registry_hosts, _texts_but(".md"))
+    _hold(house_rules.registry_hosts, _texts_but(".md"))
 
 
 def test_nothing_leads_out_of_the_project() -> None:
-    _hold(house.outside_paths, _texts_but(".md"))
+    _hold(house_rules.outside_paths, _texts_but(".md"))
 
 
 def test_no_test_sleeps() -> None:
-    _hold(house.sleeps, _python("tests"))
+    _hold(house_rules.sleeps, _python("tests"))
 
 
 def test_no_page_links_to_a_missing_file() -> None:
@@ -156,15 +157,15 @@ def test_no_page_links_to_a_missing_file() -> None:
         _hold(_links_from(page.parent), [page])
 
 
-def _links_from(folder: Path) -> house.Check:
-    def check(text: str) -> list[house.Finding]:
-        return house.dead_links(text, lambda target: (folder / target).exists())
+def _links_from(folder: Path) -> house_rules.Check:
+    def check(text: str) -> list[house_rules.Finding]:
+        return house_rules.dead_links(text, lambda target: (folder / target).exists())
 
     return check
 
 
 def test_constraints_pin_exact_versions_and_nothing_else() -> None:
-    _hold(house.loose_pins, [ROOT / "constraints.txt"])
+    _hold(house_rules.loose_pins, [ROOT / "constraints.txt"])
 
 
 def test_every_package_asked_for_is_pinned() -> None:
@@ -177,13 +178,13 @@ def test_every_package_asked_for_is_pinned() -> None:
         *(requirement for extra in extras.values() for requirement in extra if requirement not in own),
     ]
 
-    assert house.unpinned(requirements, (ROOT / "constraints.txt").read_text()) == []
+    assert house_rules.unpinned(requirements, (ROOT / "constraints.txt").read_text()) == []
 
 
 def test_the_whole_test_run_stays_under_a_quarter_of_an_hour() -> None:
     budget = tomllib.loads((ROOT / "tests" / "budget.toml").read_text())["minutes"]
 
-    assert house.over_budget(budget, MINUTES) == []
+    assert house_rules.over_budget(budget, MINUTES) == []
 
 
 def test_the_walk_over_the_files_reaches_every_folder_of_the_project() -> None:

@@ -2,9 +2,8 @@
 
 import pytest
 
-import house
-import house_tree
-from house import Finding
+from helpers import house_rules, source_tree
+from helpers.house_rules import Finding
 
 NAMES = frozenset({"GATHER_EDITING", "collab-clear", "lumos", "done"})
 
@@ -32,7 +31,7 @@ NAMES = frozenset({"GATHER_EDITING", "collab-clear", "lumos", "done"})
     ],
 )
 def test_impurity_is_found(line: str, what: str) -> None:
-    assert [finding.what for finding in house.impurities(line)] == [what]
+    assert [finding.what for finding in house_rules.impurities(line)] == [what]
 
 
 @pytest.mark.parametrize(
@@ -47,15 +46,15 @@ def test_impurity_is_found(line: str, what: str) -> None:
     ],
 )
 def test_pure_code_is_let_pass(line: str) -> None:
-    assert house.impurities(line) == []
+    assert house_rules.impurities(line) == []
 
 
 def test_a_package_that_re_exports_is_found() -> None:
-    assert house.exports('"""About."""\n\n__version__ = "1"\n') == []
-    assert house.exports("") == []
-    assert house.exports('"""About."""\nfrom a import b\n') == [Finding(2, "holds from a import b")]
-    assert house.exports('__all__ = ["a"]\n') == [Finding(1, "holds __all__ = ['a']")]
-    assert house.exports("__version__ = make()\n") == [Finding(1, "holds __version__ = make()")]
+    assert house_rules.exports('"""About."""\n\n__version__ = "1"\n') == []
+    assert house_rules.exports("") == []
+    assert house_rules.exports('"""About."""\nfrom a import b\n') == [Finding(2, "holds from a import b")]
+    assert house_rules.exports('__all__ = ["a"]\n') == [Finding(1, "holds __all__ = ['a']")]
+    assert house_rules.exports("__version__ = make()\n") == [Finding(1, "holds __version__ = make()")]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +70,7 @@ def test_a_package_that_re_exports_is_found() -> None:
     ],
 )
 def test_the_name_of_a_state_in_python_is_found(source: str, name: str) -> None:
-    assert [finding.what for finding in house.workflow_names(source, NAMES)] == [f"names {name}"]
+    assert [finding.what for finding in house_rules.workflow_names(source, NAMES)] == [f"names {name}"]
 
 
 @pytest.mark.parametrize(
@@ -87,34 +86,34 @@ def test_the_name_of_a_state_in_python_is_found(source: str, name: str) -> None:
     ],
 )
 def test_other_words_are_let_pass(source: str) -> None:
-    assert house.workflow_names(source, NAMES) == []
+    assert house_rules.workflow_names(source, NAMES) == []
 
 
 def test_states_and_steps_of_a_workflow_file_are_names() -> None:
     text = "states:\n  A_ONE: {}\n  no: {router: true}\nsteps:\n  - name: write\n  - task: y\n  - z\n"
 
-    assert house.names_in_workflow(text) == {"A_ONE", "no", "write"}
-    assert house.names_in_workflow("- a list\n") == set()
+    assert house_rules.names_in_workflow(text) == {"A_ONE", "no", "write"}
+    assert house_rules.names_in_workflow("- a list\n") == set()
 
 
 @pytest.mark.parametrize("word", ["TO" + "DO", "FIX" + "ME", "XX" + "X"])
 def test_work_put_off_is_found(word: str) -> None:
-    assert house.unfinished(f"a = 1\n# {word}: later\n") == [Finding(2, f"work put off: {word}")]
-    assert house.unfinished("todos, TODOS and XXXL\n") == []
+    assert house_rules.unfinished(f"a = 1\n# {word}: later\n") == [Finding(2, f"work put off: {word}")]
+    assert house_rules.unfinished("todos, TODOS and XXXL\n") == []
 
 
 @pytest.mark.parametrize("host", ["pypi.", "files.pythonhosted.", "registry.npmjs.", "deb.debian."])
 def test_the_host_of_a_registry_is_found(host: str) -> None:
-    assert len(house.registry_hosts(f"--index-url https://{host}org/simple\n")) == 1
-    assert len(house.registry_hosts(f"https://{host}com\n")) == 1
-    assert house.registry_hosts(f"{host} is named alone\n") == []
+    assert len(house_rules.registry_hosts(f"--index-url https://{host}org/simple\n")) == 1
+    assert len(house_rules.registry_hosts(f"https://{host}com\n")) == 1
+    assert house_rules.registry_hosts(f"{host} is named alone\n") == []
 
 
 def test_a_path_out_of_the_project_is_found() -> None:
     path = "../" + "shared/design.md"
 
-    assert house.outside_paths(f"see {path}\n") == [Finding(1, f"leads out of the project: {path[:9]}")]
-    assert house.outside_paths("see src/shared/design.md\n") == []
+    assert house_rules.outside_paths(f"see {path}\n") == [Finding(1, f"leads out of the project: {path[:9]}")]
+    assert house_rules.outside_paths("see src/shared/design.md\n") == []
 
 
 @pytest.mark.parametrize(
@@ -131,7 +130,9 @@ def test_a_path_out_of_the_project_is_found() -> None:
     ],
 )
 def test_a_tool_silenced_without_a_reason_is_found(comment: str) -> None:
-    assert [finding.line for finding in house.silenced_without_reason(f"a = 1\nb = 2  # {comment}\n")] == [2]
+    assert [
+        finding.line for finding in house_rules.silenced_without_reason(f"a = 1\nb = 2  # {comment}\n")
+    ] == [2]
 
 
 @pytest.mark.parametrize(
@@ -145,13 +146,15 @@ def test_a_tool_silenced_without_a_reason_is_found(comment: str) -> None:
     ],
 )
 def test_a_tool_silenced_with_a_rule_and_a_reason_is_let_pass(line: str) -> None:
-    assert house.silenced_without_reason(f"{line}\n") == []
+    assert house_rules.silenced_without_reason(f"{line}\n") == []
 
 
 @pytest.mark.parametrize("call", ["time.sleep(1)", "sleep(1)", "asyncio.sleep(0)", "anyio.sleep(1)"])
 def test_a_sleep_is_found(call: str) -> None:
-    assert [finding.what for finding in house.sleeps(call)] == [f"sleeps: {call.split('(', maxsplit=1)[0]}"]
-    assert house.sleeps("sleep = 3\nasleep()") == []
+    assert [finding.what for finding in house_rules.sleeps(call)] == [
+        f"sleeps: {call.split('(', maxsplit=1)[0]}"
+    ]
+    assert house_rules.sleeps("sleep = 3\nasleep()") == []
 
 
 def test_a_link_to_a_missing_file_is_found() -> None:
@@ -159,7 +162,7 @@ def test_a_link_to_a_missing_file_is_found() -> None:
         "[here](there.md#part), [there](gone.md) and\n[far](https://example.org/gone.md), [a](b/c.md 'd')\n"
     )
 
-    assert house.dead_links(page, {"there.md"}.__contains__) == [
+    assert house_rules.dead_links(page, {"there.md"}.__contains__) == [
         Finding(1, "links to gone.md, which does not exist"),
         Finding(2, "links to b/c.md, which does not exist"),
     ]
@@ -180,25 +183,27 @@ def test_a_link_to_a_missing_file_is_found() -> None:
     ],
 )
 def test_a_line_that_pins_no_version_is_found(line: str) -> None:
-    assert house.loose_pins(f"a-b_c.d==1.0rc1\n{line}\n") == [Finding(2, f"is no name==version: {line}")]
+    assert house_rules.loose_pins(f"a-b_c.d==1.0rc1\n{line}\n") == [
+        Finding(2, f"is no name==version: {line}")
+    ]
 
 
 def test_a_package_without_a_pin_is_found() -> None:
     asked = ["Click>=8", "ruamel.yaml[jinja2]>=1; python_version < '4'", "pytest_xdist"]
 
-    assert house.unpinned(asked, "click==8.3\nruamel-yaml==1\n") == ["pytest-xdist"]
+    assert house_rules.unpinned(asked, "click==8.3\nruamel-yaml==1\n") == ["pytest-xdist"]
 
 
 def test_a_budget_that_is_too_long_or_has_no_time_for_a_part_is_found() -> None:
-    assert house.over_budget({"tests": 14.5, "lint": 0.25}, 15) == []
-    assert house.over_budget({"tests": 14.5, "lint": 0.5}, 15) == ["15 minutes in all; the limit is 15"]
-    assert house.over_budget({"tests": 1.0, "lint": 0}, 15) == ["lint has no time"]
+    assert house_rules.over_budget({"tests": 14.5, "lint": 0.25}, 15) == []
+    assert house_rules.over_budget({"tests": 14.5, "lint": 0.5}, 15) == ["15 minutes in all; the limit is 15"]
+    assert house_rules.over_budget({"tests": 1.0, "lint": 0}, 15) == ["lint has no time"]
 
 
 def test_a_public_function_that_is_only_a_participle_is_found() -> None:
     source = "def told(x): ...\ndef listed(): ...\ndef list_runs(): ...\ndef _kept(): ...\ndef feed(): ...\n"
 
-    assert [finding.what for finding in house.bare_participles(source)] == [
+    assert [finding.what for finding in house_rules.bare_participles(source)] == [
         "told is a bare participle",
         "listed is a bare participle",
     ]
@@ -207,4 +212,4 @@ def test_a_public_function_that_is_only_a_participle_is_found() -> None:
 def test_an_import_inside_a_function_is_counted_and_one_at_the_top_is_not() -> None:
     source = "import os\ndef f():\n    import sys\n    def g():\n        from json import loads\n"
 
-    assert set(house_tree.imports_inside_functions(source)) == {3, 5}
+    assert set(source_tree.imports_inside_functions(source)) == {3, 5}

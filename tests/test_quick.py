@@ -11,7 +11,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from program import PROGRAM
+from helpers.program import PROGRAM
 
 pytestmark = pytest.mark.unmeasured
 

@@ -13,14 +13,14 @@ from typing import IO, Any, Final
 
 import pytest
 
-from faces.mcp.desk import until
 from handrail.app.definitions import SETTLED_NANOSECONDS
+from helpers.servers import until
 
 pytestmark = pytest.mark.unmeasured
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 README: Final = ROOT / "docs" / "design" / "README.md"
-TRACED: Final = ROOT / "tests" / "traced_server.py"
+TRACED: Final = ROOT / "tests" / "helpers" / "traced_server.py"
 WALK: Final = """
 workflow: walk
 version: 1

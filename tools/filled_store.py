@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from faces.board import five
-from faces.mcp.desk import Pipe, Place, place
 from handrail.engine.lifecycle import ABANDON, CONTINUE, DIVERGE, FAIL, PAUSE
-from program import command
-from stores.descriptions.repos import made
+from helpers import face_runs
+from helpers.program import command
+from helpers.repositories import made
+from helpers.servers import Pipe, Place, place
 from tools.sample_store import OUTPUTS, Played
 
 RUNS: Final = 60
@@ -89,11 +89,11 @@ def filled(folder: Path) -> Filled:
     at.store.parent.mkdir(mode=0o700)
     _past(at)
     _steps(at)
-    for play in (five.spells, five.skills, five.planner):
+    for play in (face_runs.spells, face_runs.skills, face_runs.planner):
         play(at)
     other = _house(folder / "kettle")
     made("git", other.project, other.folder / "home")
-    five.commits(other, at)
+    face_runs.commits(other, at)
     hides = at.project / ".handrail" / "agents"
     hides.mkdir()
     (hides / "tester.md").write_text("---\nabout: Breaks things\n---\nTry to break it.\n", "utf-8")

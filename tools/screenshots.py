@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
-from faces.board.desk import CHROMIUM, FLAGS, Pages, dashboard, entered
+from helpers.browser import CHROMIUM, FLAGS, Pages, dashboard, entered
 from tools.filled_store import Filled, filled
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "screenshots"

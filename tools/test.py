@@ -25,9 +25,8 @@ AGENTS: Final = "tests/clients/agents"
 QUICK: Final = (
     "tests/engine",
     "tests/workflows",
-    "tests/plan",
     "tests/documents",
-    "tests/telemetry",
+    "tests/drawing",
     "tests/test_quick.py",
 )
 """The pure packages, and one path of each face."""

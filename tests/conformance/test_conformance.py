@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance.scenarios import FREE, REQUIRED, UNTESTABLE
-from conformance.suite import faults, judged
-from conformance.workshop import FACE
-from faces.mcp.desk import Place, place
-from faces.web.desk import FACES, Site, begun, site
+from helpers.conformance_server import FACE
+from helpers.conformance_suite import FREE, REQUIRED, UNTESTABLE, faults, judged
+from helpers.http_servers import FACES, Site, begun, site
+from helpers.servers import Place, place
 
 pytestmark = pytest.mark.unmeasured
 
@@ -28,7 +27,7 @@ def at(tmp_path: Path) -> Place:
 @contextmanager
 def _workshop(at: Place) -> Iterator[Site]:
     """A server of ours that also has the fixtures of the suite."""
-    words = (sys.executable, "-m", "conformance.workshop", str(at.project), str(at.store))
+    words = (sys.executable, "-m", "helpers.conformance_server", str(at.project), str(at.store))
     at.store.parent.mkdir()
     env = {**at.env, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])}
     with begun(at, words, env, (FACE,)) as served:

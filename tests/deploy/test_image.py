@@ -19,9 +19,9 @@ from typing import Final
 
 import pytest
 
-from deploy.reading import ROOT, last, stages, text
 from handrail import __version__
-from killing import unmeasured
+from helpers.crash import unmeasured
+from helpers.deploy_files import ROOT, last, stages, text
 
 pytestmark = pytest.mark.unmeasured
 

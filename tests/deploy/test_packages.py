@@ -16,9 +16,9 @@ from typing import Final
 
 import pytest
 
-from deploy.reading import ROOT
 from handrail import __version__
-from killing import unmeasured
+from helpers.crash import unmeasured
+from helpers.deploy_files import ROOT
 
 pytestmark = pytest.mark.unmeasured
 

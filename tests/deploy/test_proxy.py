@@ -14,13 +14,13 @@ import anyio
 import pytest
 from mcp import Client
 
-from deploy.proxying import listening, port_of, proxy
-from faces.mcp.desk import BOUND, ERAS, META, TOOL, Place, Told, note, place, until
-from faces.mcp.whole import whole
-from faces.web.desk import Answered, Site, site
-from faces.web.test_ending import held
-from faces.web.test_metrics import figures, read
-from faces.web.wire import Wire
+from helpers.http_clients import Wire
+from helpers.http_servers import Answered, Site, site
+from helpers.metrics import figures, read
+from helpers.nginx import listening, port_of, proxy
+from helpers.servers import BOUND, ERAS, META, TOOL, Place, Told, note, place, until
+from helpers.store_contents import whole
+from helpers.store_locks import held
 
 
 class Team:

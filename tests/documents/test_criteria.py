@@ -9,7 +9,7 @@ from handrail.documents.criteria import (
     parse_criteria,
     strip_result_links,
 )
-from requirement import requirement
+from helpers.requirement import requirement
 
 HEAD = "# Plan\n\n## Acceptance Criteria\n\n"
 

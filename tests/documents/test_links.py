@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.documents.links import MAX_LINK_LENGTH, find_links, make_link_id
-from requirement import requirement
+from helpers.requirement import requirement
 
 ONE = "https://acme.atlassian.net/browse/AB-1"
 TWO = "https://acme.atlassian.net/wiki/spaces/DOC/pages/42/How+to"

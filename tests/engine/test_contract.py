@@ -3,10 +3,10 @@ from dataclasses import replace
 
 import pytest
 
-from build import output, refused, started, states, workflow
 from handrail.engine.contract import Violation, find_schema_problem, find_violations
 from handrail.engine.facts import Value
 from handrail.engine.model import Contract, FactReading, Tool
+from helpers.workflows import output, refused, started, states, workflow
 
 PATCH: dict[str, Value] = {"type": "patch", "title": "The change", "content": "--- a"}
 ANYTHING = Contract(schema={"properties": {"extra": {}}})

@@ -1,9 +1,9 @@
 import pytest
 
-from build import moved, output, refused, started, states, workflow
 from handrail.engine.contract import COMMON_FACTS, declare_output_facts, read_output_facts
 from handrail.engine.facts import Value
 from handrail.engine.model import Contract, FactReading
+from helpers.workflows import moved, output, refused, started, states, workflow
 
 SCHEMA: dict[str, Value] = {
     "properties": {

@@ -1,8 +1,8 @@
 import pytest
 
-from build import idle, moved, refused, started, states, workflow
 from handrail.engine.facts import Value
 from handrail.engine.model import Actor, Event, FactReading, Option
+from helpers.workflows import idle, moved, refused, started, states, workflow
 
 FLOW = """
 workflow: arguments

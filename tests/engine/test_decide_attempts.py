@@ -1,8 +1,8 @@
 import pytest
 
-from build import GATED, moved, output, refused, send, started, states, workflow
 from handrail.engine.facts import PENDING
 from handrail.engine.model import Accepted, FactReading, Run, Waiting, Workflow
+from helpers.workflows import GATED, moved, output, refused, send, started, states, workflow
 
 FLOW = """
 workflow: tries

@@ -1,9 +1,9 @@
 import pytest
 from msgspec.structs import replace
 
-from build import GATED, moved, refused, send, started, states, workflow
 from handrail.engine.facts import PENDING
 from handrail.engine.model import Actor, Event, FactReading, Lifecycle, Option, Run, Step, Waiting
+from helpers.workflows import GATED, moved, refused, send, started, states, workflow
 
 FLOW = """
 workflow: branches

@@ -1,8 +1,8 @@
 import pytest
 
-from build import moved, refused, send, started, workflow
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.model import Accepted, Actor, Describe, Event, FactReading, Move, Option
+from helpers.workflows import moved, refused, send, started, workflow
 
 FLOW = """
 workflow: derived

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from build import GATED, output, send, started, workflow
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.model import Accepted, Actor, Event, Refused, Waiting
 from handrail.stores.sql.rows import decode_run, encode_run
+from helpers.workflows import GATED, output, send, started, workflow
 
 pytestmark = pytest.mark.unmeasured
 

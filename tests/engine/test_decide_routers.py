@@ -1,9 +1,9 @@
 import pytest
 from msgspec.structs import replace
 
-from build import GATED, idle, moved, refused, send, started, states, workflow
 from handrail.engine.facts import Value
 from handrail.engine.model import Accepted, Actor, Event, FactReading, Move, Option, Write
+from helpers.workflows import GATED, idle, moved, refused, send, started, states, workflow
 
 FLOW = """
 workflow: routed

@@ -1,8 +1,8 @@
 import pytest
 
-from build import GATED, moved, refused, send, started, states, workflow
 from handrail.engine.facts import Value
 from handrail.engine.model import Accepted, Actor, Archive, Event, FactReading, Move, Option, Run, Write
+from helpers.workflows import GATED, moved, refused, send, started, states, workflow
 
 ROWS = """
 workflow: rows

@@ -1,9 +1,9 @@
 import pytest
 from msgspec.structs import replace
 
-from build import GATED, moved, refused, started, states, workflow
 from handrail.engine.facts import Value
 from handrail.engine.model import Actor, Event, FactReading, Option, Run
+from helpers.workflows import GATED, moved, refused, started, states, workflow
 
 FLOW = """
 workflow: variables

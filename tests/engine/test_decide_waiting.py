@@ -1,9 +1,9 @@
 import pytest
 from msgspec.structs import replace
 
-from build import GATED, idle, moved, output, refused, send, started, states, workflow
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.model import Event, FactReading, Lifecycle, Step, Waiting
+from helpers.workflows import GATED, idle, moved, output, refused, send, started, states, workflow
 
 FLOW = """
 workflow: gated

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from build import moved, output, started, workflow
 from handrail.engine.fork import build_fork, list_step_states
 from handrail.engine.model import (
     Actor,
@@ -20,7 +19,8 @@ from handrail.engine.model import (
     Step,
     Workflow,
 )
-from requirement import requirement
+from helpers.requirement import requirement
+from helpers.workflows import moved, output, started, workflow
 
 FLOW = workflow("""
 workflow: paper

@@ -1,9 +1,9 @@
 import pytest
 
-from build import idle, moved, refused, send, started, states, workflow
 from handrail.engine.lifecycle import get_next_lifecycle, is_terminal
 from handrail.engine.model import Accepted, Actor, Event, FactReading, Lifecycle, Option, Refused, Run, Step
-from requirement import requirement
+from helpers.requirement import requirement
+from helpers.workflows import idle, moved, refused, send, started, states, workflow
 
 TEXT = """
 workflow: one-step

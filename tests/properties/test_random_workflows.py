@@ -22,7 +22,7 @@ from handrail.engine.model import (
     Waiting,
 )
 from handrail.stores.sql.rows import decode_run, encode_run
-from random_workflows import Case, cases, events, facts, output
+from helpers.random_workflows import Case, cases, events, facts, output
 
 pytestmark = pytest.mark.unmeasured
 

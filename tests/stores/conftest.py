@@ -12,11 +12,11 @@ from handrail.runtime.ports.turn import Runs
 from handrail.runtime.store_address import DatabaseUrl, StoreLocation
 from handrail.stores.sql.maintenance import SqlMaintenance
 from handrail.stores.sql.sqlite import SqliteDatabase
-from history import History, history
-from postgres import Server, ours
-from stores import moving
-from stores.contract import PLACES, Place
-from stores.moving import Full, full
+from helpers import store_copies
+from helpers.history import History, history
+from helpers.postgres import Server, ours
+from helpers.store_copies import Full, full
+from helpers.stores import PLACES, Place
 
 
 @pytest.fixture(params=list(PLACES))
@@ -72,7 +72,7 @@ def filled(full_once: Full, tmp_path: Path) -> Full:
 
 
 @pytest.fixture
-def new(postgres: Server, tmp_path: Path) -> Iterator[moving.Place]:
+def new(postgres: Server, tmp_path: Path) -> Iterator[store_copies.Place]:
     """Makes a place for a store of this kind, where none is yet."""
     lent: list[str] = []
     folder = tmp_path / "new"

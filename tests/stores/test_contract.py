@@ -12,8 +12,8 @@ from handrail.runtime.errors import Unreadable
 from handrail.runtime.journal import get_run_after
 from handrail.runtime.ports.turn import Runs
 from handrail.runtime.records import Artifact, Definition, OpenedStep, RecordedCall
-from requirement import requirement
-from stores.contract import (
+from helpers.requirement import requirement
+from helpers.stores import (
     DEFINITION,
     DIGEST,
     OTHER,
@@ -27,7 +27,7 @@ from stores.contract import (
     kept,
     walked,
 )
-from turns import NOW, ORIGIN
+from helpers.turns import NOW, ORIGIN
 
 REFUSAL = (Entry(EntryKind.ERROR_OCCURRED, "draft", "writer", {"error_type": "contract", "by": "agent"}),)
 TEXTS = {

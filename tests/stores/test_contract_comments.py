@@ -6,8 +6,8 @@ from handrail.engine.facts import Value
 from handrail.runtime.comments import Comment, collect_comments
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.ports.turn import Runs
-from stores.contract import RUN, followed, journal, walked
-from turns import NOW
+from helpers.stores import RUN, followed, journal, walked
+from helpers.turns import NOW
 
 
 def _written(name: str, text: str) -> Entry:

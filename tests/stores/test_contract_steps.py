@@ -10,9 +10,9 @@ from handrail.runtime.journal import get_run_after
 from handrail.runtime.ports.queries import StepRow
 from handrail.runtime.ports.turn import Runs
 from handrail.runtime.records import ClosedStep, OpenedStep, StepStatus
-from requirement import requirement
-from stores.contract import OTHER, RUN, Place, all_of, begun, ended, followed, heir, walked
-from turns import NOW
+from helpers.requirement import requirement
+from helpers.stores import OTHER, RUN, Place, all_of, begun, ended, followed, heir, walked
+from helpers.turns import NOW
 
 LATER = NOW + timedelta(seconds=7)
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import handrail
-from build import moved, output, refused, started, states, workflow
 from handrail.engine.facts import Value
 from handrail.engine.model import Brief, Lifecycle, Run, ToState, Workflow
 from handrail.engine.soundness import check_soundness
-from requirement import requirement
-from workflows.library_cases import COMMAND, GIVEN, HONEST, LIES, Handed
+from helpers.library_outputs import COMMAND, GIVEN, HONEST, LIES, Handed
+from helpers.requirement import requirement
+from helpers.workflows import moved, output, refused, started, states, workflow
 
 FOLDER = Path(handrail.__file__).parent / "workflows"
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "built-in-workflows.md"

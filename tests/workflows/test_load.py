@@ -19,7 +19,7 @@ from handrail.engine.model import (
 )
 from handrail.engine.problems import Place
 from handrail.workflows.load import WorkflowSource, load_workflow
-from workflows.sound_files import of, one, read, said, text, workflow
+from helpers.workflow_files import of, one, read, said, text, workflow
 
 HEAD = "workflow: w\nversion: 1\nauthority: files\n"
 TWO = HEAD + "states:\n  A:\n  Z: {terminal: true}\ntransitions:\n"

@@ -4,7 +4,7 @@ from handrail.engine.facts import Fact, Kind, Provenance, Type
 from handrail.engine.model import Archive, Authority, Describe, Write
 from handrail.workflows.load import WorkflowSource, load_workflow
 from handrail.workflows.registry import BUILT_IN_REGISTRY, DRAFTS, EFFECTS, FACTS, DraftKind, build_registry
-from workflows.sound_files import one
+from helpers.workflow_files import one
 
 WEATHER = Fact(
     "weather.dry", Type(Kind.BOOL), Provenance.MEASURED, "it does not rain", (True, False), closed=True

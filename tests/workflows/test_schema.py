@@ -21,8 +21,7 @@ from handrail.workflows.declarations import (
     VARIABLE_KEYS,
 )
 from handrail.workflows.nodes import read_yaml, to_plain
-from workflows.broken_cases import FOLDER
-from workflows.sound_files import SOUND
+from helpers.workflow_files import FOLDER, SOUND
 
 WORKFLOWS = Path(handrail.__file__).parent / "workflows"
 SCHEMA: Mapping[str, Any] = json.loads((WORKFLOWS / "schema.json").read_text(encoding="utf-8"))

@@ -1,0 +1,116 @@
+"""`handrail watch`: the runs of a project and how far each has come, live."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+from pathlib import Path
+from threading import Timer
+
+import pytest
+
+from helpers.hooks import Shop
+from helpers.program import PROGRAM, command
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    (tmp_path / "shop").mkdir()
+    return Shop(tmp_path / "shop")
+
+
+def test_each_run_is_shown_with_its_rail(shop: Shop) -> None:
+    shop.say("Accio")
+    run = shop.start()
+
+    said = command("watch", "--once", cwd=shop.root)
+
+    lines = said.out.splitlines()
+    assert lines[:2] == ["▶○○○  survey  refactor, running", f"    {run}"]
+    assert lines[2] == "●▶○○○○○○○○○○○○○  GATHER_EDITING  spells, running"
+
+
+def test_nothing_is_wider_than_the_terminal_and_nothing_gives_orders(shop: Shop) -> None:
+    reply = shop.step(template_name="refactor", goal="\x1b[2J" + "long " * 50, inputs={"target": "x"})
+    assert reply["status"] == "ok"
+
+    said = command("watch", "--once", cwd=shop.root)
+
+    assert max(map(len, said.out.splitlines())) == 80
+    assert "\x1b" not in said.out
+    assert said.out.splitlines()[1].endswith("…")
+
+
+def test_without_a_run_or_a_store_it_says_so(shop: Shop, tmp_path: Path) -> None:
+    none = command("watch", "--once", cwd=shop.root)
+    assert (none.status, none.err.startswith("handrail: no store is called")) == (3, True)
+
+    (tmp_path / "other").mkdir()
+    Shop(tmp_path / "other").start()
+    said = command("watch", "--once", cwd=shop.root)
+    assert said.out == "no run is under way here; handrail runs list shows those that have ended\n"
+
+
+def test_as_json_it_names_each_state_and_how_the_run_stands_to_it(shop: Shop) -> None:
+    run = shop.start()
+
+    (one,) = command("watch", "--once", "--json", cwd=shop.root).data["runs"]
+
+    assert (one["run"], one["state"], one["waiting"]) == (run, "survey", False)
+    assert one["rail"] == [
+        {"state": "survey", "mark": "here"},
+        {"state": "pin-down", "mark": "ahead"},
+        {"state": "reshape", "mark": "ahead"},
+        {"state": "compare", "mark": "ahead"},
+    ]
+
+
+def test_it_goes_on_as_things_happen_until_somebody_stops_it(shop: Shop) -> None:
+    run = shop.start()
+    with subprocess.Popen(
+        [PROGRAM, "watch", "--json"], cwd=shop.root, stdout=subprocess.PIPE, text=True
+    ) as seen:
+        stopped = Timer(60, seen.kill)
+        stopped.start()
+        assert seen.stdout is not None
+        first = json.loads(seen.stdout.readline())
+        shop.step(execution_id=run, action="pause")
+        second = json.loads(seen.stdout.readline())
+        seen.send_signal(signal.SIGINT)
+        status = seen.wait(60)
+        stopped.cancel()
+
+    assert [first["runs"][0]["lifecycle"], second["runs"][0]["lifecycle"]] == ["running", "paused"]
+    assert status == 130
+
+
+def test_on_a_terminal_it_is_shown_in_place_and_without_colour(shop: Shop) -> None:
+    run = shop.start()
+    ours, theirs = pty.openpty()
+    env = {**os.environ, "NO_COLOR": "1", "TERM": "xterm", "COLUMNS": "80"}
+    shown = b""
+    with subprocess.Popen([PROGRAM, "watch"], cwd=shop.root, stdout=theirs, env=env) as seen:
+        os.close(theirs)
+        stopped = Timer(60, seen.kill)
+        stopped.start()
+        while run.encode() not in shown:
+            shown += os.read(ours, 65536)
+        seen.send_signal(signal.SIGINT)
+        status = seen.wait(60)
+        stopped.cancel()
+    os.close(ours)
+
+    assert status == 130
+    assert "▶○○○  survey  refactor, running" in shown.decode()
+    assert b"\x1b[3" not in shown
+
+
+def test_a_long_rail_is_told_in_numbers(shop: Shop) -> None:
+    steps = "".join(f"  - {{name: s{number}, agent: writer, task: Write.}}\n" for number in range(20))
+    own = shop.root / ".handrail" / "workflows" / "long.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text(f"workflow: long\nversion: 1\nauthority: sql\nsteps:\n{steps}")
+    assert shop.step(template_name="long")["status"] == "ok"
+
+    assert command("watch", "--once", cwd=shop.root).out.startswith("●0 ▶ ○19  s0  long, running\n")

@@ -1,0 +1,140 @@
+"""A program that copies a store in child processes and kills each before another call that it makes there.
+
+Started with a folder to work in, a kind of store, and the folder of a PostgreSQL server. Counted are calls
+to the database of those files that fill a new store, but for those that only ask: each is a point at which a
+child dies. It prints how many there are, and what was wrong. It forks, and has one thread only.
+"""
+
+import json
+import os
+import signal
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import psycopg
+
+from handrail.runtime.store_address import DatabaseUrl, StoreLocation
+from handrail.stores.sql import copy as copying
+from handrail.stores.sql import sqlite as file
+from handrail.stores.sql import store as opening
+from handrail.stores.sql.postgres import pg_runs as opening_there
+from handrail.stores.sql.postgres import schema
+from handrail.stores.sql.postgres import schema as database
+from helpers.postgres import Server
+from helpers.store_copies import Rows, copied, full, indexes, rows
+
+IMPORTED: Final = (copying, opening, opening_there)
+"""What each child would import for itself."""
+
+FILES: Final = frozenset(module.__file__ for module in (file, database, schema))
+CALLS: Final = frozenset({"execute", "executemany", "executescript", "copy", "__exit__"})
+ASKS: Final = frozenset({"execute", "_one", "half"})
+WHOLE: Final = {"sqlite": "PRAGMA user_version", "postgresql": "SELECT to_regclass('handrail_schema')"}
+
+
+class Killer:
+    """Counts the calls; the process dies before the k-th."""
+
+    def __init__(self, at: int = 0) -> None:
+        self.at, self.count = at, 0
+
+    def __call__(self, frame: FrameType, event: str, called: Any) -> None:  # noqa: ANN401 - Python gives it
+        caller, name = frame.f_back, frame.f_code.co_name
+        if event == "c_call":
+            caller, name = frame, called.__name__
+        if event not in {"call", "c_call"} or name not in CALLS:
+            return
+        code = caller.f_code if caller else None
+        if code is None or code.co_filename not in FILES or code.co_name in ASKS:
+            return
+        self.count += 1
+        if self.count == self.at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def tried(source: Path, target: StoreLocation, at: int) -> tuple[int, bool]:
+    """How many calls a child made, if it was not killed; and whether it was, before the k-th."""
+    heard, tells = os.pipe()
+    child = os.fork()
+    if child == 0:
+        killer = Killer(at)
+        sys.setprofile(killer)
+        copied(source, target)
+        sys.setprofile(None)
+        os.write(tells, str(killer.count).encode())
+        os._exit(0)
+    os.close(tells)
+    with os.fdopen(heard) as told:
+        said = told.read()
+    status = os.waitpid(child, 0)[1]
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, status
+    return int(said or 0), os.WIFSIGNALED(status)
+
+
+def whole(target: StoreLocation) -> bool:
+    """True if it is a store."""
+    if isinstance(target, DatabaseUrl):
+        with psycopg.connect(target.url) as asked:
+            found = asked.execute(WHOLE["postgresql"].encode()).fetchone()
+            return bool(found and found[0])
+    if not target.exists():  # killed before the file was made
+        return False
+    with closing(sqlite3.connect(target)) as opened:
+        return bool(opened.execute(WHOLE["sqlite"]).fetchone()[0])
+
+
+class Bench:
+    """Places for copies, one after the other."""
+
+    def __init__(self, folder: Path, kind: str, server: Server) -> None:
+        self.folder, self.kind, self.server, self.made = folder, kind, server, 0
+
+    def new(self) -> StoreLocation:
+        """The next."""
+        self.made += 1
+        new = self.kind == "postgresql"
+        return DatabaseUrl(self.server.fresh()) if new else self.folder / f"{self.made}" / "copy.db"
+
+    def drop(self, target: StoreLocation) -> None:
+        """Remove it."""
+        if isinstance(target, DatabaseUrl):
+            self.server.drop(target.url)
+
+
+def told(target: StoreLocation) -> tuple[Rows, dict[str, str]]:
+    """The rows and the indexes of a store."""
+    return rows(target), indexes(target)
+
+
+def judged(source: Path, wanted: tuple[Rows, dict[str, str]], target: StoreLocation, kills: int) -> str:
+    """What is wrong if a copy is killed before its k-th call, and the next one is not."""
+    _, killed = tried(source, target, kills)
+    if not killed:
+        return "it came to its end"
+    if whole(target):
+        return "" if told(target) == wanted else "a store, and not what was copied"
+    tried(source, target, 0)
+    return "" if whole(target) and told(target) == wanted else "it was not finished"
+
+
+def main(folder: Path, kind: str, server: Server) -> None:
+    """Kill everywhere."""
+    source = full(folder / "full" / "handrail.db").path
+    bench = Bench(folder, kind, server)
+    points, _ = tried(source, once := bench.new(), 0)
+    wanted = rows(source), indexes(once)
+    wrong = []
+    for at in range(1, points + 1):
+        target = bench.new()
+        found = judged(source, wanted, target, at)
+        wrong += [f"killed before call {at}: {found}"] if found else []
+        bench.drop(target)
+    json.dump({"points": points, "wrong": wrong}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], Server(Path(sys.argv[3])))

@@ -1,0 +1,40 @@
+"""Programs that kill their own children at every counted point, and what they say of it."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from helpers.memory_folder import in_memory
+
+TESTS: Final = Path(__file__).resolve().parent.parent
+
+
+def unmeasured() -> dict[str, str]:
+    """The environment of a program whose coverage is not measured."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_PROCESS_")}
+
+
+def said_by(program: str, *words: str) -> dict[str, Any]:
+    """What a program of the tests says of its killing, done in memory where that can be; it must end well.
+
+    Its coverage is not measured: it does one thing thousands of times, which takes twice as long under
+    measurement, and whoever is killed tells nothing.
+    """
+    ours = (TESTS, TESTS.parent / "src", TESTS.parent)
+    path = os.pathsep.join([*map(str, ours), os.environ.get("PYTHONPATH", "")])
+    with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
+        done = subprocess.run(
+            [sys.executable, str(TESTS / program), folder, *words],
+            env={**unmeasured(), "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            timeout=400,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    said: dict[str, Any] = json.loads(done.stdout)
+    return said

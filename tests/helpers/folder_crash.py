@@ -1,0 +1,121 @@
+"""A program that takes the turn A2 in child processes and kills each before another of its changes.
+
+Started with a folder to work in; it forks and has one thread only. It prints how many changes the turn has,
+how many histories of one or two kills there were, and what was wrong.
+"""
+
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from handrail.stores.files.disk import DiskWorkspace
+from helpers.run_folders import A2, begin, folder_runs, judged, loaded, take
+
+FOLDER = ".ai/task"
+ACKNOWLEDGED = 7
+
+
+class Killer:
+    """Counts the changes; the process dies before the k-th."""
+
+    def __init__(self, at: int = 0) -> None:
+        self.at, self.count = at, 0
+
+    def __call__(self, _: str) -> None:
+        self.count += 1
+        if self.count == self.at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed(root: Path, work: Callable[[DiskWorkspace], bool], at: int) -> bool:
+    """True if a child did the work and acknowledged it; it dies before its k-th change."""
+    child = os.fork()
+    if child == 0:
+        os._exit(ACKNOWLEDGED if work(DiskWorkspace(root, FOLDER, Killer(at))) else 1)
+    status = os.waitpid(child, 0)[1]
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == ACKNOWLEDGED, status
+    return not os.WIFSIGNALED(status)
+
+
+def turn(disk: DiskWorkspace) -> bool:
+    """Take the turn."""
+    return take(folder_runs(disk), "DRAFTING", A2)
+
+
+def recover(disk: DiskWorkspace) -> bool:
+    """Recover, as every turn begins."""
+    with folder_runs(disk).hold_lock("", 0):
+        return True
+
+
+def counted(root: Path, work: Callable[[DiskWorkspace], bool]) -> int:
+    """How many changes the work makes."""
+    killer = Killer()
+    work(DiskWorkspace(root, FOLDER, killer))
+    return killer.count
+
+
+def look(root: Path) -> str:
+    """How the folder is after a recovery; and what the same call gets now, which must be the same reply."""
+    disk = DiskWorkspace(root, FOLDER)
+    recover(disk)
+    runs, task = folder_runs(disk), root / FOLDER
+    found = judged(runs, tree(task), (task / ".handrail/history.jsonl").read_bytes())
+    if found == "before" and not take(runs, "DRAFTING", A2):
+        return "the turn could not be taken again"
+    now = judged(runs, tree(task), (task / ".handrail/history.jsonl").read_bytes())
+    return found if now == "after" and loaded(runs).revision == 2 else f"{found}, then {now}"
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """The files of a folder, but for those of the store."""
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    named = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+    return {path: data for path, data in named.items() if not path.startswith(".handrail/")}
+
+
+def copied(root: Path, name: str) -> Path:
+    """A copy of a folder."""
+    return Path(shutil.copytree(root, root.with_name(name), dirs_exist_ok=False))
+
+
+def twice(left: Path, acknowledged: bool) -> tuple[list[str], int]:  # noqa: FBT001 - said of the folder
+    """What is wrong if the recovery of a folder is killed before each of its changes, or not at all."""
+    spare = copied(left, "spare")
+    points = counted(spare, recover)
+    shutil.rmtree(spare)
+    wrong, good = [], {"after"} if acknowledged else {"before", "after"}
+    for at in range(points + 1):
+        again = copied(left, "again")
+        if at:
+            killed(again, recover, at)
+        found = look(again)
+        wrong += [] if found in good else [f"killed in recovery before change {at}: {found}"]
+        shutil.rmtree(again)
+    return wrong, points + 1
+
+
+def main(work: Path) -> None:
+    """Kill everywhere."""
+    start = work / "start"
+    start.mkdir()
+    begin(DiskWorkspace(start, FOLDER))
+    whole = copied(start, "whole")
+    points = counted(whole, turn)
+    wrong, histories = [], 0
+    for at in range(1, points + 2):
+        left = copied(start, "left")
+        acknowledged = killed(left, turn, at)
+        found, count = twice(left, acknowledged)
+        wrong += [f"killed before change {at}: {what}" for what in found]
+        histories += count
+        shutil.rmtree(left)
+    json.dump({"points": points, "histories": histories, "wrong": wrong}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,135 @@
+"""A repository with a plan to come, and servers of the face `planner` over it."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import handrail
+from handrail.app.catalog import read_source
+from handrail.app.faces import Question
+from handrail.app.projects import Projects
+from handrail.app.trust import TrustStore
+from handrail.engine.model import Workflow
+from handrail.mcp.faces.commits import CommitsFace
+from handrail.mcp.faces.planner import PlannerFace
+from handrail.mcp.faces.shared import DescriptionFace
+from handrail.runtime.ports.open_store import CommitRun, ServingStore
+from handrail.runtime.ports.turn import Descriptions
+from handrail.runtime.records import Caller
+from handrail.runtime.world import World
+from handrail.stores.sql.store import open_serving
+from handrail.stores.vcs.commit_runs import VcsCommitRuns
+from handrail.workflows.load import load_workflow
+from helpers.replies import leaves
+from helpers.repositories import Repo, made
+from helpers.servers import Pipe, Place, Told, place
+
+LIBRARY: Final = Path(handrail.__file__).parent / "workflows" / "library"
+
+GOAL: Final = {"type": "feat", "scope": "tea", "breaking": False, "title": "brew tea"}
+DETAIL: Final = "People are thirsty.\n\nTARGETS OF CHANGE:\n1. The kettle"
+CONSTRAINTS: Final = ["Never: boil it twice"]
+TASKS: Final = [[False, "Heat water", [[False, "Fill the kettle", []]]], [False, "Add leaves", []]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kitchen:
+    """A place whose project is a repository."""
+
+    at: Place
+    repo: Repo
+    face: str = "planner"
+
+    def server(self, era: str = "auto") -> Pipe:
+        """A new server process, spoken to in bytes."""
+        return Pipe(self.at, "--face", self.face, era=era, PATH=self.repo.path)
+
+    def once(self, tool: str, **given: object) -> Told:
+        """What a server answers that was started for this call alone."""
+        with self.server() as pipe:
+            return pipe.call(given, tool)
+
+    def text(self) -> str:
+        """The description as it stands, asked of the program itself."""
+        if self.repo.kind == "git":
+            return self.repo.git("cat-file", "blob", "refs/worktree/handrail/plan:plan")
+        return self.repo.jj(
+            "--ignore-working-copy", "log", "-r", "@", "--no-graph", "-T", "self.description()"
+        )
+
+    def writes(self, text: str) -> None:
+        """Put a text there, past every server."""
+        store = self.repo.store()
+        store.swap(store.read(), text)
+
+
+def kitchen(folder: Path, kind: str, face: str = "planner") -> Kitchen:
+    """A new one, of a kind of repository."""
+    at = place(folder)
+    return Kitchen(at, made(kind, at.project, folder / "home"), face)
+
+
+def flow(face: str) -> Workflow:
+    """The workflow of a face that comes with Handrail."""
+    found = load_workflow(read_source(LIBRARY / face / face / "workflow.yaml")).workflow
+    assert found is not None
+    return found
+
+
+FLOW: Final = flow("planner")
+FACES: Final = {"planner": (PlannerFace, FLOW), "commits": (CommitsFace, flow("commits"))}
+
+
+@dataclass(frozen=True, slots=True)
+class Cook:
+    """Somebody who calls the tools of the face, without a process in between."""
+
+    repo: Repo
+    face: DescriptionFace
+    serving: ServingStore
+    store: Descriptions
+
+    def calls(self, tool: str, **given: object) -> Told:
+        """Call a tool where nobody can be asked; its answer holds in both forms."""
+        (listed,) = [one for one in self.face.tools if one.names == (tool,)]
+        found = self.face.call(listed, given, Caller(client="bench 1"))
+        answer = found.fallback if isinstance(found, Question) else found
+        lines = [line for leaf in leaves(answer.reply) for line in leaf.split("\n")]
+        assert [line for line in lines if line.rstrip("\n") not in answer.text] == [], answer.text
+        return Told(dict(answer.reply), answer.text, answer.failed)
+
+    def does(self, *calls: tuple[str, Mapping[str, object]]) -> Told:
+        """Make one call after the other; each is accepted."""
+        told = [self.calls(tool, **given) for tool, given in calls]
+        assert [one.text for one in told if one.failed] == []
+        return told[-1]
+
+    def text(self) -> str:
+        """The description as it stands."""
+        return self.store.read().text
+
+    def writes(self, text: str) -> None:
+        """Put a text there, past the face."""
+        self.store.swap(self.store.read(), text)
+
+
+@contextmanager
+def cook_in(
+    folder: Path, repo: Repo, store: Descriptions | None = None, face: str = "planner"
+) -> Iterator[Cook]:
+    """Somebody at a server of this repository, with a store in this folder."""
+    kept = store or repo.store()
+
+    def opened(root: Path, world: World, workflow: Workflow) -> CommitRun:
+        return VcsCommitRuns(kept, world.runs, root, workflow)
+
+    with open_serving(folder / "store" / "handrail.db") as made_:
+        make, workflow = FACES[face]
+        yield Cook(repo, make(made_, Projects((repo.folder,), TrustStore()), workflow, opened), made_, kept)
+
+
+TO_GOAL: Final = ("set_overarching_goal", {"goal": GOAL})
+TO_DETAIL: Final = ("set_detailed_goal", {"description": DETAIL})
+TO_PLAN: Final = ("set_plan", {"plan": TASKS})

@@ -1,0 +1,119 @@
+"""Servers of `planner` over many repositories at once, and programs that first do as a test says."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from helpers.planner_agents import GOAL
+from helpers.repositories import Repo, jj_program, made
+from helpers.servers import Pipe, Place, Told, place
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A folder with jj and git in it: the real ones, which first do what the script of a test says, if any.
+
+    In the script `$REAL` is the real program, and `$0` the name it was called by.
+    """
+
+    folder: Path
+
+    def put(self) -> None:
+        """Put the programs there."""
+        self.folder.mkdir(parents=True)
+        for name, real in (("jj", jj_program()), ("git", shutil.which("git"))):
+            script = f'#!/bin/sh\nREAL={real}\n[ -e {self.script} ] && . {self.script}\nexec "$REAL" "$@"\n'
+            (self.folder / name).write_text(script)
+            (self.folder / name).chmod(0o755)
+
+    @property
+    def script(self) -> Path:
+        """What is done before a program; without this file, nothing."""
+        return self.folder / "script"
+
+    @contextmanager
+    def doing(self, script: str) -> Iterator[None]:
+        """Have this done before every program, until the block ends."""
+        self.script.write_text(script)
+        try:
+            yield
+        finally:
+            self.script.unlink()
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """A place, the folders of projects in it, and the programs that its servers find."""
+
+    at: Place
+    names: Sequence[str]
+    switch: Switch
+
+    def server(self, *words: str, **env: str) -> Pipe:
+        """A new server of every project."""
+        projects = (word for name in self.names for word in ("--project", str(self.folder(name))))
+        return Pipe(self.at, "--face", "planner", *projects, *words, PATH=str(self.switch.folder), **env)
+
+    def folder(self, name: str) -> Path:
+        """The folder of a project."""
+        return self.at.folder / name
+
+    def repo(self, name: str, kind: str) -> Repo:
+        """A new repository in the folder of a project."""
+        return made(kind, self.folder(name), self.at.folder / "home")
+
+
+def shop(folder: Path, *names: str) -> Shop:
+    """A new one, with these projects, which are in no repository yet."""
+    made_ = Shop(place(folder, measured=False), names, Switch(folder / "programs"))
+    made_.switch.put()
+    for name in names:
+        made_.folder(name).mkdir()
+    return made_
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """A project in the shop, and the server that it is asked of."""
+
+    shop: Shop
+    pipe: Pipe
+    name: str
+
+    def calls(self, tool: str, **given: object) -> Told:
+        """What a call is answered with."""
+        return self.pipe.call({"project": self.name, **given}, tool)
+
+    def writes(self, title: str) -> Told:
+        """Write a goal with this title."""
+        return self.calls("set_overarching_goal", goal={**GOAL, "title": title})
+
+    def fails(self, tool: str, code: str, kind: str = "command non zero exit", **given: object) -> str:
+        """A call that version control lets fail is a critical issue; the repair that it tells."""
+        told = self.calls(tool, **given)
+        assert (told.failed, told.reply.get("code")) == (True, code), told.text
+        assert told.reply["error_type"] == kind
+        assert told.reply["error"].startswith(f"An internal error occurred: {kind} `{code}`\n\nMetadata:\n")
+        assert "This is a CRITICAL ISSUE: stop" in told.reply["error"]
+        (repair,) = told.reply["why"]["needed"]
+        assert repair in told.reply["error"]
+        assert told.text.startswith(told.reply["error"])
+        return str(repair)
+
+    def fails_to_write(self, code: str, kind: str = "command non zero exit") -> str:
+        """The same, of a goal that is written."""
+        return self.fails("set_overarching_goal", code, kind, goal=GOAL)
+
+    def works(self) -> dict[str, Any]:
+        """Both a look and a write are answered well."""
+        for told in (self.calls("gather_requirements"), self.writes("brew tea")):
+            assert not told.failed, told.text
+        return told.reply
+
+
+def ordered(repair: str) -> list[str]:
+    """The command that a repair names."""
+    return repair.split("`")[1].split()

@@ -1,0 +1,92 @@
+"""The real program in a process of its own; and its commands in this process, where many are tried."""
+
+import json
+import os
+import pty
+import subprocess
+from contextlib import chdir
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+from click.testing import CliRunner
+
+from handrail.cli.main import cli
+from helpers import forks
+from helpers.forks import Forked, imported, suits
+
+PROGRAM = forks.PROGRAM
+SECONDS = 60
+
+imported()
+
+
+@dataclass(frozen=True)
+class Said:
+    """How a command ended, and what it said on each stream."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Its one JSON object."""
+        data = json.loads(self.out)
+        assert isinstance(data, dict)
+        return data
+
+
+def handrail(*words: str | Path, cwd: Path | None = None, **env: str) -> Said:
+    """Run `handrail` with these words; it must end within a minute."""
+    given, at = {**os.environ, **env}, cwd or Path.cwd()
+    with Path(os.devnull).open() as none, TemporaryFile("w+") as out, TemporaryFile("w+") as err:
+        if suits(PROGRAM, given):
+            streams = [file.fileno() for file in (none, out, err)]
+            status = Forked([*map(str, words)], given, at, streams).wait(SECONDS)
+        else:
+            command = [PROGRAM, *words]
+            status = subprocess.run(
+                command, cwd=at, env=given, stdin=none, stdout=out, stderr=err, timeout=SECONDS, check=False
+            ).returncode
+        out.seek(0)
+        err.seek(0)
+        return Said(status, out.read(), err.read())
+
+
+def command(*words: str | Path, cwd: Path) -> Said:
+    """Run a command of `handrail` in this process, in a folder; it takes no second to start."""
+    with chdir(cwd):
+        done = CliRunner().invoke(cli, list(map(str, words)), catch_exceptions=False)
+    return Said(done.exit_code, done.stdout, done.stderr)
+
+
+def imported_by(folder: Path, *words: str) -> set[str]:
+    """The modules that a process imports to do what a command asks of it, in a folder."""
+    unmeasured = {"COVERAGE_PROCESS_START": "", "COVERAGE_PROCESS_CONFIG": "", "PYTHONPROFILEIMPORTTIME": "1"}
+    said = handrail(*words, cwd=folder, **unmeasured)
+    return {line.rpartition("|")[2].strip() for line in said.err.splitlines()}
+
+
+def on_terminal(*words: str, **env: str) -> Said:
+    """What a command shows on a terminal."""
+    given = {**os.environ, "TERM": "dumb", **env}
+    assert suits(PROGRAM, given)
+    ours, theirs = pty.openpty()
+    shown = b""
+    with Path(os.devnull).open() as none:
+        running = Forked(words, given, Path.cwd(), [none.fileno(), theirs, 2])
+    os.close(theirs)
+    while chunk := _chunk(ours):
+        shown += chunk
+    os.close(ours)
+    return Said(running.wait(SECONDS), shown.decode(), "")
+
+
+def _chunk(terminal: int) -> bytes:
+    """What the terminal shows next; nothing once the other side has closed it."""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""

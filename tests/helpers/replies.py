@@ -1,0 +1,93 @@
+"""Whether a reply is as ruled, whatever it tells: its fields are those, and both forms say everything."""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema_rs
+
+from handrail.mcp.faces import steps
+from helpers.servers import TOOL, Told
+
+FIELDS: Final = {
+    "ok": {"execution_id", "new_step_token", "next_step_contract", "human_message", "next"},
+    "waiting": {"execution_id", "new_step_token", "next_step_contract", "human_message", "next"},
+    "task_closed": {"execution_id", "synthesis", "human_message"},
+    "error": {"execution_id", "new_step_token", "error", "code", "why", "next"},
+}
+ALWAYS: Final = {
+    "ok": {"execution_id", "human_message"},
+    "waiting": {"execution_id", "human_message"},
+    "task_closed": {"execution_id", "synthesis", "human_message"},
+    "error": {"error", "code", "why", "next"},
+}
+CONTRACT: Final = {"step_name", "allowed_actions", "forbidden_actions", "required_output_format"}
+
+
+@cache
+def listed() -> dict[str, Any]:
+    """The tool as it is listed."""
+    found: dict[str, Any] = json.loads(Path(steps.__file__).with_name("steps.json").read_text("utf-8"))
+    return found
+
+
+@cache
+def _promised() -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(listed()["outputSchema"])
+
+
+def unruled(told: Told) -> list[str]:
+    """What is not as ruled about a reply."""
+    reply = told.reply
+    status = str(reply.get("status"))
+    if status not in FIELDS:
+        return [f"status {status}"]
+    names = set(reply) - {"status"}
+    found = [f"{name} is missing" for name in sorted(ALWAYS[status] - names)]
+    found += [f"{name} does not belong here" for name in sorted(names - FIELDS[status])]
+    found += [f"the text lacks {leaf!a}" for leaf in leaves(reply) if not _in(leaf, told.text)]
+    found += [error.message for error in _promised().iter_errors(reply)]
+    if told.failed != (status == "error"):
+        found.append(f"isError is {told.failed} for {status}")
+    return [*found, *_unruled_parts(reply)]
+
+
+def _unruled_parts(reply: dict[str, Any]) -> Iterator[str]:
+    contract, why = reply.get("next_step_contract"), reply.get("why")
+    if contract is not None and set(contract) - {"output_schema"} != CONTRACT:
+        yield f"the contract has {sorted(contract)}"
+    if contract is not None and "new_step_token" not in reply:
+        yield "a step without a token"
+    if why is not None and not (set(why) == {"rule", "seen", "needed"} and why["rule"] and why["needed"]):
+        yield f"why is {why}"
+    if "synthesis" in reply and set(reply["synthesis"]) != {"outcome_summary", "model_output"}:
+        yield f"the synthesis has {sorted(reply['synthesis'])}"
+    for call in reply.get("next", ()):
+        if set(call) != {"tool", "arguments", "who"} or call["who"] not in {"agent", "person"}:
+            yield f"next is {call}"
+        elif call["tool"] != TOOL or unknown(call["arguments"]):
+            yield f"no such call: {call}"
+
+
+def unknown(arguments: dict[str, Any]) -> list[str]:
+    """What the listed schema says against these arguments."""
+    return [error.message for error in jsonschema_rs.iter_errors(listed()["inputSchema"], arguments)]
+
+
+def leaves(value: object) -> Iterator[str]:
+    """Every text in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from leaves(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from leaves(part)
+
+
+def _in(leaf: str, text: str) -> bool:
+    """Whether it stands in the text, as it is or in JSON."""
+    return leaf in text or json.dumps(leaf, ensure_ascii=False)[1:-1] in text

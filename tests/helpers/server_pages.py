@@ -1,0 +1,41 @@
+"""The pages of a server over HTTP, asked with a cookie or by a browser that has signed in."""
+
+from urllib.parse import urlencode
+
+from playwright.sync_api import BrowserContext, Page
+
+from helpers.http_servers import Answered
+from helpers.tenants import Estate, token
+
+
+def url(house: Estate) -> str:
+    """Where the pages are."""
+    return f"http://127.0.0.1:{house.served.port}"
+
+
+def secret(house: Estate, *projects: str, scopes: tuple[str, ...] = ("run:read", "run:write")) -> str:
+    """A new token for somebody."""
+    return str(token(house.at, "eve", *projects, scopes=scopes)["secret"])
+
+
+def signed_in(context: BrowserContext, house: Estate, shown: str) -> Page:
+    """A page of somebody who has shown this token."""
+    page = context.new_page()
+    page.goto(url(house))
+    page.get_by_label("Token").fill(shown)
+    page.get_by_role("button", name="Enter").click()
+    return page
+
+
+def ask(house: Estate, method: str, path: str, cookie: str = "", body: bytes = b"") -> Answered:
+    """What a page of the server is answered with."""
+    host = f"127.0.0.1:{house.served.port}"
+    headers = {"Host": host, "Origin": f"http://{host}", "Content-Length": str(len(body))}
+    return house.served.ask(method, path, {**headers, **({"Cookie": cookie} if cookie else {})}, body)
+
+
+def cookie_of(house: Estate, shown: str) -> str:
+    """What the browser of somebody with this token sends."""
+    answered = ask(house, "POST", "/login", body=urlencode({"token": shown}).encode())
+    assert answered.status == 303, answered.text
+    return answered.headers["set-cookie"].partition(";")[0]

@@ -1,0 +1,147 @@
+"""A project with sessions of skills, and an agent at the face without a process in between."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+import handrail
+from handrail.app.catalog import read_source
+from handrail.app.projects import Projects
+from handrail.app.stores import Stores
+from handrail.app.trust import TrustStore
+from handrail.engine.model import Workflow
+from handrail.mcp.faces.skills import SkillsFace
+from handrail.runtime.ports.open_store import ServingStore
+from handrail.runtime.records import Caller
+from handrail.stores.sql.store import open_serving
+from handrail.workflows.load import load_workflow
+from helpers.replies import leaves
+from helpers.servers import Told
+from helpers.turns import HandClock
+
+FILE: Final = Path(handrail.__file__).parent / "workflows" / "library" / "skills" / "skills" / "workflow.yaml"
+SESSION: Final = "demo"
+
+
+def graph() -> Workflow:
+    """The workflow that comes with Handrail."""
+    found = load_workflow(read_source(FILE)).workflow
+    assert found is not None
+    return found
+
+
+FLOW: Final = graph()
+
+
+def design(types: Sequence[str], documented: Sequence[int] = ()) -> str:
+    """A design document with items of these types, some of them documented."""
+    items = [
+        f"### Item {number}: The {kind}\n\n**Type:** {kind}\n**Status:** {_status(number in documented)}\n"
+        for number, kind in enumerate(types, start=1)
+    ]
+    return "# Design\n\n## Work Items\n\n" + "\n".join(items)
+
+
+def _status(documented: object) -> str:
+    return "documented" if documented else "pending"
+
+
+def task_graph(tasks: Mapping[str, Sequence[str]]) -> str:
+    """A document with a task graph: each task, and what it depends on."""
+    lines = [f"  - id: {name}\n    depends-on: [{', '.join(of)}]\n" for name, of in tasks.items()]
+    return "# Tasks\n\n```yaml\ntasks:\n" + "".join(lines) + "```\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Somebody who calls the tools of the face, for one session unless said otherwise."""
+
+    root: Path
+    face: SkillsFace
+    serving: ServingStore
+    clock: HandClock
+
+    def calls(self, tool: str, **given: object) -> Told:
+        """Call a tool; its answer holds in both forms."""
+        (listed,) = [one for one in self.face.tools if one.names == (tool,)]
+        arguments = {"project": str(self.root), "session": SESSION, **given}
+        answer = self.face.call(listed, arguments, Caller(client="bench 1"))
+        lacking = [leaf for leaf in leaves(answer.reply) if leaf not in answer.text]
+        assert lacking == [], answer.text
+        return Told(dict(answer.reply), answer.text, answer.failed)
+
+    def completes(self, skill: str | None, **more: object) -> Told:
+        """Report a skill."""
+        return self.calls("complete_skill", skill=skill, **more)
+
+    def sets(self, task: str, status: str = "completed", **more: object) -> Told:
+        """Set a task."""
+        return self.calls("update_task_status", task_id=task, status=status, **more)
+
+    def looks(self, **more: object) -> Told:
+        """Ask where the session stands."""
+        return self.calls("session_status", **more)
+
+    def walks(self, *skills: str) -> Told:
+        """Report one skill after the other; each is accepted."""
+        told = [self.completes(skill) for skill in skills]
+        assert [one.text for one in told if one.failed] == []
+        return told[-1]
+
+    def writes(self, name: str, text: str, session: str = SESSION) -> None:
+        """Write a document of a session."""
+        place = self.home(session) / "documents" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(text.encode())
+
+    def home(self, session: str = SESSION) -> Path:
+        """The folder of a session."""
+        return self.root / ".collab" / "sessions" / session
+
+    def design(self) -> str:
+        """The design document as it is."""
+        return (self.home() / "documents" / "design.md").read_bytes().decode()
+
+    def state(self) -> dict[str, Any]:
+        """The state file as it is."""
+        found: dict[str, Any] = json.loads((self.home() / "collab-state.json").read_bytes())
+        return found
+
+    def puts(self, **fields: object) -> None:
+        """Write the state file by hand."""
+        self.home().mkdir(parents=True, exist_ok=True)
+        (self.home() / "collab-state.json").write_text(json.dumps(fields), "utf-8")
+
+
+@contextmanager
+def agent_in(folder: Path, *roots: Path) -> Iterator[Agent]:
+    """An agent at a server of a project, or of several; the first is the one it works in."""
+    made = roots or (folder / "project",)
+    for root in made:
+        root.mkdir(parents=True, exist_ok=True)
+    clock = HandClock()
+    with open_serving(folder / "store" / "handrail.db") as opened:
+        moved = replace(opened, world=replace(opened.world, clock=clock))
+        face = SkillsFace(moved, Projects(made, TrustStore()), FLOW, Stores().open_folder)
+        yield Agent(made[0], face, moved, clock)
+
+
+TO_FIRST_ITEM: Final = ("collab-start", "gather-session-goals", "collab-clear")
+TO_VALIDATED: Final = (
+    "brainstorming-exploring",
+    "collab-clear",
+    "brainstorming-clarifying",
+    "collab-clear",
+    "brainstorming-designing",
+    "collab-clear",
+    "brainstorming-validating",
+)
+BUG_DONE: Final = (*TO_FIRST_ITEM, "systematic-debugging", "collab-clear")
+"""A session whose only item is a bug, up to where it is ready to be implemented."""
+
+TO_BATCHES: Final = (*BUG_DONE, "ready-to-implement", "collab-clear")

@@ -1,0 +1,206 @@
+"""Many processes on one SQLite file.
+
+Run as a program: `python -m helpers.sqlite_crowd <what> <file> <numbers…>`.
+It forks while it has one thread and nothing open; all children begin at once, and each tells one JSON value.
+"""
+
+import json
+import os
+import signal
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from handrail.engine.model import Event
+from handrail.runtime.errors import Fault
+from handrail.runtime.journal import get_run_after
+from handrail.runtime.records import Turn
+from handrail.runtime.status import recover_run
+from handrail.runtime.turn import Call, take_turn
+from handrail.stores.sql.runs import SqliteRuns
+from handrail.stores.sql.schema import Execute
+from handrail.stores.sql.sqlite import SqliteDatabase, SqliteFaults
+from helpers.stores import begun, followed
+from helpers.turns import ENDLESS, Desk, pinned
+
+Told: TypeAlias = dict[str, Any]
+KILLS: Final = 16
+_PEOPLE: Final = 4
+
+
+class NoTurnstile(SqliteDatabase):
+    """What the turnstile is for: here nobody waits, and a transaction only becomes a writing one later."""
+
+    @contextmanager
+    def transaction(self) -> Iterator[Execute]:
+        with SqliteFaults(self.path):
+            self.writer_connection().execute("PRAGMA busy_timeout = 50")
+            self.writer_connection().execute("BEGIN")
+            try:
+                yield self.writer_connection().execute
+                self.writer_connection().execute("COMMIT")
+            except BaseException:
+                if self.writer_connection().in_transaction:
+                    self.writer_connection().execute("ROLLBACK")
+                raise
+
+
+class NoRevision(SqliteRuns):
+    """What the revision is for: here a turn is saved whatever was saved since it was decided."""
+
+    def commit(self, turn: Turn) -> bool:
+        with self.database.turnstile.pass_through():
+            now = self.load(turn.run.id)
+            revision = now.revision if now else 0
+            return super().commit(replace(turn, before=replace(turn.before, revision=revision)))
+
+
+STORES: Final[dict[str, Callable[[Path], SqliteRuns]]] = {
+    "real": lambda file: SqliteRuns(SqliteDatabase(file)),
+    "no turnstile": lambda file: SqliteRuns(NoTurnstile(file)),
+    "no revision": lambda file: NoRevision(SqliteDatabase(file)),
+}
+
+
+def together(count: int, work: Callable[[int], Told]) -> list[Told]:
+    """What each of so many processes tells; they begin at once."""
+    gate, go = os.pipe()
+    ends = [_forked(number, work, (gate, go)) for number in range(count)]
+    os.close(gate)
+    os.close(go)
+    told = []
+    for child, end in ends:
+        with os.fdopen(end) as said:
+            told.append(json.loads(said.read() or '{"error": "it died"}'))
+        os.waitpid(child, 0)
+    return told
+
+
+def _forked(number: int, work: Callable[[int], Told], pipe: tuple[int, int]) -> tuple[int, int]:
+    end, mine = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(mine)
+        return child, end
+    os.close(pipe[1])
+    os.read(pipe[0], 1)
+    try:
+        told = work(number)
+    except (Fault, sqlite3.Error, KeyError, ValueError, OSError) as error:
+        told = {"error": f"{type(error).__name__}: {error}"}
+    os.write(mine, json.dumps(told).encode())
+    os._exit(0)
+
+
+def opening(file: Path, number: int) -> Told:
+    """One of many that open a new file at the same time."""
+    store = STORES["real"](file)
+    key = store.load_token_key().hex()
+    store.database.close()
+    return {"key": key, "number": number}
+
+
+def contending(file: Path, run: str, last: int, kind: str, number: int) -> Told:
+    """One of many that move the same run with tokens, until it has come to its last revision."""
+    runs = STORES[kind](file)
+    desk = Desk(runs)
+    desk.ids.nonces = number << 32
+    world, accepted = desk.world, list[int]()
+    call = Call(run, Event("go"), only_if=lambda stored: stored.revision < last)
+    said: Told = dict(recover_run(world, run, desk.render))
+    while said["revision"] < last:
+        said = dict(take_turn(world, replace(call, token=said["token"]), desk.render))
+        if said["status"] == "ok":
+            accepted.append(said["revision"])
+        elif said["code"] in {"superseded", "already_used"}:
+            said = dict(recover_run(world, run, desk.render))
+    runs.database.close()
+    return {"accepted": accepted}
+
+
+def saturating(file: Path, seconds: float, round_: int, number: int) -> Told:
+    """One of many that save turns of runs of their own, without a pause; when each was saved."""
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, -10)
+    runs = STORES["real"](file)
+    turn = begun(str(UUID(int=(round_ << 32) + number)))
+    times = [time.monotonic()]
+    while runs.commit(turn) and times[-1] < times[0] + seconds:
+        times.append(time.monotonic())
+        turn = followed(get_run_after(turn))
+    runs.database.close()
+    return {"times": times}
+
+
+def writing(file: Path, mine: int, number: int) -> None:
+    """Move a run of its own for ever, and say each revision once it is acknowledged."""
+    desk = Desk(STORES["real"](file))
+    desk.ids.runs = number << 32
+    said = desk.start(pinned(ENDLESS))
+    while True:
+        os.write(mine, f"{said['run']} {said['revision']}\n".encode())
+        said = desk.send(said["run"], "go")
+
+
+def killed(file: Path) -> dict[str, int]:
+    """Kill writers in the middle of their work, each at another point; what each run was last heard to be."""
+    heard: dict[str, int] = {}
+    living = [_writer(file, number) for number in range(_PEOPLE)]
+    for number in range(KILLS):
+        child, said = living.pop(0)
+        for _ in range(3 + number):
+            _hear(said.readline(), heard)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        for line in said:
+            _hear(line, heard)
+        said.close()
+        if number < KILLS - _PEOPLE:
+            living.append(_writer(file, _PEOPLE + number))
+    return heard
+
+
+def _hear(line: str, heard: dict[str, int]) -> None:
+    if line.endswith("\n"):
+        run, revision = line.split()
+        heard[run] = int(revision)
+
+
+def _writer(file: Path, number: int) -> tuple[int, Any]:
+    end, mine = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(mine)
+        return child, os.fdopen(end)
+    os.close(end)
+    writing(file, mine, number)
+    os._exit(1)
+
+
+def main(words: Sequence[str]) -> object:
+    """What came of it."""
+    what, file, *rest = words
+    path = Path(file)
+    match what, rest:
+        case "open", [count]:
+            return together(int(count), partial(opening, path))
+        case "contend", [count, run, last, kind]:
+            return together(int(count), partial(contending, path, run, int(last), kind))
+        case "saturate", [count, seconds, round_]:
+            return together(int(count), partial(saturating, path, float(seconds), int(round_)))
+        case "kill", []:
+            return killed(path)
+        case _:
+            raise ValueError(words)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(main(sys.argv[1:])))

@@ -1,0 +1,138 @@
+"""Stores to be copied, and what is in them: every row of every table, asked without a line of ours."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+
+from handrail.app.stores import Stores
+from handrail.engine.lifecycle import CONTINUE
+from handrail.engine.model import Event
+from handrail.runtime.ports.access import AccessScope, AccessToken, Grant, RegisteredProject
+from handrail.runtime.ports.open_store import CopyResult, Damage, ProgressCountCallback
+from handrail.runtime.records import Caller
+from handrail.runtime.store_address import DatabaseUrl, StoreLocation
+from handrail.runtime.system import LocalFeed
+from handrail.runtime.turn import Call, Outcome, Reply, take_turn
+from handrail.runtime.world import World, build_workflow_lookup
+from handrail.stores.sql.access import SqlAccessTokens, SqlProjectRegistry
+from handrail.stores.sql.postgres.database import PgDatabase
+from handrail.stores.sql.postgres.pg_runs import PgRuns
+from handrail.stores.sql.runs import SqliteRuns
+from handrail.stores.sql.sqlite import SqliteDatabase
+from handrail.stores.sql.summaries import SqlMeasures
+from helpers.history import history, played
+from tools.sample_store import OUTPUTS, CountedIds, SetClock
+
+NOON: Final = datetime(2026, 1, 31, 12, tzinfo=UTC)
+Rows = dict[str, list[tuple[Any, ...]]]
+Place = Callable[[str], StoreLocation]
+"""A place for a store of this kind, where none is yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """A store with something in every table; a run that is open, and the token that its agent holds."""
+
+    path: Path
+    run: str
+    token: str
+
+
+def full(path: Path) -> Full:
+    """Such a store in a new file."""
+    history(path)
+    with played(path) as play:
+        assert isinstance(play.world.ids, CountedIds)
+        play.clock.at, play.world.ids.given = NOON, 100
+        grant = Grant("ada", frozenset({AccessScope.READ}), frozenset({"shop"}))
+        SqlAccessTokens(play.database).add_token(b"d" * 32, AccessToken("abc", grant, NOON))
+        SqlProjectRegistry(play.database).add(RegisteredProject("shop", "/srv/shop", NOON))
+        SqlMeasures(play.database).fold()
+        run = play.start("To go on", project="/home/ada/writer")
+        play.walk(run, 1)
+        return Full(path, run, play.tokens[run])
+
+
+def copied(
+    source: StoreLocation, target: StoreLocation, told: ProgressCountCallback = lambda *_: None
+) -> CopyResult:
+    """Copy a store, as the program does."""
+    return Stores().copy_store(source, target, told)
+
+
+class Stopped(Exception):  # noqa: N818 - somebody does it
+    """Somebody stops the copy."""
+
+
+def stopped(at: int) -> ProgressCountCallback:
+    """Stops the copy when it tells of itself for the k-th time."""
+    told = iter(range(1, 1000))
+
+    def stop(*_: object) -> None:
+        if next(told) == at:
+            raise Stopped
+
+    return stop
+
+
+def rows(where: StoreLocation) -> Rows:
+    """Every row of every table there is, by its columns' names in order."""
+    if isinstance(where, DatabaseUrl):
+        with psycopg.connect(where.url) as asked:
+            return _all(asked.cursor(), "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    with closing(sqlite3.connect(where)) as file:
+        return _all(file.cursor(), "SELECT name FROM sqlite_schema WHERE type = 'table'")
+
+
+def _all(asked: Any, tables: str) -> Rows:  # noqa: ANN401 - of either kind
+    found: Rows = {}
+    for (table,) in asked.execute(tables).fetchall():
+        lines = asked.execute(f'SELECT * FROM "{table}"').fetchall()  # noqa: S608 - its own names
+        order = sorted(range(len(asked.description)), key=lambda place: asked.description[place][0])
+        found[table] = sorted((tuple(line[place] for place in order) for line in lines), key=repr)
+    found.pop("handrail_schema", None)
+    return found
+
+
+def indexes(where: StoreLocation) -> dict[str, str]:
+    """What every index of a store is made with, by its name."""
+    if isinstance(where, DatabaseUrl):
+        with psycopg.connect(where.url) as asked:
+            made = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
+            return dict(asked.execute(made).fetchall())
+    with closing(sqlite3.connect(where)) as file:
+        return dict(file.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'index'").fetchall())
+
+
+def damages(where: StoreLocation) -> list[Damage]:
+    """Every damage of a store."""
+    with Stores().open_store(where) as store:
+        return list(store.keeper.check())
+
+
+def went_on(where: StoreLocation, held: Full, step: int = 1) -> Reply:
+    """What an agent is told that hands in its next step in this store, with the token that it holds."""
+    runs = SqliteRuns(SqliteDatabase(where)) if isinstance(where, Path) else PgRuns(PgDatabase(where))
+    with closing(runs.database):
+        ports = (runs, SetClock(NOON), CountedIds(1000), LocalFeed())
+        world = World(
+            *ports, runs.load_token_key(), build_workflow_lookup(runs), lifetime=timedelta(days=365)
+        )
+        return take_turn(world, Call(held.run, Event(CONTINUE, OUTPUTS[step]), Caller(), held.token), _plain)
+
+
+def _plain(outcome: Outcome) -> Reply:
+    run = outcome.stored.run if outcome.stored else None
+    told = {"decision": type(outcome.decision).__name__, "code": getattr(outcome.decision, "code", "")}
+    return {
+        **told,
+        "state": run.open[0].state if run and run.open else "",
+        "revision": outcome.stored.revision if outcome.stored else 0,
+        "token": next(iter((outcome.tokens or {}).values()), ""),
+    }

@@ -1,0 +1,81 @@
+"""The programs that tests of the SQL store start: a crowd of processes, and one on a disk that fails."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from helpers import faulty_disk
+from helpers.crash import unmeasured
+from helpers.memory_folder import in_memory
+
+_TESTS: Final = Path(__file__).resolve().parent.parent
+
+
+def crowd(what: str, file: Path, *rest: object) -> Any:  # noqa: ANN401 - whatever the crowd tells
+    """What many processes on one file tell; see sqlite_crowd.py."""
+    return _told("helpers.sqlite_crowd", (what, file, *map(str, rest)), unmeasured())
+
+
+def on_postgresql(*words: object) -> Any:  # noqa: ANN401 - the same
+    """What programs on one PostgreSQL database tell; see postgres_programs.py."""
+    return _told("helpers.postgres_programs", tuple(map(str, words)), unmeasured())
+
+
+def crowd_at_the_face(folder: Path, *rest: object) -> Any:  # noqa: ANN401 - the same
+    """What many processes tell that serve from one file; see server_crowd.py."""
+    return _told("helpers.server_crowd", (folder, *map(str, rest)), unmeasured())
+
+
+def crowd_of_writers(*words: object) -> Any:  # noqa: ANN401 - the same
+    """What many processes tell that write one description; see vcs_crowd.py."""
+    return _told("helpers.vcs_crowd", tuple(map(str, words)), unmeasured())
+
+
+def killed_writers(kind: str) -> dict[str, Any]:
+    """What came of killing a writer, jj or git in a write of a description; see vcs_crash.py."""
+    with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
+        control = Path(folder) / "control"
+        faulty_disk.arm(control, 0)
+        env = {**unmeasured(), **faulty_disk.armed(Path(folder) / "now", control)}
+        found: dict[str, Any] = _told("helpers.vcs_crash", (kind, folder), env)
+    assert found["points"] > 0
+    return found
+
+
+def broken(what: str, tmp_path: Path) -> dict[str, Any]:
+    """What came of breaking a disk under a database; see sqlite_faults.py."""
+    return _broken("helpers.sqlite_faults", what, tmp_path, ".")
+
+
+def broken_folder(what: str, tmp_path: Path) -> dict[str, Any]:
+    """What came of breaking a disk under a project, but not under the common store; see folder_faults.py."""
+    return _broken("helpers.folder_faults", what, tmp_path, "now/project")
+
+
+def _broken(program: str, what: str, tmp_path: Path, below: str) -> dict[str, Any]:
+    folder, control = tmp_path / "disk", tmp_path / "control"
+    folder.mkdir()
+    faulty_disk.arm(control, 0)
+    env = {**os.environ, **faulty_disk.armed(folder / below, control)}
+    found: dict[str, Any] = _told(program, (what, folder), env)
+    assert found["points"] > 0
+    return found
+
+
+def _told(module: str, words: Sequence[str | Path], env: Mapping[str, str]) -> Any:  # noqa: ANN401 - any JSON
+    path = os.pathsep.join([str(_TESTS), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-m", module, *words],
+        env={**env, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)

@@ -1,0 +1,132 @@
+"""All faces over HTTP: the same answers as over stdio, for clients of both eras, and a good end."""
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+
+from helpers.http_servers import FACES, Site, site
+from helpers.program import handrail
+from helpers.servers import ERAS, Place, note, place
+
+pytestmark = pytest.mark.unmeasured
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Place:
+    return place(tmp_path)
+
+
+async def _walked(served: Site, era: str) -> list[str]:
+    said = []
+    async with Client(served.url("steps"), mode=era) as client:
+        begun = await client.call_tool("workflow_next_step", {"template_name": "brief"})
+        assert begun.structured_content is not None
+        said.append(begun.structured_content["status"])
+        token = begun.structured_content["new_step_token"]
+        ended = await client.call_tool(
+            "workflow_next_step", {"step_token": token, "model_output_so_far": note()}
+        )
+        assert ended.structured_content is not None
+        said.append(ended.structured_content["status"])
+    async with Client(served.url("spells"), mode=era) as client:
+        shown = await client.call_tool("lumos", {})
+        assert shown.structured_content is not None
+        said.append(shown.structured_content["state"])
+    return said
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_every_face_is_served_to_clients_of_both_eras(at: Place, era: str) -> None:
+    with site(at) as served:
+        assert sorted(served.paths.items()) == [(face, f"/mcp/{face}") for face in FACES]
+        assert anyio.run(_walked, served, era) == ["ok", "task_closed", "GATHER_NEEDS_PLAN"]
+
+
+async def _told(served: Site, face: str) -> dict[str, Any]:
+    async with Client(served.url(face), mode="legacy") as client:
+        return client.server_capabilities.model_dump(exclude_none=True)
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_client_of_2025_is_told_over_http_too_that_lists_and_resources_can_change(
+    at: Place, face: str
+) -> None:
+    with site(at) as served:
+        told = anyio.run(_told, served, face)
+
+    assert told["resources"] == {"subscribe": True, "list_changed": True}
+    assert told["prompts"] == {"list_changed": True}
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_a_server_that_is_well_says_one_word(at: Place, path: str) -> None:
+    with site(at) as served:
+        answered = served.ask("GET", path, {"Host": f"127.0.0.1:{served.port}"})
+
+    assert (answered.status, answered.text) == (200, "ok\n")
+
+
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_told_to_end_ends_well(at: Place, by: signal.Signals) -> None:
+    with site(at) as served:
+        assert served.end(by) == 0
+
+
+def test_a_server_on_the_loopback_of_ipv6_is_known_by_it(at: Place) -> None:
+    with site(at, address="[::1]:0") as served:
+        answered = served.ask("GET", "/healthz", {"Host": f"[::1]:{served.port}"})
+
+    assert (served.host, answered.status) == ("[::1]", 200)
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "repair"),
+    [
+        ("0.0.0.0:0 --auth none", "0.0.0.0 is reached from other machines", "listen at 127.0.0.1 or [::1]"),
+        ("192.0.2.1:0 --auth none", "192.0.2.1 is reached from other machines", "leave --auth out"),
+        ("0.0.0.0:0", "at 0.0.0.0 nobody knows what the server is called", "--known-as HOST:PORT"),
+        ("[::]:0", "at :: nobody knows what the server is called", "--known-as HOST:PORT"),
+        ("127.0.0.1", "`127.0.0.1` is no address", "such as 127.0.0.1:8765"),
+        ("127.0.0.1:http", "`127.0.0.1:http` is no address", "such as 127.0.0.1:8765"),
+        ("127.0.0.1:65536", "`127.0.0.1:65536` is no address", "such as 127.0.0.1:8765"),
+        (":8000", "`:8000` is no address", "such as 127.0.0.1:8765"),
+    ],
+)
+def test_where_nobody_may_listen_nothing_is_begun_and_the_repair_is_named(
+    at: Place, given: str, said: str, repair: str
+) -> None:
+    told = handrail(
+        "serve", "--http", *given.split(), "--store", at.store, HOME=at.env["HOME"], cwd=at.project
+    )
+
+    assert told.status != 0
+    assert said in told.err
+    assert repair in told.err
+    assert not at.store.exists()
+
+
+@pytest.mark.parametrize(
+    "given", [("127.0.0.1:0", "--auth", "token"), ("0.0.0.0:0", "--known-as", "a.example:80")]
+)
+def test_where_tokens_are_asked_for_and_none_is_good_nobody_is_served(
+    at: Place, given: tuple[str, ...]
+) -> None:
+    told = handrail("serve", "--http", *given, "--store", at.store, HOME=at.env["HOME"], cwd=at.project)
+
+    assert told.status != 0
+    assert "no token is good, so nobody could come in" in told.err
+    assert "handrail token create NAME --scope run:read --scope run:write" in told.err
+
+
+def test_a_port_that_is_taken_is_told(at: Place) -> None:
+    with site(at) as served:
+        address = f"127.0.0.1:{served.port}"
+        told = handrail("serve", "--http", address, "--store", at.store, HOME=at.env["HOME"], cwd=at.project)
+
+    assert told.status != 0
+    assert f"{address} cannot be listened at: Address already in use" in told.err
+    assert "choose another port, or 0 for any that is free" in told.err

@@ -1,0 +1,173 @@
+"""What Prometheus reads: counted over the real server, with labels that no agent can fill."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client
+
+from handrail.app.faces import Answer, Tool
+from handrail.http.metrics import Metrics
+from helpers.http_clients import Wire
+from helpers.http_servers import FACES, Site, given, site
+from helpers.metrics import figures, read
+from helpers.servers import ERAS, TOOL, Pipe, Place, note, place, until
+
+
+@pytest.fixture(scope="module")
+def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return place(Path(tmp_path_factory.mktemp("metrics")) / "place")
+
+
+@pytest.fixture(scope="module")
+def served(at: Place) -> Iterator[Site]:
+    with site(at) as made:
+        yield made
+
+
+async def _calls(served: Site, era: str) -> None:
+    async with Client(served.url("steps"), mode=era) as client:
+        begun = await client.call_tool(TOOL, {"template_name": "brief"})
+        assert begun.structured_content is not None
+        token = {"step_token": begun.structured_content["new_step_token"]}
+        for _ in range(2):
+            await client.call_tool(TOOL, {**token, "model_output_so_far": note()})
+        await client.call_tool(TOOL, {"template_name": "a text of an agent"})
+        await client.call_tool(TOOL, {"execution_id": "another text of an agent"})
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_calls_turns_and_refusals_are_counted_and_no_label_holds_what_an_agent_said(
+    served: Site, era: str
+) -> None:
+    before = figures(read(served).text)
+    anyio.run(_calls, served, era)
+    answered = read(served)
+    after = figures(answered.text)
+
+    assert answered.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    grown = {
+        name: value - before.get(name, 0) for name, value in after.items() if name.startswith("handrail_")
+    }
+    told = {
+        name: value
+        for name, value in grown.items()
+        if value and not re.search("_created|_sum|le=|_memory_", name)
+    }
+    assert told == {
+        f"handrail_calls_total{{face=steps,outcome=ok,tool={TOOL}}}": 3,
+        f"handrail_calls_total{{face=steps,outcome=refused,tool={TOOL}}}": 2,
+        "handrail_refusals_total{code=unknown_run}": 1,
+        "handrail_refusals_total{code=unknown_workflow}": 1,
+        "handrail_turn_seconds_count{outcome=accepted}": 2,
+        "handrail_turn_seconds_count{outcome=repeated}": 1,
+    }
+    assert "text of an agent" not in answered.text
+
+
+async def _standing(served: Site) -> tuple[dict[str, float], dict[str, float]]:
+    """The figures while a client of 2025 has a session and two subscriptions, and when it has gone."""
+    wire = Wire(served, "steps", "legacy")
+    await wire.greet()
+    for number, name in enumerate(("default", "tester"), 2):
+        await wire.ask(number, "resources/subscribe", {"uri": f"persona://{name}"})
+    during = figures(await anyio.to_thread.run_sync(lambda: read(served).text))
+    await wire.leave()
+    return during, figures(await anyio.to_thread.run_sync(lambda: read(served).text))
+
+
+def test_how_a_server_stands_is_told(served: Site) -> None:
+    during, after = anyio.run(_standing, served)
+
+    assert [during[f"handrail_sessions{{face={face}}}"] for face in FACES] == [0, 0, 0, 0, 1]
+    assert [during[f"handrail_subscriptions{{face={face}}}"] for face in FACES] == [0, 0, 0, 0, 2]
+    assert [after[f"handrail_sessions{{face={face}}}"] for face in FACES] == [0, 0, 0, 0, 0]
+    assert (after["handrail_writer_waiting"], after["handrail_feed_behind"]) == (0, 0)
+    assert after["handrail_calls_under_way"] == 0
+    assert after["process_open_fds"] > 0
+
+
+def test_a_code_that_is_not_ours_and_a_busy_store_have_their_places() -> None:
+    metrics, tool = Metrics(), Tool(("go", "walk"), {})
+    for code in ("busy", "busy", "internal", "a text of an agent"):
+        metrics.record_call("steps", tool, Answer({"code": code}, "", failed=True))
+    metrics.record_call("steps", tool, Answer({"code": "in a good answer it is none"}, "", failed=False))
+    metrics.set_strain(None)
+    told = {name: value for name, value in figures(metrics.text().decode()).items() if "_created" not in name}
+
+    assert told["handrail_calls_total{face=steps,outcome=failed,tool=go}"] == 3
+    assert told["handrail_calls_total{face=steps,outcome=refused,tool=go}"] == 1
+    assert told["handrail_calls_total{face=steps,outcome=ok,tool=go}"] == 1
+    assert {name: value for name, value in told.items() if "refusals" in name} == {
+        "handrail_refusals_total{code=busy}": 2,
+        "handrail_refusals_total{code=internal}": 1,
+        "handrail_refusals_total{code=other}": 1,
+    }
+    assert told["handrail_store_busy_total"] == 2
+    assert str(told["handrail_feed_behind"]) == "nan"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"X-Forwarded-For": "127.0.0.1"},
+        {"X-Forwarded-For": "192.0.2.1"},
+        {"Forwarded": "for=127.0.0.1"},
+        {"Via": "1.1 proxy"},
+        {"X-Real-IP": "127.0.0.1"},
+        {"Authorization": "Bearer hr_x"},
+    ],
+)
+def test_where_tokens_are_asked_for_who_is_near_needs_none_unless_they_speak_for_somebody(
+    guarded: Site, more: dict[str, str]
+) -> None:
+    assert read(guarded).status == 200
+    assert read(guarded, **more).status == 401
+
+
+@pytest.fixture(scope="module")
+def guarded(at: Place) -> Iterator[Site]:
+    given(at, "keeper", "admin")
+    with site(at, "--auth", "token") as made:
+        yield made
+
+
+def test_behind_a_proxy_nobody_is_near_and_a_token_needs_the_scope(at: Place) -> None:
+    reader, writer = (given(at, name, f"run:{name}")["secret"] for name in ("read", "write"))
+    with site(at, "--auth", "token", "--known-as", "team.example:443") as served:
+        statuses = [read(served).status, read(served, Host="team.example:443").status]
+        forbidden = read(served, Authorization=f"Bearer {writer}")
+        assert read(served, Authorization=f"Bearer {reader}").status == 200
+
+    assert statuses == [401, 401]
+    assert (forbidden.status, "a token for all projects with the scope run:read" in forbidden.text) == (
+        403,
+        True,
+    )
+
+
+def test_only_a_server_over_http_imports_what_counts(tmp_path: Path) -> None:
+    """The interpreter says what is imported; the face that is served is the only one."""
+    at = place(tmp_path)
+    with Pipe(at, PYTHONPROFILEIMPORTTIME="1") as pipe:
+        assert pipe.start("brief").code == "ok"
+    names = set(re.findall(r"\| +([\w.]+)$", pipe.errors(), re.MULTILINE))
+
+    assert "handrail.mcp.faces.steps" in names
+    faces = {f"handrail.mcp.faces.{face}" for face in FACES}
+    assert names & faces == {"handrail.mcp.faces.steps"}
+    unwanted = ("prometheus_client", "opentelemetry.sdk", "handrail.http")
+    assert [name for name in sorted(names) if name.startswith(unwanted)] == []
+
+
+def test_the_feed_is_no_longer_behind_once_it_has_told(served: Site) -> None:
+    async def heard() -> None:
+        wire = Wire(served, "steps", "legacy")
+        await wire.greet()
+        await wire.ask(2, "resources/subscribe", {"uri": "persona://default"})
+        await wire.call(3, TOOL, {"template_name": "brief"})
+
+    anyio.run(heard)
+    until(lambda: figures(read(served).text)["handrail_feed_behind"] == 0, "all is told")

@@ -1,0 +1,109 @@
+"""Several servers on one store, any of which may answer: the calls of one run go to each in turn."""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from helpers.http_clients import Wire
+from helpers.http_servers import Site, site
+from helpers.servers import ERAS, TOOL, Place, note, place
+from helpers.store_contents import whole
+
+
+class InTurn(httpx2.AsyncHTTPTransport):
+    """Sends each request to the next server."""
+
+    def __init__(self, servers: Sequence[Site]) -> None:
+        super().__init__()
+        self._next = itertools.cycle(servers)
+        self.asked: list[int] = []
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        served = next(self._next)
+        self.asked.append(served.port)
+        request.url = request.url.copy_with(port=served.port)
+        request.headers["host"] = f"{served.host}:{served.port}"
+        return await super().handle_async_request(request)
+
+
+@pytest.fixture(scope="module")
+def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return place(Path(tmp_path_factory.mktemp("replicas")) / "place")
+
+
+@pytest.fixture(scope="module")
+def both(at: Place) -> Iterator[tuple[Site, Site]]:
+    with site(at, "--replicas") as one, site(at, "--replicas") as other:
+        yield one, other
+
+
+async def _as(servers: Sequence[Site], era: str, work: Callable[[Client], Any]) -> tuple[Any, list[int]]:
+    transport = InTurn(servers)
+    async with (
+        httpx2.AsyncClient(transport=transport) as http,
+        Client(streamable_http_client(servers[0].url("steps"), http_client=http), mode=era) as client,
+    ):
+        return await work(client), transport.asked
+
+
+async def _walked(client: Client) -> list[dict[str, Any]]:
+    """What a run of six steps is answered with, from its start to its end."""
+    told = await client.call_tool(TOOL, {"template_name": "walk"})
+    said = [dict(told.structured_content or {})]
+    while said[-1]["status"] == "ok":
+        given = {"step_token": said[-1]["new_step_token"], "model_output_so_far": note()}
+        told = await client.call_tool(TOOL, given)
+        said.append(dict(told.structured_content or {}))
+    return said
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_calls_of_one_run_are_answered_by_any_server(
+    at: Place, both: tuple[Site, Site], era: str
+) -> None:
+    said, asked = anyio.run(_as, both, era, _walked)
+
+    assert [one["status"] for one in said] == ["ok"] * 6 + ["task_closed"]
+    assert len({one["execution_id"] for one in said}) == 1
+    assert whole(at.store).revision(said[0]["execution_id"]) == 7
+    assert {asked.count(served.port) >= 4 for served in both} == {True}
+
+
+async def _told(client: Client) -> tuple[str, Any, Any]:
+    told = client.server_capabilities
+    return client.instructions or "", told.resources, told.prompts
+
+
+def test_a_client_of_2025_is_told_what_it_does_not_have(both: tuple[Site, Site]) -> None:
+    (instructions, resources, prompts), _ = anyio.run(_as, both, "legacy", _told)
+
+    assert "no resource can be subscribed to" in instructions
+    assert "Handrail leads you through a workflow" in instructions
+    assert (resources.subscribe, resources.list_changed, prompts.list_changed) == (False, False, False)
+
+
+def test_a_client_of_2026_has_all_it_had(both: tuple[Site, Site]) -> None:
+    (_, resources, prompts), _ = anyio.run(_as, both, "auto", _told)
+
+    assert (resources.subscribe, resources.list_changed, prompts.list_changed) == (True, True, True)
+
+
+def test_a_client_of_2025_gets_no_session_and_can_subscribe_to_nothing(both: tuple[Site, Site]) -> None:
+    async def asked() -> tuple[dict[str, str], dict[str, Any]]:
+        wire = Wire(both[0], "steps", "legacy")
+        await wire.greet()
+        return wire.session, await wire.ask(2, "resources/subscribe", {"uri": "persona://default"})
+
+    session, refused = anyio.run(asked)
+
+    assert (session, refused["error"]["code"]) == ({}, -32601)
+    for method in ("GET", "DELETE"):
+        answered = both[1].ask(method, "/mcp/steps", {"Host": f"127.0.0.1:{both[1].port}"})
+        assert (answered.status, answered.headers["allow"]) == (405, "POST")

@@ -1,0 +1,147 @@
+"""Bodies of any length and any bytes: the same verdict as over stdin, and the next call works."""
+
+import asyncio
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+import pytest
+
+from handrail.app.asgi import MAX_MESSAGE_BYTES
+from helpers.http_clients import Wire
+from helpers.http_servers import Answered, Site, site
+from helpers.messages import CALL, REFUSED, Request, call, calls, frames, mutants, mutated
+from helpers.servers import BOUND, ERAS, META, TOOL, Told, place, told
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with site(place(Path(tmp_path_factory.mktemp("frames")) / "place")) as made:
+        yield made
+
+
+def request(
+    method: str, params: Mapping[str, Any], more: Mapping[str, Any] = MappingProxyType({"_meta": META})
+) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 7, "method": method, "params": {**params, **more}}
+
+
+def post(served: Site, body: bytes, method: str = "tools/call", name: str = TOOL) -> Answered:
+    headers = {
+        "Host": f"{served.host}:{served.port}",
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+        "Content-Length": str(len(body)),
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": method,
+        "Mcp-Name": name,
+    }
+    return served.ask("POST", "/mcp/steps", headers, body)
+
+
+def answer(answered: Answered) -> dict[str, Any]:
+    """The message in an answer, whichever way it is sent."""
+    lines = [line for line in answered.text.splitlines() if line.startswith("data: ")]
+    found: dict[str, Any] = json.loads(lines[-1].removeprefix("data: ") if lines else answered.text)
+    return found
+
+
+def start(served: Site, template: str = "brief") -> Told:
+    return told(answer(post(served, call(json.dumps({"template_name": template})))))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_message_is_answered_as_over_stdin_and_the_next_call_works(
+    served: Site, name: str
+) -> None:
+    body, code, identity = REFUSED[name]
+    answered = post(served, body)
+    message = answer(answered)
+
+    assert (answered.status, message["error"]["code"], message["id"]) == (400, code, identity)
+    assert start(served).code == "ok"
+
+
+def test_a_body_as_long_as_allowed_is_taken_and_one_byte_more_is_not(served: Site) -> None:
+    body = json.dumps(request("tools/call", CALL)).encode()
+    padded = body + b" " * (MAX_MESSAGE_BYTES - len(body))
+
+    assert told(answer(post(served, padded))).code == "ok"
+    assert post(served, padded + b" ").status == 413
+    assert start(served).code == "ok"
+
+
+def test_a_body_in_pieces_that_is_too_long_is_answered_with_the_limit(served: Site) -> None:
+    headers = {
+        "Host": f"{served.host}:{served.port}",
+        "Content-Type": "application/json",
+        "Transfer-Encoding": "chunked",
+    }
+    piece = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+    answered = served.ask("POST", "/mcp/steps", headers, piece * 17 + b"0\r\n\r\n")
+
+    assert answered.status == 413
+    assert "the limit is 1048576: send less at a time" in answered.text
+
+
+# --- mutated requests ---------------------------------------------------------------------------------------
+
+BODIES: Final = 97_000
+HEADS: Final = 3_000
+
+
+async def _bodies(wire: Wire, crop: Iterable[bytes]) -> Counter[int]:
+    """How many of these bodies were answered with which status."""
+    await wire.greet()
+    counted: Counter[int] = Counter()
+    async for status, answer in wire.statuses(crop):
+        assert b'"code":"internal"' not in answer
+        counted[status] += 1
+    return counted
+
+
+async def _heads(wire: Wire, count: int) -> None:
+    """Requests whose heads are mutated, each over a connection of its own, which must come to its end."""
+    chance = random.Random("heads")  # noqa: S311 - the same ones each time
+    body = json.dumps(request("tools/call", CALL)).encode()
+    head = wire.head("POST", len(body), {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call"})
+    for _ in range(count):
+        await wire.thrown(mutated(head, chance) + body, ends=True)
+
+
+@pytest.mark.unmeasured
+def test_of_a_hundred_thousand_mutated_requests_each_is_answered_and_the_server_stays_alive(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    counted: Counter[int] = Counter()
+    with site(place(tmp_path / "place", measured=False)) as served:
+        first = start(served, "walk")
+        asked: Mapping[str, Request] = {"auto": request, "legacy": partial(request, more={})}
+        good = {
+            era: [*frames(asked[era], first.token, first.run), *calls("spells", asked[era], "project")]
+            for era in ERAS
+        }
+        wires = [Wire(served, face, era) for face in ("steps", "spells") for era in (*ERAS, *ERAS)]
+        each = BODIES // len(wires)
+
+        async def every() -> list[Counter[int]]:
+            crops = [mutants(good[wire.era], each, f"bodies {number}") for number, wire in enumerate(wires)]
+            async with asyncio.timeout(BOUND * 10):
+                found, _ = await asyncio.gather(
+                    asyncio.gather(*map(_bodies, wires, crops)), _heads(Wire(served, "steps", "auto"), HEADS)
+                )
+            return found
+
+        for one in asyncio.run(every()):
+            counted += one
+        assert start(served).code == "ok"
+        assert served.ask("GET", "/healthz", {"Host": f"{served.host}:{served.port}"}).text == "ok\n"
+
+    assert set(counted) <= {200, 202, 400, 404}
+    assert counted.total() == each * len(wires)
+    record_property("points", counted.total() + HEADS)

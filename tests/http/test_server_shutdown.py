@@ -1,0 +1,134 @@
+"""A server that is told to end: what is under way is finished, nothing new is begun, nothing is lost."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from helpers.http_clients import Wire
+from helpers.http_servers import Answered, Site, site
+from helpers.metrics import figures, read
+from helpers.server_crowd import ROUND
+from helpers.servers import TOOL, Place, Told, note, place, until
+from helpers.store_contents import whole
+from helpers.store_locks import held
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Place:
+    return place(tmp_path, round=ROUND)
+
+
+def asked(served: Site, path: str, method: str = "GET") -> Answered:
+    return served.ask(method, path, {"Host": f"127.0.0.1:{served.port}", "Content-Length": "0"})
+
+
+def told(served: Site, path: str) -> tuple[int, str]:
+    answered = asked(served, path)
+    return answered.status, answered.text
+
+
+def _start(served: Site, era: str) -> Told:
+    async def started() -> Told:
+        wire = Wire(served, "steps", era)
+        await wire.greet()
+        return await wire.call(2, TOOL, {"template_name": "brief"})
+
+    return asyncio.run(started())
+
+
+@pytest.mark.parametrize("era", ["legacy", "auto"])
+def test_a_call_that_is_under_way_is_finished_and_whoever_comes_later_is_told_to_come_again(
+    at: Place, era: str
+) -> None:
+    with site(at) as served, ThreadPoolExecutor(1) as other:
+        assert _start(served, era).code == "ok"
+        assert [told(served, path) for path in ("/healthz", "/readyz")] == [(200, "ok\n")] * 2
+        with held(at) as awaited:
+            answer = other.submit(_start, served, era)
+            until(awaited, "the call is under way")
+            served.process.send_signal(signal.SIGTERM)
+            until(lambda: told(served, "/readyz") == (503, "ending\n"), "it is ending")
+            late = asked(served, "/mcp/steps", "POST")
+            assert told(served, "/healthz") == (200, "ok\n")
+
+        assert (late.status, late.headers["retry-after"]) == (503, "1")
+        assert late.text == "the server is ending: send the same request again\n"
+        assert answer.result().code == "ok"
+        assert served.process.wait() == 0
+    assert len(whole(at.store).runs()) == 2
+
+
+def test_streams_are_ended_with_their_last_word(at: Place) -> None:
+    async def streams(served: Site) -> dict[str, object]:
+        new, old = Wire(served, "steps", "auto"), Wire(served, "steps", "legacy")
+        await old.greet()
+        wanted = {"notifications": {"resourceSubscriptions": ["persona://default"]}}
+        async with asyncio.TaskGroup() as tasks:
+            heard = tasks.create_task(new.ask(9, "subscriptions/listen", wanted))
+            tasks.create_task(old.listen(begun := asyncio.Event()))
+            await begun.wait()
+            await asyncio.to_thread(until, lambda: _open(served) == 1, "both listen")
+            served.process.send_signal(signal.SIGTERM)
+        return heard.result()
+
+    with site(at) as served:
+        assert "result" in asyncio.run(streams(served))
+        assert served.process.wait() == 0
+
+
+def _open(served: Site) -> float:
+    return figures(read(served).text)["handrail_subscriptions{face=steps}"]
+
+
+CLIENTS = 8
+
+
+def test_under_load_every_step_that_was_acknowledged_is_there_and_no_other(
+    at: Place, record_property: Callable[[str, object], None]
+) -> None:
+    """A step that is there and was not acknowledged would be a call that was not finished."""
+    acknowledged: dict[str, int] = {}
+
+    async def walk(served: Site, era: str) -> None:
+        wire = Wire(served, "steps", era)
+        await wire.greet()
+        arguments: dict[str, object] = {"template_name": "round"}
+        while True:
+            try:
+                told = await wire.call(2, TOOL, arguments)
+            except (AssertionError, OSError):
+                return
+            acknowledged[told.run] = acknowledged.get(told.run, 0) + 1
+            output = note(artifacts=[], done=False)
+            arguments = {"step_token": told.token, "model_output_so_far": output}
+            if sum(acknowledged.values()) == CLIENTS * 4:
+                served.process.send_signal(signal.SIGTERM)
+
+    async def crowd(served: Site) -> None:
+        await asyncio.gather(*(walk(served, ("legacy", "auto")[n % 2]) for n in range(CLIENTS)))
+
+    with site(at) as served:
+        asyncio.run(crowd(served))
+        assert served.process.wait() == 0
+    kept = whole(at.store)
+    assert {run: kept.revision(run) for run in kept.runs()} == acknowledged
+    record_property("points", sum(acknowledged.values()))
+
+
+def test_a_server_whose_store_cannot_be_read_is_not_ready_and_is_again_when_it_can(at: Place) -> None:
+    away = at.store.with_name("away.db")
+    with site(at) as served:
+        assert told(served, "/readyz") == (200, "ok\n")
+        at.store.rename(away)
+        assert told(served, "/readyz") == (503, "unreadable\n")
+        assert told(served, "/healthz") == (200, "ok\n")
+        assert figures(read(served).text)["process_open_fds"] > 0
+        at.store.write_bytes(b"another file")
+        assert told(served, "/readyz") == (503, "unreadable\n")
+        away.replace(at.store)
+        assert told(served, "/readyz") == (200, "ok\n")
+        assert _start(served, "auto").code == "ok"

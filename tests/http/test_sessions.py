@@ -1,0 +1,120 @@
+"""Sessions of clients of 2025: so many a principal, each until it is idle; and one sweep for all faces."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import anyio
+import pytest
+from msgspec.structs import replace
+
+from handrail.app.stores import Stores
+from handrail.cli.serve_http import DashboardPages, make_dashboard_factory
+from handrail.dashboard.viewer import Dashboards
+from handrail.http.application import Backend
+from handrail.http.metrics import Metrics
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.streamable_http import ServedProjects, SessionLimits, build_tenants, load_session_limits
+from handrail.runtime.errors import Unreadable
+from handrail.stores.sql.store import open_serving
+from helpers.http_clients import Wire
+from helpers.http_servers import FACES, Answered, Site, given, site
+from helpers.metrics import figures, read
+from helpers.servers import HELLO, Place, place, until
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Place:
+    return place(tmp_path)
+
+
+def hello(served: Site, face: str, secret: str = "") -> Answered:
+    """Ask for a session."""
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}).encode()
+    headers = {
+        "Host": f"127.0.0.1:{served.port}",
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+        "Content-Length": str(len(body)),
+        **({"Authorization": f"Bearer {secret}"} if secret else {}),
+    }
+    return served.ask("POST", f"/mcp/{face}", headers, body)
+
+
+def test_who_has_all_the_sessions_they_may_have_in_any_face_gets_no_other_until_one_has_ended(
+    at: Place,
+) -> None:
+    ada, eve = (given(at, name, "run:read")["secret"] for name in ("ada", "eve"))
+    with site(at, "--auth", "token", HANDRAIL_SESSIONS="2") as served:
+        first = hello(served, "steps", ada)
+        second, full, other = (
+            hello(served, "spells", ada),
+            hello(served, "skills", ada),
+            hello(served, "skills", eve),
+        )
+        ended = {
+            "Host": f"127.0.0.1:{served.port}",
+            "Authorization": f"Bearer {ada}",
+            "mcp-session-id": first.headers["mcp-session-id"],
+        }
+        assert served.ask("DELETE", "/mcp/steps", ended).status == 200
+        again = hello(served, "skills", ada)
+
+    assert [one.status for one in (first, second, full, other, again)] == [200, 200, 503, 200, 200]
+    assert full.text == "you have 2 sessions open: end one (DELETE), or wait until one is idle\n"
+    assert full.headers["retry-after"] == "60"
+
+
+def test_a_session_that_is_idle_for_too_long_is_ended(at: Place) -> None:
+    with site(at, HANDRAIL_SESSION_IDLE="1") as served:
+        wire = Wire(served, "steps", "legacy")
+        asyncio.run(wire.greet())
+        assert wire.session
+        until(lambda: figures(read(served).text)["handrail_sessions{face=steps}"] == 0, "it is ended")
+        headers = {"Host": f"127.0.0.1:{served.port}", **wire.session}
+        assert served.ask("DELETE", "/mcp/steps", headers).status == 404
+
+
+def test_the_limits_are_the_usual_ones_or_those_that_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_session_limits(sessions=True) == SessionLimits(most=1000, idle=1800, sessions=True)
+    monkeypatch.setenv("HANDRAIL_SESSIONS", "3")
+    monkeypatch.setenv("HANDRAIL_SESSION_IDLE", "60")
+    assert load_session_limits(sessions=False) == SessionLimits(most=3, idle=60, sessions=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("HANDRAIL_SESSIONS", "sessions"), ("HANDRAIL_SESSION_IDLE", "seconds")]
+)
+@pytest.mark.parametrize("value", ["0", "-1", "many", "31536001"])
+def test_a_limit_that_is_no_number_is_told(
+    monkeypatch: pytest.MonkeyPatch, name: str, what: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(Unreadable, match=f"{name} is '{value}', which is no number of {what}"):
+        load_session_limits(sessions=True)
+
+
+def test_of_all_the_faces_of_a_server_one_sweeps(at: Place) -> None:
+    swept: list[tuple[str, ...]] = []
+
+    async def served(behind: Backend) -> None:
+        app = behind.application()
+        async with app.router.lifespan_context(app):
+            await anyio.to_thread.run_sync(until, lambda: bool(swept), "one has swept")
+            for _ in range(100):
+                await anyio.to_thread.run_sync(lambda: None)
+
+    with open_serving(at.store) as opened:
+
+        def sweep() -> tuple[str, ...]:
+            swept.append(opened.sweep())
+            return swept[-1]
+
+        sweeping = replace(opened, sweep=sweep)
+        known = ServedProjects(sweeping, {"project": at.project}, at.store)
+        pages = DashboardPages(Dashboards(make_dashboard_factory(sweeping, Stores(), known)), opened.secret)
+        all_ = build_tenants(sweeping, Stores(), FACES, known, Spelling.PORTABLE)
+        anyio.run(served, Backend(all_, Metrics(), opened.measure_load, pages))
+
+    assert swept == [()]

@@ -1,0 +1,158 @@
+"""The finished plan: archived, offered as the message of the commit, and seen among the runs."""
+
+from pathlib import Path
+
+import pytest
+
+from handrail.runtime.entries import EntryKind
+from handrail.runtime.errors import VcsLocked
+from handrail.runtime.ports.queries import RunFilter
+from handrail.runtime.ports.turn import Description
+from handrail.runtime.system import RandomIds
+from handrail.stores.vcs.git import GitDescriptions
+from helpers.planner_agents import TO_DETAIL, TO_GOAL, Cook, Kitchen, cook_in, kitchen
+from helpers.program import Said, command
+from helpers.repositories import Repo, made
+
+DONE = ("set_plan", {"plan": [[True, "Heat water", []]]})
+END: tuple[str, dict[str, object]] = ("finish_job", {})
+COMPLETE = (
+    "feat(tea): brew tea\n\nPeople are thirsty.\n\nTARGETS OF CHANGE:\n1. The kettle\n\n"
+    "- [x]: Heat water\n\n~~~ COMPLETE ~~~\n"
+)
+
+
+def archived(repo: Repo) -> list[str]:
+    """What stands below the archive, as texts."""
+    refs = repo.git("for-each-ref", "--format=%(refname)", "refs/handrail/done").split()
+    return [repo.git("cat-file", "blob", f"{ref}:plan") for ref in refs]
+
+
+def test_a_plan_is_archived_when_it_is_finished_and_not_before(cook: Cook) -> None:
+    cook.does(TO_GOAL, TO_DETAIL, DONE)
+    assert archived(cook.repo) == []
+    cook.does(END)
+
+    assert archived(cook.repo) == [COMPLETE]
+    assert cook.text() == COMPLETE
+    change = cook.store.read().change
+    assert cook.repo.git("rev-list", "--count", f"refs/handrail/done/{change}") == "4\n"
+
+
+def test_a_plan_that_is_opened_again_is_archived_again_at_its_next_end(cook: Cook) -> None:
+    again = ("mark_task", {"task_id": "heat", "completed": False})
+    cook.does(TO_GOAL, TO_DETAIL, DONE, END, again, ("mark_task", {"task_id": "heat"}), END)
+
+    assert archived(cook.repo) == [COMPLETE]
+    assert len(cook.repo.git("for-each-ref", "refs/handrail/done").splitlines()) == 1
+
+
+def test_a_finished_plan_is_offered_as_the_message_of_the_commit(cook: Cook) -> None:
+    told = cook.does(TO_GOAL, TO_DETAIL, DONE, END)
+
+    assert told.reply["plan"]["text"] == COMPLETE
+    assert "`handrail plan message | git commit -F -` commits with it" in told.reply["message"]
+
+
+def lifecycles(cook: Cook) -> list[tuple[object, object]]:
+    """From where to where the run went, as its journal has it."""
+    (row,) = cook.serving.records.runs(RunFilter())
+    entries = [one.entry for one in cook.serving.world.runs.entries(row.id)]
+    passed = [one.data for one in entries if one.kind is EntryKind.WORKFLOW_STATE_TRANSITION]
+    assert {one["client"] for one in passed} == {"bench 1"}
+    return [(one["from"], one["to"]) for one in passed]
+
+
+def test_the_journal_says_that_a_plan_is_complete_and_that_it_is_opened_again(cook: Cook) -> None:
+    cook.does(TO_GOAL, TO_DETAIL, DONE, END, END)
+    whole = [("idle", "running"), ("running", "completed")]
+    assert lifecycles(cook) == whole
+    cook.does(("mark_task", {"task_id": "heat", "completed": False}))
+    assert lifecycles(cook) == [*whole, ("completed", "running")]
+    cook.does(("mark_task", {"task_id": "heat"}), END)
+
+    assert lifecycles(cook) == [*whole, ("completed", "running"), ("running", "completed")]
+
+
+def test_a_plan_without_details_that_is_finished_is_complete_and_keeps_its_goal(cook: Cook) -> None:
+    told = cook.does(TO_GOAL, DONE, END)
+    assert (told.reply["stage"], archived(cook.repo)) == ("6", [cook.text()])
+    assert lifecycles(cook)[-1] == ("running", "completed")
+    other = {"goal": {"type": "fix", "scope": "tea", "title": "brew coffee"}}
+    refused = cook.calls("set_overarching_goal", **other)
+    assert (refused.failed, cook.text()) == (True, archived(cook.repo)[0])
+    assert "Call again with `new_plan: true`" in refused.reply["error"]
+
+    assert cook.does(("set_overarching_goal", {**other, "new_plan": True})).reply["stage"] == "1"
+    assert cook.text() == "fix(tea): brew coffee\n"
+
+
+class Unarchived(GitDescriptions):
+    """A real store that cannot archive at first: a ref that is locked just then."""
+
+    tried = 0
+
+    def archive(self, seen: Description) -> None:
+        """Not the first time."""
+        self.tried += 1
+        if self.tried == 1:
+            raise VcsLocked("locked", "wait")
+        super().archive(seen)
+
+
+def test_a_plan_whose_archive_fails_is_finished_all_the_same_and_archived_by_the_next_call(
+    tmp_path: Path,
+) -> None:
+    repo = made("git", tmp_path / "project", tmp_path / "home")
+    with cook_in(tmp_path, repo, Unarchived(repo.runner(), repo.folder, RandomIds())) as cook:
+        assert cook.does(TO_GOAL, TO_DETAIL, DONE, END).reply["stage"] == "6"
+        assert archived(repo) == []
+        cook.does(END)
+
+    assert archived(repo) == [COMPLETE]
+
+
+def runs(at: Kitchen, *words: str) -> Said:
+    return command("runs", *words, "--store", at.at.store, "--json", cwd=at.at.project)
+
+
+def test_a_plan_is_a_run_among_the_others_and_stays_one_when_the_store_is_rebuilt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = kitchen(tmp_path, "git")
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, at.at.env[name])
+    with at.server() as pipe:
+        for tool, given in (TO_GOAL, TO_DETAIL, DONE):
+            pipe.call(dict(given), tool)
+        pipe.call({"task_id": "cake"}, "mark_task")
+        pipe.call({}, "finish_job")
+    (row,) = runs(at, "list", "--face", "planner").data["runs"]
+    assert (row["workflow"], row["lifecycle"], row["goal"]) == ("planner", "completed", "feat(tea): brew tea")
+    assert row["project"] == str(at.at.project)
+    whole = runs(at, "show", row["id"]).data
+    assert [step["state"] for step in whole["steps"]] == ["stage-1", "stage-2", "stage-5"]
+    events = runs(at, "events", row["id"]).data["events"]
+    assert [one["kind"] for one in events] == [
+        "workflow_created",
+        "step_stayed",
+        "workflow_state_transition",
+        "step_stayed",
+        "step_stayed",
+        "error_occurred",
+        "step_stayed",
+        "workflow_state_transition",
+    ]
+    assert events[5]["data"]["trigger"] == "mark_task"
+    end = events[7]["data"]
+    assert (end["from"], end["to"], end["by"], end["duration_ms"] >= 0) == (
+        "running",
+        "completed",
+        "agent",
+        True,
+    )
+
+    rebuilt = command("store", "rebuild", "--store", at.at.store, "--json", cwd=at.at.project)
+    assert (rebuilt.status, rebuilt.data["runs"]) == (0, [])
+    assert runs(at, "list").data["runs"] == [row]
+    assert runs(at, "events", row["id"]).data["events"] == events

@@ -1,0 +1,150 @@
+"""Nothing of a session is lost: moves killed, without power, and made by many at once."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from helpers.crash import TESTS, said_by
+from helpers.requirement import requirement
+from helpers.run_folders import chained
+from helpers.servers import Pipe, Place, place
+from helpers.simulated_disk import PowerLoss, Simulated, Stop
+from helpers.skill_moves import LATER, MOVES, Move, runs_in
+
+pytestmark = pytest.mark.unmeasured
+
+MANY = 16
+
+
+@requirement("skills:state.file")
+def test_a_move_killed_anywhere_has_happened_or_not_and_its_token_gets_the_one_reply(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = said_by("helpers/skill_crash.py")
+
+    with capsys.disabled():
+        print(f" [{len(said['points'])} moves, {sum(said['points'].values())} kill points]", end="")  # noqa: T201 - the count
+    assert list(said["points"]) == [move.name for move in MOVES]
+    assert min(said["points"].values()) > 20
+    assert said["wrong"] == []
+
+
+def cut(move: Move, start: Simulated, token: str, at: int) -> tuple[Simulated, bool]:
+    """The workspace when the power went before the k-th change, and whether the move was answered."""
+    workspace = start.copy()
+    workspace.before = Stop(at)
+    try:
+        return workspace, bool(move.take(workspace, token))
+    except PowerLoss:
+        return workspace, False
+
+
+def wrong(move: Move, image: Simulated, token: str, *, acknowledged: bool) -> list[str]:
+    """What is wrong once the power is back, and the same call is made again, and again."""
+    with runs_in(image).hold_lock("", 0):
+        found = move.judged(image)
+    if found != "after" and (acknowledged or found != "before"):
+        return [f"acknowledged {acknowledged}: {found}"]
+    told, again = (move.take(image, token, ids) for ids in (LATER, 2 * LATER))
+    good = told == again and told["accepted"] and move.judged(image) == "after"
+    return [] if good else [f"{found}, then {move.judged(image)}: {told}, {again}"]
+
+
+@requirement("skills:state.file")
+@pytest.mark.parametrize("move", MOVES, ids=lambda move: move.name)
+def test_a_move_without_power_has_happened_or_not_and_if_answered_it_has(
+    move: Move, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start, found, images = Simulated(), list[str](), 0
+    token = move.lay_out(start)
+    seen: set[tuple[object, ...]] = set()
+    at, acknowledged = 0, False
+    while not acknowledged:
+        at += 1
+        workspace, acknowledged = cut(move, start, token, at)
+        for image in workspace.images():
+            key = (*sorted(image.everything().items()), *sorted(image.names_now), acknowledged)
+            if key not in seen:
+                seen.add(key)
+                images += 1
+                said = wrong(move, image, token, acknowledged=acknowledged)
+                found += [f"power lost before change {at}: {what}" for what in said]
+
+    with capsys.disabled():
+        print(f" [{at - 1} changes, {images} images]", end="")  # noqa: T201 - the count
+    assert images > 20
+    assert found == []
+
+
+@requirement("skills:expect")
+@requirement("skills:retry")
+def test_of_sixteen_processes_that_complete_the_same_skills_one_wins_each_state(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "helpers.skills_crowd", str(tmp_path), str(MANY)],
+        cwd=TESTS,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+
+    assert [one.get("error") for one in told] == [None] * MANY
+    states = [state for state, _ in {(state, token) for one in told for state, token in one["won"]}]
+    assert sorted(states) == [
+        *["clear-post-item"] * 3,
+        "clear-pre-item",
+        "gather-goals",
+        "ready-to-implement",
+        *["systematic-debugging"] * 3,
+    ]
+    assert {code for one in told for code in one["lost"]} <= {"refused"}
+    history = (tmp_path / "project/.collab/sessions/demo/.handrail/history.jsonl").read_bytes()
+    assert chained(history) == [*range(1, 10)]
+
+
+@dataclass(frozen=True, slots=True)
+class Traced(Place):
+    """A place whose server is watched by strace."""
+
+    def words(self, *more: str) -> tuple[str, ...]:
+        """The command line of a server that is watched."""
+        watched = ("strace", "-f", "-y", "-qq", "-e", "trace=%file", "-o", str(self.folder / "trace"))
+        return (*watched, *Place(self.folder).words(*more))
+
+
+@requirement("skills:session.name")
+def test_nothing_outside_the_project_is_opened_whatever_is_asked_for(tmp_path: Path) -> None:
+    assert shutil.which("strace"), "strace is missing: run tools/setup packages"
+    at, outside = Traced(place(tmp_path / "here").folder), tmp_path / "outside"
+    (outside / "documents").mkdir(parents=True)
+    (at.folder / "project-evil").mkdir()
+    sessions = at.project / ".collab" / "sessions"
+    sessions.mkdir(parents=True)
+    (sessions / "linked").symlink_to(outside)
+    (sessions / "demo").mkdir()
+    (sessions / "demo" / "documents").symlink_to(outside / "documents")
+    with Pipe(at, "--face", "skills") as pipe:
+        for project in (str(outside), f"{at.project}-evil", f"{at.project}/../../outside", "/"):
+            for session in ("demo", "linked", "../../../outside"):
+                given = {"project": project, "session": session, "skill": "collab-start"}
+                assert pipe.call(given, "complete_skill").failed
+        for session in ("linked", "../../../../outside", "..", "/etc"):
+            given = {"project": str(at.project), "session": session, "skill": "collab-start"}
+            assert pipe.call(given, "complete_skill").failed
+        given = {"project": str(at.project), "session": "demo"}
+        assert not pipe.call({**given, "skill": "collab-start"}, "complete_skill").failed
+        told = pipe.call({**given, "skill": "gather-session-goals"}, "complete_skill")
+        assert told.reply["code"] == "unsafe_path"
+
+    trace = (at.folder / "trace").read_text("utf-8", "replace").splitlines()
+    assert any(str(sessions / "demo") in line for line in trace)
+    beyond = re.compile(rf"{re.escape(str(outside))}|{re.escape(str(at.project))}-evil")
+    assert [line for line in trace if beyond.search(line)] == []

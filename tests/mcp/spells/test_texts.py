@@ -1,0 +1,161 @@
+"""What a cast says: two parts, the folder that was made, the files as data, and one thing to do next."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from helpers.requirement import requirement
+from helpers.spell_table import PARTS, Scene, lines, spells, template
+
+FLOW = spells()
+SAID = sorted({text for row in FLOW.rows for text in (row.say, row.refuse) if text})
+USER, AGENT = PARTS
+SECTIONS = {
+    "plan.md": [
+        "Context",
+        "Goals / Non-Goals",
+        "Acceptance Criteria",
+        "Constraints & Risks",
+        "References",
+    ],
+    "task.md": ["Intent", "Steps", "Validation"],
+    "review-task.md": ["Intent", "Comments and answers", "Steps", "Validation"],
+}
+MAP = {
+    "GATHER_NEEDS_PLAN": ["very start", "`plan.md`", "**Accio**"],
+    "GATHER_EDITING": [
+        "`plan.md`",
+        "at least one acceptance criterion",
+        "`- [ ]",
+        "**Accio**",
+        "**Expecto**",
+    ],
+    "ACHIEVE_TASK_DRAFTING": ["`task.md`", "intent, steps and validation", "**Accio**"],
+    "ACHIEVE_TASK_EXECUTED": [
+        "`task-results.md`",
+        "**Accio**",
+        "archive",
+        "`plan.md`",
+        "Finite is not available",
+    ],
+    "ACHIEVE_COMPLETE": ["No acceptance criterion is open", "**Finite**", "**Reparo**"],
+    "PR_GATHERING_COMMENTS": ["`comments.md`", "**Accio**", "`review-task.md`"],
+    "PR_REVIEW_TASK_DRAFT": ["`review-task.md`", "**Accio**"],
+    "PR_APPLIED_PENDING_ARCHIVE": [
+        "`review-task-results.md`",
+        "**Accio**",
+        "archive",
+        "back to where it began",
+    ],
+    "PR_CONFIRM_RESTART_COMMENTS": [
+        "`comments.md`",
+        "**Reparo: resume**",
+        "**Reparo**",
+        "**Accio**",
+        "**Reverto**",
+    ],
+    "PR_CONFIRM_RESTART_TASK": [
+        "`review-task.md`",
+        "**Reparo: resume**",
+        "**Reparo**",
+        "**Accio**",
+        "**Reverto**",
+    ],
+    "ERROR_TASK_MISSING": ["`task.md` is missing", "**Accio**", "**Finite**"],
+    "ERROR_TASK_RESULTS_MISSING": ["`task-results.md` is missing", "**Accio**"],
+    "ERROR_PLAN_MISSING": ["`plan.md` is missing", "**Accio**"],
+    "ERROR_COMMENTS_MISSING": ["`comments.md` is missing", "**Accio**", "**Finite**"],
+    "ERROR_REVIEW_TASK_MISSING": ["`review-task.md` is missing", "**Accio**"],
+}
+"""What Lumos names in each state, by the source's map of guidance and its errors."""
+
+
+def _said(folder: Path, row: str, files: str) -> dict[str, str]:
+    line = next(line for line in lines() if (line.row, line.files) == (row, files))
+    (text,) = Scene(folder / "project", FLOW, line).cast().texts
+    return dict(text)
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_every_answer_speaks_to_the_user_in_a_few_sentences_and_to_the_agent(name: str) -> None:
+    parts = FLOW.texts[name].parts
+
+    assert list(parts) == PARTS
+    assert 0 < len(parts[USER]) <= 300
+    assert "\n" not in parts[USER].strip()
+    assert parts[AGENT].strip()
+
+
+@requirement("spells:task.name")
+@pytest.mark.parametrize(
+    ("row", "files", "folder"),
+    [
+        ("A2", "plan=open task=own results=one", "tasks/task-add-sum-2026-03-01-1200"),
+        ("A2", "plan=open task=own results=one taken=task", "tasks/task-add-sum-2026-03-01-1200-2"),
+        ("E3", "plan=open task=own", "tasks/incomplete-task-add-sum-2026-03-01-1200"),
+        ("P3", "plan=open comments=own review=own applied=own", "pr-reviews/pr-review-2026-03-01-1200"),
+    ],
+)
+def test_whoever_archives_says_where(tmp_path: Path, row: str, files: str, folder: str) -> None:
+    assert f"archived in `{folder}`" in _said(tmp_path, row, files)[USER].replace("put aside", "archived")
+
+
+@requirement("spells:A2.quote")
+def test_the_results_are_handed_over_whole_between_boundaries(tmp_path: Path) -> None:
+    said = _said(tmp_path, "A2", "plan=open task=own results=one")
+
+    assert "# Results\n\n## Achieved\n\nIt sums.\n" in said[AGENT]
+    assert "untrusted" in said[AGENT]
+    assert "It sums." not in said[USER]
+
+
+def test_what_was_checked_off_and_what_matched_nothing_is_told(tmp_path: Path) -> None:
+    done = _said(tmp_path / "one", "A2", "plan=open task=own results=one")
+    unknown = _said(tmp_path / "other", "A2", "plan=open task=own results=unknown")
+
+    assert "1 acceptance criteria were checked off" in done[USER]
+    assert '["Sums two numbers"]' in done[AGENT]
+    assert "0 acceptance criteria were checked off" in unknown[USER]
+    assert 'found nowhere in `plan.md`: ["Sums three numbers"]' in unknown[AGENT]
+
+
+def test_new_links_are_listed_with_the_names_of_their_files(tmp_path: Path) -> None:
+    said = _said(tmp_path, "expecto.block", "plan=link")
+
+    assert said[USER].startswith("Found 1 new Jira or Confluence links")
+    assert "https://acme.atlassian.net/browse/SUM-1 → " in said[AGENT]
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param("plan.md", marks=requirement("spells:gather.template")),
+        pytest.param("task.md", marks=requirement("spells:task.template")),
+        "review-task.md",
+    ],
+)
+def test_a_template_has_the_sections_of_the_source(file: str) -> None:
+    text = template(file).decode()
+
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == SECTIONS[file]
+    assert text.startswith("---\ntask_name: untitled\n---\n") is (file == "task.md")
+
+
+@requirement("spells:lumos.map")
+@pytest.mark.parametrize("name", FLOW.states)
+def test_every_state_is_explained_to_the_user_and_the_agent_as_the_map_of_the_source_says(name: str) -> None:
+    face = FLOW.states[name].extra
+
+    assert [words for words in MAP[name] if words not in str(face[USER])] == []
+
+    assert list(face)[:2] == PARTS
+    assert all(isinstance(face[part], str) and face[part] for part in PARTS)
+
+
+def test_a_plan_with_criteria_has_a_name_and_words_of_its_own() -> None:
+    ready = FLOW.states["GATHER_EDITING"].extra["sub_state"]
+
+    assert isinstance(ready, dict)
+    assert (ready["name"], ready["fact"], ready["at_least"]) == ("GATHER_READY", "criteria.total", 1)
+    assert all(ready[part] for part in PARTS)

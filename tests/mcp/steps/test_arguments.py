@@ -1,0 +1,271 @@
+"""Arguments: nothing is coerced, and what is none of the forms is refused with the forms, and entered."""
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from handrail.app.faces import ArgumentCheck
+from helpers.agents import NOBODY
+from helpers.replies import unruled
+from helpers.requirement import requirement
+from helpers.servers import ERAS, Agent, Inside, Pipe, agent, inside, note, place
+from helpers.store_contents import REFUSED, changed, whole
+
+FORMS: Final = [
+    'start: {"template_name", "goal"?, "inputs"?, "metadata"?, "project"?}',
+    'continue: {"step_token", "model_output_so_far"}',
+    'recover: {"execution_id"}',
+    (
+        'control: {"execution_id" or "step_token", "action": pause|resume|diverge|abandon|fail|complete_step|'
+        'fork|why, "reason"?, "step_name"? (fork), "model_output_so_far"? (complete_step)}'
+    ),
+]
+SENT: Final[dict[str, Any]] = {
+    "template_name": "walk",
+    "goal": "See the end",
+    "inputs": {"what": "fun"},
+    "metadata": {"ticket": "7"},
+    "step_token": "no token",
+    "model_output_so_far": note(),
+    "execution_id": NOBODY,
+    "action": "pause",
+    "reason": "Because.",
+    "step_name": "one",
+    "project": "project",
+}
+"""Each argument, with something it takes."""
+
+STARTS: Final = [{"template_name"}] + [
+    {"template_name", other} for other in ("goal", "inputs", "metadata", "project")
+]
+OTHERS: Final = [
+    {"execution_id"},
+    {"execution_id", "project"},
+    {"execution_id", "action"},
+    {"step_token", "action"},
+    {"step_token", "model_output_so_far"},
+]
+"""Every form among those with one or two arguments."""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Inside]:
+    with inside(place(tmp_path / "place")) as opened:
+        yield opened
+
+
+@requirement("steps:tool.forms")
+def test_of_all_sets_of_one_and_two_arguments_only_the_forms_are_taken(
+    desk: Inside, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    store, tried = tmp_path / "place" / "store" / "handrail.db", 0
+    for names in [(), *combinations(SENT, 1), *combinations(SENT, 2)]:
+        before = whole(store)
+        told = desk.call({name: SENT[name] for name in names})
+        tried += 1
+        assert unruled(told) == []
+        if set(names) in STARTS:
+            assert told.code == "ok", names
+        elif set(names) in OTHERS:
+            assert told.code in {"unknown_run", "malformed"}, names
+        else:
+            assert told.code == "form", names
+            assert told.reply["why"] == {
+                "rule": "forms",
+                "seen": [f"arguments = {_listed(names)}"],
+                "needed": FORMS,
+            }
+            assert changed(before, whole(store)) == REFUSED
+    assert tried == 1 + 11 + 55
+    record_property("points", tried)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return "[" + ", ".join(f'"{name}"' for name in sorted(names)) + "]"
+
+
+@requirement("steps:tool.forms")
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("step_token", "model_output_so_far", "action", "execution_id"),
+        ("step_token", "execution_id", "action"),
+        ("step_token", "model_output_so_far", "reason"),
+        ("step_token", "model_output_so_far", "action"),
+        ("execution_id", "action", "step_name"),
+        ("execution_id", "action", "model_output_so_far"),
+        ("template_name", "goal", "inputs", "metadata", "execution_id"),
+        tuple(SENT),
+    ],
+)
+def test_a_form_with_an_argument_that_it_has_not_is_refused(desk: Inside, names: tuple[str, ...]) -> None:
+    assert desk.call({name: SENT[name] for name in names}).code == "form"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ({"execution_id": NOBODY, "action": "fork", "step_name": "one"}, "unknown_run"),
+        ({"execution_id": NOBODY, "action": "complete_step", "model_output_so_far": {}}, "unknown_run"),
+        ({"execution_id": NOBODY, "action": "fork", "model_output_so_far": {}}, "form"),
+        ({"execution_id": NOBODY, "action": "complete_step", "step_name": "one"}, "form"),
+        ({"execution_id": NOBODY, "action": "complete_step"}, "form"),
+        ({"execution_id": NOBODY, "action": "why", "reason": "Curious"}, "unknown_run"),
+    ],
+)
+def test_a_step_name_goes_with_a_fork_only_and_an_output_with_a_step_done_by_hand(
+    desk: Inside, arguments: dict[str, Any], code: str
+) -> None:
+    assert desk.call(arguments).code == code
+
+
+# --- nothing is coerced -------------------------------------------------------------------------------------
+
+ACTIONS: Final = "action: must be one of pause, resume, diverge, abandon, fail, complete_step, fork, why"
+WRONG: Final[list[tuple[str, Any, str]]] = [
+    ("template_name", 7, "template_name: must be of the JSON type string"),
+    ("template_name", ["walk"], "template_name: must be of the JSON type string"),
+    ("template_name", None, "template_name: must be of the JSON type string"),
+    ("goal", True, "goal: must be of the JSON type string"),
+    ("goal", "g" * 10_001, "goal: must be a text of at most 10000 characters"),
+    ("goal", "a\0b", "goal: must be a text without NUL"),
+    ("inputs", '{"what": "fun"}', "inputs: must be of the JSON type object"),
+    ("inputs", [["what", "fun"]], "inputs: must be of the JSON type object"),
+    ("inputs", {"what": None}, "inputs.what: must be of the JSON type boolean or number or string"),
+    ("inputs", {"what": {"a": 1}}, "inputs.what: must be of the JSON type boolean or number or string"),
+    ("metadata", {"ticket": 7}, "metadata.ticket: must be of the JSON type string"),
+    ("metadata", "{}", "metadata: must be of the JSON type object"),
+    ("action", "Pause", ACTIONS),
+    ("action", "complete", ACTIONS),
+    ("action", ["pause"], ACTIONS),
+    ("step_token", 7, "step_token: must be of the JSON type string"),
+    ("execution_id", 7, "execution_id: must be of the JSON type string"),
+    ("execution_id", {"id": NOBODY}, "execution_id: must be of the JSON type string"),
+    ("reason", ["Because."], "reason: must be of the JSON type string"),
+    ("model_output_so_far", "{}", "model_output_so_far: must be of the JSON type object"),
+    ("model_output_so_far", None, "model_output_so_far: must be of the JSON type object"),
+    ("model_output_so_far", [note()], "model_output_so_far: must be of the JSON type object"),
+    ("Template_Name", "walk", "Template_Name: must be left out: there is no such argument"),
+    ("arguments", {}, "arguments: must be left out: there is no such argument"),
+    ("__proto__", {}, "__proto__: must be left out: there is no such argument"),
+]
+
+
+@requirement("steps:tool.forms")
+@pytest.mark.parametrize(("name", "value", "needed"), WRONG)
+def test_an_argument_that_is_not_as_listed_is_refused_by_name(
+    desk: Inside, tmp_path: Path, name: str, value: object, needed: str
+) -> None:
+    store = tmp_path / "place" / "store" / "handrail.db"
+    before = whole(store)
+    told = desk.call({"template_name": "walk", name: value})
+
+    assert unruled(told) == []
+    assert (told.code, told.reply["why"]["rule"]) == ("arguments", "arguments")
+    assert told.reply["why"]["needed"] == [needed]
+    assert changed(before, whole(store)) == REFUSED
+
+
+def test_what_a_token_or_an_output_was_is_not_told_again(desk: Inside) -> None:
+    told = desk.call({"step_token": ["secret"], "model_output_so_far": ["secret"]})
+
+    assert told.reply["why"]["seen"] == ['step_token = "<list>"', 'model_output_so_far = "<list>"']
+    assert "secret" not in told.text
+
+
+@requirement("steps:output.shape")
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"confidence": "0.9"}, "confidence"),
+        ({"confidence": True}, "confidence"),
+        ({"confidence": None}, "confidence"),
+        ({"summary": ["Done."]}, "summary"),
+        ({"artifacts": '[{"type": "note"}]'}, "artifacts"),
+        ({"artifacts": {"type": "note"}}, "artifacts"),
+        ({"artifacts": [{"type": "note", "title": "A", "content": 7}]}, "artifacts[0].content"),
+        ({"artifacts": [{"title": "A", "content": "It is noted."}]}, "artifacts[0].type"),
+        ({"artifacts": [[]]}, "artifacts[0]"),
+        ({"artifacts": ["note"]}, "artifacts[0]"),
+        ({"references": "none"}, "references"),
+        ({"references": [1]}, "references"),
+        ({"decisions": "none"}, "decisions"),
+        ({"findings": {}}, "findings"),
+        ({"blockers": False}, "blockers"),
+    ],
+)
+def test_an_output_is_not_coerced_either(desk: Inside, changes: dict[str, Any], path: str) -> None:
+    first = desk.start()
+    told = desk.go_on(first.token, **changes)
+
+    assert unruled(told) == []
+    assert told.code == "contract"
+    assert [line.partition(" ")[0] for line in told.reply["why"]["needed"]] == [path]
+    assert desk.go_on(first.token).code == "ok"
+
+
+def test_inputs_are_of_their_declared_type_and_no_other(desk: Inside) -> None:
+    for value in (7, True, 1.5):
+        assert desk.start(inputs={"what": value}).code == "arguments"
+    told = desk.start(inputs={"when": "now"})
+
+    assert (told.code, told.reply["why"]["rule"]) == ("arguments", "start")
+
+
+@pytest.mark.parametrize("depth", [30, 31, 32, 33, 400])
+def test_what_nests_deeply_is_checked_like_everything_else(desk: Inside, depth: int) -> None:
+    value: Any = "x"
+    for _ in range(depth):
+        value = [value]
+    told = desk.call({"template_name": "walk", "metadata": {"ticket": value}})
+
+    assert (told.code, unruled(told)) == ("arguments", [])
+
+
+def test_an_argument_whose_name_cannot_be_written_down_is_refused_in_words(desk: Inside) -> None:
+    """Over stdio no such name comes this far."""
+    told = desk.call({"template_name": "walk", "\ud800": 1, "a\0b": "\udfff"})
+
+    assert (told.code, unruled(told)) == ("arguments", [])
+    assert told.text.encode().decode() == told.text
+
+
+def test_what_a_schema_of_another_kind_refuses_is_told_in_its_own_words() -> None:
+    schema = {"properties": {"goal": {"type": "string", "minLength": 3}}, "required": ["goal"]}
+    arguments = ArgumentCheck(schema)
+
+    for given, needed in (({"goal": "no"}, "goal: is shorter than 3 characters"), ({"goal": "yes"}, "")):
+        refused = arguments.validate(given)
+        assert (refused.needed if refused else ("",)) == (needed,)
+
+
+# --- over the wire ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=ERAS)
+def connected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+    with agent(place(tmp_path_factory.mktemp("arguments")), request.param) as client:
+        yield client
+
+
+def test_a_real_server_coerces_nothing_and_drops_nothing(connected: Agent) -> None:
+    for name, value, needed in WRONG:
+        told = connected.call({"template_name": "walk", name: value})
+        assert (told.code, told.reply["why"]["needed"]) == ("arguments", [needed])
+        assert unruled(told) == []
+    assert connected.start("walk").code == "ok"
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_arguments_that_are_no_object_are_a_protocol_error(tmp_path: Path, era: str) -> None:
+    with Pipe(place(tmp_path / "place"), era=era) as pipe:
+        wrong: tuple[object, ...] = ([], "{}", 7, True)
+        for arguments in wrong:
+            answer = pipe.ask("tools/call", {"name": "workflow_next_step", "arguments": arguments})
+            assert answer["error"]["code"] == -32602
+        missing = pipe.ask("tools/call", {"name": "workflow_next_step"})
+        assert missing["result"]["structuredContent"]["code"] == "form"
+        assert pipe.start("walk").code == "ok"

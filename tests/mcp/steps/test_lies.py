@@ -1,0 +1,189 @@
+"""A lying agent gets nowhere: every lifecycle by every call by every kind of token, as matrix.txt has it."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import pytest
+
+from handrail.app.faces import Answer, Tool
+from handrail.app.projects import Projects
+from handrail.app.trust import TrustStore
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.faces.steps import StepsFace
+from handrail.runtime.records import Caller
+from handrail.runtime.tokens import decode_token
+from helpers.agents import AFTER, PAPER, Scene, Stage, asked, asked_by_id, table
+from helpers.replies import unruled
+from helpers.requirement import requirement
+from helpers.servers import Inside, Place, Told, inside, place
+from helpers.store_contents import EXPIRED, FRESH, REFUSED, Whole, changed, seen, whole
+
+EXPECTED: Final = table(Path(__file__).with_name("matrix.txt"))
+LIFECYCLES: Final = ("running", "paused", "completed", "failed", "abandoned", "diverged", "idle")
+KINDS: Final = tuple(dict.fromkeys(kind for kind, _, _ in EXPECTED))
+FORMS: Final = {kind: [f for k, f, c in EXPECTED if (k, c) == (kind, "idle")] for kind in KINDS}
+KEPT: Final = frozenset(
+    {"tells", "again", "not_running", "malformed", "forged", "superseded", "already_used"}
+)
+"""What leaves the scene as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A call: the store before and after it, the scene it was made in, and the answer."""
+
+    scene: Scene
+    form: str
+    told: Told
+    before: Whole
+    after: Whole
+
+    def wrong(self, expected: str) -> str:
+        """What is not as expected, or nothing."""
+        found = self._found(expected)
+        return found and f"expected {expected}: {found}"
+
+    def _found(self, expected: str) -> str:
+        change, told = seen(self.before, self.after), self.told
+        good = self._good(expected, change) and self._unharmed(expected)
+        how = f"run +{self._moved(self.scene.run)}, other +{self._moved(self.scene.other)}"
+        return "" if good else f"{told.code}, {how}, {change}"
+
+    def _good(self, expected: str, change: dict[str, int]) -> bool:
+        """Whether the answer and what it wrote are as expected."""
+        told, first = self.told, self.scene.first
+        match expected:
+            case "moves" | "other" | "starts" | "forks":
+                return not told.failed
+            case "same-fork":
+                return first is not None and (told.code, told.run) == ("ok", first.run)
+            case "fresh":
+                return (told.code, change) == ("ok", FRESH)
+            case "tells":
+                return (told.code, change) == ("ok", {})
+            case "again":
+                return told == first and changed(self.before, self.after) == {}
+            case _:
+                wrote = EXPIRED if expected == "expired" else REFUSED
+                return (told.failed, told.code, change) == (True, expected, wrote)
+
+    def _unharmed(self, expected: str) -> bool:
+        """Whether no run has moved but the one that should, and none was made but where it should be."""
+        run, other = self.scene.run, self.scene.other
+        after = AFTER.get(self.form, "running") if expected == "moves" else self.before.state(run)
+        moved = (self._moved(run), self._moved(other), len(self.after.runs()) - len(self.before.runs()))
+        wanted = (expected == "moves", expected == "other", expected in {"starts", "forks"})
+        return moved == wanted and self.after.state(run) == after
+
+    def _moved(self, run: str) -> int:
+        return self.after.revision(run) - self.before.revision(run)
+
+
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A token that another store has issued."""
+    with inside(place(tmp_path_factory.mktemp("foreign"), paper=PAPER)) as desk:
+        return desk.go_on(desk.start("paper").token).token
+
+
+def calls(stage: Stage, store: Path, kind: str, lifecycle: str) -> Iterator[tuple[str, Seen]]:
+    """Every call with every token of this kind to a run in this lifecycle."""
+    scene: Scene | None = None
+    for form in FORMS[kind]:
+        expected = EXPECTED[kind, form, lifecycle]
+        if expected == "-":
+            continue
+        if scene is None or kind == "same call":
+            scene = stage.scene(kind, form, lifecycle)
+        given: dict[str, dict[str, Any]] = {name: asked(form, t) for name, t in scene.tokens.items()}
+        for name, arguments in (given or {kind: asked_by_id(form, scene.run)}).items():
+            before = whole(store)
+            told = stage.desk.call(arguments)
+            yield f"{form}, {name}, {lifecycle}", Seen(scene, form, told, before, whole(store))
+        if expected not in KEPT:
+            scene = None
+
+
+def lies(desk: Inside, at: Place, foreign: str, kind: str, lifecycle: str) -> Iterator[list[str]]:
+    """What is wrong with the answer to each lie."""
+    for name, call in calls(Stage(desk, foreign), at.store, kind, lifecycle):
+        found = [call.wrong(EXPECTED[kind, call.form, lifecycle]), *unruled(call.told)]
+        yield [f"{name}: {one}" for one in found if one]
+
+
+@pytest.mark.unmeasured
+@requirement("steps:life.guards", "steps:life.terminal", "steps:token.outcomes", "steps:token.retry")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_lying_agent_moves_no_run_that_it_should_not(
+    kind: str, foreign: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    told = list[list[str]]()
+    for lifecycle in LIFECYCLES:
+        at = place(tmp_path / lifecycle, paper=PAPER)
+        with inside(at) as desk:
+            told += lies(desk, at, foreign, kind, lifecycle)
+    assert not any(told), "\n".join(chain(*told))
+    assert len(told) >= sum(
+        EXPECTED[kind, f, lifecycle] != "-" for f in FORMS[kind] for lifecycle in LIFECYCLES
+    )
+    record_property("points", len(told))
+
+
+class Credulous(StepsFace):
+    """Takes every token for the right one."""
+
+    def call(self, tool: Tool, arguments: Mapping[str, Any], caller: Caller) -> Answer:
+        """The call, about the run that the token names."""
+        claims = decode_token(self._serving.world.key, str(arguments.get("step_token", "")))
+        if isinstance(claims, str) or "model_output_so_far" not in arguments:
+            return super().call(tool, arguments, caller)
+        by_hand = {"execution_id": claims.run, "action": "complete_step"}
+        output = {"model_output_so_far": arguments["model_output_so_far"]}
+        return super().call(tool, {**by_hand, **output}, caller)
+
+
+@pytest.mark.parametrize("kind", ["superseded", "used", "expired", "same call"])
+def test_a_face_that_believes_every_token_is_found_out(kind: str, foreign: str, tmp_path: Path) -> None:
+    at = place(tmp_path / "place", paper=PAPER)
+    with inside(at) as honest:
+        projects = Projects([at.project], TrustStore())
+        desk = replace(honest, face=Credulous(honest.serving, projects, Spelling.PORTABLE))
+        told = list(lies(desk, at, foreign, kind, "running"))
+
+    found = {one[0].partition(":")[0] for one in told if one}
+    assert found >= {f"continue, {kind}, running", f"complete_step, {kind}, running"}
+
+
+def test_no_call_and_no_kind_of_token_is_left_out_of_the_table() -> None:
+    rows = {kind: len(FORMS[kind]) for kind in KINDS}
+
+    assert rows == {"no token": 10, **dict.fromkeys(KINDS[1:], 9)}
+    assert len(KINDS) == 11
+    assert len(EXPECTED) == 7 * (10 + 10 * 9)
+
+
+def test_a_token_is_read_once_in_a_call(tmp_path: Path) -> None:
+    reads = 0
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal reads
+        reads += event == "call" and frame.f_code is decode_token.__code__
+
+    with inside(place(tmp_path)) as desk:
+        token, found = desk.start().token, []
+        for call in (desk.go_on, lambda token: desk.by_token(token, "pause"), desk.go_on):
+            reads = 0
+            sys.setprofile(count)
+            try:
+                told = call(token)
+            finally:
+                sys.setprofile(None)
+            found.append((told.reply["status"], reads))
+            token = told.reply.get("new_step_token", token)
+
+    assert found == [("ok", 1), ("ok", 1), ("error", 1)]

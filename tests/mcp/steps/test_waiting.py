@@ -1,0 +1,71 @@
+"""An output that has to wait for something else than the agent; no built-in fact takes its time yet."""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+from msgspec.structs import replace
+
+from handrail.app.projects import Projects
+from handrail.app.trust import TrustStore
+from handrail.engine.facts import PENDING
+from handrail.engine.model import Authority, Event
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.faces.steps import StepsFace
+from handrail.runtime.facts import FILE_READERS
+from handrail.runtime.records import Origin
+from handrail.runtime.turn import Call, NewRun, take_turn
+from handrail.runtime.world import build_workflow_lookup
+from helpers.replies import unruled
+from helpers.requirement import requirement
+from helpers.servers import Inside, inside, place
+from helpers.turns import pinned
+from helpers.workflows import GATED
+
+RUN: Final = "00000000-0000-4000-8000-000000000001"
+SLOW: Final = """
+workflow: slow
+version: 1
+authority: sql
+steps:
+  - {name: work, agent: writer, task: Work., next: [{when: [tests.pass]}]}
+"""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Inside]:
+    """An agent in a run that waits for its tests."""
+    at, flow = place(tmp_path / "place"), pinned(SLOW, registry=GATED)
+    assert flow.workflow
+    new = NewRun(flow.workflow, Origin("steps", Authority.SQL, str(at.project)), flow.definition)
+    with inside(at) as opened:
+        slow = {**FILE_READERS, "engine": lambda _asked, _of: PENDING}
+        known = build_workflow_lookup(opened.serving.world.runs, GATED)
+        world = replace(opened.serving.world, workflow_of=known, readers=slow)
+        take_turn(world, Call(RUN, Event("start"), new=new), lambda _: {})
+        serving = replace(opened.serving, world=world)
+        yield dataclasses.replace(
+            opened, face=StepsFace(serving, Projects([at.project], TrustStore()), Spelling.PORTABLE)
+        )
+
+
+@requirement("steps:reply.status")
+def test_an_output_that_has_to_wait_is_held_and_whoever_comes_back_hears_so(desk: Inside) -> None:
+    waiting = desk.go_on(desk.recover(RUN).token)
+    again = desk.recover(RUN)
+    why = desk.control(RUN, "why")
+
+    for told in (waiting, again, why):
+        assert (told.reply["status"], unruled(told)) == ("waiting", [])
+    assert waiting.reply["human_message"] == (
+        "Your output is held. The run waits for tests.pass, not for you. "
+        "Tell the person, then ask again with execution_id."
+    )
+    assert again.reply["human_message"].startswith(
+        "An output for step `work` is held already: the run waits for something else than you.\n\n"
+    )
+    assert why.reply["human_message"].startswith(
+        "The run stands in step `work`, attempt 1; your output is held, and something else is waited for."
+    )

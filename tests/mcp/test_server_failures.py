@@ -1,0 +1,112 @@
+"""Calls that fail through no fault of the caller: a bug of ours, or what the world did."""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, TextContent
+from msgspec.structs import replace
+
+from handrail.app.definitions import Definitions
+from handrail.app.stores import Stores
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.server import FaceServer, build_local_server
+from handrail.runtime.errors import Busy
+from handrail.stores.sql.store import open_serving
+from helpers.replies import unruled
+from helpers.servers import ERAS, TOOL, Told, note, place
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenIds:
+    """Raises what it is told to: no call of an agent makes the real ones do so."""
+
+    raised: Exception
+
+    def new_id(self) -> str:
+        """No id."""
+        raise self.raised
+
+    def nonce(self) -> bytes:
+        """No nonce."""
+        raise self.raised
+
+
+def answered(folder: Path, era: str, raised: Exception, arguments: dict[str, Any]) -> Told:
+    """What a client is told when the face raises this."""
+
+    async def ask(server: FaceServer) -> CallToolResult:
+        async with Client(server, mode=era) as client:
+            return await client.call_tool(TOOL, arguments)
+
+    at = place(folder)
+    with open_serving(at.store) as opened:
+        broken = replace(opened, world=replace(opened.world, ids=BrokenIds(raised)))
+        result = anyio.run(
+            ask, build_local_server(broken, Stores(), [at.project], "steps", Spelling.PORTABLE)
+        )
+    (text,) = result.content
+    assert isinstance(text, TextContent)
+    return Told(dict(result.structured_content or {}), text.text, bool(result.is_error))
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_bug_of_ours_is_told_by_its_number_and_the_rest_stands_in_the_log(
+    tmp_path: Path, era: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR, "handrail"):
+        told = answered(tmp_path / "place", era, ValueError("secret"), {"template_name": "walk"})
+
+    assert (told.code, unruled(told)) == ("internal", [])
+    assert "secret" not in told.text
+    (record,) = caplog.records
+    assert record.getMessage().removeprefix("incident ") in told.text
+    assert "secret" in caplog.text
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_fault_names_the_repair_and_the_call_to_send_again_without_its_long_part(
+    tmp_path: Path, era: str
+) -> None:
+    arguments = {"step_token": "T", "model_output_so_far": note(summary="long " * 1000)}
+    told = answered(
+        tmp_path / "place", era, Busy("the store was busy", "send the same call again"), arguments
+    )
+
+    assert (told.code, unruled(told)) == ("busy", [])
+    assert told.reply["why"] == {"rule": "store", "seen": [], "needed": ["send the same call again"]}
+    assert told.reply["next"] == [
+        {"tool": TOOL, "arguments": {"step_token": "T", "model_output_so_far": {}}, "who": "agent"}
+    ]
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("method", ["prompts/list", "resources/list"])
+def test_no_request_is_answered_with_the_text_of_an_exception_not_even_one_that_no_tool_makes(
+    tmp_path: Path, era: str, method: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> NoReturn:
+        raise ValueError("secret")
+
+    monkeypatch.setattr(Definitions, "_scan", broken)
+
+    async def ask(server: FaceServer) -> str:
+        async with Client(server, mode=era) as client:
+            asked = client.list_prompts if method == "prompts/list" else client.list_resources
+            with pytest.raises(MCPError) as failed:
+                await asked()
+            return str(failed.value)
+
+    at = place(tmp_path / "place")
+    with open_serving(at.store) as opened, caplog.at_level(logging.ERROR, "handrail"):
+        server = build_local_server(opened, Stores(), [at.project], "steps", Spelling.PORTABLE)
+        told = anyio.run(ask, server)
+
+    assert told.startswith("Handrail failed (incident ")
+    assert "secret" not in told
+    assert "secret" in caplog.text

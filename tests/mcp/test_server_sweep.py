@@ -1,0 +1,52 @@
+"""A server gives up the runs that nobody looks after: when it starts, and while it serves."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from helpers.requirement import requirement
+from helpers.servers import Pipe, Place, inside, place, until
+
+pytestmark = pytest.mark.unmeasured
+
+ABANDONED = "SELECT execution_id FROM telemetry_events WHERE event_type = 'workflow_abandoned'"
+
+
+def asked(at: Place, query: str) -> list[tuple[object, ...]]:
+    with sqlite3.connect(at.store) as store:
+        rows = store.execute(query).fetchall()
+    store.close()
+    return rows
+
+
+@requirement("steps:life.startup", "steps:life.abandon-idle", "steps:life.abandon-paused")
+def test_runs_gone_quiet_are_given_up_when_a_server_starts_and_told_by_one_only(tmp_path: Path) -> None:
+    at = place(tmp_path)
+    with inside(at) as desk:
+        running, paused = desk.start().run, desk.start().run
+        desk.control(paused, "pause")
+
+    with Pipe(at) as one, Pipe(at) as other:
+        until(lambda: len(asked(at, ABANDONED)) == 2, "both given up")
+        assert one.recover(running).code == "not_running"
+        assert other.recover(paused).code == "not_running"
+
+    assert sorted(asked(at, ABANDONED)) == sorted([(running,), (paused,)])
+    kept = "SELECT state, json_extract(metadata, '$.auto_abandoned') FROM workflow_executions"
+    assert asked(at, kept) == [("abandoned", "true"), ("abandoned", "true")]
+
+
+@requirement("steps:life.sweep")
+def test_a_run_gone_quiet_is_given_up_while_a_server_serves(tmp_path: Path) -> None:
+    at = place(tmp_path)
+    with Pipe(at, era="legacy", HANDRAIL_IDLE_RUNNING="1") as pipe:
+        told = pipe.start()
+        pipe.ask("resources/subscribe", {"uri": f"workflow-status://{told.run}"})
+        assert json.loads(pipe.line())["method"] == "notifications/resources/updated"
+        refused = pipe.recover(told.run)
+
+    assert refused.code == "not_running"
+    fork = {"execution_id": told.run, "action": "fork"}
+    assert refused.reply["next"] == [{"tool": "workflow_next_step", "arguments": fork, "who": "agent"}]

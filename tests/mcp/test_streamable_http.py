@@ -1,0 +1,70 @@
+"""Many sets of projects at one server: those that nobody uses make room, and those in use stay."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+from handrail.app.stores import Stores
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.streamable_http import ServedProjects, Tenants, build_tenants
+from handrail.stores.sql.store import open_serving
+from helpers.servers import Place, place
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Place:
+    return place(tmp_path)
+
+
+def seen(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+def test_who_is_not_served_now_makes_room_and_who_is_stays(at: Place) -> None:
+    async def tried(served: Tenants) -> None:
+        async with served.run():
+            everybody, first = await served.get_tenant(None), await served.get_tenant(seen("a"))
+            with first.track_request():
+                second = await served.get_tenant(seen("b"))
+                third = await served.get_tenant(seen("c"))
+                assert await served.get_tenant(None) is everybody
+                assert await served.get_tenant(seen("a")) is first
+                assert await served.get_tenant(seen("c")) is third
+                again = await served.get_tenant(seen("b"))
+                assert again is not second
+                assert second.scope.cancel_called
+                assert not first.scope.cancel_called
+            assert not everybody.scope.cancel_called
+
+    with open_serving(at.store) as opened:
+        known = ServedProjects(opened, {"project": at.project}, at.store)
+        made = build_tenants(opened, Stores(), ("steps",), known, Spelling.PORTABLE)
+        anyio.run(tried, Tenants(made.faces, made._made, most=3))  # noqa: SLF001 - the same with less room
+
+
+def test_many_who_ask_for_the_same_at_once_get_the_same(at: Place) -> None:
+    async def tried(served: Tenants) -> None:
+        found = []
+
+        async def ask() -> None:
+            found.append(await served.get_tenant(seen("project")))
+
+        async with served.run():
+            async with anyio.create_task_group() as tasks:
+                for _ in range(20):
+                    tasks.start_soon(ask)
+            assert len(found) == 20
+            assert len(set(map(id, found))) == 1
+
+    with open_serving(at.store) as opened:
+        known = ServedProjects(opened, {"project": at.project}, at.store)
+        anyio.run(tried, build_tenants(opened, Stores(), ("steps",), known, Spelling.PORTABLE))
+
+
+def test_before_a_server_is_alive_nobody_is_served(at: Place) -> None:
+    with open_serving(at.store) as opened:
+        known = ServedProjects(opened, {}, at.store)
+        made = build_tenants(opened, Stores(), ("steps",), known, Spelling.PORTABLE)
+        with pytest.raises(RuntimeError, match="before the server is alive"):
+            anyio.run(made.get_tenant, None)

@@ -1,0 +1,199 @@
+"""A comment moves nothing, and the next answer tells the agent of it, once."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from handrail.engine.facts import Value
+from handrail.engine.model import Actor, Event, Refused
+from handrail.runtime.comments import MAX_COMMENT_CHARACTERS, collect_comments, write_comment
+from handrail.runtime.entries import EntryKind
+from handrail.runtime.records import Caller
+from handrail.runtime.sweep import IdleLimits, abandon_idle_runs
+from handrail.runtime.turn import Call, Outcome, take_turn
+from helpers.memory_store import MemoryRuns
+from helpers.turns import NOW, Desk, sqlite
+
+ADA = Caller(Actor.PERSON, "ada", "cli")
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk(MemoryRuns())
+
+
+def say(desk: Desk, run: str, text: str, by: Caller = ADA) -> None:
+    assert write_comment(desk.world, run, text, by) is None
+
+
+def told(desk: Desk, run: str) -> list[str]:
+    """The entries that say that something was told, by the revision they belong to."""
+    kind = EntryKind.COMMENT_TOLD
+    return [str(line.revision) for line in desk.runs.entries(run, most=1000) if line.entry.kind is kind]
+
+
+def test_a_comment_is_entered_with_who_and_when_and_moves_nothing(desk: Desk) -> None:
+    begun = desk.start()
+    before = desk.runs.load(begun["run"])
+    desk.clock.move(minutes=5)
+    say(desk, begun["run"], "  Mind the gap.\nTwice.  ")
+
+    line = desk.runs.entries(begun["run"])[-1]
+    assert (line.revision, line.at, line.entry.kind) == (0, NOW + timedelta(minutes=5), "comment_written")
+    assert line.entry.step == begun["state"]
+    assert dict(line.entry.data) == {
+        "comment": "000000000003",
+        "text": "Mind the gap.\nTwice.",
+        "by": "person",
+        "principal": "ada",
+        "client": "cli",
+    }
+    after = desk.runs.load(begun["run"])
+    assert after is not None
+    assert replace(after, unheard=()) == before
+
+
+def test_the_next_turn_tells_it_once_and_so_does_the_same_call_again(desk: Desk) -> None:
+    begun = desk.start()
+    say(desk, begun["run"], "Mind the gap.")
+    one = desk.go_on(begun["run"], begun["token"])
+    two = desk.go_on(begun["run"], one["token"])
+
+    assert one["comments"] == ["ada: Mind the gap."]
+    assert "comments" not in two
+    assert desk.go_on(begun["run"], begun["token"]) == one
+    assert told(desk, begun["run"]) == ["2"]
+
+
+def test_a_refused_call_tells_it_too(desk: Desk) -> None:
+    begun = desk.start()
+    say(desk, begun["run"], "Mind the gap.")
+    refused = desk.send(begun["run"], "nonsense", begun["token"])
+
+    assert (refused["status"], refused["comments"]) == ("error", ["ada: Mind the gap."])
+    assert "comments" not in desk.go_on(begun["run"], begun["token"])
+    assert told(desk, begun["run"]) == ["0"]
+
+
+def test_whoever_comes_back_or_comes_too_late_is_told(desk: Desk) -> None:
+    begun = desk.start()
+    say(desk, begun["run"], "Mind the gap.")
+    fresh = desk.recover(begun["run"])
+    assert fresh["comments"] == ["ada: Mind the gap."]
+    say(desk, begun["run"], "Too late.")
+    desk.clock.move(minutes=20)
+    late = desk.go_on(begun["run"], fresh["token"])
+
+    assert (late["code"], late["comments"]) == ("expired", ["ada: Too late."])
+    assert "comments" not in desk.recover(begun["run"])
+
+
+def test_a_run_that_rests_or_is_over_takes_comments(desk: Desk) -> None:
+    for trigger in ("pause", "abandon"):
+        run = desk.start()["run"]
+        desk.send(run, Event(trigger, by=Actor.PERSON, note="enough"))
+        say(desk, run, "Why?")
+        refused = desk.recover(run)
+        assert (refused["status"], refused["comments"]) == ("error", ["ada: Why?"])
+
+
+def test_what_a_person_or_the_sweep_does_uses_no_comment_up(tmp_path: Path) -> None:
+    runs = sqlite(tmp_path)
+    desk = Desk(runs)
+    run = desk.start()["run"]
+    say(desk, run, "For the agent.")
+    paused = desk.call(Call(run, Event("pause", by=Actor.PERSON), ADA, aside=True))
+    resumed = desk.call(Call(run, Event("resume", by=Actor.PERSON), ADA, aside=True))
+    assert [one.get("comments") for one in (paused, resumed)] == [None, None]
+    desk.clock.move(days=2)
+    assert abandon_idle_runs(desk.world, runs, IdleLimits()) == (run,)
+
+    assert desk.recover(run)["comments"] == ["ada: For the agent."]
+    assert told(desk, run) == ["0"]
+
+
+def test_what_is_written_while_a_turn_is_told_is_told_by_the_next(desk: Desk) -> None:
+    begun = desk.start()
+    say(desk, begun["run"], "Before.")
+
+    def render(outcome: Outcome) -> dict[str, Any]:
+        say(desk, begun["run"], "Meanwhile.")
+        return desk.render(outcome)
+
+    call = Call(begun["run"], Event("continue", {"summary": "x"}), token=begun["token"])
+    first = take_turn(desk.world, call, render)
+    assert first["comments"] == ["ada: Before."]
+    assert desk.recover(begun["run"])["comments"] == ["ada: Meanwhile."]
+
+
+def test_a_fork_takes_along_what_nobody_was_told(desk: Desk) -> None:
+    run = desk.start()["run"]
+    say(desk, run, "Old.")
+    desk.recover(run)
+    desk.send(run, Event("abandon", by=Actor.PERSON, note="enough"))
+    say(desk, run, "Begin with the hard part.")
+    forked = desk.fork(run, by=Actor.PERSON)
+
+    assert desk.recover(forked["run"])["comments"] == ["ada: Begin with the hard part."]
+
+
+def test_of_many_the_last_are_told_and_long_ones_are_cut_with_where_to_read_them(desk: Desk) -> None:
+    run = desk.start()["run"]
+    for number in range(7):
+        say(desk, run, f"{number} {'x' * 600 if number == 6 else ''}")
+    lines = desk.recover(run)["comments"]
+
+    assert lines[:4] == [f"ada: {number}" for number in range(2, 6)]
+    assert (len(lines[4]), lines[4][:9], lines[4][-2:]) == (500, "ada: 6 xx", "x…")
+    assert lines[5:] == [
+        f"2 more before these; in full: workflow-status://{run} or `handrail runs show {run}`"
+    ]
+    assert [one.told for one in collect_comments(desk.runs.entries(run, most=100))] == [NOW] * 7
+
+
+def test_a_comment_gives_no_orders_to_a_terminal(desk: Desk) -> None:
+    run = desk.start()["run"]
+    say(desk, run, "a\n\n  b\tc \u202e", Caller(Actor.PERSON))
+
+    assert desk.recover(run)["comments"] == ["somebody: a b c \\u{202e}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "needed"),
+    [
+        ("", "a text of 1 to 4000 characters"),
+        (" \n ", "a text of 1 to 4000 characters"),
+        ("x" * 4001, "a text of 1 to 4000 characters"),
+        ("a\0b", "a text without control characters"),
+        ("\ud800", "a text without control characters"),
+    ],
+)
+def test_what_is_no_comment_is_refused_whole(desk: Desk, text: str, needed: str) -> None:
+    run = desk.start()["run"]
+    before = desk.runs.entries(run)
+    refused = write_comment(desk.world, run, text, ADA)
+
+    assert isinstance(refused, Refused)
+    assert (refused.code, refused.needed) == ("no_comment", (needed,))
+    assert desk.runs.entries(run) == before
+    assert write_comment(desk.world, run, "x" * MAX_COMMENT_CHARACTERS, ADA) is None
+
+
+def test_a_run_that_is_not_there_takes_none(desk: Desk) -> None:
+    refused = write_comment(desk.world, "nobody", "Hello?", ADA)
+
+    assert refused is not None
+    assert refused.code == "unknown_run"
+
+
+def test_whoever_listens_hears_of_it(desk: Desk) -> None:
+    run: Value = desk.start()["run"]
+    heard: list[str] = []
+    stop = desk.feed.listen(lambda change: heard.append(change.run))
+    say(desk, str(run), "Hello")
+    stop()
+
+    assert heard == [run]

@@ -1,0 +1,285 @@
+"""What a turn leaves behind: steps, artifacts and entries, each when something happened and never else."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from handrail.engine.facts import Value
+from handrail.engine.model import Actor, Event, Lifecycle
+from handrail.runtime.journal import find_agent, read_offered_artifacts, read_reason
+from handrail.runtime.records import Artifact, Caller, ClosedStep, OpenedStep, StepStatus, Turn
+from handrail.runtime.turn import Call
+from helpers.faulty_stores import Recording, whole
+from helpers.requirement import requirement
+from helpers.turns import ENDLESS, Desk, pinned
+from helpers.workflows import output
+
+SPEC = {"type": "spec", "title": "The spec", "content": "Words.", "description": "All of them"}
+BARE = {"type": "note", "title": "A note", "content": "Tea."}
+TWICE = """
+workflow: twice
+version: 1
+authority: sql
+states: {Home: {attempts: 1}, Away: {}, Over: {terminal: true}}
+transitions:
+  - {id: out, from: Home, trigger: go, to: Away}
+  - {id: back, from: Away, trigger: go, to: Home}
+  - {id: over, from: Home, trigger: end, to: Over}
+"""
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk(Recording())
+
+
+def last(desk: Desk) -> Turn:
+    assert isinstance(desk.runs, Recording)
+    return desk.runs.turns[-1]
+
+
+def told(turn: Turn) -> list[tuple[str, str, str]]:
+    """The entries of a turn: kind, step, agent."""
+    return [(str(entry.kind), entry.step, entry.agent) for entry in turn.entries]
+
+
+@requirement("steps:tel.events")
+def test_a_start_is_told_with_its_step_its_token_and_its_lifecycle(desk: Desk) -> None:
+    desk.start()
+    turn = last(desk)
+
+    assert told(turn) == [
+        ("workflow_created", "", ""),
+        ("step_started", "draft", "writer"),
+        ("token_generated", "draft", "writer"),
+        ("workflow_state_transition", "", ""),
+    ]
+    assert turn.entries[0].data == {"workflow": "paper", "version": 1, "by": "agent"}
+    assert turn.entries[3].data == {"from": "idle", "to": "running", "by": "agent"}
+    assert (turn.closed, turn.opened) == ((), (OpenedStep(1, "draft", "writer"),))
+    assert set(turn.tokens) == {1}
+
+
+@requirement("steps:tel.events", "steps:output.artifacts")
+def test_a_step_output_is_kept_with_its_artifacts_by_id(desk: Desk) -> None:
+    first = desk.start()
+    artifacts: list[Value] = [SPEC, BARE]
+    desk.go_on(first["run"], first["token"], artifacts=artifacts)
+    turn = last(desk)
+
+    ids = [artifact.id for artifact in turn.artifacts]
+    assert len(set(ids)) == 2
+    assert turn.artifacts == (
+        Artifact(ids[0], "draft", "writer", "spec", "The spec", "Words.", "All of them"),
+        Artifact(ids[1], "draft", "writer", "note", "A note", "Tea.", ""),
+    )
+    assert told(turn) == [
+        ("token_validated", "draft", "writer"),
+        ("step_completed", "draft", "writer"),
+        ("artifact_stored", "draft", "writer"),
+        ("artifact_stored", "draft", "writer"),
+        ("step_started", "review", "reader"),
+        ("token_generated", "review", "reader"),
+    ]
+    named = [
+        {"artifact_id": ids[0], "type": "spec", "title": "The spec"},
+        {"artifact_id": ids[1], "type": "note", "title": "A note"},
+    ]
+    kept = {"summary": "Done.", "artifacts": named, "references": [], "confidence": 0.8}
+    assert turn.closed == (ClosedStep(1, "draft", StepStatus.COMPLETED, kept),)
+    assert turn.entries[2].data == {"artifact_id": ids[0], "type": "spec", "by": "agent"}
+
+
+def test_every_entry_of_a_turn_says_who_called(desk: Desk) -> None:
+    told = desk.start()
+    caller = Caller(Actor.PERSON, "ann", "cli", "bot")
+    desk.call(Call(told["run"], Event("continue", output()), caller, told["token"]))
+
+    data = [entry.data for entry in last(desk).entries]
+    names = ("by", "principal", "client", "agent")
+    assert [tuple(one[name] for name in names) for one in data] == [("person", "ann", "cli", "bot")] * 4
+
+
+def test_a_completed_step_tells_who_sent_what_which_row_and_where_it_led(desk: Desk) -> None:
+    run = desk.start()["run"]
+    desk.clock.move(seconds=2)
+    caller = Caller(Actor.PERSON, "ann", "cli", "bot")
+    desk.call(Call(run, Event("continue", output(), note="at last"), caller))
+
+    assert told(last(desk))[0] == ("step_completed", "draft", "writer")
+    assert last(desk).entries[0].data == {
+        "number": 1,
+        "trigger": "continue",
+        "by": "person",
+        "principal": "ann",
+        "client": "cli",
+        "agent": "bot",
+        "note": "at last",
+        "rows": ["draft.1"],
+        "to": "review",
+        "duration_ms": 2000,
+    }
+
+
+@requirement("steps:life.override")
+def test_a_step_that_a_person_did_by_hand_is_entered_as_external_and_differs_in_nothing_else() -> None:
+    entries, others = [], []
+    for external in (False, True):
+        desk = Desk(Recording())
+        run = desk.start()["run"]
+        desk.call(Call(run, Event("continue", output(artifacts=[SPEC])), external=external))
+        turn = last(desk)
+        entries.append(turn.entries[0].data)
+        others.append(replace(turn, entries=turn.entries[1:]))
+
+    assert entries[1] == {**entries[0], "external": True}
+    assert others[0] == others[1]
+
+
+@requirement("steps:life.override")
+def test_a_step_done_by_hand_meets_the_same_contract(desk: Desk) -> None:
+    run = desk.start()["run"]
+    before = whole(desk.runs, run)
+
+    said = desk.call(Call(run, Event("continue", output(confidence=2)), external=True))
+    assert (said["code"], whole(desk.runs, run)) == ("contract", before)
+
+
+@requirement("steps:life.override")
+def test_a_step_done_by_hand_that_leaves_no_way_on_is_not_completed() -> None:
+    desk = Desk(Recording())
+    run = desk.start(pinned(TWICE))["run"]
+    desk.send(run, "go")
+    assert desk.call(Call(run, Event("go"), external=True))["lifecycle"] == "failed"
+
+    assert "external" not in last(desk).entries[0].data
+
+
+@requirement("steps:tel.events")
+def test_a_row_that_stays_closes_nothing_and_issues_a_token(desk: Desk) -> None:
+    run = desk.start(pinned(ENDLESS))["run"]
+    desk.send(run, "wait")
+    turn = last(desk)
+
+    assert told(turn) == [("step_stayed", "Home", ""), ("token_generated", "Home", "")]
+    assert turn.entries[0].data == {"trigger": "wait", "by": "agent", "rows": ["stay"], "to": "Home"}
+    assert (turn.closed, turn.opened, set(turn.tokens)) == ((), (), {1})
+
+
+@requirement("steps:tel.events", "steps:tel.durations")
+def test_the_end_of_a_run_closes_its_step_and_tells_how_long_it_took(desk: Desk) -> None:
+    run = desk.start(pinned(ENDLESS))["run"]
+    desk.clock.move(seconds=5)
+    desk.send(run, "end")
+    turn = last(desk)
+
+    assert told(turn) == [
+        ("step_completed", "Home", ""),
+        ("artifact_stored", "Home", ""),
+        ("workflow_state_transition", "", ""),
+    ]
+    assert turn.entries[2].data == {"from": "running", "to": "completed", "duration_ms": 5000, "by": "agent"}
+    assert turn.closed == (ClosedStep(1, "Home", StepStatus.COMPLETED, {}),)
+    assert (turn.opened, dict(turn.tokens)) == ((), {})
+
+
+@requirement("steps:life.fail", "steps:tel.events")
+def test_a_run_that_fails_fails_its_step(desk: Desk) -> None:
+    run = desk.start()["run"]
+    desk.send(run, Event("fail", note="cannot be done"))
+    turn = last(desk)
+
+    assert told(turn) == [("step_failed", "draft", "writer"), ("workflow_state_transition", "", "")]
+    assert turn.closed == (ClosedStep(1, "draft", StepStatus.FAILED, None),)
+    assert turn.entries[1].data["reason"] == "cannot be done"
+
+
+@pytest.mark.parametrize(("trigger", "lifecycle"), [("abandon", "abandoned"), ("diverge", "diverged")])
+def test_a_run_that_is_given_up_leaves_its_step_as_it_was(desk: Desk, trigger: str, lifecycle: str) -> None:
+    run = desk.start()["run"]
+    desk.send(run, Event(trigger, note="enough"))
+    turn = last(desk)
+
+    assert turn.run.lifecycle is Lifecycle(lifecycle)
+    assert (told(turn), turn.closed) == ([("workflow_state_transition", "", "")], ())
+    assert dict(turn.tokens) == {}
+
+
+def test_a_pause_voids_the_token_and_its_end_issues_another(desk: Desk) -> None:
+    run = desk.start()["run"]
+    desk.send(run, Event("pause"))
+    paused = last(desk)
+    desk.send(run, Event("resume"))
+    resumed = last(desk)
+
+    assert told(paused) == [("workflow_state_transition", "", "")]
+    assert told(resumed) == [("token_generated", "draft", "writer"), ("workflow_state_transition", "", "")]
+    assert (dict(paused.tokens), set(resumed.tokens)) == ({}, {1})
+    assert (paused.closed, paused.opened, resumed.closed, resumed.opened) == ((), (), (), ())
+
+
+@requirement("steps:life.fail")
+def test_a_run_whose_attempts_are_used_up_fails_with_its_step() -> None:
+    desk = Desk(Recording())
+    run = desk.start(pinned(TWICE))["run"]
+    desk.send(run, "go")
+    assert desk.send(run, "go")["lifecycle"] == "failed"
+
+    assert [kind for kind, _, _ in told(last(desk))] == ["step_failed", "workflow_state_transition"]
+    assert last(desk).closed == (ClosedStep(2, "Away", StepStatus.FAILED, {}),)
+    stored = desk.runs.load(run)
+    assert stored is not None
+    assert str(stored.origin.metadata["last_transition_reason"]).startswith("row `back` leads to a state")
+
+
+def test_only_a_step_output_offers_artifacts() -> None:
+    payload: dict[str, Any] = {"artifacts": [SPEC, "no artifact", 7]}
+
+    assert read_offered_artifacts(Event("continue", payload)) == [SPEC]
+    assert read_offered_artifacts(Event("go", payload)) == []
+    assert read_offered_artifacts(Event("continue", {"artifacts": "none"})) == []
+
+
+@pytest.mark.parametrize("artifact", [SPEC, {"title": 7}])
+def test_where_no_contract_asks_for_an_output_nothing_is_taken_for_an_artifact(
+    desk: Desk, artifact: Value
+) -> None:
+    run = desk.start(pinned(ENDLESS.replace("trigger: wait", "trigger: continue")))["run"]
+    payload: dict[str, Value] = {"artifacts": [artifact]}
+
+    assert desk.send(run, Event("continue", payload))["status"] == "ok"
+    assert last(desk).artifacts == ()
+
+
+def test_a_state_that_is_not_there_has_no_persona() -> None:
+    flow = pinned().workflow
+    assert flow
+
+    assert (find_agent(flow, "draft"), find_agent(flow, "@end"), find_agent(flow, "gone")) == (
+        "writer",
+        "",
+        "",
+    )
+
+
+def test_a_refusal_of_a_run_that_is_not_there_names_no_state(desk: Desk) -> None:
+    assert desk.send("nobody", "go")["code"] == "unknown_run"
+    refused = desk.send(desk.start()["run"], Event("x" * 1000))
+    assert refused["code"] == "no_row"
+
+    entry = desk.runs.entries("00000000-0000-0000-0000-000000000001")[-1].entry
+    assert entry.data["trigger"] == "<str of 1002 bytes>"
+    assert (entry.step, entry.agent) == ("draft", "writer")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [
+        ({}, ""),
+        ({"last_transition_reason": "No reason provided"}, ""),
+        ({"last_transition_reason": "done elsewhere"}, "done elsewhere"),
+    ],
+)
+def test_a_reason_that_nobody_gave_is_none(metadata: dict[str, Value], reason: str) -> None:
+    assert read_reason(metadata) == reason

@@ -1,0 +1,222 @@
+"""Runs gone quiet are given up once, with their reason; what waits, moves or is looked at is left alone."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from handrail.engine.facts import PENDING
+from handrail.engine.model import Actor, Authority, Event, Lifecycle
+from handrail.runtime.ports.queries import RunRow
+from handrail.runtime.sweep import IdleLimits, abandon_idle_runs
+from handrail.stores.sql.queries import SqlRunQueries
+from handrail.stores.sql.runs import SqliteRuns
+from helpers.requirement import requirement
+from helpers.turns import NOW, Desk, pinned, sqlite
+from helpers.workflows import GATED
+
+LIMITS = IdleLimits()
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> SqliteRuns:
+    return sqlite(tmp_path)
+
+
+@pytest.fixture
+def desk(runs: SqliteRuns) -> Desk:
+    return Desk(runs)
+
+
+def row(runs: SqliteRuns, run: str) -> tuple[object, ...]:
+    with runs.database.read() as execute:
+        query = (
+            "SELECT state, json_extract(metadata, '$.last_transition_reason'),"
+            " json_extract(metadata, '$.auto_abandoned'), completed_at"
+            " FROM workflow_executions WHERE execution_id = ?"
+        )
+        return tuple(execute(query, (run,)).fetchone())
+
+
+@requirement("steps:life.abandon-idle")
+@requirement("steps:life.reason")
+def test_a_running_run_that_nobody_called_for_30_minutes_is_abandoned(desk: Desk, runs: SqliteRuns) -> None:
+    run = desk.start()["run"]
+    desk.clock.move(minutes=30)
+    assert abandon_idle_runs(desk.world, runs, LIMITS) == ()
+    desk.clock.move(seconds=1)
+
+    assert abandon_idle_runs(desk.world, runs, LIMITS) == (run,)
+    reason, ended = "no activity for 30 minutes", "2026-03-01 12:30:01.000"
+    assert row(runs, run) == ("abandoned", reason, "true", ended)
+    kinds = [str(line.entry.kind) for line in runs.entries(run)]
+    assert kinds[-2:] == ["workflow_state_transition", "workflow_abandoned"]
+
+
+@requirement("steps:life.abandon-paused")
+def test_a_paused_run_is_abandoned_after_24_hours(desk: Desk, runs: SqliteRuns) -> None:
+    run = desk.start()["run"]
+    desk.send(run, Event("pause", by=Actor.PERSON))
+    desk.clock.move(hours=24)
+    assert abandon_idle_runs(desk.world, runs, LIMITS) == ()
+    desk.clock.move(seconds=1)
+
+    assert abandon_idle_runs(desk.world, runs, LIMITS) == (run,)
+    assert row(runs, run)[0] == "abandoned"
+
+
+@requirement("steps:life.sweep")
+def test_what_one_sweep_has_told_no_other_tells_again(desk: Desk, runs: SqliteRuns, tmp_path: Path) -> None:
+    run = desk.start()["run"]
+    other = sqlite(tmp_path)
+    desk.clock.move(hours=1)
+
+    swept = [
+        abandon_idle_runs(Desk(store, clock=desk.clock).world, store, LIMITS) for store in (runs, other, runs)
+    ]
+
+    assert swept == [(run,), (), ()]
+    told = [line for line in runs.entries(run) if line.entry.kind == "workflow_abandoned"]
+    assert len(told) == 1
+
+
+def test_a_run_that_moved_between_the_look_and_the_call_is_left_alone(desk: Desk, runs: SqliteRuns) -> None:
+    started = desk.start()
+    desk.clock.move(minutes=31)
+
+    class Late:
+        """Says what was true a moment ago: the run is called meanwhile."""
+
+        def list_quiet_runs(self, lifecycle: Lifecycle, since: datetime, most: int = 100) -> tuple[str, ...]:
+            found = runs.list_quiet_runs(lifecycle, since, most)
+            if found:
+                desk.go_on(started["run"], desk.recover(started["run"])["token"])
+            return found
+
+    assert abandon_idle_runs(desk.world, Late(), LIMITS) == ()
+    assert row(runs, started["run"])[0] == "running"
+    assert [line for line in runs.entries(started["run"]) if line.entry.kind == "error_occurred"] == []
+
+
+@pytest.mark.parametrize("call", ["a refused call", "a look at the step", "a recovered token"])
+def test_whatever_shows_that_somebody_is_there_counts(desk: Desk, runs: SqliteRuns, call: str) -> None:
+    started = desk.start()
+    desk.clock.move(minutes=29)
+    match call:
+        case "a refused call":
+            assert desk.go_on(started["run"], "", summary="")["code"] == "contract"
+        case "a look at the step":
+            runs.touch(started["run"], desk.clock.now())
+        case _:
+            desk.recover(started["run"])
+    desk.clock.move(minutes=29)
+    assert abandon_idle_runs(desk.world, runs, LIMITS) == ()
+    desk.clock.move(minutes=2)
+    assert abandon_idle_runs(desk.world, runs, LIMITS) == (started["run"],)
+
+
+@requirement("steps:life.wait")
+def test_a_run_that_waits_for_a_check_is_not_idle(runs: SqliteRuns) -> None:
+    flow = pinned(
+        """
+workflow: gated
+version: 1
+authority: sql
+steps:
+  - {name: work, agent: writer, task: Work., next: [{when: [tests.pass]}]}
+""",
+        registry=GATED,
+    )
+    desk = Desk(runs, GATED, more={"readers": {"engine": lambda _asked, _of: PENDING}})
+    started = desk.start(flow)
+    assert desk.go_on(started["run"], started["token"])["status"] == "waiting"
+    desk.clock.move(hours=48)
+
+    assert abandon_idle_runs(desk.world, runs, LIMITS) == ()
+
+
+def test_a_clock_that_jumps_back_abandons_nobody(desk: Desk, runs: SqliteRuns) -> None:
+    desk.start()
+    desk.clock.move(days=-365)
+
+    assert abandon_idle_runs(desk.world, runs, LIMITS) == ()
+
+
+def test_a_refused_call_is_shown_as_the_last_one(desk: Desk, runs: SqliteRuns) -> None:
+    started = desk.start()
+    desk.clock.move(minutes=29)
+    assert desk.go_on(started["run"], "", summary="")["code"] == "contract"
+
+    found = SqlRunQueries(runs.database).run(started["run"])
+
+    assert found is not None
+    assert (found.active, found.updated) == (NOW + timedelta(minutes=29), NOW)
+
+
+# --- quiet, as it is shown ----------------------------------------------------------------------------------
+
+
+def shown(runs: SqliteRuns, run: str) -> RunRow:
+    found = SqlRunQueries(runs.database).run(run)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("lifecycle", "half", "whole"),
+    [
+        ("running", timedelta(minutes=15), timedelta(minutes=30)),
+        ("paused", timedelta(hours=12), timedelta(hours=24)),
+    ],
+)
+def test_a_run_is_quiet_from_half_of_its_limit_on(
+    desk: Desk, runs: SqliteRuns, lifecycle: str, half: timedelta, whole: timedelta
+) -> None:
+    run = desk.start()["run"]
+    if lifecycle == "paused":
+        desk.send(run, Event("pause", by=Actor.PERSON))
+    row = shown(runs, run)
+
+    assert not LIMITS.is_quiet(row, NOW + half - timedelta(milliseconds=1))
+    assert LIMITS.is_quiet(row, NOW + half)
+    assert LIMITS.is_quiet(row, NOW + 10 * whole)
+    assert LIMITS.gives_up(row) == NOW + whole
+
+
+def test_a_call_ends_the_quiet(desk: Desk, runs: SqliteRuns) -> None:
+    run = desk.start()["run"]
+    desk.clock.move(minutes=20)
+    assert LIMITS.is_quiet(shown(runs, run), desk.clock.now())
+    desk.recover(run)
+
+    assert not LIMITS.is_quiet(shown(runs, run), desk.clock.now())
+
+
+@requirement("steps:life.wait")
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"waiting": True},
+        {"authority": Authority.FILES},
+        {"lifecycle": Lifecycle.COMPLETED},
+        {"lifecycle": Lifecycle.IDLE},
+    ],
+    ids=str,
+)
+def test_what_waits_for_no_agent_or_is_never_swept_is_not_quiet(
+    desk: Desk, runs: SqliteRuns, change: dict[str, Any]
+) -> None:
+    row = replace(shown(runs, desk.start()["run"]), **change)
+
+    assert not LIMITS.is_quiet(row, NOW + timedelta(days=365))
+    assert LIMITS.gives_up(row) is None
+
+
+def test_the_reason_names_a_limit_that_is_no_whole_number_of_minutes(desk: Desk, runs: SqliteRuns) -> None:
+    run = desk.start()["run"]
+    desk.clock.move(seconds=91)
+
+    assert abandon_idle_runs(desk.world, runs, IdleLimits(running=timedelta(seconds=90))) == (run,)
+    assert row(runs, run)[1] == "no activity for 1 minutes 30 seconds"

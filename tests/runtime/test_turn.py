@@ -1,0 +1,395 @@
+"""One turn, on every store: accepted once and whole, or refused with nothing moved."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.engine.facts import PENDING, Value
+from handrail.engine.model import Actor, Event, FactReading, Refused, Waiting
+from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.errors import Busy
+from handrail.runtime.records import Caller, RunChange
+from handrail.runtime.tokens import hash_request
+from handrail.runtime.turn import MAX_ATTEMPTS, Call, NewRun
+from helpers.faulty_stores import STORES, AlwaysMoved, MovedOnce, Troubled, opened, whole
+from helpers.requirement import requirement
+from helpers.stores import Place, followed
+from helpers.turns import ENDLESS, NOW, ORIGIN, Desk, pinned
+from helpers.workflows import GATED, output
+
+CHECKED = """
+workflow: checked
+version: 1
+authority: sql
+texts: {passed: "It is {{tests.pass}} for {{event.note}}."}
+states: {Home: {}, Done: {}, Over: {terminal: true}}
+transitions:
+  - {id: good, from: Home, trigger: go, when: tests.pass, to: Done, say: passed}
+  - {id: end, from: Done, trigger: end, to: Over}
+"""
+
+
+@pytest.fixture(params=STORES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    with opened(request.param, tmp_path) as there:
+        yield there
+
+
+@pytest.fixture
+def desk(place: Place) -> Desk:
+    return Desk(place.open())
+
+
+def kinds(desk: Desk, run: str, revision: int) -> list[str]:
+    return [str(line.entry.kind) for line in desk.runs.entries(run) if line.revision == revision]
+
+
+# --- accepted -----------------------------------------------------------------------------------------------
+
+
+@requirement("steps:db.tx", "steps:life.idle-running", "steps:life.continue", "steps:life.complete")
+def test_a_run_is_walked_from_its_start_to_its_end_one_revision_at_a_time(desk: Desk) -> None:
+    told = desk.start()
+    seen = [(told["revision"], told["state"], told["lifecycle"])]
+    while told["lifecycle"] == "running":
+        told = desk.go_on(told["run"], told["token"])
+        seen.append((told["revision"], told["state"], told["lifecycle"]))
+
+    assert seen == [
+        (1, "draft", "running"),
+        (2, "review", "running"),
+        (3, "publish", "running"),
+        (4, "", "completed"),
+    ]
+    assert told["token"] == ""
+
+
+def test_what_a_caller_is_told_of_the_run_is_what_the_store_then_holds(desk: Desk) -> None:
+    told = desk.start()
+    for change in ("continue", "pause", "resume", "continue"):
+        desk.clock.move(seconds=1)
+        desk.send(told["run"], Event(change, output() if change == "continue" else {}))
+        assert desk.outcomes[-1].stored == desk.runs.load(told["run"])
+
+
+@requirement("steps:tel.durations")
+def test_a_step_is_measured_from_when_it_was_opened(desk: Desk) -> None:
+    told = desk.start()
+    desk.clock.move(seconds=10)
+    told = desk.go_on(told["run"], told["token"])
+    desk.clock.move(seconds=-99)
+    desk.go_on(told["run"], told["token"])
+
+    entries = [line.entry for line in desk.runs.entries(told["run"])]
+    took = [entry.data["duration_ms"] for entry in entries if entry.kind is EntryKind.STEP_COMPLETED]
+    assert took == [10_000, 0]
+
+
+def test_what_the_caller_adds_is_kept_with_the_turn(desk: Desk) -> None:
+    run = desk.start()["run"]
+    entry = Entry(EntryKind.STEP_OVERRIDDEN, "draft", data={"by": "person"})
+    call = Call(run, Event("continue", output()), entries=(entry,), marks={"external": True})
+    assert desk.call(call)["status"] == "ok"
+
+    stored = desk.runs.load(run)
+    assert stored is not None
+    assert stored.origin.metadata == {"team": "blue", "external": True}
+    assert desk.runs.entries(run)[-1].entry == entry
+    assert desk.runs.entries(run)[-1].revision == 2
+
+
+def test_those_who_listen_hear_of_a_turn_and_of_no_refusal(desk: Desk) -> None:
+    heard: list[RunChange] = []
+    stop = desk.feed.listen(heard.append)
+    run = desk.start()["run"]
+    desk.send(run, "nope")
+    desk.send(run, Event("pause"))
+    stop()
+    desk.send(run, Event("resume"))
+
+    assert heard == [RunChange(run, 1), RunChange(run, 2)]
+
+
+def test_a_listener_that_fails_takes_no_answer_away(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    heard: list[RunChange] = []
+
+    def fails(change: RunChange) -> None:
+        raise KeyError(change.run)
+
+    desk.feed.listen(fails)
+    desk.feed.listen(heard.append)
+    told = desk.start()
+
+    assert told["status"] == "ok"
+    assert heard == [RunChange(told["run"], 1)]
+    assert "KeyError" in capsys.readouterr().err
+
+
+# --- lost replies -------------------------------------------------------------------------------------------
+
+
+@requirement("steps:token.retry")
+def test_a_call_whose_reply_was_lost_gets_the_same_reply_from_another_process(place: Place) -> None:
+    desk = Desk(place.open())
+    first = desk.start()
+    reply = desk.go_on(first["run"], first["token"])
+    lines = desk.runs.entries(first["run"])
+
+    other = Desk(place.open(), clock=desk.clock)
+    other.clock.move(days=3)
+    assert other.go_on(first["run"], first["token"]) == reply
+    assert other.runs.entries(first["run"]) == lines
+    assert other.outcomes == []
+
+
+@requirement("steps:token.once")
+def test_a_run_moved_by_somebody_else_meanwhile_is_looked_at_again() -> None:
+    runs = MovedOnce()
+    desk = Desk(runs)
+    told = desk.start(pinned(ENDLESS))
+    stored = runs.load(told["run"])
+    assert stored is not None
+    runs.other = followed(stored)
+
+    assert desk.send(told["run"], "go", told["token"])["code"] == "superseded"
+    after = runs.load(told["run"])
+    assert after is not None
+    assert after.revision == 2
+
+
+def test_a_store_that_always_says_moved_is_given_up_after_five_attempts() -> None:
+    runs = AlwaysMoved()
+    desk = Desk(runs)
+    with pytest.raises(Busy, match="was moved by others 5 times") as caught:
+        desk.start()
+
+    assert runs.held_at == [0, 1, 2, 3, 4]
+    assert len(runs.held_at) == MAX_ATTEMPTS
+    assert caught.value.repair == "send the same call again"
+    runs.moved = False
+    assert desk.start()["status"] == "ok"
+
+
+def test_a_store_whose_tokens_somebody_else_always_replaces_is_given_up_after_five_attempts() -> None:
+    runs = AlwaysMoved()
+    runs.moved = False
+    desk = Desk(runs)
+    told = desk.start()
+    runs.moved = True
+
+    with pytest.raises(Busy, match="5 times"):
+        desk.recover(told["run"])
+    desk.clock.move(minutes=11)
+    with pytest.raises(Busy, match="5 times"):
+        desk.go_on(told["run"], told["token"])
+
+
+# --- refused ------------------------------------------------------------------------------------------------
+
+
+@requirement("steps:tel.errors")
+@pytest.mark.parametrize(
+    ("event", "code"),
+    [
+        (Event("nope"), "no_row"),
+        (Event("continue", {}), "contract"),
+        (Event("start"), "not_running"),
+        (Event("resume"), "not_running"),
+        (Event("abandon"), "reason"),
+        (Event("continue", output(), step=9), "which_step"),
+    ],
+)
+def test_a_refusal_moves_nothing_and_is_entered(desk: Desk, event: Event, code: str) -> None:
+    run = desk.start()["run"]
+    before = whole(desk.runs, run)
+
+    assert desk.send(run, event)["code"] == code
+    assert whole(desk.runs, run) == before
+    entry = desk.runs.entries(run)[-1]
+    assert (entry.revision, entry.entry.kind) == (0, EntryKind.ERROR_OCCURRED)
+    assert entry.entry.data["error_type"] == code
+
+
+@pytest.mark.parametrize("run", ["", "nobody", "\ud800", "a\0b", "'; DROP TABLE runs; --"])
+def test_a_run_that_is_not_there_is_refused_whatever_its_name(desk: Desk, run: str) -> None:
+    assert desk.send(run, "go")["code"] == "unknown_run"
+    assert desk.recover(run)["code"] == "unknown_run"
+    assert desk.outcomes[-1].workflow is None
+
+
+@pytest.mark.parametrize("half", ["trigger", "note", "payload", "key", "caller", "token"])
+def test_half_a_character_anywhere_in_a_call_is_refused_or_passed_over(desk: Desk, half: str) -> None:
+    told, bad = desk.start(), "\ud800"
+    event = {
+        "trigger": Event(bad),
+        "note": Event("continue", output(), note=bad),
+        "payload": Event("continue", output(summary=bad)),
+        "key": Event("continue", {**output(), bad: 1}),
+    }.get(half, Event("nope"))
+    caller = Caller(Actor.AGENT, bad, bad, bad) if half == "caller" else Caller()
+    before = whole(desk.runs, told["run"])
+
+    said = desk.call(Call(told["run"], event, caller, bad if half == "token" else told["token"]))
+    assert said["status"] == "error"
+    assert whole(desk.runs, told["run"]) == before
+    assert desk.runs.entries(told["run"])[-1].entry.kind is EntryKind.ERROR_OCCURRED
+
+
+def test_what_nobody_looks_at_may_be_anything(desk: Desk) -> None:
+    told = desk.start()
+    event = Event("pause", {"a": "\ud800", "b": float("nan")})
+
+    assert hash_request(event) == ""
+    assert desk.call(Call(told["run"], event, token=told["token"]))["lifecycle"] == "paused"
+
+
+def test_what_comes_before_half_a_call_is_the_hash_of_all_of_it() -> None:
+    calls = [
+        Event("go"),
+        Event("go", {"a": 1}),
+        Event("go", note="x"),
+        Event("went"),
+        Event("go", by=Actor.PERSON),
+    ]
+
+    assert len({hash_request(event) for event in calls}) == 5
+    assert hash_request(Event("go", {"a": 1, "b": 2})) == hash_request(Event("go", {"b": 2, "a": 1}))
+
+
+def test_a_call_that_is_only_for_a_run_as_it_was_does_nothing_to_one_that_moved_on(desk: Desk) -> None:
+    run = desk.start(pinned(ENDLESS))["run"]
+    lines = desk.runs.entries(run)
+    call = Call(run, Event("abandon", note="quiet"), only_if=lambda stored: stored.revision == 7)
+
+    assert desk.call(call)["code"] == "moved_on"
+    decision = desk.outcomes[-1].decision
+    assert isinstance(decision, Refused)
+    assert decision.seen == (FactReading("run.revision", 1),)
+    assert desk.runs.entries(run) == lines
+    wanted = Call(run, Event("abandon", note="quiet"), only_if=lambda stored: stored.revision == 1)
+    assert desk.call(wanted)["lifecycle"] == "abandoned"
+
+
+def test_a_run_in_trouble_refuses_everything_and_names_the_repair() -> None:
+    desk = Desk(Troubled())
+    run = desk.start()["run"]
+
+    assert desk.send(run, Event("continue", output()))["code"] == "damaged"
+    decision: Any = desk.outcomes[-1].decision
+    assert (decision.seen, decision.needed) == (
+        (FactReading("found", "half of it is missing"),),
+        ("restore the backup",),
+    )
+
+
+# --- waiting ------------------------------------------------------------------------------------------------
+
+
+def test_a_turn_that_waits_holds_what_it_was_given_and_goes_on_when_the_fact_is_there(desk: Desk) -> None:
+    known: dict[str, Value] = {"tests.pass": PENDING}
+    desk.registry, desk.more = GATED, {"readers": {"engine": lambda _, __: known["tests.pass"]}}
+    told = desk.start(pinned(CHECKED, registry=GATED))
+    run = told["run"]
+    said = desk.send(run, Event("go", {"a": [1]}, note="ann"), told["token"])
+    assert (said["status"], said["waits_for"], said["state"]) == ("waiting", ["tests.pass"], "Home")
+    assert isinstance(desk.outcomes[-1].decision, Waiting)
+    assert kinds(desk, run, 2) == ["token_validated", "step_waiting", "token_generated"]
+
+    stored = desk.runs.load(run)
+    assert stored is not None
+    held = stored.run.open[0].held
+    assert held == Event("go", {"a": [1]}, note="ann", step=1)
+    assert held is not None
+    known["tests.pass"] = True
+    said = desk.send(run, held, said["token"])
+    assert (said["status"], said["state"]) == ("ok", "Done")
+    assert [list(text.values()) for text in said["texts"]] == [["It is true for ann."]]
+
+
+def test_a_fact_that_nobody_reads_opens_nothing(desk: Desk) -> None:
+    desk.registry, desk.more = GATED, {"readers": {}}
+    run = desk.start(pinned(CHECKED, registry=GATED))["run"]
+
+    assert desk.send(run, "go")["status"] == "error"
+
+
+# --- lifecycle ----------------------------------------------------------------------------------------------
+
+
+@requirement("steps:life.reason", "steps:life.pause", "steps:life.abandon-ask", "steps:life.diverge")
+@pytest.mark.parametrize(
+    ("trigger", "note", "lifecycle", "reason"),
+    [
+        ("pause", "", "paused", "No reason provided"),
+        ("pause", "tea", "paused", "tea"),
+        ("abandon", "no use", "abandoned", "no use"),
+        ("diverge", "other way", "diverged", "other way"),
+        ("fail", "broken", "failed", "broken"),
+    ],
+)
+def test_why_the_lifecycle_changed_is_kept(
+    desk: Desk, trigger: str, note: str, lifecycle: str, reason: str
+) -> None:
+    run = desk.start()["run"]
+    assert desk.send(run, Event(trigger, note=note))["lifecycle"] == lifecycle
+
+    stored = desk.runs.load(run)
+    assert stored is not None
+    assert stored.origin.metadata == {"team": "blue", "last_transition_reason": reason}
+    entry = desk.runs.entries(run)[-1].entry
+    assert entry.kind is EntryKind.WORKFLOW_STATE_TRANSITION
+    assert (entry.data["from"], entry.data["to"]) == ("running", lifecycle)
+
+
+@requirement("steps:life.resume")
+def test_a_run_that_is_resumed_answers_with_a_token_and_the_older_one_is_superseded(desk: Desk) -> None:
+    told = desk.start()
+    desk.send(told["run"], Event("pause"))
+    resumed = desk.send(told["run"], Event("resume"))
+
+    assert (resumed["lifecycle"], resumed["state"]) == ("running", "draft")
+    assert desk.go_on(told["run"], told["token"])["code"] == "superseded"
+    assert desk.go_on(told["run"], resumed["token"])["status"] == "ok"
+
+
+@requirement("steps:life.terminal")
+@pytest.mark.parametrize("trigger", ["abandon", "diverge", "fail"])
+def test_a_run_that_has_ended_is_never_moved_again(desk: Desk, trigger: str) -> None:
+    told = desk.start()
+    desk.send(told["run"], Event(trigger, note="over"))
+    before = whole(desk.runs, told["run"])
+
+    for event in ("continue", "pause", "resume", "fail", "abandon", "diverge", "start"):
+        assert desk.send(told["run"], Event(event, output(), note="x"))["code"] == "not_running"
+    assert desk.go_on(told["run"], told["token"])["code"] == "not_running"
+    assert desk.recover(told["run"])["token"] == ""
+    assert whole(desk.runs, told["run"]) == before
+
+
+# --- whose workflow -----------------------------------------------------------------------------------------
+
+
+@requirement("steps:def.pinned")
+def test_a_run_goes_on_by_the_text_it_began_with_whatever_is_installed_now(place: Place) -> None:
+    desk = Desk(place.open())
+    told = desk.start()
+    edited = pinned(
+        "workflow: paper\nversion: 2\nauthority: sql\nsteps: [{name: other, agent: a, task: Other.}]\n"
+    )
+    assert desk.start(edited)["state"] == "other"
+
+    later = Desk(place.open())
+    told = later.go_on(told["run"], told["token"])
+    assert told["state"] == "review"
+    assert edited.workflow
+    new = NewRun(edited.workflow, ORIGIN, edited.definition)
+    told = later.call(Call(told["run"], Event("continue", output()), new=new))
+    assert told["state"] == "publish"
+
+
+def test_the_time_of_a_turn_is_that_of_its_commit(desk: Desk) -> None:
+    run = desk.start()["run"]
+
+    assert {line.at for line in desk.runs.entries(run)} == {NOW}

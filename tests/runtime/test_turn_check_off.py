@@ -1,0 +1,151 @@
+"""A check-off is tried on paper: what it says, and that its link names what the same turn makes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from handrail.engine.model import Authority, Event
+from handrail.runtime.errors import Unreadable
+from handrail.stores.files.disk import DiskWorkspace
+from helpers.faulty_stores import Recording
+from helpers.turns import ORIGIN, Desk, pinned
+
+FLOW = """
+workflow: checks
+version: 1
+authority: files
+folder: .ai/task
+vars: {count: int}
+texts:
+  plan: "# Acceptance Criteria\\n- [ ] ...\\n"
+  task: "# Do\\n"
+  whole: "{{m.text}}"
+  done: "{{marked.checked|bullets}} {{marked.unmatched|bullets}}"
+states: {Home: {}, Over: {terminal: true}}
+transitions:
+  - id: done
+    from: Home
+    trigger: done
+    when: [results.exists]
+    draft: {marked: criteria.check_off}
+    accept: [marked.ok]
+    do:
+      - {archive: task.md, to: "tasks/task-{task.name}-{now}"}
+      - {archive: [task-results.md], to: "tasks/task-{task.name}-{now}"}
+      - {write: plan.md, from: marked.text}
+      - {write: task.md, template: task, if_absent: true}
+    say: done
+  - {id: kept, from: Home, trigger: kept, draft: {marked: criteria.check_off}, accept: [marked.ok],
+     do: [{write: plan.md, from: marked.text}], say: done}
+  - {id: many, from: Home, trigger: many, draft: {marked: criteria.check_off}, when: [task.exists],
+     accept: [marked.ok], do: [{archive: task-results.md, to: "1"}, {write: plan.md, from: marked.text}]}
+  - {id: more, from: Home, trigger: many, draft: {marked: criteria.check_off}, accept: [marked.ok],
+     do: [{archive: task-results.md, to: "2"}, {write: plan.md, from: marked.text}]}
+  - {id: vague, from: Home, trigger: vague, draft: {marked: criteria.check_off}, accept: [marked.ok],
+     do: [{archive: task-results.md, to: "old-{run.vars.count}"}, {write: plan.md, from: marked.text}]}
+  - {id: show, from: Home, trigger: show, draft: {m: criteria.check_off}, accept: [m.ok], say: whole}
+  - {id: new, from: Home, trigger: new, set: {count: 1}, do: [{write: plan.md, template: plan}]}
+  - {id: end, from: Home, trigger: end, to: Over}
+"""
+PLAN = b"# Acceptance Criteria\r\n- [ ] One\r\n- [ ] ...\r\n- [ ] caf\xe9\r\n"
+RESULTS = b"# Acceptance Criteria\n- [x] one\n- ...\n- other\n"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    (tmp_path / "plan.md").write_bytes(PLAN)
+    (tmp_path / "task-results.md").write_bytes(RESULTS)
+    more: dict[str, Any] = {"workspace": DiskWorkspace(tmp_path), "lifetime": None}
+    return Desk(Recording(), more=more)
+
+
+def after(desk: Desk, trigger: str) -> tuple[dict[str, Any], dict[str, bytes | None]]:
+    """What is said to an event in the first state, and the files it leaves changed."""
+    run = desk.start(pinned(FLOW), replace(ORIGIN, authority=Authority.FILES))["run"]
+    told = desk.send(run, Event(trigger))
+    assert isinstance(desk.runs, Recording)
+    return told, {final.path: final.after for final in desk.runs.turns[-1].finals}
+
+
+@pytest.mark.parametrize("taken", [[], ["task-untitled-2026-03-01-1200"]])
+def test_the_link_names_the_file_that_the_turn_makes(desk: Desk, tmp_path: Path, taken: list[str]) -> None:
+    for name in taken:
+        (tmp_path / "tasks" / name).mkdir(parents=True)
+    told, files = after(desk, "done")
+
+    folder = "tasks/task-untitled-2026-03-01-1200" + "-2" * len(taken)
+    assert files == {
+        f"{folder}/task-results.md": RESULTS,
+        "task-results.md": None,
+        "plan.md": PLAN.replace(b"[ ] One", b"[x] One ([results](" + folder.encode() + b"/task-results.md))"),
+        "task.md": b"# Do\n",
+    }
+    assert told["texts"] == [{"text": "- One - ...\n- other"}]
+
+
+def test_a_folder_that_an_archive_before_it_makes_is_taken(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "task.md").write_bytes(b"---\ntask_name: Make tea\n---\n")
+    _, files = after(desk, "done")
+
+    kept = "tasks/task-make-tea-2026-03-01-1200-2/task-results.md"
+    assert files[kept] == RESULTS
+    assert f"[results]({kept})".encode() in (files["plan.md"] or b"")
+
+
+def test_results_that_stay_are_linked_where_they_are(desk: Desk) -> None:
+    assert after(desk, "kept")[1] == {
+        "plan.md": PLAN.replace(b"[ ] One", b"[x] One ([results](task-results.md))")
+    }
+
+
+def test_a_plan_that_is_no_text_can_be_told_all_the_same(desk: Desk) -> None:
+    told, files = after(desk, "show")
+
+    assert told["texts"][0]["text"].endswith("- [ ] caf?\r\n")
+    assert files == {}
+
+
+def test_what_is_listed_without_end_is_told_with_one(desk: Desk, tmp_path: Path) -> None:
+    lines = "".join(f"- {number}\n" for number in range(101))
+    (tmp_path / "task-results.md").write_text(f"# Acceptance Criteria\n- {'x' * 301}\n{lines}")
+    told, files = after(desk, "kept")
+
+    shown = told["texts"][0]["text"].split("\n")
+    assert (len(shown), len(shown[0]), shown[-2:]) == (101, 304, ["- 98", "- … and 2 more"])
+    assert files == {}
+
+
+def test_without_a_plan_there_is_nothing_to_check_off(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "plan.md").unlink()
+    told, _ = after(desk, "kept")
+
+    assert told["code"] == "not_accepted"
+    assert desk.outcomes[-1].facts
+    assert desk.outcomes[-1].facts["marked.problems"] == ["plan.md is not there"]
+
+
+@pytest.mark.parametrize(
+    ("trigger", "problem"),
+    [
+        (
+            "many",
+            "task-results.md would be kept as 1/task-results.md or 2/task-results.md; a link can name one",
+        ),
+        ("vague", "where task-results.md is kept depends on 'run.vars.count', which is no fact"),
+    ],
+)
+def test_a_link_that_could_be_wrong_is_not_written(desk: Desk, trigger: str, problem: str) -> None:
+    told, _ = after(desk, trigger)
+
+    assert told["code"] == "not_accepted"
+    assert desk.outcomes[-1].facts
+    assert desk.outcomes[-1].facts["marked.problems"] == [problem]
+
+
+def test_results_too_long_to_be_read_are_told_with_the_repair(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "task-results.md").write_bytes(b"a" * 262_145)
+
+    with pytest.raises(Unreadable, match=r"task-results\.md has 262145 bytes; 262144 can be read"):
+        after(desk, "done")

@@ -1,0 +1,143 @@
+"""A whole turn where the state lives in files: real files, the real store, the mirror in the common one."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from handrail.runtime.entries import EntryKind
+from handrail.runtime.status import recover_run
+from helpers.task_project import Project, plain
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def test_the_first_word_begins_the_run_and_writes_its_files(project: Project) -> None:
+    reply = project.say("go", note="please")
+
+    assert reply["texts"] == [{"message": "Wrote the task.", "agent": "Fill in DRAFT."}]
+    assert (reply["states"], reply["revision"]) == (["DRAFT"], 1)
+    assert project.text("task.md") == "# A task, begun 2026-03-01T12:00:00Z\n"
+    assert json.loads(project.text("state.json")) == {
+        "current_state": "DRAFT",
+        "context": {},
+        "history": [
+            {
+                "timestamp": "2026-03-01T12:00:00Z",
+                "transition": "DRAFT → DRAFT",
+                "trigger": "go",
+                "note": "please",
+            }
+        ],
+    }
+    assert project.names() == [".handrail", "state.json", "task.md"]
+
+
+def test_how_long_a_step_took_is_entered_when_it_ends(project: Project) -> None:
+    project.say("go")
+    project.clock.move(seconds=90)
+    project.say("go")
+    project.clock.move(minutes=5)
+    project.say("again")
+
+    entered = [line.entry for line in project.runs.entries(project.run)]
+    ended = [entry for entry in entered if entry.kind is EntryKind.STEP_COMPLETED]
+    assert [(e.step, e.data["duration_ms"]) for e in ended] == [("DRAFT", 90_000), ("DONE", 300_000)]
+    started = [entry.data["number"] for entry in entered if entry.kind is EntryKind.STEP_STARTED]
+    assert started == [1, 2, 3]
+
+
+def test_an_archive_moves_and_never_overwrites(project: Project) -> None:
+    for number in (1, 2):
+        project.say("go")
+        (project.project / ".ai/task/task.md").write_text(f"task {number}")
+        (project.project / ".ai/task/task-results.md").write_text(f"results {number}")
+        assert project.say("go")["states"] == ["DONE"]
+        assert project.say("again")["states"] == ["DRAFT"]
+
+    assert project.names("tasks") == ["task-2026-03-01-1200", "task-2026-03-01-1200-2"]
+    assert project.text("tasks/task-2026-03-01-1200/task.md") == "task 1"
+    assert project.text("tasks/task-2026-03-01-1200-2/task-results.md") == "results 2"
+    assert "task-results.md" not in project.names()
+    assert project.text("task.md") == "# A task, begun 2026-03-01T12:00:00Z\n"
+
+
+def test_a_word_told_twice_with_one_token_is_told_once(project: Project) -> None:
+    token = project.say("go")["tokens"][0]
+    first = project.say("go", token)
+    before = project.text("state.json")
+
+    assert project.say("go", token) == first
+    assert project.say("again", token)["code"] == "already_used"
+    assert project.text("state.json") == before
+
+
+def test_a_token_does_not_expire_and_is_void_after_any_accepted_word(project: Project) -> None:
+    token = project.say("go")["tokens"][0]
+    project.clock.move(days=400)
+    refused = project.say("again", token)
+    assert (refused["code"], refused["tokens"]) == ("no_row", [token])
+    assert project.say("go")["accepted"]
+
+    assert project.say("again", token)["code"] == "superseded"
+
+
+def test_a_persons_edit_of_the_state_file_is_taken_as_it_stands(project: Project) -> None:
+    project.say("go")
+    state = project.project / ".ai/task/state.json"
+    edited = json.loads(state.read_text("utf-8")) | {"current_state": "DONE", "by hand": True}
+    state.write_text(json.dumps(edited), "utf-8")
+
+    assert project.say("again")["states"] == ["DRAFT"]
+    assert json.loads(project.text("state.json"))["by hand"] is True
+    kinds = [str(line.entry.kind) for line in project.runs.entries("")]
+    assert "state_adopted" in kinds
+
+
+def test_a_damaged_state_file_refuses_every_word_until_a_person_mends_it(project: Project) -> None:
+    project.say("go")
+    state = project.project / ".ai/task/state.json"
+    state.write_text('{"current_state": "DRA', "utf-8")
+
+    refused = project.say("go")
+
+    assert refused["code"] == "damaged"
+    assert "handrail repair" in refused["needed"][0]
+    project.runs.repair(project.clock.now(), restore=1)
+    assert project.say("go")["states"] == ["DONE"]
+
+
+def test_what_others_see_of_the_run_is_in_the_common_store(project: Project) -> None:
+    project.say("go")
+    project.say("go")
+    with project.database.read() as execute:
+        query = "SELECT execution_id, workflow_name, state, current_step, revision FROM workflow_executions"
+        found = execute(query, ()).fetchall()
+
+    assert found == [(project.run, "tasks", "running", "DONE", 2)]
+
+
+def test_another_process_goes_on_where_the_first_stood(project: Project, tmp_path: Path) -> None:
+    project.say("go")
+    other = Project(tmp_path)
+
+    reply = recover_run(other.world, "", plain)
+
+    assert (reply["accepted"], reply["states"], reply["revision"]) == (True, ["DRAFT"], 1)
+    tokens = reply["tokens"]
+    assert isinstance(tokens, list)
+    assert other.say("go", tokens[0])["states"] == ["DONE"]
+
+
+def test_a_row_that_refuses_says_its_text_and_changes_nothing(project: Project) -> None:
+    project.say("go")
+    project.say("go")
+    before = project.text("state.json")
+
+    refused = project.say("go")
+
+    assert (refused["code"], refused["texts"]) == ("refused", [{"message": "DONE since DRAFT: say again."}])
+    assert (project.text("state.json"), refused["revision"]) == (before, 2)

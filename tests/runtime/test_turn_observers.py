@@ -1,0 +1,85 @@
+"""Who watches is told of each turn once, by what came of it, and hears nothing that an agent wrote."""
+
+from typing import Any
+
+import pytest
+
+from handrail.engine.facts import PENDING
+from handrail.runtime.errors import Busy
+from handrail.runtime.world import TurnReport, TurnResult
+from helpers.faulty_stores import AlwaysMoved, MovedOnce
+from helpers.memory_store import MemoryRuns
+from helpers.stores import followed
+from helpers.turns import ENDLESS, NOW, Desk, pinned
+from helpers.workflows import GATED
+from runtime.test_turn import CHECKED
+
+
+def watched(runs: MemoryRuns, **more: Any) -> tuple[Desk, list[TurnReport]]:  # noqa: ANN401 - what a world takes
+    seen: list[TurnReport] = []
+    return Desk(runs, more={"watch": seen.append, **more}), seen
+
+
+def came(
+    trigger: str, ended: TurnResult, code: str = "", workflow: str = "paper", run: str = ""
+) -> TurnReport:
+    return TurnReport(trigger, ended, code, workflow, run, NOW, NOW)
+
+
+def test_a_turn_that_is_accepted_repeated_or_refused_is_told_as_such() -> None:
+    desk, seen = watched(MemoryRuns())
+    told = desk.start()
+    run = told["run"]
+    desk.go_on(run, told["token"])
+    desk.go_on(run, told["token"])
+    desk.go_on(run, told["token"], summary="Something else")
+
+    assert seen == [
+        came("start", TurnResult.ACCEPTED, run=run),
+        came("continue", TurnResult.ACCEPTED, run=run),
+        came("continue", TurnResult.REPEATED, workflow="", run=run),
+        came("continue", TurnResult.REFUSED, "already_used", run=run),
+    ]
+
+
+def test_a_run_that_is_not_there_has_no_name() -> None:
+    desk, seen = watched(MemoryRuns())
+    desk.send("a text of an agent", "continue")
+
+    assert seen == [came("continue", TurnResult.REFUSED, "unknown_run", workflow="")]
+
+
+def test_a_turn_that_waits_is_told_as_waiting() -> None:
+    desk, seen = watched(MemoryRuns(), readers={"engine": lambda *_: PENDING})
+    desk.registry = GATED
+    run = desk.start(pinned(CHECKED, registry=GATED))["run"]
+    desk.send(run, "go")
+
+    assert seen[1:] == [came("go", TurnResult.WAITING, workflow="checked", run=run)]
+
+
+def test_a_fault_is_told_and_raised() -> None:
+    desk, seen = watched(AlwaysMoved())
+    with pytest.raises(Busy):
+        desk.start()
+
+    assert [(one.ended, one.code) for one in seen] == [(TurnResult.FAILED, "busy")]
+
+
+def test_a_turn_that_is_tried_again_because_somebody_was_faster_is_told_once() -> None:
+    runs = MovedOnce()
+    desk, seen = watched(runs)
+    told = desk.start(pinned(ENDLESS))
+    stored = runs.load(told["run"])
+    assert stored is not None
+    runs.other = followed(stored)
+    desk.send(told["run"], "go", told["token"])
+
+    assert seen[1:] == [came("go", TurnResult.REFUSED, "superseded", "endless", told["run"])]
+
+
+def test_without_a_watch_nothing_is_told_and_the_same_is_answered() -> None:
+    desk, _ = watched(MemoryRuns())
+    bare = Desk(MemoryRuns())
+
+    assert desk.start() == bare.start()

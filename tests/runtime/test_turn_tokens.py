@@ -1,0 +1,338 @@
+"""Who holds a token may pass, once: every way it fails, what is found first, and the way on."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import fields, replace
+
+from handrail.engine.model import Actor, Event, FactReading, Refused
+from handrail.runtime.records import Caller
+from handrail.runtime.tokens import TokenClaims, bind_event_to_step, sign_token
+from handrail.runtime.turn import Call
+from helpers.faulty_stores import STORES, opened, whole
+from helpers.requirement import requirement
+from helpers.turns import KEY, NOW, Desk, pinned
+
+ANOTHER_KEY = bytes(32)
+STAYING = """
+workflow: staying
+version: 1
+authority: sql
+states: {Home: {}, Over: {terminal: true}}
+transitions:
+  - {id: stay, from: Home, trigger: go}
+  - {id: end, from: Home, trigger: end, to: Over}
+"""
+
+
+@pytest.fixture(params=STORES)
+def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
+    with opened(request.param, tmp_path) as place:
+        yield Desk(place.open())
+
+
+class Case:
+    """A run that has come to its second step, and the token it was brought there with."""
+
+    def __init__(self, desk: Desk) -> None:
+        first = desk.start()
+        self.desk, self.run, self.spent = desk, str(first["run"]), str(first["token"])
+        self.second = desk.go_on(self.run, self.spent)
+        self.token = str(self.second["token"])
+
+    def code(self, token: str, summary: str = "Done.") -> str:
+        """What comes of the token; whatever is refused leaves the run as it was."""
+        before = whole(self.desk.runs, self.run)
+        told = self.desk.go_on(self.run, token, summary=summary)
+        if told["status"] == "error" and told["code"] != "expired":
+            assert whole(self.desk.runs, self.run) == before
+        return str(told.get("code", told["status"]))
+
+
+@requirement("steps:token.outcomes")
+@pytest.mark.parametrize(
+    ("token", "code"),
+    [
+        ("no token", "malformed"),
+        ("\ud800", "malformed"),
+        (
+            sign_token(
+                ANOTHER_KEY, TokenClaims("00000000-0000-0000-0000-000000000001", 2, 2, NOW, b"nonce!")
+            ),
+            "forged",
+        ),
+        (
+            sign_token(KEY, TokenClaims("00000000-0000-0000-0000-0000000000ff", 2, 2, NOW, b"nonce!")),
+            "forged",
+        ),
+        (
+            sign_token(KEY, TokenClaims("00000000-0000-0000-0000-000000000001", 2, 2, NOW, b"nonce!")),
+            "superseded",
+        ),
+    ],
+)
+def test_a_token_that_was_not_issued_for_the_run_does_not_pass(desk: Desk, token: str, code: str) -> None:
+    assert Case(desk).code(token) == code
+
+
+@requirement("steps:token.other", "steps:token.outcomes")
+def test_a_spent_token_with_another_output_is_already_used(desk: Desk) -> None:
+    case = Case(desk)
+
+    assert case.code(case.spent, "Something else.") == "already_used"
+    assert case.code(case.token) == "ok"
+
+
+@requirement("steps:token.outcomes")
+def test_a_token_that_a_newer_one_took_the_place_of_is_superseded(desk: Desk) -> None:
+    case = Case(desk)
+    fresh = desk.recover(case.run)["token"]
+
+    assert fresh != case.token
+    assert case.code(case.token) == "superseded"
+    assert case.code(fresh) == "ok"
+
+
+def test_a_token_of_a_turn_that_the_store_has_not_is_not_said_to_be_too_old(desk: Desk) -> None:
+    case = Case(desk)
+    ahead = sign_token(KEY, TokenClaims(case.run, 3, 3, NOW, b"nonce!"))
+
+    assert case.code(ahead) == "superseded"
+
+    decision = desk.outcomes[-1].decision
+    assert isinstance(decision, Refused)
+    assert decision.needed == (
+        "the token of the run as it stands here: this one is of a turn that the store does not have",
+    )
+
+
+@requirement("steps:token.expiry", "steps:token.outcomes")
+@pytest.mark.parametrize(("seconds", "code"), [(600, "ok"), (600.001, "expired"), (-3600, "ok")])
+def test_a_token_is_good_for_ten_minutes(desk: Desk, seconds: float, code: str) -> None:
+    case = Case(desk)
+    desk.clock.move(seconds=seconds)
+
+    assert case.code(case.token) == code
+
+
+@requirement("steps:token.expiry")
+def test_an_expired_token_is_replaced_by_a_fresh_one_and_is_then_superseded(desk: Desk) -> None:
+    case = Case(desk)
+    desk.clock.move(minutes=11)
+    told = desk.go_on(case.run, case.token)
+    assert (told["code"], told["state"], told["revision"]) == ("expired", "review", 2)
+
+    desk.clock.move(minutes=-11)
+    assert case.code(case.token) == "superseded"
+    desk.clock.move(minutes=20)
+    assert case.code(told["token"]) == "ok"
+    kinds = [str(line.entry.kind) for line in desk.runs.entries(case.run) if line.revision == 0]
+    assert kinds == ["token_expired", "token_generated", "error_occurred", "error_occurred"]
+
+
+def test_a_lifetime_can_be_set(desk: Desk) -> None:
+    desk.more = {"lifetime": timedelta(seconds=5)}
+    case = Case(desk)
+    desk.clock.move(seconds=6)
+
+    assert case.code(case.token) == "expired"
+
+
+# --- the order ----------------------------------------------------------------------------------------------
+
+
+@requirement("steps:token.outcomes")
+def test_what_is_wrong_with_a_token_is_looked_for_in_a_fixed_order(desk: Desk) -> None:
+    case = Case(desk)
+    old = case.token
+    desk.recover(case.run)
+    desk.clock.move(minutes=11)
+    assert case.code(old) == "superseded", "before expired"
+    assert case.code(case.spent, "Other.") == "already_used", "before expired"
+    assert case.code(case.spent) == "ok", "the recorded reply, before expired"
+
+    desk.send(case.run, Event("pause"))
+    assert case.code(old) == "not_running", "before superseded"
+    assert case.code(case.spent, "Other.") == "already_used", "before not running"
+    assert case.code(case.spent) == "ok", "the recorded reply, before not running"
+    assert case.code("no token") == "malformed", "before everything"
+    foreign = sign_token(ANOTHER_KEY, TokenClaims(case.run, 2, 2, NOW, b"nonce!"))
+    assert case.code(foreign) == "forged", "before not running"
+
+
+@requirement("steps:token.retry")
+def test_the_last_reply_of_a_run_that_has_ended_is_given_again(desk: Desk) -> None:
+    case = Case(desk)
+    third = desk.go_on(case.run, case.token)
+    last = desk.go_on(case.run, third["token"])
+    assert last["lifecycle"] == "completed"
+
+    assert desk.go_on(case.run, third["token"]) == last
+    assert case.code(third["token"], "Other.") == "already_used"
+    assert case.code(desk.recover(case.run)["token"] or "none") == "malformed"
+
+
+@requirement("steps:token.retry")
+def test_a_reply_that_is_no_longer_remembered_is_superseded(desk: Desk) -> None:
+    told = desk.start(pinned(STAYING))
+    run, token = told["run"], told["token"]
+    first = desk.send(run, "go", token)
+    told = first
+    for _ in range(63):
+        told = desk.send(run, "go", told["token"])
+    assert desk.send(run, "go", token) == first
+
+    desk.send(run, "go", told["token"])
+    assert desk.send(run, "go", token)["code"] == "superseded"
+
+
+# --- resume -------------------------------------------------------------------------------------------------
+
+
+@requirement("steps:life.resume", "steps:token.outcomes")
+@pytest.mark.parametrize("which", ["spent on the pause", "spent before", "superseded", "never used"])
+def test_any_token_of_a_paused_run_resumes_it_whatever_its_age_or_use(desk: Desk, which: str) -> None:
+    case = Case(desk)
+    fresh = desk.recover(case.run)["token"]
+    desk.send(case.run, Event("pause"), "" if which == "never used" else fresh)
+    desk.clock.move(days=3)
+    token = {"spent before": case.spent, "superseded": case.token}.get(which, fresh)
+    resumed = desk.send(case.run, Event("resume"), token)
+
+    assert (resumed["lifecycle"], resumed["state"], resumed["revision"]) == ("running", "review", 4)
+    assert case.code(resumed["token"]) == "ok"
+
+
+@requirement("steps:life.resume", "steps:token.retry")
+def test_a_resume_whose_reply_was_lost_gets_the_same_reply_and_writes_nothing(desk: Desk) -> None:
+    case = Case(desk)
+    desk.send(case.run, Event("pause"), case.token)
+    resumed = desk.send(case.run, Event("resume"), case.token)
+    before, lines = whole(desk.runs, case.run), desk.runs.entries(case.run)
+
+    assert desk.send(case.run, Event("resume"), case.token) == resumed
+    assert (whole(desk.runs, case.run), desk.runs.entries(case.run)) == (before, lines)
+
+
+@requirement("steps:life.resume", "steps:token.outcomes")
+def test_a_resume_of_a_run_that_is_not_paused_meets_the_usual_order(desk: Desk) -> None:
+    case = Case(desk)
+
+    def code(token: str, note: str = "") -> str:
+        before = whole(desk.runs, case.run)
+        told = desk.send(case.run, Event("resume", note=note), token)
+        assert whole(desk.runs, case.run) == before
+        return str(told["code"])
+
+    assert code(case.token) == "not_running", "running, and the token is good"
+    assert code(case.spent) == "already_used"
+    desk.send(case.run, Event("pause"), case.token)
+    resumed = desk.send(case.run, Event("resume"), case.token)
+    assert code(case.token, "another") == "already_used", "spent on the pause, and the run goes on"
+    told = desk.go_on(case.run, resumed["token"])
+    assert code(resumed["token"]) == "already_used", "spent on the step"
+    desk.send(case.run, Event("abandon", note="enough"))
+    assert code(told["token"]) == "not_running", "ended"
+
+
+@requirement("steps:token.outcomes")
+def test_a_paused_run_is_resumed_by_no_token_that_is_not_its_own(desk: Desk) -> None:
+    case, other = Case(desk), Case(desk)
+    desk.send(case.run, Event("pause"))
+    foreign = sign_token(ANOTHER_KEY, TokenClaims(case.run, 2, 2, NOW, b"nonce!"))
+    before = whole(desk.runs, case.run)
+
+    for token, code in (("no token", "malformed"), (foreign, "forged"), (other.token, "forged")):
+        assert desk.send(case.run, Event("resume"), token)["code"] == code
+    assert whole(desk.runs, case.run) == before
+
+
+@requirement("steps:token.outcomes")
+@pytest.mark.parametrize("trigger", ["continue", "pause", "fail", "abandon", "diverge"])
+def test_for_anything_but_resume_a_paused_run_has_no_good_token(desk: Desk, trigger: str) -> None:
+    case = Case(desk)
+    desk.send(case.run, Event("pause"))
+    before = whole(desk.runs, case.run)
+
+    assert desk.send(case.run, Event(trigger, note="x"), case.token)["code"] == "not_running"
+    assert whole(desk.runs, case.run) == before
+
+
+# --- what is told -------------------------------------------------------------------------------------------
+
+
+@requirement("steps:token.outcomes")
+def test_a_refusal_names_the_way_on(desk: Desk) -> None:
+    case = Case(desk)
+    case.code("no token")
+    refused: Any = desk.outcomes[-1].decision
+
+    assert (refused.rule, refused.seen) == ("step_token", (FactReading("step_token", "malformed"),))
+    assert refused.needed == ("a step token as it was issued, unchanged",)
+    assert desk.outcomes[-1].tokens is None
+
+
+def test_a_call_that_is_refused_for_what_it_asks_keeps_its_token(desk: Desk) -> None:
+    case = Case(desk)
+    told = desk.go_on(case.run, case.token, confidence=7)
+
+    assert (told["code"], told["token"]) == ("contract", case.token)
+    assert case.code(case.token) == "ok"
+
+
+@requirement("steps:tel.errors")
+def test_every_refusal_of_a_token_is_entered_with_its_code_and_its_caller(desk: Desk) -> None:
+    case = Case(desk)
+    caller = Caller(principal="ann", client="cli")
+    desk.call(Call(case.run, Event("continue"), caller, "no token"))
+
+    (line,) = [line for line in desk.runs.entries(case.run) if line.revision == 0]
+    assert line.entry.step == "review"
+    assert line.entry.agent == "reader"
+    assert line.entry.data == {
+        "error_type": "malformed",
+        "rule": "step_token",
+        "trigger": "continue",
+        "by": "agent",
+        "principal": "ann",
+        "client": "cli",
+    }
+
+
+# --- tokens without a lifetime ------------------------------------------------------------------------------
+
+
+def test_without_a_lifetime_a_token_is_good_for_its_revision_and_the_store_keeps_none(desk: Desk) -> None:
+    desk.more = {"lifetime": None}
+    case = Case(desk)
+    stored = desk.runs.load(case.run)
+    assert stored is not None
+    assert dict(stored.tokens) == {}
+
+    desk.clock.move(days=400)
+    again = desk.recover(case.run)["token"]
+    assert again != case.token
+    assert case.code(case.token) == "ok"
+    assert case.code(again) == "superseded"
+    assert case.code(case.token, "Other.") == "already_used"
+
+
+def test_without_a_lifetime_a_refused_call_without_a_token_is_given_one(desk: Desk) -> None:
+    desk.more = {"lifetime": None}
+    case = Case(desk)
+    told = desk.send(case.run, "nope")
+
+    assert told["code"] == "no_row"
+    assert case.code(told["token"]) == "ok"
+
+
+def test_an_event_for_a_step_is_the_same_event_in_all_else() -> None:
+    event = Event("go", {"a": 1}, Actor.PERSON, "why", 2)
+    unlike = Event("")
+    assert all(getattr(event, field.name) != getattr(unlike, field.name) for field in fields(Event))
+
+    assert bind_event_to_step(event, 3) == replace(event, step=3)
+    assert bind_event_to_step(event, 0) == event

@@ -1,0 +1,18 @@
+"""kill -9 at every change that a turn makes on the real disk, and again at every change of its recovery."""
+
+import pytest
+
+from helpers.crash import said_by
+
+pytestmark = pytest.mark.unmeasured
+
+
+def test_a_process_killed_anywhere_leaves_the_turn_taken_or_not_and_never_in_between(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = said_by("helpers/folder_crash.py")
+    with capsys.disabled():
+        print(f" [{said['points']} kill points, {said['histories']} histories]", end="")  # noqa: T201 - the count
+    assert said["points"] > 0
+    assert said["histories"] > said["points"]
+    assert said["wrong"] == []

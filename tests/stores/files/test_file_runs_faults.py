@@ -1,0 +1,186 @@
+"""Full disks, held locks, and two who take the same turn at once."""
+
+from pathlib import Path
+
+import pytest
+
+from handrail.documents.state_file import StateFile
+from handrail.runtime.errors import Busy, DiskFull, Missing
+from handrail.runtime.records import StoredRun
+from handrail.stores.files.disk import DiskWorkspace
+from handrail.stores.files.file_runs import FileRuns
+from helpers.run_folders import (
+    A2,
+    IDLE,
+    ORIGIN,
+    RUN,
+    STATES,
+    begin,
+    chained,
+    folder_runs,
+    judged,
+    loaded,
+    take,
+    turn_to,
+)
+from helpers.simulated_disk import Simulated
+
+JOURNAL = ".handrail/history.jsonl"
+
+
+class Full:
+    """No room from the k-th write on, until the disk is freed."""
+
+    def __init__(self, at: int) -> None:
+        self.at, self.count = at, 0
+
+    def __call__(self, name: str) -> None:
+        if name.startswith(("write ", "open ", "mkdir ")):
+            self.count += 1
+            if self.at and self.count >= self.at:
+                raise DiskFull(f"there is no room for {name}", "free some room")
+
+
+def _writes() -> int:
+    workspace = Simulated()
+    begin(workspace)
+    workspace.before = full = Full(0)
+    assert take(folder_runs(workspace), "DRAFTING", A2)
+    return full.count
+
+
+def test_a_disk_simulated_as_full_from_any_write_on_loses_nothing_and_works_once_freed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = []
+    for at in range(1, _writes() + 1):
+        workspace = Simulated()
+        runs = begin(workspace)
+        workspace.before = Full(at)
+        with pytest.raises(DiskFull) as raised:
+            take(runs, "DRAFTING", A2)
+        assert "free some room" in raised.value.repair
+        saved = "the turn is saved" in raised.value.message
+        assert loaded(runs).revision == (2 if saved else 1)
+
+        workspace.before = Full(0)
+        with runs.hold_lock("", 0):
+            found.append(judged(runs, workspace.tree(), workspace.everything()[JOURNAL]))
+        assert found[-1] == ("after" if saved else "before")
+        assert saved or take(runs, "DRAFTING", A2)
+        assert judged(runs, workspace.tree(), workspace.everything()[JOURNAL]) == "after"
+
+    with capsys.disabled():
+        print(f" [{len(found)} writes without room]", end="")  # noqa: T201 - the count
+    assert set(found) == {"before", "after"}
+
+
+def test_who_cannot_have_the_lock_in_time_is_told_to_try_again(tmp_path: Path) -> None:
+    first, second = folder_runs(DiskWorkspace(tmp_path)), folder_runs(DiskWorkspace(tmp_path), seconds=0.01)
+
+    with (
+        first.hold_lock("", 0),
+        pytest.raises(Busy, match="held by somebody else") as raised,
+        second.hold_lock("", 0),
+    ):
+        pass
+
+    assert "send the same call again" in raised.value.repair
+    with second.hold_lock("", 0):
+        pass
+
+
+def test_whoever_holds_the_folder_can_note_and_renew_meanwhile(tmp_path: Path) -> None:
+    runs = folder_runs(DiskWorkspace(tmp_path), seconds=0.01)
+    with runs.hold_lock("", 0):
+        turn = turn_to(loaded(runs), "EDITING")
+        runs.note("", turn.at, turn.entries)
+        assert runs.commit(turn)
+        assert runs.renew_tokens(loaded(runs), {}, turn.at, turn.entries)
+
+    assert [written.revision for written in runs.entries(RUN)] == [0, 1, 0]
+
+
+class Unchecked(FileRuns):
+    """A store that has forgotten to look at the revision."""
+
+    def _is_unchanged(self, stored: StoredRun, before: StoredRun) -> bool:
+        return bool(stored) and bool(before)
+
+
+class Second:
+    """Another process, which takes the same turn before the k-th change of the first."""
+
+    def __init__(self, workspace: Simulated, at: int) -> None:
+        self.runs = folder_runs(workspace)
+        self.at, self.count, self.accepted, self.busy = at, 0, 0, 0
+
+    def __call__(self, _: str) -> None:
+        self.count += 1
+        if self.count == self.at:
+            try:
+                self.accepted += self.runs.commit(turn_to(loaded(self.runs), "DRAFTING"))
+            except Busy:
+                self.busy += 1
+
+
+def _two_at_once(careless: str) -> tuple[list[str], int]:
+    """What is wrong if another takes the same turn before each change of it; how often it had to wait."""
+    wrong: list[str] = []
+    busy, at = 0, 1
+    while (second := _interrupted(careless, at, wrong)).count >= at:
+        busy += second.busy
+        at += 1
+    return wrong, busy
+
+
+def _interrupted(careless: str, at: int, wrong: list[str]) -> Second:
+    workspace = Simulated()
+    begin(workspace)
+    workspace.careless = careless
+    runs = folder_runs(workspace)
+    stored = loaded(runs)
+    workspace.before = second = Second(workspace, at)
+    try:
+        accepted = runs.commit(turn_to(stored, "DRAFTING")) + second.accepted
+        workspace.before = lambda _: None
+        with runs.hold_lock("", 0):
+            turns = chained(workspace.everything()[JOURNAL])
+    except (AssertionError, Missing) as torn:
+        wrong.append(f"interrupted before change {at}: {torn}")
+        return second
+    if turns != [1, 2] or accepted != 1:
+        wrong.append(f"interrupted before change {at}: {accepted} accepted, turns {turns}")
+    return second
+
+
+def test_of_two_who_take_the_same_turn_at_once_one_is_told_to_wait() -> None:
+    wrong, busy = _two_at_once("")
+
+    assert wrong == []
+    assert busy > 10
+
+
+def test_a_workspace_that_does_not_lock_is_caught() -> None:
+    wrong, busy = _two_at_once("lock")
+
+    assert wrong != []
+    assert busy == 0
+
+
+def _twice(kind: type[FileRuns]) -> tuple[list[bool], list[int]]:
+    """Two turns from the same revision, one after the other: who was accepted, and the turns there are."""
+    workspace = Simulated()
+    begin(workspace)
+    runs = kind(workspace, StateFile(), IDLE, ORIGIN, STATES)
+    stored = loaded(runs)
+    accepted = [runs.commit(turn_to(stored, "DRAFTING")), runs.commit(turn_to(stored, "EDITING"))]
+    return accepted, chained(workspace.everything()[JOURNAL])
+
+
+def test_of_two_turns_from_one_revision_only_the_first_is_saved() -> None:
+    assert _twice(FileRuns) == ([True, False], [1, 2])
+
+
+def test_a_store_that_does_not_look_at_the_revision_is_caught() -> None:
+    assert _twice(Unchecked) == ([True, True], [1, 2, 2])

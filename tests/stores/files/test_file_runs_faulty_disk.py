@@ -1,0 +1,30 @@
+"""A disk that fails under files: the fault has its name, the run is old or new, a person loses no byte."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from helpers.store_programs import broken_folder
+
+Record = Callable[[str, object], None]
+
+
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [
+        ("EIO fsync", {"refused sync_failed, then no more", "ok 3"}),
+        ("ENOSPC write", {"refused disk_full", "ok 3"}),
+        ("ENOSPC mkdir", {"refused disk_full", "ok 3"}),
+        ("EACCES rename", {"refused not_writable", "ok 3"}),
+        ("EROFS unlink", {"refused not_writable", "ok 3"}),
+    ],
+)
+def test_every_call_that_fails_is_told_and_the_turn_can_be_taken_after_it(
+    tmp_path: Path, record_property: Record, what: str, told: set[str]
+) -> None:
+    found = broken_folder(what, tmp_path)
+
+    assert found["wrong"] == []
+    assert set(found["told"]) == told
+    record_property("points", found["points"])

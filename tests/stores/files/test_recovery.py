@@ -1,0 +1,297 @@
+"""Recovery, row by row, in a folder: what is done, what is told, and that nothing is lost."""
+
+import hashlib
+from datetime import timedelta
+
+import pytest
+
+from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.errors import NewerFormat, Unreadable
+from handrail.stores.files.file_runs import FileRuns
+from handrail.stores.files.layout import Head, RecordDamage, seal_record, unseal_record
+from helpers.requirement import requirement
+from helpers.run_folders import (
+    A2,
+    AFTER,
+    AT,
+    BEFORE,
+    ORIGIN,
+    PLANNED,
+    RUN,
+    begin,
+    chained,
+    folder_runs,
+    judged,
+    loaded,
+    take,
+    turn_to,
+)
+from helpers.simulated_disk import PowerLoss, Simulated
+
+HEAD, INTENT = ".handrail/head.json", ".handrail/intent.json"
+HISTORY, QUARANTINE = ".handrail/history.jsonl", ".handrail/quarantine"
+WAYS_OUT = (
+    "run `handrail repair --restore 1` to go back to the last turn, "
+    "or run `handrail repair --adopt STATE` with the state that the files are in"
+)
+
+
+def stopped(before: str) -> Simulated:
+    """A folder whose process died in the turn A2 before this change."""
+    workspace = Simulated()
+    begin(workspace)
+
+    def stop(name: str) -> None:
+        if name == before:
+            raise PowerLoss
+
+    workspace.before = stop
+    with pytest.raises(PowerLoss):
+        take(folder_runs(workspace), "DRAFTING", A2)
+    return workspace.copy()
+
+
+def committed() -> Simulated:
+    """A folder whose process died right behind the commit point of the turn A2."""
+    return stopped("mkdir tasks")
+
+
+def recovered(workspace: Simulated) -> FileRuns:
+    runs = folder_runs(workspace)
+    on_paper = loaded(runs)
+    with runs.hold_lock("", 0):
+        assert loaded(runs) == on_paper
+    return runs
+
+
+def journal(workspace: Simulated) -> bytes:
+    return workspace.everything()[HISTORY]
+
+
+@requirement("spells:persist.recover")
+def test_before_the_commit_point_the_turn_never_happened_and_its_litter_is_removed() -> None:
+    workspace = stopped("rename .handrail/intent.json.tmp .handrail/intent.json")
+    assert workspace.names(".handrail/stage") == ("2-0", "2-1", "2-3", "2-4")
+
+    runs = recovered(workspace)
+
+    assert judged(runs, workspace.tree(), journal(workspace)) == "before"
+    assert workspace.names(".handrail/stage") == ()
+    assert workspace.names(".handrail") == (".gitignore", "head.json", "history.jsonl", "stage")
+
+
+@requirement("spells:persist.recover")
+def test_behind_the_commit_point_the_turn_is_finished_and_the_same_call_gets_its_reply() -> None:
+    workspace = committed()
+    assert workspace.tree() == BEFORE
+
+    runs = recovered(workspace)
+
+    assert judged(runs, workspace.tree(), journal(workspace)) == "after"
+    spent = runs.find_recorded_call(RUN, 1)
+    assert spent is not None
+    assert (spent.token, spent.reply) == ("token 1", b"reply 1 to DRAFTING")
+
+
+def test_whoever_reads_sees_an_unfinished_turn_as_taken_and_writes_nothing() -> None:
+    workspace = committed()
+    everything = workspace.everything()
+    runs = folder_runs(workspace)
+
+    assert loaded(runs).revision == 2
+    assert loaded(runs).run.open[0].state == "DRAFTING"
+    assert runs.find_recorded_call(RUN, 1) is not None
+    assert [entry.revision for entry in runs.entries(RUN)] == [1, 2]
+    assert workspace.everything() == everything
+
+
+def test_a_note_after_a_crash_stands_behind_the_turn_that_was_unfinished() -> None:
+    workspace = committed()
+    runs = folder_runs(workspace)
+
+    runs.note(RUN, AT, (Entry(EntryKind.ERROR_OCCURRED),))
+
+    assert [written.revision for written in runs.entries(RUN)] == [1, 2, 0]
+    assert judged(runs, workspace.tree(), journal(workspace)) == "after"
+
+
+@requirement("spells:persist.recover")
+def test_a_missing_state_file_is_written_from_the_intent() -> None:
+    workspace = committed()
+    workspace.remove("state.json")
+
+    assert judged(recovered(workspace), workspace.tree(), journal(workspace)) == "after"
+
+
+@requirement("spells:persist.recover")
+def test_a_damaged_state_file_is_written_from_the_intent_and_kept() -> None:
+    workspace = committed()
+    workspace.put("state.json", b"{]")
+
+    assert judged(recovered(workspace), workspace.tree(), journal(workspace)) == "after"
+    assert workspace.everything()[".handrail/conflict-2-state.json"] == b"{]"
+
+
+@requirement("spells:persist.recover")
+def test_a_turn_that_is_done_but_for_its_intent_is_only_tidied_up() -> None:
+    workspace = stopped("unlink .handrail/intent.json")
+    workspace.put("plan.md", b"edited since")
+
+    runs = recovered(workspace)
+
+    assert loaded(runs).revision == 2
+    assert workspace.tree() == {**AFTER, "plan.md": b"edited since"}
+    assert INTENT not in workspace.everything()
+
+
+@requirement("spells:persist.recover")
+def test_an_intent_that_does_not_follow_the_last_turn_is_set_aside_and_a_person_asked() -> None:
+    late = committed()
+    workspace = Simulated()
+    runs = begin(workspace)
+    assert take(runs, "EDITING")
+    assert take(runs, "EDITING")
+    before = workspace.tree()
+    intent = late.everything()[INTENT]
+    workspace.put(INTENT, intent)
+    workspace.put(".handrail/stage/2-0", PLANNED)
+
+    stored = loaded(recovered(workspace))
+
+    assert stored.trouble is not None
+    assert stored.trouble.code == "diverged"
+    assert "files were put back" in stored.trouble.message
+    assert "handrail repair --restore 3" in stored.trouble.repair
+    assert workspace.tree() == before
+    assert workspace.everything()[f"{QUARANTINE}/intent.json"] == intent
+    assert workspace.everything()[f"{QUARANTINE}/2-0"] == PLANNED
+    assert loaded(recovered(workspace)).trouble == stored.trouble
+
+
+@requirement("spells:persist.recover")
+def test_a_damaged_intent_is_set_aside_and_the_state_kept() -> None:
+    workspace = committed()
+    torn = workspace.everything()[INTENT][:-9]
+    workspace.put(INTENT, torn)
+
+    stored = loaded(recovered(workspace))
+
+    assert stored.trouble is not None
+    assert (stored.trouble.code, stored.trouble.repair) == ("diverged", WAYS_OUT)
+    assert workspace.tree() == BEFORE
+    assert workspace.everything()[f"{QUARANTINE}/intent.json"] == torn
+    assert workspace.names(QUARANTINE) == ("2-0", "2-1", "2-3", "2-4", "intent.json")
+
+
+@requirement("spells:persist.recover")
+def test_if_staged_bytes_are_gone_nothing_is_overwritten_and_a_person_asked() -> None:
+    workspace = committed()
+    workspace.remove(".handrail/stage/2-3")
+
+    runs = recovered(workspace)
+
+    stored = loaded(runs)
+    assert stored.trouble is not None
+    assert (stored.trouble.code, stored.trouble.repair) == ("diverged", WAYS_OUT)
+    assert "staged" in stored.trouble.message
+    assert workspace.tree() == BEFORE
+    assert workspace.names(".handrail/stage") == ("2-0", "2-1", "2-4")
+
+
+def test_a_run_in_such_trouble_saves_no_turn_and_says_why() -> None:
+    workspace = committed()
+    workspace.remove(".handrail/stage/2-3")
+    runs = folder_runs(workspace)
+
+    with pytest.raises(Unreadable, match="the bytes staged in") as raised:
+        runs.commit(turn_to(loaded(runs), "EDITING"))
+
+    assert raised.value.repair == WAYS_OUT
+    assert workspace.tree() == BEFORE
+
+
+def test_a_damaged_head_is_set_aside_and_the_run_goes_on_from_its_history() -> None:
+    workspace = Simulated()
+    begin(workspace)
+    torn = workspace.everything()[HEAD].replace(b"EXECUTED", b"EXECUTES")
+    workspace.put(HEAD, torn)
+
+    runs = recovered(workspace)
+
+    stored = loaded(runs)
+    assert (stored.revision, stored.run.open[0].state, stored.trouble) == (1, "EXECUTED", None)
+    assert "goes on from the history" in stored.adopted
+    assert workspace.everything()[f"{QUARANTINE}/head.json"] == torn
+    assert (stored.started, stored.opened, stored.origin) == (None, {}, ORIGIN)
+    assert take(runs, "DRAFTING", A2)
+    assert (workspace.tree(), chained(journal(workspace))) == (AFTER, [1, 2])
+    later = AT + timedelta(seconds=1)
+    assert (loaded(runs).started, loaded(runs).opened) == (later, {2: later})
+    assert [str(written.entry.kind) for written in runs.entries(RUN)] == [
+        "step_started",
+        "state_repaired",
+        "step_started",
+    ]
+
+
+def test_a_damaged_head_under_an_unfinished_turn_does_not_stop_the_turn() -> None:
+    workspace = committed()
+    workspace.put(HEAD, b"")
+
+    assert judged(recovered(workspace), workspace.tree(), journal(workspace)) == "after"
+    assert workspace.everything()[f"{QUARANTINE}/head.json"] == b""
+
+
+def test_a_turn_whose_line_is_written_and_whose_head_is_gone_is_finished_once() -> None:
+    workspace = stopped("open .handrail/head.json.tmp")
+    workspace.remove(HEAD)
+
+    assert judged(recovered(workspace), workspace.tree(), journal(workspace)) == "after"
+
+
+@requirement("spells:persist.recover")
+@pytest.mark.parametrize("path", [HEAD, INTENT])
+def test_where_a_newer_program_was_the_run_can_be_read_and_nothing_is_written(path: str) -> None:
+    workspace = committed()
+    workspace.put(path, newer(workspace.everything()[path]))
+    everything = workspace.everything()
+    runs = folder_runs(workspace)
+
+    stored = loaded(runs)
+
+    assert stored.trouble is not None
+    assert stored.trouble.code == "newer"
+    with pytest.raises(NewerFormat, match="a newer Handrail") as raised, runs.hold_lock("", 0):
+        pass
+    assert raised.value.repair == stored.trouble.repair
+    with pytest.raises(NewerFormat):
+        runs.note(RUN, turn_to(stored, "EDITING").at, ())
+    with pytest.raises(NewerFormat):
+        runs.commit(turn_to(stored, "EDITING"))
+    assert workspace.everything() == everything
+
+
+def newer(sealed: bytes) -> bytes:
+    """The record as a newer program would have written it."""
+    start = len(b'{"sum":"')
+    body = sealed[start + 64 + len(b'","body":') : -1].replace(b'"format":1', b'"format":2')
+    return b'{"sum":"' + hashlib.sha256(body).hexdigest().encode() + b'","body":' + body + b"}"
+
+
+def test_a_trouble_that_cannot_be_read_is_a_trouble() -> None:
+    workspace = Simulated()
+    begin(workspace)
+    workspace.put(".handrail/trouble.json", b"{}")
+
+    stored = loaded(recovered(workspace))
+
+    assert stored.trouble is not None
+    assert stored.trouble.code == "diverged"
+    assert "handrail repair --adopt" in stored.trouble.repair
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{}", b'{"sum":"","body":{}}', seal_record({"format": 1}), seal_record([])]
+)
+def test_bytes_that_are_no_record_of_ours_are_damaged(data: bytes) -> None:
+    assert unseal_record(data, Head) is RecordDamage.BAD

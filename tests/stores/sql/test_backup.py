@@ -1,0 +1,125 @@
+"""A backup, the loss of everything, the way back: what was acknowledged before goes on, with its token."""
+
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from helpers.postgres import private
+from helpers.program import handrail
+from helpers.servers import Pipe, Place, Told, place
+
+LOST = "this one is of a turn that the store does not have"
+
+
+def goes_on(desk: Pipe, held: Told, later: Told) -> None:
+    """The token of before the backup is good; that of after it is refused, and the run says where it is."""
+    refused = desk.go_on(later.token)
+    assert (refused.code, refused.failed) == ("superseded", True)
+    assert LOST in refused.text
+    assert later.run in refused.text.partition("Next:")[2], "how to ask for the run as it stands"
+
+    again = desk.go_on(held.token, summary="After the backup.")
+
+    assert (again.code, step(held), step(later), step(again)) == ("ok", "two", "three", "three")
+    assert desk.go_on(again.token).code == "ok"
+
+
+def step(told: Told) -> str:
+    """The step that is to be done next."""
+    return str(told.reply["next_step_contract"]["step_name"])
+
+
+def test_a_run_in_postgresql_goes_on_after_its_server_was_lost_and_a_dump_restored(tmp_path: Path) -> None:
+    at, dump = place(tmp_path), tmp_path / "handrail.dump"
+    with private() as lost:
+        there = lost.fresh()
+        with Pipe(at, "--store", there) as desk:
+            held = desk.go_on(desk.start().token)
+            lost.dump(there, dump)
+            later = desk.go_on(held.token, summary="After the backup.")
+    with private() as server:
+        server.restore(dump, there := server.fresh())
+        assert handrail("store", "check", "--store", there).status == 0
+        with Pipe(at, "--store", there) as desk:
+            goes_on(desk, held, later)
+
+
+def test_an_agent_that_asks_where_its_run_stands_after_the_loss_goes_on_from_there(tmp_path: Path) -> None:
+    at, dump = place(tmp_path), tmp_path / "handrail.dump"
+    with private() as lost:
+        there = lost.fresh()
+        with Pipe(at, "--store", there) as desk:
+            held = desk.go_on(desk.start().token)
+            lost.dump(there, dump)
+            desk.go_on(held.token)
+        lost.drop(there)
+        lost.restore(dump, there := lost.fresh())
+        with Pipe(at, "--store", there) as desk:
+            stands = desk.recover(held.run)
+            assert step(stands) == step(held) == "two"
+            assert desk.go_on(stands.token).code == "ok"
+
+
+# --- SQLite -------------------------------------------------------------------------------------------------
+
+
+def by_backup(store: Path, to: Path) -> None:
+    """What `.backup` of the program sqlite3 does."""
+    with closing(_read_only(store)) as source, closing(sqlite3.connect(to)) as target:
+        source.backup(target)
+
+
+def by_vacuum(store: Path, to: Path) -> None:
+    """The other way."""
+    with closing(_read_only(store)) as source:
+        source.execute("VACUUM INTO ?", (str(to),))
+
+
+def _read_only(store: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True, timeout=10)
+
+
+@contextmanager
+def writing(at: Place) -> Iterator[None]:
+    """Another server writes to the store all the time; it has begun when the block does."""
+    begun, enough = Event(), Event()
+
+    def write() -> None:
+        with Pipe(at) as desk:
+            while not enough.is_set():
+                desk.start("brief")
+                begun.set()
+
+    writer = Thread(target=write)
+    writer.start()
+    try:
+        assert begun.wait(60)
+        yield
+    finally:
+        enough.set()
+        writer.join()
+
+
+@pytest.mark.parametrize("back_up", [by_backup, by_vacuum])
+def test_a_run_in_a_file_goes_on_after_the_file_was_lost_and_a_backup_put_back(
+    back_up: Callable[[Path, Path], None], tmp_path: Path
+) -> None:
+    at, backup = place(tmp_path), tmp_path / "backup.db"
+    with Pipe(at) as desk:
+        held = desk.go_on(desk.start().token)
+        with writing(at):
+            back_up(at.store, backup)
+        later = desk.go_on(held.token, summary="After the backup.")
+    shutil.rmtree(at.store.parent)
+
+    at.store.parent.mkdir(mode=0o700)
+    shutil.copy(backup, at.store)
+
+    assert handrail("store", "check", "--store", at.store).status == 0
+    with Pipe(at) as desk:
+        goes_on(desk, held, later)

@@ -1,0 +1,19 @@
+"""kill -9 before every call that a copy makes to the new store, twice: it is finished by the next."""
+
+import pytest
+
+from helpers.crash import said_by
+from helpers.postgres import Server
+
+pytestmark = pytest.mark.unmeasured
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_copy_killed_anywhere_is_a_whole_store_or_none_and_is_finished_by_the_next(
+    kind: str, postgres: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = said_by("helpers/copy_crash.py", kind, str(postgres.folder))
+    with capsys.disabled():
+        print(f" [{said['points']} kill points]", end="")  # noqa: T201 - the count
+    assert said["points"] > 0
+    assert said["wrong"] == []

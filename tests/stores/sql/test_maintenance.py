@@ -1,0 +1,202 @@
+"""Whether a store is sound, and making room in it: every damage is found, and nothing is lost on the way."""
+
+import json
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from handrail.runtime.ports.open_store import DAMAGE_CODES
+from handrail.stores.sql.maintenance import SqlMaintenance
+from handrail.stores.sql.sqlite import SqliteDatabase
+from helpers.cleanup import kept
+from helpers.history import GATE, PLAIN, History, ids, played
+from helpers.sql_rows import PLANTED
+
+LATER = datetime(2026, 3, 1, tzinfo=UTC)
+OLD = ("completed", "failed", "abandoned", "diverged")
+
+
+# --- check --------------------------------------------------------------------------------------------------
+
+
+def test_a_sound_store_has_no_damage(keeper: SqlMaintenance) -> None:
+    assert list(keeper.check()) == []
+
+
+def test_an_empty_store_has_no_damage(tmp_path: Path) -> None:
+    with played(tmp_path / "handrail.db") as play:
+        assert list(SqlMaintenance(play.database).check()) == []
+
+
+OWN = [
+    ("chain", "UPDATE events SET metadata = CAST(x'ff' AS TEXT) WHERE run = 1 AND id = 1"),
+    ("chain", "UPDATE runs SET chain = x'00' WHERE goal = 'To be running'"),
+    ("file", "UPDATE runs SET duration_ms = -1 WHERE goal = 'To be completed'"),
+]
+
+
+@pytest.mark.parametrize(("code", "statement"), [*PLANTED, *OWN])
+def test_damage_planted_alone_is_found_alone(code: str, statement: str, past: History) -> None:
+    with closing(sqlite3.connect(past.path)) as planted, planted:
+        planted.execute("PRAGMA ignore_check_constraints = ON")
+        assert planted.execute(statement).rowcount == 1
+
+    assert [damage.code for damage in check(past)] == [code]
+
+
+def check(past: History) -> list[Any]:
+    database = kept(SqliteDatabase(past.path))
+    found = list(SqlMaintenance(database).check())
+    database.close()
+    return found
+
+
+def test_a_turn_that_is_missing_in_the_middle_is_a_gap_and_breaks_the_chain(past: History) -> None:
+    with closing(sqlite3.connect(past.path)) as planted, planted:
+        planted.execute("DELETE FROM events WHERE run = 1 AND revision = 2")
+
+    assert [(damage.code, damage.run) for damage in check(past)] == [
+        ("gap", past.runs["running"]),
+        ("chain", past.runs["running"]),
+    ]
+
+
+def test_a_turn_that_is_missing_at_the_end_is_another_revision_and_breaks_the_chain(past: History) -> None:
+    with closing(sqlite3.connect(past.path)) as planted, planted:
+        planted.execute("DELETE FROM events WHERE run = 1 AND revision = 3")
+
+    assert [damage.code for damage in check(past)] == ["revision", "chain"]
+
+
+def test_more_replies_than_are_remembered_are_found(past: History) -> None:
+    with closing(sqlite3.connect(past.path)) as planted, planted:
+        for revision in range(100, 162):
+            planted.execute("INSERT INTO replies VALUES (1, ?, '', '', '')", (revision,))
+
+    (damage,) = check(past)
+    assert (damage.code, damage.message) == ("replies", "65 replies are kept, 64 at most should be")
+
+
+def test_a_page_that_was_overwritten_is_found_and_the_rest_is_told_as_far_as_it_goes(past: History) -> None:
+    with closing(sqlite3.connect(past.path)) as planted:
+        size = planted.execute("PRAGMA page_size").fetchone()[0]
+        root = planted.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'runs'").fetchone()[0]
+    with past.path.open("r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(b"\xff" * size)
+
+    codes = [damage.code for damage in check(past)]
+
+    assert set(codes) == {"file", "unreadable"}
+    assert codes[-1] == "unreadable"
+
+
+def test_every_kind_of_damage_is_planted_somewhere_here() -> None:
+    others = {"gap", "replies", "unreadable"}
+
+    assert {code for code, _ in (*PLANTED, *OWN)} | others == DAMAGE_CODES.keys()
+
+
+def test_a_step_left_running_by_a_run_that_was_abandoned_is_no_damage(past: History) -> None:
+    with closing(sqlite3.connect(past.path)) as asked:
+        left = asked.execute(
+            "SELECT r.state FROM steps AS s JOIN runs AS r ON r.k = s.run"
+            " WHERE s.status = 'running' AND r.completed_at IS NOT NULL ORDER BY r.k"
+        ).fetchall()
+
+    assert left == [("abandoned",), ("diverged",)]
+    assert check(past) == []
+
+
+def test_check_finds_nothing_while_others_write(tmp_path: Path) -> None:
+    with played(tmp_path / "handrail.db") as play:
+        runs = [play.start("", GATE) for _ in range(3)]
+        play.database.writer_connection().execute("PRAGMA synchronous = OFF")
+
+        def write() -> None:
+            for trigger in ("pause", "resume") * 40:
+                for run in runs:
+                    play.send(run, trigger)
+
+        database = kept(SqliteDatabase(tmp_path / "handrail.db"))
+        writer = Thread(target=write)
+        writer.start()
+        found, looks = [], 0
+        while writer.is_alive():
+            found += list(SqlMaintenance(database).check())
+            looks += 1
+        writer.join()
+        database.close()
+
+    assert (found, looks > 1) == ([], True)
+
+
+def test_the_guide_tells_every_damage() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "guides" / "looking-at-runs.md").read_text()
+
+    assert [line for line in guide.splitlines() if line.startswith("| `") and "` | " in line][
+        : len(DAMAGE_CODES)
+    ] == [f"| `{code}` | {about} |" for code, about in DAMAGE_CODES.items()]
+
+
+# --- size and vacuum ----------------------------------------------------------------------------------------
+
+
+def test_vacuum_gives_room_back_and_keeps_every_row(tmp_path: Path) -> None:
+    with played(tmp_path / "handrail.db") as play:
+        run = play.start("", GATE)
+        with play.database.transaction() as execute:
+            execute("CREATE TABLE filler (bytes)", ())
+            execute("INSERT INTO filler VALUES (zeroblob(4000000))", ())
+            execute("DROP TABLE filler", ())
+        keeper = SqlMaintenance(play.database)
+        size = keeper.size()
+
+        before, after = keeper.vacuum()
+
+        assert before == size > 4_000_000
+        assert after == keeper.size() == (tmp_path / "handrail.db").stat().st_size < 300_000
+        assert ids(play.database) == [run]
+        assert list(keeper.check()) == []
+        assert play.send(run, "continue", PLAIN)["decision"] == "Waiting"
+
+
+# --- export -------------------------------------------------------------------------------------------------
+
+
+def test_an_export_has_everything_but_tokens_and_replies(keeper: SqlMaintenance, past: History) -> None:
+    told = keeper.export(past.runs["waiting"])
+
+    assert told is not None
+    told = json.loads(json.dumps(told))
+    assert list(told) == ["run", "steps", "artifacts", "events", "definition"]
+    run = told["run"]
+    assert (run["lifecycle"], run["state"], run["waiting"]) == ("running", "build", True)
+    assert (run["started"], run["ended"]) == ("2026-01-31T09:23:00.000Z", None)
+    assert run["record"]["open"][0]["held"]["payload"]["summary"] == "Built."
+    assert [event["kind"] for event in told["events"]][-2:] == ["step_waiting", "token_generated"]
+    assert "workflow: gate" in told["definition"]["text"]
+    assert "token" not in told["steps"][0]
+
+
+def test_a_run_that_is_not_there_has_no_export(keeper: SqlMaintenance) -> None:
+    assert keeper.export("no such run") is None
+
+
+def test_a_damaged_run_is_exported_as_it_stands(past: History) -> None:
+    with closing(sqlite3.connect(past.path)) as planted, planted:
+        planted.execute("UPDATE runs SET record = '{broken' WHERE goal = 'To be running'")
+        planted.execute("DELETE FROM definitions")
+    database = kept(SqliteDatabase(past.path))
+
+    told = SqlMaintenance(database).export(past.runs["running"])
+
+    database.close()
+    assert told is not None
+    told = json.loads(json.dumps(told))
+    assert (told["run"]["record"], told["definition"]) == ("{broken", None)

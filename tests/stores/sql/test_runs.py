@@ -1,0 +1,342 @@
+"""One call, one commit, one confirmation by the disk; and nothing in a row but what the call was about."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from handrail.engine.model import Event, Lifecycle
+from handrail.runtime.entries import Entry, EntryKind
+from handrail.runtime.journal import get_run_after
+from handrail.runtime.records import Artifact, ChangedContent
+from handrail.runtime.tokens import hash_token
+from handrail.stores.sql import rows
+from handrail.stores.sql.runs import SqliteRuns
+from handrail.stores.sql.sqlite import SqliteDatabase
+from helpers.cleanup import kept
+from helpers.requirement import requirement
+from helpers.sql_rows import TABLES, changed, everything
+from helpers.store_programs import broken
+from helpers.stores import DEFINITION, DIGEST, OTHER, RUN, begun, ended, followed, walked
+from helpers.turns import ENDLESS, NOW, Desk, pinned, sqlite
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[SqliteRuns]:
+    store = sqlite(tmp_path)
+    store.load_token_key()
+    yield store
+    store.database.close()
+
+
+class Commits:
+    """Counts what another connection sees come, and what the writer is told to do."""
+
+    def __init__(self, runs: SqliteRuns) -> None:
+        self._other = kept(sqlite3.connect(runs.database.path))
+        self._log = runs.database.path.with_name("handrail.db-wal")
+        self.said: list[str] = []
+        runs.database.writer_connection().set_trace_callback(self.said.append)
+
+    def of(self, call: Callable[[], object]) -> int:
+        """How many commits the call makes; what it begins it ends, and the log grows only by a commit."""
+        self.said.clear()
+        version, size = self._version(), self._log.stat().st_size
+        call()
+        commits = self.said.count("COMMIT")
+        assert self.said.count("BEGIN IMMEDIATE") == commits + self.said.count("ROLLBACK")
+        assert (self._version() != version) == (commits == 1), self.said
+        assert commits or self._log.stat().st_size == size
+        return commits
+
+    def _version(self) -> int:
+        found: int = self._other.execute("PRAGMA data_version").fetchone()[0]
+        return found
+
+    def close(self) -> None:
+        self._other.close()
+
+
+@pytest.fixture
+def commits(runs: SqliteRuns) -> Iterator[Commits]:
+    counting = Commits(runs)
+    yield counting
+    counting.close()
+
+
+@requirement("steps:db.tx")
+def test_whatever_a_call_does_it_does_in_one_commit(runs: SqliteRuns, commits: Commits) -> None:
+    desk = Desk(runs)
+    told: dict[str, Any] = {}
+
+    def kept(call: Callable[[], dict[str, Any]]) -> Callable[[], None]:
+        return lambda: told.update(call())
+
+    assert commits.of(kept(desk.start)) == 1
+    run, first = told["run"], told["token"]
+    assert commits.of(kept(lambda: desk.go_on(run, told["token"]))) == 1
+    assert commits.of(lambda: desk.send(run, "nope")) == 1
+    assert commits.of(lambda: desk.go_on("nobody", "")) == 1
+    assert commits.of(lambda: desk.recover("nobody")) == 1
+    assert commits.of(lambda: desk.go_on(run, "no token")) == 1
+    assert commits.of(lambda: desk.go_on(run, first, summary="Other.")) == 1
+    assert commits.of(kept(lambda: desk.recover(run))) == 1
+    desk.clock.move(minutes=11)
+    assert commits.of(kept(lambda: desk.go_on(run, told["token"]))) == 1
+    assert told["code"] == "expired"
+    assert commits.of(kept(lambda: desk.send(run, Event("pause")))) == 1
+
+
+@requirement("steps:token.retry")
+def test_a_repeated_call_and_a_question_commit_nothing(runs: SqliteRuns, commits: Commits) -> None:
+    desk = Desk(runs)
+    token = desk.start()["token"]
+    run = str(desk.outcomes[-1].stored.run.id if desk.outcomes[-1].stored else "")
+    first = desk.go_on(run, token)
+    before = everything(runs)
+
+    def ask() -> None:
+        runs.load(run)
+        runs.entries(run)
+        runs.find_recorded_call(run, 1)
+        runs.definition(DIGEST)
+        runs.load_token_key()
+
+    assert commits.of(ask) == 0
+    assert commits.of(lambda: desk.go_on(run, token)) == 0
+    assert desk.go_on(run, token) == first
+    assert changed(before, everything(runs)) == []
+
+
+@requirement("steps:db.tx")
+def test_a_turn_is_confirmed_by_the_disk_exactly_once_and_turns_taken_together_once_for_all(
+    tmp_path: Path,
+) -> None:
+    found = broken("fsyncs", tmp_path)
+
+    assert found["wrong"] == []
+    assert found["told"] == ["3 turns, 3 fsyncs", "3 together, 0 fsyncs yet", "then 1"]
+
+
+@requirement("steps:tel.errors")
+def test_a_refusal_leaves_an_event_and_nothing_else(runs: SqliteRuns) -> None:
+    desk = Desk(runs)
+    run = desk.start()["run"]
+    before = everything(runs)
+    assert desk.send(run, "nope")["code"] == "no_row"
+    assert desk.send("nobody", "go")["code"] == "unknown_run"
+
+    after = everything(runs)
+    assert changed(before, after) == ["events"]
+    added = after["events"][len(before["events"]) :]
+    assert [(row[1], row[3], row[6]) for row in added] == [
+        ("error_occurred", 0, '{"error_type":"no_row","rule":"draft","trigger":"nope","by":"agent"}'),
+        ("error_occurred", 0, '{"error_type":"unknown_run","rule":"run","trigger":"go","by":"agent"}'),
+    ]
+
+
+@pytest.mark.parametrize("table", ["steps", "artifacts", "events", "replies", "definitions"])
+def test_a_turn_that_cannot_be_saved_whole_is_not_saved_at_all(runs: SqliteRuns, table: str) -> None:
+    stored = walked(runs, 1)
+    writer = runs.database.writer_connection()
+    writer.execute(
+        f"CREATE TEMP TRIGGER refuse BEFORE INSERT ON main.{table} BEGIN SELECT raise(ABORT, 'no'); END"
+    )
+    before = everything(runs)
+    text = replace(DEFINITION, digest="e" * 64)
+    turn = followed(stored, definition=text, artifacts=(Artifact("a", "draft", "w", "t", "T", "c"),))
+
+    with pytest.raises(sqlite3.IntegrityError, match="no"):
+        runs.commit(turn)
+    assert changed(before, everything(runs)) == []
+    writer.execute("DROP TRIGGER refuse")
+    assert runs.commit(turn)
+
+
+# --- what else a turn leaves --------------------------------------------------------------------------------
+
+
+@requirement("steps:life.cleanup")
+@pytest.mark.parametrize(
+    ("lifecycle", "final"), [(Lifecycle.COMPLETED, 1), (Lifecycle.FAILED, 0), (Lifecycle.ABANDONED, 0)]
+)
+def test_the_project_of_a_run_knows_it_until_it_ends(
+    runs: SqliteRuns, lifecycle: Lifecycle, final: int
+) -> None:
+    ask = runs.database.reader().execute
+    active = "SELECT name, root, active_task_id FROM projects"
+    stored = walked(runs, 1)
+    assert ask(active).fetchall() == [("paper", "/home/ann/paper", RUN)]
+
+    turn = ended(stored, lifecycle, artifacts=(Artifact("a", "draft", "w", "t", "T", "c"),))
+    assert runs.commit(turn)
+    assert ask(active).fetchall() == [("paper", "/home/ann/paper", None)]
+    assert ask("SELECT is_final FROM workflow_artifacts").fetchall() == [(final,)]
+
+
+@requirement("steps:token.form")
+def test_only_an_open_step_has_a_token_and_only_its_hash_is_in_its_row(runs: SqliteRuns) -> None:
+    desk = Desk(runs)
+    first = desk.start()
+    second = desk.go_on(first["run"], first["token"])
+
+    ask = runs.database.reader().execute
+    found = ask("SELECT step_name, token FROM workflow_steps ORDER BY number").fetchall()
+    assert found == [("draft", None), ("review", hash_token(second["token"]))]
+
+
+def test_the_end_of_an_older_run_leaves_a_newer_one_active(runs: SqliteRuns) -> None:
+    stored = walked(runs, 1)
+    walked(runs, 1, OTHER)
+    assert runs.commit(ended(stored))
+
+    ask = runs.database.reader().execute
+    assert ask("SELECT active_task_id FROM projects").fetchall() == [(OTHER,)]
+
+
+def test_the_log_is_put_into_the_file_after_many_commits_and_not_before(runs: SqliteRuns) -> None:
+    said: list[str] = []
+    runs.database.writer_connection().set_trace_callback(said.append)
+    stored = walked(runs, 62)
+    runs.database.do_idle_work()
+    assert [line for line in said if "checkpoint" in line] == []
+    runs.note("", NOW, ())
+    runs.database.do_idle_work()
+    runs.database.do_idle_work()
+
+    assert len([line for line in said if "checkpoint" in line]) == 1
+    assert runs.load(RUN) == stored
+
+
+def test_of_many_processes_only_that_of_the_last_commit_puts_the_log_into_the_file(runs: SqliteRuns) -> None:
+    both = (runs, SqliteRuns(SqliteDatabase(runs.database.path)))
+    said: list[list[str]] = [[], []]
+    for one, heard in zip(both, said, strict=True):
+        one.database.writer_connection().set_trace_callback(heard.append)
+    for number in range(127):
+        both[number % 2].note("", NOW, ())
+        for one in both:
+            one.database.do_idle_work()
+
+    assert [sum("checkpoint" in line for line in heard) for heard in said] == [2, 0]
+    both[1].database.close()
+
+
+def test_what_the_file_of_the_count_holds_does_not_matter(runs: SqliteRuns) -> None:
+    runs.database.path.with_name("handrail.db.service").write_bytes(b"\xff" * 4)
+    for _ in range(64):
+        runs.note("", NOW, ())
+    said: list[str] = []
+    runs.database.writer_connection().set_trace_callback(said.append)
+    runs.database.do_idle_work()
+
+    assert len([line for line in said if "checkpoint" in line]) == 1
+
+
+# --- the chain ----------------------------------------------------------------------------------------------
+
+
+def recomputed(events: Sequence[tuple[Any, ...]]) -> bytes:
+    """The chain of a run, from its events as they stand: kind, revision, step, agent, data, time."""
+    chain = b""
+    for revision in range(1, max(event[1] for event in events) + 1):
+        chain = rows.extend_chain(chain, [event for event in events if event[1] == revision])
+    return chain
+
+
+def _events(runs: SqliteRuns) -> list[tuple[Any, ...]]:
+    return (
+        runs.database.reader()
+        .execute("SELECT event_type, revision, step_name, agent_name, metadata, created_at FROM events")
+        .fetchall()
+    )
+
+
+def test_the_chain_is_that_of_the_events_and_misses_any_that_is_changed(runs: SqliteRuns) -> None:
+    desk = Desk(runs)
+    run = desk.start(pinned(ENDLESS))["run"]
+    for event in ("go", "go", "nope", "wait", "go"):
+        desk.clock.move(seconds=1)
+        desk.send(run, event)
+    (chain,) = runs.database.reader().execute("SELECT chain FROM runs").fetchone()
+    events = _events(runs)
+    assert recomputed(events) == chain
+
+    taken = [number for number, event in enumerate(events) if event[1] > 0]
+    assert len(taken) == 15
+    for number in taken:
+        assert recomputed(events[:number] + events[number + 1 :]) != chain
+        for place, other in enumerate(("step_failed", 7, "x", "x", '{"a":1}', "2020-01-01 00:00:00.000")):
+            altered = (*events[number][:place], other, *events[number][place + 1 :])
+            assert recomputed([*events[:number], altered, *events[number + 1 :]]) != chain
+    for first, second in pairwise(taken):
+        swapped = list(events)
+        swapped[first], swapped[second] = events[second], events[first]
+        assert (recomputed(swapped) != chain) is (events[first][1] == events[second][1])
+
+
+# --- text that looks like SQL -------------------------------------------------------------------------------
+
+CORPUS = (
+    "' OR '1'='1",
+    "'; DROP TABLE runs; --",
+    '" OR ""="',
+    "1; DELETE FROM events",
+    "' UNION SELECT name, sql, 1, 1 FROM sqlite_schema --",
+    "%' ESCAPE '\\",
+    "?1",
+    ":run",
+    "\\'; UPDATE runs SET state='completed'; --",
+    "x') ON CONFLICT DO UPDATE SET value = 1 --",
+    "/**/OR/**/1=1",
+    "a\0'; DROP TABLE steps; --",
+)
+
+
+@pytest.mark.parametrize("text", CORPUS)
+def test_a_text_that_looks_like_sql_is_only_a_text(runs: SqliteRuns, text: str) -> None:
+    walked(runs, 2)
+    before = everything(runs)
+    entry = Entry(EntryKind.STEP_STAYED, text, text, {text: text})
+
+    assert (runs.load(text), runs.find_recorded_call(text, 1), runs.entries(text)) == (None, None, ())
+    assert runs.definition(text) is None
+    runs.touch(text, NOW)
+    assert (
+        runs.renew_tokens(replace(get_run_after(begun(text)), revision=1), {1: text}, NOW, (entry,)) is False
+    )
+    assert changed(before, everything(runs)) == []
+
+    runs.note(text, NOW, (entry,))
+    stored = begun(text).before
+    origin = replace(stored.origin, project=text, goal=text, principal=text, parent=text, face=text)
+    turn = begun(
+        text,
+        before=replace(stored, origin=origin),
+        entries=(entry,),
+        artifacts=(Artifact(text, text, text, text, text, text, text),),
+        tokens={1: text},
+    )
+    assert runs.commit(turn)
+    assert runs.load(text) == get_run_after(turn)
+    after = everything(runs)
+    assert {name: after[name][: len(before[name])] for name in before} == before
+    assert [len(after[name]) - len(before[name]) for name in TABLES] == [0, 0, 1, 1, 1, 1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "effect", [{"describes": "a text"}, {"finals": (ChangedContent("plan.md", None, b"x"),)}]
+)
+def test_a_turn_that_acts_on_what_a_database_does_not_have_is_not_acknowledged(
+    runs: SqliteRuns, effect: dict[str, Any]
+) -> None:
+    before = everything(runs)
+
+    with pytest.raises(ValueError, match="its store does not"):
+        runs.commit(begun(**effect))
+
+    assert changed(before, everything(runs)) == []
