@@ -22,10 +22,10 @@ from handrail.cli.main import cli
 from handrail.documents.front_matter import FRONT_MATTER_CODES as FRONT
 from handrail.engine.contract import COMMON_FACTS
 from handrail.engine.facts import Kind, Provenance
-from handrail.engine.known_facts import EVENT_FACTS, RUN_FACTS
 from handrail.engine.lifecycle import CONTINUE, RESERVED_TRIGGERS
 from handrail.engine.model import Actor, Authority, Lifecycle
 from handrail.engine.refusals import REFUSAL_CODES
+from handrail.engine.rows import EVENT_FACTS, RUN_FACTS
 from handrail.engine.soundness import FINDING_CODES, check_soundness
 from handrail.runtime.entries import ENTRY_KIND_MEANINGS, EntryKind
 from handrail.runtime.errors import FAULTS

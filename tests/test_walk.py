@@ -150,12 +150,10 @@ def test_the_design_page_names_every_file_that_a_call_comes_to_and_no_other(step
     assert entered == named
 
 
-@pytest.mark.xfail(reason="short of the goal: 39 modules at the end of the first session of issue 24")
 def test_a_step_goes_through_at_most_20_modules(step: list[str]) -> None:
     assert len(set(step)) <= 20
 
 
-@pytest.mark.xfail(reason="short of the goal: 70 changes of package at the end of that session")
 def test_a_step_changes_the_package_at_most_25_times(step: list[str]) -> None:
     assert len(packages(step)) - 1 <= 25
 

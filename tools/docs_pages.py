@@ -15,9 +15,9 @@ from handrail.drawing.diagrams import format_mermaid
 from handrail.drawing.graph import build_graph
 from handrail.engine.contract import COMMON_FACTS
 from handrail.engine.facts import Fact, Kind, Provenance, Value
-from handrail.engine.known_facts import EVENT_FACTS, RUN_FACTS
 from handrail.engine.lifecycle import LIFECYCLE_TABLE, TRIGGERS_NEEDING_REASON, is_terminal
 from handrail.engine.model import Brief, State, Workflow
+from handrail.engine.rows import EVENT_FACTS, RUN_FACTS
 from handrail.engine.soundness import FINDING_CODES
 from handrail.workflows.load import LOADING_CODES, load_workflow
 from handrail.workflows.registry import BUILT_IN_REGISTRY, OK_FACT, PROBLEMS_FACT, DraftKind, EffectKind

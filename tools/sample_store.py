@@ -113,7 +113,7 @@ class Playing:
             LocalFeed(),
             runs.load_token_key(),
             build_workflow_lookup(runs, registry),
-            readers=readers,
+            readers=lambda: readers,
             lifetime=timedelta(days=365),
         )
 

@@ -231,8 +231,8 @@ class Scene:
         """What the rows of the state name and nobody can read: the line cannot be run."""
         world, wanted = self.world(), find_requirements(self.workflow, self.line.state)
         readers = {name: self.workflow.facts[name].reader for name in wanted.facts}
-        facts = [name for name, reader in readers.items() if reader not in world.readers]
-        return sorted([*facts, *(kind for _, kind in wanted.drafts if kind not in world.drafters)])
+        facts = [name for name, reader in readers.items() if reader not in world.readers()]
+        return sorted([*facts, *(kind for _, kind in wanted.drafts if kind not in world.drafters())])
 
     def open(self) -> list[str]:
         """The spells that would not be refused, read without writing."""
@@ -267,7 +267,7 @@ class Scene:
         asked = FactContext(
             self.workflow, FileSnapshot(world.workspace), stored.run, self._event(), NOW, "boundary"
         )
-        return asked, gather_facts(asked, world.readers, world.drafters).facts
+        return asked, gather_facts(asked, world.readers(), world.drafters()).facts
 
     def files(self) -> dict[str, bytes]:
         """The files of the user, by path: all but the state file and what keeps it safe."""

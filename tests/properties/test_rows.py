@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from handrail.engine.decide import get_trigger_spec
 from handrail.engine.facts import PENDING, Value
 from handrail.engine.guards import HOLDS, Verdict
-from handrail.engine.known_facts import DecisionContext
 from handrail.engine.model import Event, Lifecycle, Run, State, Step, Workflow
 from handrail.engine.rows import (
     CompiledRow,
+    DecisionContext,
     evaluate_accept,
     evaluate_when,
     get_router_rows,

@@ -50,7 +50,7 @@ def test_a_run_that_is_not_there_has_no_name() -> None:
 
 
 def test_a_turn_that_waits_is_told_as_waiting() -> None:
-    desk, seen = watched(MemoryRuns(), readers={"engine": lambda *_: PENDING})
+    desk, seen = watched(MemoryRuns(), readers=lambda: {"engine": lambda *_: PENDING})
     desk.registry = GATED
     run = desk.start(pinned(CHECKED, registry=GATED))["run"]
     desk.send(run, "go")

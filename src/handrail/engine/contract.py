@@ -1,4 +1,4 @@
-"""Check a step's output against the common form and the step's contract.
+"""Check a step's output against the common form and the step's contract, and arguments against parameters.
 
 Start reading at `find_violations`. `declare_output_facts` lists the facts that guards may read from an
 output.
@@ -12,8 +12,17 @@ from typing import NoReturn
 import jsonschema_rs
 from msgspec import Struct
 
-from handrail.engine.facts import Fact, Kind, Provenance, Type, Value, find_value_flaws, is_valid_value
-from handrail.engine.model import Contract
+from handrail.engine.facts import (
+    Fact,
+    Kind,
+    Provenance,
+    Type,
+    Value,
+    find_value_flaws,
+    has_type,
+    is_valid_value,
+)
+from handrail.engine.model import Contract, State, Variable
 
 WHOLE_OUTPUT = "output"
 """The path of a violation that concerns the output as a whole."""
@@ -295,3 +304,23 @@ def _build_validator(schema: Mapping[str, Value]) -> jsonschema_rs.Draft202012Va
 
 def _refuse_retrieval(uri: str) -> NoReturn:
     raise ValueError(f"`{uri}`: a schema may only refer to itself")
+
+
+def find_mismatches(
+    declared: Mapping[str, Variable], given: Mapping[str, Value], states: Mapping[str, State]
+) -> Iterator[tuple[str, Value, str]]:
+    """Yield each value that is unknown, missing or mistyped: its name, what was seen, what is needed."""
+    for name in sorted(given.keys() - declared.keys()):
+        yield name, given[name], f"one of {', '.join(sorted(declared)) or 'no names at all'}"
+    for name, variable in declared.items():
+        if (name in given or variable.required) and not is_allowed_value(given.get(name), variable, states):
+            wanted = " or ".join(str(choice) for choice in variable.choices)
+            about = f" ({variable.about})" if variable.about else ""
+            yield name, given.get(name), (wanted or f"a value of type {variable.type}") + about
+
+
+def is_allowed_value(value: Value, variable: Variable, states: Mapping[str, State]) -> bool:
+    """True if the variable may hold this value."""
+    if value is None or not variable.choices:
+        return has_type(value, variable.type, states)
+    return value in variable.choices

@@ -13,10 +13,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from handrail.engine import lifecycle
-from handrail.engine.contract import WHOLE_OUTPUT, find_violations, get_value_at
+from handrail.engine.contract import (
+    WHOLE_OUTPUT,
+    find_mismatches,
+    find_violations,
+    get_value_at,
+    is_allowed_value,
+)
 from handrail.engine.facts import PENDING, Value, find_value_flaws, is_valid_value, to_printable
 from handrail.engine.guards import ERROR, FAILS, HOLDS, Guard, Verdict
-from handrail.engine.known_facts import DecisionContext, find_mismatches, is_allowed_value
 from handrail.engine.lifecycle import CONTINUE, LIFECYCLE_TABLE, RESERVED_TRIGGERS, START, get_next_lifecycle
 from handrail.engine.model import (
     RUNNING,
@@ -47,6 +52,7 @@ from handrail.engine.model import (
 from handrail.engine.refusals import refuse_by_row, refuse_guard_error, refuse_unmet
 from handrail.engine.rows import (
     CompiledRow,
+    DecisionContext,
     EvaluatedRow,
     ScopedFacts,
     TriggerSpec,
@@ -533,7 +539,7 @@ def find_options(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tu
 
     A trigger is open if one of its rows neither fails nor refuses before it reads the payload.
     """
-    if get_next_lifecycle(run.lifecycle, CONTINUE) is None:
+    if CONTINUE not in LIFECYCLE_TABLE[run.lifecycle]:
         return ()
     options = {}
     for step in find_open_steps(workflow, run, facts):

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from handrail.engine import lifecycle
+from handrail.engine.contract import is_allowed_value
 from handrail.engine.facts import Value, to_printable
-from handrail.engine.known_facts import is_allowed_value
 from handrail.engine.model import (
     Actor,
     Authority,

@@ -14,8 +14,8 @@ from typing import assert_never
 from msgspec import Struct
 
 from handrail.engine.facts import Value
-from handrail.engine.known_facts import DecisionContext, read_claimed_facts, read_known_facts
 from handrail.engine.model import Archive, Describe, Effect, Event, Run, Step, Transition, Workflow, Write
+from handrail.engine.rows import DecisionContext, read_claimed_facts, read_known_facts
 from handrail.runtime.gather import FactContext, FileSnapshot, GatheredFacts
 from handrail.runtime.records import ChangedContent
 from handrail.workflows.compile import ARCHIVED_NAME, NOW_NAME

@@ -131,7 +131,7 @@ def inspect_run(world: World, stored: StoredRun, snapshot: FileSnapshot | None =
     context = FactContext(workflow, snapshot, stored.run, Event(""), at, world.ids.nonce().hex())
     run = begin_if_idle(world, stored, context)
     context = replace(context, run=proposal.place_run(run) if proposal else run)
-    facts = gather_facts(context, world.readers, world.drafters).facts
+    facts = gather_facts(context, world.readers(), world.drafters()).facts
     open_ = proposal.options(workflow) if proposal else find_options(workflow, context.run, facts)
     shown = replace(stored, run=context.run)
     tokens = issue_tokens(world, context.run, stored.revision, at).tokens
@@ -149,7 +149,7 @@ def preview_refusal(world: World, shown: Outcome, event: Event) -> Mapping[str, 
     context = FactContext(
         workflow, FileSnapshot(world.workspace), stored.run, event, at, world.ids.nonce().hex()
     )
-    gathered = gather_facts(context, world.readers, world.drafters)
+    gathered = gather_facts(context, world.readers(), world.drafters())
     decision = decide(workflow, stored.run, event, gathered.facts)
     if not isinstance(decision, Refused) or not decision.say:
         return {}

@@ -287,7 +287,9 @@ def _gather_and_decide(world: World, call: Call, render: ReplyRenderer, loaded: 
     if loaded.proposal:
         call = replace(call, entries=(*call.entries, loaded.proposal.entry(stored)))
         return _commit_decision(world, call, render, _adopt_run(world, loaded, loaded.proposal, context))
-    gathered = gather_facts(context, world.readers, world.drafters) if workflow.reads else NOTHING_GATHERED
+    gathered = (
+        gather_facts(context, world.readers(), world.drafters()) if workflow.reads else NOTHING_GATHERED
+    )
     decision = decide(workflow, run, event, gathered.facts)
     if isinstance(decision, Refused):
         tokens = _unspent_tokens(world, loaded, call.token)
@@ -309,7 +311,7 @@ def begin_if_idle(world: World, stored: StoredRun, context: FactContext) -> Run:
     run = stored.run
     if run.lifecycle is not Lifecycle.IDLE or stored.origin.authority is Authority.SQL:
         return run
-    gathered = gather_facts(replace(context, event=_START_EVENT), world.readers, world.drafters)
+    gathered = gather_facts(replace(context, event=_START_EVENT), world.readers(), world.drafters())
     decision = decide(context.workflow, run, _START_EVENT, gathered.facts)
     return decision.run if isinstance(decision, Accepted) else run
 
@@ -412,7 +414,7 @@ def _options_after(
         return ()
     snapshot = FileSnapshot(world.workspace, dict(resolved.files_after))
     context = replace(accepted.context, snapshot=snapshot, run=accepted.decision.run, event=_NO_EVENT)
-    facts = gather_facts(context, world.readers, world.drafters).facts
+    facts = gather_facts(context, world.readers(), world.drafters()).facts
     return find_options(context.workflow, context.run, facts)
 
 
@@ -567,7 +569,7 @@ def _adopt_run(
     """Accept the confirming word without trying any row: the run takes the state that the word leads to."""
     before = proposal.place_run(context.run)
     decision = proposal.apply_word(before, context.event.trigger)
-    gathered = gather_facts(replace(context, run=decision.run), world.readers, world.drafters)
+    gathered = gather_facts(replace(context, run=decision.run), world.readers(), world.drafters())
     return _AcceptedDecision(loaded, replace(context, run=before), decision, gathered)
 
 

@@ -4,12 +4,11 @@ Start at `World`. The store keeps the workflow text that a run started with, so 
 again and continue.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cache
-from typing import Generic, TypeAlias, TypeVar
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct, field
@@ -32,37 +31,17 @@ RevisionRule: TypeAlias = Callable[[StoredRun, ResolvedEffects], int]
 """Returns the revision after a turn, given the run before it and its resolved effects."""
 
 
-Value = TypeVar("Value")
-
-
-@dataclass(frozen=True, slots=True)
-class LazyMapping(Mapping[str, Value], Generic[Value]):
-    """A mapping that is loaded on first use. Most runs read no document and never import the readers."""
-
-    found: Callable[[], Mapping[str, Value]]
-
-    def __getitem__(self, name: str) -> Value:
-        """Return the value of this name."""
-        return self.found()[name]
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the names."""
-        return iter(self.found())
-
-    def __len__(self) -> int:
-        """Return the number of names."""
-        return len(self.found())
-
-
 @cache
-def _load_readers() -> Mapping[str, FactReader]:
+def load_readers() -> Mapping[str, FactReader]:
+    """Return the functions that read facts, by name."""
     from handrail.runtime.facts import FILE_READERS, ITEM_READERS, PLAN_READERS  # noqa: PLC0415 - slow to import, and most runs read no document
 
     return {**FILE_READERS, **ITEM_READERS, **PLAN_READERS}
 
 
 @cache
-def _load_drafters() -> Mapping[str, Drafter]:
+def load_drafters() -> Mapping[str, Drafter]:
+    """Return the functions that try edits, by name."""
     from handrail.runtime.facts import CRITERIA_DRAFTERS, ITEM_DRAFTERS, PLAN_DRAFTERS  # noqa: PLC0415 - slow to import, and most runs edit no document
 
     return {**CRITERIA_DRAFTERS, **ITEM_DRAFTERS, **PLAN_DRAFTERS}
@@ -104,6 +83,7 @@ class World(Struct, frozen=True):
       issued at, and the store keeps none.
     - `mirror`: copies a run that is kept elsewhere into the common store. A failed copy is made up for
       later and never fails a turn.
+    - `readers`, `drafters`: return what reads facts and tries edits, loaded on first use.
     - `next_revision`: returns the revision after a turn. None: each turn adds one.
     - `watch`: receives the report of each turn.
     """
@@ -115,8 +95,8 @@ class World(Struct, frozen=True):
     key: bytes
     workflow_of: WorkflowLookup
     workspace: Files | None = None
-    readers: Mapping[str, FactReader] = field(default_factory=lambda: LazyMapping(_load_readers))
-    drafters: Mapping[str, Drafter] = field(default_factory=lambda: LazyMapping(_load_drafters))
+    readers: Callable[[], Mapping[str, FactReader]] = load_readers
+    drafters: Callable[[], Mapping[str, Drafter]] = load_drafters
     lifetime: timedelta | None = timedelta(minutes=10)
     mirror: Mirror | None = None
     next_revision: RevisionRule | None = None

@@ -10,9 +10,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from handrail.engine.contract import declare_output_facts, find_schema_problem
+from handrail.engine.contract import declare_output_facts, find_schema_problem, is_allowed_value
 from handrail.engine.facts import Fact, Kind, Type, Value
-from handrail.engine.known_facts import EVENT_FACTS, is_allowed_value
 from handrail.engine.lifecycle import CONTINUE, RESERVED_TRIGGERS
 from handrail.engine.model import (
     RUN_NAME_PLACEHOLDER,
@@ -26,6 +25,7 @@ from handrail.engine.model import (
     Variable,
 )
 from handrail.engine.problems import Place
+from handrail.engine.rows import EVENT_FACTS
 from handrail.workflows.nodes import (
     FIELD_PATTERN,
     ROOT_PATTERN,

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from handrail.engine.facts import Fact, Kind, Provenance, Type, Value
 from handrail.engine.guards import Guard
-from handrail.engine.known_facts import EVENT_FACTS, RUN_FACTS
 from handrail.engine.lifecycle import CONTINUE
 from handrail.engine.model import State, Variable
 from handrail.engine.problems import Place
+from handrail.engine.rows import EVENT_FACTS, RUN_FACTS
 from handrail.workflows.declarations import DeclaredRow, DeclaredWorkflow
 from handrail.workflows.nodes import Node, NodeReader, Scalar, locate_span
 from handrail.workflows.registry import OK_FACT, PROBLEMS_FACT, DraftKind, Registry

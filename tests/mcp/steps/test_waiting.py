@@ -43,7 +43,7 @@ def desk(tmp_path: Path) -> Iterator[Inside]:
     with inside(at) as opened:
         slow = {**FILE_READERS, "engine": lambda _asked, _of: PENDING}
         known = build_workflow_lookup(opened.serving.world.runs, GATED)
-        world = replace(opened.serving.world, workflow_of=known, readers=slow)
+        world = replace(opened.serving.world, workflow_of=known, readers=lambda: slow)
         take_turn(world, Call(RUN, Event("start"), new=new), lambda _: {})
         serving = replace(opened.serving, world=world)
         yield dataclasses.replace(

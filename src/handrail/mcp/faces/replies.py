@@ -17,7 +17,6 @@ from handrail.app.definitions import DIFF_KEY, Guides
 from handrail.app.projects import Projects
 from handrail.engine.decide import find_lifecycle_options
 from handrail.engine.facts import Value, to_printable
-from handrail.engine.known_facts import DecisionContext, read_known_facts
 from handrail.engine.lifecycle import CONTROL_TRIGGERS, TRIGGERS_NEEDING_REASON, is_terminal
 from handrail.engine.model import (
     Accepted,
@@ -33,6 +32,7 @@ from handrail.engine.model import (
     Waiting,
     Workflow,
 )
+from handrail.engine.rows import DecisionContext, read_known_facts
 from handrail.runtime.comments import COMMENTS_KEY
 from handrail.runtime.ports.queries import StepRow
 from handrail.runtime.ports.turn import IdSource
