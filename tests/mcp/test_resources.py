@@ -120,7 +120,7 @@ def test_a_run_that_has_ended_has_no_current_step(scene: Scene) -> None:
 
 
 def test_a_run_that_waits_for_a_check_says_so_and_is_never_quiet(tmp_path: Path) -> None:
-    desk = Desk(sqlite(tmp_path), GATED, more={"readers": {"pending": lambda _asked, _of: PENDING}})
+    desk = Desk(sqlite(tmp_path), GATED, more={"readers": lambda: {"pending": lambda _asked, _of: PENDING}})
     told = desk.start(pinned(GATE, registry=GATED))
     assert desk.go_on(told["run"], told["token"])["status"] == "waiting"
     desk.clock.move(days=1)

@@ -64,8 +64,12 @@ def desk(tmp_path: Path) -> Desk:
         plan = (asked.snapshot.read("plan.md") or b"").decode()
         return DraftResult({"ok": bool(plan), "problems": []}, {"text": plan.replace("[ ]", "[x]")})
 
-    more: dict[str, Any] = {"workspace": DiskWorkspace(tmp_path), "readers": READERS, "lifetime": None}
-    more["drafters"] = {"criteria.check_off": drafted}
+    more: dict[str, Any] = {
+        "workspace": DiskWorkspace(tmp_path),
+        "readers": lambda: READERS,
+        "lifetime": None,
+    }
+    more["drafters"] = lambda: {"criteria.check_off": drafted}
     return Desk(Recording(), more=more)
 
 

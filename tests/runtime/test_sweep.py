@@ -129,7 +129,7 @@ steps:
 """,
         registry=GATED,
     )
-    desk = Desk(runs, GATED, more={"readers": {"engine": lambda _asked, _of: PENDING}})
+    desk = Desk(runs, GATED, more={"readers": lambda: {"engine": lambda _asked, _of: PENDING}})
     started = desk.start(flow)
     assert desk.go_on(started["run"], started["token"])["status"] == "waiting"
     desk.clock.move(hours=48)

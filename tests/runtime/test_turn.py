@@ -289,7 +289,7 @@ def test_a_run_in_trouble_refuses_everything_and_names_the_repair() -> None:
 
 def test_a_turn_that_waits_holds_what_it_was_given_and_goes_on_when_the_fact_is_there(desk: Desk) -> None:
     known: dict[str, Value] = {"tests.pass": PENDING}
-    desk.registry, desk.more = GATED, {"readers": {"engine": lambda _, __: known["tests.pass"]}}
+    desk.registry, desk.more = GATED, {"readers": lambda: {"engine": lambda _, __: known["tests.pass"]}}
     told = desk.start(pinned(CHECKED, registry=GATED))
     run = told["run"]
     said = desk.send(run, Event("go", {"a": [1]}, note="ann"), told["token"])
@@ -309,7 +309,7 @@ def test_a_turn_that_waits_holds_what_it_was_given_and_goes_on_when_the_fact_is_
 
 
 def test_a_fact_that_nobody_reads_opens_nothing(desk: Desk) -> None:
-    desk.registry, desk.more = GATED, {"readers": {}}
+    desk.registry, desk.more = GATED, {"readers": lambda: {}}
     run = desk.start(pinned(CHECKED, registry=GATED))["run"]
 
     assert desk.send(run, "go")["status"] == "error"

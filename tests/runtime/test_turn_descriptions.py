@@ -28,8 +28,8 @@ def test_the_description_becomes_what_the_draft_made_and_the_state_is_read_from_
         return DraftResult({"ok": True, "problems": [], "stage": "tasks"}, {"text": "1. tea"})
 
     more: dict[str, Any] = {
-        "readers": {"plan.stage": lambda _, __: "tasks" if text[-1] else "empty"},
-        "drafters": {"plan.with_tasks": drafted},
+        "readers": lambda: {"plan.stage": lambda _, __: "tasks" if text[-1] else "empty"},
+        "drafters": lambda: {"plan.with_tasks": drafted},
         "lifetime": None,
     }
     runs = Recording()
