@@ -309,7 +309,7 @@ def test_a_turn_that_waits_holds_what_it_was_given_and_goes_on_when_the_fact_is_
 
 
 def test_a_fact_that_nobody_reads_opens_nothing(desk: Desk) -> None:
-    desk.registry, desk.more = GATED, {"readers": lambda: {}}
+    desk.registry, desk.more = GATED, {"readers": dict}
     run = desk.start(pinned(CHECKED, registry=GATED))["run"]
 
     assert desk.send(run, "go")["status"] == "error"

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeVar
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 import mcp_types as types
 from anyio import CancelScope, current_time, sleep
@@ -35,11 +35,17 @@ from handrail.app.projects import Projects
 from handrail.app.settings import Requirement, load_settings
 from handrail.app.stores import Stores
 from handrail.app.trust import TrustStore
+from handrail.clients.permits import Permits
 from handrail.engine.model import Workflow
 from handrail.mcp import apps
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.elicitation import ask_person
+from handrail.mcp.faces.commits import CommitsFace
+from handrail.mcp.faces.planner import PlannerFace
 from handrail.mcp.faces.replies import load_face_texts
+from handrail.mcp.faces.skills import SkillsFace
+from handrail.mcp.faces.spells import SpellsFace
+from handrail.mcp.faces.steps import StepsFace
 from handrail.mcp.resources import ResourceNotFound, Resources
 from handrail.mcp.subscriptions import SubscriptionBus
 from handrail.runtime.errors import Fault, SyncFailed, Unreadable
@@ -50,10 +56,6 @@ from handrail.runtime.sweep import read_idle_limits
 from handrail.runtime.system import SubprocessRunner
 from handrail.runtime.world import PinnedWorkflow
 from handrail.stores.vcs.commands import MAX_STATUS_BYTES, read_vcs_status, scrub_environment
-
-if TYPE_CHECKING:
-    from handrail.clients.permits import Permits
-
 
 log = logging.getLogger("handrail")
 
@@ -499,73 +501,38 @@ def build_server(  # noqa: PLR0913 - what a server is made of
         world.clock,
         lambda root: read_vcs_status(programs, root),
     )
-    served_face = _FACE_BUILDERS[face](serving, stores, projects, names)
+    served_face = _build_face(face, serving, stores, projects, names)
     turns = replace(serving, writer=serving.side_writer) if face in _SUBPROCESS_FACES else serving
     return FaceServer(App(stores, turns, projects), served_face, resources, names, replicas=replicas)
 
 
-def _build_steps(serving: ServingStore, _: Stores, projects: Projects, names: Spelling) -> Face:
-    from handrail.mcp.faces.steps import StepsFace
-
-    return StepsFace(serving, projects, names)
-
-
-def _build_commits(serving: ServingStore, stores: Stores, projects: Projects, _: Spelling) -> Face:
-    from handrail.mcp.faces.commits import FACE, CommitsFace
-
-    return CommitsFace(serving, projects, _load_installed_workflow(projects, FACE), stores.open_commit_run)
-
-
-def _build_planner(serving: ServingStore, stores: Stores, projects: Projects, _: Spelling) -> Face:
-    from handrail.mcp.faces.planner import FACE, PlannerFace
-
-    return PlannerFace(serving, projects, _load_installed_workflow(projects, FACE), stores.open_commit_run)
-
-
-def _build_skills(serving: ServingStore, stores: Stores, projects: Projects, _: Spelling) -> Face:
-    from handrail.mcp.faces.skills import FACE, SkillsFace
-
-    return SkillsFace(serving, projects, _load_installed_workflow(projects, FACE), stores.open_folder)
+def _build_face(
+    face: str, serving: ServingStore, stores: Stores, projects: Projects, names: Spelling
+) -> Face:
+    """Build a face. The workflow of every face but `steps` is built in: a project cannot replace it."""
+    if face == "steps":
+        return StepsFace(serving, projects, names)
+    workflow = _load_installed_workflow(projects, face)
+    if face == "commits":
+        return CommitsFace(serving, projects, workflow, stores.open_commit_run)
+    if face == "planner":
+        return PlannerFace(serving, projects, workflow, stores.open_commit_run)
+    if face == "skills":
+        return SkillsFace(serving, projects, workflow, stores.open_folder)
+    permits = partial(_load_permits, serving.world.key)
+    return SpellsFace(serving, projects, workflow, stores.open_folder, permits)
 
 
-def _build_spells(serving: ServingStore, stores: Stores, projects: Projects, _: Spelling) -> Face:
-    from handrail.mcp.faces.spells import FACE, SpellsFace
-
-    key = serving.world.key
-    return SpellsFace(
-        serving,
-        projects,
-        _load_installed_workflow(projects, FACE),
-        stores.open_folder,
-        lambda: _load_permits(key),
-    )
-
-
-def _load_permits(key: bytes) -> "Permits | None":
+def _load_permits(key: bytes) -> Permits | None:
     """Return the permits for spells, or None if the settings do not require them.
 
     The settings are read at each spell, since they can change while the server runs.
     """
-    from handrail.clients.permits import Permits
-
     return Permits(key) if load_settings().spells.permit is Requirement.REQUIRED else None
 
 
-_FACE_BUILDERS: Final[Mapping[str, Callable[[ServingStore, Stores, Projects, Spelling], Face]]] = {
-    "commits": _build_commits,
-    "planner": _build_planner,
-    "skills": _build_skills,
-    "spells": _build_spells,
-    "steps": _build_steps,
-}
-"""The builder of each face. Each imports its face itself, so that a server loads only what it serves."""
-
-
 def _load_installed_workflow(projects: Projects, face: str) -> Workflow:
-    """Load the built-in workflow of a face. A project cannot replace it.
-
-    Raises `Unreadable` if it cannot be read.
-    """
+    """Load the built-in workflow of a face. Raises `Unreadable` if it cannot be read."""
     pinned = projects.shelf("").find_pinned(face)
     if not isinstance(pinned, PinnedWorkflow) or pinned.workflow is None:
         raise Unreadable(f"the workflow `{face}` cannot be read", f"handrail workflows check {face}")
