@@ -7,6 +7,7 @@ import pytest
 from commits.bench import NOTHING, START, TASKS, clean
 from faces.mcp.desk import Pipe, place, told
 from handrail.app.faces import CallFailure
+from handrail.runtime.errors import FaultCode
 from planner.bench import Cook
 from requirement import requirement
 
@@ -70,7 +71,7 @@ def test_a_failure_that_is_not_of_version_control_is_no_critical_issue(cook: Coo
     tool = cook.face.tools[1]
 
     answer = cook.face.answer_failure(
-        tool, {}, CallFailure("busy", "store", "held", "send it again", again=True)
+        tool, {}, CallFailure(FaultCode.BUSY, "store", "held", "send it again", again=True)
     )
 
     said = "held: send it again (The plan was not read: `current_state` says nothing about it.)"

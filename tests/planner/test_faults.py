@@ -7,6 +7,7 @@ import pytest
 
 from faces.mcp.desk import Pipe, Place, place
 from handrail.app.faces import CallFailure, UnknownPrompt
+from handrail.runtime.errors import FaultCode
 from planner.bench import Cook, kitchen
 from requirement import requirement
 
@@ -39,7 +40,7 @@ def test_a_failure_that_is_not_of_version_control_is_no_critical_issue(cook: Coo
     tool = cook.face.tools[0]
 
     answer = cook.face.answer_failure(
-        tool, {}, CallFailure("busy", "store", "held", "send it again", again=True)
+        tool, {}, CallFailure(FaultCode.BUSY, "store", "held", "send it again", again=True)
     )
 
     assert (answer.reply["error"], answer.reply["code"]) == ("held: send it again", "busy")

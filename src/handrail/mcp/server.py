@@ -36,6 +36,7 @@ from handrail.app.projects import Projects
 from handrail.app.settings import Requirement, load_settings
 from handrail.app.trust import TrustStore
 from handrail.engine.model import Workflow
+from handrail.engine.refusals import RefusalCode
 from handrail.mcp import apps
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.elicitation import ask_person
@@ -239,7 +240,7 @@ class FaceServer(Server[None]):
         message = "your token does not let you do this; nothing was done"
         wanted = f"a token with the scope {needed}: ask whoever runs the server"
         return self._face.answer_failure(
-            tool, arguments, CallFailure("forbidden", "scope", message, wanted, again=False)
+            tool, arguments, CallFailure(RefusalCode.FORBIDDEN, "scope", message, wanted, again=False)
         )
 
     def trace(self, middleware: ServerMiddleware[Any]) -> None:
@@ -272,7 +273,7 @@ class FaceServer(Server[None]):
         except Exception as bug:  # noqa: BLE001 - the edge: it is numbered, logged and answered
             needed = f"the server's log tells more under incident {log_incident(bug)}"
             message = "Handrail failed; nothing is known to have moved"
-            failed = CallFailure("internal", "internal", message, needed, again=False)
+            failed = CallFailure(RefusalCode.INTERNAL, "internal", message, needed, again=False)
         return self._face.answer_failure(tool, arguments, failed)
 
     async def _run_in_writer(self, work: Callable[[], Result]) -> Result:

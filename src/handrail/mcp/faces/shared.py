@@ -22,8 +22,10 @@ from handrail.documents.plan.stages import measure_progress
 from handrail.engine.facts import Kind, find_value_flaws, is_valid_value, to_printable
 from handrail.engine.model import Actor, Event, FactReading, Refused, Variable, Workflow
 from handrail.engine.model import Tool as Declared
-from handrail.mcp.faces.replies import FORK, load_face_texts, next_call
+from handrail.engine.refusals import RefusalCode
+from handrail.mcp.faces.replies import StepsAction, load_face_texts, next_call
 from handrail.runtime.comments import COMMENTS_KEY
+from handrail.runtime.errors import FaultCode
 from handrail.runtime.facts import get_template_text
 from handrail.runtime.ports.open_store import CommitRun, ServingStore
 from handrail.runtime.records import Caller
@@ -42,12 +44,6 @@ _HIDDEN_ARGUMENTS: Final = frozenset({"step_token", OUTPUT_ARGUMENT})
 
 
 _UNKNOWN_ARGUMENT_TEXT: Final = "must be left out: there is no such argument"
-
-
-COMPLETE_STEP: Final = "complete_step"
-
-
-WHY: Final = "why"
 
 
 TEXT_SCHEMA: Final[Mapping[str, Any]] = {"type": "string"}
@@ -84,9 +80,6 @@ _KIND_SCHEMAS: Final[Mapping[Kind, Mapping[str, Any]]] = {
 }
 
 
-_CONFLICT_CODE: Final = "conflict"
-
-
 class CallForm(Struct, frozen=True):
     """A form of a call: the arguments it needs, and those it also takes."""
 
@@ -115,8 +108,8 @@ CALL_FORMS: Final = (START_FORM, CONTINUE_FORM, RECOVER_FORM, CONTROL_BY_RUN_FOR
 
 
 _ACTION_ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
-    FORK: frozenset({"step_name"}),
-    COMPLETE_STEP: frozenset({OUTPUT_ARGUMENT}),
+    StepsAction.FORK: frozenset({"step_name"}),
+    StepsAction.COMPLETE_STEP: frozenset({OUTPUT_ARGUMENT}),
 }
 
 
@@ -148,7 +141,10 @@ class ArgumentCheck:
             return None
         seen = tuple(FactReading(problem.name, _shown_value(problem)) for problem in problems)
         return Refused(
-            "arguments", "arguments", seen, tuple(f"{problem.name}: {problem.needed}" for problem in problems)
+            RefusalCode.ARGUMENTS,
+            "arguments",
+            seen,
+            tuple(f"{problem.name}: {problem.needed}" for problem in problems),
         )
 
     def match_form(self, given: Mapping[str, Any]) -> CallForm | Refused:
@@ -158,7 +154,7 @@ class ArgumentCheck:
         for form in CALL_FORMS:
             if form.needs <= names <= form.needs | form.takes | more:
                 return form
-        return Refused("form", "forms", (FactReading("arguments", sorted(names)),), self._forms)
+        return Refused(RefusalCode.FORM, "forms", (FactReading("arguments", sorted(names)),), self._forms)
 
     def _problems(self, given: Mapping[str, Any]) -> Iterator[_ArgumentProblem]:
         flawed = False
@@ -274,7 +270,7 @@ class ReplyContext:
 
 def is_vcs_failure(failed: CallFailure) -> bool:
     """True if version control caused the failure."""
-    return failed.code.startswith("vcs_") or failed.code == _CONFLICT_CODE
+    return failed.code.startswith("vcs_") or failed.code is FaultCode.CONFLICT
 
 
 class DescriptionFace(ABC):

@@ -19,6 +19,7 @@ from handrail.app.faces import (
     Prompt,
     PromptArgument,
     RunStatus,
+    StepsStatus,
     Texts,
     Tool,
     UnknownPrompt,
@@ -27,9 +28,16 @@ from handrail.app.projects import Guides, Projects
 from handrail.engine.facts import Kind, Value, to_printable
 from handrail.engine.lifecycle import CONTINUE, RESUME, START
 from handrail.engine.model import Actor, Authority, Event, FactReading, Lifecycle, Refused, Variable, Workflow
+from handrail.engine.refusals import RefusalCode
 from handrail.mcp.addresses import WORKFLOWS, Spelling
-from handrail.mcp.faces import replies, shared
-from handrail.mcp.faces.replies import ReplyRenderer, load_face_texts, next_call, render_reply_markdown
+from handrail.mcp.faces import shared
+from handrail.mcp.faces.replies import (
+    ReplyRenderer,
+    StepsAction,
+    load_face_texts,
+    next_call,
+    render_reply_markdown,
+)
 from handrail.mcp.faces.shared import build_run_status
 from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.ports.queries import RunFilter, RunQueries
@@ -42,7 +50,7 @@ from handrail.runtime.world import PinnedWorkflow
 FACE: Final = "steps"
 
 
-_FILE_REFUSALS: Final = frozenset({"broken_workflow", "untrusted"})
+_FILE_REFUSALS: Final = frozenset({RefusalCode.BROKEN_WORKFLOW, RefusalCode.UNTRUSTED})
 """Refusals about the server's own files, so their paths must be hidden from clients."""
 
 
@@ -95,7 +103,7 @@ class StepsFace:
         """Answer a call."""
         del tool
         reply = self._reply(_StepsCall(arguments, caller, self._renderer(arguments)))
-        return Answer(reply, render_reply_markdown(reply), failed=reply["status"] == "error")
+        return Answer(reply, render_reply_markdown(reply), failed=reply["status"] == StepsStatus.ERROR)
 
     def answer_failure(self, tool: Tool, arguments: Mapping[str, Any], failed: CallFailure) -> Answer:
         """Return a failure in the form of a refusal.
@@ -107,7 +115,7 @@ class StepsFace:
             for name, value in arguments.items()
         }
         reply = {
-            "status": "error",
+            "status": StepsStatus.ERROR,
             "error": failed.message,
             "code": failed.code,
             "why": {"rule": failed.rule, "seen": [], "needed": [failed.needed]},
@@ -140,20 +148,20 @@ class StepsFace:
         """Yield the calls to suggest after a call that was about no run."""
         tool, name = self.tools[0].names[0], given.get("template_name")
         match refused.code:
-            case "malformed" | "forged" | "unknown_run":
+            case RefusalCode.MALFORMED | RefusalCode.FORGED | RefusalCode.UNKNOWN_RUN:
                 for run in self._prompts.live_runs()[:1]:
                     yield next_call(tool, Actor.AGENT, {"execution_id": run})
-            case "unknown_workflow":
+            case RefusalCode.UNKNOWN_WORKFLOW:
                 near = get_close_matches(str(name), self._prompts.startable_workflows(), 1)
                 for near_name in near:
                     yield next_call(tool, Actor.AGENT, {"template_name": near_name})
-            case "which_project":
+            case RefusalCode.WHICH_PROJECT:
                 for root in self._projects.roots:
                     project = self._projects.name_of(root)
                     yield next_call(tool, Actor.AGENT, {"template_name": name, "project": project})
-            case "untrusted":
+            case RefusalCode.UNTRUSTED:
                 yield next_call("handrail trust", Actor.PERSON, {"NAME": refused.rule})
-            case "arguments" if refused.rule == START:
+            case RefusalCode.ARGUMENTS if refused.rule == START:
                 inputs = dict.fromkeys((seen.fact for seen in refused.seen), "")
                 yield next_call(tool, Actor.AGENT, {"template_name": name, "inputs": inputs})
             case _:
@@ -241,15 +249,15 @@ class StepsFace:
             return self._refuse(request, claims, action)
         run = claims.run if claims else request.text("execution_id")
         match action:
-            case replies.FORK:
+            case StepsAction.FORK:
                 from handrail.runtime.fork import ForkRequest, fork_run  # noqa: PLC0415 - few runs are ever forked
 
                 wanted = ForkRequest(run, request.text("step_name"), request.caller)
                 return fork_run(world, wanted, self._resuming_renderer(request).reply)
-            case shared.WHY:
+            case StepsAction.WHY:
                 call = Call(run, Event(action), request.caller, token, claims=claims)
                 return report_run(world, call, self._explain(request))
-            case shared.COMPLETE_STEP:
+            case StepsAction.COMPLETE_STEP:
                 return self._complete_step(request, run, token, claims)
             case _:
                 event = Event(action, note=request.text("reason"))
@@ -259,7 +267,9 @@ class StepsFace:
     def _complete_step(self, request: _StepsCall, run: str, token: str, claims: TokenClaims | None) -> Reply:
         if shared.OUTPUT_ARGUMENT not in request.given:
             wanted = (f"`{shared.OUTPUT_ARGUMENT}`: the output of the step, as its contract asks for it",)
-            refused = Refused("form", "forms", (FactReading("action", shared.COMPLETE_STEP),), wanted)
+            refused = Refused(
+                RefusalCode.FORM, "forms", (FactReading("action", StepsAction.COMPLETE_STEP),), wanted
+            )
             return self._refuse(request, refused, CONTINUE, run)
         event = Event(CONTINUE, request.given[shared.OUTPUT_ARGUMENT], note=request.text("reason"))
         call = Call(run, event, request.caller, token, external=True, claims=claims)
