@@ -1,7 +1,7 @@
 """The pages of docs/reference/ about what Handrail answers and enters; `docs.py` writes them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 import msgspec
 
@@ -26,29 +26,29 @@ def refusals_page() -> str:
         "the row, state or table that said no, `seen` the facts as they were read, `needed` what would",
         "have to be true, `next` what may be called instead and by whom, and `say` the text of a row that",
         "refuses.\n",
-        _codes(REFUSAL_CODES),
+        _codes(REFUSAL_CODES.items()),
         "\n## About the step token\n",
         "Looked for in this order: `malformed`, `forged`, then whether the token was spent, whether the run",
         "is `running`, `superseded`, `expired`. A token that was spent on the same call gets the same answer",
         "again. A paused run has no token that is good: so `resume` takes any that was issued for it.\n",
-        _codes(TOKENS),
+        _codes(TOKENS.items()),
         "\n## About the run\n",
-        _codes(TURNS),
+        _codes(TURNS.items()),
         "\n## About the call\n",
         "Said by the server that agents talk to, before anything is decided.\n",
-        _codes(CALLS),
+        _codes(CALLS.items()),
         "\n## About a session of skills\n",
-        _codes(SESSION_CODES),
+        _codes(SESSION_CODES.items()),
         "\n## About what is to be started\n",
-        _codes(STARTS),
+        _codes(STARTS.items()),
         "\n## One as it is\n",
         f"An agent says that it is done with the first step of `{SAMPLE}`, and hands nothing in:\n",
         f"```json\n{json.dumps(_refusal(), indent=2, ensure_ascii=False)}\n```",
     )
 
 
-def _codes(codes: Mapping[str, str]) -> str:
-    return table(("code", "meaning"), [(f"`{code}`", codes[code]) for code in sorted(codes)])
+def _codes(codes: Iterable[tuple[str, str]]) -> str:
+    return table(("code", "meaning"), [(f"`{code}`", meaning) for code, meaning in sorted(codes)])
 
 
 def journal_page() -> str:
@@ -68,7 +68,7 @@ def faults_page() -> str:
         "Faults",
         "A fault is an accident outside of Handrail: nothing was decided, and what was acknowledged before",
         "still stands. It has a code, a sentence and the repair.\n",
-        _codes({fault.code: fault.about for fault in FAULTS}),
+        _codes((fault.code, fault.about) for fault in FAULTS),
     )
 
 

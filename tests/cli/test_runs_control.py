@@ -16,6 +16,7 @@ from handrail.cli.output import Failure
 from handrail.cli.runs import print_reply_or_fail
 from handrail.engine.lifecycle import PAUSE
 from handrail.engine.model import Actor, Authority, Lifecycle, Option, Refused, Run, Step, Waiting
+from handrail.engine.refusals import RefusalCode, TroubleCode
 from handrail.runtime.records import Origin, StoredRun
 from handrail.runtime.system import get_login_name
 from handrail.runtime.turn import Outcome
@@ -310,16 +311,18 @@ def test_a_step_that_then_waits_says_for_what() -> None:
 
 def test_a_trigger_without_a_command_and_a_code_without_a_meaning_stand_alone() -> None:
     options = (Option("cast", Actor.PERSON), Option("go", Actor.AGENT))
-    outcome = Outcome(Refused("new", "rule", next=options), StoredRun(RUN, Origin("steps", Authority.SQL)))
+    outcome = Outcome(
+        Refused(TroubleCode.NEWER, "store", next=options), StoredRun(RUN, Origin("steps", Authority.SQL))
+    )
 
     with pytest.raises(Failure) as gone:
         print_reply_or_fail(render_outcome("pause", outcome, ""), as_json=False)
-    assert gone.value.message == "pause was refused as new"
+    assert gone.value.message == "pause was refused as newer"
     assert gone.value.repair == "possible now: cast, by the person; go, by the agent"
 
 
 def test_a_run_that_is_gone_since_it_was_found_has_nothing_possible() -> None:
-    refused = Refused("unknown_run", "run", needed=("the id of a run of this store",))
+    refused = Refused(RefusalCode.UNKNOWN_RUN, "run", needed=("the id of a run of this store",))
 
     with pytest.raises(Failure) as gone:
         print_reply_or_fail(render_outcome("pause", Outcome(refused, None), ""), as_json=False)

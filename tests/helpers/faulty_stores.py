@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from handrail.engine.refusals import TroubleCode
 from handrail.runtime.entries import Entry
 from handrail.runtime.ports.turn import Runs
 from handrail.runtime.records import StoredRun, Trouble, Turn
@@ -85,7 +86,7 @@ class Troubled(MemoryRuns):
     def load(self, run: str) -> StoredRun | None:
         """The run, in trouble."""
         stored = super().load(run)
-        trouble = Trouble("damaged", "half of it is missing", "restore the backup")
+        trouble = Trouble(TroubleCode.DAMAGED, "half of it is missing", "restore the backup")
         return replace(stored, trouble=trouble) if stored else None
 
 

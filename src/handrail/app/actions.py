@@ -16,6 +16,7 @@ from handrail.engine.facts import Value
 from handrail.engine.fork import FORK
 from handrail.engine.lifecycle import CONTINUE, CONTROL_TRIGGERS, TRIGGERS_NEEDING_REASON, is_terminal
 from handrail.engine.model import Accepted, Actor, Authority, Event, Lifecycle, Option, Refused, Run, Waiting
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.comments import write_comment
 from handrail.runtime.errors import Unreadable
 from handrail.runtime.fork import ForkRequest, fork_run
@@ -38,9 +39,6 @@ _NEXT_STEP_TEXTS: Final[Mapping[Lifecycle, str]] = {
 
 COMMENT: Final = "comment"
 """The name of the comment action in a refusal."""
-
-
-REASON_CODE: Final = "reason"
 
 
 _WAITING_TEXT: Final = "what it waits for: handrail runs show {run}"
@@ -193,7 +191,7 @@ def _option_command(trigger: str, run: Run) -> str:
 
 
 def _repair_text(refused: Refused, options: Sequence[Mapping[str, str]]) -> str:
-    if refused.code == REASON_CODE:
+    if refused.code is RefusalCode.REASON:
         return "give it with --reason TEXT"
     described = "; ".join(map(_describe_option, options))
     return f"possible now: {described}" if described else "handrail runs list"

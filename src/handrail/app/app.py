@@ -14,6 +14,7 @@ from handrail.app.faces import Answer, CallFailure, Face, Question, Tool
 from handrail.app.projects import Projects
 from handrail.app.run_view import RunView, load_run_view
 from handrail.app.stores import Stores
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.errors import Fault, SyncFailed
 from handrail.runtime.ports.access import AccessScope
 from handrail.runtime.ports.open_store import ServingStore
@@ -63,7 +64,7 @@ class App:
             message = "your token does not let you do this; nothing was done"
             wanted = f"a token with the scope {needed}: ask whoever runs the server"
             return face.answer_failure(
-                tool, arguments, CallFailure("forbidden", "scope", message, wanted, again=False)
+                tool, arguments, CallFailure(RefusalCode.FORBIDDEN, "scope", message, wanted, again=False)
             )
         return self.answer(face, tool, arguments, partial(face.call, tool, arguments, caller))
 
@@ -80,7 +81,7 @@ class App:
         except Exception as bug:  # noqa: BLE001 - the edge: it is numbered, logged and answered
             needed = f"the server's log tells more under incident {log_incident(bug)}"
             message = "Handrail failed; nothing is known to have moved"
-            failed = CallFailure("internal", "internal", message, needed, again=False)
+            failed = CallFailure(RefusalCode.INTERNAL, "internal", message, needed, again=False)
         return face.answer_failure(tool, arguments, failed)
 
 

@@ -34,6 +34,7 @@ from handrail.documents.front_matter import list_field_texts, parse_front_matter
 from handrail.documents.text import escape_for_terminal, quote_text, truncate_text
 from handrail.engine.model import Authority, FactReading, Refused, Workflow
 from handrail.engine.problems import Place, Problem, build_error
+from handrail.engine.refusals import RefusalCode
 from handrail.engine.soundness import check_soundness
 from handrail.runtime.ports.turn import IdSource
 from handrail.runtime.records import Definition
@@ -554,11 +555,11 @@ DIFF_KEY: Final = "diff"
 """The name under which a refusal shows the diff of a hiding file."""
 
 
-START_REFUSAL_CODES: Final[Mapping[str, str]] = {
-    "unknown_workflow": "there is no workflow of that name that can be started here",
-    "broken_workflow": "the file of the workflow has problems",
-    "untrusted": "a file of the project hides another one, and nobody has trusted it",
-    "persona_missing": "a step of the workflow names a persona that is not there",
+START_REFUSAL_CODES: Final[Mapping[RefusalCode, str]] = {
+    RefusalCode.UNKNOWN_WORKFLOW: "there is no workflow of that name that can be started here",
+    RefusalCode.BROKEN_WORKFLOW: "the file of the workflow has problems",
+    RefusalCode.UNTRUSTED: "a file of the project hides another one, and nobody has trusted it",
+    RefusalCode.PERSONA_MISSING: "a step of the workflow names a persona that is not there",
 }
 """All codes of refusals to start a workflow."""
 
@@ -595,7 +596,7 @@ def find_usable(definitions: Definitions, name: str) -> StartableWorkflow | Refu
     if pinned.workflow is None:
         first = [f"{p.place.file}:{p.place.line}: {p.message}" for p in pinned.problems[:5]]
         return Refused(
-            "broken_workflow", name, (FactReading("problems", len(pinned.problems)),), tuple(first)
+            RefusalCode.BROKEN_WORKFLOW, name, (FactReading("problems", len(pinned.problems)),), tuple(first)
         )
     return StartableWorkflow(pinned.workflow, pinned.definition)
 
@@ -609,7 +610,7 @@ def _readiness_refusal(definitions: Definitions, workflow: Workflow) -> Refused 
     if not missing:
         return None
     needed = tuple(f"the file .handrail/agents/{agent}.md" for agent in missing)
-    return Refused("persona_missing", workflow.name, (FactReading("personas", missing),), needed)
+    return Refused(RefusalCode.PERSONA_MISSING, workflow.name, (FactReading("personas", missing),), needed)
 
 
 def list_startable_names(definitions: Definitions) -> tuple[str, ...]:
@@ -634,7 +635,10 @@ def list_startable_names(definitions: Definitions) -> tuple[str, ...]:
 def _unknown_workflow_refusal(definitions: Definitions, name: str) -> Refused:
     known = ", ".join(list_startable_names(definitions))
     return Refused(
-        "unknown_workflow", "template_name", (FactReading("template_name", name),), (f"one of {known}",)
+        RefusalCode.UNKNOWN_WORKFLOW,
+        "template_name",
+        (FactReading("template_name", name),),
+        (f"one of {known}",),
     )
 
 
@@ -644,7 +648,9 @@ def _untrusted_refusal(hiding: UntrustedFile) -> Refused:
         FactReading("hides", str(hiding.hides)),
         FactReading(DIFF_KEY, hiding.diff),
     )
-    return Refused("untrusted", hiding.name, seen, (f"a person runs: handrail trust {hiding.name}",))
+    return Refused(
+        RefusalCode.UNTRUSTED, hiding.name, seen, (f"a person runs: handrail trust {hiding.name}",)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ arguments of a call against the tool's schema. The message catalogue of a langua
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Protocol
@@ -16,6 +17,8 @@ from msgspec import Struct, field
 
 from handrail.engine.facts import Value, find_value_flaws, is_valid_value, to_printable
 from handrail.engine.model import FactReading, Refused, Run, Workflow
+from handrail.engine.refusals import RefusalCode
+from handrail.runtime.errors import FaultCode
 from handrail.runtime.records import Caller
 from handrail.workflows.templates import MessageCatalog
 
@@ -76,7 +79,7 @@ class RunStatus(Struct, frozen=True):
 class CallFailure(Struct, frozen=True):
     """A call that failed and not because of the caller. `again` is true if it may be sent again."""
 
-    code: str
+    code: RefusalCode | FaultCode
     rule: str
     message: str
     needed: str
@@ -193,7 +196,9 @@ class ArgumentCheck:
             FactReading(p.name, f"<{type(p.value).__name__}>" if p.name in hidden else p.value)
             for p in problems
         )
-        return Refused("arguments", "arguments", seen, tuple(f"{p.name}: {p.needed}" for p in problems))
+        return Refused(
+            RefusalCode.ARGUMENTS, "arguments", seen, tuple(f"{p.name}: {p.needed}" for p in problems)
+        )
 
     def _find_flaws(self, given: Mapping[str, Any]) -> Iterator[_ArgumentProblem]:
         """Yield the arguments that no schema can judge: not valid Unicode data, or too long."""
@@ -224,24 +229,33 @@ def _describe_violation(fault: jsonschema_rs.ValidationError) -> Iterator[_Argum
             yield _ArgumentProblem(name, value, fault.message.removeprefix("it "))
 
 
-CALL_CODES: Mapping[str, str] = {
-    "form": "the arguments are none of the forms that a call has",
-    "no_project": "the server was started where there is no project, and given none",
-    "which_project": "the server has several projects, and the call names none, or more than one",
-    "unknown_project": "the server was not started with that project",
-    "forbidden": "the token that was shown does not have the scope that the call needs",
-    "internal": "Handrail failed; its log tells more under the number of the incident",
+CALL_CODES: Mapping[RefusalCode, str] = {
+    RefusalCode.FORM: "the arguments are none of the forms that a call has",
+    RefusalCode.NO_PROJECT: "the server was started where there is no project, and given none",
+    RefusalCode.WHICH_PROJECT: "the server has several projects, and the call names none, or more than one",
+    RefusalCode.UNKNOWN_PROJECT: "the server was not started with that project",
+    RefusalCode.FORBIDDEN: "the token that was shown does not have the scope that the call needs",
+    RefusalCode.INTERNAL: "Handrail failed; its log tells more under the number of the incident",
 }
 """All codes of refusals that are about the call itself. The engine uses `arguments` too."""
 
 
-SESSION_CODES: Mapping[str, str] = {
-    "session_name": "no session can be called so",
-    "unknown_session": "the project has no session of that name, and this call begins none",
-    "other_graph": "a session keeps the skill graph that it began with",
-    "unfit_graph": "the workflow is no skill graph for sessions",
+SESSION_CODES: Mapping[RefusalCode, str] = {
+    RefusalCode.SESSION_NAME: "no session can be called so",
+    RefusalCode.UNKNOWN_SESSION: "the project has no session of that name, and this call begins none",
+    RefusalCode.OTHER_GRAPH: "a session keeps the skill graph that it began with",
+    RefusalCode.UNFIT_GRAPH: "the workflow is no skill graph for sessions",
 }
 """All codes of refusals that are about a skills session."""
+
+
+class StepsStatus(StrEnum):
+    """The `status` of a reply of the face `steps`."""
+
+    OK = "ok"
+    TASK_CLOSED = "task_closed"
+    WAITING = "waiting"
+    ERROR = "error"
 
 
 DEFAULT_LANGUAGE: Final = "en"

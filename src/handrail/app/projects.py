@@ -18,6 +18,7 @@ from handrail.app.definitions import Definitions, Persona
 from handrail.app.trust import TrustStore
 from handrail.engine.facts import Value
 from handrail.engine.model import FactReading, Refused
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import Entry
 from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.ports.queries import RunQueries, StepRow
@@ -189,7 +190,7 @@ class Projects:
         if len(found) == 1:
             return found[0]
         return self._unknown_project_refusal(
-            "unknown_project" if name and not found else "which_project", name
+            RefusalCode.UNKNOWN_PROJECT if name and not found else RefusalCode.WHICH_PROJECT, name
         )
 
     def find_exact_root(self, name: str) -> Path | Refused:
@@ -198,7 +199,7 @@ class Projects:
             if name.startswith("/") and PurePosixPath(name) == PurePosixPath(root):
                 return root
         return (
-            self._unknown_project_refusal("unknown_project", name)
+            self._unknown_project_refusal(RefusalCode.UNKNOWN_PROJECT, name)
             if self.roots
             else self._no_project_refusal()
         )
@@ -224,9 +225,9 @@ class Projects:
 
     def _no_project_refusal(self) -> Refused:
         needed = 'put "--project", "/path/of/the/project" behind "serve" in the client\'s configuration'
-        return Refused("no_project", _PROJECT_RULE, (FactReading("projects", []),), (needed,))
+        return Refused(RefusalCode.NO_PROJECT, _PROJECT_RULE, (FactReading("projects", []),), (needed,))
 
-    def _unknown_project_refusal(self, code: str, name: str) -> Refused:
+    def _unknown_project_refusal(self, code: RefusalCode, name: str) -> Refused:
         known = ", ".join(map(self.name_of, self.roots))
         return Refused(code, _PROJECT_RULE, (FactReading(_PROJECT_RULE, name),), (f"one of {known}",))
 
@@ -255,7 +256,9 @@ class NamedProjects(Projects):
 
     def find_exact_root(self, name: str) -> Path | Refused:
         """Find the root of this name."""
-        return self.find_root(name) if name else self._unknown_project_refusal("unknown_project", name)
+        return (
+            self.find_root(name) if name else self._unknown_project_refusal(RefusalCode.UNKNOWN_PROJECT, name)
+        )
 
     def hide(self, text: str) -> str:
         """Replace the server's folders in a text by their public names."""
@@ -269,7 +272,7 @@ class NamedProjects(Projects):
 
     def _no_project_refusal(self) -> Refused:
         needed = "a token for a project that is served: ask whoever runs the server"
-        return Refused("no_project", _PROJECT_RULE, (FactReading("projects", []),), (needed,))
+        return Refused(RefusalCode.NO_PROJECT, _PROJECT_RULE, (FactReading("projects", []),), (needed,))
 
 
 def _map_text(value: Value, change: Callable[[str], str]) -> Value:

@@ -5,6 +5,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from enum import StrEnum
 from functools import partial
 
 import msgspec
@@ -40,25 +41,37 @@ MAX_REFUSALS = 5
 
 
 CODE_MEANINGS: Mapping[str, str] = {
-    **REFUSAL_CODES,
-    **tokens.TOKEN_REFUSAL_CODES,
-    **records.RUN_REFUSAL_CODES,
-    **comments.COMMENT_REFUSAL_CODES,
-    **faces.CALL_CODES,
-    **faces.SESSION_CODES,
-    **definitions.START_REFUSAL_CODES,
+    str(code): meaning
+    for codes in (
+        REFUSAL_CODES,
+        tokens.TOKEN_REFUSAL_CODES,
+        records.RUN_REFUSAL_CODES,
+        comments.COMMENT_REFUSAL_CODES,
+        faces.CALL_CODES,
+        faces.SESSION_CODES,
+        definitions.START_REFUSAL_CODES,
+    )
+    for code, meaning in codes.items()
 }
-"""The meaning of each refusal code."""
+"""The meaning of each refusal code. A journal may have codes of other versions, so the keys are texts."""
+
+
+class AwaitedThing(StrEnum):
+    """What a run waits for.
+
+    `CALL` is the next tool call, for a run in files or a commit description; `PERSON` resumes the run.
+    """
+
+    OUTPUT = "output"
+    CALL = "call"
+    FACTS = "facts"
+    PERSON = "person"
 
 
 class RunWait(Struct, frozen=True):
-    """What a run waits for in a state.
+    """What a run waits for in a state."""
 
-    `what` is `output` (of an agent), `call` (the next tool call, for a run in files or a commit description),
-    `facts`, or `person` (who resumes the run).
-    """
-
-    what: str
+    what: AwaitedThing
     state: str
     agent: str = ""
     facts: tuple[str, ...] = ()
@@ -100,16 +113,17 @@ def _list_waits(run: RunRow, steps: tuple[StepRow, ...], facts: Mapping[str, obj
     if is_terminal(run.lifecycle):
         return
     if run.lifecycle is Lifecycle.PAUSED:
-        yield RunWait("person", run.state)
+        yield RunWait(AwaitedThing.PERSON, run.state)
         return
     for step in steps:
         fact_names = facts.get(step.state)
         if step.status is not StepStatus.RUNNING:
             continue
         if run.waiting and isinstance(fact_names, list):
-            yield RunWait("facts", step.state, step.agent, tuple(map(str, fact_names)))
+            yield RunWait(AwaitedThing.FACTS, step.state, step.agent, tuple(map(str, fact_names)))
         else:
-            yield RunWait("output" if run.authority is Authority.SQL else "call", step.state, step.agent)
+            what = AwaitedThing.OUTPUT if run.authority is Authority.SQL else AwaitedThing.CALL
+            yield RunWait(what, step.state, step.agent)
 
 
 def format_run_view(view: RunView) -> str:
@@ -154,11 +168,11 @@ def _run_view_lines(view: RunView) -> Iterator[str]:
 
 def _describe_wait(wait: RunWait) -> str:
     match wait.what:
-        case "person":
+        case AwaitedThing.PERSON:
             return "a person to resume it"
-        case "facts":
+        case AwaitedThing.FACTS:
             return f"{', '.join(wait.facts)} in {wait.state}"
-        case "call":
+        case AwaitedThing.CALL:
             return f"the next call in {wait.state}"
         case _:
             return f"the output of {wait.state}" + (f", from the {wait.agent}" if wait.agent else "")

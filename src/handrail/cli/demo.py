@@ -22,6 +22,7 @@ import msgspec
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from handrail.app.faces import StepsStatus
 from handrail.cli.output import Failure
 from handrail.workflows.nodes import read_yaml, to_plain
 from handrail.workflows.templates import render_template
@@ -121,7 +122,7 @@ def demo() -> None:
         for name in ("home", "project"):
             (state.folder / name).mkdir()
         reply = anyio.run(_play_scenes, state, script)
-    if reply["status"] != "task_closed":
+    if reply["status"] != StepsStatus.TASK_CLOSED:
         raise Failure("demo", "the run did not end", "report this: the demo walks to the end")
     synthesis = reply["synthesis"]
     steps = synthesis["model_output"]["steps_completed"]
@@ -188,13 +189,13 @@ def _show_reply(state: DemoState, reply: Mapping[str, Any]) -> None:
     if token and token != state.held.get("token"):
         state.held |= {"spent": state.held.get("token", ""), "token": token}
         state.held["forged"] = token[:-1] + ("A" if token[-1] != "A" else "B")
-    state.refused += reply["status"] == "error"
+    state.refused += reply["status"] == StepsStatus.ERROR
     for line in _reply_lines(reply):
         click.echo(indent(line, "   "))
 
 
 def _reply_lines(reply: Mapping[str, Any]) -> Iterator[str]:
-    if reply["status"] == "error":
+    if reply["status"] == StepsStatus.ERROR:
         yield f"✘ refused: {reply['code']}. {reply['error']}"
         yield from (f"  needed: {_shorten(line)}" for line in reply["why"]["needed"][:4])
     elif "next_step_contract" in reply:

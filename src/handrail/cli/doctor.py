@@ -127,11 +127,12 @@ _VERSION_SECONDS: Final = 5.0
 
 
 class CheckStatus(StrEnum):
-    """The result of a check: fine, worth a look, or in need of a repair."""
+    """The result of a check: fine, worth a look, in need of a repair, or repaired by this command."""
 
     OK = "ok"
     NOTE = "note"
     FAILED = "failed"
+    FIXED = "fixed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,7 +398,12 @@ def run_checks(context: CheckContext, only: Collection[str] = ()) -> Iterator[tu
 CHECK_NAMES: Final = tuple(CHECKS)
 
 
-_STATUS_MARKS: Final = {"ok": "✔ ok    ", "note": "! note  ", "failed": "✘ failed", "fixed": "✔ fixed "}
+_STATUS_MARKS: Final = {
+    CheckStatus.OK: "✔ ok    ",
+    CheckStatus.NOTE: "! note  ",
+    CheckStatus.FAILED: "✘ failed",
+    CheckStatus.FIXED: "✔ fixed ",
+}
 
 
 @click.command()
@@ -422,7 +428,7 @@ def doctor(only: tuple[str, ...], project: Path, store: str, *, fix: bool, as_js
         fixed = bool(fix and finding.fix and finding.status is CheckStatus.FAILED)
         if fixed and finding.fix:
             finding.fix()
-        status = "fixed" if fixed else str(finding.status)
+        status = CheckStatus.FIXED if fixed else finding.status
         results.append(
             {"check": check, "status": status, "message": finding.message, "repair": finding.repair}
         )
@@ -430,7 +436,7 @@ def doctor(only: tuple[str, ...], project: Path, store: str, *, fix: bool, as_js
             click.echo(f"{_STATUS_MARKS[status]} {check}: {escape_for_terminal(finding.message)}")
             if finding.repair and not fixed:
                 click.echo(f"           {escape_for_terminal(finding.repair)}")
-    failed = sum(result["status"] == "failed" for result in results)
+    failed = sum(result["status"] is CheckStatus.FAILED for result in results)
     if as_json:
         print_json({"ok": not failed, "checks": results})
     if failed:

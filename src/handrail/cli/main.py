@@ -13,7 +13,7 @@ from click.shell_completion import get_completion_class
 
 import handrail
 from handrail.cli.output import Failure
-from handrail.runtime.errors import SYNC_FAILED_EXIT_STATUS, Fault, SyncFailed
+from handrail.runtime.errors import SYNC_FAILED_EXIT_STATUS, Fault, FaultCode, SyncFailed
 
 
 class LazyGroup(click.Group):
@@ -88,7 +88,7 @@ class Program(LazyGroup):
             if fault.filename is None:
                 raise
             repair = "see that it is there, and that you may read it"
-            raise Failure("unreadable", f"{fault.filename}: {fault.strerror}", repair) from None
+            raise Failure(FaultCode.UNREADABLE, f"{fault.filename}: {fault.strerror}", repair) from None
 
 
 @click.group(cls=Program, modules=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})

@@ -20,7 +20,6 @@ import click
 import msgspec
 
 from handrail.app.actions import (
-    REASON_CODE,
     add_comment,
     complete_step_by_hand,
     control_run,
@@ -86,6 +85,7 @@ from handrail.engine.lifecycle import (
     is_terminal,
 )
 from handrail.engine.model import Actor, Authority, Lifecycle, Refused, Run, Workflow
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.fork import ForkRequest, find_agent_refusal_code
 from handrail.runtime.ports.open_store import Store
 from handrail.runtime.ports.queries import (
@@ -701,7 +701,7 @@ class RefusalFailure(Failure):
     def lines(self) -> tuple[str, ...]:
         """Return the facts seen, what is needed, and the repair; for a missing reason only the repair."""
         why = self.error["why"]
-        if self.code == REASON_CODE:
+        if self.code == RefusalCode.REASON:
             return (self.repair,)
         seen = [f"seen: {one['fact']} = {msgspec.json.encode(one['value']).decode()}" for one in why["seen"]]
         return (*seen, *(f"needed: {line}" for line in why["needed"]), self.repair)

@@ -117,7 +117,11 @@ def _summarize_run(run: LiveRun) -> str:
 
 def _describe_run(run: LiveRun, most: int) -> str:
     state, refusal, task = outline_state(run), run.refused, render_task(run)
-    words = read_outline(read_installed_workflow(run.workflow)).words if run.authority != "sql" else ()
+    words = (
+        read_outline(read_installed_workflow(run.workflow)).words
+        if run.authority is not Authority.SQL
+        else ()
+    )
     parts = {
         "goal": render_hook_text("brief_goal", goal=shorten_text(run.goal, _MAX_GOAL_BYTES))
         if run.goal
@@ -151,7 +155,7 @@ def _describe_refusal(refusal: Mapping[str, Any]) -> str:
 def _describe_marks(run: LiveRun) -> str:
     return (
         render_hook_text("paused")
-        if run.lifecycle == "paused"
+        if run.lifecycle is Lifecycle.PAUSED
         else render_hook_text("waiting")
         if run.waiting
         else ""

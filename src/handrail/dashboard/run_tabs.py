@@ -26,7 +26,7 @@ from handrail.app.faces import load_message_catalog
 from handrail.app.plan_view import AUTO_DIALECT, PlanText, format_plan_problems, parse_plan_text
 from handrail.app.run_folders import load_installed_workflow, locate_run_folder, open_folder_world
 from handrail.app.run_pictures import build_graph_marks, build_run_graph, build_stretches, reconstruct_run
-from handrail.app.run_view import CODE_MEANINGS, RunView, event_cells, load_run_view
+from handrail.app.run_view import CODE_MEANINGS, AwaitedThing, RunView, event_cells, load_run_view
 from handrail.dashboard.rendering import escape_lines, render_markdown
 from handrail.dashboard.viewer import Dashboard, Viewer
 from handrail.documents import task_graph, work_items
@@ -327,7 +327,8 @@ def suggest_words(row: RunRow) -> str:
 def _find_actor(view: RunView) -> str:
     """Return who must act: a `person`, a check (`facts`), the agent (`output` or `call`), or `nobody`."""
     kinds = {wait.what for wait in view.waits}
-    return next((kind for kind in ("person", "facts", "output", "call") if kind in kinds), "nobody")
+    order = (AwaitedThing.PERSON, AwaitedThing.FACTS, AwaitedThing.OUTPUT, AwaitedThing.CALL)
+    return next((str(kind) for kind in order if kind in kinds), "nobody")
 
 
 NOW_TAB: Final = Tab("now", "now.html", build_now_context)

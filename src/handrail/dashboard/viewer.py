@@ -14,7 +14,7 @@ from starlette.requests import HTTPConnection
 from handrail.app.definitions import Definitions
 from handrail.app.stores import Stores
 from handrail.dashboard.hub import Hub
-from handrail.engine.model import Actor
+from handrail.engine.model import Actor, Lifecycle
 from handrail.runtime.ports.access import AccessScope, Grant
 from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.ports.queries import Measures, RunRow
@@ -67,9 +67,9 @@ class Dashboard:
 
     def mark(self, row: RunRow, now: datetime) -> str:
         """Return the status of a run in one word: its lifecycle, or `waiting` or `quiet` if it is running."""
-        if row.lifecycle.value == "running" and row.waiting:
+        if row.lifecycle is Lifecycle.RUNNING and row.waiting:
             return "waiting"
-        if row.lifecycle.value == "running" and self.limits.is_quiet(row, now):
+        if row.lifecycle is Lifecycle.RUNNING and self.limits.is_quiet(row, now):
             return "quiet"
         return str(row.lifecycle)
 

@@ -49,7 +49,7 @@ from handrail.engine.model import (
     Waiting,
     Workflow,
 )
-from handrail.engine.refusals import refuse_by_row, refuse_guard_error, refuse_unmet
+from handrail.engine.refusals import RefusalCode
 from handrail.engine.rows import (
     CompiledRow,
     DecisionContext,
@@ -62,6 +62,9 @@ from handrail.engine.rows import (
     find_pending_facts,
     get_router_rows,
     partition_rows,
+    refuse_by_row,
+    refuse_guard_error,
+    refuse_unmet,
     scope_facts,
     scope_facts_with_payload,
 )
@@ -131,7 +134,7 @@ def _refuse_not_running(run: Run, event: Event) -> Refused:
         if _lifecycle_trigger(event.trigger) in row
     ]
     seen = (FactReading("run.lifecycle", str(run.lifecycle)),)
-    return Refused("not_running", "lifecycle", seen, (f"run.lifecycle = {' or '.join(wanted)}",))
+    return Refused(RefusalCode.NOT_RUNNING, "lifecycle", seen, (f"run.lifecycle = {' or '.join(wanted)}",))
 
 
 def _start_run(workflow: Workflow, run: Run, event: Event, facts: Mapping[str, Value]) -> Decision:
@@ -155,7 +158,10 @@ def _start_run(workflow: Workflow, run: Run, event: Event, facts: Mapping[str, V
 def _control_run(run: Run, event: Event, after: Lifecycle) -> Decision:
     if event.trigger in lifecycle.TRIGGERS_NEEDING_REASON and not event.note.strip():
         return Refused(
-            "reason", event.trigger, (FactReading("event.note", event.note),), ("a reason as event.note",)
+            RefusalCode.REASON,
+            event.trigger,
+            (FactReading("event.note", event.note),),
+            ("a reason as event.note",),
         )
     open_ = () if lifecycle.is_terminal(after) else run.open
     return Accepted(replace(run, lifecycle=after, open=open_, reason=event.note))
@@ -167,7 +173,9 @@ def _find_step(open_: tuple[Step, ...], number: int | None) -> Step | Refused:
     if len(steps) == 1:
         return steps[0]
     numbers = ", ".join([str(step.number) for step in open_])
-    return Refused("which_step", "open steps", (FactReading("event.step", number),), (f"one of {numbers}",))
+    return Refused(
+        RefusalCode.WHICH_STEP, "open steps", (FactReading("event.step", number),), (f"one of {numbers}",)
+    )
 
 
 def _decide_by_rows(context: DecisionContext) -> Decision:
@@ -177,7 +185,7 @@ def _decide_by_rows(context: DecisionContext) -> Decision:
         return _refuse_no_row(context)
     if spec.who is not None and spec.who is not event.by:
         by = FactReading("event.by", str(event.by))
-        return Refused("not_yours", event.trigger, (by,), (f"event.by = {spec.who}",))
+        return Refused(RefusalCode.NOT_YOURS, event.trigger, (by,), (f"event.by = {spec.who}",))
     if event.payload or spec.contract or spec.params:
         refused = _check_payload(context, spec)
         if refused is not None:
@@ -200,10 +208,10 @@ def _refuse_no_row(context: DecisionContext) -> Refused:
     workflow, state = context.workflow, context.step.state
     if state in workflow.states:
         seen = (FactReading("run.state", state), FactReading("event.trigger", context.event.trigger))
-        return Refused("no_row", state, seen, ("a trigger that is open here",))
+        return Refused(RefusalCode.NO_ROW, state, seen, ("a trigger that is open here",))
     derive = workflow.derive
     reading = FactReading(derive, context.facts.get(derive)) if derive else FactReading("run.state", state)
-    return Refused("unknown_state", "states", (reading,), (f"a state of `{workflow.name}`",))
+    return Refused(RefusalCode.UNKNOWN_STATE, "states", (reading,), (f"a state of `{workflow.name}`",))
 
 
 def _check_payload(context: DecisionContext, spec: TriggerSpec) -> Refused | None:
@@ -221,7 +229,7 @@ def _check_payload(context: DecisionContext, spec: TriggerSpec) -> Refused | Non
         FactReading(f"output.{path}" if path != WHOLE_OUTPUT else WHOLE_OUTPUT, get_value_at(given, path))
         for path in paths
     )
-    return Refused("contract", state, seen, tuple(f"{v.path} {v.message}" for v in violations))
+    return Refused(RefusalCode.CONTRACT, state, seen, tuple(f"{v.path} {v.message}" for v in violations))
 
 
 def _check_arguments(
@@ -231,7 +239,7 @@ def _check_arguments(
     if not wrong:
         return None
     seen = tuple(FactReading(name, value) for name, value, _ in wrong)
-    return Refused("arguments", rule, seen, tuple(f"{name}: {needed}" for name, _, needed in wrong))
+    return Refused(RefusalCode.ARGUMENTS, rule, seen, tuple(f"{name}: {needed}" for name, _, needed in wrong))
 
 
 def _check_flaws(rule: str, value: Value) -> Refused | None:
@@ -239,7 +247,7 @@ def _check_flaws(rule: str, value: Value) -> Refused | None:
     if is_valid_value(value):
         return None
     flaws = tuple(f"{path.removeprefix('.') or rule} {why}" for path, why in find_value_flaws(value))
-    return Refused("arguments", rule, (FactReading(rule, value),), flaws)
+    return Refused(RefusalCode.ARGUMENTS, rule, (FactReading(rule, value),), flaws)
 
 
 def _find_next_options(workflow: Workflow, run: Run, facts: Mapping[str, Value]) -> tuple[Option, ...]:
@@ -322,7 +330,11 @@ def _find_candidates(
     open_, closed = partition_rows(rows, facts)
     if open_:
         return open_
-    return refuse_unmet("router_stuck", closed, facts) if routes else refuse_unmet("not_now", closed, facts)
+    return (
+        refuse_unmet(RefusalCode.ROUTER_STUCK, closed, facts)
+        if routes
+        else refuse_unmet(RefusalCode.NOT_NOW, closed, facts)
+    )
 
 
 def _refuse_or_wait(
@@ -347,7 +359,9 @@ def _refuse_untaken(context: DecisionContext, rows: Sequence[Transition]) -> Ref
         return candidates
     exhausted = [candidate for candidate in candidates if is_target_exhausted(context, candidate.row, facts)]
     ordered = [*(candidate for candidate in candidates if candidate not in exhausted), *exhausted]
-    return refuse_unmet("not_accepted", [evaluate_accept(candidate, facts) for candidate in ordered], facts)
+    return refuse_unmet(
+        RefusalCode.NOT_ACCEPTED, [evaluate_accept(candidate, facts) for candidate in ordered], facts
+    )
 
 
 def _take_row(context: DecisionContext, progress: TurnProgress | None, compiled: CompiledRow) -> Decision:
@@ -357,7 +371,9 @@ def _take_row(context: DecisionContext, progress: TurnProgress | None, compiled:
     if target is None or move is None:
         target_name = resolve_target(context, row, scope_facts_with_payload(context))
         if target_name not in context.workflow.states:
-            return Refused("no_target", row.id, (FactReading("target", target_name),), ("a state to go to",))
+            return Refused(
+                RefusalCode.NO_TARGET, row.id, (FactReading("target", target_name),), ("a state to go to",)
+            )
         target = context.workflow.states[str(target_name)]
         move = Move(row.id, context.step.state, target.name)
     if row.set:
@@ -407,7 +423,10 @@ def _refuse_wrong_values(
         return None
     seen = tuple(FactReading(fact or name, value) for fact, name, value in wrong)
     return Refused(
-        "wrong_value", row.id, seen, tuple(f"a value that `{name}` may hold" for _, name, _ in wrong)
+        RefusalCode.WRONG_VALUE,
+        row.id,
+        seen,
+        tuple(f"a value that `{name}` may hold" for _, name, _ in wrong),
     )
 
 
@@ -415,12 +434,18 @@ def _pass_router(context: DecisionContext, progress: TurnProgress, router: str) 
     """Continue through the router that the rows taken so far have led to."""
     if any(move.source == router for move in progress.moves):
         return Refused(
-            "router_loop", router, (FactReading("run.state", router),), ("a way that leaves the routers",)
+            RefusalCode.ROUTER_LOOP,
+            router,
+            (FactReading("run.state", router),),
+            ("a way that leaves the routers",),
         )
     rows = get_router_rows(context.workflow, router, context.event.trigger)
     if not rows:
         return Refused(
-            "router_stuck", router, (FactReading("run.state", router),), ("a row that leaves the router",)
+            RefusalCode.ROUTER_STUCK,
+            router,
+            (FactReading("run.state", router),),
+            ("a row that leaves the router",),
         )
     return walk_rows(replace(context, step=Step(0, router, 0)), rows, progress)
 

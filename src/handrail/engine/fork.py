@@ -22,6 +22,7 @@ from handrail.engine.model import (
     Variable,
     Workflow,
 )
+from handrail.engine.refusals import RefusalCode
 
 FORK: Final = "fork"
 
@@ -56,7 +57,7 @@ def build_fork(  # noqa: PLR0913 - the request, then by keyword what is known of
     used, most = run.attempts.get(target, 0), workflow.states[target].attempts
     if not left_there and 0 < most <= used and by is not Actor.PERSON:
         seen = (FactReading("run.attempts", used),)
-        return Refused("attempts_spent", target, seen, (f"run.attempts < {most}",), _BY_PERSON)
+        return Refused(RefusalCode.ATTEMPTS_SPENT, target, seen, (f"run.attempts < {most}",), _BY_PERSON)
     step = Step(run.steps + 1, target, max(used, 1) if left_there else used + 1)
     known = {name: number for name, number in run.attempts.items() if name in workflow.states}
     return Run(
@@ -83,7 +84,7 @@ def _refuse_not_ended(workflow: Workflow, run: Run) -> Refused | None:
         needed = (
             f"authority = {Authority.SQL}: files and commits have one run only, which goes on by itself",
         )
-        return Refused("kept_elsewhere", FORK, seen, needed)
+        return Refused(RefusalCode.KEPT_ELSEWHERE, FORK, seen, needed)
     if lifecycle.is_terminal(run.lifecycle):
         return None
     seen = (FactReading("run.lifecycle", str(run.lifecycle)),)
@@ -91,7 +92,7 @@ def _refuse_not_ended(workflow: Workflow, run: Run) -> Refused | None:
     open_ = tuple(word for word in words if word in lifecycle.LIFECYCLE_TABLE[run.lifecycle])
     agents = {lifecycle.START, lifecycle.CONTINUE}
     return Refused(
-        "not_ended",
+        RefusalCode.NOT_ENDED,
         FORK,
         seen,
         ("a run that has ended: go on with it until it is completed, or abandon it first",),
@@ -112,8 +113,8 @@ def _refuse_state(
     nowhere = f"a run that has had a step of `{workflow.name}`"
     needed = (f"{_STEP_ARGUMENT} = {' or '.join(allowed)}" if allowed else nowhere,)
     if target in steps:
-        return Refused("later_step", FORK, seen, needed, _BY_PERSON)
-    return Refused("unknown_step", FORK, seen, needed, (Option(FORK, by),))
+        return Refused(RefusalCode.LATER_STEP, FORK, seen, needed, _BY_PERSON)
+    return Refused(RefusalCode.UNKNOWN_STEP, FORK, seen, needed, (Option(FORK, by),))
 
 
 def _carry_values(

@@ -4,32 +4,48 @@ Every change of a run's lifecycle goes through this table. A pair that is not in
 """
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Final
 
 from handrail.engine.model import Lifecycle
 
-START: Final = "start"
+
+class LifecycleTrigger(StrEnum):
+    """A trigger that changes the lifecycle of a run. `CONTINUE` stands for every trigger of a workflow."""
+
+    START = "start"
+    CONTINUE = "continue"
+    PAUSE = "pause"
+    RESUME = "resume"
+    COMPLETE = "complete"
+    FAIL = "fail"
+    ABANDON = "abandon"
+    DIVERGE = "diverge"
 
 
-CONTINUE: Final = "continue"
+# Python 3.11 calls a function to read a member of an enum. The engine reads these in every turn.
+START: Final = LifecycleTrigger.START
 
 
-PAUSE: Final = "pause"
+CONTINUE: Final = LifecycleTrigger.CONTINUE
 
 
-RESUME: Final = "resume"
+PAUSE: Final = LifecycleTrigger.PAUSE
 
 
-COMPLETE: Final = "complete"
+RESUME: Final = LifecycleTrigger.RESUME
 
 
-FAIL: Final = "fail"
+COMPLETE: Final = LifecycleTrigger.COMPLETE
 
 
-ABANDON: Final = "abandon"
+FAIL: Final = LifecycleTrigger.FAIL
 
 
-DIVERGE: Final = "diverge"
+ABANDON: Final = LifecycleTrigger.ABANDON
+
+
+DIVERGE: Final = LifecycleTrigger.DIVERGE
 
 
 LIFECYCLE_TABLE: Final[Mapping[Lifecycle, Mapping[str, Lifecycle]]] = {

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from handrail.engine.facts import Fact, Type, Value
 from handrail.engine.guards import Guard
 from handrail.engine.problems import Place
+from handrail.engine.refusals import RefusalCode, TroubleCode
 
 RUN_NAME_PLACEHOLDER = "{name}"
 """The part of a folder path that is replaced by the run's name."""
@@ -368,7 +369,7 @@ class Waiting(Struct, frozen=True):
 class Refused(Struct, frozen=True):
     """Nothing moved: which rule refused, what was seen, what is needed, and what may be called instead."""
 
-    code: str
+    code: RefusalCode | TroubleCode
     rule: str
     seen: tuple[FactReading, ...] = ()
     needed: tuple[str, ...] = ()

@@ -1,85 +1,108 @@
-"""Build refusals from evaluated rows: which rule refused, what was seen, what is needed.
+"""The codes of refusals: why a call was refused, or why its run must be repaired first.
 
-`decide` adds what may be called instead.
+Agents and programs read these codes, so a code never changes its spelling. What a code means is said where
+its refusals are made; the meanings of the engine's own codes are here.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
+from enum import StrEnum
 
-from handrail.engine.facts import Value
-from handrail.engine.guards import Guard, Verdict
-from handrail.engine.model import FactReading, Refused, Transition
-from handrail.engine.rows import EvaluatedRow, ScopedFacts, describe_needed, read_guard_facts
 
-REFUSAL_CODES = {
-    "arguments": "an input or a parameter is unknown, missing or of the wrong type",
-    "attempts_spent": "the step has been tried as often as the workflow lets an agent try it",
-    "contract": "the step output breaks the step's contract",
-    "guard_error": "a guard could not be evaluated; nothing moves until the workflow or the fact is mended",
-    "kept_elsewhere": "the run lives in files or in a commit, where there is one only: it cannot be forked",
-    "later_step": "an agent forks a run where it stood or where it has been, not further on",
-    "no_row": "this state does not know the trigger",
-    "no_target": "the row goes to the state a variable holds, and the variable holds none",
-    "not_accepted": "a row is open, but what came with the event does not meet its `accept`",
-    "not_ended": "only a run that has ended can be forked",
-    "not_now": "the state knows the trigger, but no row's `when` holds",
-    "not_running": "the run's lifecycle does not allow it",
-    "not_yours": "the trigger is the word of somebody else",
-    "reason": "a reason must be given",
-    "refused": "a row of the workflow refuses this",
-    "router_loop": "a router was reached twice in one turn",
-    "router_stuck": "no row of a router holds",
-    "unknown_state": "the workflow has no such state",
-    "unknown_step": "the workflow has no such step to fork the run at",
-    "which_step": "several steps are open, or none with this number",
-    "wrong_value": "a row would set a variable to a value that it may not hold",
+class RefusalCode(StrEnum):
+    """Why a call was refused."""
+
+    # by the rows of a workflow, or by the lifecycle of a run
+    ARGUMENTS = "arguments"
+    ATTEMPTS_SPENT = "attempts_spent"
+    CONTRACT = "contract"
+    GUARD_ERROR = "guard_error"
+    KEPT_ELSEWHERE = "kept_elsewhere"
+    LATER_STEP = "later_step"
+    NO_ROW = "no_row"
+    NO_TARGET = "no_target"
+    NOT_ACCEPTED = "not_accepted"
+    NOT_ENDED = "not_ended"
+    NOT_NOW = "not_now"
+    NOT_RUNNING = "not_running"
+    NOT_YOURS = "not_yours"
+    REASON = "reason"
+    REFUSED = "refused"
+    ROUTER_LOOP = "router_loop"
+    ROUTER_STUCK = "router_stuck"
+    UNKNOWN_STATE = "unknown_state"
+    UNKNOWN_STEP = "unknown_step"
+    WHICH_STEP = "which_step"
+    WRONG_VALUE = "wrong_value"
+
+    # about a step token
+    ALREADY_USED = "already_used"
+    EXPIRED = "expired"
+    FORGED = "forged"
+    MALFORMED = "malformed"
+    SUPERSEDED = "superseded"
+
+    # about a run
+    MOVED_ON = "moved_on"
+    UNKNOWN_RUN = "unknown_run"
+
+    # about a comment
+    NO_COMMENT = "no_comment"
+
+    # about the call itself
+    FORBIDDEN = "forbidden"
+    FORM = "form"
+    INTERNAL = "internal"
+    NO_PROJECT = "no_project"
+    UNKNOWN_PROJECT = "unknown_project"
+    WHICH_PROJECT = "which_project"
+
+    # about a session of skills
+    OTHER_GRAPH = "other_graph"
+    SESSION_NAME = "session_name"
+    UNFIT_GRAPH = "unfit_graph"
+    UNKNOWN_SESSION = "unknown_session"
+
+    # about a workflow to start
+    BROKEN_WORKFLOW = "broken_workflow"
+    PERSONA_MISSING = "persona_missing"
+    UNKNOWN_WORKFLOW = "unknown_workflow"
+    UNTRUSTED = "untrusted"
+
+
+class TroubleCode(StrEnum):
+    """Why every call to a run is refused until a person repairs its files."""
+
+    DAMAGED = "damaged"
+    DIVERGED = "diverged"
+    NEWER = "newer"
+    ORPHANED = "orphaned"
+
+
+REFUSAL_CODES: Mapping[RefusalCode, str] = {
+    RefusalCode.ARGUMENTS: "an input or a parameter is unknown, missing or of the wrong type",
+    RefusalCode.ATTEMPTS_SPENT: "the step has been tried as often as the workflow lets an agent try it",
+    RefusalCode.CONTRACT: "the step output breaks the step's contract",
+    RefusalCode.GUARD_ERROR: (
+        "a guard could not be evaluated; nothing moves until the workflow or the fact is mended"
+    ),
+    RefusalCode.KEPT_ELSEWHERE: (
+        "the run lives in files or in a commit, where there is one only: it cannot be forked"
+    ),
+    RefusalCode.LATER_STEP: "an agent forks a run where it stood or where it has been, not further on",
+    RefusalCode.NO_ROW: "this state does not know the trigger",
+    RefusalCode.NO_TARGET: "the row goes to the state a variable holds, and the variable holds none",
+    RefusalCode.NOT_ACCEPTED: "a row is open, but what came with the event does not meet its `accept`",
+    RefusalCode.NOT_ENDED: "only a run that has ended can be forked",
+    RefusalCode.NOT_NOW: "the state knows the trigger, but no row's `when` holds",
+    RefusalCode.NOT_RUNNING: "the run's lifecycle does not allow it",
+    RefusalCode.NOT_YOURS: "the trigger is the word of somebody else",
+    RefusalCode.REASON: "a reason must be given",
+    RefusalCode.REFUSED: "a row of the workflow refuses this",
+    RefusalCode.ROUTER_LOOP: "a router was reached twice in one turn",
+    RefusalCode.ROUTER_STUCK: "no row of a router holds",
+    RefusalCode.UNKNOWN_STATE: "the workflow has no such state",
+    RefusalCode.UNKNOWN_STEP: "the workflow has no such step to fork the run at",
+    RefusalCode.WHICH_STEP: "several steps are open, or none with this number",
+    RefusalCode.WRONG_VALUE: "a row would set a variable to a value that it may not hold",
 }
-"""Every code a refusal can have, and what it means."""
-
-
-def refuse_guard_error(tried: EvaluatedRow, facts: ScopedFacts) -> Refused:
-    """Refuse because a guard gave an error. It never passes, and no later row is taken instead."""
-    guard = tried.guards_with(Verdict.ERROR)[0]
-    error = tried.outcomes[tried.guards.index(guard)].error
-    return Refused(
-        "guard_error",
-        tried.row.id,
-        (*read_guard_facts((guard,), facts(tried.row.scope)), FactReading("guard.error", error)),
-        (f"`{guard.text}` that can be evaluated",),
-    )
-
-
-def refuse_by_row(row: Transition, facts: ScopedFacts) -> Refused:
-    """Build the refusal of a row that refuses."""
-    guards = (*row.when, *row.accept)
-    return Refused("refused", row.id, read_guard_facts(guards, facts(row.scope)), say=row.refuse)
-
-
-def refuse_unmet(code: str, tried: Sequence[EvaluatedRow], facts: ScopedFacts) -> Refused:
-    """Refuse because no row holds: list each failed guard, the facts it read, and what it needs."""
-    seen: dict[str, Value] = {}
-    needed: list[str] = []
-    for attempt in tried:
-        failed = attempt.guards_with(Verdict.FAILS)
-        view = facts(attempt.row.scope)
-        seen |= {fact.fact: fact.value for fact in read_guard_facts(failed, view)}
-        seen |= {
-            f"{name}.problems": view[f"{name}.problems"]
-            for name in _find_drafts_with_problems(failed, attempt.row, view)
-        }
-        needed += [describe_needed(guard) for guard in failed]
-    return Refused(
-        code,
-        ", ".join(attempt.row.id for attempt in tried),
-        tuple(FactReading(name, value) for name, value in seen.items()),
-        tuple(dict.fromkeys(needed)),
-    )
-
-
-def _find_drafts_with_problems(
-    guards: Sequence[Guard], row: Transition, view: Mapping[str, Value]
-) -> Iterator[str]:
-    """Yield the drafts these guards read that have `problems`, which say why an edit failed."""
-    read = {fact.name for guard in guards for fact in guard.facts}
-    for name, _ in row.drafts:
-        if f"{name}.problems" in view and any(fact.startswith(f"{name}.") for fact in read):
-            yield name
+"""What the codes of the engine's refusals mean."""

@@ -35,6 +35,7 @@ from handrail.engine.model import (
     Event,
     FactReading,
     Move,
+    Refused,
     Run,
     State,
     Stay,
@@ -44,6 +45,7 @@ from handrail.engine.model import (
     Variable,
     Workflow,
 )
+from handrail.engine.refusals import RefusalCode
 
 RUN_FACTS = (
     Fact("run.state", Type(Kind.STATE), Provenance.MEASURED, "the state the run is in"),
@@ -397,3 +399,52 @@ def find_pending_facts(tried: EvaluatedRow, facts: Mapping[str, Value]) -> tuple
     """Return the facts that the guards of a row wait for."""
     names = (fact.name for guard in tried.guards_with(Verdict.PENDING) for fact in guard.facts)
     return tuple(dict.fromkeys(name for name in names if facts.get(name) is PENDING))
+
+
+def refuse_guard_error(tried: EvaluatedRow, facts: ScopedFacts) -> Refused:
+    """Refuse because a guard gave an error. It never passes, and no later row is taken instead."""
+    guard = tried.guards_with(Verdict.ERROR)[0]
+    error = tried.outcomes[tried.guards.index(guard)].error
+    return Refused(
+        RefusalCode.GUARD_ERROR,
+        tried.row.id,
+        (*read_guard_facts((guard,), facts(tried.row.scope)), FactReading("guard.error", error)),
+        (f"`{guard.text}` that can be evaluated",),
+    )
+
+
+def refuse_by_row(row: Transition, facts: ScopedFacts) -> Refused:
+    """Build the refusal of a row that refuses."""
+    guards = (*row.when, *row.accept)
+    return Refused(RefusalCode.REFUSED, row.id, read_guard_facts(guards, facts(row.scope)), say=row.refuse)
+
+
+def refuse_unmet(code: RefusalCode, tried: Sequence[EvaluatedRow], facts: ScopedFacts) -> Refused:
+    """Refuse because no row holds: list each failed guard, the facts it read, and what it needs."""
+    seen: dict[str, Value] = {}
+    needed: list[str] = []
+    for attempt in tried:
+        failed = attempt.guards_with(Verdict.FAILS)
+        view = facts(attempt.row.scope)
+        seen |= {fact.fact: fact.value for fact in read_guard_facts(failed, view)}
+        seen |= {
+            f"{name}.problems": view[f"{name}.problems"]
+            for name in _find_drafts_with_problems(failed, attempt.row, view)
+        }
+        needed += [describe_needed(guard) for guard in failed]
+    return Refused(
+        code,
+        ", ".join(attempt.row.id for attempt in tried),
+        tuple(FactReading(name, value) for name, value in seen.items()),
+        tuple(dict.fromkeys(needed)),
+    )
+
+
+def _find_drafts_with_problems(
+    guards: Sequence[Guard], row: Transition, view: Mapping[str, Value]
+) -> Iterator[str]:
+    """Yield the drafts these guards read that have `problems`, which say why an edit failed."""
+    read = {fact.name for guard in guards for fact in guard.facts}
+    for name, _ in row.drafts:
+        if f"{name}.problems" in view and any(fact.startswith(f"{name}.") for fact in read):
+            yield name

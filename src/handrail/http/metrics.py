@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 
 from handrail.app.definitions import START_REFUSAL_CODES
 from handrail.app.faces import CALL_CODES, SESSION_CODES, Answer, Tool
-from handrail.engine.refusals import REFUSAL_CODES
+from handrail.engine.refusals import REFUSAL_CODES, RefusalCode
 from handrail.runtime.errors import FAULTS, Busy
 from handrail.runtime.ports.open_store import StoreLoad
 from handrail.runtime.records import RUN_REFUSAL_CODES
@@ -19,7 +19,7 @@ from handrail.runtime.world import TurnReport
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
-_FAULT_CODES: Final = frozenset({"internal", *(fault.code for fault in FAULTS)})
+_FAULT_CODES: Final = frozenset({RefusalCode.INTERNAL, *(fault.code for fault in FAULTS)})
 
 
 _KNOWN_CODES: Final = _FAULT_CODES | {

@@ -13,6 +13,7 @@ from msgspec import Struct
 from handrail.documents.text import escape_for_terminal
 from handrail.engine.facts import Value, is_valid_value
 from handrail.engine.model import FactReading, Refused, Run
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.journal import describe_caller
 from handrail.runtime.records import Caller, JournalEntry, RunChange, StoredRun, refuse_unknown_run
@@ -29,8 +30,10 @@ COMMENTS_KEY: Final = "comments"
 """The key of the comment lines in a reply, and of the delivered ids in a journal entry."""
 
 
-COMMENT_REFUSAL_CODES: Final = {
-    "no_comment": "a comment has a text, at most 4000 characters of it, and none that cannot be shown",
+COMMENT_REFUSAL_CODES: Final[Mapping[RefusalCode, str]] = {
+    RefusalCode.NO_COMMENT: (
+        "a comment has a text, at most 4000 characters of it, and none that cannot be shown"
+    ),
 }
 """Codes of refusals about a comment."""
 
@@ -86,10 +89,10 @@ def _comment_refusal(text: str) -> Refused | None:
     seen = (FactReading("comment.length", len(text)),)
     if not text or len(text) > MAX_COMMENT_CHARACTERS:
         return Refused(
-            "no_comment", "comment", seen, (f"a text of 1 to {MAX_COMMENT_CHARACTERS} characters",)
+            RefusalCode.NO_COMMENT, "comment", seen, (f"a text of 1 to {MAX_COMMENT_CHARACTERS} characters",)
         )
     if not is_valid_value(text):
-        return Refused("no_comment", "comment", seen, ("a text without control characters",))
+        return Refused(RefusalCode.NO_COMMENT, "comment", seen, ("a text without control characters",))
     return None
 
 

@@ -5,13 +5,47 @@ description of each code in the generated docs.
 """
 
 import errno
+from enum import StrEnum
 from typing import ClassVar, Final
+
+
+class FaultCode(StrEnum):
+    """The code of a fault. Agents and programs read it, so its spelling never changes."""
+
+    FAULT = "fault"
+    BUSY = "busy"
+    DISK_FULL = "disk_full"
+    NOT_WRITABLE = "not_writable"
+    NO_ADDRESS = "no_address"
+    NO_ISSUER = "no_issuer"
+    UNSAFE_PATH = "unsafe_path"
+    NO_SERVER = "no_server"
+    SYNC_FAILED = "sync_failed"
+    UNREADABLE = "unreadable"
+    MISSING = "missing"
+    NEWER = "newer"
+    VCS_FAILED = "vcs_failed"
+    VCS_MISSING_REPO = "vcs_missing_repo"
+    VCS_MISSING_TOOL = "vcs_missing_tool"
+    VCS_TOO_OLD = "vcs_too_old"
+    VCS_TIMEOUT = "vcs_timeout"
+    VCS_IMMUTABLE = "vcs_immutable"
+    VCS_STALE = "vcs_stale"
+    VCS_DIVERGENT = "vcs_divergent"
+    VCS_LOCKED = "vcs_locked"
+    VCS_CONFIG = "vcs_config"
+    VCS_INTERNAL = "vcs_internal"
+    CONFLICT = "conflict"
+    VCS_NO_PLAN = "vcs_no_plan"
+    VCS_NO_REMOTE = "vcs_no_remote"
+    VCS_UNREACHABLE = "vcs_unreachable"
+    VCS_DENIED = "vcs_denied"
 
 
 class Fault(Exception):  # noqa: N818 - the term of this project: not an error in our code
     """Something outside failed. Nothing was changed unless a subclass says otherwise."""
 
-    code: ClassVar[str] = "fault"
+    code: ClassVar[FaultCode] = FaultCode.FAULT
     about: ClassVar[str] = "something outside went wrong"
 
     def __init__(self, message: str, repair: str) -> None:
@@ -22,56 +56,56 @@ class Fault(Exception):  # noqa: N818 - the term of this project: not an error i
 class Busy(Fault):
     """Another process held a needed lock for too long; the same call can be sent again."""
 
-    code = "busy"
+    code = FaultCode.BUSY
     about = "somebody else held the run or the store for too long; the same call may be sent again"
 
 
 class DiskFull(Fault):
     """The disk has no room to write."""
 
-    code = "disk_full"
+    code = FaultCode.DISK_FULL
     about = "there is no room left to write; nothing was changed"
 
 
 class NotWritable(Fault):
     """The file or folder cannot be written."""
 
-    code = "not_writable"
+    code = FaultCode.NOT_WRITABLE
     about = "the file or folder may not be written; nothing was changed"
 
 
 class NoAddress(Fault):
     """A server cannot listen at the given address."""
 
-    code = "no_address"
+    code = FaultCode.NO_ADDRESS
     about = "a server cannot listen at that address; nothing was begun"
 
 
 class NoIssuer(Fault):
     """The token issuer cannot be reached, or offers no usable key."""
 
-    code = "no_issuer"
+    code = FaultCode.NO_ISSUER
     about = "the issuer of tokens cannot be reached, or has no key that can be used; nothing was begun"
 
 
 class UnsafePath(Fault):
     """A path leads through a link, out of its folder, or to something other than a plain file."""
 
-    code = "unsafe_path"
+    code = FaultCode.UNSAFE_PATH
     about = "a path leads through a link, out of its folder, or to something that is no plain file of its own"
 
 
 class NoServer(Fault):
     """A database server does not answer or closed the connection; the same call can be sent again."""
 
-    code = "no_server"
+    code = FaultCode.NO_SERVER
     about = "the database server does not answer or broke off; the same call may be sent again"
 
 
 class SyncFailed(Fault):
     """The disk did not confirm a write, so its content is unknown. The process must end and recover."""
 
-    code = "sync_failed"
+    code = FaultCode.SYNC_FAILED
     about = (
         "the disk did not confirm a write; the program ends with status 75, and recovers at its next start"
     )
@@ -80,105 +114,105 @@ class SyncFailed(Fault):
 class Unreadable(Fault):
     """Existing data cannot be read as what it should be."""
 
-    code = "unreadable"
+    code = FaultCode.UNREADABLE
     about = "what is there cannot be read as what it should be"
 
 
 class Missing(Fault):
     """A required folder, file or program does not exist."""
 
-    code = "missing"
+    code = FaultCode.MISSING
     about = "a folder, a file or a program that is needed is not there; nothing was changed"
 
 
 class NewerFormat(Fault):
     """The store was written by a newer Handrail."""
 
-    code = "newer"
+    code = FaultCode.NEWER
     about = "the store was written by a newer Handrail than this one"
 
 
 class VcsFailed(Fault):
     """jj or git failed in a way that has no fault of its own; the message quotes its output."""
 
-    code = "vcs_failed"
+    code = FaultCode.VCS_FAILED
     about = "jj or git failed in a way that has no other code; its own words stand in the message"
 
 
 class NoRepository(VcsFailed):
     """The project is not in a repository of the required kind."""
 
-    code = "vcs_missing_repo"
+    code = FaultCode.VCS_MISSING_REPO
     about = "the project is in no repository of the kind that was asked for"
 
 
 class NoVcsTool(VcsFailed):
     """jj or git is not installed."""
 
-    code = "vcs_missing_tool"
+    code = FaultCode.VCS_MISSING_TOOL
     about = "jj or git is not installed, or not in PATH"
 
 
 class VcsTooOld(VcsFailed):
     """The installed jj is too old."""
 
-    code = "vcs_too_old"
+    code = FaultCode.VCS_TOO_OLD
     about = "jj is older than 0.38"
 
 
 class VcsTimeout(VcsFailed):
     """jj or git exceeded its time limit and was ended. The stored text was read again afterwards."""
 
-    code = "vcs_timeout"
+    code = FaultCode.VCS_TIMEOUT
     about = "jj or git was not done in time and was ended; the old text still stands"
 
 
 class ImmutableCommit(VcsFailed):
     """The commit cannot be changed."""
 
-    code = "vcs_immutable"
+    code = FaultCode.VCS_IMMUTABLE
     about = "the current commit may not be changed"
 
 
 class StaleWorkingCopy(VcsFailed):
     """The working copy is behind the repository."""
 
-    code = "vcs_stale"
+    code = FaultCode.VCS_STALE
     about = "the working copy is behind the repository: another workspace has changed its commit"
 
 
 class DivergentChange(VcsFailed):
     """One change has several commits."""
 
-    code = "vcs_divergent"
+    code = FaultCode.VCS_DIVERGENT
     about = "the current change has several commits, and it cannot be known which is meant"
 
 
 class VcsLocked(VcsFailed):
     """A lock file is in the way, left by a running or a killed program."""
 
-    code = "vcs_locked"
+    code = FaultCode.VCS_LOCKED
     about = "a lock file of jj or git is in the way; the message names it"
 
 
 class BadVcsConfig(VcsFailed):
     """The configuration of jj or git cannot be read, or changes its output or what it writes."""
 
-    code = "vcs_config"
+    code = FaultCode.VCS_CONFIG
     about = "the configuration of jj or git is broken, or changes what it says"
 
 
 class VcsInternal(VcsFailed):
     """jj failed internally. The stored text was read again to verify that nothing changed."""
 
-    code = "vcs_internal"
+    code = FaultCode.VCS_INTERNAL
     about = "jj failed inside; it was looked whether the text was written"
 
 
 class TextConflict(VcsFailed):
     """The text changed since it was read, so it was not replaced. `texts` are the stored texts in full."""
 
-    code = "conflict"
+    code = FaultCode.CONFLICT
     about = "somebody else has changed the text, or the commit, since it was read; nothing was overwritten"
 
     def __init__(self, message: str, repair: str, texts: tuple[str, ...] = ()) -> None:
@@ -189,28 +223,28 @@ class TextConflict(VcsFailed):
 class NoPlan(VcsFailed):
     """There is no plan to push or pull."""
 
-    code = "vcs_no_plan"
+    code = FaultCode.VCS_NO_PLAN
     about = "there is no plan to push here, or none to pull at the remote"
 
 
 class NoRemote(VcsFailed):
     """The repository has no such remote, or the choice is ambiguous."""
 
-    code = "vcs_no_remote"
+    code = FaultCode.VCS_NO_REMOTE
     about = "the repository has no remote, no such one, or several of which none was named"
 
 
 class RemoteUnreachable(VcsFailed):
     """The remote does not answer, or is not a repository."""
 
-    code = "vcs_unreachable"
+    code = FaultCode.VCS_UNREACHABLE
     about = "the remote does not answer, or is no repository; nothing was changed"
 
 
 class RemoteDenied(VcsFailed):
     """The remote denies access, or rejects what is sent."""
 
-    code = "vcs_denied"
+    code = FaultCode.VCS_DENIED
     about = "the remote does not let you in, or does not take what you send; nothing was changed"
 
 

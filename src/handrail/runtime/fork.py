@@ -27,6 +27,7 @@ from handrail.engine.model import (
     Run,
     Workflow,
 )
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.journal import (
     REASON_KEY,
@@ -172,7 +173,7 @@ def _fork_refusal(request: ForkRequest, stored: StoredRun) -> Refused | None:
     if request.new and request.caller.by is not Actor.PERSON:
         by = FactReading("event.by", str(request.caller.by))
         return Refused(
-            "not_yours", FORK, (by,), (f"event.by = {Actor.PERSON}",), (Option(FORK, Actor.PERSON),)
+            RefusalCode.NOT_YOURS, FORK, (by,), (f"event.by = {Actor.PERSON}",), (Option(FORK, Actor.PERSON),)
         )
     return None
 

@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from handrail.documents.state_file import HistoryItem
 from handrail.engine.facts import Value, to_printable
 from handrail.engine.model import Actor, Authority, FactReading, Refused, Run
+from handrail.engine.refusals import RefusalCode, TroubleCode
 from handrail.runtime.entries import Entry
 
 
@@ -44,14 +45,10 @@ get_step_number: Final = attrgetter("number")
 """Return the number of a `Step` or an `OpenedStep`."""
 
 
-ORPHANED_CODE: Final = "orphaned"
-"""The code of a trouble: the state file is gone, but other files of the run remain."""
-
-
 class Trouble(Struct, frozen=True):
     """Why a run cannot continue until a person repairs it: a code, what was found, and the repair."""
 
-    code: str
+    code: TroubleCode
     message: str
     repair: str
 
@@ -221,9 +218,9 @@ def format_rfc3339(at: datetime) -> str:
     return f"{at.isoformat(timespec='milliseconds')[:23]}Z"
 
 
-RUN_REFUSAL_CODES: Final = {
-    "unknown_run": "there is no such run in this store",
-    "moved_on": "the run is no longer as it was when somebody decided to act on it",
+RUN_REFUSAL_CODES: Final[Mapping[RefusalCode, str]] = {
+    RefusalCode.UNKNOWN_RUN: "there is no such run in this store",
+    RefusalCode.MOVED_ON: "the run is no longer as it was when somebody decided to act on it",
 }
 """Codes of refusals about the run itself, before any decision."""
 
@@ -231,14 +228,17 @@ RUN_REFUSAL_CODES: Final = {
 def refuse_unknown_run(run: str) -> Refused:
     """Refuse a call to a run that does not exist."""
     return Refused(
-        "unknown_run", "run", (FactReading("run", to_printable(run)),), ("the id of a run of this store",)
+        RefusalCode.UNKNOWN_RUN,
+        "run",
+        (FactReading("run", to_printable(run)),),
+        ("the id of a run of this store",),
     )
 
 
 def refuse_moved_run(stored: StoredRun) -> Refused:
     """Refuse a call because the run changed since the caller decided to act."""
     needed = ("the run as it was when the call was made",)
-    return Refused("moved_on", "only_if", (FactReading("run.revision", stored.revision),), needed)
+    return Refused(RefusalCode.MOVED_ON, "only_if", (FactReading("run.revision", stored.revision),), needed)
 
 
 def refuse_troubled_run(trouble: Trouble) -> Refused:

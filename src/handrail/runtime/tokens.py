@@ -22,6 +22,7 @@ from msgspec import Struct
 from handrail.engine.decide import find_lifecycle_options
 from handrail.engine.lifecycle import RESUME
 from handrail.engine.model import Authority, Event, FactReading, Lifecycle, Refused, Run
+from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.records import StoredRun, get_step_number
 from handrail.runtime.system import read_environment_seconds
@@ -38,12 +39,14 @@ def read_token_lifetime() -> timedelta:
     return read_environment_seconds(_LIFETIME_VARIABLE, timedelta(minutes=10))
 
 
-TOKEN_REFUSAL_CODES = {
-    "malformed": "the step token is no token at all",
-    "forged": "the step token was not issued by this store",
-    "already_used": "the step token was spent on another call",
-    "superseded": "another step token is good now: a newer one, or that of a backup that was put back",
-    "expired": "the step token is too old; the fresh one in the answer is good",
+TOKEN_REFUSAL_CODES: Final[Mapping[RefusalCode, str]] = {
+    RefusalCode.MALFORMED: "the step token is no token at all",
+    RefusalCode.FORGED: "the step token was not issued by this store",
+    RefusalCode.ALREADY_USED: "the step token was spent on another call",
+    RefusalCode.SUPERSEDED: (
+        "another step token is good now: a newer one, or that of a backup that was put back"
+    ),
+    RefusalCode.EXPIRED: "the step token is too old; the fresh one in the answer is good",
 }
 """Codes of refusals about a token. The engine defines `not_running`."""
 
@@ -51,12 +54,12 @@ TOKEN_REFUSAL_CODES = {
 _TOKEN_RULE = "step_token"  # noqa: S105 - the name of a rule
 
 
-_NEEDED_BY_CODE = {
-    "malformed": "a step token as it was issued, unchanged",
-    "forged": "a step token that this store issued for the run",
-    "already_used": "the token of the last reply: this one was spent on another call",
-    "superseded": "the token of the last reply",
-    "expired": "the same call with the fresh token",
+_NEEDED_BY_CODE: Final[Mapping[RefusalCode, str]] = {
+    RefusalCode.MALFORMED: "a step token as it was issued, unchanged",
+    RefusalCode.FORGED: "a step token that this store issued for the run",
+    RefusalCode.ALREADY_USED: "the token of the last reply: this one was spent on another call",
+    RefusalCode.SUPERSEDED: "the token of the last reply",
+    RefusalCode.EXPIRED: "the same call with the fresh token",
 }
 
 
@@ -109,14 +112,14 @@ def sign_token(key: bytes, claims: TokenClaims) -> str:
     return text.replace("+", "-").replace("/", "_")
 
 
-def decode_token(key: bytes, token: str) -> TokenClaims | str:
+def decode_token(key: bytes, token: str) -> TokenClaims | RefusalCode:
     """Return the claims of a token, or a refusal code: `malformed` or `forged`."""
     data = _decode_base64(token)
     if len(data) != _TOKEN_BODY.size + _SIGNATURE_BYTES:
-        return "malformed"
+        return RefusalCode.MALFORMED
     body, seal = data[: _TOKEN_BODY.size], data[_TOKEN_BODY.size :]
     if not hmac.compare_digest(seal, _sign_body(key, body)):
-        return "forged"
+        return RefusalCode.FORGED
     run, step, revision, issued, nonce = _TOKEN_BODY.unpack(body)
     name = run.hex()
     run_id = f"{name[:8]}-{name[8:12]}-{name[12:16]}-{name[16:20]}-{name[20:]}"
@@ -216,14 +219,14 @@ def refuse_not_running(run: Run) -> Refused:
     """Refuse work on a step because the run is not running: it is paused, idle, or has ended."""
     seen = (FactReading("run.lifecycle", str(run.lifecycle)),)
     return Refused(
-        "not_running", "lifecycle", seen, ("run.lifecycle = running",), find_lifecycle_options(run)
+        RefusalCode.NOT_RUNNING, "lifecycle", seen, ("run.lifecycle = running",), find_lifecycle_options(run)
     )
 
 
 def read_token(world: World, token: str) -> TokenClaims | Refused:
     """Decode a token to find its run. Checks only that it is authentic; refuses it otherwise."""
     claims = decode_token(world.key, token)
-    return _token_refusal(claims) if isinstance(claims, str) else claims
+    return _token_refusal(claims) if isinstance(claims, RefusalCode) else claims
 
 
 def bind_event_to_step(event: Event, step: int) -> Event:
@@ -243,7 +246,7 @@ def check_token(
     if isinstance(claims, Refused):
         return RejectedToken(claims)
     if claims.run != stored.run.id:
-        return _reject_token("forged")
+        return _reject_token(RefusalCode.FORGED)
     resumed = _check_resume(world, stored, token, event) if event.trigger == RESUME else None
     return (
         resumed
@@ -275,7 +278,9 @@ def _check_spent(
     if spent is None or spent.token != hash_token(token):
         return None
     return (
-        RecordedReply(spent.reply) if spent.request == hash_request(event) else _reject_token("already_used")
+        RecordedReply(spent.reply)
+        if spent.request == hash_request(event)
+        else _reject_token(RefusalCode.ALREADY_USED)
     )
 
 
@@ -283,7 +288,9 @@ def _check_unspent(world: World, stored: StoredRun, claims: TokenClaims, token: 
     if stored.run.lifecycle is not Lifecycle.RUNNING and not _begins_with_first_event(stored):
         return RejectedToken(refuse_not_running(stored.run))
     if not _is_current(world, stored, claims, token):
-        return _reject_token("superseded", _UNKNOWN_TURN if claims.revision > stored.revision else "")
+        return _reject_token(
+            RefusalCode.SUPERSEDED, _UNKNOWN_TURN if claims.revision > stored.revision else ""
+        )
     at = world.clock.now()
     if world.lifetime is not None and at - claims.issued > world.lifetime:
         return _replace_expired(world, stored, claims, at)
@@ -309,12 +316,14 @@ def _replace_expired(world: World, stored: StoredRun, claims: TokenClaims, at: d
     issued = IssuedTokens({claims.step: fresh}, {**stored.tokens, claims.step: hash_token(fresh)})
     state = next((step.state for step in stored.run.open if step.number == claims.step), "")
     entries = (Entry(EntryKind.TOKEN_EXPIRED, state), Entry(EntryKind.TOKEN_GENERATED, state))
-    return RejectedToken(_token_refusal("expired"), issued, entries)
+    return RejectedToken(_token_refusal(RefusalCode.EXPIRED), issued, entries)
 
 
-def _reject_token(code: str, needed: str = "") -> RejectedToken:
+def _reject_token(code: RefusalCode, needed: str = "") -> RejectedToken:
     return RejectedToken(_token_refusal(code, needed))
 
 
-def _token_refusal(code: str, needed: str = "") -> Refused:
-    return Refused(code, _TOKEN_RULE, (FactReading(_TOKEN_RULE, code),), (needed or _NEEDED_BY_CODE[code],))
+def _token_refusal(code: RefusalCode, needed: str = "") -> Refused:
+    return Refused(
+        code, _TOKEN_RULE, (FactReading(_TOKEN_RULE, str(code)),), (needed or _NEEDED_BY_CODE[code],)
+    )

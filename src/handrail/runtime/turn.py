@@ -30,6 +30,7 @@ from handrail.engine.model import (
     Waiting,
     Workflow,
 )
+from handrail.engine.refusals import TroubleCode
 from handrail.runtime.comments import COMMENTS_KEY, prepare_delivery
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.errors import Busy, Fault
@@ -54,7 +55,6 @@ from handrail.runtime.journal import (
     read_offered_artifacts,
 )
 from handrail.runtime.records import (
-    ORPHANED_CODE,
     Caller,
     Definition,
     Origin,
@@ -516,7 +516,9 @@ class AdoptionProposal(Struct, frozen=True):
     def entry(self, stored: StoredRun) -> Entry:
         """Return the journal entry of the adoption."""
         return Entry(
-            EntryKind.STATE_ADOPTED, self.state, data={"why": ORPHANED_CODE, "revision": stored.revision}
+            EntryKind.STATE_ADOPTED,
+            self.state,
+            data={"why": TroubleCode.ORPHANED, "revision": stored.revision},
         )
 
     def apply_word(self, run: Run, word: str) -> Accepted:
@@ -536,7 +538,7 @@ def propose_adoption(
     With a proposal, the run's trouble lists the words that confirm it. If no file suggests a state, there is
     nothing to recover: the trouble is removed and the run may begin.
     """
-    if stored.trouble is None or stored.trouble.code != ORPHANED_CODE:
+    if stored.trouble is None or stored.trouble.code is not TroubleCode.ORPHANED:
         return stored, None
     signs = {
         name: str(state.extra[_SIGN_KEY])

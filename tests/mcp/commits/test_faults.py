@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from handrail.app.faces import CallFailure
+from handrail.runtime.errors import FaultCode
 from helpers.commit_plans import NOTHING, START, TASKS, clean
 from helpers.planner_agents import Cook
 from helpers.requirement import requirement
@@ -70,7 +71,7 @@ def test_a_failure_that_is_not_of_version_control_is_no_critical_issue(cook: Coo
     tool = cook.face.tools[1]
 
     answer = cook.face.answer_failure(
-        tool, {}, CallFailure("busy", "store", "held", "send it again", again=True)
+        tool, {}, CallFailure(FaultCode.BUSY, "store", "held", "send it again", again=True)
     )
 
     said = "held: send it again (The plan was not read: `current_state` says nothing about it.)"

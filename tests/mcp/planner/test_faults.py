@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from handrail.app.faces import CallFailure, UnknownPrompt
+from handrail.runtime.errors import FaultCode
 from helpers.planner_agents import Cook, kitchen
 from helpers.requirement import requirement
 from helpers.servers import Pipe, Place, place
@@ -39,7 +40,7 @@ def test_a_failure_that_is_not_of_version_control_is_no_critical_issue(cook: Coo
     tool = cook.face.tools[0]
 
     answer = cook.face.answer_failure(
-        tool, {}, CallFailure("busy", "store", "held", "send it again", again=True)
+        tool, {}, CallFailure(FaultCode.BUSY, "store", "held", "send it again", again=True)
     )
 
     assert (answer.reply["error"], answer.reply["code"]) == ("held: send it again", "busy")

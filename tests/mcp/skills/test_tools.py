@@ -4,6 +4,8 @@ import jsonschema_rs
 import pytest
 
 from handrail.app.faces import CallFailure, UnknownPrompt
+from handrail.engine.refusals import RefusalCode
+from handrail.runtime.errors import FaultCode
 from helpers.requirement import requirement
 from helpers.skill_sessions import TO_FIRST_ITEM, Agent, design
 
@@ -88,10 +90,10 @@ def test_there_is_no_prompt_and_agents_are_told_what_to_do(agent: Agent) -> None
 def test_a_failure_has_the_shape_of_a_refusal(agent: Agent) -> None:
     tool, given = agent.face.tools[0], {"skill": "a"}
     busy = agent.face.answer_failure(
-        tool, given, CallFailure("busy", "store", "it is held", "call again", again=True)
+        tool, given, CallFailure(FaultCode.BUSY, "store", "it is held", "call again", again=True)
     )
     broken = agent.face.answer_failure(
-        tool, given, CallFailure("internal", "internal", "it broke", "see 7", again=False)
+        tool, given, CallFailure(RefusalCode.INTERNAL, "internal", "it broke", "see 7", again=False)
     )
 
     assert busy.failed

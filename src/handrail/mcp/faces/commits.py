@@ -6,6 +6,7 @@ The workflow defines the tools, and what each state recommends, asks and refuses
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -21,6 +22,7 @@ from handrail.documents.text import quote_text
 from handrail.engine.facts import Value
 from handrail.engine.model import Accepted, Actor, Refused
 from handrail.engine.model import Tool as Declared
+from handrail.engine.refusals import RefusalCode
 from handrail.mcp.faces.replies import (
     format_comments,
     format_next_calls,
@@ -52,6 +54,13 @@ from handrail.workflows.templates import Texts
 FACE: Final = "commits"
 
 
+class CommitsStatus(StrEnum):
+    """The `status` of a reply."""
+
+    SUCCESS = "success"
+    ERROR = "error"
+
+
 _RAW_FIELD: Final = "raw_commit_content"
 
 
@@ -65,9 +74,6 @@ _MAX_SHOWN_BYTES: Final = 4 * 1024
 
 _QUESTION_PARTS: Final = {"demands": True, "asks": False}
 """The parts of a text that ask the agent something; true if the agent must confirm."""
-
-
-_SUPERSEDED_CODE: Final = "superseded"
 
 
 _SHOWS_KEY: Final = "shows"
@@ -127,7 +133,7 @@ _ACTION_PROPERTIES: Final[Mapping[str, Any]] = {
 _ANSWER_SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",
     "properties": {
-        "status": {"enum": ["success", "error"]},
+        "status": {"enum": [str(status) for status in CommitsStatus]},
         "action_taken": TEXT_SCHEMA,
         "current_state": {
             "type": "object",
@@ -180,7 +186,7 @@ class CommitsFace(DescriptionFace):
                 "available": [],
             }
         reply = {
-            "status": "error",
+            "status": CommitsStatus.ERROR,
             "action_taken": self._texts.say("critical" if critical else "failed", **values),
             "current_state": describe_plan_state(Plan(PlanState.EMPTY)),
             "next_actions": actions,
@@ -260,7 +266,7 @@ class _ReplyRenderer(ReplyContext):
         ]
         raw = outlook is not None and outlook.state.extra.get("raw") is True
         return {
-            "status": "error" if refused else "success",
+            "status": CommitsStatus.ERROR if refused else CommitsStatus.SUCCESS,
             "action_taken": error or "\n".join(part.rstrip("\n") for part in done if part),
             "current_state": describe_plan_state(plan),
             "next_actions": self._actions(outlook, error),
@@ -315,7 +321,7 @@ class _ReplyRenderer(ReplyContext):
 
     def _plan_part(self, plan: Plan, refused: Refused | None) -> dict[str, Value]:
         """Return the part of the plan that the tool shows; the whole plan if the call was superseded."""
-        superseded = refused is not None and refused.code == _SUPERSEDED_CODE
+        superseded = refused is not None and refused.code is RefusalCode.SUPERSEDED
         what = "plan" if superseded else str(self.tool.extra.get(_SHOWS_KEY, "")) if refused is None else ""
         data = describe_plan(plan, COMMITS)
         whole = {"description": "", "constraints": [], "tasks": [], **data}

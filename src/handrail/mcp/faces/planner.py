@@ -39,6 +39,7 @@ from handrail.mcp.faces.shared import (
     token_data,
 )
 from handrail.runtime.comments import add_undelivered_comments
+from handrail.runtime.errors import FaultCode
 from handrail.runtime.facts import MAX_QUOTED_BYTES, describe_plan_problems, detect_plan_state
 from handrail.runtime.ports.turn import Changes
 from handrail.runtime.status import inspect_run
@@ -55,7 +56,7 @@ MAX_LISTED_FILES: Final = 50
 """The maximum number of changed files in a reply."""
 
 
-_NOT_STARTED_CODES: Final = frozenset({"vcs_missing_tool", "vcs_timeout"})
+_NOT_STARTED_CODES: Final = frozenset({FaultCode.VCS_MISSING_TOOL, FaultCode.VCS_TIMEOUT})
 
 
 _PARAMETER_SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {

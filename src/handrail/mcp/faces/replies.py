@@ -6,6 +6,7 @@ Start reading at `ReplyRenderer`, which renders the outcomes of the face `steps`
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, assert_never
@@ -14,9 +15,12 @@ import msgspec.yaml
 from msgspec import Struct
 
 from handrail.app.definitions import DIFF_KEY, Guides
+from handrail.app.faces import StepsStatus
 from handrail.app.projects import Projects
+from handrail.engine import lifecycle
 from handrail.engine.decide import find_lifecycle_options
 from handrail.engine.facts import Value, to_printable
+from handrail.engine.fork import FORK
 from handrail.engine.lifecycle import CONTROL_TRIGGERS, TRIGGERS_NEEDING_REASON, is_terminal
 from handrail.engine.model import (
     Accepted,
@@ -32,6 +36,7 @@ from handrail.engine.model import (
     Waiting,
     Workflow,
 )
+from handrail.engine.refusals import RefusalCode
 from handrail.engine.rows import DecisionContext, read_known_facts
 from handrail.runtime.comments import COMMENTS_KEY
 from handrail.runtime.ports.queries import StepRow
@@ -47,10 +52,17 @@ MAX_SUMMARIZED_STEPS: Final = 20
 """How many of the last completed steps a summary lists."""
 
 
-FORK: Final = "fork"
+class StepsAction(StrEnum):
+    """The `action` of a call to the face `steps`."""
 
-
-REASON_CODE: Final = "reason"
+    PAUSE = lifecycle.PAUSE
+    RESUME = lifecycle.RESUME
+    DIVERGE = lifecycle.DIVERGE
+    ABANDON = lifecycle.ABANDON
+    FAIL = lifecycle.FAIL
+    COMPLETE_STEP = "complete_step"
+    FORK = FORK
+    WHY = "why"
 
 
 _MAX_SEEN_CHARACTERS: Final = 400
@@ -92,7 +104,7 @@ class ReplyRenderer(Struct, frozen=True):
                 return self.refused(outcome, refused)
             case Waiting(waits_for=facts):
                 text = self.texts.say("waiting", facts=list(facts))
-                return {**self._head("waiting", outcome), "human_message": text}
+                return {**self._head(StepsStatus.WAITING, outcome), "human_message": text}
             case Accepted():
                 return self._render_accepted(outcome)
             case _:
@@ -100,7 +112,7 @@ class ReplyRenderer(Struct, frozen=True):
 
     def refused(self, outcome: Outcome, refused: Refused) -> Reply:
         """Return the reply to a refused call: which rule refused it, and what to call instead."""
-        head = self._head("error", outcome)
+        head = self._head(StepsStatus.ERROR, outcome)
         texts = [part for text in outcome.texts for part in text.values()]
         reply: dict[str, Value] = {
             **head,
@@ -119,15 +131,15 @@ class ReplyRenderer(Struct, frozen=True):
         if outcome.synthesis is not None:
             closed = self.texts.say("closed", workflow=workflow.name, steps=run.steps)
             return {
-                **self._head("task_closed", outcome),
+                **self._head(StepsStatus.TASK_CLOSED, outcome),
                 "synthesis": outcome.synthesis,
                 "human_message": "\n\n".join([*rows, closed]),
             }
         if run.lifecycle is not Lifecycle.RUNNING:
-            return {**self._head("ok", outcome), "human_message": self.standing(run)}
+            return {**self._head(StepsStatus.OK, outcome), "human_message": self.standing(run)}
         step = run.open[0] if run.open else Step(0, "", 0)
         held_notes = [self.texts.say("held", step=step.state)] if step.held else []
-        head = self._head("waiting" if held_notes else "ok", outcome)
+        head = self._head(StepsStatus.WAITING if held_notes else StepsStatus.OK, outcome)
         definitions = self.projects.shelf(stored.origin.project)
         guides = Guides(definitions, self.texts, self.ids, self.projects.hide)
         message = compose_message(guides, StepContext(stored, workflow, step, outcome.facts or {}))
@@ -159,7 +171,7 @@ class ReplyRenderer(Struct, frozen=True):
         if run.lifecycle is Lifecycle.RUNNING:
             pieces.append(str(reply["human_message"]))
         reply["human_message"] = "\n\n".join(pieces)
-        reply["next"] = list(self._next_calls(outcome, Refused("", "", next=find_lifecycle_options(run))))
+        reply["next"] = list(self._run_calls(outcome, stored, find_lifecycle_options(run)))
         return reply
 
     def _describe_refusal(self, entry: JournalEntry) -> str:
@@ -174,7 +186,7 @@ class ReplyRenderer(Struct, frozen=True):
             return self.texts.say("paused", reason=reason)
         return self.texts.say("ended", lifecycle=str(run.lifecycle), reason=reason)
 
-    def _head(self, status: str, outcome: Outcome) -> dict[str, Value]:
+    def _head(self, status: StepsStatus, outcome: Outcome) -> dict[str, Value]:
         """Return what every reply has: its status, the run id, and the token for the next call."""
         head: dict[str, Value] = {"status": status}
         if outcome.stored and outcome.stored.revision:
@@ -190,15 +202,21 @@ class ReplyRenderer(Struct, frozen=True):
         if stored is None:
             yield from self.elsewhere(refused)
             return
-        token = next(iter((outcome.tokens or {}).values()), "")
-        if refused.code == REASON_CODE:
+        if refused.code is RefusalCode.REASON:
             yield self.call(Actor.AGENT, execution_id=stored.run.id, action=refused.rule, reason="")
+        yield from self._run_calls(outcome, stored, refused.next)
+
+    def _run_calls(
+        self, outcome: Outcome, stored: StoredRun, options: Sequence[Option]
+    ) -> Iterator[Mapping[str, Value]]:
+        """Yield the calls that this run takes now; `options` are the triggers that are open."""
+        token = next(iter((outcome.tokens or {}).values()), "")
         if is_terminal(stored.run.lifecycle):
-            yield self.call(Actor.AGENT, execution_id=stored.run.id, action=FORK)
+            yield self.call(Actor.AGENT, execution_id=stored.run.id, action=StepsAction.FORK)
         elif stored.run.lifecycle is Lifecycle.RUNNING and not token:
             yield self.call(Actor.AGENT, execution_id=stored.run.id)
         else:
-            yield from self._option_calls(stored, refused.next, token)
+            yield from self._option_calls(stored, options, token)
 
     def _option_calls(
         self, stored: StoredRun, options: Sequence[Option], token: str

@@ -31,6 +31,7 @@ from handrail.engine.model import Actor, Event, Refused, Variable, Workflow
 from handrail.engine.model import Tool as Declared
 from handrail.mcp.faces.replies import load_face_texts, next_call
 from handrail.runtime.comments import COMMENTS_KEY
+from handrail.runtime.errors import FaultCode
 from handrail.runtime.facts import get_template_text
 from handrail.runtime.ports.open_store import CommitRun, ServingStore
 from handrail.runtime.records import Caller
@@ -139,7 +140,7 @@ class ReplyContext:
 
 def is_vcs_failure(failed: CallFailure) -> bool:
     """True if version control caused the failure."""
-    return failed.code.startswith("vcs_") or failed.code == _CONFLICT_CODE
+    return failed.code.startswith("vcs_") or failed.code is FaultCode.CONFLICT
 
 
 class DescriptionFace(ABC):

@@ -7,6 +7,7 @@ the files of its folder and is mirrored to the shared store.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import islice
 from typing import Any, Final, assert_never
 
@@ -46,6 +47,7 @@ from handrail.engine.model import (
 )
 from handrail.engine.model import Tool as Declared
 from handrail.engine.paths import SKILL, get_skill
+from handrail.engine.refusals import RefusalCode
 from handrail.mcp.faces.replies import (
     format_comments,
     format_next_calls,
@@ -85,9 +87,6 @@ SESSION_ARGUMENT: Final = "session"
 GRAPH_ARGUMENT: Final = "graph"
 
 
-UNKNOWN_SESSION: Final = "unknown_session"
-
-
 _MAX_LISTED: Final = 20
 
 
@@ -95,6 +94,13 @@ TASKS_FIELD: Final = "tasks"
 
 
 _ACTION_FIELD: Final = "action"
+
+
+class SkillsAction(StrEnum):
+    """The `action` of a reply: what the agent does before the next skill."""
+
+    CLEAR = "clear"
+    NONE = "none"
 
 
 _INTEGER_SCHEMA: Final = {"type": "integer"}
@@ -108,7 +114,7 @@ _ANSWER_SCHEMA: Final[Mapping[str, Any]] = {
             "type": "object",
             "properties": {"item_number": _INTEGER_SCHEMA, "batch_index": _INTEGER_SCHEMA},
         },
-        _ACTION_FIELD: {"enum": ["clear", "none"]},
+        _ACTION_FIELD: {"enum": [str(action) for action in SkillsAction]},
         "state": TEXT_SCHEMA,
         TOKEN_ARGUMENT: TEXT_SCHEMA,
         "note": TEXT_SCHEMA,
@@ -194,7 +200,7 @@ class SkillSessions:
         name = str(given[SESSION_ARGUMENT])
         if not is_run_name(name):
             return Refused(
-                "session_name",
+                RefusalCode.SESSION_NAME,
                 SESSION_ARGUMENT,
                 (FactReading(SESSION_ARGUMENT, name),),
                 (self._texts.say("a_session_name"),),
@@ -224,7 +230,9 @@ class SkillSessions:
         current = stored.run.workflow if stored.revision else ""
         if current and wanted not in {"", current}:
             needed = self._texts.say("kept_graph", graph=current)
-            return Refused("other_graph", GRAPH_ARGUMENT, (FactReading(GRAPH_ARGUMENT, wanted),), (needed,))
+            return Refused(
+                RefusalCode.OTHER_GRAPH, GRAPH_ARGUMENT, (FactReading(GRAPH_ARGUMENT, wanted),), (needed,)
+            )
         name = current or wanted or self._usual.name
         if name == self._usual.name:
             return self._usual
@@ -233,14 +241,14 @@ class SkillSessions:
             return self._projects.hide_refusal(found)
         if found is None:
             return Refused(
-                "unknown_workflow",
+                RefusalCode.UNKNOWN_WORKFLOW,
                 GRAPH_ARGUMENT,
                 (FactReading(GRAPH_ARGUMENT, name),),
                 (self._texts.say("a_graph"),),
             )
         unfit = tuple(self._missing_in_graph(found.workflow))
         return (
-            Refused("unfit_graph", GRAPH_ARGUMENT, (FactReading(GRAPH_ARGUMENT, name),), unfit)
+            Refused(RefusalCode.UNFIT_GRAPH, GRAPH_ARGUMENT, (FactReading(GRAPH_ARGUMENT, name),), unfit)
             if unfit
             else found.workflow
         )
@@ -254,7 +262,10 @@ class SkillSessions:
         exist = say("sessions", sessions=listed) if known else say("no_sessions")
         needed = (exist, say("begins", skill=begins))
         return Refused(
-            UNKNOWN_SESSION, SESSION_ARGUMENT, (FactReading(SESSION_ARGUMENT, folder.name),), needed
+            RefusalCode.UNKNOWN_SESSION,
+            SESSION_ARGUMENT,
+            (FactReading(SESSION_ARGUMENT, folder.name),),
+            needed,
         )
 
     def _missing_in_graph(self, graph: Workflow) -> Iterator[str]:
@@ -370,7 +381,7 @@ class SkillsFace:
         """Yield the call that begins the session, if the call named one that does not exist."""
         skill = get_skill(self._workflow, self._workflow.initial)
         for tool in self._workflow.tools.values():
-            if refused.code == UNKNOWN_SESSION and SKILL in tool.params:
+            if refused.code is RefusalCode.UNKNOWN_SESSION and SKILL in tool.params:
                 named = {name: given[name] for name in (PROJECT_ARGUMENT, SESSION_ARGUMENT)}
                 yield next_call(tool.name, Actor.AGENT, {**named, SKILL: skill})
 
@@ -489,7 +500,7 @@ class _ReplyRenderer:
         reply: dict[str, Value] = {
             "next_skill": get_skill(workflow, state) or None,
             "params": skill_params(stored.run),
-            _ACTION_FIELD: str(workflow.states[state].extra.get(_ACTION_FIELD, "none")),
+            _ACTION_FIELD: str(workflow.states[state].extra.get(_ACTION_FIELD, SkillsAction.NONE)),
             "state": state,
             **token_data(outcome),
         }
@@ -558,7 +569,9 @@ def _markdown_sections(texts: Texts, reply: Mapping[str, Any]) -> Iterator[str]:
     elif reply["next_skill"] is None:
         yield texts.say("ended")
     else:
-        yield texts.say("clear" if reply[_ACTION_FIELD] == "clear" else "invoke", skill=reply["next_skill"])
+        yield texts.say(
+            "clear" if reply[_ACTION_FIELD] == SkillsAction.CLEAR else "invoke", skill=reply["next_skill"]
+        )
     if "blocked" in reply:
         yield texts.say("blocked", why=reply["blocked"])
     named = (

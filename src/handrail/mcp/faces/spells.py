@@ -29,6 +29,7 @@ from handrail.documents.criteria import MAX_CHARACTERS, parse_criteria
 from handrail.engine.facts import Value
 from handrail.engine.model import Accepted, Actor, Event, FactReading, Option, Refused, Waiting, Workflow
 from handrail.engine.model import Tool as Declared
+from handrail.engine.refusals import RefusalCode
 from handrail.mcp.faces.replies import (
     format_comments,
     format_next_calls,
@@ -345,7 +346,7 @@ def _take_permitted_turn(
             return None
         needed = (f"event.by = {Actor.PERSON}",)
         refused = Refused(
-            "not_yours", call.event.trigger, (FactReading("event.by", str(Actor.AGENT)),), needed
+            RefusalCode.NOT_YOURS, call.event.trigger, (FactReading("event.by", str(Actor.AGENT)),), needed
         )
         return refuse_call(world, call, renderer.reply, Outcome(refused, stored, renderer.workflow))
 

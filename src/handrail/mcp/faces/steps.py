@@ -20,6 +20,7 @@ from handrail.app.faces import (
     Prompt,
     PromptArgument,
     RunStatus,
+    StepsStatus,
     Tool,
     UnknownPrompt,
 )
@@ -27,9 +28,15 @@ from handrail.app.projects import Projects
 from handrail.engine.facts import Kind, Value, to_printable
 from handrail.engine.lifecycle import CONTINUE, RESUME, START
 from handrail.engine.model import Actor, Authority, Event, FactReading, Lifecycle, Refused, Variable, Workflow
+from handrail.engine.refusals import RefusalCode
 from handrail.mcp.addresses import WORKFLOWS, Spelling
-from handrail.mcp.faces import replies
-from handrail.mcp.faces.replies import ReplyRenderer, load_face_texts, next_call, render_reply_markdown
+from handrail.mcp.faces.replies import (
+    ReplyRenderer,
+    StepsAction,
+    load_face_texts,
+    next_call,
+    render_reply_markdown,
+)
 from handrail.mcp.faces.shared import build_run_status
 from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.ports.queries import RunFilter, RunQueries
@@ -43,7 +50,7 @@ from handrail.workflows.templates import Texts
 FACE: Final = "steps"
 
 
-_FILE_REFUSALS: Final = frozenset({"broken_workflow", "untrusted"})
+_FILE_REFUSALS: Final = frozenset({RefusalCode.BROKEN_WORKFLOW, RefusalCode.UNTRUSTED})
 """Refusals about the server's own files, so their paths must be hidden from clients."""
 
 
@@ -54,12 +61,6 @@ _RUN_ARGUMENT = "execution_id"
 
 
 OUTPUT_ARGUMENT: Final = "model_output_so_far"
-
-
-COMPLETE_STEP: Final = "complete_step"
-
-
-WHY: Final = "why"
 
 
 class CallForm(Struct, frozen=True):
@@ -90,8 +91,8 @@ CALL_FORMS: Final = (START_FORM, CONTINUE_FORM, RECOVER_FORM, CONTROL_BY_RUN_FOR
 
 
 _ACTION_ARGUMENTS: Final[Mapping[str, frozenset[str]]] = {
-    replies.FORK: frozenset({"step_name"}),
-    COMPLETE_STEP: frozenset({OUTPUT_ARGUMENT}),
+    StepsAction.FORK: frozenset({"step_name"}),
+    StepsAction.COMPLETE_STEP: frozenset({OUTPUT_ARGUMENT}),
 }
 
 
@@ -102,7 +103,7 @@ def match_form(given: Mapping[str, Any], forms: tuple[str, ...]) -> CallForm | R
     for form in CALL_FORMS:
         if form.needs <= names <= form.needs | form.takes | more:
             return form
-    return Refused("form", "forms", (FactReading("arguments", sorted(names)),), forms)
+    return Refused(RefusalCode.FORM, "forms", (FactReading("arguments", sorted(names)),), forms)
 
 
 class _StepsCall(Struct, frozen=True):
@@ -148,7 +149,7 @@ class StepsFace:
         """Answer a call."""
         del tool
         reply = self._reply(_StepsCall(arguments, caller, self._renderer(arguments)))
-        return Answer(reply, render_reply_markdown(reply), failed=reply["status"] == "error")
+        return Answer(reply, render_reply_markdown(reply), failed=reply["status"] == StepsStatus.ERROR)
 
     def answer_failure(self, tool: Tool, arguments: Mapping[str, Any], failed: CallFailure) -> Answer:
         """Return a failure in the form of a refusal.
@@ -159,7 +160,7 @@ class StepsFace:
             name: {} if name == OUTPUT_ARGUMENT else to_printable(value) for name, value in arguments.items()
         }
         reply = {
-            "status": "error",
+            "status": StepsStatus.ERROR,
             "error": failed.message,
             "code": failed.code,
             "why": {"rule": failed.rule, "seen": [], "needed": [failed.needed]},
@@ -188,20 +189,20 @@ class StepsFace:
         """Yield the calls to suggest after a call that was about no run."""
         tool, name = self.tools[0].names[0], given.get("template_name")
         match refused.code:
-            case "malformed" | "forged" | "unknown_run":
+            case RefusalCode.MALFORMED | RefusalCode.FORGED | RefusalCode.UNKNOWN_RUN:
                 for run in self._prompts.live_runs()[:1]:
                     yield next_call(tool, Actor.AGENT, {"execution_id": run})
-            case "unknown_workflow":
+            case RefusalCode.UNKNOWN_WORKFLOW:
                 near = get_close_matches(str(name), self._prompts.startable_workflows(), 1)
                 for near_name in near:
                     yield next_call(tool, Actor.AGENT, {"template_name": near_name})
-            case "which_project":
+            case RefusalCode.WHICH_PROJECT:
                 for root in self._projects.roots:
                     project = self._projects.name_of(root)
                     yield next_call(tool, Actor.AGENT, {"template_name": name, "project": project})
-            case "untrusted":
+            case RefusalCode.UNTRUSTED:
                 yield next_call("handrail trust", Actor.PERSON, {"NAME": refused.rule})
-            case "arguments" if refused.rule == START:
+            case RefusalCode.ARGUMENTS if refused.rule == START:
                 inputs = dict.fromkeys((seen.fact for seen in refused.seen), "")
                 yield next_call(tool, Actor.AGENT, {"template_name": name, "inputs": inputs})
             case _:
@@ -286,24 +287,28 @@ class StepsFace:
         if isinstance(claims, Refused):
             return self._refuse(request, claims, action)
         run = claims.run if claims else request.text("execution_id")
-        if action == replies.FORK:
-            from handrail.runtime.fork import ForkRequest, fork_run  # noqa: PLC0415 - few runs are ever forked
+        match action:
+            case StepsAction.FORK:
+                from handrail.runtime.fork import ForkRequest, fork_run  # noqa: PLC0415 - few runs are ever forked
 
-            wanted = ForkRequest(run, request.text("step_name"), request.caller)
-            return fork_run(world, wanted, self._resuming_renderer(request).reply)
-        if action == WHY:
-            call = Call(run, Event(action), request.caller, token, claims=claims)
-            return report_run(world, call, self._explain(request))
-        if action == COMPLETE_STEP:
-            return self._complete_step(request, run, token, claims)
-        event = Event(action, note=request.text("reason"))
-        call = Call(run, event, request.caller, token, claims=claims)
-        return take_turn(world, call, self._resuming_renderer(request).reply)
+                wanted = ForkRequest(run, request.text("step_name"), request.caller)
+                return fork_run(world, wanted, self._resuming_renderer(request).reply)
+            case StepsAction.WHY:
+                call = Call(run, Event(action), request.caller, token, claims=claims)
+                return report_run(world, call, self._explain(request))
+            case StepsAction.COMPLETE_STEP:
+                return self._complete_step(request, run, token, claims)
+            case _:
+                event = Event(action, note=request.text("reason"))
+                call = Call(run, event, request.caller, token, claims=claims)
+                return take_turn(world, call, self._resuming_renderer(request).reply)
 
     def _complete_step(self, request: _StepsCall, run: str, token: str, claims: TokenClaims | None) -> Reply:
         if OUTPUT_ARGUMENT not in request.given:
             wanted = (f"`{OUTPUT_ARGUMENT}`: the output of the step, as its contract asks for it",)
-            refused = Refused("form", "forms", (FactReading("action", COMPLETE_STEP),), wanted)
+            refused = Refused(
+                RefusalCode.FORM, "forms", (FactReading("action", StepsAction.COMPLETE_STEP),), wanted
+            )
             return self._refuse(request, refused, CONTINUE, run)
         event = Event(CONTINUE, request.given[OUTPUT_ARGUMENT], note=request.text("reason"))
         call = Call(run, event, request.caller, token, external=True, claims=claims)

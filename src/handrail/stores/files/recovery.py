@@ -11,9 +11,10 @@ from typing import Final
 
 from handrail.documents.state_file import StateFileContent
 from handrail.documents.strict_json import JsonFlaw
+from handrail.engine.refusals import TroubleCode
 from handrail.runtime.errors import Busy, NewerFormat, UnsafePath
 from handrail.runtime.ports.turn import StateFileFormat
-from handrail.runtime.records import ORPHANED_CODE, Trouble
+from handrail.runtime.records import Trouble
 from handrail.runtime.resolve import hash_content
 from handrail.stores.files import layout
 from handrail.stores.files.layout import (
@@ -258,7 +259,7 @@ _MAX_READS = 100
 UNREADABLE_TROUBLE_MARK = TroubleMark(
     TroubleSubject.INTENT,
     Trouble(
-        "diverged",
+        TroubleCode.DIVERGED,
         f"`{TROUBLE_FILE}`, which says what was wrong here, is damaged itself",
         "look at the files, then run `handrail repair --adopt STATE` with the state they are in",
     ),
@@ -493,7 +494,7 @@ def quarantine_intent(workspace: Snapshot) -> None:
 
 
 _NEWER_TROUBLE = Trouble(
-    "newer",
+    TroubleCode.NEWER,
     "a newer Handrail has been at work in this folder",
     "update Handrail here; until then the run can be read, and nothing is changed",
 )
@@ -506,7 +507,7 @@ def _describe_trouble(row: RecoveryRow, snapshot: FolderSnapshot, name: str) -> 
     if snapshot.mark is not None and row.id in {"diverged", "damaged"}:
         return snapshot.mark.trouble
     if isinstance(snapshot.standing, UnsafePath) and row.id == "unsafe":
-        return Trouble("damaged", snapshot.standing.message, snapshot.standing.repair)
+        return Trouble(TroubleCode.DAMAGED, snapshot.standing.message, snapshot.standing.repair)
     code, message = _TROUBLE_TEXTS[row.id]
     return Trouble(code, message.format(name=name, why=_describe_damage(snapshot)), _suggest_repair(snapshot))
 
@@ -519,27 +520,27 @@ _QUARANTINE_NOTE = (
 
 _TROUBLE_TEXTS = {
     "bad_intent": (
-        "diverged",
+        TroubleCode.DIVERGED,
         f"the intent of an unfinished turn was damaged; {_QUARANTINE_NOTE}",
     ),
     "stale_intent": (
-        "diverged",
+        TroubleCode.DIVERGED,
         (
             "an unfinished turn does not follow the last one: "
             f"files were put back from elsewhere; {_QUARANTINE_NOTE}"
         ),
     ),
     "stage_gone": (
-        "diverged",
+        TroubleCode.DIVERGED,
         (
             "a turn is unfinished, and for a file that it writes "
             f"the bytes staged in `{STAGE_FOLDER}` are gone: "
             "they were removed, or the file was edited since; nothing was overwritten"
         ),
     ),
-    "malformed": ("damaged", f"`{{name}}` was damaged ({{why}}); {_QUARANTINE_NOTE}"),
-    "unknown": ("diverged", f"`{{name}}` {{why}}; {_QUARANTINE_NOTE}"),
-    "orphaned": (ORPHANED_CODE, "`{name}` is gone, but files or a history of a run are there"),
+    "malformed": (TroubleCode.DAMAGED, f"`{{name}}` was damaged ({{why}}); {_QUARANTINE_NOTE}"),
+    "unknown": (TroubleCode.DIVERGED, f"`{{name}}` {{why}}; {_QUARANTINE_NOTE}"),
+    "orphaned": (TroubleCode.ORPHANED, "`{name}` is gone, but files or a history of a run are there"),
 }
 """The code and message of each row that needs a person, by row id."""
 

@@ -17,6 +17,7 @@ from handrail.runtime.records import (
     Artifact,
     JournalEntry,
     RecordedCall,
+    StepStatus,
     StoredRun,
     Turn,
     project_id,
@@ -28,7 +29,10 @@ from handrail.stores.sql.rows import format_time
 from handrail.stores.sql.schema import Execute, SqlDatabase
 from handrail.stores.sql.summaries import SqlMeasures
 
-_CLOSING_STATUS: Final = {EntryKind.STEP_COMPLETED: "completed", EntryKind.STEP_FAILED: "failed"}
+_CLOSING_STATUS: Final = {
+    EntryKind.STEP_COMPLETED: str(StepStatus.COMPLETED),
+    EntryKind.STEP_FAILED: str(StepStatus.FAILED),
+}
 """The status that an entry gives the step that it closes."""
 
 
