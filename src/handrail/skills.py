@@ -22,25 +22,16 @@ from handrail.engine.paths import get_skill, group_rows_by_state, list_targets
 from handrail.workflows.load import load_workflow
 
 Condition: TypeAlias = Mapping[str, str]
-
-
 _FILE: Final = "workflows/library/skills/skills/workflow.yaml"
-
-
 _ALWAYS: Final = "always"
-
-
 _ITEM_TYPE: Final = "item_type"
-
-
 _ITEM: Final = "item.type"
 
-
+# The two condition types of each boolean fact: for True and for False.
 _YES_OR_NO: Final[Mapping[str, tuple[str, str]]] = {
     "items.remaining": ("items_remaining", "no_items_remaining"),
     "batches.remaining": ("batches_remaining", "no_batches_remaining"),
 }
-"""The two condition types of each boolean fact: for True and for False."""
 
 
 class AmbiguousSkill(ValueError):  # noqa: N818 - not a failure: only the stored state identifies one

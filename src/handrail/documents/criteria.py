@@ -19,41 +19,21 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
+# Longer texts have no items. In the worst case, parsing this many characters takes seconds.
 MAX_CHARACTERS: Final = 256 * 1024
-"""Longer texts have no items. In the worst case, parsing this many characters takes seconds."""
 
-
+# The front matter key under which results may list the criteria they satisfy.
 SATISFIED_KEY: Final = "satisfied"
-"""The front matter key under which results may list the criteria they satisfy."""
-
 
 _HEADING: Final = "acceptance criteria"
-
-
 _HEADING_DECORATION: Final = " *_`:"
-
-
 _BOM: Final = "\ufeff"
-
-
 _MAX_NESTING: Final = 100
-
-
 _LINE_BREAK: Final = re.compile(r"\r\n?|\n")
-
-
 _BOX: Final = re.compile(r"\[([ \txX])\]\s+(?=\S)")
-
-
 _BULLETS: Final = ("-", "*", "+")
-
-
 _LINK: Final = (" ([results](", "))")
-
-
 _PATH: Final = re.compile(r"[^()\s]*")
-
-
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 

@@ -12,19 +12,13 @@ from typing import Final, TypeAlias
 
 Field: TypeAlias = str | tuple[str, ...]
 
-
+# The maximum number of lines between the two `---` lines.
 MAX_LINES: Final = 100
-"""The maximum number of lines between the two `---` lines."""
-
 
 MAX_LINE_LENGTH: Final = 1_000
-"""The maximum number of characters in a line."""
-
-
 MAX_ITEMS: Final = 100
-"""The maximum number of items in a list."""
 
-
+# Every problem code of front matter, with its meaning. The documentation is generated from this table.
 FRONT_MATTER_CODES: Final = {
     "front-character": "a character in the front matter is no text",
     "front-item": "an item is empty, or stands below no key, or below one that has a value already",
@@ -35,32 +29,18 @@ FRONT_MATTER_CODES: Final = {
     "front-unread": "a key of the front matter is none that is read here",
     "front-value": "a value of the front matter is neither a text nor a list of texts",
 }
-"""Every problem code of front matter, with its meaning. The documentation is generated from this table."""
-
 
 _RULE: Final = "---"
-
-
 _BOM: Final = "\ufeff"
-
-
 _BLANKS: Final = " \t"
-
-
 _KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-
 
 _INVALID_CHARACTER: Final = re.compile(
     r"[\0-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 )
 
-
 _PIECE: Final = re.compile(r""""[^"]*"|'[^']*'|[^,"'\[\]{}]+|.""")
-
-
 _NON_TEXT_STARTS: Final = ("{", "[", "|", ">", "&", "*", "!")
-
-
 _QUOTES: Final = ('"', "'")
 
 

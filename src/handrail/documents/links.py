@@ -15,49 +15,28 @@ from typing import Final
 from unicodedata import category
 
 MAX_LINK_LENGTH: Final = 2_000
-"""The maximum number of characters in a link."""
 
-
+# The maximum number of bytes, line ends included, of the lines that are handed on at once.
 MAX_LINK_LIST_BYTES: Final = 32_768
-"""The maximum number of bytes, line ends included, of the lines that are handed on at once."""
-
 
 _START: Final = re.compile(r"(?<![A-Za-z0-9+])https?://", re.IGNORECASE)
 
-
+# A link after one of these characters is part of another link.
 _INNER_LINK_PREFIXES: Final = frozenset("=/")
-"""A link after one of these characters is part of another link."""
-
 
 _PIECE: Final = re.compile(
     r"[A-Za-z0-9._~:/?#@!$'*+,;=%-]++|[()]|\\[_*~&#+.!()-]"
     r"|&(?!(?:quot|apos|lt|gt|nbsp|#[0-9A-Za-z]{1,6});)|[^\x00-\x7f]"
 )
 
-
 _ESCAPE: Final = re.compile(r"\\(.)")
-
-
 _TRAILING: Final = ".,:;!?'*_~&("
-
-
 _ENCLOSURES: Final = (("<", ">"), ("](", ")"), ('"', '"'))
-
-
 _DAMAGED: Final = re.compile(r"[\ufffd\ud800-\udfff]")
-
-
 _BOM: Final = "\ufeff"
-
-
 _HOST: Final = re.compile(r"((?:[\w-]{1,63}\.){0,20}[\w-]{1,63})(?::[0-9]{1,5})?")
-
-
 _CLOUD_DOMAINS: Final = (".atlassian.net", ".atlassian-us-gov-mod.net", ".jira.com")
-
-
 _PRODUCTS: Final = frozenset({"jira", "confluence"})
-
 
 _PRODUCT_PATH: Final = re.compile(
     r"""

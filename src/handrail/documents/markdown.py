@@ -9,20 +9,10 @@ from dataclasses import dataclass
 from typing import Final
 
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
-
-
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-
-
 _COMMENT_START: Final = re.compile(r" {0,3}<!--")
-
-
 _COMMENT_OPEN: Final = "<!--"
-
-
 _COMMENT_CLOSE: Final = "-->"
-
-
 _BOM: Final = "\ufeff"
 
 

@@ -19,30 +19,19 @@ from tomlkit.container import Container
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT, Item, Key, Table
 
+# The maximum nesting of lists and objects.
 MAX_DEPTH: Final = 100
-"""The maximum nesting of lists and objects."""
-
 
 WHITESPACE: Final = " \t\r\n"
-
-
 _WHITESPACE_RUN: Final = re.compile(r"[ \t\r\n]*")
-
-
 _TRIVIA: Final = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
-
-
 _TEXT: Final = re.compile(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"')
-
 
 _SCALAR: Final = re.compile(
     rf"{_TEXT.pattern}|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null"
 )
 
-
 _ENDS: Final = {"{": "}", "[": "]"}
-
-
 _BOM: Final = "\ufeff"
 
 
@@ -207,11 +196,7 @@ def _assemble_value(opening: str, parts: list[JsonPart]) -> object:
 
 
 _COMMENT: Final = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
-
-
 _FIRST_INDENT: Final = re.compile(r"[{\[][ \t]*(?:\r\n|\r|\n)([ \t]+)\S")
-
-
 _DEFAULT_INDENT: Final = "  "
 
 
@@ -477,15 +462,11 @@ def _read_indent(text: str, place: int) -> str:
 
 _Body: TypeAlias = list[tuple[Key | None, Item]]
 
-
 _TOML_ERROR_PLACE: Final = re.compile(
     r"^(.*) \(at (?:line (\d+), column (\d+)|end of document)\)$", re.DOTALL
 )
 
-
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
-
-
 _BLANK: Final = re.compile(r"(?<=\n)\r?\n\Z")
 
 
@@ -741,10 +722,7 @@ def _build_toml_item(value: object) -> Item:
 
 
 _BLOCK_START: Final = re.compile(r"<!-- HANDRAIL START v([0-9A-Za-z.+-]+)( joined)? -->")
-
-
 _BLOCK_END: Final = "<!-- HANDRAIL END -->"
-
 
 _BLOCK: Final = re.compile(
     rf"(?:(?<=\n)\r?\n)?(?P<start>{_BLOCK_START.pattern})(?P<inside>.*?){re.escape(_BLOCK_END)}(?:\r?\n)?",

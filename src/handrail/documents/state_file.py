@@ -106,13 +106,8 @@ def _describe_history_item(passage: HistoryItem, at: datetime) -> dict[str, obje
 
 
 _SKILL_STATE, _PHASE, _ACTIVE = "state", "phase", "lastActivity"
-
-
 _OWN_FIELDS: Final = (_SKILL_STATE, _PHASE, _ACTIVE)
-
-
 _FIELDS_WRITTEN_WHEN_NULL: Final = frozenset({"currentItem"})
-"""Fields that are written even if they are null."""
 
 
 def _is_count(value: object) -> bool:

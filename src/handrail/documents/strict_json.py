@@ -11,12 +11,9 @@ from typing import Final, NoReturn
 from msgspec import Struct
 
 MAX_BYTES: Final = 1024 * 1024
-"""The maximum size of a document, in bytes."""
 
-
+# The maximum nesting of lists and objects, including the document itself.
 MAX_DEPTH: Final = 32
-"""The maximum nesting of lists and objects, including the document itself."""
-
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -40,7 +37,6 @@ FLAW_MESSAGES: Final = {
     "not_object": "it is JSON, but not an object",
     "wrong_type": "a key holds something of the wrong type",
 }
-"""Every flaw code, with its meaning."""
 
 
 class _FlawError(Exception):

@@ -18,42 +18,17 @@ import yaml
 from handrail.documents.markdown import Fence, parse_blocks
 
 MAX_TASKS: Final = 1_000
-"""The maximum number of tasks in a graph."""
-
-
 PENDING: Final = "pending"
-
-
 IN_PROGRESS: Final = "in_progress"
-
-
 COMPLETED: Final = "completed"
-
-
 FAILED: Final = "failed"
-
-
 STATUSES: Final = (PENDING, IN_PROGRESS, COMPLETED, FAILED)
-
-
 Batch: TypeAlias = dict[str, Any]
-
-
 _MAX_DEPTH: Final = 8
-
-
 _MAX_LISTED: Final = 20
-
-
 _MAX_SHOWN_CHARACTERS: Final = 100
-
-
 _FENCE_WORDS: Final = ("yaml", "yml")
-
-
 _TASKS_KEY: Final = re.compile(r"""^["']?tasks["']?[ \t]*:""", re.MULTILINE)
-
-
 _ID: Final = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,100}")
 
 

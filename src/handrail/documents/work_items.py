@@ -13,37 +13,19 @@ from typing import Final
 from handrail.documents.markdown import Line, parse_blocks
 
 ITEM_TYPES: Final = ("code", "task", "bugfix")
-
-
 PENDING: Final = "pending"
-
-
 DOCUMENTED: Final = "documented"
-
-
 _ALLOWED_VALUES: Final = {"type": ITEM_TYPES, "status": (PENDING, DOCUMENTED)}
-
-
 _SECTION: Final = "work items"
-
-
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})([ \t].*)?")
-
-
 _ITEM: Final = re.compile(r"item[ \t]+([0-9]{1,6})[ \t]*:(.*)", re.IGNORECASE)
-
 
 _FIELD: Final = re.compile(
     r"( {0,3}(?:[-*+][ \t]+)?)\*\*(type|status)(?::\*\*|\*\*[ \t]*:)(.*)", re.IGNORECASE
 )
 
-
 _BLANKS: Final = " \t"
-
-
 _MAX_PROBLEMS: Final = 20
-
-
 _MAX_SHOWN_CHARACTERS: Final = 40
 
 

@@ -57,22 +57,17 @@ from handrail.workflows.nodes import (
 from handrail.workflows.registry import EffectKind, Registry
 from handrail.workflows.templates import FILTERS, Placeholder, StrayBraces, find_placeholders
 
+# The one name in templates and paths that is not a fact: the time of the turn.
 NOW_NAME = "now"
-"""The one name in templates and paths that is not a fact: the time of the turn."""
 
-
+# A name that the texts of a row with an `archive` effect may use: the folder that it made. It is empty if
+# there was no file to archive.
 ARCHIVED_NAME = "archived"
-"""A name that the texts of a row with an `archive` effect may use: the folder that it made.
-
-It is empty if there was no file to archive.
-"""
-
 
 DERIVED_TARGET = "@derived"
 
-
+# Paths that no effect may touch: the run's state, and Handrail's own folder.
 PROTECTED_PATHS = frozenset({".handrail", *STATE_FILES})
-"""Paths that no effect may touch: the run's state, and Handrail's own folder."""
 
 
 class InlinedWorkflow(Struct, frozen=True):

@@ -122,13 +122,8 @@ class DeclaredWorkflow(Struct, frozen=True):
 
 
 BRIEF_KEYS = ("agent", "task", "inputs", "allowed_actions", "forbidden_actions", "done_when", "contract")
-
-
 CONTRACT_KEYS = ("artifacts", "min_confidence", "no_blockers", "schema")
-
-
 VARIABLE_KEYS = ("type", "about", "default", "choices")
-
 
 TOP_KEYS = (
     "workflow",
@@ -148,12 +143,10 @@ TOP_KEYS = (
     "texts",
 )
 
-
 STATE_KEYS = (
     *("about", "phase", "router", "terminal", "attempts", "workflow", "say", "edits", "face"),
     *BRIEF_KEYS,
 )
-
 
 ROW_KEYS = (
     "id",
@@ -171,31 +164,17 @@ ROW_KEYS = (
     "only_says",
 )
 
-
 TOOL_KEYS = ("about", "who", "reads", "params", "face")
-
-
 PROMPT_KEYS = ("about", "say")
-
-
 STEP_KEYS = ("name", "about", "phase", "attempts", "next", "workflow", "edits", *BRIEF_KEYS)
-
-
 NEXT_KEYS = ("when", "accept", "to", "say")
-
-
 _SUB_WORKFLOW_KEYS = (*BRIEF_KEYS, "attempts", "edits", "router", "terminal", "say")
-
-
 ANY_STATE = "*"
 
-
+# The state every list of steps ends in; no author can give a state this name.
 END_STATE = "@end"
-"""The state every list of steps ends in; no author can give a state this name."""
-
 
 _KIND_BY_NAME = {str(kind): kind for kind in Kind}
-
 
 _INITIAL_VALUES: Mapping[Kind, Value] = {
     Kind.BOOL: False,

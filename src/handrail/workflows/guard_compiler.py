@@ -31,7 +31,6 @@ _CEL_TYPES: Mapping[Kind, cel.Type] = {
     Kind.JSON: cel.Type.DYN,
 }
 
-
 _CEL_OPTIONAL_TYPES: Mapping[Kind, cel.Type] = {
     Kind.BOOL: cel.Type("google.protobuf.BoolValue"),
     Kind.INT: cel.Type("google.protobuf.Int64Value"),
@@ -42,10 +41,7 @@ _CEL_OPTIONAL_TYPES: Mapping[Kind, cel.Type] = {
     Kind.JSON: cel.Type.DYN,
 }
 
-
 _ERROR_MESSAGE = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): ([^\n]*)")
-
-
 _ERROR_NOISE = re.compile(r"^[A-Z_]+: |\s*(\[[A-Z_]+\])?(\n.*)?$", re.DOTALL)
 
 
@@ -137,21 +133,11 @@ _TYPE_NAMES = {
     "bool": "a yes-or-no",
 }
 
-
 _OVERLOAD = re.compile(r"found no matching overload for '(.+?)' applied to '\((.*)\)'")
-
-
 _STRAY_TOKEN = re.compile(r"Syntax error: .*?'(.*)'(?: expecting .*)?")
-
-
 _SYNTAX_PREFIX = "Syntax error: "
-
-
 _SELECT_ERROR = re.compile(r"expression of type '(.+)' cannot be the operand of a select operation")
-
-
 _OPERATOR = re.compile(r"_?(\W+)_?|@(in)")
-
 
 _REPAIRS = {
     "=": "write `==` to compare",
@@ -165,7 +151,6 @@ _REPAIRS = {
     ")": "close the bracket, or drop one",
     "]": "close the bracket, or drop one",
 }
-
 
 _FOREIGN_WORDS = {"True": "true", "False": "false", "None": "null", "yes": "true", "no": "false"}
 
@@ -238,14 +223,8 @@ def _explain_stray_token(token: str) -> Explanation:
 
 
 PAYLOAD_PREFIXES = ("output.", "event.")
-
-
 _UNDECLARED_PREFIX = "undeclared reference to "
-
-
 _CONSEQUENCE_SIGN = "*error*"
-
-
 _FUNCTIONS_HINT = "guards know size, startsWith, endsWith, contains, matches, has, all, exists and few more"
 
 

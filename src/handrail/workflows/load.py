@@ -97,21 +97,11 @@ LOADING_CODES: Final[Mapping[str, str]] = {
     "yaml-syntax": "not YAML",
     "yaml-tag": "a tag",
 }
-"""Every code of a problem that can keep a file from loading, and what it means."""
-
 
 MAX_STATES = 2_000
-
-
 MAX_ROWS = 5_000
-
-
 MAX_NESTED_WORKFLOWS = 8
-"""How many workflows can be nested inside each other."""
-
-
 _MAX_CACHED_TEXTS = 64
-"""How many texts the cache of load results holds."""
 
 
 class WorkflowSource(Struct, frozen=True):
@@ -126,8 +116,8 @@ class WorkflowSource(Struct, frozen=True):
     name: str = ""
 
 
+# A function that returns the source of another workflow by its name, or None.
 SourceFinder: TypeAlias = Callable[[str], WorkflowSource | None]
-"""A function that returns the source of another workflow by its name, or None."""
 
 
 class LoadResult(Struct, frozen=True):

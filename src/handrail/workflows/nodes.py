@@ -24,9 +24,8 @@ _UNFIT_CHARACTER = re.compile(
     r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 )
 
-
+# Python's `surrogateescape` adds this to a byte that could not be decoded.
 _SURROGATE_ESCAPE = 0xDC00
-"""Python's `surrogateescape` adds this to a byte that could not be decoded."""
 
 
 def list_character_problems(lines: Sequence[str], file: str) -> Iterator[Problem]:
@@ -43,19 +42,10 @@ def list_character_problems(lines: Sequence[str], file: str) -> Iterator[Problem
 
 
 ScalarValue: TypeAlias = bool | int | float | str | None
-
-
 _SCALAR_WORDS: dict[str, bool | None] = {"": None, "~": None, "null": None, "true": True, "false": False}
-
-
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+(?:[eE][+-]?[0-9]+)?)?")
-
-
 _TAG = re.compile(r"![^\s,\[\]{}]*")
-
-
 _LITERAL_STYLE = re.compile(r"(?:[&!]\S*[ \t]+)*\|")
-
 
 _SYNTAX_HINTS = (
     ("alias", "put quotes around a text that begins with `*`"),
@@ -420,28 +410,19 @@ class _Composer:
 
 
 NAME_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
-
-
 _WORD_PATTERN = "[A-Za-z][A-Za-z0-9_]{0,63}"
 
-
+# A name that guards use after a dot.
 FIELD_PATTERN = re.compile(f"(?!(?:false|in|null|true)$){_WORD_PATTERN}")
-"""A name that guards use after a dot."""
 
-
+# A name that guards use before a dot.
 ROOT_PATTERN = re.compile(
     "(?!(?:as|break|const|continue|else|false|for|function|if|import|in|let|loop|namespace|null|package"
     f"|return|true|var|void|while)$){_WORD_PATTERN}"
 )
-"""A name that guards use before a dot."""
-
 
 _MAX_GUESSED_LENGTH = 80
-
-
 _MAX_GUESSES = 100
-
-
 _MAX_LISTED = 16
 
 

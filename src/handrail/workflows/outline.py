@@ -19,23 +19,16 @@ if TYPE_CHECKING:
     from handrail.engine.facts import Value
 
 
+# The value of `edits` if no file may be changed.
 NO_EDITS: Final = "none"
-"""The value of `edits` if no file may be changed."""
-
 
 DEFAULT_STATE_FILE: Final = "state.json"
 
-
+# A function that returns the text of the workflow with this name; empty if there is none.
 TextFinder: TypeAlias = Callable[[str], str]
-"""A function that returns the text of the workflow with this name; empty if there is none."""
-
 
 _LOADER: Final[Any] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-
-
 _GLOB: Final = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]+")
-
-
 _INSTRUCTION_KEYS: Final = ("instructions_to_coding_agent", "guidance")
 
 

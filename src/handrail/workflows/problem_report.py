@@ -12,8 +12,6 @@ from handrail.documents.text import escape_for_terminal, escape_terminal_charact
 from handrail.engine.problems import Problem, Severity
 
 _MAX_WIDTH = 160
-
-
 _MAX_LEFT_WIDTH = 60
 
 

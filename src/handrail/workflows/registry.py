@@ -13,46 +13,31 @@ from handrail.engine.facts import Fact, Kind, Provenance, Type
 from handrail.engine.model import Archive, Authority, Describe, Effect, Write
 
 OK_FACT = "ok"
-
-
 PROBLEMS_FACT = "problems"
 
-
+# The file of a plan, and the name of the workflow text it starts as.
 PLAN_FILE_AND_TEXT = ("plan.md", "plan")
-"""The file of a plan, and the name of the workflow text it starts as."""
 
-
+# The path under which the description of a commit is read.
 DESCRIPTION_PATH = "description"
-"""The path under which the description of a commit is read."""
 
-
+# The path under which the first changed file of that commit is read; nothing if no file changed.
 CHANGED_FILE_PATH = "changed"
-"""The path under which the first changed file of that commit is read; nothing if no file changed."""
 
-
+# The name prefix of facts and drafts of a commit description, and the dialect it is read in.
 PLAN_DIALECTS: Mapping[str, str] = {"plan": Dialect.PLANNER, "commit": Dialect.COMMITS}
-"""The name prefix of facts and drafts of a commit description, and the dialect it is read in."""
 
-
+# The file whose links are handed on, and the list of those already handed on.
 LINK_FILES = ("plan.md", "atlassian/refs")
-"""The file whose links are handed on, and the list of those already handed on."""
 
-
+# The files of a session: the design document with its work items, and the task graph.
 DESIGN_FILE = "documents/design.md"
-
-
 TASK_GRAPH_FILE = "documents/task-graph.md"
-"""The files of a session: the design document with its work items, and the task graph."""
 
-
+# The variables of a session that facts are read from.
 ITEM_VARIABLE = "currentItem"
-
-
 BATCHES_VARIABLE = "batches"
-
-
 BATCH_VARIABLE = "currentBatch"
-"""The variables of a session that facts are read from."""
 
 
 class DraftKind(Struct, frozen=True):
@@ -263,13 +248,11 @@ FACTS = (
     *(fact for name, dialect in PLAN_DIALECTS.items() for fact in _declare_plan_facts(name, dialect)),
 )
 
-
 _TASK_DRAFT_FACTS: Mapping[str, Type] = {
     "batches": Type(Kind.JSON, optional=True),
     "completed": Type(Kind.STRINGS),
     "pending": Type(Kind.STRINGS),
 }
-
 
 _PLAN_DRAFT_FACTS: Mapping[str, Type] = {
     "stage": Type(Kind.STRING),
@@ -278,7 +261,7 @@ _PLAN_DRAFT_FACTS: Mapping[str, Type] = {
     "before": Type(Kind.STRINGS),
 }
 
-
+# The edits of a plan document, in either dialect; the fact `before` lists the tasks that were complete.
 _PLAN_EDITS: Mapping[str, str] = {
     "finished": "the plan document that says that it is complete",
     "new": "a new plan document with the goal that came with the event",
@@ -290,8 +273,6 @@ _PLAN_EDITS: Mapping[str, str] = {
     "with_tasks": "the plan document with the tasks that came with the event",
     "written_anew": "the plan document that the message is which came with the event, all of it or nothing",
 }
-"""The edits of a plan document, in either dialect; the fact `before` lists the tasks that were complete."""
-
 
 DRAFTS = (
     DraftKind(
@@ -382,6 +363,4 @@ EFFECTS = (
     ),
 )
 
-
 BUILT_IN_REGISTRY = build_registry(FACTS, DRAFTS, EFFECTS)
-"""What every workflow may name."""

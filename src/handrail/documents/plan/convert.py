@@ -27,6 +27,7 @@ from handrail.documents.plan.model import (
 from handrail.documents.plan.parse import DETAILS_SEPARATOR
 from handrail.documents.plan.stages import is_finished, read_directive
 
+# Every code of a conversion note, with its message. The documentation is generated from this table.
 NOTE_MESSAGES: Final = {
     "breaking_lost": "a `!` needs a scope; the description says it instead",
     "constraint_in_description": "a constraint that the other dialect does not know is in the description",
@@ -44,18 +45,10 @@ NOTE_MESSAGES: Final = {
     "title_unread": "a title needs a scope to be read; it is kept behind the colon",
     "type_changed": "the type is none of the other dialect",
 }
-"""Every code of a conversion note, with its message. The documentation is generated from this table."""
-
 
 _FALLBACK_TYPE: Final = "chore"
-
-
 _BREAKING_LINE: Final = "BREAKING CHANGE"
-
-
 _NON_SCOPE: Final = re.compile(r"[^a-z0-9]+")
-
-
 _LEADING_NON_LETTERS: Final = re.compile(r"\A[^a-z]+")
 
 

@@ -21,8 +21,6 @@ from handrail.documents.plan.model import (
 from handrail.documents.plan.stages import detect_phase, read_directive
 
 PlanData: TypeAlias = dict[str, object]
-
-
 _COMMITS: Final = Dialect.COMMITS
 
 

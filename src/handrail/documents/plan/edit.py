@@ -34,16 +34,13 @@ from handrail.documents.plan.parse import DETAILS_SEPARATOR, join_lines, normali
 from handrail.documents.plan.stages import read_directive
 from handrail.documents.plan.validate import ValidationResult, check_constraints, check_tasks, validate_plan
 
+# The deepest task level that edits may write. Parsing accepts deeper ones.
 MAX_WRITTEN_LEVEL: Final = 3
-"""The deepest task level that edits may write. Parsing accepts deeper ones."""
-
 
 COMPLETE_MARKER: Final = f"~~~ {COMPLETE_DIRECTIVE} ~~~"
-"""The line that marks a plan as complete."""
 
-
+# The maximum number of candidates in a message; the refusal has them all.
 _MAX_LISTED: Final = 10
-"""The maximum number of candidates in a message; the refusal has them all."""
 
 
 def parse_plan_data(data: Mapping[str, Any], config: PlanConfig = COMMIT_MESSAGE) -> Plan | ValidationResult:

@@ -21,8 +21,6 @@ from handrail.documents.plan.model import (
 from handrail.documents.plan.parse import is_section_line, join_lines, normalise_newlines, parse_plan
 
 _BOX: Final = re.compile(rf"{grammar.SPACE}*(?:[-*+]{grammar.SPACE}*)?\[(?P<box>[xX ]?)\]:?")
-
-
 _FIELD: Final = re.compile(r"\{([a-z]+)\}")
 
 

@@ -16,10 +16,8 @@ from typing import Final, Protocol, TypeAlias
 
 _ANY_CHARACTER: Final = r"[^\n\r\u2028\u2029]"
 
-
+# The characters that the grammar treats as spaces. A line has no line feeds.
 SPACE: Final = r"[\t\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
-"""The characters that the grammar treats as spaces. A line has no line feeds."""
-
 
 _SCOPE_CHARACTER: Final = r"[^)\n\t\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
 
@@ -57,10 +55,8 @@ class LineForms:
 # Where this rule and the original patterns differ, the patterns win.
 _TYPE_SCOPE: Final = rf"(?P<type>[a-z]+)\((?P<scope>{_SCOPE_CHARACTER}+)\)"
 
-
 # `:\s*(.+)` without its quadratic worst case: all spaces before a title, or all but one if there is no title.
 _SPACE_BEFORE_TITLE: Final = rf"(?:{SPACE}*+(?!{SPACE}|\Z)|{SPACE}*(?={SPACE}\Z))"
-
 
 HEADER_PATTERNS: Final = HeaderPatterns(
     complete=rf"{_TYPE_SCOPE}(?P<breaking>!)?:{_SPACE_BEFORE_TITLE}(?P<title>{_ANY_CHARACTER}+)",
@@ -69,36 +65,24 @@ HEADER_PATTERNS: Final = HeaderPatterns(
     type=rf"(?P<type>[a-z]+):(?P<ignored>{_ANY_CHARACTER}*)",
 )
 
-
 # Task ::= Indent "- [" CheckBox "]: " TaskText      CheckBox ::= "x" | " "      TaskText ::= .+
 _TASK: Final = rf"(?P<indent>{SPACE}*)- \[(?P<box>[x ])\]: (?P<text>{_ANY_CHARACTER}+)"
-
 
 # Lines that a person would take for a task: a box with or without a bullet, but not `[1]:` or `[x](address)`.
 _NEAR_TASK: Final = rf"(?:{SPACE}*(?:[-*+]{SPACE}*)?\[[xX ]\](?![(\[])|{SPACE}*[-*+]{SPACE}*\[\](?![(\[])).*"
 
-
 # Constraint ::= "- " ConstraintKey ": " ConstraintValue
 # ConstraintKey ::= [A-Z][a-z ]*      ConstraintValue ::= [a-z].*
 _CONSTRAINT: Final = rf"- (?P<key>[A-Z][a-z ]*): (?P<value>[a-z]{_ANY_CHARACTER}*)"
-
-
 _NEAR_CONSTRAINT: Final = r"- [^:]*(?::(?! )[^:]*)*: .*"
-
-
 _BULLET: Final = r"- .*"
-
 
 # The last line of a direction may be a marker, which contains the directive.
 MARKER_PATTERN: Final = rf"~~~ (?P<directive>(?:[A-Z]|{SPACE})+) ~~~"
-
-
 SCOPE_PATTERN: Final = "[a-z][a-z0-9-]*"
 
-
+# A scope pattern for monorepos, to opt into: `create_config({"scope_pattern": SCOPE_WITH_PATHS})`.
 SCOPE_WITH_PATHS: Final = "[a-z][a-z0-9/.-]*"
-"""A scope pattern for monorepos, to opt into: `create_config({"scope_pattern": SCOPE_WITH_PATHS})`."""
-
 
 CONSTRAINT_PREFIXES: Final = ("Do not", "Never", "Avoid", "Decide against", "Must not", "Cannot", "Forbidden")
 
@@ -134,10 +118,10 @@ class PlanConfig:
         return hash(self.task_pattern)
 
 
+# The dialect `planner` with its default settings.
 COMMIT_MESSAGE: Final = PlanConfig()
-"""The dialect `planner` with its default settings."""
 
-
+# The dialect `planner` with narrow limits.
 STRICT: Final = replace(
     COMMIT_MESSAGE,
     max_title_length=50,
@@ -146,9 +130,8 @@ STRICT: Final = replace(
     max_input_length=10_000,
     direction_halt_length=1,
 )
-"""The dialect `planner` with narrow limits."""
 
-
+# A preset with a Markdown heading, quoted constraints, and Markdown task lists.
 MARKDOWN_TASKS: Final = replace(
     COMMIT_MESSAGE,
     header_patterns=HeaderPatterns(rf"# (?P<title>{_ANY_CHARACTER}+)", "", "", ""),
@@ -160,9 +143,8 @@ MARKDOWN_TASKS: Final = replace(
     types=(),
     direction_halt_length=None,
 )
-"""A preset with a Markdown heading, quoted constraints, and Markdown task lists."""
 
-
+# A preset with keys and values, and the box at the end of each task.
 YAML_LIKE: Final = replace(
     COMMIT_MESSAGE,
     header_patterns=HeaderPatterns(rf"title: (?P<title>{_ANY_CHARACTER}+)", "", "", ""),
@@ -175,8 +157,6 @@ YAML_LIKE: Final = replace(
     prefixes=(),
     indent_size=4,
 )
-"""A preset with keys and values, and the box at the end of each task."""
-
 
 PRESETS: Final = {
     "COMMIT_MESSAGE": COMMIT_MESSAGE,
@@ -185,7 +165,7 @@ PRESETS: Final = {
     "STRICT": STRICT,
 }
 
-
+# The dialect `commits`. The order of its types decides the type of a commit with several.
 # type(scope)!: summary / blank / description / blank / Constraints: list / blank / Tasks [ ]: list
 COMMITS: Final = PlanConfig(
     dialect=Dialect.COMMITS,
@@ -210,42 +190,23 @@ COMMITS: Final = PlanConfig(
     types=("feat", "fix", "refactor", "ci", "build", "docs", "chore", "lint"),
     max_nesting_depth=3,
 )
-"""The dialect `commits`. The order of its types decides the type of a commit with several."""
-
 
 CONSTRAINTS_LINE: Final = "Constraints:"
-
-
 NO_CONSTRAINTS_LINE: Final = "Constraints: none"
-
-
 OPEN_TASKS_LINE: Final = "Tasks [ ]:"
-
-
 FINISHED_TASKS_LINE: Final = "Tasks [X]:"
 
-
+# Lines that a person would take for the first line of a section of `commits`.
 NEAR_SECTION_PATTERN: Final = r"Constraints\s*:.*|Constraints\b.*:\s*|Tasks \[.*"
-"""Lines that a person would take for the first line of a section of `commits`."""
-
 
 NamedGroups: TypeAlias = dict[str, str | None]
-
-
 GroupPicker: TypeAlias = Callable[[tuple[str | None, ...]], tuple[str | None, ...]]
-
-
 HEADER_GROUPS: Final = ("type", "scope", "breaking", "title", "ignored")
-"""The groups that a header pattern may have."""
-
-
 _MATCH_NOTHING: Final = "(?!)"
-
 
 _OPENING_LINE: Final = re.compile(
     r"\n[\t\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]*(?:[-*+\[]|~~~ )"
 )
-
 
 _LEAD_CHARACTERS: Final = "-*+[~\ufeff"
 

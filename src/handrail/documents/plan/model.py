@@ -24,11 +24,9 @@ class Finding(Struct, frozen=True, gc=False):
 
 
 _MAX_WIDTH: Final = 100
-
-
 _CONTEXT_WIDTH: Final = 40
 
-
+# Why a text cannot be read, by code: the message and the repair. `{0}` is the first value of `seen`.
 PROBLEM_MESSAGES: Final = {
     "body_opens_with_bullet": (
         "the body begins with a bullet that is neither a constraint nor a task",
@@ -131,9 +129,8 @@ PROBLEM_MESSAGES: Final = {
         "take it out",
     ),
 }
-"""Why a text cannot be read, by code: the message and the repair. `{0}` is the first value of `seen`."""
 
-
+# The warnings of parsing and editing, by code: the field they are about, and the message.
 WARNING_MESSAGES: Final = {
     "box_opened": ("tasks", "the plan was complete: its box is open again"),
     "completion_propagated": ("tasks", "`{0}` is read as ticked: all below it is"),
@@ -152,9 +149,8 @@ WARNING_MESSAGES: Final = {
         "`{0}` is kept and not read as a title, which needs a scope ahead of the colon",
     ),
 }
-"""The warnings of parsing and editing, by code: the field they are about, and the message."""
 
-
+# Why a plan is not written or changed, by code: the message and the repair.
 REFUSAL_MESSAGES: Final = {
     "constraint_not_representable": (
         "a constraint would not be read as one",
@@ -209,8 +205,6 @@ REFUSAL_MESSAGES: Final = {
         "look for line breaks in constraints and tasks, and for what stands twice",
     ),
 }
-"""Why a plan is not written or changed, by code: the message and the repair."""
-
 
 _ALL_MESSAGES: Final = PROBLEM_MESSAGES | REFUSAL_MESSAGES
 
@@ -281,11 +275,9 @@ def build_line_problem(code: str, lines: Sequence[str], number: int, *seen: str)
 
 
 COMPLETE_DIRECTIVE: Final = "COMPLETE"
-"""The directive that marks a plan as finished."""
 
-
+# A constraint: its key (the prefix) and its value (what it forbids).
 Constraint: TypeAlias = tuple[str, str]
-"""A constraint: its key (the prefix) and its value (what it forbids)."""
 
 
 class PlanState(StrEnum):

@@ -38,26 +38,12 @@ from handrail.documents.plan.model import (
 )
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-
-
 _BREAKING_HEADER: Final = re.compile(r"([a-z]+)!:.*")
-
-
 _CRLF_WARNING: Final = (PlanWarning("crlf_normalised"),)
-
-
 _COMMITS: Final = Dialect.COMMITS
-
-
 _PARSED: Final = PlanState.PARSED
-
-
 _UNKNOWN_STATE: Final = PlanState.UNKNOWN
-
-
 _HEADER_EXAMPLE: Final = "type(scope): title"
-
-
 _DEFAULT_RULES: Final = compile_rules(COMMIT_MESSAGE)
 
 
@@ -135,9 +121,6 @@ def _build_header_problem(first: str) -> PlanProblem:
 
 
 DIALECT_CONFIGS: Final = {Dialect.PLANNER: COMMIT_MESSAGE, Dialect.COMMITS: COMMITS}
-"""The configuration of each dialect."""
-
-
 _PLANNER_TASK: Final = re.compile(r"\s*- \[[x ]\]: ")
 
 
@@ -195,11 +178,7 @@ def parse_any(
 
 
 _CONSTRAINTS: Final = Section.CONSTRAINTS
-
-
 _TASKS: Final = Section.TASKS
-
-
 _DIRECTION: Final = Section.DIRECTION
 
 
@@ -398,12 +377,7 @@ class _PlannerReader:
 
 
 _NEAR_SECTION: Final = re.compile(grammar.NEAR_SECTION_PATTERN)
-
-
 DETAILS_SEPARATOR: Final = ": "
-"""The separator between the summary of a task and its details."""
-
-
 _COMMITS_HEADER_EXAMPLE: Final = "type(scope): summary"
 
 

@@ -25,9 +25,8 @@ from handrail.documents.plan.grammar import (
 from handrail.documents.plan.model import Finding, Plan, PlanState, make_task_id
 
 LIST_TYPES: Final = (list, tuple)
-"""The types that count as a list."""
 
-
+# Every error code, with its meaning. The documentation is generated from this table.
 VALIDATION_CODES: Final = {
     "INVALID_TYPE": "a field is missing, or holds a value of another type",
     "INVALID_VALUE": "a value is none of those that are allowed",
@@ -36,17 +35,10 @@ VALIDATION_CODES: Final = {
     "INVALID_FORMAT": "a text is not written as it must be",
     "CUSTOM": "a text has spaces around it, or begins with a capital letter",
 }
-"""Every error code, with its meaning. The documentation is generated from this table."""
-
 
 _COMMITS: Final = Dialect.COMMITS
-
-
 _PARSED: Final = PlanState.PARSED
-
-
 SCOPE_CASE_CODE: Final = "SCOPE_CASE"
-"""The code of the warning about an upper-case scope."""
 
 
 class ValidationResult(Struct, frozen=True, gc=False):
@@ -298,8 +290,6 @@ _MIN_LIMITS: Final = {
     "indent_size": 1,
     "direction_halt_length": 0,
 }
-"""The minimum of each limit."""
-
 
 _REQUIRED_GROUPS: Final = {
     "task_pattern": ("indent", "box", "text"),
@@ -309,12 +299,9 @@ _REQUIRED_GROUPS: Final = {
     "bullet_pattern": (),
     "scope_pattern": (),
 }
-"""The groups that each pattern must have."""
 
-
+# Settings whose parts are merged one by one.
 _MERGED_SETTINGS: Final = {"header_patterns": HeaderPatterns, "forms": LineForms}
-"""Settings whose parts are merged one by one."""
-
 
 _WORD_LISTS: Final = ("types", "prefixes")
 
