@@ -6,7 +6,7 @@ from handrail.documents.plan.convert import Conversion, convert_plan
 from handrail.documents.plan.format import format_plan
 from handrail.documents.plan.grammar import COMMIT_MESSAGE, COMMITS, Dialect
 from handrail.documents.plan.model import Plan, PlanRefusal, PlanState
-from handrail.documents.plan.parse import DIALECT_CONFIGS, detect_dialect, parse_any, parse_plan
+from handrail.documents.plan.parse import DIALECT_CONFIGS, parse_any, parse_plan
 
 PLANNER, IN_COMMITS = Dialect.PLANNER, Dialect.COMMITS
 
@@ -26,7 +26,6 @@ PLANNER, IN_COMMITS = Dialect.PLANNER, Dialect.COMMITS
 def test_a_section_or_a_task_tells_the_dialect(text: str, dialect: Dialect | None) -> None:
     for default in Dialect:
         wanted = dialect or default
-        assert detect_dialect(text).choose_dialect(default) is wanted
         plan, config = parse_any(text, default)
         assert config is DIALECT_CONFIGS[wanted]
         assert plan == parse_plan(text, config)

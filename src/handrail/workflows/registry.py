@@ -127,16 +127,8 @@ def _declare_plan_facts(name: str, dialect: str) -> tuple[Fact, ...]:
         _declare_count(
             f"{name}.waiting", f"open tasks with none below them, of {document}", "plan.waiting", *of
         ),
-        declare(
-            "current",
-            Kind.STRING,
-            f"the path of the first open task with none below it, of {document}",
-        ),
-        declare(
-            "left",
-            strings,
-            f"ten paths of open tasks with none below them, of {document}",
-        ),
+        declare("current", Kind.STRING, f"the path of the first open task with none below it, of {document}"),
+        declare("left", strings, f"ten paths of open tasks with none below them, of {document}"),
         declare("boxes", strings, f"each task of {document} by its path, behind its box"),
         declare("lacking", strings, f"which parts {document} has not: description, constraints, tasks"),
         declare("problems", strings, f"why the text is not {document}, each with its line and its repair"),
@@ -278,11 +270,7 @@ DRAFTS = (
     DraftKind(
         "criteria.check_off",
         "check off in `plan.md` the criteria that `task-results.md` lists as satisfied",
-        facts={
-            "checked": Type(Kind.STRINGS),
-            "unmatched": Type(Kind.STRINGS),
-            "quoted": Type(Kind.STRING),
-        },
+        facts={"checked": Type(Kind.STRINGS), "unmatched": Type(Kind.STRINGS), "quoted": Type(Kind.STRING)},
     ),
     DraftKind(
         "items.document",

@@ -95,11 +95,7 @@ def _describe_commits_plan(plan: Plan, text: str | None) -> PlanData:
     if plan.tasks is not None:
         data["tasks"] = build_task_nodes(plan.tasks)
     total, ticked = count_tasks(plan.tasks or ())
-    data["metadata"] = {
-        "totalTasks": total,
-        "completedTasks": ticked,
-        "isComplete": ok and plan.finished,
-    }
+    data["metadata"] = {"totalTasks": total, "completedTasks": ticked, "isComplete": ok and plan.finished}
     data["warnings"] = [entry.code for entry in plan.warnings]
     data["problems"] = [describe_problem(entry) for entry in plan.problems]
     if not ok and text is not None:

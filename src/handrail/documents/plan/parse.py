@@ -37,20 +37,18 @@ from handrail.documents.plan.model import (
     propagate_completion,
 )
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _BREAKING_HEADER: Final = re.compile(r"([a-z]+)!:.*")
 _CRLF_WARNING: Final = (PlanWarning("crlf_normalised"),)
 _COMMITS: Final = Dialect.COMMITS
 _PARSED: Final = PlanState.PARSED
-_UNKNOWN_STATE: Final = PlanState.UNKNOWN
 _HEADER_EXAMPLE: Final = "type(scope): title"
 _DEFAULT_RULES: Final = compile_rules(COMMIT_MESSAGE)
 
 
 def parse_plan(text: str, config: PlanConfig = COMMIT_MESSAGE, *, has_modifications: bool = False) -> Plan:
     """Parse the text. `has_modifications` says that the commit it describes changed files."""
-    if len(text) > config.max_input_length or "\0" in text or not (text.isascii() or _is_encodable(text)):
-        return Plan(PlanState.HALTED, problems=(_build_unreadable_problem(text, config),))
+    if (problem := _find_unreadable_part(text, config)) is not None:
+        return Plan(PlanState.HALTED, problems=(problem,))
     warnings: tuple[PlanWarning, ...] = ()
     if "\r" in text and (plain := normalise_newlines(text)) != text:
         text, warnings = plain, _CRLF_WARNING
@@ -63,97 +61,45 @@ def parse_plan(text: str, config: PlanConfig = COMMIT_MESSAGE, *, has_modificati
     end = text.find("\n")
     first = text if end < 0 else text[:end]
     header = _parse_header(first, rules)
-    if header is None:
-        return Plan(_UNKNOWN_STATE, warnings=warnings, problems=(_build_header_problem(first),))
+    if isinstance(header, PlanProblem):
+        return Plan(PlanState.UNKNOWN, warnings=warnings, problems=(header,))
     if header.title is None:
         if header.ignored and not header.ignored.isspace():
             warnings = (*warnings, PlanWarning("title_ignored", 1, header.ignored))
     elif len(header.title) > config.max_title_length:
-        return _halt_at_title(header, header.title, first, config, warnings)
-    return (
-        Plan(_PARSED, header, warnings=warnings)
-        if end < 0
-        else read_planner_body(text, end, header, rules, warnings)
-    )
+        problem = _build_title_problem(first, header.title, config)
+        short = Header(header.type, header.scope, header.breaking)
+        return Plan(PlanState.HALTED, short, warnings=warnings, problems=(problem,))
+    return read_planner_body(text, end, header, rules, warnings)
 
 
-def _parse_header(line: str, rules: Rules) -> Header | None:
+def _parse_header(line: str, rules: Rules) -> Header | PlanProblem:
     for pattern, parts in rules.headers:
-        match = pattern.fullmatch(line)
-        if match is not None:
+        if (match := pattern.fullmatch(line)) is not None:
             kind, scope, mark, title, ignored = parts((*match.groups(), None))
             return Header(kind or "", scope, mark is not None, title, ignored or "")
-    return None
+    if (bare := _BREAKING_HEADER.fullmatch(line)) is not None:
+        return PlanProblem("breaking_without_scope", 1, bare.end(1) + 1, 1, line, (bare[1],))
+    return PlanProblem("header_malformed", 1, 1, max(1, len(line)), line, (_HEADER_EXAMPLE,))
 
 
-def _halt_at_title(
-    header: Header, title: str, first: str, config: PlanConfig, warnings: tuple[PlanWarning, ...]
-) -> Plan:
-    """Return the header without its title, which is too long."""
-    problem = build_title_problem(first, title, config)
-    short = Header(header.type, header.scope, header.breaking)
-    return Plan(PlanState.HALTED, short, warnings=warnings, problems=(problem,))
-
-
-def _is_encodable(text: str) -> bool:
-    """True if the text has no lone surrogates. Encoding it is by far the fastest way to check."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _build_unreadable_problem(text: str, config: PlanConfig) -> PlanProblem:
+def _find_unreadable_part(text: str, config: PlanConfig) -> PlanProblem | None:
     if len(text) > config.max_input_length:
         return PlanProblem("input_too_long", seen=(f"{len(text):,}", f"{config.max_input_length:,}"))
-    match = _SURROGATE.search(text)
-    at = match.start() if match is not None else text.index("\0")
+    at = text.find("\0")
+    if not text.isascii():
+        try:
+            text.encode()  # by far the fastest way to look for lone surrogates
+        except UnicodeEncodeError as error:
+            at = error.start
+    if at < 0:
+        return None
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
     return PlanProblem("unsafe_character", line, column, 1, seen=(f"U+{ord(text[at]):04X}",))
 
 
-def _build_header_problem(first: str) -> PlanProblem:
-    match = _BREAKING_HEADER.fullmatch(first)
-    if match is not None:
-        return PlanProblem("breaking_without_scope", 1, match.end(1) + 1, 1, first, (match[1],))
-    return PlanProblem("header_malformed", 1, 1, max(1, len(first)), first, (_HEADER_EXAMPLE,))
-
-
 DIALECT_CONFIGS: Final = {Dialect.PLANNER: COMMIT_MESSAGE, Dialect.COMMITS: COMMITS}
 _PLANNER_TASK: Final = re.compile(r"\s*- \[[x ]\]: ")
-
-
-@dataclass(frozen=True, slots=True)
-class DialectDetection:
-    """The first line that only `planner`, and the first that only `commits` has; 0 if there is none."""
-
-    planner: int
-    commits: int
-
-    @property
-    def is_mixed(self) -> bool:
-        """True if the text has lines of both dialects."""
-        return bool(self.planner and self.commits)
-
-    def choose_dialect(self, default: Dialect) -> Dialect:
-        """Return the detected dialect, or the default if nothing distinguishes it."""
-        if self.commits:
-            return Dialect.COMMITS
-        return Dialect.PLANNER if self.planner else default
-
-
-def detect_dialect(text: str) -> DialectDetection:
-    """Find the lines that tell the dialect of a text: a section of `commits`, or a task of `planner`."""
-    planner = commits = 0
-    for number, line in enumerate(normalise_newlines(text).split("\n"), start=1):
-        if not commits and line in _PARTS_BY_LINE:
-            commits = number
-        if not planner and _PLANNER_TASK.match(line) is not None:
-            planner = number
-        if planner and commits:
-            break
-    return DialectDetection(planner, commits)
 
 
 def parse_any(
@@ -161,17 +107,23 @@ def parse_any(
 ) -> tuple[Plan, PlanConfig]:
     """Parse a text in either dialect. Return the plan and the configuration used.
 
-    A text that mixes both dialects is halted.
+    A section of `commits` or a task of `planner` tells the dialect. A text that has both is halted.
     """
-    detection = detect_dialect(text)
-    config = DIALECT_CONFIGS[detection.choose_dialect(default)]
-    if not detection.is_mixed:
-        return parse_plan(text, config, has_modifications=has_modifications), config
-    first, second = sorted((detection.planner, detection.commits))
+    planner = commits = 0
     lines = normalise_newlines(text).split("\n")
-    return Plan(
-        PlanState.HALTED, problems=(build_line_problem("mixed_dialects", lines, second, str(first)),)
-    ), config
+    for number, line in enumerate(lines, start=1):
+        if not commits and line in _PARTS_BY_LINE:
+            commits = number
+        if not planner and _PLANNER_TASK.match(line) is not None:
+            planner = number
+        if planner and commits:
+            first, second = sorted((planner, commits))
+            problem = build_line_problem("mixed_dialects", lines, second, str(first))
+            return Plan(PlanState.HALTED, problems=(problem,)), COMMITS
+    if planner or commits:
+        default = Dialect.COMMITS if commits else Dialect.PLANNER
+    config = DIALECT_CONFIGS[default]
+    return parse_plan(text, config, has_modifications=has_modifications), config
 
 
 # --- the dialect `planner` ----------------------------------------------------------------------------------
@@ -185,29 +137,27 @@ _DIRECTION: Final = Section.DIRECTION
 def read_planner_body(
     text: str, end: int, header: Header, rules: Rules, warnings: tuple[PlanWarning, ...]
 ) -> Plan:
-    """Parse the body below this header; `end` is where the first line ends."""
+    """Parse the body below this header; `end` is where the first line ends, -1 if there is no other."""
+    if end < 0:
+        return Plan(_PARSED, header, warnings=warnings)
     begin = 2
     if rules.opening_pattern is not None:
         opening = rules.opening_pattern.search(text, end)
         if opening is None:
             below = text.find("\n", end + 1)
             if below == end + 1 or text[end : below if below > 0 else None].isspace():
-                return Plan(_PARSED, header, _trim_body(text, max(below, end)), warnings=warnings)
+                # All of it is the description: the text below the second line, without empty lines around.
+                below, kept = max(below, end), len(text.rstrip())
+                if kept <= below:
+                    return Plan(_PARSED, header, warnings=warnings)
+                last = text.find("\n", kept)
+                body = text[below + 1 :] if last < 0 else text[below + 1 : last]
+                if body[0].isspace():
+                    body = body[body.rfind("\n", 0, len(body) - len(body.lstrip())) + 1 :]
+                return Plan(_PARSED, header, body, warnings=warnings)
         else:
             begin = max(2, text.count("\n", 0, opening.start() + 1))
     return _PlannerReader(rules, header, text.split("\n"), list(warnings)).read(begin)
-
-
-def _trim_body(text: str, below: int) -> str | None:
-    """Return the text below the second line without surrounding empty lines; None if it is empty."""
-    kept = len(text.rstrip())
-    if kept <= below:
-        return None
-    last = text.find("\n", kept)
-    body = text[below + 1 :] if last < 0 else text[below + 1 : last]
-    if not body[0].isspace():
-        return body
-    return body[body.rfind("\n", 0, len(body) - len(body.lstrip())) + 1 :]
 
 
 @dataclass(slots=True)
@@ -241,7 +191,10 @@ class _PlannerReader:
         for number, line in enumerate(lines[begin:], begin + 1):
             lead = line.lstrip()[:1]
             if not lead:
-                self._read_blank(line)
+                if self.section is None:
+                    self.description.append(line)
+                elif self.section is _DIRECTION:
+                    self.direction.append(line)
                 continue
             plain = leads and lead not in leads
             problem = self._read_text(number, line) if plain else self._read_line(number, line)
@@ -249,7 +202,7 @@ class _PlannerReader:
                 return self._build_plan(problem)
         return self._build_plan(None)
 
-    def _read_line(self, number: int, line: str) -> PlanProblem | None:
+    def _read_line(self, number: int, line: str) -> PlanProblem | None:  # noqa: PLR0911 - one for each kind
         """Read a line that may be more than text."""
         rules = self.rules
         if rules.task_sign in line:
@@ -259,29 +212,28 @@ class _PlannerReader:
                 return self._build_problem("task_malformed", number, *format_task_examples(rules.config))
         if rules.constraint_sign in line and (match := rules.constraint.fullmatch(line)) is not None:
             return self._read_constraint(number, *match.group("key", "value"))
-        if rules.marker.fullmatch(line) is not None:
-            return self._read_marker(number, line)
-        return self._read_bullet(number, line)
-
-    def _read_bullet(self, number: int, line: str) -> PlanProblem | None:
-        """Read a line that is not a task, constraint or marker, though it may look like a constraint."""
-        if self.rules.constraint_sign in line and self.rules.near_constraint.fullmatch(line) is not None:
+        if not self.marked and rules.marker.fullmatch(line) is not None:
+            self.section, self.marked = _DIRECTION, True
+            self.direction.append(line)
+            return None
+        if rules.constraint_sign in line and rules.near_constraint.fullmatch(line) is not None:
             return self._skip_line(number, line)
-        if self.section is _DIRECTION or self.rules.bullet.fullmatch(line) is None:
+        if self.section is _DIRECTION or rules.bullet.fullmatch(line) is None:
             return self._read_text(number, line)
         if self.section is not None:
             return self._skip_line(number, line)
-        return (
-            self._read_text(number, line)
-            if self.begun
-            else self._build_problem("body_opens_with_bullet", number)
-        )
+        if not self.begun:
+            return self._build_problem("body_opens_with_bullet", number)
+        return self._read_text(number, line)
 
-    def _read_blank(self, line: str) -> None:
-        if self.section is None:
-            self.description.append(line)
-        elif self.section is _DIRECTION:
-            self.direction.append(line)
+    def _read_constraint(self, number: int, key: str | None, value: str | None) -> PlanProblem | None:
+        if self.section not in {None, _CONSTRAINTS}:
+            return self._build_problem("section_order", number)
+        self.section = _CONSTRAINTS
+        if self.constraints is None:
+            self.constraints = []
+        self.constraints.append((key or "", value or ""))
+        return None
 
     def _read_text(self, number: int, line: str) -> PlanProblem | None:
         if self.section is None:
@@ -296,22 +248,6 @@ class _PlannerReader:
                 return self._build_problem("direction_too_short", number, str(most))
             self.section = _DIRECTION
         self.direction.append(line)
-        return None
-
-    def _read_marker(self, number: int, line: str) -> PlanProblem | None:
-        if self.marked:
-            return self._build_problem("text_after_end", number)
-        self.section, self.marked = _DIRECTION, True
-        self.direction.append(line)
-        return None
-
-    def _read_constraint(self, number: int, key: str | None, value: str | None) -> PlanProblem | None:
-        if self.section not in {None, _CONSTRAINTS}:
-            return self._build_problem("section_order", number)
-        self.section = _CONSTRAINTS
-        if self.constraints is None:
-            self.constraints = []
-        self.constraints.append((key or "", value or ""))
         return None
 
     def _skip_line(self, number: int, line: str) -> PlanProblem | None:
@@ -465,35 +401,29 @@ class _CommitsReader:
             scope = scope.lower()
         self.header = Header(kind, scope, breaking)
         if len(title) > config.max_title_length:
-            return build_title_problem(line, title, config)
+            return _build_title_problem(line, title, config)
         self.header = Header(kind, scope, breaking, title)
         return None
 
-    def _read_line(self, number: int, line: str) -> PlanProblem | None:
+    def _read_line(self, number: int, line: str) -> PlanProblem | None:  # noqa: PLR0911 - one for each kind
         if number == 2 and line.strip():
             return self._build_problem("header_line_not_alone", 2)
-        if line in _PARTS_BY_LINE:
-            return self._open_section(number, line)
+        if (part := _PARTS_BY_LINE.get(line)) is not None:
+            if (problem := self._find_empty_section()) is not None:
+                return problem
+            if self.part is _BodyPart.TASKS or (self.decided and part is not _BodyPart.TASKS):
+                return self._build_problem("section_order", number)
+            self.part, self.opened = part, number
+            self.decided = self.decided or part is not _BodyPart.TASKS
+            self.finished = line == grammar.FINISHED_TASKS_LINE
+            return None
         if is_section_line(line):
             return self._build_problem("section_malformed", number)
         if self.part is _BodyPart.DESCRIPTION:
             self.description.append(line)
-        elif line.strip():
-            return self._read_item(number, line)
-        return None
-
-    def _open_section(self, number: int, line: str) -> PlanProblem | None:
-        part = _PARTS_BY_LINE[line]
-        if (problem := self._find_empty_section()) is not None:
-            return problem
-        if self.part is _BodyPart.TASKS or (self.decided and part is not _BodyPart.TASKS):
-            return self._build_problem("section_order", number)
-        self.part, self.opened = part, number
-        self.decided = self.decided or part is not _BodyPart.TASKS
-        self.finished = line == grammar.FINISHED_TASKS_LINE
-        return None
-
-    def _read_item(self, number: int, line: str) -> PlanProblem | None:
+            return None
+        if not line.strip():
+            return None
         if self.part is _BodyPart.TASKS:
             return self._read_task(number, line)
         if self.part is _BodyPart.CONSTRAINTS:
@@ -510,7 +440,7 @@ class _CommitsReader:
         self.constraints.append((key, groups["value"] or ""))
         return None
 
-    def _read_task(self, number: int, line: str) -> PlanProblem | None:
+    def _read_task(self, number: int, line: str) -> PlanProblem | None:  # noqa: PLR0911 - one for each problem
         config = self.rules.config
         match = self.rules.task.fullmatch(line)
         groups = match.groupdict() if match is not None else {}
@@ -524,25 +454,20 @@ class _CommitsReader:
             return self._build_problem("task_indentation", number, str(config.indent_size))
         if len(self.tasks) >= config.max_task_count:
             return self._build_problem("too_many_tasks", number, f"{config.max_task_count:,}")
-        return self._add_task(number, Task(level, groups["box"] == "x", summary, details))
-
-    def _add_task(self, number: int, task: Task) -> PlanProblem | None:
-        """Add the task unless a sibling has the same id."""
-        del self.ids[task.level + 1 :]
-        if len(self.ids) == task.level:
+        del self.ids[level + 1 :]
+        if len(self.ids) == level:
             self.ids.append(set())
-        name = make_task_id(task.text)
+        name = make_task_id(summary)
         if not name:
             return self._build_problem("task_id_missing", number)
-        if name in self.ids[task.level]:
+        if name in self.ids[level]:
             return self._build_problem("task_id_taken", number, name)
-        self.ids[task.level].add(name)
-        self.tasks.append(task)
+        self.ids[level].add(name)
+        self.tasks.append(Task(level, groups["box"] == "x", summary, details))
         self.places.append(number)
         return None
 
     def _find_empty_section(self) -> PlanProblem | None:
-        """Return a problem if the section that ends here is empty."""
         if self.part is _BodyPart.CONSTRAINTS and not self.constraints:
             return self._build_problem("constraints_empty", self.opened)
         if self.part is _BodyPart.TASKS and not self.tasks:
@@ -569,7 +494,7 @@ class _CommitsReader:
 # --- what both dialects use ---------------------------------------------------------------------------------
 
 
-def build_title_problem(line: str, title: str, config: PlanConfig) -> PlanProblem:
+def _build_title_problem(line: str, title: str, config: PlanConfig) -> PlanProblem:
     """Return the problem of a title that is too long, from the first character over the limit."""
     over = len(title) - config.max_title_length
     seen = (str(len(title)), str(config.max_title_length))
