@@ -6,7 +6,7 @@ box and a link; every other character stays as it was. Start reading at `parse_c
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -80,9 +80,8 @@ def parse_criteria(plan: str, template: str = "") -> tuple[Criterion, ...]:
 
     Items that also occur in `template`, the template of the plan, do not count.
     """
-    return tuple(
-        Criterion(_replace_surrogates(item.text), item.box != " ") for item in _find_criteria(plan, template)
-    )
+    items = _find_criteria(plan, template)
+    return tuple(Criterion(_replace_surrogates(item.text), item.box != " ") for item in items)
 
 
 def strip_result_links(text: str) -> str:
@@ -114,8 +113,16 @@ def check_off_criteria(plan: str, results: str, link: str, template: str = "") -
     wanted, known = _find_satisfied(results), _find_criteria(plan, template)
     met = [item for item in known if item.box == " " and item.key in wanted]
     keys = {item.key for item in known}
+    ends = [match.span() for match in _LINE_BREAK.finditer(plan)] + [(len(plan), len(plan))]
+    starts = [0, *(end for _, end in ends)]
+    pieces, copied = [], 0
+    for item in met:
+        box = plan.index("[", starts[item.first]) + 1
+        end = starts[item.last] + len(plan[starts[item.last] : ends[item.last][0]].rstrip())
+        pieces += [plan[copied:box], "x", plan[box + 1 : end], _LINK[0], link, _LINK[1]]
+        copied = end
     return CheckOffResult(
-        _mark_items(plan, met, f"{_LINK[0]}{link}{_LINK[1]}"),
+        "".join([*pieces, plan[copied:]]),
         tuple(_replace_surrogates(item.text) for item in met),
         tuple(_replace_surrogates(text) for key, text in wanted.items() if key not in keys),
     )
@@ -153,48 +160,29 @@ def _criterion_key(text: str) -> str:
     return strip_result_links(text).casefold()
 
 
-def _mark_items(plan: str, items: Sequence[_Item], link: str) -> str:
-    """Return the plan with these items checked: the box on the first line, the link after the last."""
-    ends = [match.span() for match in _LINE_BREAK.finditer(plan)] + [(len(plan), len(plan))]
-    starts = [0, *(end for _, end in ends)]
-    pieces, copied = [], 0
-    for item in items:
-        box = plan.index("[", starts[item.first]) + 1
-        end = starts[item.last] + len(plan[starts[item.last] : ends[item.last][0]].rstrip())
-        pieces += [plan[copied:box], "x", plan[box + 1 : end], link]
-        copied = end
-    return "".join([*pieces, plan[copied:]])
-
-
 @lru_cache(maxsize=8)
 def _find_items(text: str, *, exact: bool) -> tuple[_Item, ...]:
     """Return the list items below each criteria heading; none if the text is too long.
 
-    With `exact`, the heading must be "acceptance criteria"; otherwise it only has to contain it.
+    With `exact`, the heading must be "acceptance criteria"; otherwise it only has to contain it. Headings
+    inside a list or a quote are ignored.
     """
     body = "" if len(text) > MAX_CHARACTERS else text
     tokens = _get_parser().parse(" " + body[1:] if body.startswith(_BOM) else body)
-    return tuple(_walk_tokens(tokens, exact=exact))
-
-
-def _walk_tokens(tokens: Sequence["Token"], *, exact: bool) -> Iterator[_Item]:
-    """Yield the items below criteria headings. Headings inside a list or a quote are ignored."""
+    items = []
     within = depth = 0
     for number, token in enumerate(tokens):
         if token.type == "heading_open" and token.level == 0:
-            level = int(token.tag[1])
+            level, title = int(token.tag[1]), _fold_whitespace(tokens[number + 1].content).casefold()
             if not within or level <= within:
-                within = level if _is_criteria_heading(tokens[number + 1].content, exact=exact) else 0
+                wanted = title.strip(_HEADING_DECORATION) == _HEADING if exact else _HEADING in title
+                within = level if wanted else 0
         elif token.type in {"list_item_open", "list_item_close"}:
             depth += token.nesting
             first = tokens[number + 1 : number + 3]
             if within and token.nesting == 1 and first[0].type == "paragraph_open":
-                yield _build_item(token, first[1], depth)
-
-
-def _is_criteria_heading(heading: str, *, exact: bool) -> bool:
-    title = _fold_whitespace(heading).casefold()
-    return title.strip(_HEADING_DECORATION) == _HEADING if exact else _HEADING in title
+                items.append(_build_item(token, first[1], depth))
+    return tuple(items)
 
 
 def _build_item(token: "Token", paragraph: "Token", depth: int) -> _Item:

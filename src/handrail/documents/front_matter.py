@@ -6,8 +6,9 @@ including a `#`. A line that begins with `#` is a comment.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, TypeAlias
 
 Field: TypeAlias = str | tuple[str, ...]
@@ -79,21 +80,24 @@ def parse_front_matter(text: str, known: Collection[str] = ()) -> FrontMatter:
     """
     lines = _split_lines(text)
     first = next(lines, "")
-    if not _is_rule(first.removeprefix(_BOM)):
+    if _strip_line_end(first.removeprefix(_BOM)) != _RULE:
         return FrontMatter({}, text)
-    inside: list[str] = []
-    body_start = len(first)
-    for line in lines:
-        body_start += len(line)
-        if _is_rule(line):
-            return _parse_lines(inside, text[body_start:], known)
-        inside.append(line)
-        if len(inside) > MAX_LINES:
-            break
+    fields: dict[str, Field] = {}
+    problems: list[FrontMatterProblem] = []
+    body_start, key = len(first), ""
+    for number, whole in enumerate(islice(lines, MAX_LINES + 1), start=2):
+        body_start += len(whole)
+        line = _strip_line_end(whole)
+        if line == _RULE:
+            return FrontMatter(fields, text[body_start:], tuple(problems))
+        try:
+            key = _parse_line(fields, key, line, known)
+        except _LineError as wrong:
+            key = key if _is_item(line) else ""
+            problems.append(FrontMatterProblem(number, wrong.code, wrong.message, wrong.repair))
     repair = f"end it with a line `{_RULE}`, after {MAX_LINES} lines at most"
-    return FrontMatter(
-        {}, text, (FrontMatterProblem(1, "front-unclosed", "the front matter has no end", repair),)
-    )
+    unclosed = FrontMatterProblem(1, "front-unclosed", "the front matter has no end", repair)
+    return FrontMatter({}, text, (unclosed,))
 
 
 def list_field_texts(value: Field) -> tuple[str, ...]:
@@ -116,26 +120,8 @@ def _strip_line_end(line: str) -> str:
     return line.removesuffix("\n").removesuffix("\r").rstrip(_BLANKS)
 
 
-def _is_rule(line: str) -> bool:
-    return _strip_line_end(line) == _RULE
-
-
 def _is_item(line: str) -> bool:
     return line.lstrip(_BLANKS).startswith(("- ", "-\t")) or line.strip() == "-"
-
-
-def _parse_lines(lines: Sequence[str], body: str, known: Collection[str]) -> FrontMatter:
-    """Return the front matter that these lines hold, with the body that follows them."""
-    fields: dict[str, Field] = {}
-    problems: list[FrontMatterProblem] = []
-    key = ""
-    for number, line in enumerate(lines, start=2):
-        try:
-            key = _parse_line(fields, key, _strip_line_end(line), known)
-        except _LineError as wrong:
-            key = key if _is_item(line) else ""
-            problems.append(FrontMatterProblem(number, wrong.code, wrong.message, wrong.repair))
-    return FrontMatter(fields, body, tuple(problems))
 
 
 def _parse_line(fields: dict[str, Field], key: str, line: str, known: Collection[str]) -> str:
@@ -146,7 +132,11 @@ def _parse_line(fields: dict[str, Field], key: str, line: str, known: Collection
     bare = line.lstrip(_BLANKS)
     if not bare or bare.startswith("#"):
         return key
-    _check_line(line)
+    if len(line) > MAX_LINE_LENGTH:
+        message = f"the line has {len(line):,} characters"
+        raise _LineError("front-long", message, f"keep to {MAX_LINE_LENGTH:,}")
+    if invalid := _INVALID_CHARACTER.search(line):
+        raise _LineError("front-character", f"the character U+{ord(invalid[0]):04X} is no text", "remove it")
     if _is_item(line):
         if not key:
             message = "no key is open that this item could belong to"
@@ -157,19 +147,9 @@ def _parse_line(fields: dict[str, Field], key: str, line: str, known: Collection
         fields[key] = _check_item_count((*list_field_texts(fields[key]), item))
         return key
     if line[0] in _BLANKS:
-        raise _LineError(
-            "front-line", "the line is indented, and nothing nests here", "begin it at the margin"
-        )
+        message = "the line is indented, and nothing nests here"
+        raise _LineError("front-line", message, "begin it at the margin")
     return _parse_entry(fields, line, known)
-
-
-def _check_line(line: str) -> None:
-    if len(line) > MAX_LINE_LENGTH:
-        raise _LineError(
-            "front-long", f"the line has {len(line):,} characters", f"keep to {MAX_LINE_LENGTH:,}"
-        )
-    if invalid := _INVALID_CHARACTER.search(line):
-        raise _LineError("front-character", f"the character U+{ord(invalid[0]):04X} is no text", "remove it")
 
 
 def _parse_entry(fields: dict[str, Field], line: str, known: Collection[str]) -> str:
@@ -184,9 +164,8 @@ def _parse_entry(fields: dict[str, Field], line: str, known: Collection[str]) ->
     if key in fields:
         raise _LineError("front-key", f"`{key}` stands here twice", "drop one of them")
     if known and key not in known:
-        raise _LineError(
-            "front-unread", f"nobody reads `{key}`", f"drop it; what is read is {', '.join(known)}"
-        )
+        repair = f"drop it; what is read is {', '.join(known)}"
+        raise _LineError("front-unread", f"nobody reads `{key}`", repair)
     value = rest.strip(_BLANKS)
     fields[key] = _check_item_count(_parse_items(value)) if value.startswith("[") else _parse_text(value)
     return "" if value else key
@@ -207,19 +186,13 @@ def _parse_text(value: str) -> str:
 
 def _parse_items(value: str) -> tuple[str, ...]:
     """Return the items of `[a, b]`, without their quotes."""
-    pieces = [piece.strip(_BLANKS) for piece in _PIECE.findall(value[1:-1])]
-    pieces = [piece for piece in pieces if piece]
+    pieces = [piece for part in _PIECE.findall(value[1:-1]) if (piece := part.strip(_BLANKS))]
     items, commas = pieces[::2], pieces[1::2]
-    well_formed = len(pieces) == 0 or (len(items) > len(commas) and not any(map(_is_sign, items)))
+    well_formed = not pieces or (len(items) > len(commas) and not {*",[]{}\"'"}.intersection(items))
     if len(value) < 2 or not value.endswith("]") or not well_formed or any(comma != "," for comma in commas):
-        raise _LineError(
-            "front-value", "this is no list of texts", "write `[a, b]`, each a word or in quotes"
-        )
+        repair = "write `[a, b]`, each a word or in quotes"
+        raise _LineError("front-value", "this is no list of texts", repair)
     return tuple(item[1:-1] if item.startswith(_QUOTES) else item for item in items)
-
-
-def _is_sign(piece: str) -> bool:
-    return len(piece) == 1 and piece in ",[]{}\"'"
 
 
 def _check_item_count(items: tuple[str, ...]) -> tuple[str, ...]:

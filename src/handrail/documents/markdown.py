@@ -58,12 +58,10 @@ def parse_blocks(text: str) -> Blocks:
     for line in walk:
         fence = _FENCE.fullmatch(line.text)
         if fence and not (fence[1][0] == "`" and "`" in fence[2]):
-            inside = _read_fence(walk, fence[1])
+            closed, inside = _read_fence(walk, fence[1])
             word = next(iter(fence[2].split()), "")
-            fences.append(
-                Fence(word, "".join(inner.text + inner.end for inner in inside[1]), line.number + 1)
-            )
-            if not inside[0]:
+            fences.append(Fence(word, inside, line.number + 1))
+            if not closed:
                 return Blocks(tuple(lines), tuple(fences), line.number)
             continue
         visible = _blank_comments(line.text)
@@ -95,12 +93,12 @@ def _blank_comments(text: str) -> str:
     return "".join([*pieces, text[copied:]])
 
 
-def _read_fence(walk: Iterator[Line], mark: str) -> tuple[bool, list[Line]]:
-    """Return whether a line closes the fence with this mark, and the lines before that line."""
-    inside: list[Line] = []
+def _read_fence(walk: Iterator[Line], mark: str) -> tuple[bool, str]:
+    """Return whether a line closes the fence with this mark, and the text before that line."""
+    inside: list[str] = []
     for line in walk:
         match = _FENCE.fullmatch(line.text)
         if match and match[1].startswith(mark) and not match[2].strip():
-            return True, inside
-        inside.append(line)
-    return False, inside
+            return True, "".join(inside)
+        inside.append(line.text + line.end)
+    return False, "".join(inside)

@@ -54,8 +54,16 @@ def build_flaw(code: str, detail: str = "") -> JsonFlaw:
 
 def parse_object(data: bytes) -> dict[str, object] | JsonFlaw:
     """Return the object in these bytes, its keys in order, or the first flaw. A BOM is skipped."""
+    if len(data) > MAX_BYTES:
+        return build_flaw("too_large")
     try:
-        document = _parse_text(_decode_text(data))
+        text = data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        return build_flaw("not_utf8", f"see byte {error.start + 1}")
+    if "\0" in text:
+        return build_flaw("nul")
+    try:
+        document = _parse_text(text)
     except _FlawError as error:
         return error.flaw
     return document if isinstance(document, dict) else build_flaw("not_object")
@@ -64,18 +72,6 @@ def parse_object(data: bytes) -> dict[str, object] | JsonFlaw:
 def format_document(document: object) -> bytes:
     """Return the document as readable JSON: indented by two spaces, with a newline at the end."""
     return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
-
-
-def _decode_text(data: bytes) -> str:
-    if len(data) > MAX_BYTES:
-        raise _FlawError("too_large")
-    try:
-        text = data.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        raise _FlawError("not_utf8", f"see byte {error.start + 1}") from error
-    if "\0" in text:
-        raise _FlawError("nul")
-    return text
 
 
 def _parse_text(text: str) -> object:

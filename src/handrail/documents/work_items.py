@@ -87,19 +87,17 @@ class _ParsedItem:
 
 def parse_work_items(design: str) -> WorkItems:
     """Return the work items of a design document."""
-    items, problems = _parse_design(design)
-    return WorkItems(
-        tuple(
-            WorkItem(
-                item.number,
-                item.title,
-                item.read_value("type") or ITEM_TYPES[0],
-                item.read_value("status") == DOCUMENTED,
-            )
-            for item in items
-        ),
-        problems,
+    parsed, problems = _parse_design(design)
+    items = (
+        WorkItem(
+            item.number,
+            item.title,
+            item.read_value("type") or ITEM_TYPES[0],
+            item.read_value("status") == DOCUMENTED,
+        )
+        for item in parsed
     )
+    return WorkItems(tuple(items), problems)
 
 
 def mark_documented(design: str, number: object) -> str | None:
@@ -134,7 +132,11 @@ def _parse_design(design: str) -> tuple[tuple[_ParsedItem, ...], tuple[str, ...]
     for item in _walk_items(parts.lines, problems):
         if item.number in numbers:
             problems.append(f"line {item.heading.number}: there is an item {item.number} already")
-        problems += _find_wrong_values(item)
+        for name, known in _ALLOWED_VALUES.items():
+            if name in item.field_lines and item.read_value(name) not in known:
+                line = item.field_lines[name]
+                fault = f"the {name} of item {item.number} is {line.value[:_MAX_SHOWN_CHARACTERS]!a}"
+                problems.append(f"line {line.line.number}: {fault}; write {' or '.join(known)}")
         numbers.add(item.number)
         items.append(item)
     if parts.unclosed:
@@ -149,8 +151,8 @@ def _walk_items(lines: tuple[Line, ...], problems: list[str]) -> Iterator[_Parse
     for line in lines:
         heading = _HEADING.fullmatch(line.text)
         if heading is None:
-            if item:
-                _read_field(item, line, problems)
+            if item and (match := _FIELD.fullmatch(line.text)):
+                _read_field(item, line, match, problems)
             continue
         level, title = len(heading[1]), (heading[2] or "").strip(_BLANKS).rstrip("#").rstrip(_BLANKS)
         if level <= 3 and item:
@@ -158,38 +160,18 @@ def _walk_items(lines: tuple[Line, ...], problems: list[str]) -> Iterator[_Parse
             item = None
         if level <= 2:
             within = level == 2 and title.lower().rstrip(":") == _SECTION
-        elif level == 3 and within:
-            item = _begin_item(line, title, problems)
+        elif level == 3 and within and (match := _ITEM.fullmatch(title)):
+            item = _ParsedItem(int(match[1]), match[2].strip(_BLANKS), line)
+        elif level == 3 and within and title.lower().startswith("item"):
+            problems.append(f"line {line.number}: write the heading as `### Item N: Title`, with a number")
     if item:
         yield item
 
 
-def _begin_item(line: Line, title: str, problems: list[str]) -> _ParsedItem | None:
-    match = _ITEM.fullmatch(title)
-    if match:
-        return _ParsedItem(int(match[1]), match[2].strip(_BLANKS), line)
-    if title.lower().startswith("item"):
-        problems.append(f"line {line.number}: write the heading as `### Item N: Title`, with a number")
-    return None
-
-
-def _read_field(item: _ParsedItem, line: Line, problems: list[str]) -> None:
-    match = _FIELD.fullmatch(line.text)
-    if match is None:
-        return
+def _read_field(item: _ParsedItem, line: Line, match: re.Match[str], problems: list[str]) -> None:
     name, value = match[2].lower(), match[3].strip(_BLANKS)
     if name in item.field_lines:
         problems.append(f"line {line.number}: item {item.number} has a {name} already")
         return
     start = line.start + match.start(3) + len(match[3]) - len(match[3].lstrip(_BLANKS))
     item.field_lines[name] = _FieldLine(line, match[1], value, start)
-
-
-def _find_wrong_values(item: _ParsedItem) -> Iterator[str]:
-    for name, known in _ALLOWED_VALUES.items():
-        if name in item.field_lines and item.read_value(name) not in known:
-            line, value = (
-                item.field_lines[name].line.number,
-                item.field_lines[name].value[:_MAX_SHOWN_CHARACTERS],
-            )
-            yield f"line {line}: the {name} of item {item.number} is {value!a}; write {' or '.join(known)}"

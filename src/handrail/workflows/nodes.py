@@ -500,9 +500,8 @@ class NodeReader:
         if node is None:
             return {}
         if not isinstance(node, Table):
-            self._report_wrong_type(
-                node, what, "a mapping of names", "write `name: …` for each, or drop the key"
-            )
+            repair = "write `name: …` for each, or drop the key"
+            self._report_wrong_type(node, what, "a mapping of names", repair)
             self.tolerate_unknown(lost)
             return {}
         for entry in node.entries:
@@ -514,13 +513,10 @@ class NodeReader:
         if rule.fullmatch(node.text):
             return
         message = f"{quote_excerpt(node.text)} cannot be a name in {what}"
-        if rule is not NAME_PATTERN and re.fullmatch(_WORD_PATTERN, node.text):
-            self.report_problem(
-                "bad-name", node.place, f"{message}: it is a word of guards", "choose another word"
-            )
-            return
         signs = "`_`, `-` and `.`" if rule is NAME_PATTERN else "`_`"
         repair = f"use letters, digits, {signs}, beginning with a letter, at most 64"
+        if rule is not NAME_PATTERN and re.fullmatch(_WORD_PATTERN, node.text):
+            message, repair = f"{message}: it is a word of guards", "choose another word"
         self.report_problem("bad-name", node.place, message, repair)
 
     def text(self, node: Node | None, what: str, default: str = "") -> str:
@@ -574,7 +570,7 @@ class NodeReader:
         self._report_wrong_type(node, what, "a list", "put `- ` before each item")
         return ()
 
-    def read_choice(self, node: Node | None, choices: Mapping[str, object], what: str, default: str) -> str:
+    def read_choice(self, node: Node | None, choices: Collection[str], what: str, default: str) -> str:
         """Return one of a few words, or the default."""
         word = self.read_scalar(node, what)
         if word is None:
@@ -588,30 +584,35 @@ class NodeReader:
         self, kind: str, name: str, place: Place, known: Collection[str], message: str
     ) -> None:
         """Report an unknown name, and suggest the nearest known one."""
-        if not self.is_consequence(kind, name):
-            self.report_problem(
-                f"unknown-{kind}", place, f"{message} {quote_excerpt(name)}", self._suggest_name(name, known)
-            )
+        if self.is_consequence(kind, name):
+            return
+        if len(self.problems) >= _MAX_GUESSES or len(name) > _MAX_GUESSED_LENGTH:
+            repair = ""
+        elif near := difflib.get_close_matches(name, known, 1, 0.6):
+            repair = f"did you mean `{near[0]}`?"
+        elif len(known) > _MAX_LISTED:
+            repair = f"the nearest are {', '.join(difflib.get_close_matches(name, known, 5, 0.0))}"
+        else:
+            repair = f"known: {', '.join(sorted(known))}" if known else "none is declared"
+        self.report_problem(f"unknown-{kind}", place, f"{message} {quote_excerpt(name)}", repair)
 
     def is_consequence(self, kind: str, name: str) -> bool:
         """True if this name is unknown because of a problem already reported."""
         doubtful = (*self._tolerated_prefixes, *self._lost)
         return bool(self.problems) and (kind in self._lost or name.startswith(doubtful))
 
-    def _suggest_name(self, name: str, known: Collection[str]) -> str:
-        if len(self.problems) >= _MAX_GUESSES or len(name) > _MAX_GUESSED_LENGTH:
-            return ""
-        near = difflib.get_close_matches(name, known, 1, 0.6)
-        if near:
-            return f"did you mean `{near[0]}`?"
-        if len(known) > _MAX_LISTED:
-            return f"the nearest are {', '.join(difflib.get_close_matches(name, known, 5, 0.0))}"
-        return f"known: {', '.join(sorted(known))}" if known else "none is declared"
-
     def _report_wrong_type(self, node: Node, what: str, wanted: str, repair: str) -> None:
-        self.report_problem(
-            "wrong-type", node.place, f"{what} must be {wanted}, not {_describe_node(node)}", repair
-        )
+        match node:
+            case NodeList():
+                seen = "a list"
+            case Table():
+                seen = "a mapping"
+            case Scalar(value=None):
+                seen = "nothing"
+            case _:
+                short = len(node.text) <= 40 and "\n" not in node.text
+                seen = f"`{node.text}`" if short else "a long text"
+        self.report_problem("wrong-type", node.place, f"{what} must be {wanted}, not {seen}", repair)
 
 
 def as_text(node: Node | None) -> Scalar | None:
@@ -646,13 +647,3 @@ def _guess_meant(name: str, known: Iterable[str]) -> str:
         if sorted(other) == sorted(name) or difflib.get_close_matches(name, [other], 1, 0.8):
             return other
     return ""
-
-
-def _describe_node(node: Node) -> str:
-    if isinstance(node, NodeList):
-        return "a list"
-    if isinstance(node, Table):
-        return "a mapping"
-    if node.value is None:
-        return "nothing"
-    return f"`{node.text}`" if len(node.text) <= 40 and "\n" not in node.text else "a long text"

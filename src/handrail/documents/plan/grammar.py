@@ -7,11 +7,11 @@ A new dialect or preset is a `PlanConfig`. `compile_rules` turns it into what th
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import astuple, dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Final, Protocol, TypeAlias
 
 _ANY_CHARACTER: Final = r"[^\n\r\u2028\u2029]"
@@ -262,19 +262,21 @@ class Rules:
 @lru_cache(maxsize=32)
 def compile_rules(config: PlanConfig) -> Rules:
     """Compile a configuration that `validate_config` has accepted."""
-    headers = config.header_patterns
-    ordered = (headers.complete, headers.type_scope_breaking, headers.type_scope, headers.type)
-    built_in = _list_body_patterns(config) == _list_body_patterns(COMMIT_MESSAGE)
+    body = _get_body_patterns(config)
+    built_in = body == _get_body_patterns(COMMIT_MESSAGE)
+    task, near_task, constraint, near_constraint, bullet = map(compile_pattern, body)
+    headers = [compile_pattern(pattern) for pattern in astuple(config.header_patterns) if pattern]
+    # A picker takes the header parts out of the groups of a match. The parser appends a None to the groups;
+    # it is picked for parts that the pattern does not have.
+    pickers = [itemgetter(*(each.groupindex.get(name, 0) - 1 for name in HEADER_GROUPS)) for each in headers]
     return Rules(
         config,
-        tuple(
-            (pattern, _make_group_picker(pattern)) for pattern in map(compile_pattern, filter(None, ordered))
-        ),
-        compile_pattern(config.task_pattern),
-        compile_pattern(config.near_task_pattern),
-        compile_pattern(config.constraint_pattern),
-        compile_pattern(config.near_constraint_pattern),
-        compile_pattern(config.bullet_pattern),
+        tuple(zip(headers, pickers, strict=True)),
+        task,
+        near_task,
+        constraint,
+        near_constraint,
+        bullet,
         compile_pattern(MARKER_PATTERN),
         _OPENING_LINE if built_in else None,
         _LEAD_CHARACTERS if built_in else "",
@@ -290,6 +292,7 @@ def format_task_examples(config: PlanConfig) -> tuple[str, str]:
     return form.replace("{box}", " "), form.replace("{box}", "x")
 
 
+@lru_cache(maxsize=64)
 def compile_pattern(pattern: str) -> Pattern:
     """Compile a pattern: built-in ones with `re`, custom ones with RE2. Raise ValueError if it is invalid."""
     if pattern in _BUILT_IN_PATTERNS:
@@ -301,49 +304,23 @@ def compile_pattern(pattern: str) -> Pattern:
     try:
         compiled: Pattern = re2.compile(pattern, options)
     except re2.error as error:
-        raise ValueError(_read_error_text(error)) from None
+        message = error.args[0] if error.args else error
+        text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
+        raise ValueError(text) from None
     return compiled
 
 
-def _make_group_picker(header: Pattern) -> GroupPicker:
-    """Return a function that picks the header parts out of the groups of a match.
-
-    The caller appends a None to the groups; it is picked for parts that the pattern does not have.
-    """
-    return itemgetter(*(header.groupindex.get(name, 0) - 1 for name in HEADER_GROUPS))
-
-
-def _read_error_text(error: Exception) -> str:
-    message = error.args[0] if error.args else error
-    return message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
-
-
-def _list_body_patterns(config: PlanConfig) -> tuple[str, ...]:
-    return (
-        config.task_pattern,
-        config.near_task_pattern,
-        config.constraint_pattern,
-        config.near_constraint_pattern,
-        config.bullet_pattern,
-    )
-
-
-def _list_patterns(config: PlanConfig) -> Iterable[str]:
-    headers = config.header_patterns
-    return (
-        headers.complete,
-        headers.type_scope_breaking,
-        headers.type_scope,
-        headers.type,
-        config.scope_pattern,
-        *_list_body_patterns(config),
-    )
-
+_get_body_patterns: Final[Callable[[PlanConfig], tuple[str, ...]]] = attrgetter(
+    "task_pattern", "near_task_pattern", "constraint_pattern", "near_constraint_pattern", "bullet_pattern"
+)
 
 _BUILT_IN_PATTERNS: Final = frozenset(
-    [
+    pattern
+    for config in (COMMITS, *PRESETS.values(), replace(COMMIT_MESSAGE, scope_pattern=SCOPE_WITH_PATHS))
+    for pattern in (
+        *astuple(config.header_patterns),
+        config.scope_pattern,
+        *_get_body_patterns(config),
         MARKER_PATTERN,
-        SCOPE_WITH_PATHS,
-        *(pattern for config in (COMMITS, *PRESETS.values()) for pattern in _list_patterns(config)),
-    ]
+    )
 )
