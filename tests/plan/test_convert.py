@@ -2,6 +2,7 @@
 
 import pytest
 
+from handrail import plans
 from handrail.documents.plan.convert import Conversion, convert_plan
 from handrail.documents.plan.format import format_plan
 from handrail.documents.plan.grammar import COMMIT_MESSAGE, COMMITS, Dialect
@@ -171,3 +172,10 @@ def test_a_plan_of_the_same_dialect_stays_as_it_is() -> None:
 
     assert convert_plan(plan, PLANNER, PLANNER) == Conversion(plan, ())
     assert DIALECT_CONFIGS == {PLANNER: COMMIT_MESSAGE, IN_COMMITS: COMMITS}
+
+
+def test_the_python_api_has_the_dialects_that_convert_takes() -> None:
+    done = plans.convert(plans.parse("feat(x): t"), plans.Dialect.PLANNER, plans.Dialect.COMMITS)
+
+    assert isinstance(done, Conversion)
+    assert plans.format_plan(done.plan, plans.COMMITS) == "feat(x): t\n"
