@@ -106,10 +106,7 @@ def evaluate_condition(condition: Condition, context: TransitionContext) -> bool
 
 
 def get_next_state(state: str, context: TransitionContext) -> str | None:
-    """Return the target of the first transition whose condition holds.
-
-    None if no condition holds or the state does not exist.
-    """
+    """Return the target of the first transition whose condition holds; None if there is none."""
     found = get_state(state)
     ways = found.transitions if found else ()
     return next((way.to for way in ways if evaluate_condition(way.condition, context)), None)

@@ -45,11 +45,7 @@ class Criterion(Struct, frozen=True):
 
 
 class CheckOffResult(Struct, frozen=True):
-    """A plan after the check-off.
-
-    `checked` are the criteria that this check-off checked. `unmatched` are listed texts that match no
-    criterion.
-    """
+    """A plan after the check-off: the criteria it `checked`, and the listed texts that match none."""
 
     text: str
     checked: tuple[str, ...]
@@ -57,10 +53,7 @@ class CheckOffResult(Struct, frozen=True):
 
 
 class _Item(Struct, frozen=True):
-    """A list item: its text, its box (`x`, a blank, or empty for none), and the lines of its first paragraph.
-
-    `depth` is the number of lists that contain it.
-    """
+    """A list item, `depth` lists deep: text, box (`x`, a blank, or empty), lines of its first paragraph."""
 
     text: str
     box: str
@@ -76,10 +69,7 @@ class _Item(Struct, frozen=True):
 
 
 def parse_criteria(plan: str, template: str = "") -> tuple[Criterion, ...]:
-    """Return the acceptance criteria of a plan: the items with a box under the heading of that name.
-
-    Items that also occur in `template`, the template of the plan, do not count.
-    """
+    """Return the items with a box under the criteria heading of a plan that `template` does not have."""
     items = _find_criteria(plan, template)
     return tuple(Criterion(_replace_surrogates(item.text), item.box != " ") for item in items)
 
@@ -93,15 +83,6 @@ def strip_result_links(text: str) -> str:
             break
         end = start
     return text[:end]
-
-
-def list_satisfied(results: str) -> tuple[str, ...]:
-    """Return what the results list as satisfied, without duplicates.
-
-    The list is under a heading that contains "acceptance criteria", or in the front matter. An item with an
-    empty box is not satisfied. An item without a box inside another item is a note on that item.
-    """
-    return tuple(map(_replace_surrogates, _find_satisfied(results).values()))
 
 
 def check_off_criteria(plan: str, results: str, link: str, template: str = "") -> CheckOffResult:
@@ -129,7 +110,11 @@ def check_off_criteria(plan: str, results: str, link: str, template: str = "") -
 
 
 def _find_satisfied(results: str) -> Mapping[str, str]:
-    """Return the texts listed as satisfied, by their keys."""
+    """Return the texts listed as satisfied, by their keys.
+
+    The list is under a heading that contains "acceptance criteria", or in the front matter. An item with an
+    empty box is not satisfied. An item without a box inside another item is a note on that item.
+    """
     front = parse_front_matter(results)
     satisfied: dict[str, str] = {}
     for item in _find_items(front.body, exact=False):

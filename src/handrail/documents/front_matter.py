@@ -125,10 +125,7 @@ def _is_item(line: str) -> bool:
 
 
 def _parse_line(fields: dict[str, Field], key: str, line: str, known: Collection[str]) -> str:
-    """Add the content of a line to `fields`. Return the key that following items belong to.
-
-    `key` is the key that items belong to before this line; empty if there is none.
-    """
+    """Add a line to `fields`. `key` is what items belong to, or empty; return it for the next line."""
     bare = line.lstrip(_BLANKS)
     if not bare or bare.startswith("#"):
         return key

@@ -1,7 +1,4 @@
-"""Split Markdown into its text lines and its fenced blocks, line by line. HTML comments are left out.
-
-`parse_blocks` is the one entry. `work_items` and `task_graph` build on it.
-"""
+"""Split Markdown into its text lines and its fenced blocks, line by line. HTML comments are left out."""
 
 import re
 from collections.abc import Iterator
@@ -18,10 +15,7 @@ _BOM: Final = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line: its number from 1, its offset, its text, and its line end (empty at the end of the file).
-
-    Comments within the text are replaced by blanks, so offsets stay valid.
-    """
+    """A line: its number from 1, offset, text (comments are blanks), and line end (empty at the very end)."""
 
     number: int
     start: int
@@ -40,10 +34,7 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """The text lines and fences of a document.
-
-    A fence or comment that is never closed runs to the end; `unclosed` is the line where it begins, or 0.
-    """
+    """The text lines and fences. `unclosed` is the line of a fence or comment that never ends, or 0."""
 
     lines: tuple[Line, ...]
     fences: tuple[Fence, ...]

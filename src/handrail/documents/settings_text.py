@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import tomlkit
 from tomlkit.container import Container
@@ -71,23 +71,17 @@ class JsonPart:
 
 
 class _ScanError(Exception):
-    """A problem at an offset of the text."""
-
-    def __init__(self, place: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.place, self.sentence = place, sentence
+    """A problem at the position of the scanner."""
 
 
 @lru_cache(maxsize=4)
 def scan_json(text: str) -> JsonNode | SettingsProblem | None:
-    """Parse the text; None if it has only blanks and comments. A BOM is skipped.
-
-    The last few results are cached, so callers must not change the values.
-    """
+    """Parse the text; None if it has only blanks and comments. The result is cached: do not change it."""
+    scanner = _JsonScanner(text)
     try:
-        return _JsonScanner(text).scan_document()
+        return scanner.scan_document()
     except _ScanError as error:
-        return locate_problem(text, error.place, error.sentence, "mend that place, or move the file away")
+        return locate_problem(text, scanner.position, str(error), "mend that place, or move the file away")
 
 
 def locate_problem(text: str, place: int, sentence: str, repair: str) -> SettingsProblem:
@@ -101,102 +95,88 @@ class _JsonScanner:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._position = 1 if text.startswith(_BOM) else 0
+        self.position = 1 if text.startswith(_BOM) else 0
 
     def scan_document(self) -> JsonNode | None:
         """Return the one value of the text; None if there is none."""
         self._skip_trivia()
-        if self._position == len(self._text):
+        if self.position == len(self._text):
             return None
         node = self._scan_value(1)
         self._skip_trivia()
-        if self._position < len(self._text):
-            self._fail("something stands behind the end of the document")
+        if self.position < len(self._text):
+            raise _ScanError("something stands behind the end of the document")
         return node
 
     def _scan_value(self, depth: int) -> JsonNode:
         if depth > MAX_DEPTH:
-            self._fail(f"it nests deeper than {MAX_DEPTH} levels")
-        opening = self._text[self._position : self._position + 1]
+            raise _ScanError(f"it nests deeper than {MAX_DEPTH} levels")
+        opening = self._text[self.position : self.position + 1]
         if opening in _ENDS:
             return self._scan_parts(opening, depth)
-        start, value = self._position, self._scan_scalar(_SCALAR, "a value is missing or misspelt here")
-        return JsonNode(start, self._position, value)
+        start, value = self.position, self._scan_scalar(_SCALAR, "a value is missing or misspelt here")
+        return JsonNode(start, self.position, value)
 
     def _scan_scalar(self, pattern: re.Pattern[str], sentence: str) -> object:
-        match = pattern.match(self._text, self._position)
+        match = pattern.match(self._text, self.position)
         if not match:
-            self._fail(sentence)
+            raise _ScanError(sentence)
         written = match.group()
         plain = written[0] == '"' and "\\" not in written  # nearly all strings have no escapes
         try:
             value: object = written[1:-1] if plain else json.loads(written)
-        except ValueError:
-            self._fail("this text or number is not written as JSON asks for")
-        self._position = match.end()
+        except ValueError as error:
+            raise _ScanError("this text or number is not written as JSON asks for") from error
+        self.position = match.end()
         return value
 
     def _scan_parts(self, opening: str, depth: int) -> JsonNode:
-        start, closing = self._position, _ENDS[opening]
+        start, closing = self.position, _ENDS[opening]
         parts: list[JsonPart] = []
-        self._position += 1
+        self.position += 1
         while True:
-            before = self._position
+            before = self.position
             self._skip_trivia()
-            if self._text.startswith(closing, self._position):
-                self._position += 1
+            if self._text.startswith(closing, self.position):
+                self.position += 1
                 value: object = [part.node.value for part in parts]
                 if opening == "{":
                     value = {part.key: part.node.value for part in parts}
-                return JsonNode(start, self._position, value, tuple(parts))
+                return JsonNode(start, self.position, value, tuple(parts))
             if parts and parts[-1].comma < 0:
-                self._fail(f"`,` or `{closing}` is missing here")
-            parts.append(self._scan_part(before, opening, depth))
-
-    def _scan_part(self, before: int, opening: str, depth: int) -> JsonPart:
-        start, key = self._position, ""
-        if opening == "{":
-            key = str(self._scan_scalar(_TEXT, "a key in double quotes, or `}`, is missing here"))
+                raise _ScanError(f"`,` or `{closing}` is missing here")
+            at, key = self.position, ""
+            if opening == "{":
+                key = str(self._scan_scalar(_TEXT, "a key in double quotes, or `}`, is missing here"))
+                self._skip_trivia()
+                if not self._text.startswith(":", self.position):
+                    raise _ScanError("`:` is missing behind the key")
+                self.position += 1
+                self._skip_trivia()
+            node = self._scan_value(depth + 1)
             self._skip_trivia()
-            if not self._text.startswith(":", self._position):
-                self._fail("`:` is missing behind the key")
-            self._position += 1
-            self._skip_trivia()
-        node, comma = self._scan_value(depth + 1), -1
-        self._skip_trivia()
-        if self._text.startswith(",", self._position):
-            comma = self._position
-            self._position += 1
-        else:
-            self._position = node.end
-        return JsonPart(before, start, key, node, comma)
+            comma = self.position if self._text.startswith(",", self.position) else -1
+            self.position = node.end if comma < 0 else comma + 1
+            parts.append(JsonPart(before, at, key, node, comma))
 
     def _skip_trivia(self) -> None:
-        match = _WHITESPACE_RUN.match(self._text, self._position)
-        self._position = match.end() if match else self._position
-        if self._text.startswith("/", self._position):
-            match = _TRIVIA.match(self._text, self._position)
-            self._position = match.end() if match else self._position
-            if self._text.startswith("/*", self._position):
-                self._fail("this comment has no end")
-
-    def _fail(self, sentence: str) -> NoReturn:
-        raise _ScanError(self._position, sentence)
+        match = _WHITESPACE_RUN.match(self._text, self.position)
+        self.position = match.end() if match else self.position
+        if self._text.startswith("/", self.position):
+            match = _TRIVIA.match(self._text, self.position)
+            self.position = match.end() if match else self.position
+            if self._text.startswith("/*", self.position):
+                raise _ScanError("this comment has no end")
 
 
 # --- JSON: read and edit ------------------------------------------------------------------------------------
-
-
 _COMMENT: Final = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _FIRST_INDENT: Final = re.compile(r"[{\[][ \t]*(?:\r\n|\r|\n)([ \t]+)\S")
 _DEFAULT_INDENT: Final = "  "
 
 
 def read_json(text: str) -> object:
-    """Return the value of the text, or a `SettingsProblem`. A text without a value is an empty object.
-
-    Treat the value as read-only: it is cached and may be returned again.
-    """
+    """Return the value of the text, cached (do not change it), or a problem; `{}` if there is no value."""
     root = scan_json(text)
     if isinstance(root, SettingsProblem):
         return root
@@ -204,10 +184,7 @@ def read_json(text: str) -> object:
 
 
 def set_json_member(text: str, path: Sequence[str], value: object) -> str | SettingsProblem:
-    """Return the text with this value at the path. A new member goes after its neighbours.
-
-    A member that already has the value keeps its formatting. Missing objects on the path are created.
-    """
+    """Return the text with this value at the path. Missing objects are created; an equal value stays."""
     way, newline = _find_nodes(text, path), _find_newline(text)
     if isinstance(way, SettingsProblem):
         return way
@@ -239,10 +216,7 @@ def set_json_members(text: str, path: Sequence[str], members: Mapping[str, objec
 
 
 def remove_json_member(text: str, path: Sequence[str]) -> str | SettingsProblem:
-    """Return the text without the member at the path, and without parent objects that become empty.
-
-    An object that still contains a comment stays.
-    """
+    """Return the text without the member, and without parents that become empty and hold no comment."""
     way = _find_nodes(text, path)
     if not isinstance(way, list):
         return way or text
@@ -407,8 +381,6 @@ def _read_indent(text: str, place: int) -> str:
 
 
 # --- TOML ---------------------------------------------------------------------------------------------------
-
-
 _Body: TypeAlias = list[tuple[Key | None, Item]]
 
 _TOML_ERROR_PLACE: Final = re.compile(
@@ -631,8 +603,6 @@ def _build_toml_item(value: object) -> Item:
 
 
 # --- the Handrail block in Markdown -------------------------------------------------------------------------
-
-
 _BLOCK_START: Final = re.compile(r"<!-- HANDRAIL START v([0-9A-Za-z.+-]+)( joined)? -->")
 _BLOCK_END: Final = "<!-- HANDRAIL END -->"
 

@@ -66,10 +66,7 @@ class StateFile:
         at: datetime,
         passages: Sequence[HistoryItem],
     ) -> bytes:
-        """Return the file for a run in this state. `old` is the previous content, None for a new file.
-
-        Variables that are null are left out. Other entries of the context are kept.
-        """
+        """Return the file for a run in this state; `old` is kept, variables that are null are left out."""
         body = dict(old.body) if old else {_STATE: state, _CONTEXT: {}, _HISTORY: []}
         body[_STATE] = state
         context = dict(old.variables) if old else {}

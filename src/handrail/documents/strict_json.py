@@ -1,12 +1,9 @@
-"""Parse JSON files strictly, so that no content is lost or guessed.
-
-Duplicate keys, non-finite numbers, lone surrogates and deep nesting are rejected.
-"""
+"""Parse JSON strictly: duplicate keys, non-finite numbers, lone surrogates and deep nesting are flaws."""
 
 import json
 import math
 import re
-from typing import Final, NoReturn
+from typing import Final
 
 from msgspec import Struct
 
@@ -77,7 +74,7 @@ def format_document(document: object) -> bytes:
 def _parse_text(text: str) -> object:
     try:
         document = json.loads(
-            text, object_pairs_hook=_build_object, parse_float=_parse_float, parse_constant=_refuse_constant
+            text, object_pairs_hook=_build_object, parse_float=_parse_number, parse_constant=_parse_number
         )
     except json.JSONDecodeError as error:
         raise _FlawError("not_json", f"{error.msg}, line {error.lineno}, column {error.colno}") from error
@@ -100,15 +97,11 @@ def _build_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return members
 
 
-def _parse_float(text: str) -> float:
+def _parse_number(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise _FlawError("not_finite", text[:80])
     return number
-
-
-def _refuse_constant(text: str) -> NoReturn:
-    raise _FlawError("not_finite", text)
 
 
 def _check_depth(value: object, depth: int) -> None:

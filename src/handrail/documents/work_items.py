@@ -52,10 +52,7 @@ class WorkItems:
         return tuple(item for item in self.items if not item.documented)
 
     def find_current(self, number: object) -> WorkItem | None:
-        """Return the item to work on: the one with this number if it is pending, else the first pending one.
-
-        If none is pending, return the item with this number; None if there is no such item.
-        """
+        """Return the pending item with this number, else the first pending one, else any with this number."""
         match = next((item for item in self.items if item.number == number), None)
         if match and not match.documented:
             return match

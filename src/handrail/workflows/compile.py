@@ -181,6 +181,10 @@ def link_workflow(
         texts.check_text(say, world, f"state `{name}`")
     own = [_link_row(linker, row) for row in declared.rows]
     rows = (*(row for sub in subs.values() for row in sub.rows), *own)
+    prompts = [
+        Prompt(each.key.text, each.key.place, each.about, texts.check_text(each.say, (), each.what))
+        for each in declared.prompts
+    ]
     index: dict[tuple[str, str | None], list[Transition]] = {}
     for linked in rows:
         for source in linked.sources:
@@ -203,15 +207,7 @@ def link_workflow(
         inputs=declared.inputs,
         vars={**declared.vars, **{name: v for sub in subs.values() for name, v in sub.vars.items()}},
         tools=declared.tools,
-        prompts={
-            each.key.text: Prompt(
-                each.key.text,
-                each.key.place,
-                each.about,
-                texts.check_text(each.say, (), each.what),  # no run fills a placeholder here
-            )
-            for each in declared.prompts
-        },
+        prompts={prompt.name: prompt for prompt in prompts},
         texts={**texts.texts, **{n: t for sub in subs.values() for n, t in sub.texts.items()}},
     )
 
@@ -260,10 +256,9 @@ def _link_row(linker: LinkContext, row: DeclaredRow) -> Transition:
     known = [*facts, *values, NOW_NAME]
     _check_trigger(linker, row, sources)
     _check_shape(linker, row, sources)
-    scope = EffectScope(what, facts, values, linker.texts, linker.declared.authority)
+    scope = _EffectScope(linker, what, facts, values)
     with reader.tolerate_prefixes(_list_doubtful_prefixes(linker, row, sources)):
-        read = (_read_effect(reader, linker.registry, node, scope) for node in row.do)
-        do = tuple(effect for effect in read if effect is not None)
+        do = tuple(effect for node in row.do if (effect := _read_effect(node, scope)) is not None)
         archived = [ARCHIVED_NAME] if any(isinstance(effect, Archive) for effect in do) else []
         return Transition(
             id=row.id,
@@ -483,34 +478,33 @@ def _check_fit(reader: NodeReader, node: Scalar, fact: Fact, variable: Variable,
     return True
 
 
-class EffectScope(Struct, frozen=True):
-    """What an effect of one row may name (facts, draft values, texts), and where the state lives."""
+class _EffectScope(Struct, frozen=True):
+    """What an effect of one row may name: facts and draft values."""
 
+    linker: LinkContext
     what: str
     names: Collection[str]
     values: Collection[str]
-    texts: TextChecker
-    authority: Authority | None
 
 
-def _read_effect(reader: NodeReader, registry: Registry, node: Node, scope: EffectScope) -> Effect | None:
+def _read_effect(node: Node, scope: _EffectScope) -> Effect | None:
+    reader, known = scope.linker.reader, scope.linker.registry.effects
     if not isinstance(node, Table) or not node.entries:
         message = f"{scope.what}: an effect is a mapping, such as `write: plan.md`"
-        repair = f"begin with {_join_with_or(registry.effects)}"
+        repair = f"begin with {_join_with_or(known)}"
         reader.report_problem("wrong-type", node.place, message, repair)
         return None
-    entry = next((entry for entry in node.entries if entry.key.text in registry.effects), node.entries[0])
-    kind = registry.effects.get(entry.key.text)
+    key = next((entry.key for entry in node.entries if entry.key.text in known), node.entries[0].key)
+    kind, authority = known.get(key.text), scope.linker.declared.authority
     if kind is None:
-        known, name = registry.effects, entry.key
-        reader.report_unknown("effect", name.text, name.place, known, f"{scope.what}: no effect is called")
+        reader.report_unknown("effect", key.text, key.place, known, f"{scope.what}: no effect is called")
         return None
-    if scope.authority not in {None, *kind.authorities}:
+    if authority not in {None, *kind.authorities}:
         needed = f"`authority: {' or '.join(kind.authorities)}`"
-        message = f"{scope.what}: `{kind.name}` needs {needed}, this workflow has {scope.authority}"
-        reader.report_problem("wrong-authority", entry.key.place, message, "drop it, or change `authority`")
+        message = f"{scope.what}: `{kind.name}` needs {needed}, this workflow has {authority}"
+        reader.report_problem("wrong-authority", key.place, message, "drop it, or change `authority`")
     before = len(reader.problems)
-    arguments = _read_arguments(reader, kind, node, scope)
+    arguments = _read_arguments(kind, node, scope)
     return kind.build(arguments) if len(reader.problems) == before else None
 
 
@@ -518,10 +512,8 @@ def _join_with_or(names: Collection[str]) -> str:
     return " or ".join(f"`{name}`" for name in sorted(names))
 
 
-def _read_arguments(
-    reader: NodeReader, kind: EffectKind, node: Table, scope: EffectScope
-) -> dict[str, object]:
-    what = f"`{kind.name}` of {scope.what}"
+def _read_arguments(kind: EffectKind, node: Table, scope: _EffectScope) -> dict[str, object]:
+    reader, what = scope.linker.reader, f"`{kind.name}` of {scope.what}"
     required = [name for name, param in kind.params.items() if param.required]
     fields = reader.fields(node, kind.params, what, required)
     chosen = [entry.key for entry in node.entries if entry.key.text in kind.one_of]
@@ -534,11 +526,12 @@ def _read_arguments(
     arguments: dict[str, object] = {}
     for name, value in fields.items():
         where = what if name == kind.name else f"`{name}` of {what}"
-        arguments[name] = _read_argument(reader, kind.params[name].kind, value, scope, where)
+        arguments[name] = _read_argument(kind.params[name].kind, value, scope, where)
     return arguments
 
 
-def _read_argument(reader: NodeReader, kind: str, node: Node, scope: EffectScope, what: str) -> object:
+def _read_argument(kind: str, node: Node, scope: _EffectScope, what: str) -> object:
+    reader = scope.linker.reader
     match kind:
         case "flag":
             return reader.flag(node, what)
@@ -547,12 +540,12 @@ def _read_argument(reader: NodeReader, kind: str, node: Node, scope: EffectScope
             if not paths:
                 message = f"{what} names no file"
                 reader.report_problem("wrong-type", node.place, message, "name one, or several")
-            return [_read_path(reader, path, scope, what) for path in paths]
+            return [_read_path(path, scope, what) for path in paths]
         case "path":
-            return _read_path(reader, node, scope, what)
+            return _read_path(node, scope, what)
         case "template":
             known = [*scope.names, *scope.values, NOW_NAME]
-            return scope.texts.check_text(reader.read_scalar(node, what), known, scope.what)
+            return scope.linker.texts.check_text(reader.read_scalar(node, what), known, scope.what)
         case _:
             name = reader.read_scalar(node, what)
             if name is not None and name.text not in scope.values:
@@ -561,8 +554,9 @@ def _read_argument(reader: NodeReader, kind: str, node: Node, scope: EffectScope
             return name.text if name is not None else ""
 
 
-def _read_path(reader: NodeReader, node: Node, scope: EffectScope, what: str) -> str:
+def _read_path(node: Node, scope: _EffectScope, what: str) -> str:
     """Read a path below the task folder; it may contain `{fact}` and `{now}`."""
+    reader = scope.linker.reader
     path = reader.read_scalar(node, what)
     if path is None:
         return ""

@@ -8,7 +8,7 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from handrail.engine.contract import declare_output_facts, find_schema_problem
 from handrail.engine.facts import Fact, Kind, Type, Value
@@ -44,13 +44,10 @@ from handrail.workflows.templates import Placeholder, find_placeholders
 
 
 class DeclaredRow(Struct, frozen=True):
-    """A row before its names are looked up; `what` is how problems refer to it.
-
-    `sources` None means every state except those in `excepted`.
-    """
+    """A row before its names are looked up. `sources` None means every state but those in `excepted`."""
 
     id: str
-    what: str
+    what: str  # how problems refer to it
     place: Place
     sources: tuple[Scalar, ...] | None
     excepted: tuple[Scalar, ...] = ()
@@ -84,8 +81,12 @@ class DeclaredText(Struct, frozen=True):
     parts: Mapping[str, tuple[str, Scalar | None]]
 
 
-class DeclaredGraph(Struct, frozen=True):
-    """States and rows, whichever of the two forms they were written in."""
+class DeclaredGraph(Struct, frozen=True, kw_only=True):
+    """States and rows, whichever of the two forms they were written in.
+
+    `uses` are the states that stand for another workflow, `tasks` the texts of steps, `says` the names of the
+    texts that states say.
+    """
 
     states: Mapping[str, State]
     uses: Mapping[str, Scalar]
@@ -94,12 +95,8 @@ class DeclaredGraph(Struct, frozen=True):
     says: tuple[tuple[str, Scalar], ...] = ()
 
 
-class DeclaredWorkflow(Struct, frozen=True):
-    """A whole file.
-
-    `uses` are the states that stand for another workflow, `tasks` the texts of steps, `says` the names of the
-    texts that states say. The name is empty and the authority None if they could not be read.
-    """
+class DeclaredWorkflow(DeclaredGraph, frozen=True, kw_only=True):
+    """A whole file. The name is empty and the authority None if they could not be read."""
 
     place: Place
     name: str
@@ -111,11 +108,6 @@ class DeclaredWorkflow(Struct, frozen=True):
     derive: Scalar | None
     inputs: Mapping[str, Variable]
     vars: Mapping[str, Variable]
-    states: Mapping[str, State]
-    uses: Mapping[str, Scalar]
-    tasks: tuple[tuple[str, Scalar], ...]
-    says: tuple[tuple[str, Scalar], ...]
-    rows: tuple[DeclaredRow, ...]
     tools: Mapping[str, Tool]
     prompts: tuple[DeclaredPrompt, ...]
     texts: Mapping[str, DeclaredText]
@@ -185,11 +177,7 @@ def read_declarations(
         derive=_read_derive(reader, fields),
         inputs=read_variables(reader, fields.get("inputs"), "`inputs`", graph.states, ["run.inputs."]),
         vars=_set_initial_values(reader, variables),
-        states=graph.states,
-        uses=graph.uses,
-        tasks=graph.tasks,
-        says=graph.says,
-        rows=graph.rows,
+        **asdict(graph),
         tools={
             key.text: _read_tool(reader, key, node, graph.states)
             for key, node in reader.read_named_entries(
@@ -262,7 +250,7 @@ def _read_graph(reader: NodeReader, root: Table, fields: Mapping[str, Node]) -> 
     says = [(name, say) for name, table in tables.items() if (say := as_text(table.get("say")))]
     items = reader.items(fields.get("transitions"), "`transitions`")
     rows = [row for item in items if (row := _read_row(reader, item)) is not None]
-    return DeclaredGraph(states, uses, tuple(tasks), tuple(rows), tuple(says))
+    return DeclaredGraph(states=states, uses=uses, tasks=tuple(tasks), rows=tuple(rows), says=tuple(says))
 
 
 def _read_state(reader: NodeReader, key: Scalar, node: Node) -> State:
@@ -457,7 +445,7 @@ def expand_steps(reader: NodeReader, node: Node) -> DeclaredGraph:
         states[END_STATE] = State(END_STATE, node.place, terminal=True)
     uses = {key.text: used for key, _, fields in steps if (used := as_text(fields.get("workflow")))}
     tasks = [(key.text, task) for key, _, fields in steps if (task := as_text(fields.get("task")))]
-    return DeclaredGraph(states, uses, tuple(tasks), tuple(rows))
+    return DeclaredGraph(states=states, uses=uses, tasks=tuple(tasks), rows=tuple(rows))
 
 
 def _read_step_rows(
@@ -631,10 +619,7 @@ def _read_type(reader: NodeReader, node: Node | None, where: str) -> Type:
 
 
 def _set_initial_values(reader: NodeReader, variables: Mapping[str, Variable]) -> dict[str, Variable]:
-    """Return the variables with the value each has when a run starts.
-
-    A variable that may not be null needs a value; having none is a problem.
-    """
+    """Give the variables their values at the start of a run. One that may not be null needs one."""
     initialised = {}
     for name, variable in variables.items():
         default = variable.default

@@ -104,10 +104,7 @@ _MAX_CACHED_TEXTS = 64
 
 
 class WorkflowSource(Struct, frozen=True):
-    """The text of a workflow file, and the texts of the files beside it: name to file and content.
-
-    `name` is the name the workflow must have, if it was looked up by name.
-    """
+    """A workflow file and the texts beside it: name to file and content. `name` if it was looked up."""
 
     file: str
     text: str
@@ -127,11 +124,7 @@ class LoadResult(Struct, frozen=True):
 
 
 class LoadContext(Struct, frozen=True):
-    """Where other workflows are found, and what they may name.
-
-    `within` are the workflows being loaded, outermost first. `loaded` holds the results, so that none is read
-    twice.
-    """
+    """How to find other workflows, what they may name, those around this one, and the results so far."""
 
     find: SourceFinder
     registry: Registry

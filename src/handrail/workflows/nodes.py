@@ -123,10 +123,7 @@ Node: TypeAlias = Scalar | NodeList | Table
 
 
 class YamlDocument(Struct, frozen=True):
-    """The tree of a text and its problems, in reading order.
-
-    `root` is not None if there are no problems; with problems it serves only to find more of them.
-    """
+    """The tree of a text and its problems, in order. With problems, the root serves only to find more."""
 
     root: Node | None
     problems: tuple[Problem, ...]
@@ -136,10 +133,8 @@ def read_yaml(text: str, file: str, limits: YamlLimits = DEFAULT_LIMITS) -> Yaml
     """Return the tree of a text and every problem in it, up to the limits. No text makes it raise."""
     body = text.removeprefix("\ufeff")
     if len(body) > limits.size or len(body.encode("utf-8", "surrogatepass")) > limits.size:
-        large = build_error(
-            "yaml-size", Place(file, 1, 1), f"the text exceeds {limits.size:,} bytes", "split it"
-        )
-        return YamlDocument(None, (large,))
+        message = f"the text exceeds {limits.size:,} bytes"
+        return YamlDocument(None, (build_error("yaml-size", Place(file, 1, 1), message, "split it"),))
     lines = split_lines(body)
     if unfit := tuple(islice(list_character_problems(lines, file), limits.problems)):
         return YamlDocument(None, unfit)
@@ -164,9 +159,8 @@ def _blank_directives(lines: list[str], file: str) -> list[Problem]:
     for number, line in enumerate(lines):
         if line.startswith("%"):
             place = Place(file, number + 1, 1, len(line.rstrip()))
-            problems.append(
-                build_error("yaml-directive", place, f"directive {quote_excerpt(line)}", "remove it")
-            )
+            message = f"directive {quote_excerpt(line)}"
+            problems.append(build_error("yaml-directive", place, message, "remove it"))
             lines[number] = ""
         elif not _is_blank(line):
             break
@@ -309,9 +303,8 @@ class _Composer:
             if isinstance(key, NodeList | Table):
                 self._report("yaml-key", key.place, "a key is a list or a table", "make the key a plain text")
             elif key is not None and key.text in seen:
-                message = (
-                    f"{quote_excerpt(key.text)} is a key already, at line {seen[key.text].key.place.line}"
-                )
+                line = seen[key.text].key.place.line
+                message = f"{quote_excerpt(key.text)} is a key already, at line {line}"
                 self._report("duplicate-key", key.place, message, "remove or rename one of the two")
             elif key is not None and value is not None:
                 seen[key.text] = TableEntry(key, value)
@@ -342,7 +335,13 @@ class _Composer:
         """Return where the text of a scalar begins, and whether the file holds it there unchanged."""
         start, end, text, style = event.start_mark, event.end_mark, event.value, event.style
         if style == "|":
-            return self._locate_literal(event, place)
+            rows = text.split("\n")
+            if _LITERAL_STYLE.match(self._lines[place.line - 1], place.column - 1):
+                for number, row in enumerate(rows, place.line):
+                    if row:
+                        indent = len(self._lines[number]) - len(row)
+                        return Place(self._file, place.line + 1, indent + 1, len(rows[0])), True
+            return place, False
         if style == ">" or start.line != end.line:
             return place, False
         if not style and event.anchor is None and event.tag is None:
@@ -352,15 +351,6 @@ class _Composer:
         if style and (style in text or opening != style):
             return place, False
         return Place(self._file, place.line, column + 1, len(text)), True
-
-    def _locate_literal(self, event: _Event, place: Place) -> tuple[Place, bool]:
-        rows = event.value.split("\n")
-        if _LITERAL_STYLE.match(self._lines[place.line - 1], place.column - 1):
-            for number, row in enumerate(rows, place.line):
-                if row:
-                    indent = len(self._lines[number]) - len(row)
-                    return Place(self._file, place.line + 1, indent + 1, len(rows[0])), True
-        return place, False
 
     def _make_place(self, start: yaml.Mark, end: yaml.Mark) -> Place:
         line, column, lines = start.line, start.column, self._lines
@@ -441,10 +431,7 @@ class NodeReader:
 
     @contextmanager
     def tolerate_prefixes(self, prefixes: Iterable[str]) -> Iterator[None]:
-        """Within this context, report no unknown name with one of these prefixes.
-
-        A problem already reported is the reason why it is unknown.
-        """
+        """Within this context, report no unknown name with these prefixes: a reported problem explains it."""
         self._tolerated_prefixes = tuple(prefixes)
         yield
         self._tolerated_prefixes = ()
@@ -462,10 +449,7 @@ class NodeReader:
         return place in self._unclear_places
 
     def tolerate_unknown(self, lost: Iterable[str]) -> None:
-        """From now on, report no unknown name of these kinds or with these prefixes.
-
-        A problem already reported is the reason why it is unknown.
-        """
+        """From now on, report no unknown name of these kinds or prefixes: a reported problem explains it."""
         self._lost += tuple(lost)
 
     def fields(

@@ -104,10 +104,7 @@ def fill_text(text: str, values: Mapping[str, Value]) -> str:
 
 
 def allows_edit(edits: tuple[str, ...] | None, path: str) -> bool:
-    """True if a project file, given by its path below the project, may be changed.
-
-    In `edits`, `*` matches anything within a name, `**` any folders.
-    """
+    """True if a project file may be changed. In `edits`, `*` is anything within a name, `**` any folders."""
     return edits is None or any(
         re.fullmatch(
             "".join(_GLOB_SIGNS.get(piece) or re.escape(piece) for piece in _GLOB.findall(glob)),

@@ -85,23 +85,13 @@ def _build_task_nodes(tasks: Sequence[Task]) -> list[object]:
 
 
 def _describe_header(header: Header, title: str) -> PlanData:
-    data: PlanData = {"type": header.type}
-    if header.scope is not None:
-        data["scope"] = header.scope
-    data["breaking"] = header.breaking
-    if header.title is not None:
-        data[title] = header.title
-    return data
+    data = {"type": header.type, "scope": header.scope, "breaking": header.breaking, title: header.title}
+    return {name: value for name, value in data.items() if value is not None}
 
 
 def _describe_warning(warning: PlanWarning) -> PlanData:
-    data: PlanData = {"code": warning.code}
-    if warning.field:
-        data["field"] = warning.field
-    if warning.line:
-        data["line"] = warning.line
-    data["message"] = warning.message
-    return data
+    data = {"code": warning.code, "field": warning.field, "line": warning.line, "message": warning.message}
+    return {name: value for name, value in data.items() if value}
 
 
 def _describe_problem(problem: PlanProblem) -> PlanData:

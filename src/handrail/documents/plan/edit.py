@@ -6,7 +6,7 @@ Every edit returns a new plan, or a `PlanRefusal` if the result would be invalid
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace as with_limits
-from typing import Any, Final, assert_never
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -44,11 +44,7 @@ _MAX_LISTED: Final = 10
 
 
 def parse_plan_data(data: Mapping[str, Any], config: PlanConfig = COMMIT_MESSAGE) -> Plan | ValidationResult:
-    """Return the plan that a value in the shape of the dialect describes, or why its shape is wrong.
-
-    Only the types are checked. `validate_plan` tells whether the plan is valid, `format_plan` whether it can
-    be written.
-    """
+    """Return the plan that a value in the shape of the dialect describes, or which of its types are wrong."""
     found = validate_plan({**data, "state": PlanState.PARSED, "ok": True, "phase": ""}, config).errors
     if errors := tuple(finding for finding in found if finding.code == "INVALID_TYPE"):
         return ValidationResult(errors)
@@ -92,10 +88,7 @@ def build_tasks(given: Sequence[Any], config: PlanConfig) -> tuple[Task, ...]:
 
 
 def _nest_by_level(given: Sequence[Any]) -> Sequence[Any] | Finding:
-    """Nest a row of tasks that have a `level` each; return other values unchanged.
-
-    A level that is invalid, or more than one below the previous task, returns a `Finding`.
-    """
+    """Nest a row of tasks by their `level`; a `Finding` if one is invalid. Return other values unchanged."""
     if any(not isinstance(task, Mapping) or "children" in task for task in given):
         return given
     roots: list[object] = []
@@ -134,10 +127,7 @@ def set_goal(plan: Plan, goal: Header, config: PlanConfig = COMMIT_MESSAGE) -> P
 
 
 def set_description(plan: Plan, text: str, config: PlanConfig = COMMIT_MESSAGE) -> Plan | PlanRefusal:
-    """Return the plan with this description. An empty one is refused.
-
-    The line number of a problem counts within `text`.
-    """
+    """Return the plan with this description, which may not be empty. Problems count lines within `text`."""
     if (refused := refuse_uneditable(plan)) is not None:
         return refused
     text = normalise_newlines(text)
@@ -164,10 +154,7 @@ def set_constraints(
 
 
 def set_tasks(plan: Plan, given: Sequence[Any], config: PlanConfig = COMMIT_MESSAGE) -> Plan | PlanRefusal:
-    """Return the plan with these tasks, given as nested values or with a `level` each.
-
-    In the dialect `commits`, this reopens a finished plan.
-    """
+    """Return the plan with these tasks, nested or with a `level` each. In `commits`, this reopens a plan."""
     if (refused := refuse_uneditable(plan)) is not None:
         return refused
     commits = config.dialect is Dialect.COMMITS
@@ -229,10 +216,7 @@ def reopen_plan(plan: Plan, config: PlanConfig = COMMIT_MESSAGE) -> Plan | PlanR
 
 
 def ensure_writable(plan: Plan, config: PlanConfig) -> Plan | PlanRefusal:
-    """Return the plan if it is valid and can be written; otherwise a refusal.
-
-    Skipped lines stay as close to their place as possible.
-    """
+    """Return the plan, skipped lines near their places, if it is valid and can be written; else a refusal."""
     if plan.kept:
         plan = replace(plan, kept=tuple(_place_kept_line(line, plan) for line in plan.kept))
     if errors := validate_plan(plan, config).errors:
@@ -257,15 +241,11 @@ def _place_kept_line(kept: SkippedLine, plan: Plan) -> SkippedLine:
         section = Section.TASKS
     if section is Section.TASKS and plan.tasks is None:
         section = Section.CONSTRAINTS
-    match section:
-        case Section.DIRECTION:
-            end = (plan.direction or "").count("\n") + 1
-        case Section.TASKS:
-            end = len(plan.tasks or ())
-        case Section.CONSTRAINTS:
-            end = len(plan.constraints or ())
-        case _:
-            assert_never(section)
+    end = {
+        Section.DIRECTION: (plan.direction or "").count("\n") + 1,
+        Section.TASKS: len(plan.tasks or ()),
+        Section.CONSTRAINTS: len(plan.constraints or ()),
+    }[section]
     return SkippedLine(section, min(kept.index, end) if section is kept.section else end, kept.text)
 
 

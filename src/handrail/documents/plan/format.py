@@ -1,7 +1,4 @@
-"""Write a plan document as text.
-
-Whatever is written parses back as the same plan; otherwise nothing is written.
-"""
+"""Write a plan document as text that parses back as the same plan; otherwise nothing is written."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,10 +22,7 @@ _FIELD: Final = re.compile(r"\{([a-z]+)\}")
 
 
 def format_plan(plan: Plan, config: PlanConfig = COMMIT_MESSAGE) -> str | PlanRefusal:
-    """Return the text of a plan, with one empty line between sections and one newline at the end.
-
-    A plan without a header is the empty text. A plan that would not parse back as itself is refused.
-    """
+    """Return the text of a plan, empty without a header. One that would not parse back is refused."""
     if plan.header is None:
         return "" if plan == Plan(plan.state) else PlanRefusal((PlanProblem("header_not_representable"),))
     problem = find_description_problem(plan.description, config) if plan.description is not None else None
@@ -67,10 +61,7 @@ def find_description_problem(description: str, config: PlanConfig) -> PlanProble
 
 
 def to_description(text: str, config: PlanConfig = COMMIT_MESSAGE) -> str | None:
-    """Turn any text into a description; None if it is empty.
-
-    Lines that would be read as more than text become bullets, a box `[x]` in them `(x)`.
-    """
+    """Turn any text into a description; None if it is empty. Lines that are more than text become bullets."""
     rules = compile_rules(config)
     lines: list[str] = []
     opening = True

@@ -147,10 +147,7 @@ _ALL_MESSAGES: Final = PROBLEM_MESSAGES | REFUSAL_MESSAGES
 
 
 class PlanProblem(Struct, frozen=True, gc=False):
-    """A problem to fix. Line and column count from 1, `span` counts characters, `text` is the line.
-
-    `seen` fills the placeholders of the message.
-    """
+    """A problem to fix: line and column from 1, `span` in characters, the line. `seen` fills the message."""
 
     code: str
     line: int = 0
@@ -309,10 +306,7 @@ def make_task_id(text: str) -> str:
 
 
 def list_task_paths(tasks: Sequence[Task]) -> tuple[str, ...]:
-    """Return a unique path for each task: its name after the names of its parents, as in `a/b`.
-
-    The name is the task's id. Siblings with the same id are numbered.
-    """
+    """Return a unique path for each task, such as `a/b`: ids, numbered where siblings share one."""
     parents = find_parents(tasks)
     ids = [make_task_id(task.text) or "task" for task in tasks]
     shared = Counter(zip(parents, ids, strict=True))

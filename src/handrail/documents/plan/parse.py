@@ -127,8 +127,6 @@ def parse_any(
 
 
 # --- the dialect `planner` ----------------------------------------------------------------------------------
-
-
 _CONSTRAINTS: Final = Section.CONSTRAINTS
 _TASKS: Final = Section.TASKS
 _DIRECTION: Final = Section.DIRECTION
@@ -162,10 +160,7 @@ def read_planner_body(
 
 @dataclass(slots=True)
 class _PlannerReader:
-    """One pass over a `planner` plan, and its results so far.
-
-    `section` is None while in the description; `begun` is True once the description has text.
-    """
+    """One pass over a `planner` plan, and its results so far."""
 
     rules: Rules
     header: Header
@@ -177,8 +172,8 @@ class _PlannerReader:
     direction: list[str] = field(default_factory=list)
     kept: list[SkippedLine] = field(default_factory=list)
     widths: list[int] = field(default_factory=list)
-    section: Section | None = None
-    begun: bool = False
+    section: Section | None = None  # None while in the description
+    begun: bool = False  # the description has text
     marked: bool = False
 
     def read(self, begin: int) -> Plan:
@@ -310,8 +305,6 @@ class _PlannerReader:
 
 
 # --- the dialect `commits` ----------------------------------------------------------------------------------
-
-
 _NEAR_SECTION: Final = re.compile(grammar.NEAR_SECTION_PATTERN)
 DETAILS_SEPARATOR: Final = ": "
 _COMMITS_HEADER_EXAMPLE: Final = "type(scope): summary"
@@ -346,11 +339,7 @@ def is_section_line(line: str) -> bool:
 
 @dataclass(slots=True)
 class _CommitsReader:
-    """One pass over a `commits` plan, and its results so far.
-
-    `opened` is the line that opened the current section. `decided` is True once there was a constraints
-    section.
-    """
+    """One pass over a `commits` plan, and its results so far."""
 
     rules: Rules
     lines: list[str]
@@ -361,8 +350,8 @@ class _CommitsReader:
     tasks: list[Task] = field(default_factory=list)
     finished: bool = False
     part: _BodyPart = _BodyPart.DESCRIPTION
-    decided: bool = False
-    opened: int = 0
+    decided: bool = False  # there was a constraints section
+    opened: int = 0  # the line that opened the current section
     ids: list[set[str]] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
 

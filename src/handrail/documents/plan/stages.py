@@ -43,10 +43,7 @@ class Progress:
 
 
 def read_directive(plan: Plan) -> str | None:
-    """Return the directive in the last line of the direction; None if there is none.
-
-    The line is a marker, or the bare word for a finished plan.
-    """
+    """Return the directive in the last line of the direction, a marker or the bare word; None without one."""
     if plan.direction is None:
         return None
     last = plan.direction.rpartition("\n")[2]

@@ -240,8 +240,6 @@ def _check_sibling_ids(at: str, row: Sequence[object]) -> Iterator[Finding]:
 
 
 # --- custom configurations ----------------------------------------------------------------------------------
-
-
 _MIN_LIMITS: Final = {
     "max_title_length": 1,
     "max_nesting_depth": 0,
