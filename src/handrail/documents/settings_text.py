@@ -287,9 +287,8 @@ def _find_nodes(text: str, path: Sequence[str]) -> list[JsonNode] | SettingsProb
             return _wrong_type_problem(text, node, above, "an object")
         matches = [part for part in node.parts if part.key == key]
         if len(matches) > 1:
-            return locate_problem(
-                text, matches[1].start, f"the key `{key}` stands twice", "take one of the two out of the file"
-            )
+            sentence, repair = f"the key `{key}` stands twice", "take one of the two out of the file"
+            return locate_problem(text, matches[1].start, sentence, repair)
         if not matches:
             break
         way.append(matches[0].node)
@@ -298,9 +297,8 @@ def _find_nodes(text: str, path: Sequence[str]) -> list[JsonNode] | SettingsProb
 
 
 def _wrong_type_problem(text: str, node: JsonNode, name: str, wanted: str) -> SettingsProblem:
-    return locate_problem(
-        text, node.start, f"`{name}` is not {wanted}", f"make it {wanted}, or take it out of the file"
-    )
+    repair = f"make it {wanted}, or take it out of the file"
+    return locate_problem(text, node.start, f"`{name}` is not {wanted}", repair)
 
 
 def _nest_value(path: Sequence[str], value: object) -> object:
@@ -624,9 +622,8 @@ def put_block(text: str, version: str, inside: str) -> str | SettingsProblem:
     lines = (f"<!-- HANDRAIL START v{version}{joined} -->", *inside.strip("\n").split("\n"), _BLOCK_END)
     block = newline.join(lines)
     if block_match:
-        return (
-            text[: block_match.start("start")] + block + text[block_match.end("inside") + len(_BLOCK_END) :]
-        )
+        start, end = block_match.start("start"), block_match.end("inside") + len(_BLOCK_END)
+        return text[:start] + block + text[end:]
     apart = (newline * 2 if joined else newline) if text else ""
     return f"{text}{apart}{block}{newline}"
 
@@ -655,7 +652,6 @@ def _find_block_problem(text: str) -> SettingsProblem | None:
     if not starts + ends or (len(starts) == len(ends) == 1 and starts < ends):
         return None
     line = text.count("\n", 0, min(starts + ends)) + 1
-    sentence = (
-        f"where Handrail's block begins and ends is not clear: one start and one `{_BLOCK_END}` are needed"
-    )
+    needed = f"one start and one `{_BLOCK_END}` are needed"
+    sentence = f"where Handrail's block begins and ends is not clear: {needed}"
     return SettingsProblem(line, 1, sentence, "remove the marks that are too many, and what is between them")

@@ -51,11 +51,8 @@ class TaskGraph:
 @lru_cache(maxsize=8)
 def parse_task_graph(text: str) -> TaskGraph | None:
     """Return the tasks of every YAML fence that has `tasks:`; None if there is no such fence."""
-    fences = [
-        one
-        for one in parse_blocks(text).fences
-        if one.word.lower() in _FENCE_WORDS and _TASKS_KEY.search(one.text)
-    ]
+    fences = [fence for fence in parse_blocks(text).fences if fence.word.lower() in _FENCE_WORDS]
+    fences = [fence for fence in fences if _TASKS_KEY.search(fence.text)]
     if not fences:
         return None
     tasks: list[Task] = []

@@ -51,20 +51,20 @@ def quote_text(  # noqa: PLR0913 - the text and how to quote it; the rarely used
     label: str,
     boundary: str,
     most: int,
-    standing: str = UNTRUSTED_NOTE,
+    trust: str = UNTRUSTED_NOTE,
     *,
     kind: str = "the project file",
 ) -> str:
     """Quote a text between two marker lines that name its source; cut it to its first `most` bytes.
 
-    `label` says where the whole text is, after its `kind`; `standing` says how far to trust it. The author of
+    `label` says where the whole text is, after its `kind`; `trust` says how far to trust it. The author of
     the text cannot know the boundary. If the text contains it anyway, the boundary is made longer.
     """
     while boundary in text:
         boundary += boundary
     shown = truncate_text(text, label, most)
     ending = "" if shown.endswith("\n") else "\n"
-    return f"[{boundary} begins: text of {kind} {label}; {standing}]\n{shown}{ending}[{boundary} ends]"
+    return f"[{boundary} begins: text of {kind} {label}; {trust}]\n{shown}{ending}[{boundary} ends]"
 
 
 def truncate_text(text: str, label: str, most: int) -> str:

@@ -280,7 +280,7 @@ def _link_row(linker: LinkContext, row: DeclaredRow) -> Transition:
 def _link_sources(linker: LinkContext, row: DeclaredRow) -> tuple[str, ...]:
     """Return the states a row leaves.
 
-    A state that uses a sub-workflow stands for its exits, or for all states inside if the row has a trigger.
+    For a state that uses a sub-workflow these are its exits, or with a trigger all states inside.
     """
     excepted = {name for scalar in row.excepted for name in _expand_state_name(linker, scalar, row)}
     if row.sources is not None:

@@ -414,7 +414,7 @@ def _read_texts(
 
 
 def expand_steps(reader: NodeReader, node: Node) -> DeclaredGraph:
-    """Return the states, the sub-workflows and the rows that a list of steps stands for."""
+    """Return the states, the sub-workflows and the rows of a list of steps."""
     items = reader.items(node, "`steps`")
     if isinstance(node, NodeList) and not items:
         reader.report_problem("no-states", node.place, "`steps` holds no step", "add one")

@@ -228,11 +228,8 @@ class GuardCompiler:
                 message = f"`{name}` cannot name a draft of {row.what}: `{hidden}` is a fact"
                 self._reader.report_problem("bad-name", key.place, message, "choose another word")
             kind = self._registry.drafts.get(node.text) if isinstance(node, Scalar) else None
-            types = {
-                OK_FACT: Type(Kind.BOOL),
-                PROBLEMS_FACT: Type(Kind.STRINGS),
-                **(kind.facts if kind else {}),
-            }
+            types = {OK_FACT: Type(Kind.BOOL), PROBLEMS_FACT: Type(Kind.STRINGS)}
+            types |= kind.facts if kind else {}
             for part, type_ in types.items():
                 about = f"`{part}` of the draft `{name}`"
                 boolean = type_.kind is Kind.BOOL
@@ -297,9 +294,8 @@ class GuardCompiler:
         start = (before + after[: len(name)]).rfind(name)
         place = locate_span(line, complaint.line, start + 1 if start >= 0 else complaint.column, len(name))
         if after.startswith("(") and before.rstrip().endswith(name):
-            reader.report_problem(
-                "guard-type", place, f"{what}: no function is called `{name}`", _FUNCTIONS_HINT
-            )
+            message = f"{what}: no function is called `{name}`"
+            reader.report_problem("guard-type", place, message, _FUNCTIONS_HINT)
         elif allowed is self.world_facts and (name in facts or name.startswith(PAYLOAD_PREFIXES)):
             message = f"{what}: `{name}` comes with the event, so `when` cannot read it"
             reader.report_problem("payload-in-when", place, message, "move the line to `accept`")

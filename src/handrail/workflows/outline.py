@@ -105,14 +105,11 @@ def fill_text(text: str, values: Mapping[str, Value]) -> str:
 
 def allows_edit(edits: tuple[str, ...] | None, path: str) -> bool:
     """True if a project file may be changed. In `edits`, `*` is anything within a name, `**` any folders."""
-    return edits is None or any(
-        re.fullmatch(
-            "".join(_GLOB_SIGNS.get(piece) or re.escape(piece) for piece in _GLOB.findall(glob)),
-            path,
-            re.DOTALL,
-        )
-        for glob in edits
-    )
+    if edits is None:
+        return True
+    pieces = [_GLOB.findall(glob) for glob in edits]
+    patterns = ["".join(_GLOB_SIGNS.get(piece) or re.escape(piece) for piece in each) for each in pieces]
+    return any(re.fullmatch(pattern, path, re.DOTALL) for pattern in patterns)
 
 
 @lru_cache(maxsize=8)

@@ -117,9 +117,8 @@ class _Converter:
         tasks = None if plan.tasks is None else self._convert_tasks(plan.tasks)
         if plan.direction is not None:
             lines = plan.direction.split("\n")
-            self._move_to_description(
-                "direction_in_description", lines if read_directive(plan) is None else lines[:-1]
-            )
+            lines = lines if read_directive(plan) is None else lines[:-1]
+            self._move_to_description("direction_in_description", lines)
         return replace(
             plan,
             header=goal,

@@ -121,9 +121,8 @@ def set_goal(plan: Plan, goal: Header, config: PlanConfig = COMMIT_MESSAGE) -> P
     if goal.scope is not None and goal.scope != goal.scope.lower():
         warnings = (PlanWarning("scope_lowercased", 0, goal.scope),)
         goal = replace(goal, scope=goal.scope.lower())
-    return ensure_writable(
-        replace(plan, state=PlanState.PARSED, header=goal, warnings=warnings, problems=()), config
-    )
+    changed = replace(plan, state=PlanState.PARSED, header=goal, warnings=warnings, problems=())
+    return ensure_writable(changed, config)
 
 
 def set_description(plan: Plan, text: str, config: PlanConfig = COMMIT_MESSAGE) -> Plan | PlanRefusal:

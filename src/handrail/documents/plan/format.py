@@ -112,9 +112,8 @@ def _format_sections(plan: Plan, header: Header, config: PlanConfig) -> Iterator
         tasks = [grammar.FINISHED_TASKS_LINE if plan.finished else grammar.OPEN_TASKS_LINE, *tasks]
     yield _insert_kept_lines(constraints, plan.kept, Section.CONSTRAINTS)
     yield _insert_kept_lines(tasks, plan.kept, Section.TASKS)
-    yield _insert_kept_lines(
-        [] if plan.direction is None else plan.direction.split("\n"), plan.kept, Section.DIRECTION
-    )
+    direction = [] if plan.direction is None else plan.direction.split("\n")
+    yield _insert_kept_lines(direction, plan.kept, Section.DIRECTION)
 
 
 def _insert_kept_lines(lines: list[str], kept: Sequence[SkippedLine], section: Section) -> list[str]:

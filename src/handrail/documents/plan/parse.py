@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Final
+from typing import Final, NoReturn
 
 from handrail.documents.plan import grammar
 from handrail.documents.plan.grammar import (
@@ -126,6 +126,26 @@ def parse_any(
     return parse_plan(text, config, has_modifications=has_modifications), config
 
 
+class _HaltError(Exception):
+    """The first problem of a text, which ends reading it."""
+
+    def __init__(self, problem: PlanProblem) -> None:
+        super().__init__(problem.code)
+        self.problem = problem
+
+
+@dataclass(slots=True)
+class _Reader:
+    """What both dialects read from: the rules, the lines, and the warnings so far."""
+
+    rules: Rules
+    lines: list[str]
+    warnings: list[PlanWarning]
+
+    def _halt(self, code: str, number: int, *seen: str) -> NoReturn:
+        raise _HaltError(build_line_problem(code, self.lines, number, *seen))
+
+
 # --- the dialect `planner` ----------------------------------------------------------------------------------
 _CONSTRAINTS: Final = Section.CONSTRAINTS
 _TASKS: Final = Section.TASKS
@@ -155,17 +175,14 @@ def read_planner_body(
                 return Plan(_PARSED, header, body, warnings=warnings)
         else:
             begin = max(2, text.count("\n", 0, opening.start() + 1))
-    return _PlannerReader(rules, header, text.split("\n"), list(warnings)).read(begin)
+    return _PlannerReader(rules, text.split("\n"), list(warnings), header).read(begin)
 
 
 @dataclass(slots=True)
-class _PlannerReader:
+class _PlannerReader(_Reader):
     """One pass over a `planner` plan, and its results so far."""
 
-    rules: Rules
     header: Header
-    lines: list[str]
-    warnings: list[PlanWarning]
     description: list[str] = field(default_factory=list)
     constraints: list[Constraint] | None = None
     tasks: list[Task] = field(default_factory=list)
@@ -178,113 +195,16 @@ class _PlannerReader:
 
     def read(self, begin: int) -> Plan:
         """Return the plan. The lines before index `begin` are known to be text."""
-        lines, leads = self.lines, self.rules.lead_characters
-        if len(lines) > 1 and lines[1].strip():
-            return self._build_plan(self._build_problem("header_line_not_alone", 2))
-        self.description = lines[2:begin]
-        self.begun = any(map(str.strip, self.description))
-        for number, line in enumerate(lines[begin:], begin + 1):
-            lead = line.lstrip()[:1]
-            if not lead:
-                if self.section is None:
-                    self.description.append(line)
-                elif self.section is _DIRECTION:
-                    self.direction.append(line)
-                continue
-            plain = leads and lead not in leads
-            problem = self._read_text(number, line) if plain else self._read_line(number, line)
-            if problem is not None:
-                return self._build_plan(problem)
-        return self._build_plan(None)
-
-    def _read_line(self, number: int, line: str) -> PlanProblem | None:  # noqa: PLR0911 - one for each kind
-        """Read a line that may be more than text."""
-        rules = self.rules
-        if rules.task_sign in line:
-            if (match := rules.task.fullmatch(line)) is not None:
-                return self._read_task(number, match)
-            if rules.near_task.fullmatch(line) is not None:
-                return self._build_problem("task_malformed", number, *format_task_examples(rules.config))
-        if rules.constraint_sign in line and (match := rules.constraint.fullmatch(line)) is not None:
-            return self._read_constraint(number, *match.group("key", "value"))
-        if not self.marked and rules.marker.fullmatch(line) is not None:
-            self.section, self.marked = _DIRECTION, True
-            self.direction.append(line)
-            return None
-        if rules.constraint_sign in line and rules.near_constraint.fullmatch(line) is not None:
-            return self._skip_line(number, line)
-        if self.section is _DIRECTION or rules.bullet.fullmatch(line) is None:
-            return self._read_text(number, line)
-        if self.section is not None:
-            return self._skip_line(number, line)
-        if not self.begun:
-            return self._build_problem("body_opens_with_bullet", number)
-        return self._read_text(number, line)
-
-    def _read_constraint(self, number: int, key: str | None, value: str | None) -> PlanProblem | None:
-        if self.section not in {None, _CONSTRAINTS}:
-            return self._build_problem("section_order", number)
-        self.section = _CONSTRAINTS
-        if self.constraints is None:
-            self.constraints = []
-        self.constraints.append((key or "", value or ""))
-        return None
-
-    def _read_text(self, number: int, line: str) -> PlanProblem | None:
-        if self.section is None:
-            self.description.append(line)
-            self.begun = True
-            return None
-        if self.marked:
-            return self._build_problem("text_after_end", number)
-        if self.section is not _DIRECTION:
-            most = self.rules.config.direction_halt_length
-            if most is not None and len(line) <= most:
-                return self._build_problem("direction_too_short", number, str(most))
-            self.section = _DIRECTION
-        self.direction.append(line)
-        return None
-
-    def _skip_line(self, number: int, line: str) -> PlanProblem | None:
-        if self.marked:
-            return self._build_problem("text_after_end", number)
-        if self.section is None:
-            self.section = _CONSTRAINTS
-            self.constraints = []
-        items: Mapping[Section, Sized | None] = {
-            _CONSTRAINTS: self.constraints,
-            _TASKS: self.tasks,
-            _DIRECTION: self.direction,
-        }
-        self.kept.append(SkippedLine(self.section, len(items[self.section] or ()), line))
-        self.warnings.append(PlanWarning("constraint_skipped", number, line))
-        return None
-
-    def _read_task(self, number: int, match: Match) -> PlanProblem | None:
-        indent, box, text = match.group("indent", "box", "text")
-        config, widths, tasks = self.rules.config, self.widths, self.tasks
-        if self.section is not _TASKS:
-            if self.section is _DIRECTION:
-                return self._build_problem("section_order", number)
-            self.section = _TASKS
-        if len(tasks) >= config.max_task_count:
-            return self._build_problem("too_many_tasks", number, f"{config.max_task_count:,}")
-        width = len(indent) + indent.count("\t") * (config.indent_size - 1) if indent else 0
-        while widths and widths[-1] >= width:
-            widths.pop()
-        level = len(widths)
-        if level > config.max_nesting_depth:
-            return self._build_problem("task_too_deep", number, str(level), str(config.max_nesting_depth))
-        widths.append(width)
-        tasks.append(Task(level, box == "x", text or ""))
-        return None
-
-    def _build_plan(self, problem: PlanProblem | None) -> Plan:
+        problems: tuple[PlanProblem, ...] = ()
+        try:
+            self._read_lines(begin)
+        except _HaltError as halt:
+            problems = (halt.problem,)
         direction = join_lines(self.direction)
         last = direction.count("\n") + 1 if direction else 0
         constraints = [] if self.constraints is None and self.tasks else self.constraints
         return Plan(
-            _PARSED if problem is None else PlanState.HALTED,
+            PlanState.HALTED if problems else _PARSED,
             self.header,
             join_lines(self.description),
             None if constraints is None else tuple(constraints),
@@ -297,11 +217,105 @@ class _PlannerReader:
                 for line in self.kept
             ),
             warnings=tuple(self.warnings),
-            problems=() if problem is None else (problem,),
+            problems=problems,
         )
 
-    def _build_problem(self, code: str, number: int, *seen: str) -> PlanProblem:
-        return build_line_problem(code, self.lines, number, *seen)
+    def _read_lines(self, begin: int) -> None:
+        lines, leads = self.lines, self.rules.lead_characters
+        if len(lines) > 1 and lines[1].strip():
+            self._halt("header_line_not_alone", 2)
+        self.description = lines[2:begin]
+        self.begun = any(map(str.strip, self.description))
+        for number, line in enumerate(lines[begin:], begin + 1):
+            lead = line.lstrip()[:1]
+            if not lead:
+                if self.section is None:
+                    self.description.append(line)
+                elif self.section is _DIRECTION:
+                    self.direction.append(line)
+            elif leads and lead not in leads:
+                self._read_text(number, line)
+            else:
+                self._read_line(number, line)
+
+    def _read_line(self, number: int, line: str) -> None:
+        """Read a line that may be more than text."""
+        rules = self.rules
+        if rules.task_sign in line:
+            if (match := rules.task.fullmatch(line)) is not None:
+                self._read_task(number, match)
+                return
+            if rules.near_task.fullmatch(line) is not None:
+                self._halt("task_malformed", number, *format_task_examples(rules.config))
+        if rules.constraint_sign in line and (match := rules.constraint.fullmatch(line)) is not None:
+            self._read_constraint(number, *match.group("key", "value"))
+        elif not self.marked and rules.marker.fullmatch(line) is not None:
+            self.section, self.marked = _DIRECTION, True
+            self.direction.append(line)
+        elif rules.constraint_sign in line and rules.near_constraint.fullmatch(line) is not None:
+            self._skip_line(number, line)
+        elif self.section is _DIRECTION or rules.bullet.fullmatch(line) is None:
+            self._read_text(number, line)
+        elif self.section is not None:
+            self._skip_line(number, line)
+        elif self.begun:
+            self._read_text(number, line)
+        else:
+            self._halt("body_opens_with_bullet", number)
+
+    def _read_constraint(self, number: int, key: str | None, value: str | None) -> None:
+        if self.section not in {None, _CONSTRAINTS}:
+            self._halt("section_order", number)
+        self.section = _CONSTRAINTS
+        if self.constraints is None:
+            self.constraints = []
+        self.constraints.append((key or "", value or ""))
+
+    def _read_text(self, number: int, line: str) -> None:
+        if self.section is None:
+            self.description.append(line)
+            self.begun = True
+            return
+        if self.marked:
+            self._halt("text_after_end", number)
+        if self.section is not _DIRECTION:
+            most = self.rules.config.direction_halt_length
+            if most is not None and len(line) <= most:
+                self._halt("direction_too_short", number, str(most))
+            self.section = _DIRECTION
+        self.direction.append(line)
+
+    def _skip_line(self, number: int, line: str) -> None:
+        if self.marked:
+            self._halt("text_after_end", number)
+        if self.section is None:
+            self.section = _CONSTRAINTS
+            self.constraints = []
+        items: Mapping[Section, Sized | None] = {
+            _CONSTRAINTS: self.constraints,
+            _TASKS: self.tasks,
+            _DIRECTION: self.direction,
+        }
+        self.kept.append(SkippedLine(self.section, len(items[self.section] or ()), line))
+        self.warnings.append(PlanWarning("constraint_skipped", number, line))
+
+    def _read_task(self, number: int, match: Match) -> None:
+        indent, box, text = match.group("indent", "box", "text")
+        config, widths, tasks = self.rules.config, self.widths, self.tasks
+        if self.section is not _TASKS:
+            if self.section is _DIRECTION:
+                self._halt("section_order", number)
+            self.section = _TASKS
+        if len(tasks) >= config.max_task_count:
+            self._halt("too_many_tasks", number, f"{config.max_task_count:,}")
+        width = len(indent) + indent.count("\t") * (config.indent_size - 1) if indent else 0
+        while widths and widths[-1] >= width:
+            widths.pop()
+        level = len(widths)
+        if level > config.max_nesting_depth:
+            self._halt("task_too_deep", number, str(level), str(config.max_nesting_depth))
+        widths.append(width)
+        tasks.append(Task(level, box == "x", text or ""))
 
 
 # --- the dialect `commits` ----------------------------------------------------------------------------------
@@ -338,12 +352,9 @@ def is_section_line(line: str) -> bool:
 
 
 @dataclass(slots=True)
-class _CommitsReader:
+class _CommitsReader(_Reader):
     """One pass over a `commits` plan, and its results so far."""
 
-    rules: Rules
-    lines: list[str]
-    warnings: list[PlanWarning]
     header: Header | None = None
     description: list[str] = field(default_factory=list)
     constraints: list[Constraint] = field(default_factory=list)
@@ -357,127 +368,122 @@ class _CommitsReader:
 
     def read(self) -> Plan:
         """Return the plan, halted at the first line that does not belong."""
-        problem = self._read_header(self.lines[0])
-        for index in range(1, len(self.lines)):
-            if problem is not None:
-                break
-            problem = self._read_line(index + 1, self.lines[index])
-        problem = problem or self._find_empty_section() or self._check_boxes()
-        state = PlanState.PARSED if problem is None else PlanState.HALTED
+        state, problems = _PARSED, tuple[PlanProblem, ...]()
+        try:
+            self._read_header(self.lines[0])
+            for number, line in enumerate(self.lines[1:], start=2):
+                self._read_line(number, line)
+            self._check_section()
+            self._check_boxes()
+        except _HaltError as halt:
+            state = PlanState.UNKNOWN if self.header is None else PlanState.HALTED
+            problems = (halt.problem,)
         return Plan(
-            PlanState.UNKNOWN if self.header is None else state,
+            state,
             self.header,
             join_lines(self.description),
             tuple(self.constraints) if self.decided else None,
             tuple(self.tasks) if self.part is _BodyPart.TASKS else None,
             finished=self.finished,
             warnings=tuple(self.warnings),
-            problems=() if problem is None else (problem,),
+            problems=problems,
         )
 
-    def _read_header(self, line: str) -> PlanProblem | None:
+    def _read_header(self, line: str) -> None:
         config = self.rules.config
         match = self.rules.headers[0][0].fullmatch(line)
         if match is None:
-            return self._build_problem("header_malformed", 1, _COMMITS_HEADER_EXAMPLE)
+            self._halt("header_malformed", 1, _COMMITS_HEADER_EXAMPLE)
         groups = match.groupdict()
         kind, scope, title = groups["type"] or "", groups["scope"], groups["title"] or ""
         breaking = groups["breaking"] is not None
         if kind not in config.types:
-            return PlanProblem("type_unknown", 1, 1, len(kind), line, (kind, ", ".join(config.types)))
+            seen = (kind, ", ".join(config.types))
+            raise _HaltError(PlanProblem("type_unknown", 1, 1, len(kind), line, seen))
         if scope is not None and scope != scope.lower():
             self.warnings.append(PlanWarning("scope_lowercased", 1, scope))
             scope = scope.lower()
         self.header = Header(kind, scope, breaking)
         if len(title) > config.max_title_length:
-            return _build_title_problem(line, title, config)
+            raise _HaltError(_build_title_problem(line, title, config))
         self.header = Header(kind, scope, breaking, title)
-        return None
 
-    def _read_line(self, number: int, line: str) -> PlanProblem | None:  # noqa: PLR0911 - one for each kind
+    def _read_line(self, number: int, line: str) -> None:
         if number == 2 and line.strip():
-            return self._build_problem("header_line_not_alone", 2)
+            self._halt("header_line_not_alone", 2)
         if (part := _PARTS_BY_LINE.get(line)) is not None:
-            if (problem := self._find_empty_section()) is not None:
-                return problem
+            self._check_section()
             if self.part is _BodyPart.TASKS or (self.decided and part is not _BodyPart.TASKS):
-                return self._build_problem("section_order", number)
+                self._halt("section_order", number)
             self.part, self.opened = part, number
             self.decided = self.decided or part is not _BodyPart.TASKS
             self.finished = line == grammar.FINISHED_TASKS_LINE
-            return None
-        if is_section_line(line):
-            return self._build_problem("section_malformed", number)
-        if self.part is _BodyPart.DESCRIPTION:
+        elif is_section_line(line):
+            self._halt("section_malformed", number)
+        elif self.part is _BodyPart.DESCRIPTION:
             self.description.append(line)
-            return None
-        if not line.strip():
-            return None
-        if self.part is _BodyPart.TASKS:
-            return self._read_task(number, line)
-        if self.part is _BodyPart.CONSTRAINTS:
-            return self._read_constraint(number, line)
-        return self._build_problem("text_after_end", number)
+        elif not line.strip():
+            pass
+        elif self.part is _BodyPart.TASKS:
+            self._read_task(number, line)
+        elif self.part is _BodyPart.CONSTRAINTS:
+            self._read_constraint(number, line)
+        else:
+            self._halt("text_after_end", number)
 
-    def _read_constraint(self, number: int, line: str) -> PlanProblem | None:
+    def _read_constraint(self, number: int, line: str) -> None:
         prefixes = self.rules.config.prefixes
         match = self.rules.constraint.fullmatch(line)
         groups = match.groupdict() if match is not None else {}
         key = groups.get("key")
         if key not in prefixes:
-            return self._build_problem("constraint_malformed", number, ", ".join(prefixes))
+            self._halt("constraint_malformed", number, ", ".join(prefixes))
         self.constraints.append((key, groups["value"] or ""))
-        return None
 
-    def _read_task(self, number: int, line: str) -> PlanProblem | None:  # noqa: PLR0911 - one for each problem
+    def _read_task(self, number: int, line: str) -> None:
         config = self.rules.config
         match = self.rules.task.fullmatch(line)
         groups = match.groupdict() if match is not None else {}
         summary, _, details = (groups.get("text") or "").partition(DETAILS_SEPARATOR)
         if not details.strip():
-            return self._build_problem("task_malformed", number, *format_task_examples(config))
+            self._halt("task_malformed", number, *format_task_examples(config))
         level, odd = divmod(len(groups["indent"] or ""), config.indent_size)
         if level > config.max_nesting_depth:
-            return self._build_problem("task_too_deep", number, str(level), str(config.max_nesting_depth))
+            self._halt("task_too_deep", number, str(level), str(config.max_nesting_depth))
         if odd or level > len(self.ids):
-            return self._build_problem("task_indentation", number, str(config.indent_size))
+            self._halt("task_indentation", number, str(config.indent_size))
         if len(self.tasks) >= config.max_task_count:
-            return self._build_problem("too_many_tasks", number, f"{config.max_task_count:,}")
+            self._halt("too_many_tasks", number, f"{config.max_task_count:,}")
         del self.ids[level + 1 :]
         if len(self.ids) == level:
             self.ids.append(set())
         name = make_task_id(summary)
         if not name:
-            return self._build_problem("task_id_missing", number)
+            self._halt("task_id_missing", number)
         if name in self.ids[level]:
-            return self._build_problem("task_id_taken", number, name)
+            self._halt("task_id_taken", number, name)
         self.ids[level].add(name)
         self.tasks.append(Task(level, groups["box"] == "x", summary, details))
         self.places.append(number)
-        return None
 
-    def _find_empty_section(self) -> PlanProblem | None:
+    def _check_section(self) -> None:
+        """Check that the section that ends here is not empty."""
         if self.part is _BodyPart.CONSTRAINTS and not self.constraints:
-            return self._build_problem("constraints_empty", self.opened)
+            self._halt("constraints_empty", self.opened)
         if self.part is _BodyPart.TASKS and not self.tasks:
-            return self._build_problem("tasks_empty", self.opened)
-        return None
+            self._halt("tasks_empty", self.opened)
 
-    def _check_boxes(self) -> PlanProblem | None:
-        """Return a problem if the boxes contradict each other. Tick parents whose subtasks are all ticked."""
+    def _check_boxes(self) -> None:
+        """Check that the boxes do not contradict each other. Tick parents whose subtasks are all ticked."""
         consistent = propagate_completion(self.tasks)
         for number, task, result in zip(self.places, self.tasks, consistent, strict=True):
             if task.ticked and not result.ticked:
-                return self._build_problem("boxes_contradict", number)
+                self._halt("boxes_contradict", number)
             if task.ticked is not result.ticked:
                 self.warnings.append(PlanWarning("completion_propagated", number, task.text))
         self.tasks = list(consistent)
         if self.finished and not all(task.ticked for task in consistent):
-            return self._build_problem("finished_too_soon", self.opened)
-        return None
-
-    def _build_problem(self, code: str, number: int, *seen: str) -> PlanProblem:
-        return build_line_problem(code, self.lines, number, *seen)
+            self._halt("finished_too_soon", self.opened)
 
 
 # --- what both dialects use ---------------------------------------------------------------------------------

@@ -101,9 +101,8 @@ def _check_header(header: Mapping[str, object], config: PlanConfig) -> Iterator[
     if not isinstance(kind, str):
         yield Finding("header.type", "the type is a text", "INVALID_TYPE")
     elif config.types and kind not in config.types:
-        yield Finding(
-            "header.type", f"`{kind}` is no type; take one of {', '.join(config.types)}", "INVALID_VALUE"
-        )
+        message = f"`{kind}` is no type; take one of {', '.join(config.types)}"
+        yield Finding("header.type", message, "INVALID_VALUE")
     if scope is not None and not isinstance(scope, str):
         yield Finding("header.scope", "the scope is a text", "INVALID_TYPE")
     elif scope is not None and compile_pattern(config.scope_pattern).fullmatch(scope) is None:
