@@ -19,6 +19,7 @@ from handrail.documents.plan.grammar import (
     PRESETS,
     STRICT,
     YAML_LIKE,
+    Dialect,
     PlanConfig,
 )
 from handrail.documents.plan.model import Plan
@@ -36,6 +37,7 @@ __all__ = [
     "PRESETS",
     "STRICT",
     "YAML_LIKE",
+    "Dialect",
     "Plan",
     "PlanConfig",
     "convert",

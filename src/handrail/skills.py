@@ -14,33 +14,21 @@ import handrail
 from handrail.app.catalog import read_source
 from handrail.documents.task_graph import find_next_batch, is_batch_list
 from handrail.documents.work_items import parse_work_items
-from handrail.engine.facts import Value
 from handrail.engine.guards import Guard, Verdict, evaluate_guard
-from handrail.engine.model import Transition as Row
-from handrail.engine.model import Workflow
 from handrail.engine.paths import get_skill, group_rows_by_state, list_targets
 from handrail.workflows.load import load_workflow
 
 Condition: TypeAlias = Mapping[str, str]
-
-
 _FILE: Final = "workflows/library/skills/skills/workflow.yaml"
-
-
 _ALWAYS: Final = "always"
-
-
 _ITEM_TYPE: Final = "item_type"
-
-
 _ITEM: Final = "item.type"
 
-
+# The two condition types of each boolean fact: for True and for False.
 _YES_OR_NO: Final[Mapping[str, tuple[str, str]]] = {
     "items.remaining": ("items_remaining", "no_items_remaining"),
     "batches.remaining": ("batches_remaining", "no_batches_remaining"),
 }
-"""The two condition types of each boolean fact: for True and for False."""
 
 
 class AmbiguousSkill(ValueError):  # noqa: N818 - not a failure: only the stored state identifies one
@@ -118,10 +106,7 @@ def evaluate_condition(condition: Condition, context: TransitionContext) -> bool
 
 
 def get_next_state(state: str, context: TransitionContext) -> str | None:
-    """Return the target of the first transition whose condition holds.
-
-    None if no condition holds or the state does not exist.
-    """
+    """Return the target of the first transition whose condition holds; None if there is none."""
     found = get_state(state)
     ways = found.transitions if found else ()
     return next((way.to for way in ways if evaluate_condition(way.condition, context)), None)
@@ -148,40 +133,33 @@ def build_transition_context(state: Mapping[str, object], design_doc: str | None
 
 @cache
 def _states() -> Mapping[str, WorkflowState]:
-    workflow = _workflow()
-    rows = group_rows_by_state(workflow)
-    return {
-        name: WorkflowState(name, get_skill(workflow, name) or None, tuple(_ways(workflow, rows[name])))
-        for name in workflow.states
-    }
-
-
-def _workflow() -> Workflow:
-    loaded = load_workflow(read_source(Path(handrail.__file__).parent / _FILE))
-    if loaded.workflow is None:
+    workflow = load_workflow(read_source(Path(handrail.__file__).parent / _FILE)).workflow
+    if workflow is None:
         raise ValueError(f"{_FILE} has problems; install Handrail anew")
-    return loaded.workflow
+    rows = group_rows_by_state(workflow)
+    states = {}
+    for name in workflow.states:
+        transitions = tuple(
+            Transition(target, condition)
+            for row in rows[name]
+            for target in list_targets(workflow, row)
+            for condition in _list_conditions(row.when)
+        )
+        states[name] = WorkflowState(name, get_skill(workflow, name) or None, transitions)
+    return states
 
 
-def _ways(workflow: Workflow, rows: tuple[Row, ...]) -> Iterator[Transition]:
-    for row in rows:
-        for target in list_targets(workflow, row):
-            yield from (Transition(target, condition) for condition in _conditions(row.when))
-
-
-def _conditions(when: tuple[Guard, ...]) -> Iterator[Condition]:
+def _list_conditions(when: tuple[Guard, ...]) -> Iterator[Condition]:
     """Yield the conditions that open a row: one for each fact value that its guard accepts."""
     if not when:
         yield {"type": _ALWAYS}
     for guard in when:
         (fact,) = guard.facts
         for value in fact.domain:
-            if evaluate_guard(guard, {fact.name: value}).verdict is Verdict.HOLDS:
-                yield _condition(fact.name, value)
-
-
-def _condition(fact: str, value: Value) -> Condition:
-    if fact == _ITEM:
-        return {"type": _ITEM_TYPE, "value": str(value)}
-    yes, no = _YES_OR_NO[fact]
-    return {"type": yes if value else no}
+            if evaluate_guard(guard, {fact.name: value}).verdict is not Verdict.HOLDS:
+                continue
+            if fact.name == _ITEM:
+                yield {"type": _ITEM_TYPE, "value": str(value)}
+            else:
+                yes, no = _YES_OR_NO[fact.name]
+                yield {"type": yes if value else no}

@@ -97,6 +97,8 @@ def test_members_are_put_in_beside_those_that_are_there() -> None:
     assert isinstance(set_json_members('{"a": []}', ("a",), {"b": 1, "c": 2}), SettingsProblem)
     assert isinstance(set_json_members("[", ("a",), {"b": 1}), SettingsProblem)
     assert isinstance(set_json_members('{"a": null}', ("a", "b"), {"b": 1}), SettingsProblem)
+    twice = set_json_members('{"a": {"b": 1, "b": 2}}', ("a",), {"c": 1, "b": 3})
+    assert twice == SettingsProblem(1, 16, "the key `b` stands twice", "take one of the two out of the file")
 
 
 def test_one_is_not_true() -> None:

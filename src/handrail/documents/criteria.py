@@ -6,7 +6,7 @@ box and a link; every other character stays as it was. Start reading at `parse_c
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -19,41 +19,21 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
+# Longer texts have no items. In the worst case, parsing this many characters takes seconds.
 MAX_CHARACTERS: Final = 256 * 1024
-"""Longer texts have no items. In the worst case, parsing this many characters takes seconds."""
 
-
+# The front matter key under which results may list the criteria they satisfy.
 SATISFIED_KEY: Final = "satisfied"
-"""The front matter key under which results may list the criteria they satisfy."""
-
 
 _HEADING: Final = "acceptance criteria"
-
-
 _HEADING_DECORATION: Final = " *_`:"
-
-
 _BOM: Final = "\ufeff"
-
-
 _MAX_NESTING: Final = 100
-
-
 _LINE_BREAK: Final = re.compile(r"\r\n?|\n")
-
-
 _BOX: Final = re.compile(r"\[([ \txX])\]\s+(?=\S)")
-
-
 _BULLETS: Final = ("-", "*", "+")
-
-
 _LINK: Final = (" ([results](", "))")
-
-
 _PATH: Final = re.compile(r"[^()\s]*")
-
-
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 
@@ -65,11 +45,7 @@ class Criterion(Struct, frozen=True):
 
 
 class CheckOffResult(Struct, frozen=True):
-    """A plan after the check-off.
-
-    `checked` are the criteria that this check-off checked. `unmatched` are listed texts that match no
-    criterion.
-    """
+    """A plan after the check-off: the criteria it `checked`, and the listed texts that match none."""
 
     text: str
     checked: tuple[str, ...]
@@ -77,10 +53,7 @@ class CheckOffResult(Struct, frozen=True):
 
 
 class _Item(Struct, frozen=True):
-    """A list item: its text, its box (`x`, a blank, or empty for none), and the lines of its first paragraph.
-
-    `depth` is the number of lists that contain it.
-    """
+    """A list item, `depth` lists deep: text, box (`x`, a blank, or empty), lines of its first paragraph."""
 
     text: str
     box: str
@@ -96,13 +69,9 @@ class _Item(Struct, frozen=True):
 
 
 def parse_criteria(plan: str, template: str = "") -> tuple[Criterion, ...]:
-    """Return the acceptance criteria of a plan: the items with a box under the heading of that name.
-
-    Items that also occur in `template`, the template of the plan, do not count.
-    """
-    return tuple(
-        Criterion(_replace_surrogates(item.text), item.box != " ") for item in _find_criteria(plan, template)
-    )
+    """Return the items with a box under the criteria heading of a plan that `template` does not have."""
+    items = _find_criteria(plan, template)
+    return tuple(Criterion(_replace_surrogates(item.text), item.box != " ") for item in items)
 
 
 def strip_result_links(text: str) -> str:
@@ -116,15 +85,6 @@ def strip_result_links(text: str) -> str:
     return text[:end]
 
 
-def list_satisfied(results: str) -> tuple[str, ...]:
-    """Return what the results list as satisfied, without duplicates.
-
-    The list is under a heading that contains "acceptance criteria", or in the front matter. An item with an
-    empty box is not satisfied. An item without a box inside another item is a note on that item.
-    """
-    return tuple(map(_replace_surrogates, _find_satisfied(results).values()))
-
-
 def check_off_criteria(plan: str, results: str, link: str, template: str = "") -> CheckOffResult:
     """Return the plan with a checked box and a link at each criterion that the results list.
 
@@ -134,15 +94,27 @@ def check_off_criteria(plan: str, results: str, link: str, template: str = "") -
     wanted, known = _find_satisfied(results), _find_criteria(plan, template)
     met = [item for item in known if item.box == " " and item.key in wanted]
     keys = {item.key for item in known}
+    ends = [match.span() for match in _LINE_BREAK.finditer(plan)] + [(len(plan), len(plan))]
+    starts = [0, *(end for _, end in ends)]
+    pieces, copied = [], 0
+    for item in met:
+        box = plan.index("[", starts[item.first]) + 1
+        end = starts[item.last] + len(plan[starts[item.last] : ends[item.last][0]].rstrip())
+        pieces += [plan[copied:box], "x", plan[box + 1 : end], _LINK[0], link, _LINK[1]]
+        copied = end
     return CheckOffResult(
-        _mark_items(plan, met, f"{_LINK[0]}{link}{_LINK[1]}"),
+        "".join([*pieces, plan[copied:]]),
         tuple(_replace_surrogates(item.text) for item in met),
         tuple(_replace_surrogates(text) for key, text in wanted.items() if key not in keys),
     )
 
 
 def _find_satisfied(results: str) -> Mapping[str, str]:
-    """Return the texts listed as satisfied, by their keys."""
+    """Return the texts listed as satisfied, by their keys.
+
+    The list is under a heading that contains "acceptance criteria", or in the front matter. An item with an
+    empty box is not satisfied. An item without a box inside another item is a note on that item.
+    """
     front = parse_front_matter(results)
     satisfied: dict[str, str] = {}
     for item in _find_items(front.body, exact=False):
@@ -173,48 +145,29 @@ def _criterion_key(text: str) -> str:
     return strip_result_links(text).casefold()
 
 
-def _mark_items(plan: str, items: Sequence[_Item], link: str) -> str:
-    """Return the plan with these items checked: the box on the first line, the link after the last."""
-    ends = [match.span() for match in _LINE_BREAK.finditer(plan)] + [(len(plan), len(plan))]
-    starts = [0, *(end for _, end in ends)]
-    pieces, copied = [], 0
-    for item in items:
-        box = plan.index("[", starts[item.first]) + 1
-        end = starts[item.last] + len(plan[starts[item.last] : ends[item.last][0]].rstrip())
-        pieces += [plan[copied:box], "x", plan[box + 1 : end], link]
-        copied = end
-    return "".join([*pieces, plan[copied:]])
-
-
 @lru_cache(maxsize=8)
 def _find_items(text: str, *, exact: bool) -> tuple[_Item, ...]:
     """Return the list items below each criteria heading; none if the text is too long.
 
-    With `exact`, the heading must be "acceptance criteria"; otherwise it only has to contain it.
+    With `exact`, the heading must be "acceptance criteria"; otherwise it only has to contain it. Headings
+    inside a list or a quote are ignored.
     """
     body = "" if len(text) > MAX_CHARACTERS else text
     tokens = _get_parser().parse(" " + body[1:] if body.startswith(_BOM) else body)
-    return tuple(_walk_tokens(tokens, exact=exact))
-
-
-def _walk_tokens(tokens: Sequence["Token"], *, exact: bool) -> Iterator[_Item]:
-    """Yield the items below criteria headings. Headings inside a list or a quote are ignored."""
+    items = []
     within = depth = 0
     for number, token in enumerate(tokens):
         if token.type == "heading_open" and token.level == 0:
-            level = int(token.tag[1])
+            level, title = int(token.tag[1]), _fold_whitespace(tokens[number + 1].content).casefold()
             if not within or level <= within:
-                within = level if _is_criteria_heading(tokens[number + 1].content, exact=exact) else 0
+                wanted = title.strip(_HEADING_DECORATION) == _HEADING if exact else _HEADING in title
+                within = level if wanted else 0
         elif token.type in {"list_item_open", "list_item_close"}:
             depth += token.nesting
             first = tokens[number + 1 : number + 3]
             if within and token.nesting == 1 and first[0].type == "paragraph_open":
-                yield _build_item(token, first[1], depth)
-
-
-def _is_criteria_heading(heading: str, *, exact: bool) -> bool:
-    title = _fold_whitespace(heading).casefold()
-    return title.strip(_HEADING_DECORATION) == _HEADING if exact else _HEADING in title
+                items.append(_build_item(token, first[1], depth))
+    return tuple(items)
 
 
 def _build_item(token: "Token", paragraph: "Token", depth: int) -> _Item:

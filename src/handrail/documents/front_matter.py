@@ -6,25 +6,20 @@ including a `#`. A line that begins with `#` is a comment.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, TypeAlias
 
 Field: TypeAlias = str | tuple[str, ...]
 
-
+# The maximum number of lines between the two `---` lines.
 MAX_LINES: Final = 100
-"""The maximum number of lines between the two `---` lines."""
-
 
 MAX_LINE_LENGTH: Final = 1_000
-"""The maximum number of characters in a line."""
-
-
 MAX_ITEMS: Final = 100
-"""The maximum number of items in a list."""
 
-
+# Every problem code of front matter, with its meaning. The documentation is generated from this table.
 FRONT_MATTER_CODES: Final = {
     "front-character": "a character in the front matter is no text",
     "front-item": "an item is empty, or stands below no key, or below one that has a value already",
@@ -35,32 +30,18 @@ FRONT_MATTER_CODES: Final = {
     "front-unread": "a key of the front matter is none that is read here",
     "front-value": "a value of the front matter is neither a text nor a list of texts",
 }
-"""Every problem code of front matter, with its meaning. The documentation is generated from this table."""
-
 
 _RULE: Final = "---"
-
-
 _BOM: Final = "\ufeff"
-
-
 _BLANKS: Final = " \t"
-
-
 _KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-
 
 _INVALID_CHARACTER: Final = re.compile(
     r"[\0-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 )
 
-
 _PIECE: Final = re.compile(r""""[^"]*"|'[^']*'|[^,"'\[\]{}]+|.""")
-
-
 _NON_TEXT_STARTS: Final = ("{", "[", "|", ">", "&", "*", "!")
-
-
 _QUOTES: Final = ('"', "'")
 
 
@@ -99,21 +80,24 @@ def parse_front_matter(text: str, known: Collection[str] = ()) -> FrontMatter:
     """
     lines = _split_lines(text)
     first = next(lines, "")
-    if not _is_rule(first.removeprefix(_BOM)):
+    if _strip_line_end(first.removeprefix(_BOM)) != _RULE:
         return FrontMatter({}, text)
-    inside: list[str] = []
-    body_start = len(first)
-    for line in lines:
-        body_start += len(line)
-        if _is_rule(line):
-            return _parse_lines(inside, text[body_start:], known)
-        inside.append(line)
-        if len(inside) > MAX_LINES:
-            break
+    fields: dict[str, Field] = {}
+    problems: list[FrontMatterProblem] = []
+    body_start, key = len(first), ""
+    for number, whole in enumerate(islice(lines, MAX_LINES + 1), start=2):
+        body_start += len(whole)
+        line = _strip_line_end(whole)
+        if line == _RULE:
+            return FrontMatter(fields, text[body_start:], tuple(problems))
+        try:
+            key = _parse_line(fields, key, line, known)
+        except _LineError as wrong:
+            key = key if _is_item(line) else ""
+            problems.append(FrontMatterProblem(number, wrong.code, wrong.message, wrong.repair))
     repair = f"end it with a line `{_RULE}`, after {MAX_LINES} lines at most"
-    return FrontMatter(
-        {}, text, (FrontMatterProblem(1, "front-unclosed", "the front matter has no end", repair),)
-    )
+    unclosed = FrontMatterProblem(1, "front-unclosed", "the front matter has no end", repair)
+    return FrontMatter({}, text, (unclosed,))
 
 
 def list_field_texts(value: Field) -> tuple[str, ...]:
@@ -136,37 +120,20 @@ def _strip_line_end(line: str) -> str:
     return line.removesuffix("\n").removesuffix("\r").rstrip(_BLANKS)
 
 
-def _is_rule(line: str) -> bool:
-    return _strip_line_end(line) == _RULE
-
-
 def _is_item(line: str) -> bool:
     return line.lstrip(_BLANKS).startswith(("- ", "-\t")) or line.strip() == "-"
 
 
-def _parse_lines(lines: Sequence[str], body: str, known: Collection[str]) -> FrontMatter:
-    """Return the front matter that these lines hold, with the body that follows them."""
-    fields: dict[str, Field] = {}
-    problems: list[FrontMatterProblem] = []
-    key = ""
-    for number, line in enumerate(lines, start=2):
-        try:
-            key = _parse_line(fields, key, _strip_line_end(line), known)
-        except _LineError as wrong:
-            key = key if _is_item(line) else ""
-            problems.append(FrontMatterProblem(number, wrong.code, wrong.message, wrong.repair))
-    return FrontMatter(fields, body, tuple(problems))
-
-
 def _parse_line(fields: dict[str, Field], key: str, line: str, known: Collection[str]) -> str:
-    """Add the content of a line to `fields`. Return the key that following items belong to.
-
-    `key` is the key that items belong to before this line; empty if there is none.
-    """
+    """Add a line to `fields`. `key` is what items belong to, or empty; return it for the next line."""
     bare = line.lstrip(_BLANKS)
     if not bare or bare.startswith("#"):
         return key
-    _check_line(line)
+    if len(line) > MAX_LINE_LENGTH:
+        message = f"the line has {len(line):,} characters"
+        raise _LineError("front-long", message, f"keep to {MAX_LINE_LENGTH:,}")
+    if invalid := _INVALID_CHARACTER.search(line):
+        raise _LineError("front-character", f"the character U+{ord(invalid[0]):04X} is no text", "remove it")
     if _is_item(line):
         if not key:
             message = "no key is open that this item could belong to"
@@ -177,19 +144,9 @@ def _parse_line(fields: dict[str, Field], key: str, line: str, known: Collection
         fields[key] = _check_item_count((*list_field_texts(fields[key]), item))
         return key
     if line[0] in _BLANKS:
-        raise _LineError(
-            "front-line", "the line is indented, and nothing nests here", "begin it at the margin"
-        )
+        message = "the line is indented, and nothing nests here"
+        raise _LineError("front-line", message, "begin it at the margin")
     return _parse_entry(fields, line, known)
-
-
-def _check_line(line: str) -> None:
-    if len(line) > MAX_LINE_LENGTH:
-        raise _LineError(
-            "front-long", f"the line has {len(line):,} characters", f"keep to {MAX_LINE_LENGTH:,}"
-        )
-    if invalid := _INVALID_CHARACTER.search(line):
-        raise _LineError("front-character", f"the character U+{ord(invalid[0]):04X} is no text", "remove it")
 
 
 def _parse_entry(fields: dict[str, Field], line: str, known: Collection[str]) -> str:
@@ -204,9 +161,8 @@ def _parse_entry(fields: dict[str, Field], line: str, known: Collection[str]) ->
     if key in fields:
         raise _LineError("front-key", f"`{key}` stands here twice", "drop one of them")
     if known and key not in known:
-        raise _LineError(
-            "front-unread", f"nobody reads `{key}`", f"drop it; what is read is {', '.join(known)}"
-        )
+        repair = f"drop it; what is read is {', '.join(known)}"
+        raise _LineError("front-unread", f"nobody reads `{key}`", repair)
     value = rest.strip(_BLANKS)
     fields[key] = _check_item_count(_parse_items(value)) if value.startswith("[") else _parse_text(value)
     return "" if value else key
@@ -227,19 +183,13 @@ def _parse_text(value: str) -> str:
 
 def _parse_items(value: str) -> tuple[str, ...]:
     """Return the items of `[a, b]`, without their quotes."""
-    pieces = [piece.strip(_BLANKS) for piece in _PIECE.findall(value[1:-1])]
-    pieces = [piece for piece in pieces if piece]
+    pieces = [piece for part in _PIECE.findall(value[1:-1]) if (piece := part.strip(_BLANKS))]
     items, commas = pieces[::2], pieces[1::2]
-    well_formed = len(pieces) == 0 or (len(items) > len(commas) and not any(map(_is_sign, items)))
+    well_formed = not pieces or (len(items) > len(commas) and not {*",[]{}\"'"}.intersection(items))
     if len(value) < 2 or not value.endswith("]") or not well_formed or any(comma != "," for comma in commas):
-        raise _LineError(
-            "front-value", "this is no list of texts", "write `[a, b]`, each a word or in quotes"
-        )
+        repair = "write `[a, b]`, each a word or in quotes"
+        raise _LineError("front-value", "this is no list of texts", repair)
     return tuple(item[1:-1] if item.startswith(_QUOTES) else item for item in items)
-
-
-def _is_sign(piece: str) -> bool:
-    return len(piece) == 1 and piece in ",[]{}\"'"
 
 
 def _check_item_count(items: tuple[str, ...]) -> tuple[str, ...]:

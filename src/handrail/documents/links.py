@@ -15,49 +15,28 @@ from typing import Final
 from unicodedata import category
 
 MAX_LINK_LENGTH: Final = 2_000
-"""The maximum number of characters in a link."""
 
-
+# The maximum number of bytes, line ends included, of the lines that are handed on at once.
 MAX_LINK_LIST_BYTES: Final = 32_768
-"""The maximum number of bytes, line ends included, of the lines that are handed on at once."""
-
 
 _START: Final = re.compile(r"(?<![A-Za-z0-9+])https?://", re.IGNORECASE)
 
-
+# A link after one of these characters is part of another link.
 _INNER_LINK_PREFIXES: Final = frozenset("=/")
-"""A link after one of these characters is part of another link."""
-
 
 _PIECE: Final = re.compile(
     r"[A-Za-z0-9._~:/?#@!$'*+,;=%-]++|[()]|\\[_*~&#+.!()-]"
     r"|&(?!(?:quot|apos|lt|gt|nbsp|#[0-9A-Za-z]{1,6});)|[^\x00-\x7f]"
 )
 
-
 _ESCAPE: Final = re.compile(r"\\(.)")
-
-
 _TRAILING: Final = ".,:;!?'*_~&("
-
-
 _ENCLOSURES: Final = (("<", ">"), ("](", ")"), ('"', '"'))
-
-
 _DAMAGED: Final = re.compile(r"[\ufffd\ud800-\udfff]")
-
-
 _BOM: Final = "\ufeff"
-
-
 _HOST: Final = re.compile(r"((?:[\w-]{1,63}\.){0,20}[\w-]{1,63})(?::[0-9]{1,5})?")
-
-
 _CLOUD_DOMAINS: Final = (".atlassian.net", ".atlassian-us-gov-mod.net", ".jira.com")
-
-
 _PRODUCTS: Final = frozenset({"jira", "confluence"})
-
 
 _PRODUCT_PATH: Final = re.compile(
     r"""
@@ -95,8 +74,8 @@ def format_link_line(link: str) -> str:
 
 
 def find_new_links(text: str, refs: str) -> tuple[str, ...]:
-    """Return the links in a text that are not in the list `refs` yet."""
-    known = _parse_refs(refs)
+    """Return the links in a text that are not in `refs` yet, a list with one link per line."""
+    known = frozenset(line.strip() for line in refs.removeprefix(_BOM).split("\n"))
     return tuple(link for link in find_links(text) if link not in known)
 
 
@@ -109,11 +88,6 @@ def limit_links(links: Sequence[str]) -> tuple[str, ...]:
             break
         count += 1
     return tuple(links[:count])
-
-
-def _parse_refs(refs: str) -> frozenset[str]:
-    """Return the links of a list: one per line, blanks around it ignored."""
-    return frozenset(line.strip() for line in refs.removeprefix(_BOM).split("\n"))
 
 
 def _find_candidates(text: str) -> Iterator[str]:
@@ -133,7 +107,12 @@ def _find_candidates(text: str) -> Iterator[str]:
         if start >= end:
             end = _find_end(text, start, limits[start])
             link = _ESCAPE.sub(r"\1", text[start:end]).replace("&amp;", "&")
-            yield link if _is_enclosed(text, start, end) else link.rstrip(_TRAILING)
+            # A dot at the end of a link belongs to it if quotes or brackets delimit the link.
+            after = text[end : end + 1]
+            enclosed = any(
+                after == closed and text.endswith(opened, 0, start) for opened, closed in _ENCLOSURES
+            )
+            yield link if enclosed else link.rstrip(_TRAILING)
 
 
 def _find_end(text: str, start: int, limit: int) -> int:
@@ -148,26 +127,16 @@ def _find_end(text: str, start: int, limit: int) -> int:
     return end
 
 
-def _is_enclosed(text: str, start: int, end: int) -> bool:
-    """True if quotes or brackets delimit the link, so that a dot at its end belongs to it."""
-    after = text[end : end + 1]
-    return any(after == closed and text.endswith(opened, 0, start) for opened, closed in _ENCLOSURES)
-
-
 def _is_wanted_link(link: str) -> bool:
     if len(link) > MAX_LINK_LENGTH or _DAMAGED.search(link):
         return False
     place, _, query = link.partition("://")[2].partition("#")[0].partition("?")
     authority, _, path = place.partition("/")
-    host = _HOST.fullmatch(authority)
-    if not host or not (path or query):
+    match = _HOST.fullmatch(authority)
+    if not match or not (path or query):
         return False
-    return _is_atlassian_host(host[1].lower()) or bool(
-        _PRODUCT_PATH.fullmatch(f"{path}?{query}" if query else path)
-    )
-
-
-def _is_atlassian_host(host: str) -> bool:
-    """True if every page of this host belongs to Jira or Confluence."""
+    host = match[1].lower()
     own = host.split(".")[:-1] or [host]
-    return host.endswith(_CLOUD_DOMAINS) or any(_PRODUCTS & set(label.split("-")) for label in own)
+    if host.endswith(_CLOUD_DOMAINS) or any(_PRODUCTS & set(label.split("-")) for label in own):
+        return True
+    return _PRODUCT_PATH.fullmatch(f"{path}?{query}" if query else path) is not None

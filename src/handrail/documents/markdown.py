@@ -1,7 +1,4 @@
-"""Split Markdown into its text lines and its fenced blocks, line by line. HTML comments are left out.
-
-`parse_blocks` is the one entry. `work_items` and `task_graph` build on it.
-"""
+"""Split Markdown into its text lines and its fenced blocks, line by line. HTML comments are left out."""
 
 import re
 from collections.abc import Iterator
@@ -9,29 +6,16 @@ from dataclasses import dataclass
 from typing import Final
 
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
-
-
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-
-
 _COMMENT_START: Final = re.compile(r" {0,3}<!--")
-
-
 _COMMENT_OPEN: Final = "<!--"
-
-
 _COMMENT_CLOSE: Final = "-->"
-
-
 _BOM: Final = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line: its number from 1, its offset, its text, and its line end (empty at the end of the file).
-
-    Comments within the text are replaced by blanks, so offsets stay valid.
-    """
+    """A line: its number from 1, offset, text (comments are blanks), and line end (empty at the very end)."""
 
     number: int
     start: int
@@ -50,10 +34,7 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """The text lines and fences of a document.
-
-    A fence or comment that is never closed runs to the end; `unclosed` is the line where it begins, or 0.
-    """
+    """The text lines and fences. `unclosed` is the line of a fence or comment that never ends, or 0."""
 
     lines: tuple[Line, ...]
     fences: tuple[Fence, ...]
@@ -68,12 +49,10 @@ def parse_blocks(text: str) -> Blocks:
     for line in walk:
         fence = _FENCE.fullmatch(line.text)
         if fence and not (fence[1][0] == "`" and "`" in fence[2]):
-            inside = _read_fence(walk, fence[1])
+            closed, inside = _read_fence(walk, fence[1])
             word = next(iter(fence[2].split()), "")
-            fences.append(
-                Fence(word, "".join(inner.text + inner.end for inner in inside[1]), line.number + 1)
-            )
-            if not inside[0]:
+            fences.append(Fence(word, inside, line.number + 1))
+            if not closed:
                 return Blocks(tuple(lines), tuple(fences), line.number)
             continue
         visible = _blank_comments(line.text)
@@ -105,12 +84,12 @@ def _blank_comments(text: str) -> str:
     return "".join([*pieces, text[copied:]])
 
 
-def _read_fence(walk: Iterator[Line], mark: str) -> tuple[bool, list[Line]]:
-    """Return whether a line closes the fence with this mark, and the lines before that line."""
-    inside: list[Line] = []
+def _read_fence(walk: Iterator[Line], mark: str) -> tuple[bool, str]:
+    """Return whether a line closes the fence with this mark, and the text before that line."""
+    inside: list[str] = []
     for line in walk:
         match = _FENCE.fullmatch(line.text)
         if match and match[1].startswith(mark) and not match[2].strip():
-            return True, inside
-        inside.append(line)
-    return False, inside
+            return True, "".join(inside)
+        inside.append(line.text + line.end)
+    return False, "".join(inside)

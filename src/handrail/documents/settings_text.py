@@ -12,37 +12,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import tomlkit
 from tomlkit.container import Container
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT, Item, Key, Table
 
+# The maximum nesting of lists and objects.
 MAX_DEPTH: Final = 100
-"""The maximum nesting of lists and objects."""
-
 
 WHITESPACE: Final = " \t\r\n"
-
-
 _WHITESPACE_RUN: Final = re.compile(r"[ \t\r\n]*")
-
-
 _TRIVIA: Final = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
-
-
 _TEXT: Final = re.compile(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"')
-
 
 _SCALAR: Final = re.compile(
     rf"{_TEXT.pattern}|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null"
 )
 
-
 _ENDS: Final = {"{": "}", "[": "]"}
-
-
 _BOM: Final = "\ufeff"
 
 
@@ -82,23 +71,17 @@ class JsonPart:
 
 
 class _ScanError(Exception):
-    """A problem at an offset of the text."""
-
-    def __init__(self, place: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.place, self.sentence = place, sentence
+    """A problem at the position of the scanner."""
 
 
 @lru_cache(maxsize=4)
 def scan_json(text: str) -> JsonNode | SettingsProblem | None:
-    """Parse the text; None if it has only blanks and comments. A BOM is skipped.
-
-    The last few results are cached, so callers must not change the values.
-    """
+    """Parse the text; None if it has only blanks and comments. The result is cached: do not change it."""
+    scanner = _JsonScanner(text)
     try:
-        return _JsonScanner(text).scan_document()
+        return scanner.scan_document()
     except _ScanError as error:
-        return locate_problem(text, error.place, error.sentence, "mend that place, or move the file away")
+        return locate_problem(text, scanner.position, str(error), "mend that place, or move the file away")
 
 
 def locate_problem(text: str, place: int, sentence: str, repair: str) -> SettingsProblem:
@@ -112,114 +95,88 @@ class _JsonScanner:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._position = 1 if text.startswith(_BOM) else 0
+        self.position = 1 if text.startswith(_BOM) else 0
 
     def scan_document(self) -> JsonNode | None:
         """Return the one value of the text; None if there is none."""
         self._skip_trivia()
-        if self._position == len(self._text):
+        if self.position == len(self._text):
             return None
         node = self._scan_value(1)
         self._skip_trivia()
-        if self._position < len(self._text):
-            self._fail("something stands behind the end of the document")
+        if self.position < len(self._text):
+            raise _ScanError("something stands behind the end of the document")
         return node
 
     def _scan_value(self, depth: int) -> JsonNode:
         if depth > MAX_DEPTH:
-            self._fail(f"it nests deeper than {MAX_DEPTH} levels")
-        opening = self._text[self._position : self._position + 1]
+            raise _ScanError(f"it nests deeper than {MAX_DEPTH} levels")
+        opening = self._text[self.position : self.position + 1]
         if opening in _ENDS:
             return self._scan_parts(opening, depth)
-        start, value = self._position, self._scan_scalar(_SCALAR, "a value is missing or misspelt here")
-        return JsonNode(start, self._position, value)
+        start, value = self.position, self._scan_scalar(_SCALAR, "a value is missing or misspelt here")
+        return JsonNode(start, self.position, value)
 
     def _scan_scalar(self, pattern: re.Pattern[str], sentence: str) -> object:
-        match = pattern.match(self._text, self._position)
+        match = pattern.match(self._text, self.position)
         if not match:
-            self._fail(sentence)
+            raise _ScanError(sentence)
         written = match.group()
+        plain = written[0] == '"' and "\\" not in written  # nearly all strings have no escapes
         try:
-            value: object = written[1:-1] if _is_unescaped_text(written) else json.loads(written)
-        except ValueError:
-            self._fail("this text or number is not written as JSON asks for")
-        self._position = match.end()
+            value: object = written[1:-1] if plain else json.loads(written)
+        except ValueError as error:
+            raise _ScanError("this text or number is not written as JSON asks for") from error
+        self.position = match.end()
         return value
 
     def _scan_parts(self, opening: str, depth: int) -> JsonNode:
-        start, closing = self._position, _ENDS[opening]
+        start, closing = self.position, _ENDS[opening]
         parts: list[JsonPart] = []
-        self._position += 1
+        self.position += 1
         while True:
-            before = self._position
+            before = self.position
             self._skip_trivia()
-            if self._text.startswith(closing, self._position):
-                self._position += 1
-                return JsonNode(start, self._position, _assemble_value(opening, parts), tuple(parts))
+            if self._text.startswith(closing, self.position):
+                self.position += 1
+                value: object = [part.node.value for part in parts]
+                if opening == "{":
+                    value = {part.key: part.node.value for part in parts}
+                return JsonNode(start, self.position, value, tuple(parts))
             if parts and parts[-1].comma < 0:
-                self._fail(f"`,` or `{closing}` is missing here")
-            parts.append(self._scan_part(before, opening, depth))
-
-    def _scan_part(self, before: int, opening: str, depth: int) -> JsonPart:
-        start, key = self._position, ""
-        if opening == "{":
-            key = str(self._scan_scalar(_TEXT, "a key in double quotes, or `}`, is missing here"))
+                raise _ScanError(f"`,` or `{closing}` is missing here")
+            at, key = self.position, ""
+            if opening == "{":
+                key = str(self._scan_scalar(_TEXT, "a key in double quotes, or `}`, is missing here"))
+                self._skip_trivia()
+                if not self._text.startswith(":", self.position):
+                    raise _ScanError("`:` is missing behind the key")
+                self.position += 1
+                self._skip_trivia()
+            node = self._scan_value(depth + 1)
             self._skip_trivia()
-            if not self._text.startswith(":", self._position):
-                self._fail("`:` is missing behind the key")
-            self._position += 1
-            self._skip_trivia()
-        node, comma = self._scan_value(depth + 1), -1
-        self._skip_trivia()
-        if self._text.startswith(",", self._position):
-            comma = self._position
-            self._position += 1
-        else:
-            self._position = node.end
-        return JsonPart(before, start, key, node, comma)
+            comma = self.position if self._text.startswith(",", self.position) else -1
+            self.position = node.end if comma < 0 else comma + 1
+            parts.append(JsonPart(before, at, key, node, comma))
 
     def _skip_trivia(self) -> None:
-        """Skip blanks and comments."""
-        match = _WHITESPACE_RUN.match(self._text, self._position)
-        self._position = match.end() if match else self._position
-        if self._text.startswith("/", self._position):
-            match = _TRIVIA.match(self._text, self._position)
-            self._position = match.end() if match else self._position
-            if self._text.startswith("/*", self._position):
-                self._fail("this comment has no end")
-
-    def _fail(self, sentence: str) -> NoReturn:
-        raise _ScanError(self._position, sentence)
-
-
-def _is_unescaped_text(written: str) -> bool:
-    """True for a string without escapes, which nearly all strings are."""
-    return written[0] == '"' and "\\" not in written
-
-
-def _assemble_value(opening: str, parts: list[JsonPart]) -> object:
-    if opening == "[":
-        return [part.node.value for part in parts]
-    return {part.key: part.node.value for part in parts}
+        match = _WHITESPACE_RUN.match(self._text, self.position)
+        self.position = match.end() if match else self.position
+        if self._text.startswith("/", self.position):
+            match = _TRIVIA.match(self._text, self.position)
+            self.position = match.end() if match else self.position
+            if self._text.startswith("/*", self.position):
+                raise _ScanError("this comment has no end")
 
 
 # --- JSON: read and edit ------------------------------------------------------------------------------------
-
-
 _COMMENT: Final = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
-
-
 _FIRST_INDENT: Final = re.compile(r"[{\[][ \t]*(?:\r\n|\r|\n)([ \t]+)\S")
-
-
 _DEFAULT_INDENT: Final = "  "
 
 
 def read_json(text: str) -> object:
-    """Return the value of the text, or a `SettingsProblem`. A text without a value is an empty object.
-
-    Treat the value as read-only: it is cached and may be returned again.
-    """
+    """Return the value of the text, cached (do not change it), or a problem; `{}` if there is no value."""
     root = scan_json(text)
     if isinstance(root, SettingsProblem):
         return root
@@ -227,16 +184,20 @@ def read_json(text: str) -> object:
 
 
 def set_json_member(text: str, path: Sequence[str], value: object) -> str | SettingsProblem:
-    """Return the text with this value at the path. A new member goes after its neighbours.
-
-    A member that already has the value keeps its formatting. Missing objects on the path are created.
-    """
-    way = _find_nodes(text, path)
-    if not isinstance(way, list):
-        return way or _write_first_value(text, path, value)
+    """Return the text with this value at the path. Missing objects are created; an equal value stays."""
+    way, newline = _find_nodes(text, path), _find_newline(text)
+    if isinstance(way, SettingsProblem):
+        return way
+    if way is None:
+        gap = newline if text.removeprefix(_BOM).strip(WHITESPACE) and not text.endswith(newline) else ""
+        return text + gap + format_json(_nest_value(path, value), newline=newline) + newline
     if len(way) <= len(path):
         return _insert_part(text, way, path[len(way) - 1], _nest_value(path[len(way) :], value))
-    return _replace_value(text, way[-1], value)
+    node = way[-1]
+    if _is_same_json(node.value, value):
+        return text
+    written = format_json(value, _find_indent_unit(text), newline, _read_indent(text, node.start))
+    return text[: node.start] + written + text[node.end :]
 
 
 def set_json_members(text: str, path: Sequence[str], members: Mapping[str, object]) -> str | SettingsProblem:
@@ -246,25 +207,20 @@ def set_json_members(text: str, path: Sequence[str], members: Mapping[str, objec
         return way if isinstance(way, SettingsProblem) else set_json_member(text, path, dict(members))
     if not isinstance(way[-1].value, dict):
         return _wrong_type_problem(text, way[-1], path[-1], "an object")
-    changed: str | SettingsProblem = text
     for key, value in members.items():
-        changed = (
-            changed if isinstance(changed, SettingsProblem) else set_json_member(changed, (*path, key), value)
-        )
-    return changed
+        changed = set_json_member(text, (*path, key), value)
+        if isinstance(changed, SettingsProblem):
+            return changed
+        text = changed
+    return text
 
 
 def remove_json_member(text: str, path: Sequence[str]) -> str | SettingsProblem:
-    """Return the text without the member at the path, and without parent objects that become empty.
-
-    An object that still contains a comment stays.
-    """
+    """Return the text without the member, and without parents that become empty and hold no comment."""
     way = _find_nodes(text, path)
     if not isinstance(way, list):
         return way or text
-    if len(way) <= len(path):
-        return text
-    return _cut_json_node(text, way)
+    return text if len(way) <= len(path) else _cut_json_node(text, way)
 
 
 def add_json_item(text: str, path: Sequence[str], value: object) -> str | SettingsProblem:
@@ -319,9 +275,6 @@ def _is_same_json(one: object, other: object) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-# --- JSON: find the path to a member ------------------------------------------------------------------------
-
-
 def _find_nodes(text: str, path: Sequence[str]) -> list[JsonNode] | SettingsProblem | None:
     """Return the root and the node at each key of the path, as far as it exists; None if there is no root."""
     root = scan_json(text)
@@ -334,9 +287,8 @@ def _find_nodes(text: str, path: Sequence[str]) -> list[JsonNode] | SettingsProb
             return _wrong_type_problem(text, node, above, "an object")
         matches = [part for part in node.parts if part.key == key]
         if len(matches) > 1:
-            return locate_problem(
-                text, matches[1].start, f"the key `{key}` stands twice", "take one of the two out of the file"
-            )
+            sentence, repair = f"the key `{key}` stands twice", "take one of the two out of the file"
+            return locate_problem(text, matches[1].start, sentence, repair)
         if not matches:
             break
         way.append(matches[0].node)
@@ -345,9 +297,8 @@ def _find_nodes(text: str, path: Sequence[str]) -> list[JsonNode] | SettingsProb
 
 
 def _wrong_type_problem(text: str, node: JsonNode, name: str, wanted: str) -> SettingsProblem:
-    return locate_problem(
-        text, node.start, f"`{name}` is not {wanted}", f"make it {wanted}, or take it out of the file"
-    )
+    repair = f"make it {wanted}, or take it out of the file"
+    return locate_problem(text, node.start, f"`{name}` is not {wanted}", repair)
 
 
 def _nest_value(path: Sequence[str], value: object) -> object:
@@ -356,56 +307,30 @@ def _nest_value(path: Sequence[str], value: object) -> object:
     return value
 
 
-# --- JSON: change the text ----------------------------------------------------------------------------------
-
-
-def _write_first_value(text: str, path: Sequence[str], value: object) -> str:
-    """Return a text without a value with this one added."""
-    newline = _find_newline(text)
-    gap = newline if text.removeprefix(_BOM).strip(WHITESPACE) and not text.endswith(newline) else ""
-    return text + gap + format_json(_nest_value(path, value), newline=newline) + newline
-
-
-def _replace_value(text: str, node: JsonNode, value: object) -> str:
-    if _is_same_json(node.value, value):
-        return text
-    written = format_json(value, _find_indent_unit(text), _find_newline(text), _read_indent(text, node.start))
-    return text[: node.start] + written + text[node.end :]
-
-
 def _insert_part(text: str, way: Sequence[JsonNode], key: str | None, value: object) -> str:
     """Return the text with one more part after the others in the last object or list of `way`."""
     holder, newline, unit = way[-1], _find_newline(text), _find_indent_unit(text)
     inner = text[holder.start + 1 : holder.end - 1]
     point = holder.start + 1 + len(inner.rstrip(WHITESPACE))
     bare = not inner.strip(WHITESPACE)
-    several = (
-        "\n" in text[way[0].start : holder.start] or holder is way[0]
-        if bare
-        else _has_line_break(text, point, holder)
-    )
+    if bare:
+        several = "\n" in text[way[0].start : holder.start] or holder is way[0]
+    else:
+        several = "\n" in text[point : holder.end] or "\r" in text[point : holder.end]
     label = "" if key is None else f"{_format_inline(key)}: "
-    if not several:
-        gap = "" if bare else " "
-        return _append_part(text, holder, point, f"{gap}{label}{_format_inline(value)}")
-    indent = _read_indent(text, holder.parts[-1].start if holder.parts else holder.start)
-    indent += "" if holder.parts else unit
-    written = f"{newline}{indent}{label}{format_json(value, unit, newline, indent)}"
-    if not bare:
-        return _append_part(text, holder, point, written)
-    closing = newline + _read_indent(text, holder.start)
-    return text[: holder.start + 1] + written + closing + text[holder.end - 1 :]
-
-
-def _has_line_break(text: str, point: int, holder: JsonNode) -> bool:
-    return "\n" in text[point : holder.end] or "\r" in text[point : holder.end]
-
-
-def _append_part(text: str, holder: JsonNode, point: int, written: str) -> str:
-    """Insert a part after the last one, with the commas that are then needed. A trailing comma is kept."""
-    last = holder.parts[-1] if holder.parts else None
-    if last is None:
+    if several:
+        indent = _read_indent(text, holder.parts[-1].start if holder.parts else holder.start)
+        indent += "" if holder.parts else unit
+        written = f"{newline}{indent}{label}{format_json(value, unit, newline, indent)}"
+        if bare:
+            closing = newline + _read_indent(text, holder.start)
+            return text[: holder.start + 1] + written + closing + text[holder.end - 1 :]
+    else:
+        written = f"{'' if bare else ' '}{label}{_format_inline(value)}"
+    if not holder.parts:
         return text[:point] + written + text[point:]
+    # A trailing comma is kept.
+    last = holder.parts[-1]
     if last.comma >= 0:
         return text[:point] + written + "," + text[point:]
     return text[: last.node.end] + "," + text[last.node.end : point] + written + text[point:]
@@ -414,46 +339,27 @@ def _append_part(text: str, holder: JsonNode, point: int, written: str) -> str:
 def _cut_json_node(text: str, way: Sequence[JsonNode]) -> str:
     """Return the text without the last node of `way`, and without parents that become empty."""
     node, holder = way[-1], way[-2]
-    if len(way) > 2 and len(holder.parts) == 1 and not _has_other_text(text, holder, node):
-        return _cut_json_node(text, way[:-1])
     index = next(at for at, part in enumerate(holder.parts) if part.node is node)
-    part = holder.parts[index]
+    part, alone = holder.parts[index], len(holder.parts) == 1
     end = part.comma + 1 if part.comma >= 0 else node.end
-    start = _find_part_start(text, part, end)
-    if (
-        len(holder.parts) == 1
-        and start == holder.start + 1
-        and not text[end : holder.end - 1].strip(WHITESPACE)
-    ):
+    after = text[end : holder.end - 1].strip(WHITESPACE)
+    if len(way) > 2 and alone:
+        # A comment beside the only part keeps the holder.
+        around = text[holder.start + 1 : part.start] + text[node.end : end].removesuffix(",") + after
+        if not around.strip(WHITESPACE):
+            return _cut_json_node(text, way[:-1])
+    start = len(text[: part.start].rstrip(WHITESPACE))
+    comments = _COMMENT.findall(text[part.before : part.start])
+    if comments and comments[-1].startswith("//") and not re.match(r"[ \t]*[\r\n]", text[end:]):
+        # What follows on this line must not become part of the line comment above.
+        start = part.start
+    if alone and start == holder.start + 1 and not after:
         end = holder.end - 1
     before = text[:start]
     if part.comma < 0 and index:
         comma = holder.parts[index - 1].comma
         before = text[:comma] + text[comma + 1 : start]
     return before + text[end:]
-
-
-def _find_part_start(text: str, part: JsonPart, end: int) -> int:
-    """Return where a part begins, including the blanks before it, unless a line comment ends there."""
-    start = len(text[: part.start].rstrip(WHITESPACE))
-    comments = _COMMENT.findall(text[part.before : part.start])
-    ends_line = re.match(r"[ \t]*[\r\n]", text[end:])
-    return part.start if comments and comments[-1].startswith("//") and not ends_line else start
-
-
-def _has_other_text(text: str, holder: JsonNode, only: JsonNode) -> bool:
-    """True if an object or list contains more than its only part, such as a comment."""
-    part = holder.parts[0]
-    end = part.comma + 1 if part.comma >= 0 else only.end
-    around = (
-        text[holder.start + 1 : part.start],
-        text[only.end : end].removesuffix(","),
-        text[end : holder.end - 1],
-    )
-    return any(piece.strip(WHITESPACE) for piece in around)
-
-
-# --- JSON: line breaks and indentation of a text ------------------------------------------------------------
 
 
 def _find_newline(text: str) -> str:
@@ -473,19 +379,13 @@ def _read_indent(text: str, place: int) -> str:
 
 
 # --- TOML ---------------------------------------------------------------------------------------------------
-
-
 _Body: TypeAlias = list[tuple[Key | None, Item]]
-
 
 _TOML_ERROR_PLACE: Final = re.compile(
     r"^(.*) \(at (?:line (\d+), column (\d+)|end of document)\)$", re.DOTALL
 )
 
-
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
-
-
 _BLANK: Final = re.compile(r"(?<=\n)\r?\n\Z")
 
 
@@ -512,17 +412,30 @@ def set_toml_members(text: str, path: Sequence[str], members: Mapping[str, objec
     before = read_toml(text)
     if isinstance(before, SettingsProblem):
         return before
-    current = _get_at_path(before, path)
-    changes = {key: value for key, value in members.items() if not _has_value(current, key, value)}
-    if not changes and isinstance(current, dict):
+    found = _get_at_path(before, path)
+    current = found if isinstance(found, dict) else {}
+    changes = {
+        key: value
+        for key, value in members.items()
+        if type(current.get(key)) is not type(value) or current[key] != value
+    }
+    if not changes and isinstance(found, dict):
         return text
-    expected = {**(current if isinstance(current, dict) else {}), **members}
+    bom, ended, newline = _normalise(text)
+    sections = list(_split_sections(ended))
     try:
-        changed = _put_members(text, path, changes)
+        for at, section in enumerate(sections):
+            if _read_header(section) == tuple(path) and not section.lstrip().startswith("[["):
+                sections[at] = _set_members(section, changes, newline)
+                break
+        else:
+            rows = [f"[{tomlkit.key(path).as_string()}]", *(_format_row(*item) for item in changes.items())]
+            sections += [newline if ended else "", *(row + newline for row in rows)]
     except TOMLKitError:
         return _unchangeable_problem(text, path)
-    is_safe = _get_at_path(read_toml(changed), path) == expected and _keeps_others(before, changed, path)
-    return changed if is_safe else _unchangeable_problem(text, path)
+    changed = bom + _match_last_line_end(text, "".join(sections))
+    is_safe = _get_at_path(read_toml(changed), path) == {**current, **members}
+    return changed if is_safe and _keeps_others(before, changed, path) else _unchangeable_problem(text, path)
 
 
 def remove_toml_member(text: str, path: Sequence[str]) -> str | SettingsProblem:
@@ -532,15 +445,29 @@ def remove_toml_member(text: str, path: Sequence[str]) -> str | SettingsProblem:
         return before
     if _get_at_path(before, path) is None:
         return text
+    bom, ended, _ = _normalise(text)
+    left, gone = "", tuple(path)
     try:
-        changed = _remove_at_path(text, path)
+        for section in _split_sections(ended):
+            header = _read_header(section)
+            if header[: len(gone)] == gone:
+                # The blank line above a table goes with it. What follows its last key belongs to the next.
+                _, table = _parse_section(section)
+                trailing = table.body[len(table.body) - _count_trailing_lines(table) :]
+                left = _BLANK.sub("", left) + "".join(item.as_string() for _, item in trailing)
+            elif gone[: len(header)] == header:
+                document, table = _parse_section(section)
+                places = list(_find_places(table, gone[len(header) :]))
+                for body, at in places:
+                    body[at] = (None, tomlkit.ws(""))
+                left += document.as_string() if places else section
+            else:
+                left += section
     except TOMLKitError:
         return _unchangeable_problem(text, path)
+    changed = bom + _match_last_line_end(text, left)
     is_safe = _get_at_path(read_toml(changed), path) is None and _keeps_others(before, changed, path)
     return changed if is_safe else _unchangeable_problem(text, path)
-
-
-# --- TOML: compare values -----------------------------------------------------------------------------------
 
 
 def _get_at_path(tables: object, path: Sequence[str]) -> object:
@@ -548,11 +475,6 @@ def _get_at_path(tables: object, path: Sequence[str]) -> object:
     for key in path:
         tables = tables.get(key) if isinstance(tables, dict) else None
     return tables
-
-
-def _has_value(table: object, key: str, value: object) -> bool:
-    current = table.get(key) if isinstance(table, dict) else None
-    return type(current) is type(value) and current == value
 
 
 def _keeps_others(before: Mapping[str, object], text: str, path: Sequence[str]) -> bool:
@@ -571,56 +493,20 @@ def _drop_path(tables: Mapping[str, object], path: Sequence[str]) -> dict[str, o
 
 
 def _unchangeable_problem(text: str, path: Sequence[str]) -> SettingsProblem:
-    """Return the problem of a table that cannot be edited: an inline table, or one with dotted keys."""
+    """Return the problem of a table that cannot be edited: an inline table, or one with dotted keys.
+
+    Its line is where the longest existing part of the path is complete; 1 if no part exists.
+    """
+    lines, tables = _LINE.findall(text), read_toml(text)
+    depth = max(depth for depth in range(len(path) + 1) if _get_at_path(tables, path[:depth]) is not None)
+    ends = range(1, len(lines) + 1) if depth else ()
+    line = next(
+        (end for end in ends if _get_at_path(read_toml("".join(lines[:end])), path[:depth]) is not None), 1
+    )
     name = ".".join(path)
     sentence = f"`{name}` cannot be changed here without touching what is not Handrail's"
     repair = f"write it as a table of its own, [{name}], or take it out of the file"
-    return SettingsProblem(_find_line(text, path), 1, sentence, repair)
-
-
-def _find_line(text: str, path: Sequence[str]) -> int:
-    """Return the line at which the longest existing part of the path is complete; 1 if no part exists."""
-    lines = _LINE.findall(text)
-    depth = max(
-        depth for depth in range(len(path) + 1) if _get_at_path(read_toml(text), path[:depth]) is not None
-    )
-    above = (read_toml("".join(lines[:end])) for end in range(1, len(lines) + 1))
-    matches = (
-        number for number, tables in enumerate(above, 1) if _get_at_path(tables, path[:depth]) is not None
-    )
-    return next(matches, 1) if depth else 1
-
-
-# --- TOML: change the text ----------------------------------------------------------------------------------
-
-
-def _put_members(text: str, path: Sequence[str], members: Mapping[str, object]) -> str:
-    """Return the text with these members in the table with this header, or in a new table at the end."""
-    bom, ended, newline = _normalise(text)
-    sections = list(_split_sections(ended))
-    for at, section in enumerate(sections):
-        if _read_header(section) == tuple(path) and not section.lstrip().startswith("[["):
-            sections[at] = _set_members(section, members, newline)
-            break
-    else:
-        rows = [f"[{tomlkit.key(path).as_string()}]", *(_format_row(*member) for member in members.items())]
-        sections += [newline if ended else "", *(row + newline for row in rows)]
-    return bom + _match_last_line_end(text, "".join(sections))
-
-
-def _remove_at_path(text: str, path: Sequence[str]) -> str:
-    """Return the text without the path and, for a table, without the blank line above it."""
-    bom, ended, _ = _normalise(text)
-    left, gone = "", tuple(path)
-    for section in _split_sections(ended):
-        header = _read_header(section)
-        if header[: len(gone)] == gone:
-            left = _BLANK.sub("", left) + _read_trailing_lines(section)
-        elif gone[: len(header)] == header:
-            left += _drop_from_section(section, gone[len(header) :])
-        else:
-            left += section
-    return bom + _match_last_line_end(text, left)
+    return SettingsProblem(line, 1, sentence, repair)
 
 
 def _normalise(text: str) -> tuple[str, str, str]:
@@ -638,17 +524,11 @@ def _match_last_line_end(text: str, made: str) -> str:
     return made.removesuffix("\n").removesuffix("\r")
 
 
-# --- TOML: sections, each a header and the lines below it ---------------------------------------------------
-
-
 def _split_sections(text: str) -> Iterator[str]:
-    """Yield the sections of the text, first the part above all headers.
-
-    A line in a multi-line string or array can look like a header. In that case the text above it does not
-    parse.
-    """
+    """Yield the sections of the text: first what is above all headers, then each header with its lines."""
     start = end = 0
     for line in _LINE.findall(text):
+        # A line in a multi-line string or array can look like a header; then the text above does not parse.
         if line.lstrip(" \t").startswith("[") and isinstance(read_toml(text[:end]), dict):
             yield text[start:end]
             start = end
@@ -691,26 +571,9 @@ def _set_members(section: str, members: Mapping[str, object], newline: str) -> s
     return document.as_string()
 
 
-def _read_trailing_lines(section: str) -> str:
-    """Return the blank lines and comments after the last key. They belong to the next table."""
-    _, table = _parse_section(section)
-    return "".join(
-        item.as_string() for _, item in table.body[len(table.body) - _count_trailing_lines(table) :]
-    )
-
-
 def _count_trailing_lines(table: Container) -> int:
     """Count the blank lines and comments after the last key of a table."""
     return sum(1 for _ in takewhile(lambda member: member[0] is None, reversed(table.body)))
-
-
-def _drop_from_section(section: str, path: Sequence[str]) -> str:
-    """Return the section without the value at this path below its header."""
-    document, table = _parse_section(section)
-    places = list(_find_places(table, path))
-    for body, at in places:
-        body[at] = (None, tomlkit.ws(""))
-    return document.as_string() if places else section
 
 
 def _find_places(table: Container, path: Sequence[str]) -> Iterator[tuple[_Body, int]]:
@@ -738,13 +601,8 @@ def _build_toml_item(value: object) -> Item:
 
 
 # --- the Handrail block in Markdown -------------------------------------------------------------------------
-
-
 _BLOCK_START: Final = re.compile(r"<!-- HANDRAIL START v([0-9A-Za-z.+-]+)( joined)? -->")
-
-
 _BLOCK_END: Final = "<!-- HANDRAIL END -->"
-
 
 _BLOCK: Final = re.compile(
     rf"(?:(?<=\n)\r?\n)?(?P<start>{_BLOCK_START.pattern})(?P<inside>.*?){re.escape(_BLOCK_END)}(?:\r?\n)?",
@@ -764,9 +622,8 @@ def put_block(text: str, version: str, inside: str) -> str | SettingsProblem:
     lines = (f"<!-- HANDRAIL START v{version}{joined} -->", *inside.strip("\n").split("\n"), _BLOCK_END)
     block = newline.join(lines)
     if block_match:
-        return (
-            text[: block_match.start("start")] + block + text[block_match.end("inside") + len(_BLOCK_END) :]
-        )
+        start, end = block_match.start("start"), block_match.end("inside") + len(_BLOCK_END)
+        return text[:start] + block + text[end:]
     apart = (newline * 2 if joined else newline) if text else ""
     return f"{text}{apart}{block}{newline}"
 
@@ -785,23 +642,16 @@ def remove_block(text: str) -> str | SettingsProblem:
 
 
 def _find_line_break(text: str) -> str:
-    """Return the line break of a text."""
     return "\r\n" if "\r\n" in text else "\n"
 
 
 def _find_block_problem(text: str) -> SettingsProblem | None:
     """Return a problem if the start and end of the block are not clear; None if they are."""
-    starts, ends = (
-        list(_BLOCK_START.finditer(text)),
-        [match.start() for match in re.finditer(_BLOCK_END, text)],
-    )
-    if not starts and not ends:
+    starts = [match.start() for match in _BLOCK_START.finditer(text)]
+    ends = [match.start() for match in re.finditer(_BLOCK_END, text)]
+    if not starts + ends or (len(starts) == len(ends) == 1 and starts < ends):
         return None
-    if len(starts) == len(ends) == 1 and starts[0].start() < ends[0]:
-        return None
-    place = min([match.start() for match in starts] + ends)
-    line = text.count("\n", 0, place) + 1
-    sentence = (
-        f"where Handrail's block begins and ends is not clear: one start and one `{_BLOCK_END}` are needed"
-    )
+    line = text.count("\n", 0, min(starts + ends)) + 1
+    needed = f"one start and one `{_BLOCK_END}` are needed"
+    sentence = f"where Handrail's block begins and ends is not clear: {needed}"
     return SettingsProblem(line, 1, sentence, "remove the marks that are too many, and what is between them")

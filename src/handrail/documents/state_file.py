@@ -8,7 +8,7 @@
 these files too. Keys that Handrail does not know are kept in place.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -66,17 +66,22 @@ class StateFile:
         at: datetime,
         passages: Sequence[HistoryItem],
     ) -> bytes:
-        """Return the file for a run in this state. `old` is the previous content, None for a new file.
-
-        Variables that are null are left out. Other entries of the context are kept.
-        """
+        """Return the file for a run in this state; `old` is kept, variables that are null are left out."""
         body = dict(old.body) if old else {_STATE: state, _CONTEXT: {}, _HISTORY: []}
         body[_STATE] = state
-        context = _merge_context(old.variables if old else {}, variables)
+        context = dict(old.variables) if old else {}
+        _merge_values(context, variables)
         if context or _CONTEXT in body:
             body[_CONTEXT] = context
-        items = [_describe_history_item(passage, at) for passage in passages]
-        return self.encode_document(body, (*(old.history if old else ()), *items))
+        history = list(old.history) if old else []
+        for passage in passages:
+            item: dict[str, object] = {
+                "timestamp": at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "transition": f"{passage.source} → {passage.target}",
+                "trigger": passage.trigger,
+            }
+            history.append({**item, "note": passage.note} if passage.note else item)
+        return self.encode_document(body, history)
 
     def encode_document(self, body: Mapping[str, object], history: Sequence[Mapping[str, object]]) -> bytes:
         """Return the bytes of a file with this body and history."""
@@ -86,33 +91,20 @@ class StateFile:
         return format_document(document)
 
 
-def _merge_context(old: Mapping[str, object], variables: Mapping[str, object]) -> dict[str, object]:
-    context = dict(old)
+def _merge_values(
+    document: dict[str, object], variables: Mapping[str, object], written_when_null: Collection[str] = ()
+) -> None:
+    """Set the variables in a document. Those that are null are removed, if they are not null there too."""
     for name, value in variables.items():
-        if value is not None:
-            context[name] = value
-        elif context.get(name) is not None:
-            del context[name]
-    return context
-
-
-def _describe_history_item(passage: HistoryItem, at: datetime) -> dict[str, object]:
-    item: dict[str, object] = {
-        "timestamp": at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "transition": f"{passage.source} → {passage.target}",
-        "trigger": passage.trigger,
-    }
-    return {**item, "note": passage.note} if passage.note else item
+        if value is not None or name in written_when_null:
+            document[name] = value
+        elif document.get(name) is not None:
+            del document[name]
 
 
 _SKILL_STATE, _PHASE, _ACTIVE = "state", "phase", "lastActivity"
-
-
 _OWN_FIELDS: Final = (_SKILL_STATE, _PHASE, _ACTIVE)
-
-
 _FIELDS_WRITTEN_WHEN_NULL: Final = frozenset({"currentItem"})
-"""Fields that are written even if they are null."""
 
 
 def _is_count(value: object) -> bool:
@@ -181,14 +173,8 @@ class CollabStateFile:
         active = f"{at.astimezone(UTC).isoformat(timespec='milliseconds')[:23]}Z"
         own = {_SKILL_STATE: state, _PHASE: self._phases[state], _ACTIVE: active}
         body = {**(old.body if old else {}), **own}
-        for name in (*_FIELDS, *variables):
-            value = variables.get(name)
-            if name in _OWN_FIELDS or name not in variables:
-                continue
-            if value is not None or name in _FIELDS_WRITTEN_WHEN_NULL:
-                body[name] = value
-            elif body.get(name) is not None:
-                del body[name]
+        names = [name for name in (*_FIELDS, *variables) if name in variables and name not in _OWN_FIELDS]
+        _merge_values(body, {name: variables[name] for name in names}, _FIELDS_WRITTEN_WHEN_NULL)
         return self.encode_document(body, ())
 
     def encode_document(

@@ -1,22 +1,16 @@
-"""Parse JSON files strictly, so that no content is lost or guessed.
-
-Duplicate keys, non-finite numbers, lone surrogates and deep nesting are rejected.
-"""
+"""Parse JSON strictly: duplicate keys, non-finite numbers, lone surrogates and deep nesting are flaws."""
 
 import json
 import math
 import re
-from typing import Final, NoReturn
+from typing import Final
 
 from msgspec import Struct
 
 MAX_BYTES: Final = 1024 * 1024
-"""The maximum size of a document, in bytes."""
 
-
+# The maximum nesting of lists and objects, including the document itself.
 MAX_DEPTH: Final = 32
-"""The maximum nesting of lists and objects, including the document itself."""
-
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -40,7 +34,6 @@ FLAW_MESSAGES: Final = {
     "not_object": "it is JSON, but not an object",
     "wrong_type": "a key holds something of the wrong type",
 }
-"""Every flaw code, with its meaning."""
 
 
 class _FlawError(Exception):
@@ -58,8 +51,16 @@ def build_flaw(code: str, detail: str = "") -> JsonFlaw:
 
 def parse_object(data: bytes) -> dict[str, object] | JsonFlaw:
     """Return the object in these bytes, its keys in order, or the first flaw. A BOM is skipped."""
+    if len(data) > MAX_BYTES:
+        return build_flaw("too_large")
     try:
-        document = _parse_text(_decode_text(data))
+        text = data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        return build_flaw("not_utf8", f"see byte {error.start + 1}")
+    if "\0" in text:
+        return build_flaw("nul")
+    try:
+        document = _parse_text(text)
     except _FlawError as error:
         return error.flaw
     return document if isinstance(document, dict) else build_flaw("not_object")
@@ -70,22 +71,10 @@ def format_document(document: object) -> bytes:
     return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def _decode_text(data: bytes) -> str:
-    if len(data) > MAX_BYTES:
-        raise _FlawError("too_large")
-    try:
-        text = data.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        raise _FlawError("not_utf8", f"see byte {error.start + 1}") from error
-    if "\0" in text:
-        raise _FlawError("nul")
-    return text
-
-
 def _parse_text(text: str) -> object:
     try:
         document = json.loads(
-            text, object_pairs_hook=_build_object, parse_float=_parse_float, parse_constant=_refuse_constant
+            text, object_pairs_hook=_build_object, parse_float=_parse_number, parse_constant=_parse_number
         )
     except json.JSONDecodeError as error:
         raise _FlawError("not_json", f"{error.msg}, line {error.lineno}, column {error.colno}") from error
@@ -108,15 +97,11 @@ def _build_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return members
 
 
-def _parse_float(text: str) -> float:
+def _parse_number(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise _FlawError("not_finite", text[:80])
     return number
-
-
-def _refuse_constant(text: str) -> NoReturn:
-    raise _FlawError("not_finite", text)
 
 
 def _check_depth(value: object, depth: int) -> None:

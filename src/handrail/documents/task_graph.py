@@ -15,45 +15,20 @@ from typing import Any, Final, TypeAlias
 
 import yaml
 
-from handrail.documents.markdown import Fence, parse_blocks
+from handrail.documents.markdown import parse_blocks
 
 MAX_TASKS: Final = 1_000
-"""The maximum number of tasks in a graph."""
-
-
 PENDING: Final = "pending"
-
-
 IN_PROGRESS: Final = "in_progress"
-
-
 COMPLETED: Final = "completed"
-
-
 FAILED: Final = "failed"
-
-
 STATUSES: Final = (PENDING, IN_PROGRESS, COMPLETED, FAILED)
-
-
 Batch: TypeAlias = dict[str, Any]
-
-
 _MAX_DEPTH: Final = 8
-
-
 _MAX_LISTED: Final = 20
-
-
 _MAX_SHOWN_CHARACTERS: Final = 100
-
-
 _FENCE_WORDS: Final = ("yaml", "yml")
-
-
 _TASKS_KEY: Final = re.compile(r"""^["']?tasks["']?[ \t]*:""", re.MULTILINE)
-
-
 _ID: Final = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,100}")
 
 
@@ -76,17 +51,17 @@ class TaskGraph:
 @lru_cache(maxsize=8)
 def parse_task_graph(text: str) -> TaskGraph | None:
     """Return the tasks of every YAML fence that has `tasks:`; None if there is no such fence."""
-    fences = [
-        one
-        for one in parse_blocks(text).fences
-        if one.word.lower() in _FENCE_WORDS and _TASKS_KEY.search(one.text)
-    ]
+    fences = [fence for fence in parse_blocks(text).fences if fence.word.lower() in _FENCE_WORDS]
+    fences = [fence for fence in fences if _TASKS_KEY.search(fence.text)]
     if not fences:
         return None
     tasks: list[Task] = []
     problems: list[str] = []
     for fence in fences:
-        _collect_tasks(fence, tasks, problems)
+        try:
+            tasks += _read_tasks(fence.text)
+        except _TaskGraphError as error:
+            problems.append(f"line {fence.number + error.line}: {error}")
     if len(tasks) > MAX_TASKS:
         problems = [f"there are {len(tasks)} tasks; {MAX_TASKS} are the most"]
     problems = problems or list(_find_problems(tasks))
@@ -98,7 +73,8 @@ def layer_tasks(tasks: Sequence[Task]) -> list[Batch]:
     """Group tasks with valid ids and dependencies into batches. Tasks in a cycle are left out."""
     left, done, batches = list(tasks), set[str](), list[Batch]()
     while ready := [task for task in left if done.issuperset(task.depends_on)]:
-        batches.append(_build_batch(len(batches) + 1, ready))
+        entries = [{"id": task.id, "status": PENDING, "dependsOn": list(task.depends_on)} for task in ready]
+        batches.append({"id": f"batch-{len(batches) + 1}", "tasks": entries, "status": PENDING})
         done |= {task.id for task in ready}
         left = [task for task in left if task.id not in done]
     return batches
@@ -140,11 +116,8 @@ def update_task(batches: Sequence[Batch], task: str, status: str) -> list[Batch]
     """Return the batches with the new status of a task, or the reason why it cannot be set."""
     known = {one["id"]: (batch, one) for batch in batches for one in batch["tasks"]}
     if task not in known:
-        more = ", …" if len(known) > _MAX_LISTED else ""
-        return (
-            f"there is no task {task[:_MAX_SHOWN_CHARACTERS]!a}; "
-            f"there are {', '.join([*known][:_MAX_LISTED])}{more}"
-        )
+        listed = ", ".join([*known][:_MAX_LISTED]) + (", …" if len(known) > _MAX_LISTED else "")
+        return f"there is no task {task[:_MAX_SHOWN_CHARACTERS]!a}; there are {listed}"
     batch, entry = known[task]
     if batch["status"] == COMPLETED:
         return f"batch `{batch['id']}` is completed, and task `{task}` with it"
@@ -153,14 +126,11 @@ def update_task(batches: Sequence[Batch], task: str, status: str) -> list[Batch]
     if blocking:
         named = ", ".join(f"`{name}` is {statuses.get(name, 'no task')}" for name in blocking)
         return f"task `{task}` depends on what is not completed: {named}"
-    return [_update_batch_task(one, task, status) if one is batch else one for one in batches]
-
-
-def _collect_tasks(fence: Fence, tasks: list[Task], problems: list[str]) -> None:
-    try:
-        tasks += [_build_task(entry) for entry in _read_task_list(fence.text)]
-    except _TaskGraphError as error:
-        problems.append(f"line {fence.number + error.line}: {error}")
+    # A batch is in progress once one of its tasks has started; only `complete_batch` completes it.
+    tasks = [{**one, "status": status} if one["id"] == task else one for one in batch["tasks"]]
+    under_way = any(one["status"] != PENDING for one in tasks)
+    updated = {**batch, "tasks": tasks, "status": IN_PROGRESS if under_way else PENDING}
+    return [updated if one is batch else one for one in batches]
 
 
 class _TaskGraphError(Exception):
@@ -171,12 +141,23 @@ class _TaskGraphError(Exception):
         self.line = line
 
 
-def _read_task_list(text: str) -> list[object]:
+def _read_tasks(text: str) -> list[Task]:
     document = _load_yaml(text)
     entries = document.get("tasks") if isinstance(document, dict) else None
     if not isinstance(entries, list):
         raise _TaskGraphError("`tasks` must be a list")
-    return entries
+    tasks = []
+    for entry in entries:
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("id"), str):
+            raise _TaskGraphError("each task is a mapping with an `id`")
+        shown = entry["id"][:_MAX_SHOWN_CHARACTERS]
+        depends_on = entry.get("depends-on") or []
+        if not isinstance(depends_on, list) or not all(isinstance(name, str) for name in depends_on):
+            raise _TaskGraphError(f"`depends-on` of task {shown!a} must be a list of ids")
+        if not _ID.fullmatch(entry["id"]):
+            raise _TaskGraphError(f"{shown!a} is no id: it is one word of at most 100 characters")
+        tasks.append(Task(entry["id"], tuple(dict.fromkeys(depends_on))))
+    return tasks
 
 
 def _load_yaml(text: str) -> object:
@@ -188,9 +169,8 @@ def _load_yaml(text: str) -> object:
         for event in yaml.parse(text, Loader=yaml.BaseLoader):
             line = event.start_mark.line
             if isinstance(event, yaml.AliasEvent):
-                raise _TaskGraphError(
-                    "an alias (`*name`) is not read here; write out what it stands for", line
-                )
+                message = "an alias (`*name`) is not read here; write out what it stands for"
+                raise _TaskGraphError(message, line)
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > _MAX_DEPTH:
@@ -211,72 +191,29 @@ class _Loader(yaml.BaseLoader):
         keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and keys.count(key.value) > 1:
-                raise _TaskGraphError(
-                    f"the key {key.value[:_MAX_SHOWN_CHARACTERS]!a} stands twice in one place",
-                    key.start_mark.line,
-                )
+                message = f"the key {key.value[:_MAX_SHOWN_CHARACTERS]!a} stands twice in one place"
+                raise _TaskGraphError(message, key.start_mark.line)
         return super().construct_mapping(node, deep)
-
-
-def _build_task(entry: object) -> Task:
-    if not isinstance(entry, Mapping) or not isinstance(entry.get("id"), str):
-        raise _TaskGraphError("each task is a mapping with an `id`")
-    depends_on = entry.get("depends-on") or []
-    if not isinstance(depends_on, list) or not all(isinstance(name, str) for name in depends_on):
-        raise _TaskGraphError(
-            f"`depends-on` of task {entry['id'][:_MAX_SHOWN_CHARACTERS]!a} must be a list of ids"
-        )
-    if not _ID.fullmatch(entry["id"]):
-        raise _TaskGraphError(
-            f"{entry['id'][:_MAX_SHOWN_CHARACTERS]!a} is no id: it is one word of at most 100 characters"
-        )
-    return Task(entry["id"], tuple(dict.fromkeys(depends_on)))
 
 
 def _find_problems(tasks: Sequence[Task]) -> Iterator[str]:
     counts = Counter(task.id for task in tasks)
     if not tasks:
         yield "the task graph has no task"
-    for name, count in counts.items():
-        if count > 1:
-            yield f"the id `{name}` stands there {count} times"
+    yield from (f"the id `{name}` stands there {count} times" for name, count in counts.items() if count > 1)
     for task in tasks:
         for name in task.depends_on:
             if name not in counts:
                 yield f"task `{task.id}` depends on {name[:_MAX_SHOWN_CHARACTERS]!a}, which is no task"
-    if cycle := _find_cycle(
-        {task.id: [name for name in task.depends_on if name in counts] for task in tasks}
-    ):
-        yield f"tasks depend on each other in a circle: {' → '.join(cycle)}"
-
-
-def _find_cycle(depends: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a path of dependencies from a task back to itself; empty if there is no cycle."""
-    left = dict(depends)
+    left = {task.id: task.depends_on for task in tasks}
     while ready := [name for name, wanted in left.items() if not any(other in left for other in wanted)]:
         for name in ready:
             del left[name]
-    if not left:
-        return []
-    path = [next(iter(left))]
-    while path[-1] not in path[:-1]:
-        path.append(next(name for name in left[path[-1]] if name in left))
-    return path[path.index(path[-1]) :]
-
-
-def _build_batch(number: int, tasks: Sequence[Task]) -> Batch:
-    entries = [{"id": task.id, "status": PENDING, "dependsOn": list(task.depends_on)} for task in tasks]
-    return {"id": f"batch-{number}", "tasks": entries, "status": PENDING}
-
-
-def _update_batch_task(batch: Batch, task: str, status: str) -> Batch:
-    """Set the status of a task in a batch. The batch is in progress once one of its tasks has started.
-
-    Only `complete_batch` completes a batch.
-    """
-    tasks = [{**entry, "status": status} if entry["id"] == task else entry for entry in batch["tasks"]]
-    under_way = any(entry["status"] != PENDING for entry in tasks)
-    return {**batch, "tasks": tasks, "status": IN_PROGRESS if under_way else PENDING}
+    if left:
+        path = [next(iter(left))]
+        while path[-1] not in path[:-1]:
+            path.append(next(name for name in left[path[-1]] if name in left))
+        yield f"tasks depend on each other in a circle: {' → '.join(path[path.index(path[-1]) :])}"
 
 
 def _is_task(task: object) -> bool:

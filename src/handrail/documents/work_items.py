@@ -13,37 +13,19 @@ from typing import Final
 from handrail.documents.markdown import Line, parse_blocks
 
 ITEM_TYPES: Final = ("code", "task", "bugfix")
-
-
 PENDING: Final = "pending"
-
-
 DOCUMENTED: Final = "documented"
-
-
 _ALLOWED_VALUES: Final = {"type": ITEM_TYPES, "status": (PENDING, DOCUMENTED)}
-
-
 _SECTION: Final = "work items"
-
-
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})([ \t].*)?")
-
-
 _ITEM: Final = re.compile(r"item[ \t]+([0-9]{1,6})[ \t]*:(.*)", re.IGNORECASE)
-
 
 _FIELD: Final = re.compile(
     r"( {0,3}(?:[-*+][ \t]+)?)\*\*(type|status)(?::\*\*|\*\*[ \t]*:)(.*)", re.IGNORECASE
 )
 
-
 _BLANKS: Final = " \t"
-
-
 _MAX_PROBLEMS: Final = 20
-
-
 _MAX_SHOWN_CHARACTERS: Final = 40
 
 
@@ -70,10 +52,7 @@ class WorkItems:
         return tuple(item for item in self.items if not item.documented)
 
     def find_current(self, number: object) -> WorkItem | None:
-        """Return the item to work on: the one with this number if it is pending, else the first pending one.
-
-        If none is pending, return the item with this number; None if there is no such item.
-        """
+        """Return the pending item with this number, else the first pending one, else any with this number."""
         match = next((item for item in self.items if item.number == number), None)
         if match and not match.documented:
             return match
@@ -105,19 +84,17 @@ class _ParsedItem:
 
 def parse_work_items(design: str) -> WorkItems:
     """Return the work items of a design document."""
-    items, problems = _parse_design(design)
-    return WorkItems(
-        tuple(
-            WorkItem(
-                item.number,
-                item.title,
-                item.read_value("type") or ITEM_TYPES[0],
-                item.read_value("status") == DOCUMENTED,
-            )
-            for item in items
-        ),
-        problems,
+    parsed, problems = _parse_design(design)
+    items = (
+        WorkItem(
+            item.number,
+            item.title,
+            item.read_value("type") or ITEM_TYPES[0],
+            item.read_value("status") == DOCUMENTED,
+        )
+        for item in parsed
     )
+    return WorkItems(tuple(items), problems)
 
 
 def mark_documented(design: str, number: object) -> str | None:
@@ -152,7 +129,11 @@ def _parse_design(design: str) -> tuple[tuple[_ParsedItem, ...], tuple[str, ...]
     for item in _walk_items(parts.lines, problems):
         if item.number in numbers:
             problems.append(f"line {item.heading.number}: there is an item {item.number} already")
-        problems += _find_wrong_values(item)
+        for name, known in _ALLOWED_VALUES.items():
+            if name in item.field_lines and item.read_value(name) not in known:
+                line = item.field_lines[name]
+                fault = f"the {name} of item {item.number} is {line.value[:_MAX_SHOWN_CHARACTERS]!a}"
+                problems.append(f"line {line.line.number}: {fault}; write {' or '.join(known)}")
         numbers.add(item.number)
         items.append(item)
     if parts.unclosed:
@@ -167,8 +148,8 @@ def _walk_items(lines: tuple[Line, ...], problems: list[str]) -> Iterator[_Parse
     for line in lines:
         heading = _HEADING.fullmatch(line.text)
         if heading is None:
-            if item:
-                _read_field(item, line, problems)
+            if item and (match := _FIELD.fullmatch(line.text)):
+                _read_field(item, line, match, problems)
             continue
         level, title = len(heading[1]), (heading[2] or "").strip(_BLANKS).rstrip("#").rstrip(_BLANKS)
         if level <= 3 and item:
@@ -176,38 +157,18 @@ def _walk_items(lines: tuple[Line, ...], problems: list[str]) -> Iterator[_Parse
             item = None
         if level <= 2:
             within = level == 2 and title.lower().rstrip(":") == _SECTION
-        elif level == 3 and within:
-            item = _begin_item(line, title, problems)
+        elif level == 3 and within and (match := _ITEM.fullmatch(title)):
+            item = _ParsedItem(int(match[1]), match[2].strip(_BLANKS), line)
+        elif level == 3 and within and title.lower().startswith("item"):
+            problems.append(f"line {line.number}: write the heading as `### Item N: Title`, with a number")
     if item:
         yield item
 
 
-def _begin_item(line: Line, title: str, problems: list[str]) -> _ParsedItem | None:
-    match = _ITEM.fullmatch(title)
-    if match:
-        return _ParsedItem(int(match[1]), match[2].strip(_BLANKS), line)
-    if title.lower().startswith("item"):
-        problems.append(f"line {line.number}: write the heading as `### Item N: Title`, with a number")
-    return None
-
-
-def _read_field(item: _ParsedItem, line: Line, problems: list[str]) -> None:
-    match = _FIELD.fullmatch(line.text)
-    if match is None:
-        return
+def _read_field(item: _ParsedItem, line: Line, match: re.Match[str], problems: list[str]) -> None:
     name, value = match[2].lower(), match[3].strip(_BLANKS)
     if name in item.field_lines:
         problems.append(f"line {line.number}: item {item.number} has a {name} already")
         return
     start = line.start + match.start(3) + len(match[3]) - len(match[3].lstrip(_BLANKS))
     item.field_lines[name] = _FieldLine(line, match[1], value, start)
-
-
-def _find_wrong_values(item: _ParsedItem) -> Iterator[str]:
-    for name, known in _ALLOWED_VALUES.items():
-        if name in item.field_lines and item.read_value(name) not in known:
-            line, value = (
-                item.field_lines[name].line.number,
-                item.field_lines[name].value[:_MAX_SHOWN_CHARACTERS],
-            )
-            yield f"line {line}: the {name} of item {item.number} is {value!a}; write {' or '.join(known)}"

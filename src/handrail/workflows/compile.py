@@ -28,7 +28,6 @@ from handrail.engine.model import (
     ToState,
     ToVariable,
     Transition,
-    TransitionIndex,
     Variable,
     Workflow,
     Write,
@@ -36,7 +35,6 @@ from handrail.engine.model import (
 from handrail.engine.paths import find_path_placeholders
 from handrail.engine.problems import Place
 from handrail.workflows.declarations import (
-    DeclaredPrompt,
     DeclaredRow,
     DeclaredText,
     DeclaredWorkflow,
@@ -55,24 +53,19 @@ from handrail.workflows.nodes import (
     quote_excerpt,
 )
 from handrail.workflows.registry import EffectKind, Registry
-from handrail.workflows.templates import FILTERS, Placeholder, StrayBraces, find_placeholders
+from handrail.workflows.templates import FILTERS, Placeholder, find_placeholders
 
+# The one name in templates and paths that is not a fact: the time of the turn.
 NOW_NAME = "now"
-"""The one name in templates and paths that is not a fact: the time of the turn."""
 
-
+# A name that the texts of a row with an `archive` effect may use: the folder that it made. It is empty if
+# there was no file to archive.
 ARCHIVED_NAME = "archived"
-"""A name that the texts of a row with an `archive` effect may use: the folder that it made.
-
-It is empty if there was no file to archive.
-"""
-
 
 DERIVED_TARGET = "@derived"
 
-
+# Paths that no effect may touch: the run's state, and Handrail's own folder.
 PROTECTED_PATHS = frozenset({".handrail", *STATE_FILES})
-"""Paths that no effect may touch: the run's state, and Handrail's own folder."""
 
 
 class InlinedWorkflow(Struct, frozen=True):
@@ -86,85 +79,68 @@ class InlinedWorkflow(Struct, frozen=True):
     inside: tuple[str, ...]
 
 
-class _LocatedPlaceholder(Struct, frozen=True):
-    placeholder: Placeholder
-    place: Place
-
-
 class TextChecker:
     """Checks the texts of one file and their placeholders, for each row, state or prompt that uses one."""
 
     def __init__(self, reader: NodeReader, declared: Mapping[str, DeclaredText]) -> None:
         self._reader = reader
-        self._located = {name: tuple(self._locate_placeholders(text)) for name, text in declared.items()}
         self._reported: set[tuple[str, str]] = set()
-        self.texts = {name: self._build_text(text) for name, text in declared.items()}
+        self._placeholders = {name: tuple(self._find_placeholders(text)) for name, text in declared.items()}
+        self.texts = {
+            name: Text(
+                name,
+                {part: content for part, (content, _) in text.parts.items()},
+                tuple(dict.fromkeys(placeholder for placeholder, _ in self._placeholders[name])),
+                text.place,
+            )
+            for name, text in declared.items()
+        }
 
     def check_text(self, node: Scalar | None, known: Collection[str], what: str) -> str:
         """Return the text's name, after checking that it exists and `known` has all its placeholders."""
-        return self._check_name(node, [*known, NOW_NAME], what)
-
-    def check_plain_text(self, node: Scalar | None, what: str) -> str:
-        """Return the text's name, after checking that it exists and has no placeholder: no run fills it."""
-        return self._check_name(node, (), what)
+        if node is None:
+            return ""
+        if node.text not in self.texts:
+            message = f"{what}: no text is called"
+            self._reader.report_unknown("text", node.text, node.place, self.texts, message)
+            return ""
+        self._check_placeholders(node.text, known, what)
+        return node.text
 
     def check_task(self, state: str, scalar: Scalar, known: Collection[str]) -> None:
         """Check the placeholders in the task of a step."""
         what = f"`task` of `{state}`"
         declared = DeclaredText(what, what, scalar.place, {"text": (scalar.text, scalar)})
-        self._located[what] = tuple(self._locate_placeholders(declared))
-        self._check_placeholders(what, [*known, NOW_NAME], what)
-
-    def _check_name(self, node: Scalar | None, known: Collection[str], what: str) -> str:
-        if node is None:
-            return ""
-        if node.text not in self.texts:
-            self._reader.report_unknown(
-                "text", node.text, node.place, self.texts, f"{what}: no text is called"
-            )
-            return ""
-        self._check_placeholders(node.text, known, what)
-        return node.text
+        self._placeholders[what] = tuple(self._find_placeholders(declared))
+        self._check_placeholders(what, known, what)
 
     def _check_placeholders(self, text: str, known: Collection[str], what: str) -> None:
-        for located in self._located[text]:
-            name = located.placeholder.name
+        for name, place in self._placeholders[text]:
             if name not in known and (text, name) not in self._reported:
                 self._reported.add((text, name))
                 where = what if text == what else f"text `{text}`, used by {what}"
                 message = f"{where}: there is nothing to put in for"
-                self._reader.report_unknown("placeholder", name, located.place, known, message)
+                self._reader.report_unknown("placeholder", name, place, known, message)
 
-    def _build_text(self, text: DeclaredText) -> Text:
-        parts = {part: content for part, (content, _) in text.parts.items()}
-        names = dict.fromkeys(located.placeholder.name for located in self._located[text.name])
-        return Text(text.name, parts, tuple(names), text.place)
-
-    def _locate_placeholders(self, text: DeclaredText) -> Iterator[_LocatedPlaceholder]:
+    def _find_placeholders(self, text: DeclaredText) -> Iterator[tuple[str, Place]]:
         for content, scalar in text.parts.values():
             for item in find_placeholders(content):
-                place = _locate_placeholder(text, scalar, content, item)
+                before = content[: item.start]
+                line, column = before.count("\n") + 1, item.start - (before.rfind("\n") + 1) + 1
+                if scalar is None:
+                    place = Place(text.place.file, line, column, item.length)
+                else:
+                    place = locate_span(scalar, line, column, item.length)
                 if not isinstance(item, Placeholder):
                     message = f"{text.what}: {quote_excerpt(item.text)} is no placeholder"
-                    self._reader.report_problem(
-                        "bad-placeholder", place, message, "write `{{name}}` or `{{name|filter}}`"
-                    )
+                    repair = "write `{{name}}` or `{{name|filter}}`"
+                    self._reader.report_problem("bad-placeholder", place, message, repair)
                 elif item.filter not in FILTERS:
                     message = f"{text.what}: no filter is called"
                     known = [name for name in FILTERS if name]
                     self._reader.report_unknown("filter", item.filter, place, known, message)
                 else:
-                    yield _LocatedPlaceholder(item, place)
-
-
-def _locate_placeholder(
-    text: DeclaredText, scalar: Scalar | None, content: str, item: Placeholder | StrayBraces
-) -> Place:
-    before = content[: item.start]
-    line, column = before.count("\n") + 1, item.start - (before.rfind("\n") + 1) + 1
-    if scalar is None:
-        return Place(text.place.file, line, column, item.length)
-    return locate_span(scalar, line, column, item.length)
+                    yield item.name, place
 
 
 class LinkContext(Struct, frozen=True):
@@ -187,15 +163,32 @@ def link_workflow(
     digest: str,
 ) -> Workflow:
     """Return the declared workflow. Names that are not found are left out and reported as problems."""
-    linker = _build_linker(reader, registry, declared, subs)
+    states: dict[str, State] = {}
+    for name, state in declared.states.items():
+        states |= subs[name].states if name in subs else {name: state}
+    names, texts = GuardCompiler(reader, registry, declared), TextChecker(reader, declared.texts)
+    linker = LinkContext(reader, registry, declared, subs, states, names, texts)
     _check_derive(linker)
-    _check_ids(linker)
+    first: dict[str, DeclaredRow] = {}
+    for row in declared.rows:
+        if row.id and first.setdefault(row.id, row) is not row:
+            message = f"row `{row.id}` is there already, on line {first[row.id].place.line}"
+            reader.report_problem("duplicate-row", row.place, message, "give it an id of its own")
+    world = [*names.world_facts, NOW_NAME]
     for name, task in declared.tasks:
-        linker.texts.check_task(name, task, linker.names.world_facts)
+        texts.check_task(name, task, world)
     for name, say in declared.says:
-        linker.texts.check_text(say, linker.names.world_facts, f"state `{name}`")
+        texts.check_text(say, world, f"state `{name}`")
     own = [_link_row(linker, row) for row in declared.rows]
     rows = (*(row for sub in subs.values() for row in sub.rows), *own)
+    prompts = [
+        Prompt(each.key.text, each.key.place, each.about, texts.check_text(each.say, (), each.what))
+        for each in declared.prompts
+    ]
+    index: dict[tuple[str, str | None], list[Transition]] = {}
+    for linked in rows:
+        for source in linked.sources:
+            index.setdefault((source, linked.trigger), []).append(linked)
     return Workflow(
         name=declared.name,
         version=declared.version,
@@ -203,10 +196,10 @@ def link_workflow(
         place=declared.place,
         digest=digest,
         initial=next(iter(declared.states), ""),
-        states=linker.states,
+        states=states,
         rows=rows,
-        index=index_rows(rows),
-        facts=linker.names.world_facts,
+        index={key: tuple(matching) for key, matching in index.items()},
+        facts=names.world_facts,
         folder=declared.folder,
         state_file=declared.state_file,
         about=declared.about,
@@ -214,34 +207,8 @@ def link_workflow(
         inputs=declared.inputs,
         vars={**declared.vars, **{name: v for sub in subs.values() for name, v in sub.vars.items()}},
         tools=declared.tools,
-        prompts={prompt.key.text: _link_prompt(linker, prompt) for prompt in declared.prompts},
-        texts={**linker.texts.texts, **{n: t for sub in subs.values() for n, t in sub.texts.items()}},
-    )
-
-
-def index_rows(rows: tuple[Transition, ...]) -> TransitionIndex:
-    """Return the rows of each state and trigger, in order."""
-    index: dict[tuple[str, str | None], list[Transition]] = {}
-    for row in rows:
-        for source in row.sources:
-            index.setdefault((source, row.trigger), []).append(row)
-    return {key: tuple(matching) for key, matching in index.items()}
-
-
-def _build_linker(
-    reader: NodeReader, registry: Registry, declared: DeclaredWorkflow, subs: Mapping[str, InlinedWorkflow]
-) -> LinkContext:
-    states: dict[str, State] = {}
-    for name, state in declared.states.items():
-        states |= subs[name].states if name in subs else {name: state}
-    return LinkContext(
-        reader,
-        registry,
-        declared,
-        subs,
-        states,
-        GuardCompiler(reader, registry, declared),
-        TextChecker(reader, declared.texts),
+        prompts={prompt.name: prompt for prompt in prompts},
+        texts={**texts.texts, **{n: t for sub in subs.values() for n, t in sub.texts.items()}},
     )
 
 
@@ -251,9 +218,8 @@ def _check_derive(linker: LinkContext) -> None:
         return
     fact = linker.registry.facts.get(derive.text)
     if fact is None:
-        reader.report_unknown(
-            "fact", derive.text, derive.place, linker.registry.facts, "`derive`: no fact is called"
-        )
+        message = "`derive`: no fact is called"
+        reader.report_unknown("fact", derive.text, derive.place, linker.registry.facts, message)
         return
     if fact.type.kind is not Kind.STRING:
         message = f"`derive`: `{fact.name}` is of type {fact.type}, and a state is a text"
@@ -265,37 +231,34 @@ def _check_derive(linker: LinkContext) -> None:
             reader.report_problem("derived-router", state.place, message, "drop the router, or `derive`")
         elif fact.closed and state.name not in fact.domain:
             message = f"the state is derived from `{fact.name}`, which is never `{state.name}`"
-            reader.report_problem(
-                "underivable-state", state.place, message, f"its values: {', '.join(map(str, fact.domain))}"
-            )
+            repair = f"its values: {', '.join(map(str, fact.domain))}"
+            reader.report_problem("underivable-state", state.place, message, repair)
     for value in fact.domain if fact.closed else ():
         if value not in linker.states:
-            message = (
-                f"the state is derived from `{fact.name}`, which can be `{value}`: no state is called so"
-            )
+            derived = f"the state is derived from `{fact.name}`"
+            message = f"{derived}, which can be `{value}`: no state is called so"
             reader.report_problem("unknown-state", derive.place, message, f"declare `{value}` under `states`")
-
-
-def _check_ids(linker: LinkContext) -> None:
-    first: dict[str, DeclaredRow] = {}
-    for row in linker.declared.rows:
-        if row.id and first.setdefault(row.id, row) is not row:
-            message = f"row `{row.id}` is there already, on line {first[row.id].place.line}"
-            linker.reader.report_problem("duplicate-row", row.place, message, "give it an id of its own")
 
 
 def _link_row(linker: LinkContext, row: DeclaredRow) -> Transition:
     reader, what = linker.reader, row.what
     sources = _link_sources(linker, row)
     facts = linker.names.list_row_facts(row, [linker.states[name] for name in sources])
-    drafts = tuple(_link_drafts(linker, row))
-    values = [f"{name}.{value}" for name, kind in drafts for value in linker.registry.drafts[kind].values]
-    known = [*facts, *values]
+    drafts: list[tuple[str, str]] = []
+    for name, (_, node) in row.drafts.items():
+        kind = reader.read_scalar(node, f"the draft `{name}` of {what}")
+        if kind is not None and kind.text in linker.registry.drafts:
+            drafts.append((name, kind.text))
+        elif kind is not None:
+            message = f"{what}: no draft is called"
+            reader.report_unknown("draft", kind.text, kind.place, linker.registry.drafts, message)
+    values = [f"{name}.{value}" for name, draft in drafts for value in linker.registry.drafts[draft].values]
+    known = [*facts, *values, NOW_NAME]
     _check_trigger(linker, row, sources)
     _check_shape(linker, row, sources)
-    scope = EffectScope(what, facts, values, linker.texts, linker.declared.authority)
+    scope = _EffectScope(linker, what, facts, values)
     with reader.tolerate_prefixes(_list_doubtful_prefixes(linker, row, sources)):
-        do = read_effects(reader, linker.registry, row.do, scope)
+        do = tuple(effect for node in row.do if (effect := _read_effect(node, scope)) is not None)
         archived = [ARCHIVED_NAME] if any(isinstance(effect, Archive) for effect in do) else []
         return Transition(
             id=row.id,
@@ -304,9 +267,9 @@ def _link_row(linker: LinkContext, row: DeclaredRow) -> Transition:
             place=row.place,
             when=linker.names.compile_guards(row.when, facts, f"`when` of {what}", payload=False),
             accept=linker.names.compile_guards(row.accept, facts, f"`accept` of {what}", payload=True),
-            drafts=drafts,
+            drafts=tuple(drafts),
             to=_link_target(linker, row),
-            set=tuple(read_assignments(reader, row, linker.declared.vars, linker.states, facts)),
+            set=tuple(_read_assignments(linker, row, facts)),
             do=do,
             say=linker.texts.check_text(row.say, [*known, *archived], what),
             refuse=linker.texts.check_text(row.refuse, known, what),
@@ -317,20 +280,18 @@ def _link_row(linker: LinkContext, row: DeclaredRow) -> Transition:
 def _link_sources(linker: LinkContext, row: DeclaredRow) -> tuple[str, ...]:
     """Return the states a row leaves.
 
-    A state that uses a sub-workflow stands for its exits, or for all states inside if the row has a trigger.
+    For a state that uses a sub-workflow these are its exits, or with a trigger all states inside.
     """
     excepted = {name for scalar in row.excepted for name in _expand_state_name(linker, scalar, row)}
     if row.sources is not None:
-        return tuple(
-            dict.fromkeys(n for scalar in row.sources for n in _expand_state_name(linker, scalar, row))
-        )
+        names = (name for scalar in row.sources for name in _expand_state_name(linker, scalar, row))
+        return tuple(dict.fromkeys(names))
     step_states = [name for name, state in linker.states.items() if not (state.router or state.terminal)]
     sources = tuple(name for name in step_states if name not in excepted)
     if step_states and not sources:
         message = f"{row.what} leaves no state: there is none that `except` does not name"
-        linker.reader.report_problem(
-            "no-source", row.place, message, "leave some out of `except`, or drop the row"
-        )
+        repair = "leave some out of `except`, or drop the row"
+        linker.reader.report_problem("no-source", row.place, message, repair)
     return sources
 
 
@@ -347,19 +308,6 @@ def _expand_state_name(linker: LinkContext, scalar: Scalar, row: DeclaredRow) ->
     message = f"{row.what}: no state is called"
     linker.reader.report_unknown("state", scalar.text, scalar.place, linker.states, message)
     return ()
-
-
-def _link_drafts(linker: LinkContext, row: DeclaredRow) -> Iterator[tuple[str, str]]:
-    """Yield the drafts of a row as (name, kind). An unregistered kind is a problem."""
-    known = linker.registry.drafts
-    for name, (_, node) in row.drafts.items():
-        kind = linker.reader.read_scalar(node, f"the draft `{name}` of {row.what}")
-        if kind is not None and kind.text in known:
-            yield name, kind.text
-        elif kind is not None:
-            linker.reader.report_unknown(
-                "draft", kind.text, kind.place, known, f"{row.what}: no draft is called"
-            )
 
 
 def _check_trigger(linker: LinkContext, row: DeclaredRow, sources: tuple[str, ...]) -> None:
@@ -389,9 +337,8 @@ def _check_trigger_name(linker: LinkContext, trigger: Scalar, what: str) -> None
     if trigger.text in tools:
         if tools[trigger.text].reads:
             message = f"{what}: `{trigger.text}` only reads, so no row can wait for it"
-            reader.report_problem(
-                "reading-trigger", trigger.place, message, "drop `reads` of the tool, or the row"
-            )
+            repair = "drop `reads` of the tool, or the row"
+            reader.report_problem("reading-trigger", trigger.place, message, repair)
     elif trigger.text in RESERVED_TRIGGERS:
         message = f"{what}: `{trigger.text}` acts on the run as a whole, so no row can wait for it"
         reader.report_problem("reserved-trigger", trigger.place, message, "choose another word")
@@ -416,9 +363,8 @@ def _check_shape(linker: LinkContext, row: DeclaredRow, sources: tuple[str, ...]
         reader.report_problem("accept-in-router", row.accept[0].place, message, "use `when`")
     if row.refuse is not None:
         message = f"{row.what} leaves a router, and by then it is too late to refuse"
-        reader.report_problem(
-            "refuse-in-router", row.refuse.place, message, "refuse in the row that leads there"
-        )
+        repair = "refuse in the row that leads there"
+        reader.report_problem("refuse-in-router", row.refuse.place, message, repair)
     elif row.to is None:
         message = f"{row.what} leaves a router, and does not say where to"
         reader.report_problem("missing-key", row.place, message, "add `to:`")
@@ -459,9 +405,8 @@ def _link_target(linker: LinkContext, row: DeclaredRow) -> Target:
         return Stay()
     if derive is not None:
         message = f"{row.what}: the state is derived from `{derive.text}`, so no row can set it"
-        reader.report_problem(
-            "derived-target", row.to.place, message, f'write "{DERIVED_TARGET}", or leave `to` out'
-        )
+        repair = f'write "{DERIVED_TARGET}", or leave `to` out'
+        reader.report_problem("derived-target", row.to.place, message, repair)
     return ToState(name)
 
 
@@ -474,9 +419,8 @@ def _link_variable_target(linker: LinkContext, to: Scalar, what: str) -> Target:
         return Stay()
     if variable.type.kind is not Kind.STATE and not linker.reader.is_unclear(variable.place):
         message = f"{what}: `{variable.name}` holds a {variable.type.kind}, and only a state can be gone to"
-        linker.reader.report_problem(
-            "wrong-value", to.place, message, "declare it as `state?`, or name a state"
-        )
+        repair = "declare it as `state?`, or name a state"
+        linker.reader.report_problem("wrong-value", to.place, message, repair)
     return ToVariable(variable.name)
 
 
@@ -494,44 +438,30 @@ def _link_derived_target(linker: LinkContext, row: DeclaredRow, to: Scalar) -> T
     return Stay()
 
 
-def _link_prompt(linker: LinkContext, prompt: DeclaredPrompt) -> Prompt:
-    text = linker.texts.check_plain_text(prompt.say, prompt.what)
-    return Prompt(prompt.key.text, prompt.key.place, prompt.about, text)
-
-
-def read_assignments(
-    reader: NodeReader,
-    row: DeclaredRow,
-    variables: Mapping[str, Variable],
-    states: Mapping[str, State],
-    facts: Mapping[str, Fact],
+def _read_assignments(
+    linker: LinkContext, row: DeclaredRow, facts: Mapping[str, Fact]
 ) -> Iterator[tuple[str, AssignedValue]]:
     """Yield the variables a row sets.
 
     `@name` is a fact, `@state` the state being left, anything else a literal value.
     """
+    reader, variables = linker.reader, linker.declared.vars
     for name, (key, node) in row.set.items():
         what = f"`{name}` of {row.what}"
         if name not in variables:
-            reader.report_unknown(
-                "variable", name, key.place, variables, f"{row.what}: no variable is called"
-            )
+            message = f"{row.what}: no variable is called"
+            reader.report_unknown("variable", name, key.place, variables, message)
             continue
         reference = as_text(node)
-        if reference is not None and reference.text.startswith("@"):
-            fact = _find_fact(reader, reference, facts, what)
-            if fact is not None and _check_fit(reader, reference, fact, variables[name], what):
-                yield name, FactReference(fact.name)
-        else:
-            yield name, LiteralValue(read_value(reader, node, variables[name], states, what))
-
-
-def _find_fact(reader: NodeReader, node: Scalar, facts: Mapping[str, Fact], what: str) -> Fact | None:
-    name = node.text.removeprefix("@")
-    fact = facts.get(name) or facts.get(f"run.{name}")
-    if fact is None:
-        reader.report_unknown("fact", name, node.place, facts, f"{what}: no fact is called")
-    return fact
+        if reference is None or not reference.text.startswith("@"):
+            yield name, LiteralValue(read_value(reader, node, variables[name], linker.states, what))
+            continue
+        wanted = reference.text.removeprefix("@")
+        fact = facts.get(wanted) or facts.get(f"run.{wanted}")
+        if fact is None:
+            reader.report_unknown("fact", wanted, reference.place, facts, f"{what}: no fact is called")
+        elif _check_fit(reader, reference, fact, variables[name], what):
+            yield name, FactReference(fact.name)
 
 
 def _check_fit(reader: NodeReader, node: Scalar, fact: Fact, variable: Variable, what: str) -> bool:
@@ -548,45 +478,33 @@ def _check_fit(reader: NodeReader, node: Scalar, fact: Fact, variable: Variable,
     return True
 
 
-class EffectScope(Struct, frozen=True):
-    """What an effect of one row may name (facts, draft values, texts), and where the state lives."""
+class _EffectScope(Struct, frozen=True):
+    """What an effect of one row may name: facts and draft values."""
 
+    linker: LinkContext
     what: str
     names: Collection[str]
     values: Collection[str]
-    texts: TextChecker
-    authority: Authority | None
 
 
-def read_effects(
-    reader: NodeReader, registry: Registry, nodes: tuple[Node, ...], scope: EffectScope
-) -> tuple[Effect, ...]:
-    """Return the effects of a row, in order."""
-    effects = (_read_effect(reader, registry, node, scope) for node in nodes)
-    return tuple(effect for effect in effects if effect is not None)
-
-
-def _read_effect(reader: NodeReader, registry: Registry, node: Node, scope: EffectScope) -> Effect | None:
+def _read_effect(node: Node, scope: _EffectScope) -> Effect | None:
+    reader, known = scope.linker.reader, scope.linker.registry.effects
     if not isinstance(node, Table) or not node.entries:
         message = f"{scope.what}: an effect is a mapping, such as `write: plan.md`"
-        reader.report_problem(
-            "wrong-type", node.place, message, f"begin with {_join_with_or(registry.effects)}"
-        )
+        repair = f"begin with {_join_with_or(known)}"
+        reader.report_problem("wrong-type", node.place, message, repair)
         return None
-    entry = next((entry for entry in node.entries if entry.key.text in registry.effects), node.entries[0])
-    kind = registry.effects.get(entry.key.text)
+    key = next((entry.key for entry in node.entries if entry.key.text in known), node.entries[0].key)
+    kind, authority = known.get(key.text), scope.linker.declared.authority
     if kind is None:
-        known, name = registry.effects, entry.key
-        reader.report_unknown("effect", name.text, name.place, known, f"{scope.what}: no effect is called")
+        reader.report_unknown("effect", key.text, key.place, known, f"{scope.what}: no effect is called")
         return None
-    if scope.authority not in {None, *kind.authorities}:
-        where = " or ".join(kind.authorities)
-        message = (
-            f"{scope.what}: `{kind.name}` needs `authority: {where}`, this workflow has {scope.authority}"
-        )
-        reader.report_problem("wrong-authority", entry.key.place, message, "drop it, or change `authority`")
+    if authority not in {None, *kind.authorities}:
+        needed = f"`authority: {' or '.join(kind.authorities)}`"
+        message = f"{scope.what}: `{kind.name}` needs {needed}, this workflow has {authority}"
+        reader.report_problem("wrong-authority", key.place, message, "drop it, or change `authority`")
     before = len(reader.problems)
-    arguments = _read_arguments(reader, kind, node, scope)
+    arguments = _read_arguments(kind, node, scope)
     return kind.build(arguments) if len(reader.problems) == before else None
 
 
@@ -594,10 +512,8 @@ def _join_with_or(names: Collection[str]) -> str:
     return " or ".join(f"`{name}`" for name in sorted(names))
 
 
-def _read_arguments(
-    reader: NodeReader, kind: EffectKind, node: Table, scope: EffectScope
-) -> dict[str, object]:
-    what = f"`{kind.name}` of {scope.what}"
+def _read_arguments(kind: EffectKind, node: Table, scope: _EffectScope) -> dict[str, object]:
+    reader, what = scope.linker.reader, f"`{kind.name}` of {scope.what}"
     required = [name for name, param in kind.params.items() if param.required]
     fields = reader.fields(node, kind.params, what, required)
     chosen = [entry.key for entry in node.entries if entry.key.text in kind.one_of]
@@ -610,42 +526,37 @@ def _read_arguments(
     arguments: dict[str, object] = {}
     for name, value in fields.items():
         where = what if name == kind.name else f"`{name}` of {what}"
-        arguments[name] = _read_argument(reader, kind.params[name].kind, value, scope, where)
+        arguments[name] = _read_argument(kind.params[name].kind, value, scope, where)
     return arguments
 
 
-def _read_argument(reader: NodeReader, kind: str, node: Node, scope: EffectScope, what: str) -> object:
+def _read_argument(kind: str, node: Node, scope: _EffectScope, what: str) -> object:
+    reader = scope.linker.reader
     match kind:
         case "flag":
             return reader.flag(node, what)
         case "paths":
             paths = node.items if isinstance(node, NodeList) else (node,)
             if not paths:
-                reader.report_problem(
-                    "wrong-type", node.place, f"{what} names no file", "name one, or several"
-                )
-            return [_read_path(reader, path, scope, what) for path in paths]
+                message = f"{what} names no file"
+                reader.report_problem("wrong-type", node.place, message, "name one, or several")
+            return [_read_path(path, scope, what) for path in paths]
         case "path":
-            return _read_path(reader, node, scope, what)
+            return _read_path(node, scope, what)
         case "template":
-            known = [*scope.names, *scope.values]
-            return scope.texts.check_text(reader.read_scalar(node, what), known, scope.what)
+            known = [*scope.names, *scope.values, NOW_NAME]
+            return scope.linker.texts.check_text(reader.read_scalar(node, what), known, scope.what)
         case _:
-            return _read_draft_value(reader, node, scope, what)
+            name = reader.read_scalar(node, what)
+            if name is not None and name.text not in scope.values:
+                message = f"{what}: no draft of this row makes"
+                reader.report_unknown("value", name.text, name.place, scope.values, message)
+            return name.text if name is not None else ""
 
 
-def _read_draft_value(reader: NodeReader, node: Node, scope: EffectScope, what: str) -> str:
-    name = reader.read_scalar(node, what)
-    if name is None:
-        return ""
-    if name.text not in scope.values:
-        message = f"{what}: no draft of this row makes"
-        reader.report_unknown("value", name.text, name.place, scope.values, message)
-    return name.text
-
-
-def _read_path(reader: NodeReader, node: Node, scope: EffectScope, what: str) -> str:
+def _read_path(node: Node, scope: _EffectScope, what: str) -> str:
     """Read a path below the task folder; it may contain `{fact}` and `{now}`."""
+    reader = scope.linker.reader
     path = reader.read_scalar(node, what)
     if path is None:
         return ""
@@ -684,7 +595,13 @@ def inline_workflow(used_by: State, sub: Workflow) -> InlinedWorkflow:
         ),
         scope=prefix,
     )
-    states = {prefix + name: _rename_state(prefix, state, used_by) for name, state in sub.states.items()}
+    states = {}
+    for name, state in sub.states.items():
+        renamed = replace(state, name=prefix + name, say=state.say and prefix + state.say)
+        if state.terminal:
+            # A problem with the way on from there is reported where the sub-workflow is used.
+            renamed = replace(renamed, router=True, terminal=False, place=used_by.place)
+        states[prefix + name] = renamed
     return InlinedWorkflow(
         states={used_by.name: replace(used_by, router=True), **states},
         rows=(door, *(_rename_row(prefix, row, sub) for row in sub.rows)),
@@ -695,17 +612,6 @@ def inline_workflow(used_by: State, sub: Workflow) -> InlinedWorkflow:
     )
 
 
-def _rename_state(prefix: str, state: State, used_by: State) -> State:
-    """Prefix the names of a state; a terminal state becomes a router.
-
-    A problem with the way on from there is reported where the sub-workflow is used.
-    """
-    own = replace(state, name=prefix + state.name, say=state.say and prefix + state.say)
-    if not state.terminal:
-        return own
-    return replace(own, router=True, terminal=False, place=used_by.place)
-
-
 def _rename_variable(prefix: str, variable: Variable) -> Variable:
     default = variable.default
     if variable.type.kind is Kind.STATE and default is not None:
@@ -714,35 +620,29 @@ def _rename_variable(prefix: str, variable: Variable) -> Variable:
 
 
 def _rename_row(prefix: str, row: Transition, sub: Workflow) -> Transition:
+    assignments: list[tuple[str, AssignedValue]] = []
+    for name, value in row.set:
+        is_state = sub.vars[name].type.kind is Kind.STATE
+        if is_state and isinstance(value, LiteralValue) and value.value is not None:
+            assignments.append((prefix + name, LiteralValue(f"{prefix}{value.value}")))
+        else:
+            assignments.append((prefix + name, value))
+    effects = (
+        replace(effect, template=prefix + effect.template)
+        if isinstance(effect, Write) and effect.template
+        else effect
+        for effect in row.do
+    )
     return replace(
         row,
         id=prefix + row.id,
         sources=tuple(prefix + source for source in row.sources),
-        to=_rename_target(prefix, row.to),
-        set=tuple(_rename_assignments(prefix, row, sub)),
-        do=tuple(_rename_effect(prefix, effect) for effect in row.do),
+        to=replace(row.to, name=prefix + row.to.name)
+        if isinstance(row.to, (ToState, ToVariable))
+        else row.to,
+        set=tuple(assignments),
+        do=tuple(effects),
         say=row.say and prefix + row.say,
         refuse=row.refuse and prefix + row.refuse,
         scope=prefix + row.scope,
     )
-
-
-def _rename_target(prefix: str, target: Target) -> Target:
-    if isinstance(target, (ToState, ToVariable)):
-        return replace(target, name=prefix + target.name)
-    return target
-
-
-def _rename_assignments(prefix: str, row: Transition, sub: Workflow) -> Iterator[tuple[str, AssignedValue]]:
-    for name, assigned in row.set:
-        is_state = sub.vars[name].type.kind is Kind.STATE
-        if isinstance(assigned, LiteralValue) and is_state and assigned.value is not None:
-            yield prefix + name, LiteralValue(f"{prefix}{assigned.value}")
-        else:
-            yield prefix + name, assigned
-
-
-def _rename_effect(prefix: str, effect: Effect) -> Effect:
-    if isinstance(effect, Write) and effect.template:
-        return replace(effect, template=prefix + effect.template)
-    return effect

@@ -8,7 +8,7 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from handrail.engine.contract import declare_output_facts, find_schema_problem, is_allowed_value
 from handrail.engine.facts import Fact, Kind, Type, Value
@@ -44,13 +44,10 @@ from handrail.workflows.templates import Placeholder, find_placeholders
 
 
 class DeclaredRow(Struct, frozen=True):
-    """A row before its names are looked up; `what` is how problems refer to it.
-
-    `sources` None means every state except those in `excepted`.
-    """
+    """A row before its names are looked up. `sources` None means every state but those in `excepted`."""
 
     id: str
-    what: str
+    what: str  # how problems refer to it
     place: Place
     sources: tuple[Scalar, ...] | None
     excepted: tuple[Scalar, ...] = ()
@@ -84,8 +81,12 @@ class DeclaredText(Struct, frozen=True):
     parts: Mapping[str, tuple[str, Scalar | None]]
 
 
-class DeclaredGraph(Struct, frozen=True):
-    """States and rows, whichever of the two forms they were written in."""
+class DeclaredGraph(Struct, frozen=True, kw_only=True):
+    """States and rows, whichever of the two forms they were written in.
+
+    `uses` are the states that stand for another workflow, `tasks` the texts of steps, `says` the names of the
+    texts that states say.
+    """
 
     states: Mapping[str, State]
     uses: Mapping[str, Scalar]
@@ -94,12 +95,8 @@ class DeclaredGraph(Struct, frozen=True):
     says: tuple[tuple[str, Scalar], ...] = ()
 
 
-class DeclaredWorkflow(Struct, frozen=True):
-    """A whole file.
-
-    `uses` are the states that stand for another workflow, `tasks` the texts of steps, `says` the names of the
-    texts that states say. The name is empty and the authority None if they could not be read.
-    """
+class DeclaredWorkflow(DeclaredGraph, frozen=True, kw_only=True):
+    """A whole file. The name is empty and the authority None if they could not be read."""
 
     place: Place
     name: str
@@ -111,91 +108,41 @@ class DeclaredWorkflow(Struct, frozen=True):
     derive: Scalar | None
     inputs: Mapping[str, Variable]
     vars: Mapping[str, Variable]
-    states: Mapping[str, State]
-    uses: Mapping[str, Scalar]
-    tasks: tuple[tuple[str, Scalar], ...]
-    says: tuple[tuple[str, Scalar], ...]
-    rows: tuple[DeclaredRow, ...]
     tools: Mapping[str, Tool]
     prompts: tuple[DeclaredPrompt, ...]
     texts: Mapping[str, DeclaredText]
 
 
 BRIEF_KEYS = ("agent", "task", "inputs", "allowed_actions", "forbidden_actions", "done_when", "contract")
-
-
 CONTRACT_KEYS = ("artifacts", "min_confidence", "no_blockers", "schema")
-
-
 VARIABLE_KEYS = ("type", "about", "default", "choices")
 
-
 TOP_KEYS = (
-    "workflow",
-    "version",
-    "authority",
-    "folder",
-    "state_file",
-    "about",
-    "inputs",
-    "vars",
-    "derive",
-    "tools",
-    "states",
-    "transitions",
-    "steps",
-    "prompts",
-    "texts",
+    *("workflow", "version", "authority", "folder", "state_file", "about", "inputs", "vars", "derive"),
+    *("tools", "states", "transitions", "steps", "prompts", "texts"),
 )
-
 
 STATE_KEYS = (
     *("about", "phase", "router", "terminal", "attempts", "workflow", "say", "edits", "face"),
     *BRIEF_KEYS,
 )
 
-
 ROW_KEYS = (
-    "id",
-    "from",
-    "except",
-    "trigger",
-    "when",
-    "accept",
-    "draft",
-    "to",
-    "set",
-    "do",
-    "say",
-    "refuse",
-    "only_says",
+    *("id", "from", "except", "trigger", "when", "accept", "draft", "to"),
+    *("set", "do", "say", "refuse", "only_says"),
 )
 
-
 TOOL_KEYS = ("about", "who", "reads", "params", "face")
-
-
 PROMPT_KEYS = ("about", "say")
-
-
 STEP_KEYS = ("name", "about", "phase", "attempts", "next", "workflow", "edits", *BRIEF_KEYS)
-
-
 NEXT_KEYS = ("when", "accept", "to", "say")
-
-
 _SUB_WORKFLOW_KEYS = (*BRIEF_KEYS, "attempts", "edits", "router", "terminal", "say")
-
-
 ANY_STATE = "*"
 
-
+# The state every list of steps ends in; no author can give a state this name.
 END_STATE = "@end"
-"""The state every list of steps ends in; no author can give a state this name."""
-
 
 _KIND_BY_NAME = {str(kind): kind for kind in Kind}
-
 
 _INITIAL_VALUES: Mapping[Kind, Value] = {
     Kind.BOOL: False,
@@ -217,7 +164,8 @@ def read_declarations(
     if name is not None:
         reader.check_name(name, "`workflow`")
     graph = _read_graph(reader, root, fields)
-    authority = reader.read_choice(fields.get("authority"), _index_words(Authority), "`authority`", "")
+    authority = reader.read_choice(fields.get("authority"), list(Authority), "`authority`", "")
+    variables = read_variables(reader, fields.get("vars"), "`vars`", graph.states, ["run.vars.", "variable"])
     return DeclaredWorkflow(
         place=name.place if name else root.place,
         name=name.text if name else "",
@@ -228,28 +176,28 @@ def read_declarations(
         about=reader.text(fields.get("about"), "`about`"),
         derive=_read_derive(reader, fields),
         inputs=read_variables(reader, fields.get("inputs"), "`inputs`", graph.states, ["run.inputs."]),
-        vars=_read_vars(reader, fields.get("vars"), graph.states),
-        states=graph.states,
-        uses=graph.uses,
-        tasks=graph.tasks,
-        says=graph.says,
-        rows=graph.rows,
-        tools=_read_tools(reader, fields.get("tools"), graph.states),
-        prompts=_read_prompts(reader, fields.get("prompts")),
+        vars=_set_initial_values(reader, variables),
+        **asdict(graph),
+        tools={
+            key.text: _read_tool(reader, key, node, graph.states)
+            for key, node in reader.read_named_entries(
+                fields.get("tools"), "`tools`", lost=["event."]
+            ).values()
+        },
+        prompts=tuple(
+            _read_prompt(reader, key, node)
+            for key, node in reader.read_named_entries(fields.get("prompts"), "`prompts`").values()
+        ),
         texts=_read_texts(reader, fields.get("texts"), beside),
     )
 
 
-def _index_words(words: type[Authority | Actor]) -> dict[str, object]:
-    return {str(word): word for word in words}
-
-
-def _read_folder(reader: NodeReader, node: Node | None, authority: object) -> str:
+def _read_folder(reader: NodeReader, node: Node | None, authority: str) -> str:
     """Return the folder of a run's files, below the project."""
     folder = reader.read_scalar(node, "`folder`")
     if folder is None:
         return ""
-    if authority not in {"", str(Authority.FILES)}:
+    if authority not in {"", Authority.FILES}:
         message = f"`folder` needs `authority: files`, this workflow has {authority}"
         reader.report_problem("wrong-authority", folder.place, message, "drop it, or change `authority`")
     above, _, last = folder.text.rpartition("/")
@@ -266,8 +214,7 @@ def _read_state_file(reader: NodeReader, node: Node | None, folder: Node | None)
     if node is not None and folder is None:
         message = "`state_file` is a file in the folder of a run, and there is no `folder`"
         reader.report_problem("missing-key", node.place, message, "add `folder`, or drop it")
-    known: dict[str, object] = {name: name for name in STATE_FILES}
-    return str(reader.read_choice(node, known, "`state_file`", STATE_FILES[0]))
+    return reader.read_choice(node, STATE_FILES, "`state_file`", STATE_FILES[0])
 
 
 def _read_derive(reader: NodeReader, fields: Mapping[str, Node]) -> Scalar | None:
@@ -275,16 +222,9 @@ def _read_derive(reader: NodeReader, fields: Mapping[str, Node]) -> Scalar | Non
     if derive is None or "steps" not in fields:
         return derive
     message = "steps follow each other, so their state cannot be derived"
-    reader.report_problem(
-        "derived-target", derive.place, message, "drop `derive`, or write `states` and `transitions`"
-    )
+    repair = "drop `derive`, or write `states` and `transitions`"
+    reader.report_problem("derived-target", derive.place, message, repair)
     return None
-
-
-def _read_vars(reader: NodeReader, node: Node | None, states: Mapping[str, State]) -> dict[str, Variable]:
-    return set_initial_values(
-        reader, read_variables(reader, node, "`vars`", states, ["run.vars.", "variable"])
-    )
 
 
 def _read_graph(reader: NodeReader, root: Table, fields: Mapping[str, Node]) -> DeclaredGraph:
@@ -299,9 +239,8 @@ def _read_graph(reader: NodeReader, root: Table, fields: Mapping[str, Node]) -> 
     if not named:
         reader.tolerate_unknown(["state"])
     if "states" not in fields:
-        reader.report_problem(
-            "missing-key", root.place, "a workflow needs `states` or `steps`", "add one of them"
-        )
+        message = "a workflow needs `states` or `steps`"
+        reader.report_problem("missing-key", root.place, message, "add one of them")
     elif isinstance(fields["states"], Table) and not named:
         reader.report_problem("no-states", fields["states"].place, "the workflow has no state", "declare one")
     states = {name: _read_state(reader, key, node) for name, (key, node) in named.items()}
@@ -309,10 +248,9 @@ def _read_graph(reader: NodeReader, root: Table, fields: Mapping[str, Node]) -> 
     uses = {name: used for name, table in tables.items() if (used := as_text(table.get("workflow")))}
     tasks = [(name, task) for name, table in tables.items() if (task := as_text(table.get("task")))]
     says = [(name, say) for name, table in tables.items() if (say := as_text(table.get("say")))]
-    rows = (_read_row(reader, item) for item in reader.items(fields.get("transitions"), "`transitions`"))
-    return DeclaredGraph(
-        states, uses, tuple(tasks), tuple(row for row in rows if row is not None), tuple(says)
-    )
+    items = reader.items(fields.get("transitions"), "`transitions`")
+    rows = [row for item in items if (row := _read_row(reader, item)) is not None]
+    return DeclaredGraph(states=states, uses=uses, tasks=tuple(tasks), rows=tuple(rows), says=tuple(says))
 
 
 def _read_state(reader: NodeReader, key: Scalar, node: Node) -> State:
@@ -320,15 +258,23 @@ def _read_state(reader: NodeReader, key: Scalar, node: Node) -> State:
     if isinstance(node, Scalar) and node.value is None:
         return State(key.text, key.place)
     with reader.track_problems_at(key.place):
-        return _read_state_fields(reader, key, node, what)
+        fields = reader.fields(node, STATE_KEYS, what)
+        has_brief = any(name in fields for name in BRIEF_KEYS)
+        state = _read_state_fields(reader, key, fields, what, has_brief=has_brief)
+        if "workflow" in fields:
+            _check_sub_workflow_state(reader, node, what)
+        else:
+            _check_state_shape(reader, state, what)
+        return state
 
 
-def _read_state_fields(reader: NodeReader, key: Scalar, node: Node, what: str) -> State:
-    fields = reader.fields(node, STATE_KEYS, what)
-    uses_workflow = "workflow" in fields
-    has_brief = any(name in fields for name in BRIEF_KEYS) and not uses_workflow
-    brief, outputs = read_brief(reader, fields, key, what) if has_brief else (None, {})
-    state = State(
+def _read_state_fields(
+    reader: NodeReader, key: Scalar, fields: Mapping[str, Node], what: str, *, has_brief: bool
+) -> State:
+    """Read a state or a step, which has fewer fields. One that uses another workflow has no brief."""
+    briefed = has_brief and "workflow" not in fields
+    brief, outputs = _read_brief(reader, fields, key, what) if briefed else (None, {})
+    return State(
         name=key.text,
         place=key.place,
         about=reader.text(fields.get("about"), f"`about` of {what}"),
@@ -339,14 +285,9 @@ def _read_state_fields(reader: NodeReader, key: Scalar, node: Node, what: str) -
         say=reader.text(fields.get("say"), f"`say` of {what}"),
         brief=brief,
         outputs=outputs,
-        edits=read_edits(reader, fields.get("edits"), what),
+        edits=_read_edits(reader, fields.get("edits"), what),
         extra=_read_extra(reader, fields.get("face"), what),
     )
-    if uses_workflow:
-        check_sub_workflow_state(reader, node, what)
-    else:
-        _check_state_shape(reader, state, what)
-    return state
 
 
 def _check_state_shape(reader: NodeReader, state: State, what: str) -> None:
@@ -358,12 +299,8 @@ def _check_state_shape(reader: NodeReader, state: State, what: str) -> None:
         reader.report_problem("router-shape", state.place, message, repair)
     elif state.terminal and works:
         message = f"{what} is terminal: the run has ended there, so nothing is done in it"
-        reader.report_problem(
-            "terminal-shape",
-            state.place,
-            message,
-            "drop `terminal`, or `attempts`, `edits`, `agent` and `task`",
-        )
+        repair = "drop `terminal`, or `attempts`, `edits`, `agent` and `task`"
+        reader.report_problem("terminal-shape", state.place, message, repair)
 
 
 def _read_row(reader: NodeReader, node: Node) -> DeclaredRow | None:
@@ -376,32 +313,25 @@ def _read_row(reader: NodeReader, node: Node) -> DeclaredRow | None:
     what = f"row `{key.text}`" if key else f"the row on line {node.place.line}"
     place = key.place if key else node.place
     with reader.track_problems_at(place):
-        return _read_row_fields(reader, fields, key.text if key else "", what, place)
-
-
-def _read_row_fields(
-    reader: NodeReader, fields: Mapping[str, Node], name: str, what: str, place: Place
-) -> DeclaredRow:
-    sources = reader.scalars(fields.get("from"), f"`from` of {what}")
-    everywhere = any(source.text == ANY_STATE for source in sources)
-    _check_sources(reader, fields, sources, what)
-    return DeclaredRow(
-        id=name,
-        what=what,
-        place=place,
-        sources=None if everywhere else sources,
-        excepted=reader.scalars(fields.get("except"), f"`except` of {what}"),
-        trigger=reader.read_scalar(fields.get("trigger"), f"`trigger` of {what}"),
-        when=reader.scalars(fields.get("when"), f"`when` of {what}"),
-        accept=reader.scalars(fields.get("accept"), f"`accept` of {what}"),
-        drafts=reader.read_named_entries(fields.get("draft"), f"`draft` of {what}", ROOT_PATTERN),
-        to=reader.read_scalar(fields.get("to"), f"`to` of {what}"),
-        set=reader.read_named_entries(fields.get("set"), f"`set` of {what}", FIELD_PATTERN),
-        do=reader.items(fields.get("do"), f"`do` of {what}"),
-        say=reader.read_scalar(fields.get("say"), f"`say` of {what}"),
-        refuse=reader.read_scalar(fields.get("refuse"), f"`refuse` of {what}"),
-        only_says=reader.flag(fields.get("only_says"), f"`only_says` of {what}"),
-    )
+        sources = reader.scalars(fields.get("from"), f"`from` of {what}")
+        _check_sources(reader, fields, sources, what)
+        return DeclaredRow(
+            id=key.text if key else "",
+            what=what,
+            place=place,
+            sources=None if any(source.text == ANY_STATE for source in sources) else sources,
+            excepted=reader.scalars(fields.get("except"), f"`except` of {what}"),
+            trigger=reader.read_scalar(fields.get("trigger"), f"`trigger` of {what}"),
+            when=reader.scalars(fields.get("when"), f"`when` of {what}"),
+            accept=reader.scalars(fields.get("accept"), f"`accept` of {what}"),
+            drafts=reader.read_named_entries(fields.get("draft"), f"`draft` of {what}", ROOT_PATTERN),
+            to=reader.read_scalar(fields.get("to"), f"`to` of {what}"),
+            set=reader.read_named_entries(fields.get("set"), f"`set` of {what}", FIELD_PATTERN),
+            do=reader.items(fields.get("do"), f"`do` of {what}"),
+            say=reader.read_scalar(fields.get("say"), f"`say` of {what}"),
+            refuse=reader.read_scalar(fields.get("refuse"), f"`refuse` of {what}"),
+            only_says=reader.flag(fields.get("only_says"), f"`only_says` of {what}"),
+        )
 
 
 def _check_sources(
@@ -414,15 +344,8 @@ def _check_sources(
         message = f"`from` of {what}: `*` stands for every state, so nothing can stand beside it"
         reader.report_problem("wrong-type", star.place, message, "drop the star, or the rest")
     if "except" in fields and sources and star is None:
-        message = f'`except` of {what} goes with `from: "*"` only'
-        reader.report_problem(
-            "except-without-star", fields["except"].place, message, "drop it, or use the star"
-        )
-
-
-def _read_tools(reader: NodeReader, node: Node | None, states: Mapping[str, State]) -> dict[str, Tool]:
-    declared = reader.read_named_entries(node, "`tools`", lost=["event."])
-    return {name: _read_tool(reader, *entry, states) for name, entry in declared.items()}
+        message, place = f'`except` of {what} goes with `from: "*"` only', fields["except"].place
+        reader.report_problem("except-without-star", place, message, "drop it, or use the star")
 
 
 def _read_tool(reader: NodeReader, key: Scalar, node: Node, states: Mapping[str, State]) -> Tool:
@@ -442,9 +365,7 @@ def _read_tool(reader: NodeReader, key: Scalar, node: Node, states: Mapping[str,
         name=key.text,
         place=key.place,
         about=reader.text(fields.get("about"), f"`about` of {what}"),
-        who=Actor(
-            reader.read_choice(fields.get("who"), _index_words(Actor), f"`who` of {what}", Actor.AGENT)
-        ),
+        who=Actor(reader.read_choice(fields.get("who"), list(Actor), f"`who` of {what}", Actor.AGENT)),
         reads=reader.flag(fields.get("reads"), f"`reads` of {what}"),
         params=params,
         extra=extra,
@@ -453,16 +374,8 @@ def _read_tool(reader: NodeReader, key: Scalar, node: Node, states: Mapping[str,
 
 def _read_extra(reader: NodeReader, node: Node | None, what: str) -> dict[str, Value]:
     """Return the data for the interfaces, as the author wrote it."""
-    return {
-        name: to_plain(value)
-        for name, (_, value) in reader.read_named_entries(node, f"`face` of {what}").items()
-    }
-
-
-def _read_prompts(reader: NodeReader, node: Node | None) -> tuple[DeclaredPrompt, ...]:
-    return tuple(
-        _read_prompt(reader, *entry) for entry in reader.read_named_entries(node, "`prompts`").values()
-    )
+    entries = reader.read_named_entries(node, f"`face` of {what}")
+    return {name: to_plain(value) for name, (_, value) in entries.items()}
 
 
 def _read_prompt(reader: NodeReader, key: Scalar, node: Node) -> DeclaredPrompt:
@@ -485,36 +398,41 @@ def _read_texts(
         if name in texts:
             message = f"{what} is also a file beside the workflow, {texts[name].place.file}"
             reader.report_problem("duplicate-text", key.place, message, "keep one of them")
-        if isinstance(value, Table) and not value.entries:
-            reader.report_problem(
-                "wrong-type", value.place, f"{what} has no part", "write it, or at least one part"
-            )
         if isinstance(value, Table):
+            if not value.entries:
+                repair = "write it, or at least one part"
+                reader.report_problem("wrong-type", value.place, f"{what} has no part", repair)
             named = reader.read_named_entries(value, f"the parts of {what}")
-            parts = {
-                part: _read_text_part(reader, item, f"`{part}` of {what}")
-                for part, (_, item) in named.items()
+            scalars = {
+                part: reader.read_scalar(item, f"`{part}` of {what}") for part, (_, item) in named.items()
             }
         else:
-            parts = {"text": _read_text_part(reader, value, what)}
+            scalars = {"text": reader.read_scalar(value, what)}
+        parts = {part: (scalar.text if scalar else "", scalar) for part, scalar in scalars.items()}
         texts[name] = DeclaredText(name, what, key.place, parts)
     return texts
 
 
-def _read_text_part(reader: NodeReader, node: Node, what: str) -> tuple[str, Scalar | None]:
-    scalar = reader.read_scalar(node, what)
-    return scalar.text if scalar else "", scalar
-
-
 def expand_steps(reader: NodeReader, node: Node) -> DeclaredGraph:
-    """Return the states, the sub-workflows and the rows that a list of steps stands for."""
+    """Return the states, the sub-workflows and the rows of a list of steps."""
     items = reader.items(node, "`steps`")
     if isinstance(node, NodeList) and not items:
         reader.report_problem("no-states", node.place, "`steps` holds no step", "add one")
-    steps = [step for item in items if (step := _read_step(reader, item)) is not None]
+    steps: list[tuple[Scalar, State, dict[str, Node]]] = []
+    for item in items:
+        fields = reader.fields(item, STEP_KEYS, "a step", ("name",))
+        name = reader.read_scalar(fields.get("name"), "`name` of a step")
+        if name is None:
+            continue
+        reader.check_name(name, "`steps`")
+        what = f"step `{name.text}`"
+        with reader.track_problems_at(name.place):
+            if "workflow" in fields:
+                _check_sub_workflow_state(reader, item, what)
+            steps.append((name, _read_state_fields(reader, name, fields, what, has_brief=True), fields))
     states: dict[str, State] = {}
     rows: list[DeclaredRow] = []
-    followers = [key for key, _, _ in steps[1:]] + [_make_end_scalar(node)]
+    followers = [*(key for key, _, _ in steps[1:]), Scalar(END_STATE, node.place, END_STATE, node.place)]
     for (key, state, fields), follower in zip(steps, followers, strict=False):
         leaving = _read_step_rows(reader, key, fields, follower)
         if key.text in states:
@@ -527,39 +445,7 @@ def expand_steps(reader: NodeReader, node: Node) -> DeclaredGraph:
         states[END_STATE] = State(END_STATE, node.place, terminal=True)
     uses = {key.text: used for key, _, fields in steps if (used := as_text(fields.get("workflow")))}
     tasks = [(key.text, task) for key, _, fields in steps if (task := as_text(fields.get("task")))]
-    return DeclaredGraph(states, uses, tuple(tasks), tuple(rows))
-
-
-def _make_end_scalar(node: Node) -> Scalar:
-    return Scalar(END_STATE, node.place, END_STATE, node.place)
-
-
-def _read_step(reader: NodeReader, node: Node) -> tuple[Scalar, State, Mapping[str, Node]] | None:
-    fields = reader.fields(node, STEP_KEYS, "a step", ("name",))
-    key = reader.read_scalar(fields.get("name"), "`name` of a step")
-    if key is None:
-        return None
-    reader.check_name(key, "`steps`")
-    with reader.track_problems_at(key.place):
-        return key, _read_step_state(reader, key, node, fields), fields
-
-
-def _read_step_state(reader: NodeReader, key: Scalar, node: Node, fields: Mapping[str, Node]) -> State:
-    what = f"step `{key.text}`"
-    uses_workflow = "workflow" in fields
-    brief, outputs = (None, {}) if uses_workflow else read_brief(reader, fields, key, what)
-    if uses_workflow:
-        check_sub_workflow_state(reader, node, what)
-    return State(
-        name=key.text,
-        place=key.place,
-        about=reader.text(fields.get("about"), f"`about` of {what}"),
-        phase=reader.text(fields.get("phase"), f"`phase` of {what}"),
-        attempts=reader.number(fields.get("attempts"), f"`attempts` of {what}", 1, 0),
-        brief=brief,
-        outputs=outputs,
-        edits=read_edits(reader, fields.get("edits"), what),
-    )
+    return DeclaredGraph(states=states, uses=uses, tasks=tuple(tasks), rows=tuple(rows))
 
 
 def _read_step_rows(
@@ -590,7 +476,7 @@ def _read_step_rows(
     return rows
 
 
-def read_brief(
+def _read_brief(
     reader: NodeReader, fields: Mapping[str, Node], key: Scalar, what: str
 ) -> tuple[Brief, dict[str, Fact]]:
     """Return the brief, and the facts that guards may read from the output it asks for."""
@@ -603,11 +489,7 @@ def read_brief(
     brief = Brief(
         agent=reader.text(fields.get("agent"), f"`agent` of {what}"),
         task=task,
-        names=tuple(
-            placeholder.name
-            for placeholder in find_placeholders(task)
-            if isinstance(placeholder, Placeholder)
-        ),
+        names=tuple(each.name for each in find_placeholders(task) if isinstance(each, Placeholder)),
         inputs=reader.texts(fields.get("inputs"), f"`inputs` of {what}"),
         allowed_actions=reader.texts(fields.get("allowed_actions"), f"`allowed_actions` of {what}"),
         forbidden_actions=reader.texts(fields.get("forbidden_actions"), f"`forbidden_actions` of {what}"),
@@ -647,16 +529,15 @@ def _read_schema(reader: NodeReader, node: Node | None, what: str) -> Mapping[st
     if not isinstance(schema, dict):
         message = f"`schema` of {what} must be a mapping"
         reader.report_problem("wrong-type", node.place, message, "write a JSON Schema as YAML")
-        return None
-    fault = find_schema_problem(schema)
-    if fault:
+    elif fault := find_schema_problem(schema):
         message = f"`schema` of {what} is no JSON Schema: {fault}"
         reader.report_problem("bad-schema", node.place, message, "mend it; it may only refer to itself")
-        return None
-    return schema
+    else:
+        return schema
+    return None
 
 
-def read_edits(reader: NodeReader, node: Node | None, what: str) -> tuple[str, ...] | None:
+def _read_edits(reader: NodeReader, node: Node | None, what: str) -> tuple[str, ...] | None:
     """Return the project files that may be changed in a state; None if `edits` is not given."""
     if node is None:
         return None
@@ -665,15 +546,14 @@ def read_edits(reader: NodeReader, node: Node | None, what: str) -> tuple[str, .
         return ()
     for glob in globs:
         if is_unsafe_path(glob.text):
-            message = (
-                f"`edits` of {what} names {quote_excerpt(glob.text)}, which is no path below the project"
-            )
+            named = quote_excerpt(glob.text)
+            message = f"`edits` of {what} names {named}, which is no path below the project"
             repair = f"name files below it, such as `docs/**`, or write `{NO_EDITS}`"
             reader.report_problem("unsafe-path", glob.place, message, repair)
     return tuple(glob.text for glob in globs)
 
 
-def check_sub_workflow_state(reader: NodeReader, node: Node, what: str) -> None:
+def _check_sub_workflow_state(reader: NodeReader, node: Node, what: str) -> None:
     """Check that a state which uses another workflow has no keys that the other workflow defines."""
     entries = node.entries if isinstance(node, Table) else ()
     keys = {entry.key.text: entry for entry in entries}
@@ -714,21 +594,17 @@ def _read_type_and_choices(
     reader: NodeReader, fields: Mapping[str, Node], where: str
 ) -> tuple[Type, tuple[str, ...]]:
     """Return the type and the choices; any JSON value if they cannot be read."""
-    before = len(reader.problems)
-    choices = _read_choices(reader, fields.get("choices"), where)
+    before, node = len(reader.problems), fields.get("choices")
+    if isinstance(node, NodeList) and not node.items:
+        message = f"{where} has a list of choices with nothing in it"
+        reader.report_problem("wrong-type", node.place, message, "name the texts it may be")
+    choices = reader.texts(node, f"each of the choices of {where}")
     type_ = _read_type(reader, fields.get("type"), where)
     if choices and type_.kind is not Kind.STRING:
         message = f"{where} is of type {type_}, and only a string can have choices"
         reader.report_problem("wrong-type", fields["choices"].place, message, "drop `choices`, or `type`")
     unclear = len(reader.problems) > before and type_.kind is Kind.STRING
     return (Type(Kind.JSON, optional=True), ()) if unclear else (type_, choices)
-
-
-def _read_choices(reader: NodeReader, node: Node | None, where: str) -> tuple[str, ...]:
-    if isinstance(node, NodeList) and not node.items:
-        message = f"{where} has a list of choices with nothing in it"
-        reader.report_problem("wrong-type", node.place, message, "name the texts it may be")
-    return reader.texts(node, f"each of the choices of {where}")
 
 
 def _read_type(reader: NodeReader, node: Node | None, where: str) -> Type:
@@ -742,11 +618,8 @@ def _read_type(reader: NodeReader, node: Node | None, where: str) -> Type:
     return Type(_KIND_BY_NAME[name], optional=word.endswith("?"))
 
 
-def set_initial_values(reader: NodeReader, variables: Mapping[str, Variable]) -> dict[str, Variable]:
-    """Return the variables with the value each has when a run starts.
-
-    A variable that may not be null needs a value; having none is a problem.
-    """
+def _set_initial_values(reader: NodeReader, variables: Mapping[str, Variable]) -> dict[str, Variable]:
+    """Give the variables their values at the start of a run. One that may not be null needs one."""
     initialised = {}
     for name, variable in variables.items():
         default = variable.default

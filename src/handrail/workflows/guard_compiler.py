@@ -1,7 +1,7 @@
 """Compile the guards of a workflow with CEL, and explain CEL's complaints in plain words.
 
-Start reading at `FactNames`, which knows the facts that guards may name. This is the only file that imports
-CEL: reading and deciding runs must not wait for that import, and every hook reads runs.
+Start reading at `GuardCompiler`, which knows the facts that guards may name. Only this file imports CEL:
+reading and deciding runs must not wait for that import, and every hook reads runs.
 """
 
 import re
@@ -18,8 +18,8 @@ from handrail.engine.model import State, Variable
 from handrail.engine.problems import Place
 from handrail.engine.rows import EVENT_FACTS, RUN_FACTS
 from handrail.workflows.declarations import DeclaredRow, DeclaredWorkflow
-from handrail.workflows.nodes import Node, NodeReader, Scalar, locate_span
-from handrail.workflows.registry import OK_FACT, PROBLEMS_FACT, DraftKind, Registry
+from handrail.workflows.nodes import NodeReader, Scalar, locate_span
+from handrail.workflows.registry import OK_FACT, PROBLEMS_FACT, Registry
 
 _CEL_TYPES: Mapping[Kind, cel.Type] = {
     Kind.BOOL: cel.Type.BOOL,
@@ -31,7 +31,6 @@ _CEL_TYPES: Mapping[Kind, cel.Type] = {
     Kind.JSON: cel.Type.DYN,
 }
 
-
 _CEL_OPTIONAL_TYPES: Mapping[Kind, cel.Type] = {
     Kind.BOOL: cel.Type("google.protobuf.BoolValue"),
     Kind.INT: cel.Type("google.protobuf.Int64Value"),
@@ -42,10 +41,8 @@ _CEL_OPTIONAL_TYPES: Mapping[Kind, cel.Type] = {
     Kind.JSON: cel.Type.DYN,
 }
 
-
 _ERROR_MESSAGE = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): ([^\n]*)")
-
-
+_MESSAGE_NOISE = re.compile(r" (expecting \{|\(in container).*")
 _ERROR_NOISE = re.compile(r"^[A-Z_]+: |\s*(\[[A-Z_]+\])?(\n.*)?$", re.DOTALL)
 
 
@@ -66,35 +63,29 @@ class Vocabulary:
 
     def __init__(self, facts: Mapping[str, Fact]) -> None:
         self._facts = facts
-        self._checker = cel.NewEnv(variables={name: _checked_type(fact) for name, fact in facts.items()})
-        self._runner = cel.NewEnv(variables={name: _runtime_type(fact) for name, fact in facts.items()})
+        types = {name: fact.type for name, fact in facts.items()}
+        plain = {name: _CEL_TYPES[each.kind] for name, each in types.items() if not each.optional}
+        optional = {name: each.kind for name, each in types.items() if each.optional}
+        wrapped = {name: _CEL_OPTIONAL_TYPES[kind] for name, kind in optional.items()}
+        self._checker = cel.NewEnv(variables={**plain, **wrapped})
+        self._runner = cel.NewEnv(variables={**plain, **dict.fromkeys(optional, cel.Type.DYN)})
 
     def compile(self, text: str, place: Place) -> Guard | tuple[Diagnostic, ...]:
         """Return the guard, or every complaint about its text; a guard that is not a boolean is one too."""
         try:
             checked = self._checker.compile(text)
         except RuntimeError as refusal:
-            complaints = tuple(dict.fromkeys(_parse_diagnostics(str(refusal))))
-            return complaints or (Diagnostic(1, 1, f"Syntax error: {_ERROR_NOISE.sub('', str(refusal))}"),)
+            complaints: dict[Diagnostic, None] = {}
+            for line, column, message in _ERROR_MESSAGE.findall(str(refusal)):
+                short = _MESSAGE_NOISE.sub("", message.removesuffix(" [INVALID_ARGUMENT]"))
+                complaints[Diagnostic(max(int(line), 1), max(int(column), 1), short)] = None
+            whole = Diagnostic(1, 1, f"Syntax error: {_ERROR_NOISE.sub('', str(refusal))}")
+            return tuple(complaints) or (whole,)
         if checked.return_type() != cel.Type.BOOL:
             kind = checked.return_type().name().lower()
             return (Diagnostic(1, 1, f"a guard must be true or false; this one is of type {kind}"),)
         names = sorted(set(_read_identifiers(checked.serialize())) & self._facts.keys())
         return Guard(text, tuple(self._facts[name] for name in names), place, self._runner.compile(text))
-
-
-def _checked_type(fact: Fact) -> cel.Type:
-    return (_CEL_OPTIONAL_TYPES if fact.type.optional else _CEL_TYPES)[fact.type.kind]
-
-
-def _runtime_type(fact: Fact) -> cel.Type:
-    return cel.Type.DYN if fact.type.optional else _CEL_TYPES[fact.type.kind]
-
-
-def _parse_diagnostics(text: str) -> Iterator[Diagnostic]:
-    for line, column, message in _ERROR_MESSAGE.findall(text):
-        short = re.sub(r" (expecting \{|\(in container).*", "", message.removesuffix(" [INVALID_ARGUMENT]"))
-        yield Diagnostic(max(int(line), 1), max(int(column), 1), short)
 
 
 def _read_identifiers(checked: bytes) -> Iterator[str]:
@@ -137,21 +128,11 @@ _TYPE_NAMES = {
     "bool": "a yes-or-no",
 }
 
-
 _OVERLOAD = re.compile(r"found no matching overload for '(.+?)' applied to '\((.*)\)'")
-
-
 _STRAY_TOKEN = re.compile(r"Syntax error: .*?'(.*)'(?: expecting .*)?")
-
-
 _SYNTAX_PREFIX = "Syntax error: "
-
-
 _SELECT_ERROR = re.compile(r"expression of type '(.+)' cannot be the operand of a select operation")
-
-
 _OPERATOR = re.compile(r"_?(\W+)_?|@(in)")
-
 
 _REPAIRS = {
     "=": "write `==` to compare",
@@ -166,7 +147,6 @@ _REPAIRS = {
     "]": "close the bracket, or drop one",
 }
 
-
 _FOREIGN_WORDS = {"True": "true", "False": "false", "None": "null", "yes": "true", "no": "false"}
 
 
@@ -179,27 +159,23 @@ class Explanation(Struct, frozen=True):
     length: int = 1
 
 
-def explain_diagnostic(complaint: str) -> Explanation:
+def _explain_diagnostic(complaint: str) -> Explanation:
     """Explain a complaint about anything but an unknown name."""
-    overload = _OVERLOAD.fullmatch(complaint)
-    if overload:
+    if overload := _OVERLOAD.fullmatch(complaint):
         return _explain_overload(overload[1], overload[2])
-    stray = _STRAY_TOKEN.fullmatch(complaint)
-    if stray:
-        return _explain_stray_token(stray[1])
-    selected = _SELECT_ERROR.fullmatch(complaint)
-    if selected:
+    if stray := _STRAY_TOKEN.fullmatch(complaint):
+        word = stray[1].strip()
+        if word.endswith("<EOF>"):
+            return Explanation("guard-syntax", "the guard ends too early", "finish it, or close what is open")
+        repair = _REPAIRS.get(word) or _REPAIRS.get(word[:1]) or "mend the expression here"
+        return Explanation("guard-syntax", f"`{word}` cannot stand here", repair, len(word))
+    if selected := _SELECT_ERROR.fullmatch(complaint):
         message = f"{_describe_type(selected[1])} has nothing behind a dot"
         return Explanation("guard-type", message, "call a function, such as `size(task.name)`")
     if complaint.startswith(_SYNTAX_PREFIX):
         message = "this is too long, or nests too deeply"
         return Explanation("guard-syntax", message, "make it shorter, or split it into several lines", 0)
     return Explanation("guard-type", complaint, "compare it with a value, such as `criteria.total > 0`", 0)
-
-
-def suggest_name_repair(name: str) -> str:
-    """Return what to write instead of another language's word; empty for any other name."""
-    return f"write `{_FOREIGN_WORDS[name]}`" if name in _FOREIGN_WORDS else ""
 
 
 def _explain_overload(function: str, types: str) -> Explanation:
@@ -209,9 +185,14 @@ def _explain_overload(function: str, types: str) -> Explanation:
         word = operator[1].strip("_") if operator else function
         message = f"`{word}` does not go with {' and '.join(operands)}"
         return Explanation("guard-type", message, "compare with a value first, or use a fact that fits")
+    repair = "compare two values of one type"
+    if sorted(operands) == ["a float", "an int"]:
+        repair = "a float is compared with a float: write 1.0, not 1"
+    elif "null" in operands:
+        repair = "only what is declared with `?` can be null"
     word = operator[1] or operator[2]
     message = f"`{word}` does not go between {operands[0]} and {operands[1]}"
-    return Explanation("guard-type", message, _suggest_type_repair(operands), len(word))
+    return Explanation("guard-type", message, repair, len(word))
 
 
 def _describe_type(name: str) -> str:
@@ -221,31 +202,9 @@ def _describe_type(name: str) -> str:
     return _TYPE_NAMES.get(name, name)
 
 
-def _suggest_type_repair(operands: list[str]) -> str:
-    if sorted(operands) == ["a float", "an int"]:
-        return "a float is compared with a float: write 1.0, not 1"
-    if "null" in operands:
-        return "only what is declared with `?` can be null"
-    return "compare two values of one type"
-
-
-def _explain_stray_token(token: str) -> Explanation:
-    word = token.strip()
-    if word.endswith("<EOF>"):
-        return Explanation("guard-syntax", "the guard ends too early", "finish it, or close what is open")
-    repair = _REPAIRS.get(word) or _REPAIRS.get(word[:1]) or "mend the expression here"
-    return Explanation("guard-syntax", f"`{word}` cannot stand here", repair, len(word))
-
-
 PAYLOAD_PREFIXES = ("output.", "event.")
-
-
 _UNDECLARED_PREFIX = "undeclared reference to "
-
-
 _CONSEQUENCE_SIGN = "*error*"
-
-
 _FUNCTIONS_HINT = "guards know size, startsWith, endsWith, contains, matches, has, all, exists and few more"
 
 
@@ -262,12 +221,22 @@ class GuardCompiler:
     def list_row_facts(self, row: DeclaredRow, sources: Sequence[State]) -> dict[str, Fact]:
         """Return every fact this row may name: of the world, the event, the output and its drafts."""
         given = {**self.world_facts, **self._list_payload_facts(row, sources)}
-        for name, (key, _) in row.drafts.items():
+        drafted: dict[str, Fact] = {}
+        for name, (key, node) in row.drafts.items():
             hidden = next((fact for fact in given if fact.startswith(f"{name}.")), None)
             if hidden:
                 message = f"`{name}` cannot name a draft of {row.what}: `{hidden}` is a fact"
                 self._reader.report_problem("bad-name", key.place, message, "choose another word")
-        return given | self._list_draft_facts(row)
+            kind = self._registry.drafts.get(node.text) if isinstance(node, Scalar) else None
+            types = {OK_FACT: Type(Kind.BOOL), PROBLEMS_FACT: Type(Kind.STRINGS)}
+            types |= kind.facts if kind else {}
+            for part, type_ in types.items():
+                about = f"`{part}` of the draft `{name}`"
+                boolean = type_.kind is Kind.BOOL
+                domain: tuple[Value, ...] = (True, False) if boolean else ()
+                fact = Fact(f"{name}.{part}", type_, Provenance.OBSERVED, about, domain, closed=boolean)
+                drafted[fact.name] = fact
+        return given | drafted
 
     def compile_guards(
         self, lines: Sequence[Scalar], facts: Mapping[str, Fact], what: str, *, payload: bool
@@ -276,10 +245,12 @@ class GuardCompiler:
         if not lines:
             return ()
         allowed = facts if payload else self.world_facts
-        vocabulary = self._get_vocabulary(allowed)
+        shared = frozenset(allowed.values()) if payload else frozenset()
+        if shared not in self._vocabularies:
+            self._vocabularies[shared] = Vocabulary(allowed)
         guards = []
         for line in lines:
-            compiled = vocabulary.compile(line.text, line.place)
+            compiled = self._vocabularies[shared].compile(line.text, line.place)
             if isinstance(compiled, Guard):
                 guards.append(compiled)
                 continue
@@ -287,46 +258,18 @@ class GuardCompiler:
                 self._report_diagnostic(line, complaint, what, allowed, facts)
         return tuple(guards)
 
-    def _get_vocabulary(self, facts: Mapping[str, Fact]) -> Vocabulary:
-        key = frozenset() if facts is self.world_facts else frozenset(facts.values())
-        if key not in self._vocabularies:
-            self._vocabularies[key] = Vocabulary(facts)
-        return self._vocabularies[key]
-
     def _list_payload_facts(self, row: DeclaredRow, sources: Sequence[State]) -> dict[str, Fact]:
         trigger = row.trigger.text if row.trigger else ""
         facts = {fact.name: fact for fact in EVENT_FACTS}
         if trigger in self._declared.tools:
-            params = self._declared.tools[trigger].params
-            facts |= {
-                f.name: f
-                for f in (declare_variable_fact("event", p, Provenance.CLAIMED) for p in params.values())
-            }
+            for param in self._declared.tools[trigger].params.values():
+                fact = _declare_variable_fact("event", param, Provenance.CLAIMED)
+                facts[fact.name] = fact
         outputs = [state.outputs for state in sources]
         if trigger == CONTINUE and outputs:
             shared = set.intersection(*(set(output.items()) for output in outputs))
             facts |= dict(sorted(shared, key=lambda item: item[0]))
         return facts
-
-    def _list_draft_facts(self, row: DeclaredRow) -> dict[str, Fact]:
-        facts: dict[str, Fact] = {}
-        for name, (_, node) in row.drafts.items():
-            kind = self._get_draft_kind(node)
-            types = {
-                OK_FACT: Type(Kind.BOOL),
-                PROBLEMS_FACT: Type(Kind.STRINGS),
-                **(kind.facts if kind else {}),
-            }
-            for part, type_ in types.items():
-                about = f"`{part}` of the draft `{name}`"
-                boolean = type_.kind is Kind.BOOL
-                domain: tuple[Value, ...] = (True, False) if boolean else ()
-                fact = Fact(f"{name}.{part}", type_, Provenance.OBSERVED, about, domain, closed=boolean)
-                facts[fact.name] = fact
-        return facts
-
-    def _get_draft_kind(self, node: Node) -> DraftKind | None:
-        return self._registry.drafts.get(node.text) if isinstance(node, Scalar) else None
 
     def _report_diagnostic(
         self,
@@ -336,34 +279,31 @@ class GuardCompiler:
         allowed: Mapping[str, Fact],
         facts: Mapping[str, Fact],
     ) -> None:
-        name = complaint.message.removeprefix(_UNDECLARED_PREFIX).strip("'")
+        reader = self._reader
         if not complaint.message.startswith(_UNDECLARED_PREFIX):
-            self._report_explained(line, complaint, what)
-        elif _is_function_call(line, complaint, name):
+            explained = _explain_diagnostic(complaint.message)
+            place = line.place
+            if explained.length:
+                place = locate_span(line, complaint.line, complaint.column, explained.length)
+            reader.report_problem(explained.code, place, f"{what}: {explained.message}", explained.repair)
+            return
+        name = complaint.message.removeprefix(_UNDECLARED_PREFIX).strip("'")
+        row = line.text.split("\n")[complaint.line - 1]
+        before, after = row[: complaint.column - 1], row[complaint.column - 1 :]
+        # CEL points at the last dot of a dotted name, and at the bracket of a function.
+        start = (before + after[: len(name)]).rfind(name)
+        place = locate_span(line, complaint.line, start + 1 if start >= 0 else complaint.column, len(name))
+        if after.startswith("(") and before.rstrip().endswith(name):
             message = f"{what}: no function is called `{name}`"
-            self._reader.report_problem(
-                "guard-type", _locate_name(line, complaint, name), message, _FUNCTIONS_HINT
-            )
+            reader.report_problem("guard-type", place, message, _FUNCTIONS_HINT)
         elif allowed is self.world_facts and (name in facts or name.startswith(PAYLOAD_PREFIXES)):
             message = f"{what}: `{name}` comes with the event, so `when` cannot read it"
-            place = _locate_name(line, complaint, name)
-            self._reader.report_problem("payload-in-when", place, message, "move the line to `accept`")
+            reader.report_problem("payload-in-when", place, message, "move the line to `accept`")
+        elif repair := _suggest_fact_repair(name, allowed):
+            if not reader.is_consequence("fact", name):
+                reader.report_problem("unknown-fact", place, f"{what}: no fact is called `{name}`", repair)
         else:
-            self._report_unknown_fact(name, _locate_name(line, complaint, name), allowed, what)
-
-    def _report_unknown_fact(self, name: str, place: Place, allowed: Mapping[str, Fact], what: str) -> None:
-        repair = suggest_name_repair(name) or _suggest_output_repair(name, allowed)
-        if not repair:
-            self._reader.report_unknown("fact", name, place, allowed, f"{what}: no fact is called")
-        elif not self._reader.is_consequence("fact", name):
-            self._reader.report_problem("unknown-fact", place, f"{what}: no fact is called `{name}`", repair)
-
-    def _report_explained(self, line: Scalar, complaint: Diagnostic, what: str) -> None:
-        explained = explain_diagnostic(complaint.message)
-        place = line.place
-        if explained.length:
-            place = locate_span(line, complaint.line, complaint.column, explained.length)
-        self._reader.report_problem(explained.code, place, f"{what}: {explained.message}", explained.repair)
+            reader.report_unknown("fact", name, place, allowed, f"{what}: no fact is called")
 
 
 def _drop_consequences(complaints: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
@@ -373,43 +313,27 @@ def _drop_consequences(complaints: Sequence[Diagnostic]) -> Sequence[Diagnostic]
     return [complaint for complaint in complaints if _CONSEQUENCE_SIGN not in complaint.message]
 
 
-def _suggest_output_repair(name: str, allowed: Iterable[str]) -> str:
-    if not name.startswith("output.") or any(other.startswith("output.") for other in allowed):
-        return ""
-    return f"an output comes with `trigger: {CONTINUE}`, in a state with a `task`"
-
-
-def _is_function_call(line: Scalar, complaint: Diagnostic, name: str) -> bool:
-    before, after = _split_at_diagnostic(line, complaint)
-    return after.startswith("(") and before.rstrip().endswith(name)
-
-
-def _locate_name(line: Scalar, complaint: Diagnostic, name: str) -> Place:
-    """Return where a dotted name begins: CEL points at its last dot, and at the bracket of a function."""
-    before, after = _split_at_diagnostic(line, complaint)
-    start = (before + after[: len(name)]).rfind(name)
-    return locate_span(line, complaint.line, start + 1 if start >= 0 else complaint.column, len(name))
-
-
-def _split_at_diagnostic(line: Scalar, complaint: Diagnostic) -> tuple[str, str]:
-    row = line.text.split("\n")[complaint.line - 1]
-    return row[: complaint.column - 1], row[complaint.column - 1 :]
+def _suggest_fact_repair(name: str, allowed: Iterable[str]) -> str:
+    """Return what to write instead of another language's word or an output that does not come; else empty."""
+    if name in _FOREIGN_WORDS:
+        return f"write `{_FOREIGN_WORDS[name]}`"
+    if name.startswith("output.") and not any(other.startswith("output.") for other in allowed):
+        return f"an output comes with `trigger: {CONTINUE}`, in a state with a `task`"
+    return ""
 
 
 def _declare_run_facts(declared: DeclaredWorkflow) -> dict[str, Fact]:
     states = tuple(name for name, state in declared.states.items() if not state.router)
     facts = {fact.name: fact for fact in RUN_FACTS}
     facts["run.state"] = replace(facts["run.state"], domain=states, closed=True)
-    for variable in declared.vars.values():
-        fact = declare_variable_fact("run.vars", variable, Provenance.MEASURED)
-        facts[fact.name] = fact
-    for variable in declared.inputs.values():
-        fact = declare_variable_fact("run.inputs", variable, Provenance.CLAIMED)
-        facts[fact.name] = fact
-    return facts
+    own = [_declare_variable_fact("run.vars", each, Provenance.MEASURED) for each in declared.vars.values()]
+    own += [
+        _declare_variable_fact("run.inputs", each, Provenance.CLAIMED) for each in declared.inputs.values()
+    ]
+    return facts | {fact.name: fact for fact in own}
 
 
-def declare_variable_fact(prefix: str, variable: Variable, provenance: Provenance) -> Fact:
+def _declare_variable_fact(prefix: str, variable: Variable, provenance: Provenance) -> Fact:
     """Return the fact that guards read a variable, an input or a parameter as."""
     has_value = variable.required or variable.default is not None
     kind = variable.type if has_value else replace(variable.type, optional=True)

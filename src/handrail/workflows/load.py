@@ -15,9 +15,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from handrail.documents.text import split_lines
-from handrail.engine.facts import Type
 from handrail.engine.lifecycle import CONTINUE
-from handrail.engine.model import Tool, Workflow
+from handrail.engine.model import Workflow
 from handrail.engine.paths import reads_world
 from handrail.engine.problems import Problem, sort_problems
 from handrail.workflows.compile import InlinedWorkflow, inline_workflow, link_workflow
@@ -99,28 +98,15 @@ LOADING_CODES: Final[Mapping[str, str]] = {
     "yaml-syntax": "not YAML",
     "yaml-tag": "a tag",
 }
-"""Every code of a problem that can keep a file from loading, and what it means."""
-
 
 MAX_STATES = 2_000
-
-
 MAX_ROWS = 5_000
-
-
 MAX_NESTED_WORKFLOWS = 8
-"""How many workflows can be nested inside each other."""
-
-
 _MAX_CACHED_TEXTS = 64
-"""How many texts the cache of load results holds."""
 
 
 class WorkflowSource(Struct, frozen=True):
-    """The text of a workflow file, and the texts of the files beside it: name to file and content.
-
-    `name` is the name the workflow must have, if it was looked up by name.
-    """
+    """A workflow file and the texts beside it: name to file and content. `name` if it was looked up."""
 
     file: str
     text: str
@@ -128,8 +114,8 @@ class WorkflowSource(Struct, frozen=True):
     name: str = ""
 
 
+# A function that returns the source of another workflow by its name, or None.
 SourceFinder: TypeAlias = Callable[[str], WorkflowSource | None]
-"""A function that returns the source of another workflow by its name, or None."""
 
 
 class LoadResult(Struct, frozen=True):
@@ -139,16 +125,8 @@ class LoadResult(Struct, frozen=True):
     problems: tuple[Problem, ...]
 
 
-def _find_nothing(_: str) -> WorkflowSource | None:
-    return None
-
-
 class LoadContext(Struct, frozen=True):
-    """Where other workflows are found, and what they may name.
-
-    `within` are the workflows being loaded, outermost first. `loaded` holds the results, so that none is read
-    twice.
-    """
+    """How to find other workflows, what they may name, those around this one, and the results so far."""
 
     find: SourceFinder
     registry: Registry
@@ -157,7 +135,7 @@ class LoadContext(Struct, frozen=True):
 
 
 def load_workflow(
-    source: WorkflowSource, find: SourceFinder = _find_nothing, registry: Registry = BUILT_IN_REGISTRY
+    source: WorkflowSource, find: SourceFinder = lambda _: None, registry: Registry = BUILT_IN_REGISTRY
 ) -> LoadResult:
     """Load the workflow of a file. Never raises for what an author can write.
 
@@ -200,27 +178,23 @@ def _load_source(source: WorkflowSource, context: LoadContext) -> LoadResult:
         if source.name and declared.name and declared.name != source.name:
             message = f"the file is found as `{source.name}`, and the workflow in it is `{declared.name}`"
             reader.report_problem("misnamed", declared.place, message, "give both the same name")
-        subs, digests = _load_sub_workflows(
-            reader, declared, replace(context, within=(*context.within, declared.name))
-        )
-        beside = sorted((name, text) for name, (_, text) in source.beside.items())
+        inner = replace(context, within=(*context.within, declared.name))
+        used = {name: _load_sub_workflow(reader, declared, sub, inner) for name, sub in declared.uses.items()}
+        found = {name: sub for name, sub in used.items() if sub is not None}
+        subs = {name: inline_workflow(declared.states[name], sub) for name, sub in found.items()}
         if _check_size(reader, declared, subs):
-            digest = _compute_digest([to_plain(document.root), beside, digests])
+            beside = sorted((name, text) for name, (_, text) in source.beside.items())
+            # Comments and layout do not change the digest; the order of what is declared does.
+            content = [to_plain(document.root), beside, [sub.digest for sub in found.values()]]
+            digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
             workflow = link_workflow(reader, context.registry, declared, subs, digest)
-    if reader.problems or workflow is None:
-        return LoadResult(None, sort_problems(_drop_consequences(reader.problems)))
+    problems = reader.problems
+    if any(problem.code in {"yaml-key", "yaml-merge"} for problem in problems):
+        # These follow from the key that could not be read.
+        problems = [problem for problem in problems if problem.code not in {"missing-key", "no-states"}]
+    if problems or workflow is None:
+        return LoadResult(None, sort_problems(problems))
     return LoadResult(dataclasses.replace(workflow, reads=reads_world(workflow)), ())
-
-
-def _drop_consequences(problems: list[Problem]) -> list[Problem]:
-    """Return the problems, without those that follow from a key that could not be read."""
-    unread = any(problem.code in {"yaml-key", "yaml-merge"} for problem in problems)
-    return [problem for problem in problems if not (unread and problem.code in {"missing-key", "no-states"})]
-
-
-def _compute_digest(content: object) -> str:
-    """Return the hash of a workflow's content: comments and layout do not count, order does."""
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def _check_size(reader: NodeReader, declared: DeclaredWorkflow, subs: Mapping[str, InlinedWorkflow]) -> bool:
@@ -235,19 +209,6 @@ def _check_size(reader: NodeReader, declared: DeclaredWorkflow, subs: Mapping[st
     return True
 
 
-def _load_sub_workflows(
-    reader: NodeReader, declared: DeclaredWorkflow, context: LoadContext
-) -> tuple[dict[str, InlinedWorkflow], list[str]]:
-    """Return the sub-workflows by the state that uses them, and their digests."""
-    subs, digests = {}, []
-    for name, used in declared.uses.items():
-        sub = _load_sub_workflow(reader, declared, used, context)
-        if sub is not None:
-            subs[name] = inline_workflow(declared.states[name], sub)
-            digests.append(sub.digest)
-    return subs, digests
-
-
 def _load_sub_workflow(
     reader: NodeReader, declared: DeclaredWorkflow, used: Scalar, context: LoadContext
 ) -> Workflow | None:
@@ -255,9 +216,8 @@ def _load_sub_workflow(
     what = f"the workflow `{used.text}`"
     if used.text in context.within:
         cycle = " → ".join((*context.within[context.within.index(used.text) :], used.text))
-        reader.report_problem(
-            "workflow-cycle", used.place, f"{what} contains itself: {cycle}", "take one of them out"
-        )
+        message = f"{what} contains itself: {cycle}"
+        reader.report_problem("workflow-cycle", used.place, message, "take one of them out")
         return None
     if len(context.within) > MAX_NESTED_WORKFLOWS:
         message = f"{what} would be the {MAX_NESTED_WORKFLOWS + 1}th inside another"
@@ -265,19 +225,17 @@ def _load_sub_workflow(
         return None
     source = context.find(used.text)
     if source is None:
+        message = f"no workflow is called {quote_excerpt(used.text)}"
         repair = "put it beside this file, or use a name that `handrail workflows list` shows"
-        reader.report_problem(
-            "unknown-workflow", used.place, f"no workflow is called {quote_excerpt(used.text)}", repair
-        )
+        reader.report_problem("unknown-workflow", used.place, message, repair)
         return None
     if used.text not in context.loaded:
         context.loaded[used.text] = _load_source(source, context)
     loaded = context.loaded[used.text]
     if loaded.workflow is None:
         first = loaded.problems[0]
-        message = (
-            f"{what} has a problem of its own, at {first.place.file}:{first.place.line}: {first.message}"
-        )
+        where = f"{first.place.file}:{first.place.line}"
+        message = f"{what} has a problem of its own, at {where}: {first.message}"
         repair = f"mend it first: `handrail workflows check {source.file}`"
         reader.report_problem("broken-workflow", used.place, message, repair)
         return None
@@ -301,12 +259,10 @@ def _find_misfits(declared: DeclaredWorkflow, sub: Workflow) -> Iterator[tuple[s
         if name not in declared.inputs or declared.inputs[name].type != variable.type:
             yield f"needs the input `{name}` of type {variable.type}", f"declare `{name}` under `inputs` too"
     for name, tool in sub.tools.items():
-        if name not in declared.tools or _list_param_types(declared.tools[name]) != _list_param_types(tool):
+        own = declared.tools[name].params if name in declared.tools else None
+        types = None if own is None else {param: own[param].type for param in own}
+        if types != {param: each.type for param, each in tool.params.items()}:
             yield f"needs the tool `{name}` with the same `params`", f"declare `{name}` under `tools` too"
     sent = {CONTINUE, *sub.tools, *declared.tools}
     for name in sorted({row.trigger for row in sub.rows if row.trigger} - sent) if declared.tools else ():
         yield f"waits for `{name}`, which no tool sends", f"declare `{name}` under `tools`"
-
-
-def _list_param_types(tool: Tool) -> dict[str, Type]:
-    return {name: param.type for name, param in tool.params.items()}

@@ -24,9 +24,8 @@ _UNFIT_CHARACTER = re.compile(
     r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 )
 
-
+# Python's `surrogateescape` adds this to a byte that could not be decoded.
 _SURROGATE_ESCAPE = 0xDC00
-"""Python's `surrogateescape` adds this to a byte that could not be decoded."""
 
 
 def list_character_problems(lines: Sequence[str], file: str) -> Iterator[Problem]:
@@ -43,19 +42,10 @@ def list_character_problems(lines: Sequence[str], file: str) -> Iterator[Problem
 
 
 ScalarValue: TypeAlias = bool | int | float | str | None
-
-
 _SCALAR_WORDS: dict[str, bool | None] = {"": None, "~": None, "null": None, "true": True, "false": False}
-
-
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+(?:[eE][+-]?[0-9]+)?)?")
-
-
 _TAG = re.compile(r"![^\s,\[\]{}]*")
-
-
 _LITERAL_STYLE = re.compile(r"(?:[&!]\S*[ \t]+)*\|")
-
 
 _SYNTAX_HINTS = (
     ("alias", "put quotes around a text that begins with `*`"),
@@ -133,10 +123,7 @@ Node: TypeAlias = Scalar | NodeList | Table
 
 
 class YamlDocument(Struct, frozen=True):
-    """The tree of a text and its problems, in reading order.
-
-    `root` is not None if there are no problems; with problems it serves only to find more of them.
-    """
+    """The tree of a text and its problems, in order. With problems, the root serves only to find more."""
 
     root: Node | None
     problems: tuple[Problem, ...]
@@ -146,10 +133,8 @@ def read_yaml(text: str, file: str, limits: YamlLimits = DEFAULT_LIMITS) -> Yaml
     """Return the tree of a text and every problem in it, up to the limits. No text makes it raise."""
     body = text.removeprefix("\ufeff")
     if len(body) > limits.size or len(body.encode("utf-8", "surrogatepass")) > limits.size:
-        large = build_error(
-            "yaml-size", Place(file, 1, 1), f"the text exceeds {limits.size:,} bytes", "split it"
-        )
-        return YamlDocument(None, (large,))
+        message = f"the text exceeds {limits.size:,} bytes"
+        return YamlDocument(None, (build_error("yaml-size", Place(file, 1, 1), message, "split it"),))
     lines = split_lines(body)
     if unfit := tuple(islice(list_character_problems(lines, file), limits.problems)):
         return YamlDocument(None, unfit)
@@ -174,9 +159,8 @@ def _blank_directives(lines: list[str], file: str) -> list[Problem]:
     for number, line in enumerate(lines):
         if line.startswith("%"):
             place = Place(file, number + 1, 1, len(line.rstrip()))
-            problems.append(
-                build_error("yaml-directive", place, f"directive {quote_excerpt(line)}", "remove it")
-            )
+            message = f"directive {quote_excerpt(line)}"
+            problems.append(build_error("yaml-directive", place, message, "remove it"))
             lines[number] = ""
         elif not _is_blank(line):
             break
@@ -319,9 +303,8 @@ class _Composer:
             if isinstance(key, NodeList | Table):
                 self._report("yaml-key", key.place, "a key is a list or a table", "make the key a plain text")
             elif key is not None and key.text in seen:
-                message = (
-                    f"{quote_excerpt(key.text)} is a key already, at line {seen[key.text].key.place.line}"
-                )
+                line = seen[key.text].key.place.line
+                message = f"{quote_excerpt(key.text)} is a key already, at line {line}"
                 self._report("duplicate-key", key.place, message, "remove or rename one of the two")
             elif key is not None and value is not None:
                 seen[key.text] = TableEntry(key, value)
@@ -352,7 +335,13 @@ class _Composer:
         """Return where the text of a scalar begins, and whether the file holds it there unchanged."""
         start, end, text, style = event.start_mark, event.end_mark, event.value, event.style
         if style == "|":
-            return self._locate_literal(event, place)
+            rows = text.split("\n")
+            if _LITERAL_STYLE.match(self._lines[place.line - 1], place.column - 1):
+                for number, row in enumerate(rows, place.line):
+                    if row:
+                        indent = len(self._lines[number]) - len(row)
+                        return Place(self._file, place.line + 1, indent + 1, len(rows[0])), True
+            return place, False
         if style == ">" or start.line != end.line:
             return place, False
         if not style and event.anchor is None and event.tag is None:
@@ -362,15 +351,6 @@ class _Composer:
         if style and (style in text or opening != style):
             return place, False
         return Place(self._file, place.line, column + 1, len(text)), True
-
-    def _locate_literal(self, event: _Event, place: Place) -> tuple[Place, bool]:
-        rows = event.value.split("\n")
-        if _LITERAL_STYLE.match(self._lines[place.line - 1], place.column - 1):
-            for number, row in enumerate(rows, place.line):
-                if row:
-                    indent = len(self._lines[number]) - len(row)
-                    return Place(self._file, place.line + 1, indent + 1, len(rows[0])), True
-        return place, False
 
     def _make_place(self, start: yaml.Mark, end: yaml.Mark) -> Place:
         line, column, lines = start.line, start.column, self._lines
@@ -420,28 +400,19 @@ class _Composer:
 
 
 NAME_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
-
-
 _WORD_PATTERN = "[A-Za-z][A-Za-z0-9_]{0,63}"
 
-
+# A name that guards use after a dot.
 FIELD_PATTERN = re.compile(f"(?!(?:false|in|null|true)$){_WORD_PATTERN}")
-"""A name that guards use after a dot."""
 
-
+# A name that guards use before a dot.
 ROOT_PATTERN = re.compile(
     "(?!(?:as|break|const|continue|else|false|for|function|if|import|in|let|loop|namespace|null|package"
     f"|return|true|var|void|while)$){_WORD_PATTERN}"
 )
-"""A name that guards use before a dot."""
-
 
 _MAX_GUESSED_LENGTH = 80
-
-
 _MAX_GUESSES = 100
-
-
 _MAX_LISTED = 16
 
 
@@ -460,10 +431,7 @@ class NodeReader:
 
     @contextmanager
     def tolerate_prefixes(self, prefixes: Iterable[str]) -> Iterator[None]:
-        """Within this context, report no unknown name with one of these prefixes.
-
-        A problem already reported is the reason why it is unknown.
-        """
+        """Within this context, report no unknown name with these prefixes: a reported problem explains it."""
         self._tolerated_prefixes = tuple(prefixes)
         yield
         self._tolerated_prefixes = ()
@@ -481,10 +449,7 @@ class NodeReader:
         return place in self._unclear_places
 
     def tolerate_unknown(self, lost: Iterable[str]) -> None:
-        """From now on, report no unknown name of these kinds or with these prefixes.
-
-        A problem already reported is the reason why it is unknown.
-        """
+        """From now on, report no unknown name of these kinds or prefixes: a reported problem explains it."""
         self._lost += tuple(lost)
 
     def fields(
@@ -519,9 +484,8 @@ class NodeReader:
         if node is None:
             return {}
         if not isinstance(node, Table):
-            self._report_wrong_type(
-                node, what, "a mapping of names", "write `name: …` for each, or drop the key"
-            )
+            repair = "write `name: …` for each, or drop the key"
+            self._report_wrong_type(node, what, "a mapping of names", repair)
             self.tolerate_unknown(lost)
             return {}
         for entry in node.entries:
@@ -533,13 +497,10 @@ class NodeReader:
         if rule.fullmatch(node.text):
             return
         message = f"{quote_excerpt(node.text)} cannot be a name in {what}"
-        if rule is not NAME_PATTERN and re.fullmatch(_WORD_PATTERN, node.text):
-            self.report_problem(
-                "bad-name", node.place, f"{message}: it is a word of guards", "choose another word"
-            )
-            return
         signs = "`_`, `-` and `.`" if rule is NAME_PATTERN else "`_`"
         repair = f"use letters, digits, {signs}, beginning with a letter, at most 64"
+        if rule is not NAME_PATTERN and re.fullmatch(_WORD_PATTERN, node.text):
+            message, repair = f"{message}: it is a word of guards", "choose another word"
         self.report_problem("bad-name", node.place, message, repair)
 
     def text(self, node: Node | None, what: str, default: str = "") -> str:
@@ -593,7 +554,7 @@ class NodeReader:
         self._report_wrong_type(node, what, "a list", "put `- ` before each item")
         return ()
 
-    def read_choice(self, node: Node | None, choices: Mapping[str, object], what: str, default: str) -> str:
+    def read_choice(self, node: Node | None, choices: Collection[str], what: str, default: str) -> str:
         """Return one of a few words, or the default."""
         word = self.read_scalar(node, what)
         if word is None:
@@ -607,30 +568,35 @@ class NodeReader:
         self, kind: str, name: str, place: Place, known: Collection[str], message: str
     ) -> None:
         """Report an unknown name, and suggest the nearest known one."""
-        if not self.is_consequence(kind, name):
-            self.report_problem(
-                f"unknown-{kind}", place, f"{message} {quote_excerpt(name)}", self._suggest_name(name, known)
-            )
+        if self.is_consequence(kind, name):
+            return
+        if len(self.problems) >= _MAX_GUESSES or len(name) > _MAX_GUESSED_LENGTH:
+            repair = ""
+        elif near := difflib.get_close_matches(name, known, 1, 0.6):
+            repair = f"did you mean `{near[0]}`?"
+        elif len(known) > _MAX_LISTED:
+            repair = f"the nearest are {', '.join(difflib.get_close_matches(name, known, 5, 0.0))}"
+        else:
+            repair = f"known: {', '.join(sorted(known))}" if known else "none is declared"
+        self.report_problem(f"unknown-{kind}", place, f"{message} {quote_excerpt(name)}", repair)
 
     def is_consequence(self, kind: str, name: str) -> bool:
         """True if this name is unknown because of a problem already reported."""
         doubtful = (*self._tolerated_prefixes, *self._lost)
         return bool(self.problems) and (kind in self._lost or name.startswith(doubtful))
 
-    def _suggest_name(self, name: str, known: Collection[str]) -> str:
-        if len(self.problems) >= _MAX_GUESSES or len(name) > _MAX_GUESSED_LENGTH:
-            return ""
-        near = difflib.get_close_matches(name, known, 1, 0.6)
-        if near:
-            return f"did you mean `{near[0]}`?"
-        if len(known) > _MAX_LISTED:
-            return f"the nearest are {', '.join(difflib.get_close_matches(name, known, 5, 0.0))}"
-        return f"known: {', '.join(sorted(known))}" if known else "none is declared"
-
     def _report_wrong_type(self, node: Node, what: str, wanted: str, repair: str) -> None:
-        self.report_problem(
-            "wrong-type", node.place, f"{what} must be {wanted}, not {_describe_node(node)}", repair
-        )
+        match node:
+            case NodeList():
+                seen = "a list"
+            case Table():
+                seen = "a mapping"
+            case Scalar(value=None):
+                seen = "nothing"
+            case _:
+                short = len(node.text) <= 40 and "\n" not in node.text
+                seen = f"`{node.text}`" if short else "a long text"
+        self.report_problem("wrong-type", node.place, f"{what} must be {wanted}, not {seen}", repair)
 
 
 def as_text(node: Node | None) -> Scalar | None:
@@ -665,13 +631,3 @@ def _guess_meant(name: str, known: Iterable[str]) -> str:
         if sorted(other) == sorted(name) or difflib.get_close_matches(name, [other], 1, 0.8):
             return other
     return ""
-
-
-def _describe_node(node: Node) -> str:
-    if isinstance(node, NodeList):
-        return "a list"
-    if isinstance(node, Table):
-        return "a mapping"
-    if node.value is None:
-        return "nothing"
-    return f"`{node.text}`" if len(node.text) <= 40 and "\n" not in node.text else "a long text"

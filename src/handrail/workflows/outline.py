@@ -6,36 +6,27 @@ that was loaded in full, so nothing is checked again here.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import yaml
 from msgspec import Struct
 
+from handrail.engine.facts import Value
+from handrail.engine.model import STATE_FILES
 from handrail.workflows.templates import Placeholder, find_placeholders, render_template
 
-if TYPE_CHECKING:
-    from handrail.engine.facts import Value
-
-
+# The value of `edits` if no file may be changed.
 NO_EDITS: Final = "none"
-"""The value of `edits` if no file may be changed."""
 
 
-DEFAULT_STATE_FILE: Final = "state.json"
-
-
+# A function that returns the text of the workflow with this name; empty if there is none.
 TextFinder: TypeAlias = Callable[[str], str]
-"""A function that returns the text of the workflow with this name; empty if there is none."""
-
 
 _LOADER: Final[Any] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-
-
 _GLOB: Final = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]+")
-
-
+_GLOB_SIGNS: Final = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _INSTRUCTION_KEYS: Final = ("instructions_to_coding_agent", "guidance")
 
 
@@ -48,7 +39,7 @@ class Outline(Struct, frozen=True):
     words: tuple[str, ...] = ()
     looks: str = ""
     folder: str = ""
-    state_file: str = DEFAULT_STATE_FILE
+    state_file: str = STATE_FILES[0]
     states: tuple[str, ...] = ()
 
 
@@ -68,20 +59,19 @@ def read_outline(text: str) -> Outline:
     tools = _as_table(document.get("tools"))
     has_person_tool = any(_as_table(tool).get("who") == "person" for tool in tools.values())
     reading_tools = (name for name, tool in tools.items() if _as_table(tool).get("reads") == "true")
-    location = (str(document.get("folder", "")), str(document.get("state_file", DEFAULT_STATE_FILE)))
+    states = [
+        name
+        for name, state in _as_table(document.get("states")).items()
+        if "true" not in {_as_table(state).get("router"), _as_table(state).get("terminal")}
+    ]
+    states += [str(_as_table(step).get("name", "")) for step in _as_list(document.get("steps"))]
     return Outline(
         tuple(tools) if has_person_tool else (),
         next(reading_tools, ""),
-        *location,
-        tuple(_list_states(document)),
+        str(document.get("folder", "")),
+        str(document.get("state_file", STATE_FILES[0])),
+        tuple(states),
     )
-
-
-def _list_states(document: Mapping[str, Any]) -> Iterator[str]:
-    for name, state in _as_table(document.get("states")).items():
-        if not {_as_table(state).get("router"), _as_table(state).get("terminal")} & {"true"}:
-            yield name
-    yield from (str(_as_table(step).get("name", "")) for step in _as_list(document.get("steps")))
 
 
 def read_state(text: str, state: str, find: TextFinder) -> StateOutline:
@@ -95,34 +85,31 @@ def read_state(text: str, state: str, find: TextFinder) -> StateOutline:
     table = _as_table(_as_table(document.get("states")).get(outer) or next(iter(steps), None))
     if inner:
         return read_state(find(str(table.get("workflow", ""))), inner, find)
-    face = _as_table(table.get("face"))
+    face, edits = _as_table(table.get("face")), table.get("edits")
     instructions = (str(face[name]) for name in _INSTRUCTION_KEYS if name in face)
+    allowed = () if edits == NO_EDITS else _as_texts(edits)
     return StateOutline(
         str(table.get("about", "")),
         str(table.get("task", "")) or next(instructions, ""),
         _as_texts(table.get("forbidden_actions")),
         _as_texts(table.get("done_when")),
-        _read_edits(table.get("edits")),
+        None if edits is None else allowed,
     )
 
 
-def fill_text(text: str, values: "Mapping[str, Value]") -> str:
+def fill_text(text: str, values: Mapping[str, Value]) -> str:
     """Return a text with its placeholders filled, or unchanged if one of them has no value."""
     named = {item.name for item in find_placeholders(text) if isinstance(item, Placeholder)}
     return render_template(text, values) if named <= values.keys() else text
 
 
 def allows_edit(edits: tuple[str, ...] | None, path: str) -> bool:
-    """True if a project file, given by its path below the project, may be changed.
-
-    In `edits`, `*` matches anything within a name, `**` any folders.
-    """
-    return edits is None or any(re.fullmatch(_convert_glob(glob), path, re.DOTALL) for glob in edits)
-
-
-def _convert_glob(glob: str) -> str:
-    signs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return "".join(signs.get(piece) or re.escape(piece) for piece in _GLOB.findall(glob))
+    """True if a project file may be changed. In `edits`, `*` is anything within a name, `**` any folders."""
+    if edits is None:
+        return True
+    pieces = [_GLOB.findall(glob) for glob in edits]
+    patterns = ["".join(_GLOB_SIGNS.get(piece) or re.escape(piece) for piece in each) for each in pieces]
+    return any(re.fullmatch(pattern, path, re.DOTALL) for pattern in patterns)
 
 
 @lru_cache(maxsize=8)
@@ -144,9 +131,3 @@ def _as_list(value: object) -> list[Any]:
 def _as_texts(value: object) -> tuple[str, ...]:
     """Return a list of texts; one text counts as a list of one."""
     return tuple(map(str, value)) if isinstance(value, list) else (str(value),) if value else ()
-
-
-def _read_edits(value: object) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    return () if value == NO_EDITS else _as_texts(value)

@@ -12,19 +12,22 @@ from handrail.documents.text import escape_for_terminal, escape_terminal_charact
 from handrail.engine.problems import Problem, Severity
 
 _MAX_WIDTH = 160
-
-
 _MAX_LEFT_WIDTH = 60
 
 
 def format_problems(problems: Iterable[Problem], sources: Mapping[str, str]) -> str:
     """Format every problem in the given order, then count errors and warnings. `sources` is by file name."""
     listed = tuple(problems)
+    # A byte order mark does not count in places; an empty source has no line.
     lines = {
-        file: _split_source(sources.get(file, "")) for file in {problem.place.file for problem in listed}
+        file: split_lines(source.removeprefix("\ufeff"))
+        for file in {problem.place.file for problem in listed}
+        if (source := sources.get(file, ""))
     }
-    blocks = [_format_problem(problem, lines[problem.place.file]) for problem in listed]
-    return "\n".join([*blocks, _format_tally(listed)])
+    blocks = [_format_problem(problem, lines.get(problem.place.file, ())) for problem in listed]
+    counts = {kind: sum(problem.severity is kind for problem in listed) for kind in Severity}
+    parts = [f"{count} {kind}{'s' * (count > 1)}" for kind, count in counts.items() if count]
+    return "\n".join([*blocks, ", ".join(parts) or "no problems"])
 
 
 def _format_problem(problem: Problem, lines: Sequence[str]) -> str:
@@ -48,19 +51,14 @@ def _underline_span(line: str, column: int, length: int) -> tuple[str, str]:
     cells = [escape_terminal_character(character) for character in line]
     widths = [_measure_cell(cell) for cell in cells]
     start = min(max(column, 1) - 1, len(cells))
-    begin, end = _find_window(widths, start)
+    begin, end = 0, len(widths)
+    if sum(widths) > _MAX_WIDTH:
+        begin = start - sum(total <= _MAX_LEFT_WIDTH for total in accumulate(reversed(widths[:start])))
+        end = begin + sum(total <= _MAX_WIDTH - 2 for total in accumulate(widths[begin:]))
     before, after = "…" * (begin > 0), "…" * (end < len(cells))
     stop = min(start + length, end)
     indent = len(before) + sum(widths[begin:start])
     return before + "".join(cells[begin:end]) + after, " " * indent + "^" * max(1, sum(widths[start:stop]))
-
-
-def _find_window(widths: Sequence[int], start: int) -> tuple[int, int]:
-    """Return which cells to show so that the one at `start` is among them and the line is not too wide."""
-    if sum(widths) <= _MAX_WIDTH:
-        return 0, len(widths)
-    begin = start - sum(total <= _MAX_LEFT_WIDTH for total in accumulate(reversed(widths[:start])))
-    return begin, begin + sum(total <= _MAX_WIDTH - 2 for total in accumulate(widths[begin:]))
 
 
 def _measure_cell(shown: str) -> int:
@@ -69,14 +67,3 @@ def _measure_cell(shown: str) -> int:
     if unicodedata.category(shown) in {"Mn", "Me"}:
         return 0
     return 2 if unicodedata.east_asian_width(shown) in {"W", "F"} else 1
-
-
-def _split_source(source: str) -> list[str]:
-    """Return the lines as places count them: none for an empty source, and without a byte order mark."""
-    return split_lines(source.removeprefix("\ufeff")) if source else []
-
-
-def _format_tally(problems: Sequence[Problem]) -> str:
-    counts = {kind: sum(problem.severity is kind for problem in problems) for kind in Severity}
-    parts = [f"{count} {kind}{'s' * (count > 1)}" for kind, count in counts.items() if count]
-    return ", ".join(parts) or "no problems"

@@ -4,55 +4,42 @@ The declarations are pure. A fact's `reader` and `of` say how the runtime reads 
 what the runtime does.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from msgspec import Struct, field
 
 from handrail.documents.plan.grammar import Dialect
+from handrail.documents.work_items import ITEM_TYPES
 from handrail.engine.facts import Fact, Kind, Provenance, Type
 from handrail.engine.model import Archive, Authority, Describe, Effect, Write
 
 OK_FACT = "ok"
-
-
 PROBLEMS_FACT = "problems"
 
-
+# The file of a plan, and the name of the workflow text it starts as.
 PLAN_FILE_AND_TEXT = ("plan.md", "plan")
-"""The file of a plan, and the name of the workflow text it starts as."""
 
-
+# The path under which the description of a commit is read.
 DESCRIPTION_PATH = "description"
-"""The path under which the description of a commit is read."""
 
-
+# The path under which the first changed file of that commit is read; nothing if no file changed.
 CHANGED_FILE_PATH = "changed"
-"""The path under which the first changed file of that commit is read; nothing if no file changed."""
 
-
+# The name prefix of facts and drafts of a commit description, and the dialect it is read in.
 PLAN_DIALECTS: Mapping[str, str] = {"plan": Dialect.PLANNER, "commit": Dialect.COMMITS}
-"""The name prefix of facts and drafts of a commit description, and the dialect it is read in."""
 
-
+# The file whose links are handed on, and the list of those already handed on.
 LINK_FILES = ("plan.md", "atlassian/refs")
-"""The file whose links are handed on, and the list of those already handed on."""
 
-
+# The files of a session: the design document with its work items, and the task graph.
 DESIGN_FILE = "documents/design.md"
-
-
 TASK_GRAPH_FILE = "documents/task-graph.md"
-"""The files of a session: the design document with its work items, and the task graph."""
 
-
+# The variables of a session that facts are read from.
 ITEM_VARIABLE = "currentItem"
-
-
 BATCHES_VARIABLE = "batches"
-
-
 BATCH_VARIABLE = "currentBatch"
-"""The variables of a session that facts are read from."""
 
 
 class DraftKind(Struct, frozen=True):
@@ -106,77 +93,61 @@ def _declare_boolean(name: str, about: str, reader: str, *of: str) -> Fact:
     return Fact(name, kind, Provenance.OBSERVED, about, domain, closed=True, reader=reader, of=of)
 
 
-def _declare_exists(name: str, path: str) -> Fact:
-    return _declare_boolean(name, f"`{path}` is there", "file.exists", path)
-
-
 def _declare_count(name: str, about: str, reader: str, *of: str) -> Fact:
     return Fact(name, Type(Kind.INT), Provenance.OBSERVED, about, (0, 1, 2), reader=reader, of=of)
 
 
-def _declare_quoted(name: str, path: str) -> Fact:
-    about = f"the text of `{path}` between boundaries, as untrusted data, cut if long; empty without it"
-    return Fact(name, Type(Kind.STRING), Provenance.OBSERVED, about, reader="file.quoted", of=(path,))
+def _declare_text(name: str, about: str, reader: str, *of: str, kind: Kind = Kind.STRING) -> Fact:
+    return Fact(name, Type(kind), Provenance.OBSERVED, about, reader=reader, of=of)
 
 
 def _declare_untouched(name: str, path: str, text: str) -> Fact:
-    return _declare_boolean(
-        name, f"`{path}` is, byte for byte, the text `{text}`", "file.untouched", path, text
-    )
+    about = f"`{path}` is, byte for byte, the text `{text}`"
+    return _declare_boolean(name, about, "file.untouched", path, text)
 
 
-def _declare_plan_facts(name: str, dialect: str) -> tuple[Fact, ...]:
-    """Return the facts of a commit description that is read as a plan document of a dialect."""
-    of = (DESCRIPTION_PATH, dialect)
+def _declare_plan_facts(name: str, dialect: str) -> Iterator[Fact]:
+    """Yield the facts of a commit description that is read as a plan document of a dialect."""
+    document, text, texts, count = f"the plan document of `{dialect}`", Kind.STRING, Kind.STRINGS, Kind.INT
+    facts = {
+        "stage": (text, f"how far {document} has come; if the text is none, why it is not read"),
+        "tasks": (count, f"tasks of {document}, on all levels"),
+        "open": (count, f"tasks of {document} that are not complete"),
+        "waiting": (count, f"open tasks with none below them, of {document}"),
+        "current": (text, f"the path of the first open task with none below it, of {document}"),
+        "left": (texts, f"ten paths of open tasks with none below them, of {document}"),
+        "boxes": (texts, f"each task of {document} by its path, behind its box"),
+        "lacking": (texts, f"which parts {document} has not: description, constraints, tasks"),
+        "problems": (texts, f"why the text is not {document}, each with its line and its repair"),
+        "shown": (text, "the commit description between boundaries, untrusted, cut if long"),
+    }
+    for fact, (kind, about) in facts.items():
+        declare = _declare_count if kind is count else partial(_declare_text, kind=kind)
+        yield declare(f"{name}.{fact}", about, f"plan.{fact}", DESCRIPTION_PATH, dialect)
 
-    def declare(fact: str, kind: Kind, about: str) -> Fact:
-        return Fact(f"{name}.{fact}", Type(kind), Provenance.OBSERVED, about, reader=f"plan.{fact}", of=of)
 
-    document, strings = f"the plan document of `{dialect}`", Kind.STRINGS
-    return (
-        declare(
-            "stage", Kind.STRING, f"how far {document} has come; if the text is none, why it is not read"
-        ),
-        _declare_count(f"{name}.tasks", f"tasks of {document}, on all levels", "plan.tasks", *of),
-        _declare_count(f"{name}.open", f"tasks of {document} that are not complete", "plan.open", *of),
-        _declare_count(
-            f"{name}.waiting", f"open tasks with none below them, of {document}", "plan.waiting", *of
-        ),
-        declare(
-            "current",
-            Kind.STRING,
-            f"the path of the first open task with none below it, of {document}",
-        ),
-        declare(
-            "left",
-            strings,
-            f"ten paths of open tasks with none below them, of {document}",
-        ),
-        declare("boxes", strings, f"each task of {document} by its path, behind its box"),
-        declare("lacking", strings, f"which parts {document} has not: description, constraints, tasks"),
-        declare("problems", strings, f"why the text is not {document}, each with its line and its repair"),
-        declare("shown", Kind.STRING, "the commit description between boundaries, untrusted, cut if long"),
-    )
-
+_TASK_FILES = {
+    "plan": "plan.md",
+    "task": "task.md",
+    "results": "task-results.md",
+    "comments": "comments.md",
+    "review_task": "review-task.md",
+    "review_results": "review-task-results.md",
+}
+_QUOTED = "between boundaries, as untrusted data, cut if long; empty without it"
+_ITEM_SOURCE = (DESIGN_FILE, ITEM_VARIABLE)
 
 FACTS = (
-    _declare_exists("plan.exists", "plan.md"),
-    _declare_exists("task.exists", "task.md"),
-    _declare_exists("results.exists", "task-results.md"),
-    _declare_exists("comments.exists", "comments.md"),
-    _declare_exists("review_task.exists", "review-task.md"),
-    _declare_exists("review_results.exists", "review-task-results.md"),
+    *(_declare_boolean(f"{n}.exists", f"`{f}` is there", "file.exists", f) for n, f in _TASK_FILES.items()),
     _declare_untouched("task.untouched", "task.md", "task"),
     _declare_untouched("review_task.untouched", "review-task.md", "review-task"),
     _declare_boolean(
         "comments.empty", "`comments.md` holds nothing but white space", "file.blank", "comments.md"
     ),
-    _declare_quoted("plan.quoted", "plan.md"),
-    _declare_quoted("task.quoted", "task.md"),
-    _declare_quoted("results.quoted", "task-results.md"),
-    _declare_quoted("comments.quoted", "comments.md"),
-    _declare_quoted("review_task.quoted", "review-task.md"),
-    _declare_quoted("review_results.quoted", "review-task-results.md"),
+    *(
+        _declare_text(f"{name}.quoted", f"the text of `{file}` {_QUOTED}", "file.quoted", file)
+        for name, file in _TASK_FILES.items()
+    ),
     _declare_count(
         "criteria.total", "acceptance criteria in `plan.md`", "criteria.total", *PLAN_FILE_AND_TEXT
     ),
@@ -192,24 +163,20 @@ FACTS = (
         "links.new",
         *LINK_FILES,
     ),
-    Fact(
+    _declare_text(
         "links.quoted",
-        Type(Kind.STRING),
-        Provenance.OBSERVED,
         "these links, each with the name for its file, between boundaries, as many as are handed on at once",
-        reader="links.quoted",
-        of=LINK_FILES,
+        "links.quoted",
+        *LINK_FILES,
     ),
-    Fact(
+    _declare_text(
         "task.name",
-        Type(Kind.STRING),
-        Provenance.OBSERVED,
         "the task's name from the front matter of `task.md`, as a slug, or `untitled`",
-        reader="frontmatter.slug",
-        of=("task.md", "task_name"),
+        "frontmatter.slug",
+        *("task.md", "task_name"),
     ),
-    _declare_exists("design.exists", DESIGN_FILE),
-    _declare_exists("task_graph.exists", TASK_GRAPH_FILE),
+    _declare_boolean("design.exists", f"`{DESIGN_FILE}` is there", "file.exists", DESIGN_FILE),
+    _declare_boolean("task_graph.exists", f"`{TASK_GRAPH_FILE}` is there", "file.exists", TASK_GRAPH_FILE),
     Fact(
         "skill.expected",
         Type(Kind.STRING),
@@ -224,28 +191,27 @@ FACTS = (
         "the number of the current work item, or null: that of the run if it is pending, else the first",
         domain=(1, 2, None),
         reader="items.number",
-        of=(DESIGN_FILE, ITEM_VARIABLE),
+        of=_ITEM_SOURCE,
     ),
     Fact(
         "item.type",
         Type(Kind.STRING),
         Provenance.OBSERVED,
         "the type of the current work item in the design document; `code` if there is none",
-        domain=("code", "task", "bugfix"),
+        domain=ITEM_TYPES,
         closed=True,
         reader="items.type",
-        of=(DESIGN_FILE, ITEM_VARIABLE),
+        of=_ITEM_SOURCE,
     ),
     _declare_boolean("items.remaining", "a work item is still pending", "items.remaining", DESIGN_FILE),
     _declare_count("items.total", "work items in the design document", "items.total", DESIGN_FILE),
     _declare_count("items.documented", "work items that are documented", "items.documented", DESIGN_FILE),
-    Fact(
+    _declare_text(
         "items.problems",
-        Type(Kind.STRINGS),
-        Provenance.OBSERVED,
         "what is wrong with the work items of the design document, each with its line",
-        reader="items.problems",
-        of=(DESIGN_FILE,),
+        "items.problems",
+        DESIGN_FILE,
+        kind=Kind.STRINGS,
     ),
     _declare_boolean(
         "batches.remaining",
@@ -263,13 +229,11 @@ FACTS = (
     *(fact for name, dialect in PLAN_DIALECTS.items() for fact in _declare_plan_facts(name, dialect)),
 )
 
-
 _TASK_DRAFT_FACTS: Mapping[str, Type] = {
     "batches": Type(Kind.JSON, optional=True),
     "completed": Type(Kind.STRINGS),
     "pending": Type(Kind.STRINGS),
 }
-
 
 _PLAN_DRAFT_FACTS: Mapping[str, Type] = {
     "stage": Type(Kind.STRING),
@@ -278,7 +242,7 @@ _PLAN_DRAFT_FACTS: Mapping[str, Type] = {
     "before": Type(Kind.STRINGS),
 }
 
-
+# The edits of a plan document, in either dialect; the fact `before` lists the tasks that were complete.
 _PLAN_EDITS: Mapping[str, str] = {
     "finished": "the plan document that says that it is complete",
     "new": "a new plan document with the goal that came with the event",
@@ -290,18 +254,12 @@ _PLAN_EDITS: Mapping[str, str] = {
     "with_tasks": "the plan document with the tasks that came with the event",
     "written_anew": "the plan document that the message is which came with the event, all of it or nothing",
 }
-"""The edits of a plan document, in either dialect; the fact `before` lists the tasks that were complete."""
-
 
 DRAFTS = (
     DraftKind(
         "criteria.check_off",
         "check off in `plan.md` the criteria that `task-results.md` lists as satisfied",
-        facts={
-            "checked": Type(Kind.STRINGS),
-            "unmatched": Type(Kind.STRINGS),
-            "quoted": Type(Kind.STRING),
-        },
+        facts={"checked": Type(Kind.STRINGS), "unmatched": Type(Kind.STRINGS), "quoted": Type(Kind.STRING)},
     ),
     DraftKind(
         "items.document",
@@ -382,6 +340,4 @@ EFFECTS = (
     ),
 )
 
-
 BUILT_IN_REGISTRY = build_registry(FACTS, DRAFTS, EFFECTS)
-"""What every workflow may name."""

@@ -2,11 +2,12 @@
 
 import pytest
 
+from handrail import plans
 from handrail.documents.plan.convert import Conversion, convert_plan
 from handrail.documents.plan.format import format_plan
 from handrail.documents.plan.grammar import COMMIT_MESSAGE, COMMITS, Dialect
 from handrail.documents.plan.model import Plan, PlanRefusal, PlanState
-from handrail.documents.plan.parse import DIALECT_CONFIGS, detect_dialect, parse_any, parse_plan
+from handrail.documents.plan.parse import DIALECT_CONFIGS, parse_any, parse_plan
 
 PLANNER, IN_COMMITS = Dialect.PLANNER, Dialect.COMMITS
 
@@ -26,7 +27,6 @@ PLANNER, IN_COMMITS = Dialect.PLANNER, Dialect.COMMITS
 def test_a_section_or_a_task_tells_the_dialect(text: str, dialect: Dialect | None) -> None:
     for default in Dialect:
         wanted = dialect or default
-        assert detect_dialect(text).choose_dialect(default) is wanted
         plan, config = parse_any(text, default)
         assert config is DIALECT_CONFIGS[wanted]
         assert plan == parse_plan(text, config)
@@ -172,3 +172,10 @@ def test_a_plan_of_the_same_dialect_stays_as_it_is() -> None:
 
     assert convert_plan(plan, PLANNER, PLANNER) == Conversion(plan, ())
     assert DIALECT_CONFIGS == {PLANNER: COMMIT_MESSAGE, IN_COMMITS: COMMITS}
+
+
+def test_the_python_api_has_the_dialects_that_convert_takes() -> None:
+    done = plans.convert(plans.parse("feat(x): t"), plans.Dialect.PLANNER, plans.Dialect.COMMITS)
+
+    assert isinstance(done, Conversion)
+    assert plans.format_plan(done.plan, plans.COMMITS) == "feat(x): t\n"

@@ -15,7 +15,6 @@ from handrail.documents.plan.edit import COMPLETE_MARKER, ensure_writable, refus
 from handrail.documents.plan.format import to_description
 from handrail.documents.plan.grammar import COMMIT_MESSAGE, COMMITS, Dialect, PlanConfig, compile_rules
 from handrail.documents.plan.model import (
-    Constraint,
     Header,
     Plan,
     PlanRefusal,
@@ -27,6 +26,7 @@ from handrail.documents.plan.model import (
 from handrail.documents.plan.parse import DETAILS_SEPARATOR
 from handrail.documents.plan.stages import is_finished, read_directive
 
+# Every code of a conversion note, with its message. The documentation is generated from this table.
 NOTE_MESSAGES: Final = {
     "breaking_lost": "a `!` needs a scope; the description says it instead",
     "constraint_in_description": "a constraint that the other dialect does not know is in the description",
@@ -44,18 +44,10 @@ NOTE_MESSAGES: Final = {
     "title_unread": "a title needs a scope to be read; it is kept behind the colon",
     "type_changed": "the type is none of the other dialect",
 }
-"""Every code of a conversion note, with its message. The documentation is generated from this table."""
-
 
 _FALLBACK_TYPE: Final = "chore"
-
-
 _BREAKING_LINE: Final = "BREAKING CHANGE"
-
-
 _NON_SCOPE: Final = re.compile(r"[^a-z0-9]+")
-
-
 _LEADING_NON_LETTERS: Final = re.compile(r"\A[^a-z]+")
 
 
@@ -86,15 +78,14 @@ def convert_plan(plan: Plan, source: Dialect, target: Dialect) -> Conversion | P
         return refused
     if source is target:
         return Conversion(plan, ())
-    config = COMMITS if target is Dialect.COMMITS else COMMIT_MESSAGE
-    converter = _Converter(config)
     header = plan.header or Header("")
-    converted = (
-        converter.to_commits(plan, header)
-        if target is Dialect.COMMITS
-        else converter.to_planner(plan, header)
-    )
-    checked = ensure_writable(converted, config)
+    if target is Dialect.COMMITS:
+        converter = _Converter(COMMITS)
+        converted = converter.to_commits(plan, header)
+    else:
+        converter = _Converter(COMMIT_MESSAGE)
+        converted = converter.to_planner(plan, header)
+    checked = ensure_writable(converted, converter.config)
     return checked if isinstance(checked, PlanRefusal) else Conversion(checked, tuple(converter.notes))
 
 
@@ -109,22 +100,30 @@ class _Converter:
     def to_commits(self, plan: Plan, header: Header) -> Plan:
         """Convert a `planner` plan, as far as `commits` can hold it."""
         summary = (header.title if header.title is not None else header.ignored).strip()
-        goal = Header(
-            self._convert_type(header.type), self._convert_scope(header.scope), header.breaking, summary
-        )
-        constraints = tuple(self._keep_known_constraints(plan.constraints or ()))
+        kind, scope = self._convert_type(header.type), header.scope
+        if scope is not None:
+            scope = _LEADING_NON_LETTERS.sub("", _NON_SCOPE.sub("-", scope.lower())).rstrip("-")
+            if scope != header.scope:
+                self._add_note("scope_changed", header.scope or "")
+        goal = Header(kind, scope or None, header.breaking, summary)
+        constraints = []
+        for key, value in plan.constraints or ():
+            if key in self.config.prefixes:
+                constraints.append((key, value))
+            else:
+                line = f"{key}{DETAILS_SEPARATOR}{value}"
+                self._move_to_description("constraint_in_description", [line])
         self._move_to_description("skipped_in_description", [line.text for line in plan.kept])
         tasks = None if plan.tasks is None else self._convert_tasks(plan.tasks)
         if plan.direction is not None:
             lines = plan.direction.split("\n")
-            self._move_to_description(
-                "direction_in_description", lines if read_directive(plan) is None else lines[:-1]
-            )
+            lines = lines if read_directive(plan) is None else lines[:-1]
+            self._move_to_description("direction_in_description", lines)
         return replace(
             plan,
             header=goal,
             description=self._build_description(plan.description),
-            constraints=constraints or None,
+            constraints=tuple(constraints) or None,
             tasks=tasks,
             direction=None,
             finished=bool(tasks) and is_finished(plan) and all(task.ticked for task in tasks or ()),
@@ -140,7 +139,15 @@ class _Converter:
             goal = Header(goal.type, ignored=f" {header.title}")
             if header.breaking:
                 self._move_to_description("breaking_lost", [_BREAKING_LINE])
-        constraints = tuple(self._lowercase_constraints(plan.constraints or ()))
+        constraints, pattern = [], compile_rules(self.config).constraint
+        for key, value in plan.constraints or ():
+            line, lowered = f"{key}{DETAILS_SEPARATOR}{value}", value[:1].lower() + value[1:]
+            if pattern.fullmatch(f"- {key}{DETAILS_SEPARATOR}{lowered}") is None:
+                self._move_to_description("constraint_in_description", [line])
+                continue
+            if lowered != value:
+                self._add_note("constraint_lowercased", line)
+            constraints.append((key, lowered))
         tasks = plan.tasks
         if tasks is not None:
             tasks = tuple(
@@ -153,7 +160,7 @@ class _Converter:
             plan,
             header=goal,
             description=self._build_description(plan.description),
-            constraints=constraints if constraints or tasks else None,
+            constraints=tuple(constraints) if constraints or tasks else None,
             tasks=tasks,
             direction=COMPLETE_MARKER if plan.finished else None,
             finished=False,
@@ -165,38 +172,6 @@ class _Converter:
             return kind
         self._add_note("type_changed", kind)
         return _FALLBACK_TYPE
-
-    def _convert_scope(self, scope: str | None) -> str | None:
-        if scope is None:
-            return None
-        spelled = _LEADING_NON_LETTERS.sub("", _NON_SCOPE.sub("-", scope.lower())).rstrip("-")
-        if spelled != scope:
-            self._add_note("scope_changed", scope)
-        return spelled or None
-
-    def _keep_known_constraints(self, constraints: Sequence[Constraint]) -> list[Constraint]:
-        """Return the constraints with a known prefix; the others move into the description."""
-        unknown = [
-            f"{key}{DETAILS_SEPARATOR}{value}"
-            for key, value in constraints
-            if key not in self.config.prefixes
-        ]
-        self._move_to_description("constraint_in_description", unknown)
-        return [constraint for constraint in constraints if constraint[0] in self.config.prefixes]
-
-    def _lowercase_constraints(self, constraints: Sequence[Constraint]) -> list[Constraint]:
-        """Return the constraints with lower-case values; those that do not fit move into the description."""
-        pattern = compile_rules(self.config).constraint
-        kept = []
-        for key, value in constraints:
-            lowered = value[:1].lower() + value[1:]
-            if pattern.fullmatch(f"- {key}{DETAILS_SEPARATOR}{lowered}") is None:
-                self._move_to_description("constraint_in_description", [f"{key}{DETAILS_SEPARATOR}{value}"])
-                continue
-            if lowered != value:
-                self._add_note("constraint_lowercased", f"{key}{DETAILS_SEPARATOR}{value}")
-            kept.append((key, lowered))
-        return kept
 
     def _convert_tasks(self, tasks: Sequence[Task]) -> tuple[Task, ...]:
         """Return the tasks with summaries, details and ids, not too deep, and with consistent boxes."""
@@ -225,28 +200,23 @@ class _Converter:
         elif not details:
             summary = details = text.replace(DETAILS_SEPARATOR, " ").strip()
             self._add_note("details_repeated", text)
-        unique = summary
-        first = parent, make_task_id(unique)
+        first = parent, make_task_id(summary)
         taken[first] += 1
-        while taken[first] > 1 and taken[parent, make_task_id(f"{unique} {taken[first]}")]:
+        while taken[first] > 1 and taken[parent, make_task_id(f"{summary} {taken[first]}")]:
             taken[first] += 1
         if taken[first] > 1:
-            unique = f"{unique} {taken[first]}"
-            taken[parent, make_task_id(unique)] += 1
-        if unique != summary:
             self._add_note("summary_changed", summary)
-        return Task(task.level, task.ticked, unique, details)
+            summary = f"{summary} {taken[first]}"
+            taken[parent, make_task_id(summary)] += 1
+        return Task(task.level, task.ticked, summary, details)
 
     def _build_description(self, text: str | None) -> str | None:
         """Return the description plus the lines that moved into it."""
         adapted = None if text is None else to_description(text, self.config)
-        if adapted != text:
-            before, after = (text or "").split("\n"), (adapted or "").split("\n")
-            for old, new in zip(before, after, strict=True):
-                if old != new:
-                    self._add_note("description_bulleted", old)
-        left = "\n".join(self.left) or None
-        return "\n\n".join(filter(None, (adapted, left))) or None
+        for old, new in zip((text or "").split("\n"), (adapted or "").split("\n"), strict=True):
+            if old != new:
+                self._add_note("description_bulleted", old)
+        return "\n\n".join(filter(None, (adapted, "\n".join(self.left)))) or None
 
     def _move_to_description(self, code: str, lines: Sequence[str]) -> None:
         for line in lines:

@@ -6,7 +6,7 @@ Every edit returns a new plan, or a `PlanRefusal` if the result would be invalid
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace as with_limits
-from typing import Any, Final, assert_never
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -34,29 +34,19 @@ from handrail.documents.plan.parse import DETAILS_SEPARATOR, join_lines, normali
 from handrail.documents.plan.stages import read_directive
 from handrail.documents.plan.validate import ValidationResult, check_constraints, check_tasks, validate_plan
 
+# The deepest task level that edits may write. Parsing accepts deeper ones.
 MAX_WRITTEN_LEVEL: Final = 3
-"""The deepest task level that edits may write. Parsing accepts deeper ones."""
-
 
 COMPLETE_MARKER: Final = f"~~~ {COMPLETE_DIRECTIVE} ~~~"
-"""The line that marks a plan as complete."""
 
-
+# The maximum number of candidates in a message; the refusal has them all.
 _MAX_LISTED: Final = 10
-"""The maximum number of candidates in a message; the refusal has them all."""
 
 
 def parse_plan_data(data: Mapping[str, Any], config: PlanConfig = COMMIT_MESSAGE) -> Plan | ValidationResult:
-    """Return the plan that a value in the shape of the dialect describes, or why its shape is wrong.
-
-    Only the types are checked. `validate_plan` tells whether the plan is valid, `format_plan` whether it can
-    be written.
-    """
-    shaped = {**data, "state": PlanState.PARSED, "ok": True, "phase": ""}
-    errors = tuple(
-        finding for finding in validate_plan(shaped, config).errors if finding.code == "INVALID_TYPE"
-    )
-    if errors:
+    """Return the plan that a value in the shape of the dialect describes, or which of its types are wrong."""
+    found = validate_plan({**data, "state": PlanState.PARSED, "ok": True, "phase": ""}, config).errors
+    if errors := tuple(finding for finding in found if finding.code == "INVALID_TYPE"):
         return ValidationResult(errors)
     commits = config.dialect is Dialect.COMMITS
     given, tasks, constraints = data["header"], data.get("tasks"), data.get("constraints")
@@ -68,14 +58,14 @@ def parse_plan_data(data: Mapping[str, Any], config: PlanConfig = COMMIT_MESSAGE
         PlanState.PARSED,
         header,
         data.get("description"),
-        None if constraints is None else tuple(map(build_constraint, constraints)),
+        None if constraints is None else tuple(map(_build_constraint, constraints)),
         None if tasks is None else build_tasks(tasks, config),
         data.get("direction"),
         finished=commits and data.get("metadata", {}).get("isComplete") is True,
     )
 
 
-def build_constraint(given: str | Sequence[str]) -> Constraint:
+def _build_constraint(given: str | Sequence[str]) -> Constraint:
     """Return a constraint from `Prefix: value`, or from a prefix and a value."""
     key, value = given.split(DETAILS_SEPARATOR, 1) if isinstance(given, str) else given
     return (key, value)
@@ -97,11 +87,8 @@ def build_tasks(given: Sequence[Any], config: PlanConfig) -> tuple[Task, ...]:
     return tuple(tasks)
 
 
-def nest_by_level(given: Sequence[Any]) -> Sequence[Any] | Finding:
-    """Nest a row of tasks that have a `level` each; return other values unchanged.
-
-    A level that is invalid, or more than one below the previous task, returns a `Finding`.
-    """
+def _nest_by_level(given: Sequence[Any]) -> Sequence[Any] | Finding:
+    """Nest a row of tasks by their `level`; a `Finding` if one is invalid. Return other values unchanged."""
     if any(not isinstance(task, Mapping) or "children" in task for task in given):
         return given
     roots: list[object] = []
@@ -134,16 +121,12 @@ def set_goal(plan: Plan, goal: Header, config: PlanConfig = COMMIT_MESSAGE) -> P
     if goal.scope is not None and goal.scope != goal.scope.lower():
         warnings = (PlanWarning("scope_lowercased", 0, goal.scope),)
         goal = replace(goal, scope=goal.scope.lower())
-    return ensure_writable(
-        replace(plan, state=PlanState.PARSED, header=goal, warnings=warnings, problems=()), config
-    )
+    changed = replace(plan, state=PlanState.PARSED, header=goal, warnings=warnings, problems=())
+    return ensure_writable(changed, config)
 
 
 def set_description(plan: Plan, text: str, config: PlanConfig = COMMIT_MESSAGE) -> Plan | PlanRefusal:
-    """Return the plan with this description. An empty one is refused.
-
-    The line number of a problem counts within `text`.
-    """
+    """Return the plan with this description, which may not be empty. Problems count lines within `text`."""
     if (refused := refuse_uneditable(plan)) is not None:
         return refused
     text = normalise_newlines(text)
@@ -161,39 +144,31 @@ def set_constraints(
     """Return the plan with these constraints, each `Prefix: value` or a prefix and a value."""
     if (refused := refuse_uneditable(plan)) is not None:
         return refused
-    errors = tuple(check_constraints(given, config))
-    if errors:
+    if errors := tuple(check_constraints(given, config)):
         return PlanRefusal(findings=errors)
-    constraints = tuple(map(build_constraint, given))
+    constraints = tuple(map(_build_constraint, given))
     kept = any(line.section is Section.CONSTRAINTS for line in plan.kept)
     omitted = not constraints and not kept and plan.tasks is None and config.dialect is Dialect.PLANNER
     return ensure_writable(replace(plan, constraints=None if omitted else constraints, warnings=()), config)
 
 
 def set_tasks(plan: Plan, given: Sequence[Any], config: PlanConfig = COMMIT_MESSAGE) -> Plan | PlanRefusal:
-    """Return the plan with these tasks, given as nested values or with a `level` each.
-
-    In the dialect `commits`, this reopens a finished plan.
-    """
+    """Return the plan with these tasks, nested or with a `level` each. In `commits`, this reopens a plan."""
     if (refused := refuse_uneditable(plan)) is not None:
         return refused
-    rows = nest_by_level(given) if config.dialect is Dialect.COMMITS else given
+    commits = config.dialect is Dialect.COMMITS
+    rows = _nest_by_level(given) if commits else given
     if isinstance(rows, Finding):
         return PlanRefusal(findings=(rows,))
     narrow = with_limits(config, max_nesting_depth=min(MAX_WRITTEN_LEVEL, config.max_nesting_depth))
-    errors = tuple(check_tasks(rows, narrow))
-    if errors:
+    if errors := tuple(check_tasks(rows, narrow)):
         return PlanRefusal(findings=errors)
-    constraints = plan.constraints
-    if constraints is None and config.dialect is Dialect.PLANNER:
-        constraints = ()
-    reopens = config.dialect is Dialect.COMMITS
-    return replace_tasks(
-        replace(plan, constraints=constraints), build_tasks(rows, config), config, reopens=reopens
-    )
+    if plan.constraints is None and not commits:
+        plan = replace(plan, constraints=())
+    return _replace_tasks(plan, build_tasks(rows, config), config, reopens=commits)
 
 
-def replace_tasks(
+def _replace_tasks(
     plan: Plan, tasks: tuple[Task, ...], config: PlanConfig, *, reopens: bool = False
 ) -> Plan | PlanRefusal:
     """Return the plan with this row of tasks. With an open task or `reopens`, it is no longer complete."""
@@ -201,10 +176,10 @@ def replace_tasks(
         tasks = propagate_completion(tasks)
     changed = replace(plan, tasks=tasks, warnings=())
     still_complete = not reopens and all(task.ticked for task in tasks)
-    return ensure_writable(changed if still_complete else remove_completion(changed), config)
+    return ensure_writable(changed if still_complete else _remove_completion(changed), config)
 
 
-def remove_completion(plan: Plan) -> Plan:
+def _remove_completion(plan: Plan) -> Plan:
     """Return the plan without its completion mark, with a warning if it had one."""
     if plan.finished:
         return replace(plan, finished=False, warnings=(*plan.warnings, PlanWarning("box_opened")))
@@ -234,23 +209,16 @@ def finish_plan(plan: Plan, config: PlanConfig = COMMIT_MESSAGE) -> Plan | PlanR
 
 def reopen_plan(plan: Plan, config: PlanConfig = COMMIT_MESSAGE) -> Plan | PlanRefusal:
     """Return the plan without its completion mark; its tasks stay unchanged."""
-    refused = refuse_uneditable(plan)
-    return (
-        refused
-        if refused is not None
-        else ensure_writable(remove_completion(replace(plan, warnings=())), config)
-    )
+    if (refused := refuse_uneditable(plan)) is not None:
+        return refused
+    return ensure_writable(_remove_completion(replace(plan, warnings=())), config)
 
 
 def ensure_writable(plan: Plan, config: PlanConfig) -> Plan | PlanRefusal:
-    """Return the plan if it is valid and can be written; otherwise a refusal.
-
-    Skipped lines stay as close to their place as possible.
-    """
+    """Return the plan, skipped lines near their places, if it is valid and can be written; else a refusal."""
     if plan.kept:
         plan = replace(plan, kept=tuple(_place_kept_line(line, plan) for line in plan.kept))
-    errors = validate_plan(plan, config).errors
-    if errors:
+    if errors := validate_plan(plan, config).errors:
         return PlanRefusal(findings=errors)
     text = format_plan(plan, config)
     return text if isinstance(text, PlanRefusal) else plan
@@ -258,11 +226,11 @@ def ensure_writable(plan: Plan, config: PlanConfig) -> Plan | PlanRefusal:
 
 def refuse_uneditable(plan: Plan) -> PlanRefusal | None:
     """Return why a plan cannot be edited at all; None if it can."""
+    if plan.state is PlanState.PARSED:
+        return None
     if plan.state is PlanState.EMPTY:
         return PlanRefusal((PlanProblem("goal_missing"),))
-    return (
-        None if plan.state is PlanState.PARSED else PlanRefusal((PlanProblem("plan_unread"), *plan.problems))
-    )
+    return PlanRefusal((PlanProblem("plan_unread"), *plan.problems))
 
 
 def _place_kept_line(kept: SkippedLine, plan: Plan) -> SkippedLine:
@@ -272,15 +240,11 @@ def _place_kept_line(kept: SkippedLine, plan: Plan) -> SkippedLine:
         section = Section.TASKS
     if section is Section.TASKS and plan.tasks is None:
         section = Section.CONSTRAINTS
-    match section:
-        case Section.DIRECTION:
-            end = (plan.direction or "").count("\n") + 1
-        case Section.TASKS:
-            end = len(plan.tasks or ())
-        case Section.CONSTRAINTS:
-            end = len(plan.constraints or ())
-        case _:
-            assert_never(section)
+    end = {
+        Section.DIRECTION: (plan.direction or "").count("\n") + 1,
+        Section.TASKS: len(plan.tasks or ()),
+        Section.CONSTRAINTS: len(plan.constraints or ()),
+    }[section]
     return SkippedLine(section, min(kept.index, end) if section is kept.section else end, kept.text)
 
 
@@ -297,7 +261,7 @@ def mark_task(
     tasks = plan.tasks or ()
     if not tasks:
         return PlanRefusal((PlanProblem("no_tasks_found"),))
-    index = find_task(tasks, name, config)
+    index = _find_task(tasks, name, config)
     if isinstance(index, PlanRefusal):
         return index
     commits = config.dialect is Dialect.COMMITS
@@ -306,12 +270,15 @@ def mark_task(
     row = list(tasks)
     row[index] = replace(row[index], ticked=completed)
     if commits and not completed:
-        for above in _list_ancestors(tasks, index):
+        parents = find_parents(tasks)
+        above = parents[index]
+        while above is not None:
             row[above] = replace(row[above], ticked=False)
-    return replace_tasks(plan, tuple(row), config)
+            above = parents[above]
+    return _replace_tasks(plan, tuple(row), config)
 
 
-def find_task(tasks: tuple[Task, ...], name: str, config: PlanConfig) -> int | PlanRefusal:
+def _find_task(tasks: tuple[Task, ...], name: str, config: PlanConfig) -> int | PlanRefusal:
     """Return the index of the one task that a name means; if there are several or none, the candidates."""
     paths = list_task_paths(tasks)
     wanted = name.strip()
@@ -332,13 +299,3 @@ def find_task(tasks: tuple[Task, ...], name: str, config: PlanConfig) -> int | P
     else:
         problem = PlanProblem("task_not_found", seen=(name, listed))
     return PlanRefusal((problem,), candidates=candidates)
-
-
-def _list_ancestors(tasks: tuple[Task, ...], index: int) -> list[int]:
-    parents = find_parents(tasks)
-    ancestors: list[int] = []
-    parent = parents[index]
-    while parent is not None:
-        ancestors.append(parent)
-        parent = parents[parent]
-    return ancestors

@@ -1,7 +1,4 @@
-"""Write a plan document as text.
-
-Whatever is written parses back as the same plan; otherwise nothing is written.
-"""
+"""Write a plan document as text that parses back as the same plan; otherwise nothing is written."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,25 +18,32 @@ from handrail.documents.plan.model import (
 from handrail.documents.plan.parse import is_section_line, join_lines, normalise_newlines, parse_plan
 
 _BOX: Final = re.compile(rf"{grammar.SPACE}*(?:[-*+]{grammar.SPACE}*)?\[(?P<box>[xX ]?)\]:?")
-
-
 _FIELD: Final = re.compile(r"\{([a-z]+)\}")
 
 
 def format_plan(plan: Plan, config: PlanConfig = COMMIT_MESSAGE) -> str | PlanRefusal:
-    """Return the text of a plan, with one empty line between sections and one newline at the end.
-
-    A plan without a header is the empty text. A plan that would not parse back as itself is refused.
-    """
+    """Return the text of a plan, empty without a header. One that would not parse back is refused."""
     if plan.header is None:
         return "" if plan == Plan(plan.state) else PlanRefusal((PlanProblem("header_not_representable"),))
     problem = find_description_problem(plan.description, config) if plan.description is not None else None
     if problem is not None:
         return PlanRefusal((problem,))
-    text = (
-        "\n\n".join(["\n".join(part) for part in _format_sections(plan, plan.header, config) if part]) + "\n"
-    )
-    return _check_round_trip(plan, text, config)
+    sections = _format_sections(plan, plan.header, config)
+    text = "\n\n".join(["\n".join(section) for section in sections if section]) + "\n"
+    parsed = parse_plan(text, config)
+    if parsed == plan:
+        return text
+    if parsed.problems:
+        return PlanRefusal(parsed.problems)
+    if parsed.header != plan.header:
+        code = "header_not_representable"
+    elif parsed.direction != plan.direction:
+        code = "direction_not_representable"
+    elif len(parsed.kept) > len(plan.kept):
+        code = "constraint_not_representable"
+    else:
+        code = "not_representable" if parsed.kept == plan.kept else "skipped_not_representable"
+    return PlanRefusal((build_line_problem(code, text.split("\n"), 1),))
 
 
 def find_description_problem(description: str, config: PlanConfig) -> PlanProblem | None:
@@ -57,25 +61,19 @@ def find_description_problem(description: str, config: PlanConfig) -> PlanProble
 
 
 def to_description(text: str, config: PlanConfig = COMMIT_MESSAGE) -> str | None:
-    """Turn any text into a description; None if it is empty.
-
-    Lines that would be read as more than text become bullets.
-    """
+    """Turn any text into a description; None if it is empty. Lines that are more than text become bullets."""
     rules = compile_rules(config)
     lines: list[str] = []
     opening = True
     for line in normalise_newlines(text).split("\n"):
-        lines.append(_to_bullet(line) if _is_more_than_text(line, rules, opening=opening) else line)
+        if not _is_more_than_text(line, rules, opening=opening):
+            lines.append(line)
+        elif (box := _BOX.match(line)) is not None:
+            lines.append(f"* ({box['box'] or ' '}) {line[box.end() :].lstrip()}".rstrip())
+        else:
+            lines.append("* " + line.lstrip().removeprefix("- "))
         opening = opening and not line.strip()
     return join_lines(lines)
-
-
-def _to_bullet(line: str) -> str:
-    """Turn a line into a bullet that is only text; a box `[x]` becomes `(x)`."""
-    box = _BOX.match(line)
-    if box is not None:
-        return f"* ({box['box'] or ' '}) {line[box.end() :].lstrip()}".rstrip()
-    return "* " + line.lstrip().removeprefix("- ")
 
 
 def _is_more_than_text(line: str, rules: Rules, *, opening: bool) -> bool:
@@ -95,7 +93,18 @@ def _format_sections(plan: Plan, header: Header, config: PlanConfig) -> Iterator
         _fill_form(config.forms.constraint, {"key": key, "value": value})
         for key, value in plan.constraints or ()
     ]
-    tasks = list(_format_tasks(plan, config))
+    tasks = [
+        _fill_form(
+            config.forms.task,
+            {
+                "indent": " " * (config.indent_size * task.level),
+                "box": "x" if task.ticked else " ",
+                "text": task.text,
+                "details": task.details,
+            },
+        )
+        for task in plan.tasks or ()
+    ]
     if commits and plan.constraints is not None:
         first = grammar.CONSTRAINTS_LINE if constraints else grammar.NO_CONSTRAINTS_LINE
         constraints = [first, *constraints]
@@ -103,20 +112,8 @@ def _format_sections(plan: Plan, header: Header, config: PlanConfig) -> Iterator
         tasks = [grammar.FINISHED_TASKS_LINE if plan.finished else grammar.OPEN_TASKS_LINE, *tasks]
     yield _insert_kept_lines(constraints, plan.kept, Section.CONSTRAINTS)
     yield _insert_kept_lines(tasks, plan.kept, Section.TASKS)
-    yield _insert_kept_lines(
-        [] if plan.direction is None else plan.direction.split("\n"), plan.kept, Section.DIRECTION
-    )
-
-
-def _format_tasks(plan: Plan, config: PlanConfig) -> Iterator[str]:
-    for task in plan.tasks or ():
-        fields = {
-            "indent": " " * (config.indent_size * task.level),
-            "box": "x" if task.ticked else " ",
-            "text": task.text,
-            "details": task.details,
-        }
-        yield _fill_form(config.forms.task, fields)
+    direction = [] if plan.direction is None else plan.direction.split("\n")
+    yield _insert_kept_lines(direction, plan.kept, Section.DIRECTION)
 
 
 def _insert_kept_lines(lines: list[str], kept: Sequence[SkippedLine], section: Section) -> list[str]:
@@ -147,24 +144,3 @@ def _format_header(header: Header, config: PlanConfig) -> str:
 
 def _fill_form(form: str, fields: dict[str, str]) -> str:
     return _FIELD.sub(lambda match: fields.get(match[1], match[0]), form)
-
-
-def _check_round_trip(plan: Plan, text: str, config: PlanConfig) -> str | PlanRefusal:
-    """Return the text if it parses back as the plan; otherwise a refusal."""
-    parsed = parse_plan(text, config)
-    if parsed == plan:
-        return text
-    if parsed.problems:
-        return PlanRefusal(parsed.problems)
-    return PlanRefusal((build_line_problem(_find_loss_code(plan, parsed), text.split("\n"), 1),))
-
-
-def _find_loss_code(plan: Plan, parsed: Plan) -> str:
-    """Return the code that says why a plan parses back differently."""
-    if parsed.header != plan.header:
-        return "header_not_representable"
-    if parsed.direction != plan.direction:
-        return "direction_not_representable"
-    if len(parsed.kept) > len(plan.kept):
-        return "constraint_not_representable"
-    return "not_representable" if parsed.kept == plan.kept else "skipped_not_representable"

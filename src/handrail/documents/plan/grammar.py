@@ -7,19 +7,17 @@ A new dialect or preset is a `PlanConfig`. `compile_rules` turns it into what th
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import astuple, dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Final, Protocol, TypeAlias
 
 _ANY_CHARACTER: Final = r"[^\n\r\u2028\u2029]"
 
-
+# The characters that the grammar treats as spaces. A line has no line feeds.
 SPACE: Final = r"[\t\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
-"""The characters that the grammar treats as spaces. A line has no line feeds."""
-
 
 _SCOPE_CHARACTER: Final = r"[^)\n\t\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
 
@@ -57,10 +55,8 @@ class LineForms:
 # Where this rule and the original patterns differ, the patterns win.
 _TYPE_SCOPE: Final = rf"(?P<type>[a-z]+)\((?P<scope>{_SCOPE_CHARACTER}+)\)"
 
-
 # `:\s*(.+)` without its quadratic worst case: all spaces before a title, or all but one if there is no title.
 _SPACE_BEFORE_TITLE: Final = rf"(?:{SPACE}*+(?!{SPACE}|\Z)|{SPACE}*(?={SPACE}\Z))"
-
 
 HEADER_PATTERNS: Final = HeaderPatterns(
     complete=rf"{_TYPE_SCOPE}(?P<breaking>!)?:{_SPACE_BEFORE_TITLE}(?P<title>{_ANY_CHARACTER}+)",
@@ -69,36 +65,24 @@ HEADER_PATTERNS: Final = HeaderPatterns(
     type=rf"(?P<type>[a-z]+):(?P<ignored>{_ANY_CHARACTER}*)",
 )
 
-
 # Task ::= Indent "- [" CheckBox "]: " TaskText      CheckBox ::= "x" | " "      TaskText ::= .+
 _TASK: Final = rf"(?P<indent>{SPACE}*)- \[(?P<box>[x ])\]: (?P<text>{_ANY_CHARACTER}+)"
-
 
 # Lines that a person would take for a task: a box with or without a bullet, but not `[1]:` or `[x](address)`.
 _NEAR_TASK: Final = rf"(?:{SPACE}*(?:[-*+]{SPACE}*)?\[[xX ]\](?![(\[])|{SPACE}*[-*+]{SPACE}*\[\](?![(\[])).*"
 
-
 # Constraint ::= "- " ConstraintKey ": " ConstraintValue
 # ConstraintKey ::= [A-Z][a-z ]*      ConstraintValue ::= [a-z].*
 _CONSTRAINT: Final = rf"- (?P<key>[A-Z][a-z ]*): (?P<value>[a-z]{_ANY_CHARACTER}*)"
-
-
 _NEAR_CONSTRAINT: Final = r"- [^:]*(?::(?! )[^:]*)*: .*"
-
-
 _BULLET: Final = r"- .*"
-
 
 # The last line of a direction may be a marker, which contains the directive.
 MARKER_PATTERN: Final = rf"~~~ (?P<directive>(?:[A-Z]|{SPACE})+) ~~~"
-
-
 SCOPE_PATTERN: Final = "[a-z][a-z0-9-]*"
 
-
+# A scope pattern for monorepos, to opt into: `create_config({"scope_pattern": SCOPE_WITH_PATHS})`.
 SCOPE_WITH_PATHS: Final = "[a-z][a-z0-9/.-]*"
-"""A scope pattern for monorepos, to opt into: `create_config({"scope_pattern": SCOPE_WITH_PATHS})`."""
-
 
 CONSTRAINT_PREFIXES: Final = ("Do not", "Never", "Avoid", "Decide against", "Must not", "Cannot", "Forbidden")
 
@@ -134,10 +118,10 @@ class PlanConfig:
         return hash(self.task_pattern)
 
 
+# The dialect `planner` with its default settings.
 COMMIT_MESSAGE: Final = PlanConfig()
-"""The dialect `planner` with its default settings."""
 
-
+# The dialect `planner` with narrow limits.
 STRICT: Final = replace(
     COMMIT_MESSAGE,
     max_title_length=50,
@@ -146,9 +130,8 @@ STRICT: Final = replace(
     max_input_length=10_000,
     direction_halt_length=1,
 )
-"""The dialect `planner` with narrow limits."""
 
-
+# A preset with a Markdown heading, quoted constraints, and Markdown task lists.
 MARKDOWN_TASKS: Final = replace(
     COMMIT_MESSAGE,
     header_patterns=HeaderPatterns(rf"# (?P<title>{_ANY_CHARACTER}+)", "", "", ""),
@@ -160,9 +143,8 @@ MARKDOWN_TASKS: Final = replace(
     types=(),
     direction_halt_length=None,
 )
-"""A preset with a Markdown heading, quoted constraints, and Markdown task lists."""
 
-
+# A preset with keys and values, and the box at the end of each task.
 YAML_LIKE: Final = replace(
     COMMIT_MESSAGE,
     header_patterns=HeaderPatterns(rf"title: (?P<title>{_ANY_CHARACTER}+)", "", "", ""),
@@ -175,8 +157,6 @@ YAML_LIKE: Final = replace(
     prefixes=(),
     indent_size=4,
 )
-"""A preset with keys and values, and the box at the end of each task."""
-
 
 PRESETS: Final = {
     "COMMIT_MESSAGE": COMMIT_MESSAGE,
@@ -185,7 +165,7 @@ PRESETS: Final = {
     "STRICT": STRICT,
 }
 
-
+# The dialect `commits`. The order of its types decides the type of a commit with several.
 # type(scope)!: summary / blank / description / blank / Constraints: list / blank / Tasks [ ]: list
 COMMITS: Final = PlanConfig(
     dialect=Dialect.COMMITS,
@@ -210,42 +190,23 @@ COMMITS: Final = PlanConfig(
     types=("feat", "fix", "refactor", "ci", "build", "docs", "chore", "lint"),
     max_nesting_depth=3,
 )
-"""The dialect `commits`. The order of its types decides the type of a commit with several."""
-
 
 CONSTRAINTS_LINE: Final = "Constraints:"
-
-
 NO_CONSTRAINTS_LINE: Final = "Constraints: none"
-
-
 OPEN_TASKS_LINE: Final = "Tasks [ ]:"
-
-
 FINISHED_TASKS_LINE: Final = "Tasks [X]:"
 
-
+# Lines that a person would take for the first line of a section of `commits`.
 NEAR_SECTION_PATTERN: Final = r"Constraints\s*:.*|Constraints\b.*:\s*|Tasks \[.*"
-"""Lines that a person would take for the first line of a section of `commits`."""
-
 
 NamedGroups: TypeAlias = dict[str, str | None]
-
-
 GroupPicker: TypeAlias = Callable[[tuple[str | None, ...]], tuple[str | None, ...]]
-
-
 HEADER_GROUPS: Final = ("type", "scope", "breaking", "title", "ignored")
-"""The groups that a header pattern may have."""
-
-
 _MATCH_NOTHING: Final = "(?!)"
-
 
 _OPENING_LINE: Final = re.compile(
     r"\n[\t\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]*(?:[-*+\[]|~~~ )"
 )
-
 
 _LEAD_CHARACTERS: Final = "-*+[~\ufeff"
 
@@ -301,19 +262,21 @@ class Rules:
 @lru_cache(maxsize=32)
 def compile_rules(config: PlanConfig) -> Rules:
     """Compile a configuration that `validate_config` has accepted."""
-    headers = config.header_patterns
-    ordered = (headers.complete, headers.type_scope_breaking, headers.type_scope, headers.type)
-    built_in = _list_body_patterns(config) == _list_body_patterns(COMMIT_MESSAGE)
+    body = _get_body_patterns(config)
+    built_in = body == _get_body_patterns(COMMIT_MESSAGE)
+    task, near_task, constraint, near_constraint, bullet = map(compile_pattern, body)
+    headers = [compile_pattern(pattern) for pattern in astuple(config.header_patterns) if pattern]
+    # A picker takes the header parts out of the groups of a match. The parser appends a None to the groups;
+    # it is picked for parts that the pattern does not have.
+    pickers = [itemgetter(*(each.groupindex.get(name, 0) - 1 for name in HEADER_GROUPS)) for each in headers]
     return Rules(
         config,
-        tuple(
-            (pattern, _make_group_picker(pattern)) for pattern in map(compile_pattern, filter(None, ordered))
-        ),
-        compile_pattern(config.task_pattern),
-        compile_pattern(config.near_task_pattern),
-        compile_pattern(config.constraint_pattern),
-        compile_pattern(config.near_constraint_pattern),
-        compile_pattern(config.bullet_pattern),
+        tuple(zip(headers, pickers, strict=True)),
+        task,
+        near_task,
+        constraint,
+        near_constraint,
+        bullet,
         compile_pattern(MARKER_PATTERN),
         _OPENING_LINE if built_in else None,
         _LEAD_CHARACTERS if built_in else "",
@@ -329,6 +292,7 @@ def format_task_examples(config: PlanConfig) -> tuple[str, str]:
     return form.replace("{box}", " "), form.replace("{box}", "x")
 
 
+@lru_cache(maxsize=64)
 def compile_pattern(pattern: str) -> Pattern:
     """Compile a pattern: built-in ones with `re`, custom ones with RE2. Raise ValueError if it is invalid."""
     if pattern in _BUILT_IN_PATTERNS:
@@ -340,49 +304,23 @@ def compile_pattern(pattern: str) -> Pattern:
     try:
         compiled: Pattern = re2.compile(pattern, options)
     except re2.error as error:
-        raise ValueError(_read_error_text(error)) from None
+        message = error.args[0] if error.args else error
+        text = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
+        raise ValueError(text) from None
     return compiled
 
 
-def _make_group_picker(header: Pattern) -> GroupPicker:
-    """Return a function that picks the header parts out of the groups of a match.
-
-    The caller appends a None to the groups; it is picked for parts that the pattern does not have.
-    """
-    return itemgetter(*(header.groupindex.get(name, 0) - 1 for name in HEADER_GROUPS))
-
-
-def _read_error_text(error: Exception) -> str:
-    message = error.args[0] if error.args else error
-    return message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
-
-
-def _list_body_patterns(config: PlanConfig) -> tuple[str, ...]:
-    return (
-        config.task_pattern,
-        config.near_task_pattern,
-        config.constraint_pattern,
-        config.near_constraint_pattern,
-        config.bullet_pattern,
-    )
-
-
-def _list_patterns(config: PlanConfig) -> Iterable[str]:
-    headers = config.header_patterns
-    return (
-        headers.complete,
-        headers.type_scope_breaking,
-        headers.type_scope,
-        headers.type,
-        config.scope_pattern,
-        *_list_body_patterns(config),
-    )
-
+_get_body_patterns: Final[Callable[[PlanConfig], tuple[str, ...]]] = attrgetter(
+    "task_pattern", "near_task_pattern", "constraint_pattern", "near_constraint_pattern", "bullet_pattern"
+)
 
 _BUILT_IN_PATTERNS: Final = frozenset(
-    [
+    pattern
+    for config in (COMMITS, *PRESETS.values(), replace(COMMIT_MESSAGE, scope_pattern=SCOPE_WITH_PATHS))
+    for pattern in (
+        *astuple(config.header_patterns),
+        config.scope_pattern,
+        *_get_body_patterns(config),
         MARKER_PATTERN,
-        SCOPE_WITH_PATHS,
-        *(pattern for config in (COMMITS, *PRESETS.values()) for pattern in _list_patterns(config)),
-    ]
+    )
 )

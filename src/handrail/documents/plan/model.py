@@ -24,28 +24,17 @@ class Finding(Struct, frozen=True, gc=False):
 
 
 _MAX_WIDTH: Final = 100
-
-
 _CONTEXT_WIDTH: Final = 40
 
-
+# Why a text cannot be read, by code: the message and the repair. `{0}` is the first value of `seen`.
 PROBLEM_MESSAGES: Final = {
     "body_opens_with_bullet": (
         "the body begins with a bullet that is neither a constraint nor a task",
         "write `- Key: value`, or `- [ ]: task`, or begin with a sentence, or use `* ` for bullets",
     ),
-    "boxes_contradict": (
-        "this is ticked, and a task below it is open",
-        "tick what is below it, or open it",
-    ),
-    "breaking_without_scope": (
-        "a `!` needs a scope ahead of it",
-        "name a scope: `{0}(scope)!:`",
-    ),
-    "constraint_malformed": (
-        "this is no constraint",
-        "write `- Prefix: value` with one of {0}",
-    ),
+    "boxes_contradict": ("this is ticked, and a task below it is open", "tick what is below it, or open it"),
+    "breaking_without_scope": ("a `!` needs a scope ahead of it", "name a scope: `{0}(scope)!:`"),
+    "constraint_malformed": ("this is no constraint", "write `- Prefix: value` with one of {0}"),
     "constraints_empty": (
         "there is no constraint below this",
         "list some below it, or write `Constraints: none`",
@@ -54,26 +43,14 @@ PROBLEM_MESSAGES: Final = {
         "files were changed, and the commit has no description",
         "begin the plan with a header such as `feat(scope): summary`",
     ),
-    "direction_too_short": (
-        "a direction has more than {0} characters",
-        "write it out, or take it out",
-    ),
+    "direction_too_short": ("a direction has more than {0} characters", "write it out, or take it out"),
     "finished_too_soon": (
         "the tasks are marked as complete, and some are open",
         "write `Tasks [ ]:`, or tick the open ones",
     ),
-    "header_line_not_alone": (
-        "the line below the header is not empty",
-        "put an empty line below the header",
-    ),
-    "header_malformed": (
-        "the first line is no header",
-        "begin with `{0}`",
-    ),
-    "input_too_long": (
-        "the text has {0} characters; {1} are read",
-        "shorten it",
-    ),
+    "header_line_not_alone": ("the line below the header is not empty", "put an empty line below the header"),
+    "header_malformed": ("the first line is no header", "begin with `{0}`"),
+    "input_too_long": ("the text has {0} characters; {1} are read", "shorten it"),
     "mixed_dialects": (
         "line {0} is of one dialect, and this line of the other",
         "write the whole text in one of them",
@@ -86,14 +63,8 @@ PROBLEM_MESSAGES: Final = {
         "this stands behind a section that it belongs ahead of",
         "put the constraints first, then the tasks, then the rest, each section once",
     ),
-    "task_id_missing": (
-        "no id can be made of this summary",
-        "give it a letter or a digit",
-    ),
-    "task_id_taken": (
-        "another task beside this one is called `{0}`",
-        "give it a summary of its own",
-    ),
+    "task_id_missing": ("no id can be made of this summary", "give it a letter or a digit"),
+    "task_id_taken": ("another task beside this one is called `{0}`", "give it a summary of its own"),
     "task_indentation": (
         "the indentation skips a level, or half of one",
         "indent it by {0} spaces more than the task it belongs to",
@@ -102,38 +73,19 @@ PROBLEM_MESSAGES: Final = {
         "this looks like a task and is not written as one",
         "write `{0}`, or `{1}` if it is done; a bullet that is no task begins with `* `",
     ),
-    "task_too_deep": (
-        "this task is on level {0}; the deepest is {1}",
-        "indent it less",
-    ),
-    "tasks_empty": (
-        "there is no task below this",
-        "list some below it, or take it out",
-    ),
+    "task_too_deep": ("this task is on level {0}; the deepest is {1}", "indent it less"),
+    "tasks_empty": ("there is no task below this", "list some below it, or take it out"),
     "text_after_end": (
         "text stands where the document has ended",
         "put it ahead of this section, or into the description",
     ),
-    "title_too_long": (
-        "the title has {0} characters; {1} are read",
-        "shorten it, and say the rest below",
-    ),
-    "too_many_tasks": (
-        "there are more than {0} tasks",
-        "join some, or make two plans of it",
-    ),
-    "type_unknown": (
-        "`{0}` is no type",
-        "take one of {1}",
-    ),
-    "unsafe_character": (
-        "the character {0} cannot stand in a commit",
-        "take it out",
-    ),
+    "title_too_long": ("the title has {0} characters; {1} are read", "shorten it, and say the rest below"),
+    "too_many_tasks": ("there are more than {0} tasks", "join some, or make two plans of it"),
+    "type_unknown": ("`{0}` is no type", "take one of {1}"),
+    "unsafe_character": ("the character {0} cannot stand in a commit", "take it out"),
 }
-"""Why a text cannot be read, by code: the message and the repair. `{0}` is the first value of `seen`."""
 
-
+# The warnings of parsing and editing, by code: the field they are about, and the message.
 WARNING_MESSAGES: Final = {
     "box_opened": ("tasks", "the plan was complete: its box is open again"),
     "completion_propagated": ("tasks", "`{0}` is read as ticked: all below it is"),
@@ -152,9 +104,8 @@ WARNING_MESSAGES: Final = {
         "`{0}` is kept and not read as a title, which needs a scope ahead of the colon",
     ),
 }
-"""The warnings of parsing and editing, by code: the field they are about, and the message."""
 
-
+# Why a plan is not written or changed, by code: the message and the repair.
 REFUSAL_MESSAGES: Final = {
     "constraint_not_representable": (
         "a constraint would not be read as one",
@@ -164,38 +115,20 @@ REFUSAL_MESSAGES: Final = {
         "the direction would be read as a part of the description",
         "leave a constraint or a task ahead of it",
     ),
-    "goal_missing": (
-        "the plan has no goal yet",
-        "set the goal first: `type(scope): title`",
-    ),
-    "no_tasks_found": (
-        "the plan has no tasks",
-        "set the tasks first",
-    ),
-    "not_all_tasks_complete": (
-        "{0} of {1} tasks are open: {2}",
-        "complete and mark them first",
-    ),
-    "plan_unread": (
-        "the text is no whole plan",
-        "mend what is reported of it first",
-    ),
+    "goal_missing": ("the plan has no goal yet", "set the goal first: `type(scope): title`"),
+    "no_tasks_found": ("the plan has no tasks", "set the tasks first"),
+    "not_all_tasks_complete": ("{0} of {1} tasks are open: {2}", "complete and mark them first"),
+    "plan_unread": ("the text is no whole plan", "mend what is reported of it first"),
     "skipped_not_representable": (
         "a line that was skipped before would be read as a part of the description",
         "leave a constraint or a task ahead of it, or mend the line in the text first",
     ),
-    "task_ambiguous": (
-        "`{0}` may mean {1} tasks: {2}",
-        "name one of them whole, or by its path",
-    ),
+    "task_ambiguous": ("`{0}` may mean {1} tasks: {2}", "name one of them whole, or by its path"),
     "task_has_others_below": (
         "`{0}` only groups the tasks below it",
         "mark those; it is complete when they are",
     ),
-    "task_not_found": (
-        "no task is called `{0}`",
-        "name one of {1}",
-    ),
+    "task_not_found": ("no task is called `{0}`", "name one of {1}"),
     "description_not_representable": (
         "this line of the description would be read as another section",
         "begin it with `* `, or say it in a sentence",
@@ -209,17 +142,12 @@ REFUSAL_MESSAGES: Final = {
         "look for line breaks in constraints and tasks, and for what stands twice",
     ),
 }
-"""Why a plan is not written or changed, by code: the message and the repair."""
-
 
 _ALL_MESSAGES: Final = PROBLEM_MESSAGES | REFUSAL_MESSAGES
 
 
 class PlanProblem(Struct, frozen=True, gc=False):
-    """A problem to fix. Line and column count from 1, `span` counts characters, `text` is the line.
-
-    `seen` fills the placeholders of the message.
-    """
+    """A problem to fix: line and column from 1, `span` in characters, the line. `seen` fills the message."""
 
     code: str
     line: int = 0
@@ -281,11 +209,9 @@ def build_line_problem(code: str, lines: Sequence[str], number: int, *seen: str)
 
 
 COMPLETE_DIRECTIVE: Final = "COMPLETE"
-"""The directive that marks a plan as finished."""
 
-
+# A constraint: its key (the prefix) and its value (what it forbids).
 Constraint: TypeAlias = tuple[str, str]
-"""A constraint: its key (the prefix) and its value (what it forbids)."""
 
 
 class PlanState(StrEnum):
@@ -380,10 +306,7 @@ def make_task_id(text: str) -> str:
 
 
 def list_task_paths(tasks: Sequence[Task]) -> tuple[str, ...]:
-    """Return a unique path for each task: its name after the names of its parents, as in `a/b`.
-
-    The name is the task's id. Siblings with the same id are numbered.
-    """
+    """Return a unique path for each task, such as `a/b`: ids, numbered where siblings share one."""
     parents = find_parents(tasks)
     ids = [make_task_id(task.text) or "task" for task in tasks]
     shared = Counter(zip(parents, ids, strict=True))

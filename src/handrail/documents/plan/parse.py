@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Final
+from typing import Final, NoReturn
 
 from handrail.documents.plan import grammar
 from handrail.documents.plan.grammar import (
@@ -37,34 +37,18 @@ from handrail.documents.plan.model import (
     propagate_completion,
 )
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-
-
 _BREAKING_HEADER: Final = re.compile(r"([a-z]+)!:.*")
-
-
 _CRLF_WARNING: Final = (PlanWarning("crlf_normalised"),)
-
-
 _COMMITS: Final = Dialect.COMMITS
-
-
 _PARSED: Final = PlanState.PARSED
-
-
-_UNKNOWN_STATE: Final = PlanState.UNKNOWN
-
-
 _HEADER_EXAMPLE: Final = "type(scope): title"
-
-
 _DEFAULT_RULES: Final = compile_rules(COMMIT_MESSAGE)
 
 
 def parse_plan(text: str, config: PlanConfig = COMMIT_MESSAGE, *, has_modifications: bool = False) -> Plan:
     """Parse the text. `has_modifications` says that the commit it describes changed files."""
-    if len(text) > config.max_input_length or "\0" in text or not (text.isascii() or _is_encodable(text)):
-        return Plan(PlanState.HALTED, problems=(_build_unreadable_problem(text, config),))
+    if (problem := _find_unreadable_part(text, config)) is not None:
+        return Plan(PlanState.HALTED, problems=(problem,))
     warnings: tuple[PlanWarning, ...] = ()
     if "\r" in text and (plain := normalise_newlines(text)) != text:
         text, warnings = plain, _CRLF_WARNING
@@ -77,100 +61,45 @@ def parse_plan(text: str, config: PlanConfig = COMMIT_MESSAGE, *, has_modificati
     end = text.find("\n")
     first = text if end < 0 else text[:end]
     header = _parse_header(first, rules)
-    if header is None:
-        return Plan(_UNKNOWN_STATE, warnings=warnings, problems=(_build_header_problem(first),))
+    if isinstance(header, PlanProblem):
+        return Plan(PlanState.UNKNOWN, warnings=warnings, problems=(header,))
     if header.title is None:
         if header.ignored and not header.ignored.isspace():
             warnings = (*warnings, PlanWarning("title_ignored", 1, header.ignored))
     elif len(header.title) > config.max_title_length:
-        return _halt_at_title(header, header.title, first, config, warnings)
-    return (
-        Plan(_PARSED, header, warnings=warnings)
-        if end < 0
-        else read_planner_body(text, end, header, rules, warnings)
-    )
+        problem = _build_title_problem(first, header.title, config)
+        short = Header(header.type, header.scope, header.breaking)
+        return Plan(PlanState.HALTED, short, warnings=warnings, problems=(problem,))
+    return read_planner_body(text, end, header, rules, warnings)
 
 
-def _parse_header(line: str, rules: Rules) -> Header | None:
+def _parse_header(line: str, rules: Rules) -> Header | PlanProblem:
     for pattern, parts in rules.headers:
-        match = pattern.fullmatch(line)
-        if match is not None:
+        if (match := pattern.fullmatch(line)) is not None:
             kind, scope, mark, title, ignored = parts((*match.groups(), None))
             return Header(kind or "", scope, mark is not None, title, ignored or "")
-    return None
+    if (bare := _BREAKING_HEADER.fullmatch(line)) is not None:
+        return PlanProblem("breaking_without_scope", 1, bare.end(1) + 1, 1, line, (bare[1],))
+    return PlanProblem("header_malformed", 1, 1, max(1, len(line)), line, (_HEADER_EXAMPLE,))
 
 
-def _halt_at_title(
-    header: Header, title: str, first: str, config: PlanConfig, warnings: tuple[PlanWarning, ...]
-) -> Plan:
-    """Return the header without its title, which is too long."""
-    problem = build_title_problem(first, title, config)
-    short = Header(header.type, header.scope, header.breaking)
-    return Plan(PlanState.HALTED, short, warnings=warnings, problems=(problem,))
-
-
-def _is_encodable(text: str) -> bool:
-    """True if the text has no lone surrogates. Encoding it is by far the fastest way to check."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _build_unreadable_problem(text: str, config: PlanConfig) -> PlanProblem:
+def _find_unreadable_part(text: str, config: PlanConfig) -> PlanProblem | None:
     if len(text) > config.max_input_length:
         return PlanProblem("input_too_long", seen=(f"{len(text):,}", f"{config.max_input_length:,}"))
-    match = _SURROGATE.search(text)
-    at = match.start() if match is not None else text.index("\0")
+    at = text.find("\0")
+    if not text.isascii():
+        try:
+            text.encode()  # by far the fastest way to look for lone surrogates
+        except UnicodeEncodeError as error:
+            at = error.start
+    if at < 0:
+        return None
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
     return PlanProblem("unsafe_character", line, column, 1, seen=(f"U+{ord(text[at]):04X}",))
 
 
-def _build_header_problem(first: str) -> PlanProblem:
-    match = _BREAKING_HEADER.fullmatch(first)
-    if match is not None:
-        return PlanProblem("breaking_without_scope", 1, match.end(1) + 1, 1, first, (match[1],))
-    return PlanProblem("header_malformed", 1, 1, max(1, len(first)), first, (_HEADER_EXAMPLE,))
-
-
 DIALECT_CONFIGS: Final = {Dialect.PLANNER: COMMIT_MESSAGE, Dialect.COMMITS: COMMITS}
-"""The configuration of each dialect."""
-
-
 _PLANNER_TASK: Final = re.compile(r"\s*- \[[x ]\]: ")
-
-
-@dataclass(frozen=True, slots=True)
-class DialectDetection:
-    """The first line that only `planner`, and the first that only `commits` has; 0 if there is none."""
-
-    planner: int
-    commits: int
-
-    @property
-    def is_mixed(self) -> bool:
-        """True if the text has lines of both dialects."""
-        return bool(self.planner and self.commits)
-
-    def choose_dialect(self, default: Dialect) -> Dialect:
-        """Return the detected dialect, or the default if nothing distinguishes it."""
-        if self.commits:
-            return Dialect.COMMITS
-        return Dialect.PLANNER if self.planner else default
-
-
-def detect_dialect(text: str) -> DialectDetection:
-    """Find the lines that tell the dialect of a text: a section of `commits`, or a task of `planner`."""
-    planner = commits = 0
-    for number, line in enumerate(normalise_newlines(text).split("\n"), start=1):
-        if not commits and line in _PARTS_BY_LINE:
-            commits = number
-        if not planner and _PLANNER_TASK.match(line) is not None:
-            planner = number
-        if planner and commits:
-            break
-    return DialectDetection(planner, commits)
 
 
 def parse_any(
@@ -178,203 +107,104 @@ def parse_any(
 ) -> tuple[Plan, PlanConfig]:
     """Parse a text in either dialect. Return the plan and the configuration used.
 
-    A text that mixes both dialects is halted.
+    A section of `commits` or a task of `planner` tells the dialect. A text that has both is halted.
     """
-    detection = detect_dialect(text)
-    config = DIALECT_CONFIGS[detection.choose_dialect(default)]
-    if not detection.is_mixed:
-        return parse_plan(text, config, has_modifications=has_modifications), config
-    first, second = sorted((detection.planner, detection.commits))
+    planner = commits = 0
     lines = normalise_newlines(text).split("\n")
-    return Plan(
-        PlanState.HALTED, problems=(build_line_problem("mixed_dialects", lines, second, str(first)),)
-    ), config
+    for number, line in enumerate(lines, start=1):
+        if not commits and line in _PARTS_BY_LINE:
+            commits = number
+        if not planner and _PLANNER_TASK.match(line) is not None:
+            planner = number
+        if planner and commits:
+            first, second = sorted((planner, commits))
+            problem = build_line_problem("mixed_dialects", lines, second, str(first))
+            return Plan(PlanState.HALTED, problems=(problem,)), COMMITS
+    if planner or commits:
+        default = Dialect.COMMITS if commits else Dialect.PLANNER
+    config = DIALECT_CONFIGS[default]
+    return parse_plan(text, config, has_modifications=has_modifications), config
+
+
+class _HaltError(Exception):
+    """The first problem of a text, which ends reading it."""
+
+    def __init__(self, problem: PlanProblem) -> None:
+        super().__init__(problem.code)
+        self.problem = problem
+
+
+@dataclass(slots=True)
+class _Reader:
+    """What both dialects read from: the rules, the lines, and the warnings so far."""
+
+    rules: Rules
+    lines: list[str]
+    warnings: list[PlanWarning]
+
+    def _halt(self, code: str, number: int, *seen: str) -> NoReturn:
+        raise _HaltError(build_line_problem(code, self.lines, number, *seen))
 
 
 # --- the dialect `planner` ----------------------------------------------------------------------------------
-
-
 _CONSTRAINTS: Final = Section.CONSTRAINTS
-
-
 _TASKS: Final = Section.TASKS
-
-
 _DIRECTION: Final = Section.DIRECTION
 
 
 def read_planner_body(
     text: str, end: int, header: Header, rules: Rules, warnings: tuple[PlanWarning, ...]
 ) -> Plan:
-    """Parse the body below this header; `end` is where the first line ends."""
+    """Parse the body below this header; `end` is where the first line ends, -1 if there is no other."""
+    if end < 0:
+        return Plan(_PARSED, header, warnings=warnings)
     begin = 2
     if rules.opening_pattern is not None:
         opening = rules.opening_pattern.search(text, end)
         if opening is None:
             below = text.find("\n", end + 1)
             if below == end + 1 or text[end : below if below > 0 else None].isspace():
-                return Plan(_PARSED, header, _trim_body(text, max(below, end)), warnings=warnings)
+                # All of it is the description: the text below the second line, without empty lines around.
+                below, kept = max(below, end), len(text.rstrip())
+                if kept <= below:
+                    return Plan(_PARSED, header, warnings=warnings)
+                last = text.find("\n", kept)
+                body = text[below + 1 :] if last < 0 else text[below + 1 : last]
+                if body[0].isspace():
+                    body = body[body.rfind("\n", 0, len(body) - len(body.lstrip())) + 1 :]
+                return Plan(_PARSED, header, body, warnings=warnings)
         else:
             begin = max(2, text.count("\n", 0, opening.start() + 1))
-    return _PlannerReader(rules, header, text.split("\n"), list(warnings)).read(begin)
-
-
-def _trim_body(text: str, below: int) -> str | None:
-    """Return the text below the second line without surrounding empty lines; None if it is empty."""
-    kept = len(text.rstrip())
-    if kept <= below:
-        return None
-    last = text.find("\n", kept)
-    body = text[below + 1 :] if last < 0 else text[below + 1 : last]
-    if not body[0].isspace():
-        return body
-    return body[body.rfind("\n", 0, len(body) - len(body.lstrip())) + 1 :]
+    return _PlannerReader(rules, text.split("\n"), list(warnings), header).read(begin)
 
 
 @dataclass(slots=True)
-class _PlannerReader:
-    """One pass over a `planner` plan, and its results so far.
+class _PlannerReader(_Reader):
+    """One pass over a `planner` plan, and its results so far."""
 
-    `section` is None while in the description; `begun` is True once the description has text.
-    """
-
-    rules: Rules
     header: Header
-    lines: list[str]
-    warnings: list[PlanWarning]
     description: list[str] = field(default_factory=list)
     constraints: list[Constraint] | None = None
     tasks: list[Task] = field(default_factory=list)
     direction: list[str] = field(default_factory=list)
     kept: list[SkippedLine] = field(default_factory=list)
     widths: list[int] = field(default_factory=list)
-    section: Section | None = None
-    begun: bool = False
+    section: Section | None = None  # None while in the description
+    begun: bool = False  # the description has text
     marked: bool = False
 
     def read(self, begin: int) -> Plan:
         """Return the plan. The lines before index `begin` are known to be text."""
-        lines, leads = self.lines, self.rules.lead_characters
-        if len(lines) > 1 and lines[1].strip():
-            return self._build_plan(self._build_problem("header_line_not_alone", 2))
-        self.description = lines[2:begin]
-        self.begun = any(map(str.strip, self.description))
-        for number, line in enumerate(lines[begin:], begin + 1):
-            lead = line.lstrip()[:1]
-            if not lead:
-                self._read_blank(line)
-                continue
-            plain = leads and lead not in leads
-            problem = self._read_text(number, line) if plain else self._read_line(number, line)
-            if problem is not None:
-                return self._build_plan(problem)
-        return self._build_plan(None)
-
-    def _read_line(self, number: int, line: str) -> PlanProblem | None:
-        """Read a line that may be more than text."""
-        rules = self.rules
-        if rules.task_sign in line:
-            if (match := rules.task.fullmatch(line)) is not None:
-                return self._read_task(number, match)
-            if rules.near_task.fullmatch(line) is not None:
-                return self._build_problem("task_malformed", number, *format_task_examples(rules.config))
-        if rules.constraint_sign in line and (match := rules.constraint.fullmatch(line)) is not None:
-            return self._read_constraint(number, *match.group("key", "value"))
-        if rules.marker.fullmatch(line) is not None:
-            return self._read_marker(number, line)
-        return self._read_bullet(number, line)
-
-    def _read_bullet(self, number: int, line: str) -> PlanProblem | None:
-        """Read a line that is not a task, constraint or marker, though it may look like a constraint."""
-        if self.rules.constraint_sign in line and self.rules.near_constraint.fullmatch(line) is not None:
-            return self._skip_line(number, line)
-        if self.section is _DIRECTION or self.rules.bullet.fullmatch(line) is None:
-            return self._read_text(number, line)
-        if self.section is not None:
-            return self._skip_line(number, line)
-        return (
-            self._read_text(number, line)
-            if self.begun
-            else self._build_problem("body_opens_with_bullet", number)
-        )
-
-    def _read_blank(self, line: str) -> None:
-        if self.section is None:
-            self.description.append(line)
-        elif self.section is _DIRECTION:
-            self.direction.append(line)
-
-    def _read_text(self, number: int, line: str) -> PlanProblem | None:
-        if self.section is None:
-            self.description.append(line)
-            self.begun = True
-            return None
-        if self.marked:
-            return self._build_problem("text_after_end", number)
-        if self.section is not _DIRECTION:
-            most = self.rules.config.direction_halt_length
-            if most is not None and len(line) <= most:
-                return self._build_problem("direction_too_short", number, str(most))
-            self.section = _DIRECTION
-        self.direction.append(line)
-        return None
-
-    def _read_marker(self, number: int, line: str) -> PlanProblem | None:
-        if self.marked:
-            return self._build_problem("text_after_end", number)
-        self.section, self.marked = _DIRECTION, True
-        self.direction.append(line)
-        return None
-
-    def _read_constraint(self, number: int, key: str | None, value: str | None) -> PlanProblem | None:
-        if self.section not in {None, _CONSTRAINTS}:
-            return self._build_problem("section_order", number)
-        self.section = _CONSTRAINTS
-        if self.constraints is None:
-            self.constraints = []
-        self.constraints.append((key or "", value or ""))
-        return None
-
-    def _skip_line(self, number: int, line: str) -> PlanProblem | None:
-        if self.marked:
-            return self._build_problem("text_after_end", number)
-        if self.section is None:
-            self.section = _CONSTRAINTS
-            self.constraints = []
-        items: Mapping[Section, Sized | None] = {
-            _CONSTRAINTS: self.constraints,
-            _TASKS: self.tasks,
-            _DIRECTION: self.direction,
-        }
-        self.kept.append(SkippedLine(self.section, len(items[self.section] or ()), line))
-        self.warnings.append(PlanWarning("constraint_skipped", number, line))
-        return None
-
-    def _read_task(self, number: int, match: Match) -> PlanProblem | None:
-        indent, box, text = match.group("indent", "box", "text")
-        config, widths, tasks = self.rules.config, self.widths, self.tasks
-        if self.section is not _TASKS:
-            if self.section is _DIRECTION:
-                return self._build_problem("section_order", number)
-            self.section = _TASKS
-        if len(tasks) >= config.max_task_count:
-            return self._build_problem("too_many_tasks", number, f"{config.max_task_count:,}")
-        width = len(indent) + indent.count("\t") * (config.indent_size - 1) if indent else 0
-        while widths and widths[-1] >= width:
-            widths.pop()
-        level = len(widths)
-        if level > config.max_nesting_depth:
-            return self._build_problem("task_too_deep", number, str(level), str(config.max_nesting_depth))
-        widths.append(width)
-        tasks.append(Task(level, box == "x", text or ""))
-        return None
-
-    def _build_plan(self, problem: PlanProblem | None) -> Plan:
+        problems: tuple[PlanProblem, ...] = ()
+        try:
+            self._read_lines(begin)
+        except _HaltError as halt:
+            problems = (halt.problem,)
         direction = join_lines(self.direction)
         last = direction.count("\n") + 1 if direction else 0
         constraints = [] if self.constraints is None and self.tasks else self.constraints
         return Plan(
-            _PARSED if problem is None else PlanState.HALTED,
+            PlanState.HALTED if problems else _PARSED,
             self.header,
             join_lines(self.description),
             None if constraints is None else tuple(constraints),
@@ -387,23 +217,110 @@ class _PlannerReader:
                 for line in self.kept
             ),
             warnings=tuple(self.warnings),
-            problems=() if problem is None else (problem,),
+            problems=problems,
         )
 
-    def _build_problem(self, code: str, number: int, *seen: str) -> PlanProblem:
-        return build_line_problem(code, self.lines, number, *seen)
+    def _read_lines(self, begin: int) -> None:
+        lines, leads = self.lines, self.rules.lead_characters
+        if len(lines) > 1 and lines[1].strip():
+            self._halt("header_line_not_alone", 2)
+        self.description = lines[2:begin]
+        self.begun = any(map(str.strip, self.description))
+        for number, line in enumerate(lines[begin:], begin + 1):
+            lead = line.lstrip()[:1]
+            if not lead:
+                if self.section is None:
+                    self.description.append(line)
+                elif self.section is _DIRECTION:
+                    self.direction.append(line)
+            elif leads and lead not in leads:
+                self._read_text(number, line)
+            else:
+                self._read_line(number, line)
+
+    def _read_line(self, number: int, line: str) -> None:
+        """Read a line that may be more than text."""
+        rules = self.rules
+        if rules.task_sign in line:
+            if (match := rules.task.fullmatch(line)) is not None:
+                self._read_task(number, match)
+                return
+            if rules.near_task.fullmatch(line) is not None:
+                self._halt("task_malformed", number, *format_task_examples(rules.config))
+        if rules.constraint_sign in line and (match := rules.constraint.fullmatch(line)) is not None:
+            self._read_constraint(number, *match.group("key", "value"))
+        elif not self.marked and rules.marker.fullmatch(line) is not None:
+            self.section, self.marked = _DIRECTION, True
+            self.direction.append(line)
+        elif rules.constraint_sign in line and rules.near_constraint.fullmatch(line) is not None:
+            self._skip_line(number, line)
+        elif self.section is _DIRECTION or rules.bullet.fullmatch(line) is None:
+            self._read_text(number, line)
+        elif self.section is not None:
+            self._skip_line(number, line)
+        elif self.begun:
+            self._read_text(number, line)
+        else:
+            self._halt("body_opens_with_bullet", number)
+
+    def _read_constraint(self, number: int, key: str | None, value: str | None) -> None:
+        if self.section not in {None, _CONSTRAINTS}:
+            self._halt("section_order", number)
+        self.section = _CONSTRAINTS
+        if self.constraints is None:
+            self.constraints = []
+        self.constraints.append((key or "", value or ""))
+
+    def _read_text(self, number: int, line: str) -> None:
+        if self.section is None:
+            self.description.append(line)
+            self.begun = True
+            return
+        if self.marked:
+            self._halt("text_after_end", number)
+        if self.section is not _DIRECTION:
+            most = self.rules.config.direction_halt_length
+            if most is not None and len(line) <= most:
+                self._halt("direction_too_short", number, str(most))
+            self.section = _DIRECTION
+        self.direction.append(line)
+
+    def _skip_line(self, number: int, line: str) -> None:
+        if self.marked:
+            self._halt("text_after_end", number)
+        if self.section is None:
+            self.section = _CONSTRAINTS
+            self.constraints = []
+        items: Mapping[Section, Sized | None] = {
+            _CONSTRAINTS: self.constraints,
+            _TASKS: self.tasks,
+            _DIRECTION: self.direction,
+        }
+        self.kept.append(SkippedLine(self.section, len(items[self.section] or ()), line))
+        self.warnings.append(PlanWarning("constraint_skipped", number, line))
+
+    def _read_task(self, number: int, match: Match) -> None:
+        indent, box, text = match.group("indent", "box", "text")
+        config, widths, tasks = self.rules.config, self.widths, self.tasks
+        if self.section is not _TASKS:
+            if self.section is _DIRECTION:
+                self._halt("section_order", number)
+            self.section = _TASKS
+        if len(tasks) >= config.max_task_count:
+            self._halt("too_many_tasks", number, f"{config.max_task_count:,}")
+        width = len(indent) + indent.count("\t") * (config.indent_size - 1) if indent else 0
+        while widths and widths[-1] >= width:
+            widths.pop()
+        level = len(widths)
+        if level > config.max_nesting_depth:
+            self._halt("task_too_deep", number, str(level), str(config.max_nesting_depth))
+        widths.append(width)
+        tasks.append(Task(level, box == "x", text or ""))
 
 
 # --- the dialect `commits` ----------------------------------------------------------------------------------
-
-
 _NEAR_SECTION: Final = re.compile(grammar.NEAR_SECTION_PATTERN)
-
-
 DETAILS_SEPARATOR: Final = ": "
-"""The separator between the summary of a task and its details."""
-
-
 _COMMITS_HEADER_EXAMPLE: Final = "type(scope): summary"
 
 
@@ -435,167 +352,144 @@ def is_section_line(line: str) -> bool:
 
 
 @dataclass(slots=True)
-class _CommitsReader:
-    """One pass over a `commits` plan, and its results so far.
+class _CommitsReader(_Reader):
+    """One pass over a `commits` plan, and its results so far."""
 
-    `opened` is the line that opened the current section. `decided` is True once there was a constraints
-    section.
-    """
-
-    rules: Rules
-    lines: list[str]
-    warnings: list[PlanWarning]
     header: Header | None = None
     description: list[str] = field(default_factory=list)
     constraints: list[Constraint] = field(default_factory=list)
     tasks: list[Task] = field(default_factory=list)
     finished: bool = False
     part: _BodyPart = _BodyPart.DESCRIPTION
-    decided: bool = False
-    opened: int = 0
+    decided: bool = False  # there was a constraints section
+    opened: int = 0  # the line that opened the current section
     ids: list[set[str]] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
 
     def read(self) -> Plan:
         """Return the plan, halted at the first line that does not belong."""
-        problem = self._read_header(self.lines[0])
-        for index in range(1, len(self.lines)):
-            if problem is not None:
-                break
-            problem = self._read_line(index + 1, self.lines[index])
-        problem = problem or self._find_empty_section() or self._check_boxes()
-        state = PlanState.PARSED if problem is None else PlanState.HALTED
+        state, problems = _PARSED, tuple[PlanProblem, ...]()
+        try:
+            self._read_header(self.lines[0])
+            for number, line in enumerate(self.lines[1:], start=2):
+                self._read_line(number, line)
+            self._check_section()
+            self._check_boxes()
+        except _HaltError as halt:
+            state = PlanState.UNKNOWN if self.header is None else PlanState.HALTED
+            problems = (halt.problem,)
         return Plan(
-            PlanState.UNKNOWN if self.header is None else state,
+            state,
             self.header,
             join_lines(self.description),
             tuple(self.constraints) if self.decided else None,
             tuple(self.tasks) if self.part is _BodyPart.TASKS else None,
             finished=self.finished,
             warnings=tuple(self.warnings),
-            problems=() if problem is None else (problem,),
+            problems=problems,
         )
 
-    def _read_header(self, line: str) -> PlanProblem | None:
+    def _read_header(self, line: str) -> None:
         config = self.rules.config
         match = self.rules.headers[0][0].fullmatch(line)
         if match is None:
-            return self._build_problem("header_malformed", 1, _COMMITS_HEADER_EXAMPLE)
+            self._halt("header_malformed", 1, _COMMITS_HEADER_EXAMPLE)
         groups = match.groupdict()
         kind, scope, title = groups["type"] or "", groups["scope"], groups["title"] or ""
         breaking = groups["breaking"] is not None
         if kind not in config.types:
-            return PlanProblem("type_unknown", 1, 1, len(kind), line, (kind, ", ".join(config.types)))
+            seen = (kind, ", ".join(config.types))
+            raise _HaltError(PlanProblem("type_unknown", 1, 1, len(kind), line, seen))
         if scope is not None and scope != scope.lower():
             self.warnings.append(PlanWarning("scope_lowercased", 1, scope))
             scope = scope.lower()
         self.header = Header(kind, scope, breaking)
         if len(title) > config.max_title_length:
-            return build_title_problem(line, title, config)
+            raise _HaltError(_build_title_problem(line, title, config))
         self.header = Header(kind, scope, breaking, title)
-        return None
 
-    def _read_line(self, number: int, line: str) -> PlanProblem | None:
+    def _read_line(self, number: int, line: str) -> None:
         if number == 2 and line.strip():
-            return self._build_problem("header_line_not_alone", 2)
-        if line in _PARTS_BY_LINE:
-            return self._open_section(number, line)
-        if is_section_line(line):
-            return self._build_problem("section_malformed", number)
-        if self.part is _BodyPart.DESCRIPTION:
+            self._halt("header_line_not_alone", 2)
+        if (part := _PARTS_BY_LINE.get(line)) is not None:
+            self._check_section()
+            if self.part is _BodyPart.TASKS or (self.decided and part is not _BodyPart.TASKS):
+                self._halt("section_order", number)
+            self.part, self.opened = part, number
+            self.decided = self.decided or part is not _BodyPart.TASKS
+            self.finished = line == grammar.FINISHED_TASKS_LINE
+        elif is_section_line(line):
+            self._halt("section_malformed", number)
+        elif self.part is _BodyPart.DESCRIPTION:
             self.description.append(line)
-        elif line.strip():
-            return self._read_item(number, line)
-        return None
+        elif not line.strip():
+            pass
+        elif self.part is _BodyPart.TASKS:
+            self._read_task(number, line)
+        elif self.part is _BodyPart.CONSTRAINTS:
+            self._read_constraint(number, line)
+        else:
+            self._halt("text_after_end", number)
 
-    def _open_section(self, number: int, line: str) -> PlanProblem | None:
-        part = _PARTS_BY_LINE[line]
-        if (problem := self._find_empty_section()) is not None:
-            return problem
-        if self.part is _BodyPart.TASKS or (self.decided and part is not _BodyPart.TASKS):
-            return self._build_problem("section_order", number)
-        self.part, self.opened = part, number
-        self.decided = self.decided or part is not _BodyPart.TASKS
-        self.finished = line == grammar.FINISHED_TASKS_LINE
-        return None
-
-    def _read_item(self, number: int, line: str) -> PlanProblem | None:
-        if self.part is _BodyPart.TASKS:
-            return self._read_task(number, line)
-        if self.part is _BodyPart.CONSTRAINTS:
-            return self._read_constraint(number, line)
-        return self._build_problem("text_after_end", number)
-
-    def _read_constraint(self, number: int, line: str) -> PlanProblem | None:
+    def _read_constraint(self, number: int, line: str) -> None:
         prefixes = self.rules.config.prefixes
         match = self.rules.constraint.fullmatch(line)
         groups = match.groupdict() if match is not None else {}
         key = groups.get("key")
         if key not in prefixes:
-            return self._build_problem("constraint_malformed", number, ", ".join(prefixes))
+            self._halt("constraint_malformed", number, ", ".join(prefixes))
         self.constraints.append((key, groups["value"] or ""))
-        return None
 
-    def _read_task(self, number: int, line: str) -> PlanProblem | None:
+    def _read_task(self, number: int, line: str) -> None:
         config = self.rules.config
         match = self.rules.task.fullmatch(line)
         groups = match.groupdict() if match is not None else {}
         summary, _, details = (groups.get("text") or "").partition(DETAILS_SEPARATOR)
         if not details.strip():
-            return self._build_problem("task_malformed", number, *format_task_examples(config))
+            self._halt("task_malformed", number, *format_task_examples(config))
         level, odd = divmod(len(groups["indent"] or ""), config.indent_size)
         if level > config.max_nesting_depth:
-            return self._build_problem("task_too_deep", number, str(level), str(config.max_nesting_depth))
+            self._halt("task_too_deep", number, str(level), str(config.max_nesting_depth))
         if odd or level > len(self.ids):
-            return self._build_problem("task_indentation", number, str(config.indent_size))
+            self._halt("task_indentation", number, str(config.indent_size))
         if len(self.tasks) >= config.max_task_count:
-            return self._build_problem("too_many_tasks", number, f"{config.max_task_count:,}")
-        return self._add_task(number, Task(level, groups["box"] == "x", summary, details))
-
-    def _add_task(self, number: int, task: Task) -> PlanProblem | None:
-        """Add the task unless a sibling has the same id."""
-        del self.ids[task.level + 1 :]
-        if len(self.ids) == task.level:
+            self._halt("too_many_tasks", number, f"{config.max_task_count:,}")
+        del self.ids[level + 1 :]
+        if len(self.ids) == level:
             self.ids.append(set())
-        name = make_task_id(task.text)
+        name = make_task_id(summary)
         if not name:
-            return self._build_problem("task_id_missing", number)
-        if name in self.ids[task.level]:
-            return self._build_problem("task_id_taken", number, name)
-        self.ids[task.level].add(name)
-        self.tasks.append(task)
+            self._halt("task_id_missing", number)
+        if name in self.ids[level]:
+            self._halt("task_id_taken", number, name)
+        self.ids[level].add(name)
+        self.tasks.append(Task(level, groups["box"] == "x", summary, details))
         self.places.append(number)
-        return None
 
-    def _find_empty_section(self) -> PlanProblem | None:
-        """Return a problem if the section that ends here is empty."""
+    def _check_section(self) -> None:
+        """Check that the section that ends here is not empty."""
         if self.part is _BodyPart.CONSTRAINTS and not self.constraints:
-            return self._build_problem("constraints_empty", self.opened)
+            self._halt("constraints_empty", self.opened)
         if self.part is _BodyPart.TASKS and not self.tasks:
-            return self._build_problem("tasks_empty", self.opened)
-        return None
+            self._halt("tasks_empty", self.opened)
 
-    def _check_boxes(self) -> PlanProblem | None:
-        """Return a problem if the boxes contradict each other. Tick parents whose subtasks are all ticked."""
+    def _check_boxes(self) -> None:
+        """Check that the boxes do not contradict each other. Tick parents whose subtasks are all ticked."""
         consistent = propagate_completion(self.tasks)
         for number, task, result in zip(self.places, self.tasks, consistent, strict=True):
             if task.ticked and not result.ticked:
-                return self._build_problem("boxes_contradict", number)
+                self._halt("boxes_contradict", number)
             if task.ticked is not result.ticked:
                 self.warnings.append(PlanWarning("completion_propagated", number, task.text))
         self.tasks = list(consistent)
         if self.finished and not all(task.ticked for task in consistent):
-            return self._build_problem("finished_too_soon", self.opened)
-        return None
-
-    def _build_problem(self, code: str, number: int, *seen: str) -> PlanProblem:
-        return build_line_problem(code, self.lines, number, *seen)
+            self._halt("finished_too_soon", self.opened)
 
 
 # --- what both dialects use ---------------------------------------------------------------------------------
 
 
-def build_title_problem(line: str, title: str, config: PlanConfig) -> PlanProblem:
+def _build_title_problem(line: str, title: str, config: PlanConfig) -> PlanProblem:
     """Return the problem of a title that is too long, from the first character over the limit."""
     over = len(title) - config.max_title_length
     seen = (str(len(title)), str(config.max_title_length))

@@ -43,10 +43,7 @@ class Progress:
 
 
 def read_directive(plan: Plan) -> str | None:
-    """Return the directive in the last line of the direction; None if there is none.
-
-    The line is a marker, or the bare word for a finished plan.
-    """
+    """Return the directive in the last line of the direction, a marker or the bare word; None without one."""
     if plan.direction is None:
         return None
     last = plan.direction.rpartition("\n")[2]
@@ -93,16 +90,7 @@ def list_missing_parts(plan: Plan) -> tuple[str, ...]:
 def measure_progress(plan: Plan) -> Progress:
     """Return the progress of a plan. A text that is not a valid plan has none."""
     if plan.state is not PlanState.PARSED:
-        return Progress(
-            Phase.UNINITIALIZED,
-            has_goal=False,
-            has_description=False,
-            has_constraints=False,
-            has_tasks=False,
-            current=None,
-            total=0,
-            ticked=0,
-        )
+        plan = Plan(plan.state)
     tasks = plan.tasks or ()
     total, ticked = count_tasks(tasks)
     first = find_open_leaf(tasks)

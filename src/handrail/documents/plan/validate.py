@@ -6,10 +6,10 @@ the checks are iterative, so deep input cannot exhaust the stack.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import lru_cache
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from handrail.documents.plan.data import describe_plan
 from handrail.documents.plan.grammar import (
@@ -18,16 +18,14 @@ from handrail.documents.plan.grammar import (
     Dialect,
     HeaderPatterns,
     LineForms,
-    Pattern,
     PlanConfig,
     compile_pattern,
 )
 from handrail.documents.plan.model import Finding, Plan, PlanState, make_task_id
 
 LIST_TYPES: Final = (list, tuple)
-"""The types that count as a list."""
 
-
+# Every error code, with its meaning. The documentation is generated from this table.
 VALIDATION_CODES: Final = {
     "INVALID_TYPE": "a field is missing, or holds a value of another type",
     "INVALID_VALUE": "a value is none of those that are allowed",
@@ -36,17 +34,10 @@ VALIDATION_CODES: Final = {
     "INVALID_FORMAT": "a text is not written as it must be",
     "CUSTOM": "a text has spaces around it, or begins with a capital letter",
 }
-"""Every error code, with its meaning. The documentation is generated from this table."""
-
 
 _COMMITS: Final = Dialect.COMMITS
-
-
 _PARSED: Final = PlanState.PARSED
-
-
 SCOPE_CASE_CODE: Final = "SCOPE_CASE"
-"""The code of the warning about an upper-case scope."""
 
 
 class ValidationResult(Struct, frozen=True, gc=False):
@@ -64,25 +55,40 @@ class ValidationResult(Struct, frozen=True, gc=False):
         """Return the result as a plain value."""
         return {
             "isValid": self.is_valid,
-            "errors": [_describe_finding(finding) for finding in self.errors],
-            "warnings": [_describe_finding(finding) for finding in self.warnings],
+            "errors": [asdict(finding) for finding in self.errors],
+            "warnings": [asdict(finding) for finding in self.warnings],
         }
 
 
 def validate_plan(plan: Plan | Mapping[str, object], config: PlanConfig = COMMIT_MESSAGE) -> ValidationResult:
     """Validate a plan, or a value in its shape. Only a plan that was parsed completely can be valid."""
     data = describe_plan(plan, config) if isinstance(plan, Plan) else plan
-    if _is_unparsed(data, config):
-        return ValidationResult((Finding("state", _explain_unparsed(plan), "INVALID_VALUE"),))
+    if config.dialect is _COMMITS:
+        unparsed = data.get("ok", True) is not True or data.get("phase") == "uninitialized"
+    else:
+        unparsed = data.get("state", _PARSED) != _PARSED
+    if unparsed:
+        message = "there is no whole plan; begin with a header such as `feat(scope): title`"
+        if isinstance(plan, Plan) and plan.problems:
+            first = plan.problems[0]
+            message = f"line {max(first.line, 1)}: {first.message}; {first.repair}"
+        return ValidationResult((Finding("state", message, "INVALID_VALUE"),))
     header = data.get("header")
     if not isinstance(header, Mapping):
-        return ValidationResult(
-            (Finding("header", "there is no header; set the goal first", "INVALID_TYPE"),)
-        )
-    errors = [*_check_header(header, config), *_check_texts(data)]
+        message = "there is no header; set the goal first"
+        return ValidationResult((Finding("header", message, "INVALID_TYPE"),))
+    errors = list(_check_header(header, config))
+    errors += [
+        Finding(name, f"the {name} is a text", "INVALID_TYPE")
+        for name in ("description", "direction")
+        if data.get(name) is not None and not isinstance(data[name], str)
+    ]
     errors += check_constraints(data.get("constraints"), config)
     errors += check_tasks(data.get("tasks"), config)
-    return ValidationResult(tuple(errors), tuple(_find_warnings(header)))
+    scope, warnings = header.get("scope"), list[Finding]()
+    if isinstance(scope, str) and scope != scope.lower():
+        warnings.append(Finding("header.scope", f"write the scope small: `{scope.lower()}`", SCOPE_CASE_CODE))
+    return ValidationResult(tuple(errors), tuple(warnings))
 
 
 def is_validated(plan: Plan, verdict: ValidationResult) -> bool:
@@ -90,45 +96,26 @@ def is_validated(plan: Plan, verdict: ValidationResult) -> bool:
     return verdict.is_valid and plan.state is _PARSED
 
 
-def _describe_finding(finding: Finding) -> dict[str, object]:
-    return {"field": finding.field, "message": finding.message, "code": finding.code}
-
-
-def _is_unparsed(data: Mapping[str, object], config: PlanConfig) -> bool:
-    if config.dialect is _COMMITS:
-        return data.get("ok", True) is not True or data.get("phase") == "uninitialized"
-    return data.get("state", _PARSED) != _PARSED
-
-
-def _explain_unparsed(plan: Plan | Mapping[str, object]) -> str:
-    if not isinstance(plan, Plan) or not plan.problems:
-        return "there is no whole plan; begin with a header such as `feat(scope): title`"
-    first = plan.problems[0]
-    return f"line {max(first.line, 1)}: {first.message}; {first.repair}"
-
-
 def _check_header(header: Mapping[str, object], config: PlanConfig) -> Iterator[Finding]:
     kind, scope, breaking = header.get("type"), header.get("scope"), header.get("breaking", False)
     if not isinstance(kind, str):
         yield Finding("header.type", "the type is a text", "INVALID_TYPE")
     elif config.types and kind not in config.types:
-        yield Finding(
-            "header.type", f"`{kind}` is no type; take one of {', '.join(config.types)}", "INVALID_VALUE"
-        )
+        message = f"`{kind}` is no type; take one of {', '.join(config.types)}"
+        yield Finding("header.type", message, "INVALID_VALUE")
     if scope is not None and not isinstance(scope, str):
         yield Finding("header.scope", "the scope is a text", "INVALID_TYPE")
-    elif scope is not None and _compile_scope(config.scope_pattern).fullmatch(scope) is None:
+    elif scope is not None and compile_pattern(config.scope_pattern).fullmatch(scope) is None:
         message = "a scope begins with a small letter; small letters, digits and hyphens follow"
         yield Finding("header.scope", message, "INVALID_FORMAT")
     if not isinstance(breaking, bool):
         yield Finding("header.breaking", "`breaking` is true or false", "INVALID_TYPE")
-    commits = config.dialect is _COMMITS
-    yield from _check_title(header, "summary" if commits else "title", config, required=commits)
+    yield from _check_title(header, config)
 
 
-def _check_title(
-    header: Mapping[str, object], name: str, config: PlanConfig, *, required: bool
-) -> Iterator[Finding]:
+def _check_title(header: Mapping[str, object], config: PlanConfig) -> Iterator[Finding]:
+    required = config.dialect is _COMMITS
+    name = "summary" if required else "title"
     title, field = header.get(name), f"header.{name}"
     if title is None and not required:
         return
@@ -144,12 +131,6 @@ def _check_title(
         yield Finding(field, f"the {name} is one line", "INVALID_FORMAT")
     if title != title.strip():
         yield Finding(field, f"take the spaces around the {name} away", "CUSTOM")
-
-
-def _check_texts(data: Mapping[str, object]) -> Iterator[Finding]:
-    for name in ("description", "direction"):
-        if data.get(name) is not None and not isinstance(data[name], str):
-            yield Finding(name, f"the {name} is a text", "INVALID_TYPE")
 
 
 def check_constraints(constraints: object, config: PlanConfig) -> Iterator[Finding]:
@@ -175,25 +156,6 @@ def check_constraints(constraints: object, config: PlanConfig) -> Iterator[Findi
             yield Finding(f"{at}.1", "a constraint is one line", "INVALID_FORMAT")
         elif config.dialect is not _COMMITS and value[0] != value[0].lower():
             yield Finding(f"{at}.1", "the value begins with a small letter", "CUSTOM")
-
-
-@lru_cache(maxsize=32)
-def _compile_scope(pattern: str) -> Pattern:
-    return compile_pattern(pattern)
-
-
-def _find_warnings(header: Mapping[str, object]) -> Iterator[Finding]:
-    scope = header.get("scope")
-    if isinstance(scope, str) and scope != scope.lower():
-        yield Finding("header.scope", f"write the scope small: `{scope.lower()}`", SCOPE_CASE_CODE)
-
-
-class _TaskFields(Struct, frozen=True, gc=False):
-    """The fields of one task, with the names they have in its path."""
-
-    texts: tuple[tuple[str, object], ...]
-    ticked: tuple[str, object]
-    below: tuple[str, object]
 
 
 def check_tasks(tasks: object, config: PlanConfig) -> Iterator[Finding]:
@@ -228,46 +190,35 @@ def _check_siblings(
     at: str, level: int, row: Sequence[object], config: PlanConfig, below: list[tuple[str, int, object]]
 ) -> Iterator[Finding]:
     """Yield what is wrong with the tasks of one list; append their subtasks to `below`."""
-    commits = config.dialect is Dialect.COMMITS
+    commits = config.dialect is _COMMITS
     if commits:
         yield from _check_sibling_ids(at, row)
+    box, inner = ("completed", "children") if commits else ("0", "2")
     for index, task in enumerate(row):
         place = f"{at}.{index}"
-        parts = _read_task_node(task) if commits else _read_task_row(task)
-        if parts is None:
+        if commits and isinstance(task, Mapping):
+            texts = {name: task.get(name) for name in ("summary", "details")}
+            ticked, children = task.get("completed", False), task.get("children", ())
+        elif not commits and isinstance(task, LIST_TYPES) and len(task) == 3:
+            texts, ticked, children = {"1": task[1]}, task[0], task[2]
+        else:
             shape = "{summary, details}" if commits else "[ticked, text, [tasks below]]"
             yield Finding(place, f"a task is {shape}", "INVALID_TYPE")
             continue
-        yield from _check_task(place, parts)
-        below.append((f"{place}.{parts.below[0]}", level + 1, parts.below[1]))
+        if not isinstance(ticked, bool):
+            yield Finding(f"{place}.{box}", "a task is ticked or not: true or false", "INVALID_TYPE")
+        for name, text in texts.items():
+            yield from _check_task_text(f"{place}.{name}", text)
+        below.append((f"{place}.{inner}", level + 1, children))
 
 
-def _read_task_row(task: object) -> _TaskFields | None:
-    if not (isinstance(task, LIST_TYPES) and len(task) == 3):
-        return None
-    return _TaskFields((("1", task[1]),), ("0", task[0]), ("2", task[2]))
-
-
-def _read_task_node(task: object) -> _TaskFields | None:
-    if not isinstance(task, Mapping):
-        return None
-    texts = tuple((name, task.get(name)) for name in ("summary", "details"))
-    return _TaskFields(
-        texts, ("completed", task.get("completed", False)), ("children", task.get("children", ()))
-    )
-
-
-def _check_task(at: str, parts: _TaskFields) -> Iterator[Finding]:
-    name, ticked = parts.ticked
-    if not isinstance(ticked, bool):
-        yield Finding(f"{at}.{name}", "a task is ticked or not: true or false", "INVALID_TYPE")
-    for name, text in parts.texts:
-        if not isinstance(text, str):
-            yield Finding(f"{at}.{name}", "this is a text", "INVALID_TYPE")
-        elif not text.strip():
-            yield Finding(f"{at}.{name}", "this says nothing", "TOO_SMALL")
-        elif "\n" in text:
-            yield Finding(f"{at}.{name}", "a task is one line", "INVALID_FORMAT")
+def _check_task_text(at: str, text: object) -> Iterator[Finding]:
+    if not isinstance(text, str):
+        yield Finding(at, "this is a text", "INVALID_TYPE")
+    elif not text.strip():
+        yield Finding(at, "this says nothing", "TOO_SMALL")
+    elif "\n" in text:
+        yield Finding(at, "a task is one line", "INVALID_FORMAT")
 
 
 def _check_sibling_ids(at: str, row: Sequence[object]) -> Iterator[Finding]:
@@ -288,8 +239,6 @@ def _check_sibling_ids(at: str, row: Sequence[object]) -> Iterator[Finding]:
 
 
 # --- custom configurations ----------------------------------------------------------------------------------
-
-
 _MIN_LIMITS: Final = {
     "max_title_length": 1,
     "max_nesting_depth": 0,
@@ -298,8 +247,6 @@ _MIN_LIMITS: Final = {
     "indent_size": 1,
     "direction_halt_length": 0,
 }
-"""The minimum of each limit."""
-
 
 _REQUIRED_GROUPS: Final = {
     "task_pattern": ("indent", "box", "text"),
@@ -309,12 +256,9 @@ _REQUIRED_GROUPS: Final = {
     "bullet_pattern": (),
     "scope_pattern": (),
 }
-"""The groups that each pattern must have."""
 
-
+# Settings whose parts are merged one by one.
 _MERGED_SETTINGS: Final = {"header_patterns": HeaderPatterns, "forms": LineForms}
-"""Settings whose parts are merged one by one."""
-
 
 _WORD_LISTS: Final = ("types", "prefixes")
 
@@ -342,9 +286,22 @@ def create_config(
 
 def validate_config(config: PlanConfig) -> ValidationResult:
     """Check a configuration: limits below their minimum, and patterns that cannot be used."""
-    return ValidationResult(
-        (*_check_limits(config), *_check_header_patterns(config.header_patterns), *_check_patterns(config))
-    )
+    errors = [
+        Finding(name, f"{value} is too small; the least is {least}", "TOO_SMALL")
+        for name, least in _MIN_LIMITS.items()
+        if (value := getattr(config, name)) is not None and value < least
+    ]
+    patterns: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+        f"header_patterns.{part.name}": (getattr(config.header_patterns, part.name), (), HEADER_GROUPS)
+        for part in fields(HeaderPatterns)
+    }
+    patterns |= {name: (getattr(config, name), needed, ()) for name, needed in _REQUIRED_GROUPS.items()}
+    for field, (pattern, needed, known) in patterns.items():
+        if pattern:
+            errors += _check_pattern(field, pattern, needed, known)
+        elif needed or field == "header_patterns.complete":
+            errors.append(Finding(field, "there must be a pattern", "TOO_SMALL"))
+    return ValidationResult(tuple(errors))
 
 
 def _check_overrides(overrides: Mapping[str, Any]) -> Iterator[Finding]:
@@ -381,35 +338,10 @@ def _check_override_parts(name: str, value: object, known: set[str]) -> Iterator
             yield Finding(f"{name}.{part}", "this is a text", "INVALID_TYPE")
 
 
-def _check_limits(config: PlanConfig) -> Iterator[Finding]:
-    for name, least in _MIN_LIMITS.items():
-        value = getattr(config, name)
-        if value is not None and value < least:
-            yield Finding(name, f"{value} is too small; the least is {least}", "TOO_SMALL")
-
-
-def _check_header_patterns(patterns: HeaderPatterns) -> Iterator[Finding]:
-    for part in fields(HeaderPatterns):
-        pattern = getattr(patterns, part.name)
-        if pattern:
-            field = f"header_patterns.{part.name}"
-            yield from _check_pattern(field, pattern, (), HEADER_GROUPS)
-        elif part.name == "complete":
-            yield Finding("header_patterns.complete", "there must be a pattern", "TOO_SMALL")
-
-
-def _check_patterns(config: PlanConfig) -> Iterator[Finding]:
-    for name, needed in _REQUIRED_GROUPS.items():
-        pattern = getattr(config, name)
-        if pattern:
-            yield from _check_pattern(name, pattern, needed, None)
-        elif needed:
-            yield Finding(name, "there must be a pattern", "TOO_SMALL")
-
-
 def _check_pattern(
-    field: str, pattern: str, needed: tuple[str, ...], known: tuple[str, ...] | None
+    field: str, pattern: str, needed: tuple[str, ...], known: tuple[str, ...]
 ) -> Iterator[Finding]:
+    """Check that a pattern compiles and has all the `needed` groups, and one of the `known` if any are."""
     try:
         names = set(compile_pattern(pattern).groupindex)
     except ValueError as error:
@@ -418,6 +350,6 @@ def _check_pattern(
     if missing := [name for name in needed if name not in names]:
         message = f"the pattern has no group {', '.join(f'`(?P<{name}>…)`' for name in missing)}"
         yield Finding(field, message, "INVALID_FORMAT")
-    if known is not None and not names & set(known):
+    if known and not names & set(known):
         message = f"the pattern has none of the groups {', '.join(f'`(?P<{name}>…)`' for name in known)}"
         yield Finding(field, message, "INVALID_FORMAT")
