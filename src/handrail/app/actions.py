@@ -35,14 +35,10 @@ _NEXT_STEP_TEXTS: Final[Mapping[Lifecycle, str]] = {
     Lifecycle.DIVERGED: "to go on with what it has: handrail runs fork {run}",
 }
 
-
 COMMENT: Final = "comment"
 """The name of the comment action in a refusal."""
 
-
 REASON_CODE: Final = "reason"
-
-
 _WAITING_TEXT: Final = "what it waits for: handrail runs show {run}"
 
 

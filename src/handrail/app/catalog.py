@@ -36,25 +36,16 @@ from handrail.workflows.load import WorkflowSource
 from handrail.workflows.nodes import NAME_PATTERN, list_character_problems
 
 PROJECT_ORIGIN: Final = "project"
-
-
 USER_ORIGIN: Final = "user"
-
-
 BUILT_IN_ORIGIN: Final = "built-in"
-
-
 MAX_DEFINITIONS: Final = 200
 """The most definitions read from one folder, and the most texts beside one workflow."""
-
 
 DEFAULT_PERSONA: Final = "default"
 """A reserved name: it refers to another persona, so no persona file may have it."""
 
-
 WORKFLOW_FILE_NAME: Final = "workflow.yaml"
 """The file name of a workflow that has its own folder."""
-
 
 FILE_PROBLEM_CODES: Final = {
     "duplicate-file": "two files of one folder are found by the same name; the second is passed over",
@@ -62,10 +53,7 @@ FILE_PROBLEM_CODES: Final = {
 }
 """All codes of problems with a file itself, besides `bad-name` and `too-large`."""
 
-
 _HOME_FOLDERS: Final = (".handrail", "handrail")
-
-
 _MAX_PROBLEMS: Final = 20
 
 

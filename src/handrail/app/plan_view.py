@@ -10,11 +10,7 @@ from handrail.engine.problems import Place, Problem, build_error, build_warning,
 from handrail.workflows.problem_report import format_problems
 
 STDIN: Final = "-"
-
-
 DIALECTS: Final = tuple(dialect.value for dialect in Dialect)
-
-
 AUTO_DIALECT: Final = "auto"
 
 

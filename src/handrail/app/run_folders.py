@@ -29,8 +29,6 @@ from handrail.stores.files.disk import DiskWorkspace
 from handrail.workflows.load import load_workflow
 
 _ADOPTS_KEY: Final = "adopts"
-
-
 _RUN_NAME: Final = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,64}")
 
 

@@ -27,17 +27,9 @@ from handrail.runtime.system import data_folder, resolve_path
 from handrail.stores.files.disk import DiskWorkspace
 
 TRUST_FILE_NAME: Final = "trusted.json"
-
-
 _NEW_FILE_NAME: Final = "trusted.json.new"
-
-
 _LOCK_FILE_NAME: Final = "trusted.lock"
-
-
 _LOCK_TIMEOUT_SECONDS: Final = 10.0
-
-
 _TRUST_SCHEMA: Final = 1
 
 
@@ -140,7 +132,6 @@ def format_root(project: Path) -> str:
 
 MAX_DIFF_BYTES: Final = 8 * 1024
 """The most bytes of a diff in a refusal."""
-
 
 _MAX_COMPARED_LINES: Final = 1_000
 """The most lines that are compared. A comparison of more could take minutes."""

@@ -20,7 +20,6 @@ from handrail.runtime.system import open_nonblocking
 MAX_FILE_BYTES: Final = 100 * 1024
 """The largest definition file, in bytes."""
 
-
 FileStamp: TypeAlias = tuple[str, int, int, int]
 """A path with its inode, size and modification time in nanoseconds."""
 
@@ -100,7 +99,6 @@ def stat_path(path: Path) -> os.stat_result | None:
 
 SETTLED_NANOSECONDS: Final = 3_000_000_000
 """Minimum age of the last change for a snapshot, in nanoseconds: the coarsest file clocks tick every 2 s."""
-
 
 _FileSignature: TypeAlias = tuple[int, int, int, int, int]
 

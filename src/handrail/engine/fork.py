@@ -24,11 +24,7 @@ from handrail.engine.model import (
 )
 
 FORK: Final = "fork"
-
-
 _STEP_ARGUMENT: Final = "step_name"
-
-
 _BY_PERSON: Final = (Option(FORK, Actor.PERSON),)
 
 

@@ -9,28 +9,13 @@ from typing import Final
 from handrail.engine.model import Lifecycle
 
 START: Final = "start"
-
-
 CONTINUE: Final = "continue"
-
-
 PAUSE: Final = "pause"
-
-
 RESUME: Final = "resume"
-
-
 COMPLETE: Final = "complete"
-
-
 FAIL: Final = "fail"
-
-
 ABANDON: Final = "abandon"
-
-
 DIVERGE: Final = "diverge"
-
 
 LIFECYCLE_TABLE: Final[Mapping[Lifecycle, Mapping[str, Lifecycle]]] = {
     Lifecycle.IDLE: {START: Lifecycle.RUNNING},
@@ -49,14 +34,11 @@ LIFECYCLE_TABLE: Final[Mapping[Lifecycle, Mapping[str, Lifecycle]]] = {
     Lifecycle.DIVERGED: {},
 }
 
-
 CONTROL_TRIGGERS: Final = frozenset({PAUSE, RESUME, FAIL, ABANDON, DIVERGE})
 """Triggers that act on the run as a whole."""
 
-
 RESERVED_TRIGGERS: Final = CONTROL_TRIGGERS | {START, COMPLETE}
 """Triggers that no row of a workflow may use."""
-
 
 TRIGGERS_NEEDING_REASON: Final = frozenset({FAIL, ABANDON, DIVERGE})
 

@@ -18,37 +18,22 @@ from handrail.engine.model import AssignedValue, FactReference, LiteralValue, Tr
 MAX_TRIES_PER_SEARCH = 20_000
 """How many values one search tries before it gives up and answers unknown."""
 
-
 MAX_TRIES_PER_WORKFLOW = 100_000
 """How many values all searches over one workflow try together."""
 
-
 MAX_FACTS = 100
 """How many facts one search can vary. Each adds a level of recursion, so this bounds the depth."""
-
 
 _TOKEN = re.compile(
     r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|\d[\w.]*|[A-Za-z_][\w.]*|[=!<>]=|&&|\|\||\S"""
 )
 
-
 _TEXT_LITERAL = re.compile(r"""'([^'\\]*)'|"([^"\\]*)\"""")
-
-
 _INT_LITERAL = re.compile(r"\d{1,18}")
-
-
 _FLOAT_LITERAL = re.compile(r"\d{1,18}\.\d{1,18}")
-
-
 _CONSTANTS = frozenset({"true", "false", "null"})
-
-
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
-
-
 _BOUNDS = frozenset({"", "(", ")", "&&", "||", "!", "?", ":"})
-
 
 _SAMPLES: Mapping[Kind, tuple[Value, ...]] = {
     Kind.BOOL: (True, False),
@@ -238,14 +223,10 @@ class ScopedGuard:
 Constraint: TypeAlias = tuple[ScopedGuard, frozenset[Verdict]]
 """A guard, and the verdicts it may have."""
 
-
 SearchResult: TypeAlias = tuple[Answer, Mapping[str, Value]]
 """An answer and, if it is yes, the values that prove it."""
 
-
 MUST_HOLD = frozenset({Verdict.HOLDS})
-
-
 MUST_NOT_FAIL = frozenset({Verdict.HOLDS, Verdict.ERROR})
 
 

@@ -35,11 +35,8 @@ from handrail.engine.problems import Problem, build_error, build_warning, sort_p
 from handrail.engine.satisfiability import Answer, Domains, ScopedGuard, Search, scope_guard
 
 STATE_FACT = "run.state"
-
-
 MAX_EARLIER_ROWS = 200
 """How many of the rows before a row are checked for shadowing it."""
-
 
 FINDING_CODES = {
     "ambiguous-skill": "two states that can follow each other have the same skill",

@@ -14,25 +14,12 @@ from msgspec import Struct
 from handrail.documents.text import escape_for_terminal
 
 PERSONA: Final = "persona"
-
-
 GUARDRAILS: Final = "guardrails"
-
-
 CURRENT: Final = "current_step"
-
-
 STATUS: Final = "workflow_status"
-
-
 PROJECT: Final = "project_context"
-
-
 WORKFLOWS: Final = "available_workflows"
-
-
 ARTIFACTS: Final = "workflow_artifacts"
-
 
 URI_FORMS: Final = {
     PERSONA: "{agent}",
@@ -45,32 +32,16 @@ URI_FORMS: Final = {
 }
 """The seven schemes as the source spells them, each with the form of what follows `://`."""
 
-
 RECENT_PATTERN: Final = "recent"
-
-
 FINAL_PATTERN: Final = "final"
-
-
 FINAL_PREFIX: Final = "final/"
-
-
 TYPE_PREFIX: Final = "type/"
-
-
 MAX_URI_CHARACTERS: Final = 512
 """The maximum length of a URI in characters."""
 
-
 _PAGED_SCHEMES: Final = frozenset({STATUS, ARTIFACTS})
-
-
 _MAX_SHOWN_CHARACTERS: Final = 80
-
-
 _URI_PATTERN: Final = re.compile(r"([A-Za-z][A-Za-z0-9_-]*)://([^?#]*)(?:\?page=([1-9][0-9]{0,5}))?")
-
-
 _RUN_ID_PATTERN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 

@@ -20,7 +20,6 @@ from handrail.documents.text import escape_for_terminal
 _ANSWER_SECONDS: Final = 3600.0
 """How many seconds a call waits for a person. After that, it is answered as if the client could not ask."""
 
-
 _TITLES_SINCE_VERSION: Final = "2025-11-25"
 """The protocol version since which each option carries its own title (`oneOf`)."""
 

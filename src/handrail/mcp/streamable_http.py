@@ -52,27 +52,15 @@ from handrail.runtime.system import (
 )
 
 log = logging.getLogger("handrail")
-
-
 _SIZE_VARIABLE: Final = "HANDRAIL_SIZE"
-
-
 _MAX_SIZE_SETTING: Final = 16 * 1024 * 1024
-
-
 _SESSIONS_VARIABLE: Final = "HANDRAIL_SESSIONS"
-
-
 _IDLE_VARIABLE: Final = "HANDRAIL_SESSION_IDLE"
-
-
 _REFRESH_SECONDS: Final = 1.0
 """Seconds between two reads of the list of registered projects."""
 
-
 MAX_TENANTS: Final = 64
 """How many tenants are kept. Beyond that, tenants without requests are closed and built again when needed."""
-
 
 RequiredScope = Callable[[str, str], AccessScope | None]
 """Returns the scope that a request needs, from its method and its tool name; None if it needs none."""

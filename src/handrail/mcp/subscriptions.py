@@ -26,10 +26,7 @@ from mcp.shared.exceptions import MCPError
 MAX_SUBSCRIPTIONS: Final = 256
 """The maximum number of resources that one client of 2025 can subscribe to."""
 
-
 ChangeListener: TypeAlias = Callable[[tuple[str, ...]], None]
-
-
 ListenToChanges: TypeAlias = Callable[[ChangeListener], Callable[[], None]]
 """Starts to call the listener with changed URIs, from any thread; returns the function that stops it."""
 

@@ -21,26 +21,16 @@ import handrail
 from handrail.runtime.world import TurnReport, TurnResult
 
 log = logging.getLogger("handrail")
-
-
 _SERVICE: Final = "handrail"
-
-
 _OTLP: Final = "otlp"
-
-
 _OTLP_EXPORTERS: Final = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
-
-
 _PARENT_FIELDS: Final = ("traceparent", "tracestate")
-
 
 ENDPOINT_VARIABLES: Final = (
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
     "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
 )
-
 
 _EXPORTER_VARIABLES: Final = ("OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER")
 

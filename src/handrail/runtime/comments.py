@@ -24,26 +24,17 @@ if TYPE_CHECKING:
 MAX_COMMENT_CHARACTERS: Final = 4000
 """The maximum length of a comment, in characters."""
 
-
 COMMENTS_KEY: Final = "comments"
 """The key of the comment lines in a reply, and of the delivered ids in a journal entry."""
-
 
 COMMENT_REFUSAL_CODES: Final = {
     "no_comment": "a comment has a text, at most 4000 characters of it, and none that cannot be shown",
 }
 """Codes of refusals about a comment."""
 
-
 _MAX_LINE_CHARACTERS: Final = 500
-
-
 _MAX_LINES: Final = 5
-
-
 _ID_KEY: Final = "comment"
-
-
 _TEXT_KEY: Final = "text"
 
 

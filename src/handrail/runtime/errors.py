@@ -220,7 +220,6 @@ _VCS_FAULTS = (
     *(NoPlan, NoRemote, RemoteUnreachable, RemoteDenied),
 )
 
-
 FAULTS = (
     *(Busy, DiskFull, NotWritable, NoAddress, NoIssuer, NoServer, UnsafePath, SyncFailed),
     *(Unreadable, Missing, NewerFormat),
@@ -228,14 +227,10 @@ FAULTS = (
 )
 """Every fault class."""
 
-
 SYNC_FAILED_EXIT_STATUS = 75
 """The exit status after `SyncFailed` (EX_TEMPFAIL)."""
 
-
 _UNSAFE_PATH_ERRNOS: Final = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENXIO, errno.EEXIST})
-
-
 _DISK_FULL_ERRNOS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 

@@ -34,11 +34,7 @@ from handrail.runtime.turn import (
 from handrail.runtime.world import World
 
 RECOVER: Final = "recover"
-
-
 ANONYMOUS_CALLER: Final = Caller()
-
-
 TOUCH_INTERVAL: Final = timedelta(seconds=1)
 """The shortest time between two `touch` calls for a run: each one is a write."""
 

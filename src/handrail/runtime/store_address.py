@@ -11,14 +11,8 @@ from handrail.runtime.errors import Missing, Unreadable
 from handrail.runtime.system import default_store_path
 
 _SQLITE_SCHEME: Final = "sqlite://"
-
-
 _POSTGRES_SCHEMES: Final = ("postgresql://", "postgres://")
-
-
 _PASSWORD_PARAMETER: Final = re.compile(r"(?<=[?&])(?:password|sslpassword)=[^&]*&?")
-
-
 _URL_PASSWORD: Final = re.compile(r"(?<=://)([^/@:]*):[^/@]*(?=@)")
 
 

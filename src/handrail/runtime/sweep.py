@@ -18,11 +18,7 @@ from handrail.runtime.turn import Call, Outcome, Reply, take_turn
 from handrail.runtime.world import World
 
 _IDLE_RUNNING_VARIABLE: Final = "HANDRAIL_IDLE_RUNNING"
-
-
 _IDLE_PAUSED_VARIABLE: Final = "HANDRAIL_IDLE_PAUSED"
-
-
 AUTO_ABANDONED_MARK: Final = "auto_abandoned"
 """Marks a run in its metadata as abandoned by the sweep."""
 

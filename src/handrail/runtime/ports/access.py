@@ -13,14 +13,10 @@ from msgspec import Struct
 SECRET_PREFIX: Final = "hr_"  # noqa: S105 - the prefix of secrets
 """The prefix of every secret, so that scanners find leaked ones."""
 
-
 TOKEN_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 """The pattern of a principal's name."""
 
-
 _SECRET_BYTES: Final = 32
-
-
 _ID_CHARACTERS: Final = 12
 
 

@@ -29,26 +29,20 @@ from handrail.runtime.records import JournalEntry, StepStatus
 PAGE_SIZE: Final = 100
 """The default number of rows on one page of a list."""
 
-
 MAX_PREFIX_MATCHES: Final = 10
 """The most ids that `find_ids` returns for a prefix."""
-
 
 MAX_LIVE_RUNS: Final = 5
 """The most active runs that a hook or a brief shows."""
 
-
 MAX_RECENT_RUNS: Final = 1000
 """How many of the most recently started runs are searched for rare matches."""
-
 
 MAX_COMMENT_ENTRIES: Final = 200
 """How many of the last comment entries are read."""
 
-
 MAX_EXCERPT_BYTES: Final = 32 * 1024
 """The most bytes of an artifact's text in an excerpt."""
-
 
 MAX_SEARCH_CHARACTERS: Final = 200
 """The maximum length of a search text, in characters."""

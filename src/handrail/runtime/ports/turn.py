@@ -429,6 +429,4 @@ class ProjectDescription(Struct, frozen=True):
 
 
 JJ: Final = "jj"
-
-
 GIT: Final = "git"
