@@ -76,23 +76,18 @@ def list_step_states(workflow: Workflow) -> tuple[str, ...]:
 def _refuse_not_ended(workflow: Workflow, run: Run) -> Refused | None:
     if workflow.authority is not Authority.SQL:
         seen = (FactReading("authority", str(workflow.authority)),)
-        needed = (
-            f"authority = {Authority.SQL}: files and commits have one run only, which goes on by itself",
-        )
-        return Refused("kept_elsewhere", FORK, seen, needed)
+        needed = f"authority = {Authority.SQL}: files and commits have one run only, which goes on by itself"
+        return Refused("kept_elsewhere", FORK, seen, (needed,))
     if lifecycle.is_terminal(run.lifecycle):
         return None
     seen = (FactReading("run.lifecycle", str(run.lifecycle)),)
-    words = (lifecycle.START, lifecycle.CONTINUE, lifecycle.RESUME, lifecycle.ABANDON)
-    open_ = tuple(word for word in words if word in lifecycle.LIFECYCLE_TABLE[run.lifecycle])
-    agents = {lifecycle.START, lifecycle.CONTINUE}
-    return Refused(
-        "not_ended",
-        FORK,
-        seen,
-        ("a run that has ended: go on with it until it is completed, or abandon it first",),
-        tuple(Option(word, Actor.AGENT if word in agents else Actor.PERSON) for word in open_),
+    options = (
+        Option(word, Actor.AGENT if word in {lifecycle.START, lifecycle.CONTINUE} else Actor.PERSON)
+        for word in (lifecycle.START, lifecycle.CONTINUE, lifecycle.RESUME, lifecycle.ABANDON)
+        if word in lifecycle.LIFECYCLE_TABLE[run.lifecycle]
     )
+    needed = "a run that has ended: go on with it until it is completed, or abandon it first"
+    return Refused("not_ended", FORK, seen, (needed,), tuple(options))
 
 
 def _refuse_state(
@@ -115,15 +110,10 @@ def _refuse_state(
 def _carry_values(
     workflow: Workflow, declared: Mapping[str, Variable], old: Mapping[str, Value]
 ) -> dict[str, Value]:
-    """Return the declared variables with the old run's values.
-
-    A value that the old run lacks, or that is not allowed any more, is the default.
-    """
-
-    def can_carry(name: str, variable: Variable) -> bool:
-        return name in old and is_allowed_value(old[name], variable, workflow.states)
-
+    """Return the declared variables with the old run's values; the default for one missing or not allowed."""
     return {
-        name: old[name] if can_carry(name, variable) else variable.default
+        name: old[name]
+        if name in old and is_allowed_value(old[name], variable, workflow.states)
+        else variable.default
         for name, variable in declared.items()
     }

@@ -3,13 +3,14 @@
 `decide` adds what may be called instead.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 from handrail.engine.facts import Value
-from handrail.engine.guards import Guard, Verdict
+from handrail.engine.guards import Verdict
 from handrail.engine.model import FactReading, Refused, Transition
 from handrail.engine.rows import EvaluatedRow, ScopedFacts, describe_needed, read_guard_facts
 
+# Every code a refusal can have, and what it means.
 REFUSAL_CODES = {
     "arguments": "an input or a parameter is unknown, missing or of the wrong type",
     "attempts_spent": "the step has been tried as often as the workflow lets an agent try it",
@@ -33,7 +34,6 @@ REFUSAL_CODES = {
     "which_step": "several steps are open, or none with this number",
     "wrong_value": "a row would set a variable to a value that it may not hold",
 }
-"""Every code a refusal can have, and what it means."""
 
 
 def refuse_guard_error(tried: EvaluatedRow, facts: ScopedFacts) -> Refused:
@@ -62,10 +62,11 @@ def refuse_unmet(code: str, tried: Sequence[EvaluatedRow], facts: ScopedFacts) -
         failed = attempt.guards_with(Verdict.FAILS)
         view = facts(attempt.row.scope)
         seen |= {fact.fact: fact.value for fact in read_guard_facts(failed, view)}
-        seen |= {
-            f"{name}.problems": view[f"{name}.problems"]
-            for name in _find_drafts_with_problems(failed, attempt.row, view)
-        }
+        # A draft that a failed guard reads says in `problems` why its edit failed.
+        read = {fact.name for guard in failed for fact in guard.facts}
+        for name, _ in attempt.row.drafts:
+            if f"{name}.problems" in view and any(fact.startswith(f"{name}.") for fact in read):
+                seen[f"{name}.problems"] = view[f"{name}.problems"]
         needed += [describe_needed(guard) for guard in failed]
     return Refused(
         code,
@@ -73,13 +74,3 @@ def refuse_unmet(code: str, tried: Sequence[EvaluatedRow], facts: ScopedFacts) -
         tuple(FactReading(name, value) for name, value in seen.items()),
         tuple(dict.fromkeys(needed)),
     )
-
-
-def _find_drafts_with_problems(
-    guards: Sequence[Guard], row: Transition, view: Mapping[str, Value]
-) -> Iterator[str]:
-    """Yield the drafts these guards read that have `problems`, which say why an edit failed."""
-    read = {fact.name for guard in guards for fact in guard.facts}
-    for name, _ in row.drafts:
-        if f"{name}.problems" in view and any(fact.startswith(f"{name}.") for fact in read):
-            yield name
