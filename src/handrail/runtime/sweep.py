@@ -67,7 +67,6 @@ class IdleRunFinder(Protocol):
 
     def list_quiet_runs(self, lifecycle: Lifecycle, since: datetime, most: int = 100) -> tuple[str, ...]:
         """Return runs with this lifecycle that wait for an agent and were not called or read since then."""
-        ...
 
 
 def abandon_idle_runs(world: World, among: IdleRunFinder, limits: IdleLimits) -> tuple[str, ...]:
