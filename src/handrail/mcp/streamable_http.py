@@ -57,8 +57,8 @@ _PROJECTS_REFRESH_SECONDS: Final = 1.0
 # Beyond that, tenants without requests are closed, and built again when needed.
 MAX_TENANTS: Final = 64
 
-RequiredScope = Callable[[str, str], AccessScope | None]
-"""Returns the scope that a request needs, from its method and its tool name; None if it needs none."""
+# Returns the scope that a request needs, from its method and its tool name; None if it needs none.
+RequiredScope: TypeAlias = Callable[[str, str], AccessScope | None]
 
 
 class _CallParams(msgspec.Struct):
@@ -211,16 +211,12 @@ class SessionManager:
         """Serve the face during this block; all sessions and their streams end with it."""
         return self._manager.run()
 
-    def owned(self, principal: str) -> int:
-        """Return how many sessions a principal has open here; the empty name is for anonymous callers."""
-        self._forget_idle()
-        return sum(session.principal == principal for session in self._open.values())
-
-    @property
-    def count(self) -> int:
-        """The number of open sessions."""
-        self._forget_idle()
-        return len(self._open)
+    def count_sessions(self, principal: str | None = None) -> int:
+        """Count the open sessions of a principal, or all; the empty name is for anonymous callers."""
+        now = current_time()
+        for name in [name for name, session in self._open.items() if session.expires_at < now]:
+            self._forget(name)
+        return sum(principal in {None, session.principal} for session in self._open.values())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the SDK answer a request, inside its session. Clients of the 2026 protocol have none."""
@@ -238,7 +234,8 @@ class SessionManager:
     async def _open_session(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Open a session; answer 503 if its principal has reached the limit."""
         session = _Session(scope["state"][GRANT_KEY].principal, self._limits.idle)
-        if sum(manager.owned(session.principal) for manager in self._all_managers) >= self._limits.most:
+        opened = sum(manager.count_sessions(session.principal) for manager in self._all_managers)
+        if opened >= self._limits.most:
             limit = f"you have {self._limits.most} sessions open"
             text = f"{limit}: end one (DELETE), or wait until one is idle\n"
             await PlainTextResponse(text, 503, {"retry-after": "60"})(scope, receive, send)
@@ -274,11 +271,6 @@ class SessionManager:
 
         with session.track_request():
             await self._manager.handle_request(scope, receive, send_and_record)
-
-    def _forget_idle(self) -> None:
-        now = current_time()
-        for name in [name for name, session in self._open.items() if session.expires_at < now]:
-            self._forget(name)
 
     def _forget(self, name: object) -> None:
         self._open.pop(name, None)
@@ -337,7 +329,7 @@ class Tenants:
     def count_usage(self) -> Iterator[tuple[str, int, int]]:
         """Yield each face with its number of sessions and of subscriptions."""
         for face in self.faces:
-            sessions = sum(tenant.sessions[face].count for tenant in self._tenants.values())
+            sessions = sum(tenant.sessions[face].count_sessions() for tenant in self._tenants.values())
             yield face, sessions, sum(t.served[face].bus.subscriptions for t in self._tenants.values())
 
     async def end_streams(self) -> None:

@@ -13,175 +13,126 @@ class Fault(Exception):  # noqa: N818 - the term of this project: not an error i
 
     code: ClassVar[str] = "fault"
 
+    def __init_subclass__(cls, code: str = "") -> None:
+        """Give the subclass its code; without one it has that of its base."""
+        super().__init_subclass__()
+        cls.code = code or cls.code
+
     def __init__(self, message: str, repair: str) -> None:
         super().__init__(message)
         self.message, self.repair = message, repair
 
 
-class Busy(Fault):
+class Busy(Fault, code="busy"):
     """Somebody else held the run or the store for too long; the same call may be sent again."""
 
-    code = "busy"
 
-
-class DiskFull(Fault):
+class DiskFull(Fault, code="disk_full"):
     """There is no room left to write; nothing was changed."""
 
-    code = "disk_full"
 
-
-class NotWritable(Fault):
+class NotWritable(Fault, code="not_writable"):
     """The file or folder may not be written; nothing was changed."""
 
-    code = "not_writable"
 
-
-class NoAddress(Fault):
+class NoAddress(Fault, code="no_address"):
     """A server cannot listen at that address; nothing was begun."""
 
-    code = "no_address"
 
-
-class NoIssuer(Fault):
+class NoIssuer(Fault, code="no_issuer"):
     """The issuer of tokens cannot be reached, or has no key that can be used; nothing was begun."""
 
-    code = "no_issuer"
 
-
-class UnsafePath(Fault):
+class UnsafePath(Fault, code="unsafe_path"):
     """A path leads through a link, out of its folder, or to something that is no plain file of its own."""
 
-    code = "unsafe_path"
 
-
-class NoServer(Fault):
+class NoServer(Fault, code="no_server"):
     """The database server does not answer or broke off; the same call may be sent again."""
 
-    code = "no_server"
 
-
-class SyncFailed(Fault):
+class SyncFailed(Fault, code="sync_failed"):
     """The disk did not confirm a write; the program ends with status 75, and recovers at its next start."""
 
-    code = "sync_failed"
 
-
-class Unreadable(Fault):
+class Unreadable(Fault, code="unreadable"):
     """What is there cannot be read as what it should be."""
 
-    code = "unreadable"
 
-
-class Missing(Fault):
+class Missing(Fault, code="missing"):
     """A folder, a file or a program that is needed is not there; nothing was changed."""
 
-    code = "missing"
 
-
-class NewerFormat(Fault):
+class NewerFormat(Fault, code="newer"):
     """The store was written by a newer Handrail than this one."""
 
-    code = "newer"
 
-
-class VcsFailed(Fault):
+class VcsFailed(Fault, code="vcs_failed"):
     """jj or git failed in a way that has no other code; its own words stand in the message."""
 
-    code = "vcs_failed"
 
-
-class NoRepository(VcsFailed):
+class NoRepository(VcsFailed, code="vcs_missing_repo"):
     """The project is in no repository of the kind that was asked for."""
 
-    code = "vcs_missing_repo"
 
-
-class NoVcsTool(VcsFailed):
+class NoVcsTool(VcsFailed, code="vcs_missing_tool"):
     """jj or git is not installed, or not in PATH."""
 
-    code = "vcs_missing_tool"
 
-
-class VcsTooOld(VcsFailed):
+class VcsTooOld(VcsFailed, code="vcs_too_old"):
     """jj is older than 0.38."""
 
-    code = "vcs_too_old"
 
-
-class VcsTimeout(VcsFailed):
+class VcsTimeout(VcsFailed, code="vcs_timeout"):
     """jj or git was not done in time and was ended; the old text still stands."""
 
-    code = "vcs_timeout"
 
-
-class ImmutableCommit(VcsFailed):
+class ImmutableCommit(VcsFailed, code="vcs_immutable"):
     """The current commit may not be changed."""
 
-    code = "vcs_immutable"
 
-
-class StaleWorkingCopy(VcsFailed):
+class StaleWorkingCopy(VcsFailed, code="vcs_stale"):
     """The working copy is behind the repository: another workspace has changed its commit."""
 
-    code = "vcs_stale"
 
-
-class DivergentChange(VcsFailed):
+class DivergentChange(VcsFailed, code="vcs_divergent"):
     """The current change has several commits, and it cannot be known which is meant."""
 
-    code = "vcs_divergent"
 
-
-class VcsLocked(VcsFailed):
+class VcsLocked(VcsFailed, code="vcs_locked"):
     """A lock file of jj or git is in the way; the message names it."""
 
-    code = "vcs_locked"
 
-
-class BadVcsConfig(VcsFailed):
+class BadVcsConfig(VcsFailed, code="vcs_config"):
     """The configuration of jj or git is broken, or changes what it says."""
 
-    code = "vcs_config"
 
-
-class VcsInternal(VcsFailed):
+class VcsInternal(VcsFailed, code="vcs_internal"):
     """jj failed inside; it was looked whether the text was written."""
 
-    code = "vcs_internal"
 
-
-class TextConflict(VcsFailed):
+class TextConflict(VcsFailed, code="conflict"):
     """Somebody else has changed the text, or the commit, since it was read; nothing was overwritten."""
-
-    code = "conflict"
 
     def __init__(self, message: str, repair: str, texts: tuple[str, ...] = ()) -> None:
         super().__init__(message, repair)
         self.texts = texts  # the stored texts in full
 
 
-class NoPlan(VcsFailed):
+class NoPlan(VcsFailed, code="vcs_no_plan"):
     """There is no plan to push here, or none to pull at the remote."""
 
-    code = "vcs_no_plan"
 
-
-class NoRemote(VcsFailed):
+class NoRemote(VcsFailed, code="vcs_no_remote"):
     """The repository has no remote, no such one, or several of which none was named."""
 
-    code = "vcs_no_remote"
 
-
-class RemoteUnreachable(VcsFailed):
+class RemoteUnreachable(VcsFailed, code="vcs_unreachable"):
     """The remote does not answer, or is no repository; nothing was changed."""
 
-    code = "vcs_unreachable"
 
-
-class RemoteDenied(VcsFailed):
+class RemoteDenied(VcsFailed, code="vcs_denied"):
     """The remote does not let you in, or does not take what you send; nothing was changed."""
-
-    code = "vcs_denied"
 
 
 FAULTS = (
