@@ -34,21 +34,21 @@ def build_fork(  # noqa: PLR0913 - the request, then by keyword what is known of
     new_id: str,
     state: str,
     *,
-    stood: str,
+    last_state: str,
     finished: frozenset[str],
     by: Actor,
 ) -> Run | Refused:
     """Return the new run with a step open in this state, or a refusal.
 
-    An empty `state` means where the old run was. `stood` is the state where its last step was left open or
+    An empty `state` means where the old run was. `last_state` is the state where its last step was left open or
     failed; for a completed run, the last it finished. `finished` are the states of all finished steps.
     `workflow` may be another one than the run's.
     """
-    target = state or stood
-    refused = _refuse_not_ended(workflow, run) or _refuse_state(workflow, target, stood, finished, by)
+    target = state or last_state
+    refused = _refuse_not_ended(workflow, run) or _refuse_state(workflow, target, last_state, finished, by)
     if refused is not None:
         return refused
-    left_there = target == stood and run.lifecycle is not Lifecycle.COMPLETED
+    left_there = target == last_state and run.lifecycle is not Lifecycle.COMPLETED
     used, most = run.attempts.get(target, 0), workflow.states[target].attempts
     if not left_there and 0 < most <= used and by is not Actor.PERSON:
         seen = (FactReading("run.attempts", used),)
@@ -91,11 +91,11 @@ def _refuse_not_ended(workflow: Workflow, run: Run) -> Refused | None:
 
 
 def _refuse_state(
-    workflow: Workflow, target: str, stood: str, finished: frozenset[str], by: Actor
+    workflow: Workflow, target: str, last_state: str, finished: frozenset[str], by: Actor
 ) -> Refused | None:
     """Return a refusal if a run cannot begin in this state, or this actor may not begin it there."""
     steps = list_step_states(workflow)
-    visited = tuple(name for name in steps if name == stood or name in finished)
+    visited = tuple(name for name in steps if name == last_state or name in finished)
     allowed = steps if by is Actor.PERSON else visited
     if target in allowed:
         return None

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from handrail.app.catalog import PROJECT_ORIGIN
+from handrail.app.catalog import DEFAULT_PERSONA, PROJECT_ORIGIN
 from handrail.app.definitions import Definitions, Persona
 from handrail.app.projects import Projects
 from handrail.app.trust import UntrustedFile
@@ -61,7 +61,6 @@ _MAX_RECENT: Final = 50
 _MAX_PROJECT_ARTIFACTS: Final = 10
 _MARKDOWN: Final = "text/markdown"
 _JSON: Final = "application/json"
-_DEFAULT_PERSONA: Final = "default"
 
 _FIXED_RESOURCES: Final = (
     (addresses.GUARDRAILS, "active", "Guardrails", "The rules that hold here, as they stand.", _MARKDOWN),
@@ -126,7 +125,7 @@ class Resources(Struct, frozen=True):
     def list_fixed(self, *, portable: bool) -> tuple[ResourceEntry, ...]:
         """Return the resources with a fixed address, personas first."""
         about = "How an agent works unless a step names another persona."
-        entries = [(addresses.PERSONA, _DEFAULT_PERSONA, "Default persona", about, _MARKDOWN)]
+        entries = [(addresses.PERSONA, DEFAULT_PERSONA, "Default persona", about, _MARKDOWN)]
         for persona in self._personas():
             # Text that a project wrote is never used as a description.
             own = persona.origin == PROJECT_ORIGIN
@@ -186,12 +185,8 @@ class Resources(Struct, frozen=True):
     def uris_of_run(self, run: RunRow) -> tuple[str, ...]:
         """Return the URIs, in both spellings, of all resources that change when this run moves."""
         named = [(addresses.CURRENT, run.id), (addresses.STATUS, run.id)]
-        patterns = (
-            RECENT_PATTERN,
-            FINAL_PATTERN,
-            f"{FINAL_PREFIX}{run.id}",
-            *(TYPE_PREFIX + kind for kind in self.records.artifact_types(run.id)),
-        )
+        types = (f"{TYPE_PREFIX}{type_}" for type_ in self.records.artifact_types(run.id))
+        patterns = (RECENT_PATTERN, FINAL_PATTERN, f"{FINAL_PREFIX}{run.id}", *types)
         named += [(addresses.ARTIFACTS, pattern) for pattern in patterns]
         if run.project:
             named.append((addresses.PROJECT, project_id(run.project)))
@@ -200,10 +195,7 @@ class Resources(Struct, frozen=True):
         )
 
     def read(self, given: str) -> ResourceContent:
-        """Return the content of the resource at this URI, in either spelling.
-
-        Raises `ResourceNotFound`.
-        """
+        """Return the content of the resource at this URI, in either spelling. Raises `ResourceNotFound`."""
         at = addresses.parse_uri(given)
         if isinstance(at, str):
             raise ResourceNotFound(at)
@@ -258,7 +250,7 @@ class Resources(Struct, frozen=True):
         return [personas[name] for name in sorted(personas)]
 
     def _persona_names(self) -> tuple[str, ...]:
-        return (_DEFAULT_PERSONA, *(persona.name for persona in self._personas()))
+        return (DEFAULT_PERSONA, *(persona.name for persona in self._personas()))
 
     def _persona(self, name: str) -> str:
         for root in self._roots() or ("",):
@@ -397,9 +389,8 @@ class Resources(Struct, frozen=True):
         root = next((root for root in roots if project_id(root) == name), "")
         if not root:
             known = ", ".join(f"{project_id(root)} ({self._display_name(root)})" for root in roots) or "none"
-            raise ResourceNotFound(
-                f"no project of this server has the id `{safe_excerpt(name)}`; there are {known}"
-            )
+            wrong = f"no project of this server has the id `{safe_excerpt(name)}`"
+            raise ResourceNotFound(f"{wrong}; there are {known}")
         shelf = self.projects.shelf(root)
         with self.records.snapshot():
             row = self.records.project(name)

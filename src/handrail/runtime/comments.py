@@ -87,17 +87,9 @@ def collect_comments(remarks: Iterable[JournalEntry]) -> tuple[Comment, ...]:
 def find_undelivered_comments(remarks: Iterable[JournalEntry]) -> tuple[JournalEntry, ...]:
     """Return the entries of comments that no reply has delivered yet, in order."""
     entries = tuple(remarks)
-    delivered = {
-        name
-        for remark in entries
-        if remark.entry.kind is EntryKind.COMMENT_TOLD
-        for name in _read_ids(remark.entry.data.get(COMMENTS_KEY))
-    }
-    return tuple(
-        remark
-        for remark in entries
-        if remark.entry.kind is EntryKind.COMMENT_WRITTEN and remark.entry.data.get(_ID_KEY) not in delivered
-    )
+    undelivered = {comment.id for comment in collect_comments(entries) if comment.told is None}
+    written = (remark for remark in entries if remark.entry.kind is EntryKind.COMMENT_WRITTEN)
+    return tuple(remark for remark in written if str(remark.entry.data.get(_ID_KEY)) in undelivered)
 
 
 def prepare_delivery(new: Sequence[JournalEntry]) -> tuple[Entry, list[Value]]:

@@ -90,13 +90,13 @@ def fork_run(world: World, request: ForkRequest, render: ReplyRenderer) -> Reply
 def find_agent_refusal_code(world: World, request: ForkRequest) -> str:
     """Return the refusal code that an agent would get, if only a person may make this fork.
 
-    Empty if an agent may make it too, or nobody may. Journals nothing, so it can warn a person beforehand.
+    Empty if an agent may make it too, or a person may not. Journals nothing, so it can warn beforehand.
     """
     stored = world.runs.load(request.run)
     if stored is None or stored.trouble:
         return ""
     old = _load_fork_source(world, stored, request.new.workflow if request.new else world.workflow_of(stored))
-    made, agent_code = _decide_fork(world, old, "", request.state or old.stood, request.caller.by)
+    made, agent_code = _decide_fork(world, old, "", request.state or old.last_state, request.caller.by)
     return agent_code if isinstance(made, Run) else ""
 
 
@@ -111,13 +111,15 @@ class _ForkSource(Struct, frozen=True):
 
     stored: StoredRun
     workflow: Workflow
-    stood: str
+    last_state: str
     finished: frozenset[str]
 
     def make_run(self, new_id: str, state: str, by: Actor, used: Mapping[str, int]) -> Run | Refused:
         """Return the new run, or a refusal, as if these attempts had been used."""
         run = replace(self.stored.run, attempts=used)
-        return build_fork(self.workflow, run, new_id, state, stood=self.stood, finished=self.finished, by=by)
+        return build_fork(
+            self.workflow, run, new_id, state, last_state=self.last_state, finished=self.finished, by=by
+        )
 
 
 def _attempt_fork(world: World, request: ForkRequest, render: ReplyRenderer) -> Reply | None:
@@ -164,8 +166,8 @@ def _decide_fork(
         statuses = [step.status for step in world.runs.steps(stored.run.id) if step.state == state]
         if statuses[-1:] == [StepStatus.COMPLETED]:
             last_finished = max(last_finished, stored.run.attempts.get(state, 0))
-    if state == old.stood and last_finished >= old.stored.run.attempts.get(state, 0):
-        old = replace(old, stood="", finished=old.finished | {state})
+    if state == old.last_state and last_finished >= old.stored.run.attempts.get(state, 0):
+        old = replace(old, last_state="", finished=old.finished | {state})
     made, by_agent = (old.make_run(new_id, state, actor, used) for actor in (by, Actor.AGENT))
     return made, by_agent.code if isinstance(by_agent, Refused) else ""
 
@@ -259,7 +261,7 @@ def _fork_entries(caller: Caller, made: _NewFork, started: tuple[Entry, ...]) ->
     yield replace(created, data={"parent": made.old.stored.run.id, "step": state, **created.data})
     if made.overrides:
         agent = find_agent(made.old.workflow, state)
-        data = {"overrides": made.overrides, "stood": made.old.stood, **describe_caller(caller)}
+        data = {"overrides": made.overrides, "stood": made.old.last_state, **describe_caller(caller)}
         yield Entry(EntryKind.STEP_OVERRIDDEN, state, agent, data)
     yield from others
     yield from (comment.entry for comment in made.old.stored.unheard)

@@ -44,7 +44,7 @@ class Runs(Protocol):
     def hold_lock(self, run: str, attempt: int) -> AbstractContextManager[None]:
         """Hold the lock of this run while a turn is taken, from `load` to `commit`.
 
-        On attempt 0 a store may take no lock and rely on the revision. From attempt 1 on, nobody else can
+        On attempt 0 a store may take no lock and rely on the revision. From attempt 1 on, no other caller can
         commit to the run inside the block. On entry, what a crash left unfinished is finished. Raises `Busy`
         if the lock is not free in time.
         """
