@@ -40,9 +40,9 @@ def build_fork(  # noqa: PLR0913 - the request, then by keyword what is known of
 ) -> Run | Refused:
     """Return the new run with a step open in this state, or a refusal.
 
-    An empty `state` means where the old run was. `last_state` is the state where its last step was left open or
-    failed; for a completed run, the last it finished. `finished` are the states of all finished steps.
-    `workflow` may be another one than the run's.
+    An empty `state` means where the old run was. `last_state` is where its last step was left open or failed;
+    for a completed run, the last it finished. `finished` are the states of all finished steps. `workflow` may
+    be another one than the run's.
     """
     target = state or last_state
     refused = _refuse_not_ended(workflow, run) or _refuse_state(workflow, target, last_state, finished, by)
