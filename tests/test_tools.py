@@ -103,6 +103,8 @@ def test_a_report_is_read_file_by_file() -> None:
         ("src/handrail/engine/decide.py", True),
         ("src/handrail/drawing/layout.py", True),
         ("src/handrail/documents/plan/parse.py", True),
+        ("src/handrail/runtime/measures.py", True),
+        ("src/handrail/runtime/turn.py", False),
         ("src/handrail/cli/main.py", False),
         ("src/handrail/app.py", False),
         ("src/handrail", False),

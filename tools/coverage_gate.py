@@ -1,6 +1,6 @@
 """Holds the measured coverage to what the house promises; prints every place that is missing.
 
-The pure packages: every line and every branch. Everything together: 95 % of the lines.
+The pure packages and modules: every line and every branch. Everything together: 95 % of the lines.
 """
 
 import json
@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-PURE: Final = ("documents", "engine", "workflows", "drawing")
+PURE: Final = (
+    *("documents", "engine", "workflows", "drawing"),
+    *("runtime/entries.py", "runtime/measures.py", "app/insights.py", "app/run_pictures.py"),
+)
 LINES_OVERALL: Final = 95.0
 
 
@@ -39,9 +42,9 @@ def read_report(report: Mapping[str, Any]) -> list[Measured]:
 
 
 def is_pure(path: str) -> bool:
-    """True if the file is of a pure package."""
-    parts = PurePosixPath(path).parts
-    return any(parts[at : at + 1] == ("handrail",) and parts[at + 1] in PURE for at in range(len(parts) - 1))
+    """True if the file is a pure module, or of a pure package."""
+    below = PurePosixPath(path.rpartition("handrail/")[2])
+    return any(below.is_relative_to(pure) for pure in PURE)
 
 
 def shortfalls(files: list[Measured]) -> Iterator[str]:

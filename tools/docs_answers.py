@@ -12,7 +12,7 @@ from handrail.engine.decide import decide
 from handrail.engine.model import Accepted, Event, Refused, Run
 from handrail.engine.refusals import REFUSAL_CODES
 from handrail.runtime.entries import ENTRY_KIND_MEANINGS, EntryKind
-from handrail.runtime.errors import FAULTS
+from handrail.runtime.errors import FAULTS, Fault
 from handrail.runtime.records import RUN_REFUSAL_CODES as TURNS
 from handrail.runtime.tokens import TOKEN_REFUSAL_CODES as TOKENS
 from tools.docs_pages import SAMPLE, built_in, loaded, page, sample, table
@@ -68,8 +68,14 @@ def faults_page() -> str:
         "Faults",
         "A fault is an accident outside of Handrail: nothing was decided, and what was acknowledged before",
         "still stands. It has a code, a sentence and the repair.\n",
-        _codes((fault.code, fault.about) for fault in FAULTS),
+        _codes((fault.code, _meaning(fault)) for fault in FAULTS),
     )
+
+
+def _meaning(fault: type[Fault]) -> str:
+    """The docstring of a fault as the cell of a table: without a capital and without a full stop."""
+    text = " ".join((fault.__doc__ or "").split())
+    return text[:1].lower() + text[1:].removesuffix(".")
 
 
 def _refusal() -> object:

@@ -64,7 +64,7 @@ def fork(  # noqa: PLR0913 - by name, as the function it asks
     finished: frozenset[str] = frozenset({"draft"}),
 ) -> Run | Refused:
     """The fork of a run that stood in `review` and had finished `draft`, unless told otherwise."""
-    return build_fork(of, run, "new", state, stood=stood, finished=finished, by=by)
+    return build_fork(of, run, "new", state, last_state=stood, finished=finished, by=by)
 
 
 def made(found: Run | Refused) -> Run:

@@ -14,7 +14,7 @@ from handrail.http.limits import (
     RateLimiter,
     read_rate_limit,
 )
-from handrail.mcp.streamable_http import read_max_message_bytes
+from handrail.mcp.streamable_http import load_session_limits
 from handrail.runtime.errors import Unreadable
 
 START: Final = 123 * NANOSECONDS_PER_SECOND
@@ -127,11 +127,11 @@ def test_how_often_is_a_setting(
     assert read_rate_limit() == found
 
 
-@pytest.mark.parametrize(("given_", "found"), [("", 1024), ("1", 1), ("16777216", 16777216)])
+@pytest.mark.parametrize(("given_", "found"), [("", 1048576), ("1", 1), ("16777216", 16777216)])
 def test_how_much_is_a_setting(monkeypatch: pytest.MonkeyPatch, given_: str, found: int) -> None:
     monkeypatch.setenv("HANDRAIL_SIZE", given_)
 
-    assert read_max_message_bytes(1024) == found
+    assert load_session_limits(sessions=True).limit == found
 
 
 @pytest.mark.parametrize(
@@ -150,6 +150,6 @@ def test_what_is_no_number_is_told(
     monkeypatch.setenv(variable, given_)
 
     with pytest.raises(Unreadable, match=said) as told:
-        (read_rate_limit(), read_max_message_bytes(1))
+        (read_rate_limit(), load_session_limits(sessions=True))
 
     assert told.value.repair.startswith("set it to a whole number from 1 to ")

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from handrail.app.catalog import DefinitionKind
 from handrail.app.definitions import Definitions
 from handrail.app.trust import TrustStore
-from handrail.mcp.resources import FixedResource, ResourceContent
+from handrail.mcp.resources import ResourceContent, ResourceEntry
 from handrail.runtime.records import project_id
 from handrail.stores.vcs.commands import VcsStatus
 from helpers.requirement import requirement
@@ -306,7 +306,7 @@ def test_what_a_project_says_of_its_own_persona_stands_in_no_description(scene: 
     listed = {one.name: one for one in scene.resources.list_fixed(portable=True)}
 
     about = "A persona that this project brought."
-    assert listed["Persona: critic"] == FixedResource(
+    assert listed["Persona: critic"] == ResourceEntry(
         "persona://critic", "Persona: critic", about, "text/markdown"
     )
     assert len(listed["Persona: supervisor"].about) > 10

@@ -36,12 +36,7 @@ _NEXT_STEP_TEXTS: Final[Mapping[Lifecycle, str]] = {
     Lifecycle.DIVERGED: "to go on with what it has: handrail runs fork {run}",
 }
 
-
 COMMENT: Final = "comment"
-"""The name of the comment action in a refusal."""
-
-
-_WAITING_TEXT: Final = "what it waits for: handrail runs show {run}"
 
 
 def control_run(world: World, row: RunRow, trigger: str, reason: str, caller: Caller) -> Reply:
@@ -127,30 +122,26 @@ def render_outcome(
     match outcome.decision:
         case Refused() as refused:
             return {"error": _refusal_data(action, refused, stored.run if stored else None)}
-        case Waiting(run, _, facts):
-            status, next_step = f"{_describe_run(run)} and waits for {', '.join(facts)}", _WAITING_TEXT
+        case Waiting(run, _, waits_for):
+            next_step = "what it waits for: handrail runs show {run}"
         case Accepted(run):
-            status, next_step = _describe_run(run), _NEXT_STEP_TEXTS[run.lifecycle]
+            waits_for, next_step = (), _NEXT_STEP_TEXTS[run.lifecycle]
         case _:
             assert_never(outcome.decision)
+    states = ", ".join(step.state for step in run.open)
+    status = f"{run.lifecycle} in {states}" if states else str(run.lifecycle)
+    if waits_for:
+        status = f"{status} and waits for {', '.join(waits_for)}"
     return {
         "run": run.id,
         "workflow": run.workflow,
         "lifecycle": str(run.lifecycle),
-        "state": _open_states(run),
+        "state": states,
         "revision": stored.revision if stored else 0,
         "told": f"{happened}run {run.id} is {status}",
         "then": next_step.format(run=run.id),
         **(more or {}),
     }
-
-
-def _open_states(run: Run) -> str:
-    return ", ".join(step.state for step in run.open)
-
-
-def _describe_run(run: Run) -> str:
-    return f"{run.lifecycle} in {_open_states(run)}" if run.open else str(run.lifecycle)
 
 
 def _refusal_data(action: str, refused: Refused, run: Run | None) -> dict[str, object]:
@@ -170,7 +161,7 @@ def _refusal_data(action: str, refused: Refused, run: Run | None) -> dict[str, o
 
 
 def _options_data(options: Sequence[Option], run: Run | None) -> list[dict[str, str]]:
-    """List the options, each with the command a person can type; empty if there is none."""
+    """List the options, each with the command a person can type; the command is empty if there is none."""
     if run is None:
         return []
     possible = [

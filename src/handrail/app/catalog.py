@@ -21,49 +21,31 @@ from handrail.app.user_files import (
     MAX_FILE_BYTES,
     FileStamp,
     LinkFollowingFolder,
-    ReadableFolder,
     stamp_folder,
 )
 from handrail.documents.text import escape_for_terminal, split_lines
 from handrail.engine.problems import Place, Problem, build_error
 from handrail.runtime.errors import Fault, Missing, Unreadable
+from handrail.runtime.ports.turn import Files
 from handrail.runtime.system import read_bytes, resolve_path, settings_folder
 from handrail.stores.files.disk import DiskWorkspace
 from handrail.workflows.load import WorkflowSource
 from handrail.workflows.nodes import NAME_PATTERN, list_character_problems
 
 PROJECT_ORIGIN: Final = "project"
-
-
 USER_ORIGIN: Final = "user"
-
-
 BUILT_IN_ORIGIN: Final = "built-in"
+MAX_DEFINITIONS: Final = 200  # that are read from one folder, and texts beside one workflow
+DEFAULT_PERSONA: Final = "default"  # it refers to another persona, so no persona file may have this name
+WORKFLOW_FILE_NAME: Final = "workflow.yaml"  # of a workflow that has its own folder
+_HOME_FOLDERS: Final = (".handrail", "handrail")
+_MAX_PROBLEMS: Final = 20
 
-
-MAX_DEFINITIONS: Final = 200
-"""The most definitions read from one folder, and the most texts beside one workflow."""
-
-
-DEFAULT_PERSONA: Final = "default"
-"""A reserved name: it refers to another persona, so no persona file may have it."""
-
-
-WORKFLOW_FILE_NAME: Final = "workflow.yaml"
-"""The file name of a workflow that has its own folder."""
-
-
+# Problems with a file itself, besides `bad-name` and `too-large`.
 FILE_PROBLEM_CODES: Final = {
     "duplicate-file": "two files of one folder are found by the same name; the second is passed over",
     "unreadable": "the file is passed over: a link in a project, no plain file, too large, or not allowed",
 }
-"""All codes of problems with a file itself, besides `bad-name` and `too-large`."""
-
-
-_HOME_FOLDERS: Final = (".handrail", "handrail")
-
-
-_MAX_PROBLEMS: Final = 20
 
 
 class DefinitionKind(StrEnum):
@@ -76,11 +58,7 @@ class DefinitionKind(StrEnum):
     @property
     def folder(self) -> str:
         """The name of the folder that holds this kind."""
-        return {
-            DefinitionKind.WORKFLOW: "workflows",
-            DefinitionKind.PERSONA: "agents",
-            DefinitionKind.GUARDRAIL: "guardrails",
-        }[self]
+        return "agents" if self is DefinitionKind.PERSONA else f"{self}s"
 
     @property
     def suffix(self) -> str:
@@ -93,7 +71,7 @@ class DefinitionFolder(Struct, frozen=True):
 
     origin: str
     path: Path
-    files: ReadableFolder
+    files: Files
 
 
 class FoundDefinition(Struct, frozen=True):
@@ -196,37 +174,32 @@ class Catalog(Struct, frozen=True):
         self, folder: DefinitionFolder, name: str, file: str, *, is_duplicate: bool
     ) -> FoundDefinition | SkippedFile:
         path = folder.path / file
-        if problem := _name_problem(self.kind, name, path, is_duplicate=is_duplicate):
-            return SkippedFile(name, folder.origin, path, (problem,))
         try:
+            if problem := _name_problem(self.kind, name, path, is_duplicate=is_duplicate):
+                return SkippedFile(name, folder.origin, path, (problem,))
             source = _read_folder_source(folder, name, file)
         except Fault as fault:
             return SkippedFile(name, folder.origin, path, (_unreadable_problem(path, fault),))
-        plain = self.kind is not DefinitionKind.WORKFLOW
-        if (
-            character_problems := tuple(find_character_problems(source.text, escape_for_terminal(str(path))))
-            if plain
-            else ()
-        ):
-            return SkippedFile(name, folder.origin, path, character_problems)
+        plain, shown = self.kind is not DefinitionKind.WORKFLOW, escape_for_terminal(str(path))
+        if plain and (problems := tuple(find_character_problems(source.text, shown))):
+            return SkippedFile(name, folder.origin, path, problems)
         return FoundDefinition(name, folder.origin, path, source)
 
 
 def open_catalog(project: Path, kind: DefinitionKind = DefinitionKind.WORKFLOW) -> Catalog:
     """Open the catalog of one kind for a project: project, user and built-in folders."""
-    within = f".handrail/{kind.folder}"
-    own = settings_folder() / kind.folder
+    within, own = f".handrail/{kind.folder}", settings_folder() / kind.folder
+    disk = DiskWorkspace(project, within, most=MAX_FILE_BYTES)
+    shipped = Path(handrail.__file__).parent / "workflows"
+    built_in = [shipped / f"{kind}s"]
+    if kind is DefinitionKind.WORKFLOW:
+        built_in = sorted(folder for folder in (shipped / "library").iterdir() if folder.is_dir())
     return Catalog(
         kind,
         (
-            DefinitionFolder(
-                PROJECT_ORIGIN, project / within, DiskWorkspace(project, within, most=MAX_FILE_BYTES)
-            ),
+            DefinitionFolder(PROJECT_ORIGIN, project / within, disk),
             DefinitionFolder(USER_ORIGIN, own, LinkFollowingFolder(own)),
-            *(
-                DefinitionFolder(BUILT_IN_ORIGIN, folder, LinkFollowingFolder(folder))
-                for folder in _built_in_folders(kind)
-            ),
+            *(DefinitionFolder(BUILT_IN_ORIGIN, path, LinkFollowingFolder(path)) for path in built_in),
         ),
     )
 
@@ -242,8 +215,21 @@ def merge_folders(
         readable = [entry for entry in entries if isinstance(entry, FoundDefinition)]
         found = [*(replace(entry, hides=below.get(entry.name)) for entry in readable), *found]
         skipped = [*(entry for entry in entries if isinstance(entry, SkippedFile)), *skipped]
-        below |= {entry.name: _as_found(entry) for entry in reversed(entries)}
-    return tuple(_mark_hidden(sorted(found, key=lambda entry: entry.name))), tuple(skipped)
+        for entry in reversed(entries):
+            # A skipped file is hidden too, with an empty text.
+            below[entry.name] = (
+                entry
+                if isinstance(entry, FoundDefinition)
+                else FoundDefinition(
+                    entry.name, entry.origin, entry.path, WorkflowSource(str(entry.path), "")
+                )
+            )
+    found.sort(key=lambda entry: entry.name)
+    previous = ["", *(entry.name for entry in found)]
+    marked = [
+        replace(entry, hidden=entry.name == before) for entry, before in zip(found, previous, strict=False)
+    ]
+    return tuple(marked), tuple(skipped)
 
 
 @cache
@@ -254,9 +240,8 @@ def _read_built_in(kind: DefinitionKind, folder: Path) -> tuple[FoundDefinition 
 
 def open_sibling_catalog(file: Path) -> Catalog:
     """Open the catalog of the workflows in the same folder as a file."""
-    return Catalog(
-        DefinitionKind.WORKFLOW, (DefinitionFolder("beside", file.parent, LinkFollowingFolder(file.parent)),)
-    )
+    folder = DefinitionFolder("beside", file.parent, LinkFollowingFolder(file.parent))
+    return Catalog(DefinitionKind.WORKFLOW, (folder,))
 
 
 def read_source(path: Path, name: str = "") -> WorkflowSource:
@@ -273,7 +258,7 @@ def read_source(path: Path, name: str = "") -> WorkflowSource:
 
 def read_text(path: Path) -> str:
     """Read a text and keep its line breaks. Bytes that are not UTF-8 become lone surrogates."""
-    return _decode_text(read_bytes(path))
+    return read_bytes(path).decode("utf-8", "surrogateescape")
 
 
 def find_definition_files(path: Path) -> Iterator[Path]:
@@ -300,35 +285,12 @@ def find_character_problems(text: str, file: str) -> Iterator[Problem]:
     yield from islice(list_character_problems(split_lines(text.removeprefix("\ufeff")), file), _MAX_PROBLEMS)
 
 
-def _built_in_folders(kind: DefinitionKind) -> list[Path]:
-    ours = Path(handrail.__file__).parent / "workflows"
-    if kind is DefinitionKind.WORKFLOW:
-        return sorted(folder for folder in (ours / "library").iterdir() if folder.is_dir())
-    return [ours / f"{kind}s"]
-
-
-def _as_found(entry: FoundDefinition | SkippedFile) -> FoundDefinition:
-    """Return the entry as a definition. A skipped file gets an empty text."""
-    if isinstance(entry, FoundDefinition):
-        return entry
-    return FoundDefinition(entry.name, entry.origin, entry.path, WorkflowSource(str(entry.path), ""))
-
-
-def _mark_hidden(found: list[FoundDefinition]) -> Iterator[FoundDefinition]:
-    """Mark every definition after the first of its name as hidden."""
-    previous = ""
-    for entry in found:
-        yield replace(entry, hidden=entry.name == previous)
-        previous = entry.name
-
-
 def _name_problem(kind: DefinitionKind, name: str, path: Path, *, is_duplicate: bool) -> Problem | None:
     """Return what is wrong with the name of a file; None if it is fine."""
     if not NAME_PATTERN.fullmatch(name):
         repair = "use letters, digits, `_`, `-` and `.`, beginning with a letter, at most 64"
-        return build_error(
-            "bad-name", _file_place(path), f"a {kind} cannot be called `{escape_for_terminal(name)}`", repair
-        )
+        message = f"a {kind} cannot be called `{escape_for_terminal(name)}`"
+        return build_error("bad-name", _file_place(path), message, repair)
     if kind is DefinitionKind.PERSONA and name == DEFAULT_PERSONA:
         message = f"`{DEFAULT_PERSONA}` means another persona, so none can be called so"
         return build_error("bad-name", _file_place(path), message, "give it another name")
@@ -356,10 +318,6 @@ def _read_folder_text(folder: DefinitionFolder, file: str) -> str:
     data = folder.files.read(file)
     if data is None:
         raise Missing(f"`{folder.path / file}` is not there", "put it back, or remove what leads to it")
-    return _decode_text(data)
-
-
-def _decode_text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -372,9 +330,8 @@ def _has_workflow(folder: Path) -> bool:
 
 
 def _unreadable_problem(path: Path, fault: Fault) -> Problem:
-    return build_error(
-        "unreadable", _file_place(path), escape_for_terminal(fault.message), escape_for_terminal(fault.repair)
-    )
+    message, repair = escape_for_terminal(fault.message), escape_for_terminal(fault.repair)
+    return build_error("unreadable", _file_place(path), message, repair)
 
 
 def _file_place(path: Path) -> Place:

@@ -4,17 +4,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from handrail.documents.plan.grammar import Dialect, PlanConfig
-from handrail.documents.plan.model import Plan, PlanProblem
+from handrail.documents.plan.model import Plan
 from handrail.documents.plan.parse import DIALECT_CONFIGS, normalise_newlines, parse_any, parse_plan
 from handrail.engine.problems import Place, Problem, build_error, build_warning, sort_problems
 from handrail.workflows.problem_report import format_problems
 
 STDIN: Final = "-"
-
-
 DIALECTS: Final = tuple(dialect.value for dialect in Dialect)
-
-
 AUTO_DIALECT: Final = "auto"
 
 
@@ -42,7 +38,10 @@ def format_plan_problems(source: PlanText) -> str:
     """Format the errors and warnings of a plan, each with its line and carets; empty if there are none."""
     file = source_name(source.file)
     lines = normalise_newlines(source.text).split("\n")
-    problems = [_to_problem(problem, file) for problem in source.plan.problems]
+    problems: list[Problem] = []
+    for problem in source.plan.problems:
+        place = Place(file, max(problem.line, 1), max(problem.column, 1), max(problem.span, 1))
+        problems.append(build_error(problem.code, place, problem.message, problem.repair))
     for warning in source.plan.warnings:
         line = lines[max(warning.line, 1) - 1]
         place = Place(file, max(warning.line, 1), 1, max(1, len(line)))
@@ -53,8 +52,3 @@ def format_plan_problems(source: PlanText) -> str:
 def source_name(file: str) -> str:
     """Return the name of a file in messages."""
     return "stdin" if file == STDIN else file
-
-
-def _to_problem(problem: PlanProblem, file: str) -> Problem:
-    place = Place(file, max(problem.line, 1), max(problem.column, 1), max(problem.span, 1))
-    return build_error(problem.code, place, problem.message, problem.repair)

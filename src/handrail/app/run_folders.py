@@ -28,9 +28,6 @@ from handrail.runtime.world import World
 from handrail.stores.files.disk import DiskWorkspace
 from handrail.workflows.load import load_workflow
 
-_ADOPTS_KEY: Final = "adopts"
-
-
 _RUN_NAME: Final = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,64}")
 
 
@@ -72,14 +69,12 @@ class RunFolder(Struct, frozen=True):
     @property
     def new_run(self) -> Run:
         """A new run for this folder. Its id derives from the path, so every process sees the same id."""
-        name = uuid5(NAMESPACE_URL, self.path.as_uri())
-        return Run(str(name), self.workflow.name, self.workflow.digest)
+        return Run(str(uuid5(NAMESPACE_URL, self.path.as_uri())), self.workflow.name, self.workflow.digest)
 
     @property
     def origin(self) -> Origin:
         """The origin of a run that starts here."""
-        face = self.face or self.workflow.name
-        return Origin(face, Authority.FILES, str(self.project), self.name)
+        return Origin(self.face or self.workflow.name, Authority.FILES, str(self.project), self.name)
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -94,12 +89,11 @@ class RunFolder(Struct, frozen=True):
     @property
     def adopts(self) -> Mapping[str, tuple[str, Mapping[str, Value]]]:
         """By phase: the state that adopts a run of which only the phase is known, and its variables there."""
-        adopting: dict[str, tuple[str, Mapping[str, Value]]] = {}
-        for name, state in self.workflow.states.items():
-            variables = state.extra.get(_ADOPTS_KEY)
-            if isinstance(variables, dict):
-                adopting[state.phase] = (name, variables)
-        return adopting
+        return {
+            state.phase: (name, variables)
+            for name, state in self.workflow.states.items()
+            if isinstance(variables := state.extra.get("adopts"), dict)
+        }
 
     @property
     def end_states(self) -> tuple[str, ...]:
@@ -132,8 +126,9 @@ def is_run_name(name: str) -> bool:
 def list_run_names(project: Path, workflow: Workflow) -> tuple[str, ...]:
     """List the names of a project's run folders for this workflow, sorted. Links are not followed."""
     parent = workflow.folder.removesuffix(f"/{RUN_NAME_PLACEHOLDER}")
-    disk = DiskWorkspace(project, parent)
-    return tuple(name for name in disk.names("") if is_run_name(name) and _is_folder(project / parent / name))
+    names = [name for name in DiskWorkspace(project, parent).names("") if is_run_name(name)]
+    paths = ((name, project / parent / name) for name in names)
+    return tuple(name for name, path in paths if path.is_dir() and not path.is_symlink())
 
 
 def find_run_folders(project: Path) -> Iterator[RunFolder]:
@@ -163,10 +158,6 @@ def switch_workflow(folder: RunFolder, name: str) -> RunFolder | None:
     source = catalog.source(name)
     workflow = load_workflow(source, catalog.source).workflow if source else None
     return replace(folder, workflow=workflow) if workflow else None
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
 
 
 _load_workflow: Final = SourceCache(load_workflow)

@@ -59,8 +59,7 @@ def require_permits() -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     except FileExistsError:
-        raise Unreadable(
-            f"{path} is there already, and says otherwise", f"write in it: {line.strip()}"
-        ) from None
+        message = f"{path} is there already, and says otherwise"
+        raise Unreadable(message, f"write in it: {line.strip()}") from None
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(line)

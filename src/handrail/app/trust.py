@@ -8,7 +8,7 @@ import difflib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -26,18 +26,10 @@ from handrail.runtime.ports.turn import Workspace
 from handrail.runtime.system import data_folder, resolve_path
 from handrail.stores.files.disk import DiskWorkspace
 
-TRUST_FILE_NAME: Final = "trusted.json"
-
-
+_TRUST_FILE_NAME: Final = "trusted.json"
 _NEW_FILE_NAME: Final = "trusted.json.new"
-
-
 _LOCK_FILE_NAME: Final = "trusted.lock"
-
-
 _LOCK_TIMEOUT_SECONDS: Final = 10.0
-
-
 _TRUST_SCHEMA: Final = 1
 
 
@@ -81,12 +73,12 @@ class TrustStore:
     @property
     def path(self) -> Path:
         """The path of the trust file."""
-        return self._folder / TRUST_FILE_NAME
+        return self._folder / _TRUST_FILE_NAME
 
     def marks(self) -> tuple[TrustMark, ...]:
         """Return all marks, the oldest first."""
         try:
-            data = self._open(self._folder).read(TRUST_FILE_NAME)
+            data = self._open(self._folder).read(_TRUST_FILE_NAME)
         except Missing:
             return ()
         return self._read(data) if data is not None else ()
@@ -114,7 +106,7 @@ class TrustStore:
         with disk.lock(_LOCK_FILE_NAME, _LOCK_TIMEOUT_SECONDS):
             content = _TrustFile(_TRUST_SCHEMA, change(self.marks()))
             disk.write(_NEW_FILE_NAME, format_document(asdict(content)))
-            disk.rename(_NEW_FILE_NAME, TRUST_FILE_NAME)
+            disk.rename(_NEW_FILE_NAME, _TRUST_FILE_NAME)
             disk.sync("")
 
     def _read(self, data: bytes) -> tuple[TrustMark, ...]:
@@ -138,12 +130,8 @@ def format_root(project: Path) -> str:
     return os.fsencode(resolve_path(project)).decode("utf-8", "backslashreplace")
 
 
-MAX_DIFF_BYTES: Final = 8 * 1024
-"""The most bytes of a diff in a refusal."""
-
-
-_MAX_COMPARED_LINES: Final = 1_000
-"""The most lines that are compared. A comparison of more could take minutes."""
+_MAX_DIFF_BYTES: Final = 8 * 1024  # in a refusal
+_MAX_COMPARED_LINES: Final = 1_000  # a comparison of more lines could take minutes
 
 
 class TextChange(Struct, frozen=True):
@@ -176,10 +164,10 @@ class UntrustedFile(Struct, frozen=True):
 
     @property
     def diff(self) -> str:
-        """The diff, cut at `MAX_DIFF_BYTES`."""
+        """The diff, cut at `_MAX_DIFF_BYTES`."""
         note = f"… cut here; `handrail trust {self.name}` shows all of it\n"
         kept: list[str] = []
-        room = MAX_DIFF_BYTES - len(note.encode())
+        room = _MAX_DIFF_BYTES - len(note.encode())
         for line in self._lines():
             room -= len(line.encode()) + 1
             if room < 0:
@@ -210,7 +198,12 @@ def find_untrusted(
             new |= {f"{other.name}{part}": text for part, text in _definition_texts(other).items()}
     content = [[part, text] for part, (_, text) in sorted(new.items())]
     digest = hashlib.sha256(json.dumps([kind, content]).encode()).hexdigest()
-    return UntrustedFile(kind, found.name, found.path, hides.path, digest, tuple(_list_changes(old, new)))
+    missing = ("", "")
+    changes = []
+    for part in sorted({*old, *new}):
+        (old_file, before), (new_file, after) = old.get(part, missing), new.get(part, missing)
+        changes.append(TextChange(old_file, new_file, before, after))
+    return UntrustedFile(kind, found.name, found.path, hides.path, digest, tuple(changes))
 
 
 def _definition_texts(found: FoundDefinition) -> dict[str, tuple[str, str]]:
@@ -218,18 +211,8 @@ def _definition_texts(found: FoundDefinition) -> dict[str, tuple[str, str]]:
 
     The key is empty for the file itself, and `/name` for a text beside it.
     """
-    source = found.source
-    texts = {f"/{name}": text for name, text in source.beside.items()}
-    return {"": (source.file, source.text), **texts}
-
-
-def _list_changes(
-    old: Mapping[str, tuple[str, str]], new: Mapping[str, tuple[str, str]]
-) -> Iterator[TextChange]:
-    missing = ("", "")
-    for part in sorted({*old, *new}):
-        (old_file, before), (new_file, after) = old.get(part, missing), new.get(part, missing)
-        yield TextChange(old_file, new_file, before, after)
+    texts = {f"/{name}": text for name, text in found.source.beside.items()}
+    return {"": (found.source.file, found.source.text), **texts}
 
 
 def _diff_lines(change: TextChange) -> Iterator[str]:

@@ -8,30 +8,17 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 from handrail.runtime import errors
 from handrail.runtime.errors import Unreadable, UnsafePath
 from handrail.runtime.system import open_nonblocking
 
 MAX_FILE_BYTES: Final = 100 * 1024
-"""The largest definition file, in bytes."""
+# Minimum age of the last change for a snapshot: the coarsest file clocks tick every 2 s.
+SETTLED_NANOSECONDS: Final = 3_000_000_000
 
-
-FileStamp: TypeAlias = tuple[str, int, int, int]
-"""A path with its inode, size and modification time in nanoseconds."""
-
-
-class ReadableFolder(Protocol):
-    """A folder whose files are read by relative paths. Raises a `Fault` if something cannot be read."""
-
-    def names(self, folder: str) -> tuple[str, ...]:
-        """List the sorted names in a folder; empty if it does not exist."""
-        ...
-
-    def read(self, path: str) -> bytes | None:
-        """Read a file; None if it does not exist."""
-        ...
+FileStamp: TypeAlias = tuple[str, int, int, int]  # path, inode, size, modification time in nanoseconds
 
 
 class LinkFollowingFolder:
@@ -65,9 +52,8 @@ class LinkFollowingFolder:
         except OSError as wrong:
             raise errors.build_read_fault(str(place), wrong) from wrong
         if len(data) > MAX_FILE_BYTES:
-            raise Unreadable(
-                f"`{place}` has more than {MAX_FILE_BYTES} bytes", "make it smaller, or move it away"
-            )
+            message = f"`{place}` has more than {MAX_FILE_BYTES} bytes"
+            raise Unreadable(message, "make it smaller, or move it away")
         return data
 
 

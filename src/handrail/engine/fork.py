@@ -25,11 +25,7 @@ from handrail.engine.model import (
 from handrail.engine.refusals import RefusalCode
 
 FORK: Final = "fork"
-
-
 _STEP_ARGUMENT: Final = "step_name"
-
-
 _BY_PERSON: Final = (Option(FORK, Actor.PERSON),)
 
 
@@ -39,21 +35,21 @@ def build_fork(  # noqa: PLR0913 - the request, then by keyword what is known of
     new_id: str,
     state: str,
     *,
-    stood: str,
+    last_state: str,
     finished: frozenset[str],
     by: Actor,
 ) -> Run | Refused:
     """Return the new run with a step open in this state, or a refusal.
 
-    An empty `state` means where the old run was. `stood` is the state where its last step was left open or
-    failed; for a completed run, the last it finished. `finished` are the states of all finished steps.
-    `workflow` may be another one than the run's.
+    An empty `state` means where the old run was. `last_state` is where its last step was left open or failed;
+    for a completed run, the last it finished. `finished` are the states of all finished steps. `workflow` may
+    be another one than the run's.
     """
-    target = state or stood
-    refused = _refuse_not_ended(workflow, run) or _refuse_state(workflow, target, stood, finished, by)
+    target = state or last_state
+    refused = _refuse_not_ended(workflow, run) or _refuse_state(workflow, target, last_state, finished, by)
     if refused is not None:
         return refused
-    left_there = target == stood and run.lifecycle is not Lifecycle.COMPLETED
+    left_there = target == last_state and run.lifecycle is not Lifecycle.COMPLETED
     used, most = run.attempts.get(target, 0), workflow.states[target].attempts
     if not left_there and 0 < most <= used and by is not Actor.PERSON:
         seen = (FactReading("run.attempts", used),)
@@ -81,31 +77,26 @@ def list_step_states(workflow: Workflow) -> tuple[str, ...]:
 def _refuse_not_ended(workflow: Workflow, run: Run) -> Refused | None:
     if workflow.authority is not Authority.SQL:
         seen = (FactReading("authority", str(workflow.authority)),)
-        needed = (
-            f"authority = {Authority.SQL}: files and commits have one run only, which goes on by itself",
-        )
-        return Refused(RefusalCode.KEPT_ELSEWHERE, FORK, seen, needed)
+        needed = f"authority = {Authority.SQL}: files and commits have one run only, which goes on by itself"
+        return Refused(RefusalCode.KEPT_ELSEWHERE, FORK, seen, (needed,))
     if lifecycle.is_terminal(run.lifecycle):
         return None
     seen = (FactReading("run.lifecycle", str(run.lifecycle)),)
-    words = (lifecycle.START, lifecycle.CONTINUE, lifecycle.RESUME, lifecycle.ABANDON)
-    open_ = tuple(word for word in words if word in lifecycle.LIFECYCLE_TABLE[run.lifecycle])
-    agents = {lifecycle.START, lifecycle.CONTINUE}
-    return Refused(
-        RefusalCode.NOT_ENDED,
-        FORK,
-        seen,
-        ("a run that has ended: go on with it until it is completed, or abandon it first",),
-        tuple(Option(word, Actor.AGENT if word in agents else Actor.PERSON) for word in open_),
+    options = (
+        Option(word, Actor.AGENT if word in {lifecycle.START, lifecycle.CONTINUE} else Actor.PERSON)
+        for word in (lifecycle.START, lifecycle.CONTINUE, lifecycle.RESUME, lifecycle.ABANDON)
+        if word in lifecycle.LIFECYCLE_TABLE[run.lifecycle]
     )
+    needed = "a run that has ended: go on with it until it is completed, or abandon it first"
+    return Refused(RefusalCode.NOT_ENDED, FORK, seen, (needed,), tuple(options))
 
 
 def _refuse_state(
-    workflow: Workflow, target: str, stood: str, finished: frozenset[str], by: Actor
+    workflow: Workflow, target: str, last_state: str, finished: frozenset[str], by: Actor
 ) -> Refused | None:
     """Return a refusal if a run cannot begin in this state, or this actor may not begin it there."""
     steps = list_step_states(workflow)
-    visited = tuple(name for name in steps if name == stood or name in finished)
+    visited = tuple(name for name in steps if name == last_state or name in finished)
     allowed = steps if by is Actor.PERSON else visited
     if target in allowed:
         return None
@@ -120,15 +111,10 @@ def _refuse_state(
 def _carry_values(
     workflow: Workflow, declared: Mapping[str, Variable], old: Mapping[str, Value]
 ) -> dict[str, Value]:
-    """Return the declared variables with the old run's values.
-
-    A value that the old run lacks, or that is not allowed any more, is the default.
-    """
-
-    def can_carry(name: str, variable: Variable) -> bool:
-        return name in old and is_allowed_value(old[name], variable, workflow.states)
-
+    """Return the declared variables with the old run's values; the default for one missing or not allowed."""
     return {
-        name: old[name] if can_carry(name, variable) else variable.default
+        name: old[name]
+        if name in old and is_allowed_value(old[name], variable, workflow.states)
+        else variable.default
         for name, variable in declared.items()
     }

@@ -24,14 +24,10 @@ class Verdict(Enum):
     ERROR = "error"
 
 
+# Looking a member up through its enum class is slow in Python.
 HOLDS: Final = Verdict.HOLDS
-
-
 FAILS: Final = Verdict.FAILS
-
-
 ERROR: Final = Verdict.ERROR
-"""Shortcuts for speed: looking a member up through its enum class is slow in Python."""
 
 
 class Program(Protocol):
@@ -66,24 +62,11 @@ class Outcome(Struct, frozen=True):
 
 
 _Values: TypeAlias = tuple[object, ...]
-
-
-_MAX_CACHED_OUTCOMES: Final = 256
-"""How many combinations of values a guard caches outcomes for."""
-
-
+_MAX_CACHED_OUTCOMES: Final = 256  # for each guard
 _MAX_CACHED_CHARACTERS: Final = 64
-
-
 _OUTCOME_HOLDS, _OUTCOME_FAILS, _OUTCOME_PENDING = Outcome(HOLDS), Outcome(FAILS), Outcome(Verdict.PENDING)
-
-
-ABSENT: Final = object()
-"""The value of a fact that was not read."""
-
-
-CACHEABLE_TYPES: Final = frozenset({bool, int, type(None)})
-"""Types whose values are always cacheable."""
+ABSENT: Final = object()  # the value of a fact that was not read
+CACHEABLE_TYPES: Final = frozenset({bool, int, type(None)})  # their values are always cacheable
 
 
 def evaluate_guard(guard: Guard, facts: Mapping[str, Value]) -> Outcome:

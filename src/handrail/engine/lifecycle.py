@@ -47,7 +47,6 @@ ABANDON: Final = LifecycleTrigger.ABANDON
 
 DIVERGE: Final = LifecycleTrigger.DIVERGE
 
-
 LIFECYCLE_TABLE: Final[Mapping[Lifecycle, Mapping[str, Lifecycle]]] = {
     Lifecycle.IDLE: {START: Lifecycle.RUNNING},
     Lifecycle.RUNNING: {
@@ -65,15 +64,8 @@ LIFECYCLE_TABLE: Final[Mapping[Lifecycle, Mapping[str, Lifecycle]]] = {
     Lifecycle.DIVERGED: {},
 }
 
-
-CONTROL_TRIGGERS: Final = frozenset({PAUSE, RESUME, FAIL, ABANDON, DIVERGE})
-"""Triggers that act on the run as a whole."""
-
-
-RESERVED_TRIGGERS: Final = CONTROL_TRIGGERS | {START, COMPLETE}
-"""Triggers that no row of a workflow may use."""
-
-
+CONTROL_TRIGGERS: Final = frozenset({PAUSE, RESUME, FAIL, ABANDON, DIVERGE})  # about the run as a whole
+RESERVED_TRIGGERS: Final = CONTROL_TRIGGERS | {START, COMPLETE}  # no row of a workflow may use them
 TRIGGERS_NEEDING_REASON: Final = frozenset({FAIL, ABANDON, DIVERGE})
 
 

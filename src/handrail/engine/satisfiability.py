@@ -13,42 +13,23 @@ from typing import TypeAlias, assert_never
 
 from handrail.engine.facts import Fact, Kind, Value
 from handrail.engine.guards import Guard, Verdict, evaluate_guard
-from handrail.engine.model import AssignedValue, FactReference, LiteralValue, Transition, Workflow
+from handrail.engine.model import FactReference, LiteralValue, Workflow
 
-MAX_TRIES_PER_SEARCH = 20_000
-"""How many values one search tries before it gives up and answers unknown."""
-
-
+# How many values one search tries before it answers unknown, and all searches over one workflow together.
+_MAX_TRIES_PER_SEARCH = 20_000
 MAX_TRIES_PER_WORKFLOW = 100_000
-"""How many values all searches over one workflow try together."""
-
-
-MAX_FACTS = 100
-"""How many facts one search can vary. Each adds a level of recursion, so this bounds the depth."""
-
+_MAX_FACTS = 100  # how many facts one search can vary; each adds a level of recursion
 
 _TOKEN = re.compile(
     r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|\d[\w.]*|[A-Za-z_][\w.]*|[=!<>]=|&&|\|\||\S"""
 )
 
-
 _TEXT_LITERAL = re.compile(r"""'([^'\\]*)'|"([^"\\]*)\"""")
-
-
 _INT_LITERAL = re.compile(r"\d{1,18}")
-
-
 _FLOAT_LITERAL = re.compile(r"\d{1,18}\.\d{1,18}")
-
-
 _CONSTANTS = frozenset({"true", "false", "null"})
-
-
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
-
-
 _BOUNDS = frozenset({"", "(", ")", "&&", "||", "!", "?", ":"})
-
 
 _SAMPLES: Mapping[Kind, tuple[Value, ...]] = {
     Kind.BOOL: (True, False),
@@ -62,9 +43,10 @@ class Domains:
     """The values to try for each fact of a workflow, computed once per fact."""
 
     def __init__(self, workflow: Workflow) -> None:
-        self.workflow = workflow
+        self._workflow = workflow
         self._values_by_fact: dict[tuple[str, str], tuple[Value, ...]] = {}
-        lines = [(guard, _tokenize(guard.text)) for guard in list_guards(workflow.rows)]
+        guards = [guard for row in workflow.rows for guard in (*row.when, *row.accept)]
+        lines = [(guard, _TOKEN.findall(guard.text)) for guard in guards]
         words = dict.fromkeys(token for _, tokens in lines for token in tokens)
         texts = (_TEXT_LITERAL.fullmatch(word) for word in words)
         self._texts = [match[1] or match[2] or "" for match in texts if match]
@@ -91,13 +73,11 @@ class Domains:
     def _compute_values(self, fact: Fact, scope: str) -> Iterable[Value]:
         if fact.name.startswith("run.vars."):
             name = scope + fact.name.removeprefix("run.vars.")
-            if not any(target == name for row in self.workflow.rows for target, _ in row.set):
-                return (self.workflow.vars[name].default,)
+            if not any(target == name for row in self._workflow.rows for target, _ in row.set):
+                return (self._workflow.vars[name].default,)
             if fact.type.kind is Kind.STATE:
-                return (
-                    state.removeprefix(scope) if state else None
-                    for state in find_held_states(self.workflow, name)
-                )
+                held = find_held_states(self._workflow, name)
+                return (state.removeprefix(scope) if state else None for state in held)
         if fact.closed:
             return fact.domain
         least = min((value for value in fact.domain if isinstance(value, (int, float))), default=None)
@@ -130,10 +110,6 @@ class Domains:
                 yield from (text + more for text in self._texts for more in ("", "\uffff"))
 
 
-def _tokenize(text: str) -> list[str]:
-    return _TOKEN.findall(text)
-
-
 def _is_only_compared(name: str, tokens: Sequence[str]) -> bool:
     """True if every use of the fact is a comparison with a literal, so that few values cover all cases."""
     around = ["", "", "", *tokens, "", "", ""]
@@ -151,15 +127,9 @@ def _is_simple_comparison(called: str, before: Sequence[str], after: Sequence[st
     if after[0] == "in" and "]" in after:
         listed = after[2 : after.index("]")]
         return before[0] in _BOUNDS and all(_is_literal(word) or word == "," for word in listed)
-    if before[0] in _BOUNDS:
-        return _is_comparison(after[:3])
-    return after[0] in _BOUNDS and _is_comparison(before)
-
-
-def _is_comparison(tokens: Sequence[str]) -> bool:
-    """True for an operator, a literal and the end of the expression, read from the fact outwards."""
-    operator, literal, after = tokens
-    return operator in _COMPARISONS and _is_literal(literal) and after in _BOUNDS
+    # An operator, a literal and the end of the expression, read from the fact outwards.
+    near, (operator, literal, end) = (before, after[:3]) if before[0] in _BOUNDS else (after, before)
+    return near[0] in _BOUNDS and operator in _COMPARISONS and _is_literal(literal) and end in _BOUNDS
 
 
 def _is_literal(token: str) -> bool:
@@ -169,13 +139,6 @@ def _is_literal(token: str) -> bool:
         or _INT_LITERAL.fullmatch(token)
         or _FLOAT_LITERAL.fullmatch(token)
     )
-
-
-def list_guards(rows: Iterable[Transition]) -> Iterator[Guard]:
-    """Yield every guard of these rows."""
-    for row in rows:
-        yield from row.when
-        yield from row.accept
 
 
 def find_held_states(
@@ -190,7 +153,7 @@ def find_held_states(
     while todo:
         name = todo.pop()
         held.add(workflow.vars[name].default)
-        for row, assigned in _find_assignments(workflow, name):
+        for row, assigned in [(at, value) for at in workflow.rows for to, value in at.set if to == name]:
             match assigned:
                 case LiteralValue(value):
                     held.add(value)
@@ -204,13 +167,6 @@ def find_held_states(
                 case _:
                     assert_never(assigned)
     return tuple(name for name in (None, *workflow.states) if name in held)
-
-
-def _find_assignments(workflow: Workflow, variable: str) -> Iterator[tuple[Transition, AssignedValue]]:
-    for row in workflow.rows:
-        for name, assigned in row.set:
-            if name == variable:
-                yield row, assigned
 
 
 class Answer(Enum):
@@ -235,18 +191,10 @@ class ScopedGuard:
     names: tuple[str, ...]
 
 
-Constraint: TypeAlias = tuple[ScopedGuard, frozenset[Verdict]]
-"""A guard, and the verdicts it may have."""
+_Constraint: TypeAlias = tuple[ScopedGuard, frozenset[Verdict]]  # a guard, and the verdicts it may have
 
-
-SearchResult: TypeAlias = tuple[Answer, Mapping[str, Value]]
-"""An answer and, if it is yes, the values that prove it."""
-
-
-MUST_HOLD = frozenset({Verdict.HOLDS})
-
-
-MUST_NOT_FAIL = frozenset({Verdict.HOLDS, Verdict.ERROR})
+_MUST_HOLD = frozenset({Verdict.HOLDS})
+_MUST_NOT_FAIL = frozenset({Verdict.HOLDS, Verdict.ERROR})
 
 
 @dataclass(slots=True)
@@ -266,7 +214,7 @@ class Search:
         if self.has_unbounded_facts(must):
             return Answer.UNKNOWN
         avoid = [lines for lines in must_not if not self.has_unbounded_facts(lines)]
-        return self._solve([(guard, MUST_HOLD) for guard in must], avoid)[0]
+        return self._solve([(guard, _MUST_HOLD) for guard in must], avoid)[0]
 
     def can_fail(self, guard: ScopedGuard) -> Answer:
         """Answer if a guard can fail."""
@@ -277,7 +225,7 @@ class Search:
     ) -> Mapping[str, Value] | None:
         """Return values with which a guard gives an error while none of `beside` fails, or None."""
         bounded = [other for other in beside if not self.has_unbounded_facts([other])]
-        constraints = [(guard, frozenset({Verdict.ERROR})), *((other, MUST_NOT_FAIL) for other in bounded)]
+        constraints = [(guard, frozenset({Verdict.ERROR})), *((other, _MUST_NOT_FAIL) for other in bounded)]
         answer, values = self._solve(constraints, ())
         return values if answer is Answer.YES else None
 
@@ -295,15 +243,16 @@ class Search:
         return self._verdicts[key]
 
     def _solve(
-        self, constraints: Sequence[Constraint], avoid: Sequence[Sequence[ScopedGuard]]
-    ) -> SearchResult:
+        self, constraints: Sequence[_Constraint], avoid: Sequence[Sequence[ScopedGuard]]
+    ) -> tuple[Answer, Mapping[str, Value]]:
+        """Return an answer and, if it is yes, the values that prove it."""
         values: dict[str, tuple[Value, ...]] = {}
         sampled = False
         for guard in (*(line for line, _ in constraints), *(line for lines in avoid for line in lines)):
             for name, fact in zip(guard.names, guard.open, strict=True):
                 values[name] = self.domains.list_values(fact, guard.scope)
                 sampled = sampled or self.domains.is_sampled(fact)
-        if len(values) > MAX_FACTS:
+        if len(values) > _MAX_FACTS:
             return Answer.UNKNOWN, {}
         trial = _Trial(self, list(values.items()), constraints, avoid)
         if trial.extend({}):
@@ -318,15 +267,15 @@ class _Trial:
         self,
         search: Search,
         facts: Sequence[tuple[str, tuple[Value, ...]]],
-        constraints: Sequence[Constraint],
+        constraints: Sequence[_Constraint],
         avoid: Sequence[Sequence[ScopedGuard]],
     ) -> None:
         self._search, self._facts = search, facts
-        self._left = min(MAX_TRIES_PER_SEARCH, MAX_TRIES_PER_WORKFLOW - search.tries_made)
+        self._left = min(_MAX_TRIES_PER_SEARCH, MAX_TRIES_PER_WORKFLOW - search.tries_made)
         self.gave_up = False
         self.found: Mapping[str, Value] = {}
         order = {name: number for number, (name, _) in enumerate(facts, start=1)}
-        self._constraints: list[list[Constraint]] = [[] for _ in range(len(facts) + 1)]
+        self._constraints: list[list[_Constraint]] = [[] for _ in range(len(facts) + 1)]
         self._avoid: list[list[Sequence[ScopedGuard]]] = [[] for _ in range(len(facts) + 1)]
         for line, verdicts in constraints:
             self._constraints[max((order[name] for name in line.names), default=0)].append((line, verdicts))
@@ -338,10 +287,9 @@ class _Trial:
         depth, evaluate = len(values), self._search.evaluate
         if not all(evaluate(line, values) in verdicts for line, verdicts in self._constraints[depth]):
             return False
-        if not all(
-            any(evaluate(line, values) is Verdict.FAILS for line in lines) for lines in self._avoid[depth]
-        ):
-            return False
+        for lines in self._avoid[depth]:
+            if all(evaluate(line, values) is not Verdict.FAILS for line in lines):
+                return False
         if depth == len(self._facts):
             self.found = values
             return True

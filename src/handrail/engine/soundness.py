@@ -1,12 +1,11 @@
 """Check that a workflow which loads is also sound: no dead ends, endless loops, or rows that never fire.
 
-Start reading at `check_soundness`. `RowAnalysis` decides which rows can fire; the rest walks the graph.
+Start reading at `check_soundness`. `_RowAnalysis` decides which rows can fire; the rest walks the graph.
 """
 
 import json
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -34,13 +33,13 @@ from handrail.engine.paths import (
 from handrail.engine.problems import Problem, build_error, build_warning, sort_problems
 from handrail.engine.satisfiability import Answer, Domains, ScopedGuard, Search, scope_guard
 
-STATE_FACT = "run.state"
+_STATE_FACT = "run.state"
+_MAX_EARLIER_ROWS = 200  # how many of the rows before a row are checked for shadowing it
 
+_Edge: TypeAlias = tuple[str, str, Transition]
+_Paths: TypeAlias = Mapping[str, tuple[str, ...]]
 
-MAX_EARLIER_ROWS = 200
-"""How many of the rows before a row are checked for shadowing it."""
-
-
+# Every code that `check_soundness` can give, and what it means.
 FINDING_CODES = {
     "ambiguous-skill": "two states that can follow each other have the same skill",
     "constant-guard": "a guard says the same whatever the facts are",
@@ -58,12 +57,11 @@ FINDING_CODES = {
     "unused-text": "no row, state or prompt says a text",
     "unused-variable": "nothing reads a variable",
 }
-"""Every code `check` can give, and what it means."""
 
 
 def check_soundness(workflow: Workflow) -> tuple[Problem, ...]:
     """Return everything that is unsound in a workflow that loads, in reading order; empty for a sound one."""
-    rows = RowAnalysis(workflow)
+    rows = _RowAnalysis(workflow)
     paths = find_shortest_paths(workflow, rows.can_fire)
     problems = [
         *rows.find_problems(),
@@ -77,7 +75,7 @@ def check_soundness(workflow: Workflow) -> tuple[Problem, ...]:
     return sort_problems([_add_path(problem, workflow, paths) for problem in problems])
 
 
-def _add_path(problem: Problem, workflow: Workflow, paths: Mapping[str, tuple[str, ...]]) -> Problem:
+def _add_path(problem: Problem, workflow: Workflow, paths: _Paths) -> Problem:
     """Return the problem with the shortest path to its row or state, if it has no path yet."""
     if problem.path:
         return problem
@@ -91,17 +89,17 @@ def _add_path(problem: Problem, workflow: Workflow, paths: Mapping[str, tuple[st
     return problem
 
 
-class RowAnalysis:
+class _RowAnalysis:
     """Finds out which rows of a workflow can fire."""
 
     def __init__(self, workflow: Workflow) -> None:
-        self.workflow = workflow
+        self._workflow = workflow
         self._search = Search(Domains(workflow))
         self._steps_left = 1_000  # bounds the search for router loops
         self._guard_cache: dict[tuple[str, str], list[ScopedGuard]] = {}
         self._fires: dict[tuple[str, str], bool] = {}
         answered: dict[tuple[object, ...], list[bool]] = {}
-        for (state, _), rows in self.workflow.index.items():
+        for (state, _), rows in self._workflow.index.items():
             aware = any(_has_state_guard(row) for row in rows)
             key = (state if aware else "", *(row.id for row in rows))
             if key not in answered:
@@ -109,15 +107,13 @@ class RowAnalysis:
             self._fires |= {(row.id, state): can for row, can in zip(rows, answered[key], strict=True)}
 
     def _can_fire(self, rows: Sequence[Transition], number: int, state: str) -> bool:
-        earlier = [
-            row for row in rows[max(0, number - MAX_EARLIER_ROWS) : number] if not self._steps_aside(row)
+        # A row whose target's attempts can run out is skipped then, although its guards hold.
+        before = [
+            self._scope_guards(row, state)
+            for row in rows[max(0, number - _MAX_EARLIER_ROWS) : number]
+            if not any(self._workflow.states[to].attempts for to in list_targets(self._workflow, row))
         ]
-        before = [self._scope_guards(other, state) for other in earlier]
         return self._search.can_hold(self._scope_guards(rows[number], state), before) is not Answer.NO
-
-    def _steps_aside(self, row: Transition) -> bool:
-        """True if the row can be skipped although its guards hold: its target's attempts can run out."""
-        return any(self.workflow.states[target].attempts for target in list_targets(self.workflow, row))
 
     def can_fire(self, row: Transition, state: str) -> bool:
         """False if in this state an earlier row, or the row's own guards, always prevent it."""
@@ -125,13 +121,16 @@ class RowAnalysis:
 
     def find_problems(self) -> Iterator[Problem]:
         """Yield constant guards, guards that can give errors, rows that never fire, and router problems."""
-        for row in self.workflow.rows:
+        for row in self._workflow.rows:
             constant = list(self._find_constant_guards(row))
-            yield from (_constant_guard_problem(row, guard, says=holds) for guard, holds in constant)
+            for guard, holds in constant:
+                message = f"row `{row.id}`: `{guard.text}` {'always' if holds else 'never'} holds"
+                repair = "leave it out" if holds else "compare with a value the fact can have"
+                yield build_warning("constant-guard", guard.place, message, repair)
             if all(holds for _, holds in constant):
                 yield from self._find_never_firing(row)
             yield from self._find_failing_guards(row, {guard for guard, holds in constant if not holds})
-        for name, state in self.workflow.states.items():
+        for name, state in self._workflow.states.items():
             if state.router:
                 yield from self._find_stuck_router(name)
         yield from self._find_router_loops()
@@ -139,8 +138,8 @@ class RowAnalysis:
     def _scope_guards(self, row: Transition, state: str) -> list[ScopedGuard]:
         key = (row.id, state if _has_state_guard(row) else "")
         if key not in self._guard_cache:
-            fixed: dict[str, Value] = {STATE_FACT: state.removeprefix(row.scope)}
-            if self.workflow.states[state].router:
+            fixed: dict[str, Value] = {_STATE_FACT: state.removeprefix(row.scope)}
+            if self._workflow.states[state].router:
                 fixed["run.attempts"] = 0
             self._guard_cache[key] = [
                 scope_guard(guard, fixed, row.scope) for guard in (*row.when, *row.accept)
@@ -150,18 +149,18 @@ class RowAnalysis:
     def _find_constant_guards(self, row: Transition) -> Iterator[tuple[Guard, bool]]:
         """Yield the guards that have the same verdict for all values, and whether they hold."""
         for number, guard in enumerate((*row.when, *row.accept)):
-            varies = any(fact.name == STATE_FACT for fact in guard.facts)
+            varies = any(fact.name == _STATE_FACT for fact in guard.facts)
             states = row.sources if varies else row.sources[:1]
             lines = [self._scope_guards(row, state)[number] for state in states]
             if self._search.has_unbounded_facts(lines):
                 continue
             if all(self._search.can_hold([line]) is Answer.NO for line in lines):
                 yield guard, False
-            elif all(self._never_fails(line) for line in lines):
+            elif all(
+                self._search.can_fail(line) is Answer.NO and self._search.find_error_values(line, ()) is None
+                for line in lines
+            ):
                 yield guard, True
-
-    def _never_fails(self, guard: ScopedGuard) -> bool:
-        return self._search.can_fail(guard) is Answer.NO and self._search.find_error_values(guard, ()) is None
 
     def _find_failing_guards(self, row: Transition, constant: Collection[Guard]) -> Iterator[Problem]:
         """Yield guards that give an error for some values while no other guard of the row fails."""
@@ -173,9 +172,14 @@ class RowAnalysis:
                 beside = [*lines[:number], *lines[number + 1 :]]
                 values = self._search.find_error_values(lines[number], beside)
                 if values is not None:
-                    yield _failing_guard_problem(
-                        row, guard, {name: values[name] for name in lines[number].names}
+                    seen = {name: values[name] for name in lines[number].names}
+                    shown = " and ".join(f"{name} = {json.dumps(value)}" for name, value in seen.items())
+                    message = f"row `{row.id}`: `{guard.text}` cannot be evaluated when {shown}"
+                    nulls = [name for name, value in seen.items() if value is None]
+                    repair = (
+                        f"add the line `{nulls[0]} != null`" if nulls else "add a line that rules this out"
                     )
+                    yield build_error("guard-can-fail", guard.place, message, repair)
 
     def _find_never_firing(self, row: Transition) -> Iterator[Problem]:
         if not row.sources or any(self.can_fire(row, state) for state in row.sources):
@@ -184,29 +188,26 @@ class RowAnalysis:
             message = f"row `{row.id}` never fires: its guards never hold together"
             yield build_warning("contradiction", row.place, message, "drop one of them, or the row")
             return
-        state = row.sources[0]
-        before = self._find_shadowing_rows(row, state)
-        message = f"row `{row.id}` never fires: before it, {_quote_names(before)} always takes its place"
+        state, guards = row.sources[0], self._scope_guards(row, row.sources[0])
+        rows = self._workflow.index[state, row.trigger]
+        earlier = rows[: rows.index(row)]
+        # One row that alone shadows this one is named alone.
+        alone = (
+            [other]
+            for other in earlier
+            if self._search.can_hold(guards, [self._scope_guards(other, state)]) is Answer.NO
+        )
+        names = [f"`{other.id}`" for other in next(alone, earlier)]
+        before = names[0] if len(names) == 1 else f"one of {', '.join(names)}"
+        message = f"row `{row.id}` never fires: before it, {before} always takes its place"
         yield build_warning("shadowed-row", row.place, message, "move it up, or narrow what stands before it")
 
-    def _find_shadowing_rows(self, row: Transition, state: str) -> list[str]:
-        """Return one earlier row if it alone shadows this one, otherwise all earlier rows."""
-        rows = self.workflow.index[state, row.trigger]
-        earlier = rows[: rows.index(row)]
-        for other in earlier:
-            if (
-                self._search.can_hold(self._scope_guards(row, state), [self._scope_guards(other, state)])
-                is Answer.NO
-            ):
-                return [other.id]
-        return [other.id for other in earlier]
-
     def _find_stuck_router(self, router: str) -> Iterator[Problem]:
-        rows = self.workflow.index.get((router, None), ())
+        rows = self._workflow.index.get((router, None), ())
         lines = [self._scope_guards(row, router) for row in rows]
         if any(self._search.has_unbounded_facts(guards) for guards in lines):
             return
-        place = self.workflow.states[router].place
+        place = self._workflow.states[router].place
         if not rows:
             message = f"no row leaves the router `{router}`, so the run would be stuck there"
             yield build_error("router-stuck", place, message, "add a row from it without a trigger")
@@ -217,19 +218,16 @@ class RowAnalysis:
     def _find_router_loops(self) -> Iterator[Problem]:
         """Yield routers that can lead back to themselves within one turn, each loop once."""
         reported: set[frozenset[str]] = set()
-        for name, state in self.workflow.states.items():
-            if not state.router:
-                continue
-            for way in self._find_loops_from(name):
+        for name, state in self._workflow.states.items():
+            for way in self._find_loops_from(name) if state.router else ():
                 circle = frozenset(source for source, _ in way)
                 if circle not in reported:
                     reported.add(circle)
                     ids = " → ".join(source for source, _ in way)
                     message = f"routers can go round in one turn: {ids} → {name}"
+                    repair = "let one of them lead to a state"
                     rows = tuple(row.id for _, row in way)
-                    yield build_error(
-                        "router-loop", state.place, message, "let one of them lead to a state", rows
-                    )
+                    yield build_error("router-loop", state.place, message, repair, rows)
 
     def _find_loops_from(self, start: str) -> Iterator[tuple[tuple[str, Transition], ...]]:
         """Yield the paths from a router through routers back to it that one set of facts allows."""
@@ -237,10 +235,10 @@ class RowAnalysis:
         while stack and self._steps_left:
             self._steps_left -= 1
             router, path = stack.pop()
-            for row in self.workflow.index.get((router, None), ()):
-                for target in list_targets(self.workflow, row):
+            for row in self._workflow.index.get((router, None), ()):
+                for target in list_targets(self._workflow, row):
                     longer = (*path, (router, row))
-                    if not self.workflow.states[target].router or not self._is_walkable(longer):
+                    if not self._workflow.states[target].router or not self._is_walkable(longer):
                         continue
                     if target == start:
                         yield longer
@@ -251,7 +249,7 @@ class RowAnalysis:
         must: list[ScopedGuard] = []
         must_not: list[list[ScopedGuard]] = []
         for source, row in path:
-            rows = self.workflow.index[source, None]
+            rows = self._workflow.index[source, None]
             must += self._scope_guards(row, source)
             must_not += [self._scope_guards(other, source) for other in rows[: rows.index(row)]]
         changed = {name for _, row in path for name, _ in row.set}
@@ -262,28 +260,10 @@ class RowAnalysis:
 
 
 def _has_state_guard(row: Transition) -> bool:
-    return any(fact.name == STATE_FACT for guard in (*row.when, *row.accept) for fact in guard.facts)
+    return any(fact.name == _STATE_FACT for guard in (*row.when, *row.accept) for fact in guard.facts)
 
 
-def _constant_guard_problem(row: Transition, guard: Guard, *, says: bool) -> Problem:
-    how, repair = ("always", "leave it out") if says else ("never", "compare with a value the fact can have")
-    return build_warning("constant-guard", guard.place, f"row `{row.id}`: `{guard.text}` {how} holds", repair)
-
-
-def _failing_guard_problem(row: Transition, guard: Guard, values: Mapping[str, Value]) -> Problem:
-    shown = " and ".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
-    message = f"row `{row.id}`: `{guard.text}` cannot be evaluated when {shown}"
-    nulls = [name for name, value in values.items() if value is None]
-    repair = f"add the line `{nulls[0]} != null`" if nulls else "add a line that rules this out"
-    return build_error("guard-can-fail", guard.place, message, repair)
-
-
-def _quote_names(names: Sequence[str]) -> str:
-    quoted = [f"`{name}`" for name in names]
-    return quoted[0] if len(quoted) == 1 else f"one of {', '.join(quoted)}"
-
-
-def _find_unreachable_states(workflow: Workflow, paths: Mapping[str, tuple[str, ...]]) -> Iterator[Problem]:
+def _find_unreachable_states(workflow: Workflow, paths: _Paths) -> Iterator[Problem]:
     """Yield states that no path leads to, each with the states reachable only from it."""
     unreachable = {name: state for name, state in workflow.states.items() if name not in paths}
     out = {
@@ -295,32 +275,24 @@ def _find_unreachable_states(workflow: Workflow, paths: Mapping[str, tuple[str, 
     for name in sorted(unreachable, key=lambda name: name in led_to):
         if name in reported:
             continue
-        successors = _find_lost_successors(name, out, unreachable.keys() - reported)
-        reported |= {name, *successors}
+        # The unreachable states that this one leads to, over any number of rows.
+        lost, todo = {name: None}, [name]
+        while todo:
+            targets = out[todo.pop()] & unreachable.keys() - reported
+            more_states = [target for target in sorted(targets) if target not in lost]
+            lost |= dict.fromkeys(more_states)
+            todo += more_states
+        reported |= lost.keys()
         leads = [row.id for row in workflow.rows if name in list_targets(workflow, row)]
         why = f"only {', '.join(leads)} would lead there" if leads else "no row leads there"
-        more = f"; so neither can {', '.join(f'`{other}`' for other in successors)}" if successors else ""
+        others = [f"`{other}`" for other in lost if other != name]
+        more = f"; so neither can {', '.join(others)}" if others else ""
         message = f"state `{name}` cannot be reached: {why}{more}"
-        yield build_warning(
-            "unreachable-state", unreachable[name].place, message, "add a row that leads there, or drop it"
-        )
+        repair = "add a row that leads there, or drop it"
+        yield build_warning("unreachable-state", unreachable[name].place, message, repair)
 
 
-def _find_lost_successors(
-    name: str, out: Mapping[str, AbstractSet[str]], unreachable: AbstractSet[str]
-) -> list[str]:
-    """Return the unreachable states that this one leads to, over any number of rows."""
-    reached, todo = {name: None}, [name]
-    while todo:
-        next_states = [target for target in sorted(out[todo.pop()] & unreachable) if target not in reached]
-        reached |= dict.fromkeys(next_states)
-        todo += next_states
-    return list(reached)[1:]
-
-
-def _find_dead_ends(
-    workflow: Workflow, rows: RowAnalysis, paths: Mapping[str, tuple[str, ...]]
-) -> Iterator[Problem]:
+def _find_dead_ends(workflow: Workflow, rows: _RowAnalysis, paths: _Paths) -> Iterator[Problem]:
     if workflow.derive:
         return
     outgoing = group_rows_by_state(workflow)
@@ -334,9 +306,7 @@ def _find_dead_ends(
             yield build_error("dead-end", state.place, message, repair, paths[name])
 
 
-def _find_unhandled_triggers(
-    workflow: Workflow, rows: RowAnalysis, paths: Mapping[str, tuple[str, ...]]
-) -> Iterator[Problem]:
+def _find_unhandled_triggers(workflow: Workflow, rows: _RowAnalysis, paths: _Paths) -> Iterator[Problem]:
     handled = {
         row.trigger
         for row in workflow.rows
@@ -351,14 +321,11 @@ def _find_unhandled_triggers(
     for name, state in workflow.states.items():
         if state.brief is not None and name in states_with_rows and (name, CONTINUE) not in workflow.index:
             message = f"state `{name}` asks for an output, and no row waits for `{CONTINUE}`"
-            yield build_warning(
-                "unhandled-trigger", state.place, message, f"add a row with `trigger: {CONTINUE}`"
-            )
+            repair = f"add a row with `trigger: {CONTINUE}`"
+            yield build_warning("unhandled-trigger", state.place, message, repair)
 
 
-def _find_uncapped_loops(
-    workflow: Workflow, rows: RowAnalysis, paths: Mapping[str, tuple[str, ...]]
-) -> Iterator[Problem]:
+def _find_uncapped_loops(workflow: Workflow, rows: _RowAnalysis, paths: _Paths) -> Iterator[Problem]:
     """Yield loops that the agent alone keeps going: no fact of the world, no person and no cap in them."""
     edges = [
         (source, target, row)
@@ -369,7 +336,7 @@ def _find_uncapped_loops(
         for source in row.sources
         if source in paths and rows.can_fire(row, source)
     ]
-    for loop in find_cycles(edges):
+    for loop in _find_cycles(edges):
         start, _, first = loop[0]
         message = f"nothing ends the loop {' → '.join(source for source, _, _ in loop)} → {start}"
         path = (*paths[start], *(row.id for _, _, row in loop))
@@ -380,7 +347,7 @@ def _find_uncapped_loops(
 def _is_bounded(workflow: Workflow, row: Transition) -> bool:
     tool = workflow.tools.get(row.trigger or "")
     facts = (fact for guard in (*row.when, *row.accept) for fact in guard.facts)
-    real = any(fact.provenance is not Provenance.CLAIMED and fact.name != "run.state" for fact in facts)
+    real = any(fact.provenance is not Provenance.CLAIMED and fact.name != _STATE_FACT for fact in facts)
     return real or (tool is not None and tool.who is Actor.PERSON) or isinstance(row.to, Stay | ToDerived)
 
 
@@ -394,7 +361,21 @@ def _find_unused(workflow: Workflow) -> Iterator[Problem]:
         if name not in used_texts:
             message = f"no row, state or prompt says the text `{name}`"
             yield build_warning("unused-text", text.place, message, "say it, or drop it")
-    read = set(_list_read_variables(workflow))
+    namings: list[tuple[str, Iterable[str]]] = [
+        (row.scope, collect_row_names(workflow, row)) for row in workflow.rows
+    ]
+    namings += [
+        (name[: name.rfind("/") + 1], state.brief.names)
+        for name, state in workflow.states.items()
+        if state.brief
+    ]
+    prefix = "run.vars."
+    read = {
+        scope + name.removeprefix(prefix)
+        for scope, names in namings
+        for name in names
+        if name.startswith(prefix)
+    }
     gone_to = {row.to.name for row in workflow.rows if isinstance(row.to, ToVariable)}
     set_ = {name for row in workflow.rows for name, _ in row.set}
     is_flat = workflow.state_file == FLAT_STATE_FILE
@@ -407,58 +388,32 @@ def _find_unused(workflow: Workflow) -> Iterator[Problem]:
             yield build_warning("unset-variable", variable.place, message, "set it, or name a state")
 
 
-def _list_read_variables(workflow: Workflow) -> Iterator[str]:
-    """Yield the variables that guards, texts, paths, assignments and tasks read."""
-    for row in workflow.rows:
-        yield from (row.scope + name for name in _list_variable_names(collect_row_names(workflow, row)))
-    for name, state in workflow.states.items():
-        scope = name[: name.rfind("/") + 1]
-        yield from (scope + name for name in _list_variable_names(state.brief.names if state.brief else ()))
-
-
-def _list_variable_names(names: Iterable[str]) -> Iterator[str]:
-    prefix = "run.vars."
-    return (name.removeprefix(prefix) for name in names if name.startswith(prefix))
-
-
-Edge: TypeAlias = tuple[str, str, Transition]
-
-
-def find_cycles(edges: Sequence[Edge]) -> Iterator[tuple[Edge, ...]]:
+def _find_cycles(edges: Sequence[_Edge]) -> Iterator[tuple[_Edge, ...]]:
     """Yield the shortest cycle through each state that is in one, in the order of the edges.
 
     A state that is part of a cycle already found does not start another.
     """
-    out: dict[str, list[Edge]] = {}
+    out: dict[str, list[_Edge]] = {}
     for edge in edges:
         out.setdefault(edge[0], []).append(edge)
     done: set[str] = set()
     for start in out:
-        if start in done:
-            continue
-        loop = _find_shortest_cycle(out, start)
-        if loop:
+        if start not in done and (loop := _find_shortest_cycle(out, start)):
             done |= {source for source, _, _ in loop}
             yield loop
 
 
-def _find_shortest_cycle(out: Mapping[str, Sequence[Edge]], start: str) -> tuple[Edge, ...]:
+def _find_shortest_cycle(out: Mapping[str, Sequence[_Edge]], start: str) -> tuple[_Edge, ...]:
     """Return the shortest cycle from a state back to itself, or an empty tuple."""
-    came_by: dict[str, Edge] = {}
+    came_by: dict[str, _Edge] = {}
     queue = deque([start])
-    while queue:
+    while queue and start not in came_by:
         for edge in out.get(queue.popleft(), ()):
-            _, target, _ = edge
-            if target in came_by:
-                continue
-            came_by[target] = edge
-            if target == start:
-                return _trace_cycle(came_by, start)
-            queue.append(target)
-    return ()
-
-
-def _trace_cycle(came_by: Mapping[str, Edge], start: str) -> tuple[Edge, ...]:
+            if edge[1] not in came_by:
+                came_by[edge[1]] = edge
+                queue.append(edge[1])
+    if start not in came_by:
+        return ()
     cycle = [came_by[start]]
     while cycle[-1][0] != start:
         cycle.append(came_by[cycle[-1][0]])

@@ -14,26 +14,14 @@ from msgspec import Struct
 from handrail.documents.text import escape_for_terminal
 
 PERSONA: Final = "persona"
-
-
 GUARDRAILS: Final = "guardrails"
-
-
 CURRENT: Final = "current_step"
-
-
 STATUS: Final = "workflow_status"
-
-
 PROJECT: Final = "project_context"
-
-
 WORKFLOWS: Final = "available_workflows"
-
-
 ARTIFACTS: Final = "workflow_artifacts"
 
-
+# The seven schemes as the source spells them, each with the form of what follows `://`.
 URI_FORMS: Final = {
     PERSONA: "{agent}",
     GUARDRAILS: "active",
@@ -43,34 +31,15 @@ URI_FORMS: Final = {
     WORKFLOWS: "all",
     ARTIFACTS: "{+pattern}",
 }
-"""The seven schemes as the source spells them, each with the form of what follows `://`."""
-
 
 RECENT_PATTERN: Final = "recent"
-
-
 FINAL_PATTERN: Final = "final"
-
-
 FINAL_PREFIX: Final = "final/"
-
-
 TYPE_PREFIX: Final = "type/"
-
-
 MAX_URI_CHARACTERS: Final = 512
-"""The maximum length of a URI in characters."""
-
-
 _PAGED_SCHEMES: Final = frozenset({STATUS, ARTIFACTS})
-
-
 _MAX_SHOWN_CHARACTERS: Final = 80
-
-
 _URI_PATTERN: Final = re.compile(r"([A-Za-z][A-Za-z0-9_-]*)://([^?#]*)(?:\?page=([1-9][0-9]{0,5}))?")
-
-
 _RUN_ID_PATTERN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
@@ -104,10 +73,10 @@ def build_uri_template(scheme: str, *, portable: bool) -> str:
 def scheme_of(template: str) -> str:
     """Return the scheme of a URI template in either spelling; empty if no scheme has this template."""
     scheme = template.partition("://")[0].replace("-", "_")
-    known = scheme in URI_FORMS and template in {
-        build_uri_template(scheme, portable=spelling) for spelling in (False, True)
-    }
-    return scheme if known else ""
+    if scheme not in URI_FORMS:
+        return ""
+    spellings = [build_uri_template(scheme, portable=portable) for portable in (False, True)]
+    return scheme if template in spellings else ""
 
 
 def parse_uri(given: str) -> ResourceAddress | str:
@@ -117,9 +86,8 @@ def parse_uri(given: str) -> ResourceAddress | str:
     match = _URI_PATTERN.fullmatch(given)
     scheme = match[1].lower().replace("-", "_") if match else ""
     if match is None or scheme not in URI_FORMS:
-        known = ", ".join(
-            build_uri_template(scheme, portable="-" in given.partition("://")[0]) for scheme in URI_FORMS
-        )
+        portable = "-" in given.partition("://")[0]
+        known = ", ".join(build_uri_template(scheme, portable=portable) for scheme in URI_FORMS)
         return f"`{safe_excerpt(given)}` is no resource of this server; there are {known}"
     try:
         name = unquote_to_bytes(match[2]).decode()
@@ -139,9 +107,8 @@ def is_run_id(name: str) -> bool:
 
 def safe_excerpt(text: str) -> str:
     """Return text from a client, shortened and escaped so that it is safe in a message."""
-    return escape_for_terminal(
-        text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}…"
-    )
+    most = _MAX_SHOWN_CHARACTERS
+    return escape_for_terminal(text if len(text) <= most else f"{text[:most]}…")
 
 
 def _spell_scheme(scheme: str, *, portable: bool) -> str:

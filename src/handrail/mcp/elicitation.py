@@ -17,12 +17,10 @@ from pydantic import ValidationError
 from handrail.app.faces import Question
 from handrail.documents.text import escape_for_terminal
 
+# A call that waited for a person this long is answered as if the client could not ask.
 _ANSWER_SECONDS: Final = 3600.0
-"""How many seconds a call waits for a person. After that, it is answered as if the client could not ask."""
-
-
+# The protocol version since which each option carries its own title (`oneOf`).
 _TITLES_SINCE_VERSION: Final = "2025-11-25"
-"""The protocol version since which each option carries its own title (`oneOf`)."""
 
 
 async def ask_person(
@@ -32,33 +30,24 @@ async def ask_person(
 
     None means that the client cannot ask, or that the person made no choice.
     """
-    if not _supports_forms(ctx.session.client_capabilities):
+    capabilities = ctx.session.client_capabilities
+    elicitation = capabilities.elicitation if capabilities else None
+    # An `elicitation` capability without details means forms.
+    if elicitation is None or (elicitation.form is None and elicitation.url is not None):
         return None
+    form = _build_form(question, ctx)
     if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
         response = (params.input_responses or {}).get(question.name)
         if params.request_state == question.about and isinstance(response, types.ElicitResult):
             return _chosen_option(question, response)
-        requests: types.InputRequests = {question.name: _build_form(question, ctx)}
+        requests: types.InputRequests = {question.name: form}
         return types.InputRequiredResult(input_requests=requests, request_state=question.about)
-    return await _send_question(question, ctx)
-
-
-def _supports_forms(capabilities: types.ClientCapabilities | None) -> bool:
-    """True if the client can show a form; an `elicitation` capability without details means forms."""
-    elicitation = capabilities.elicitation if capabilities else None
-    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
-
-
-async def _send_question(question: Question, ctx: ServerRequestContext[Any, Any]) -> str | None:
-    """Ask during the call and return the person's choice; None if the client fails or does not answer."""
     metadata = ServerMessageMetadata(related_request_id=ctx.request_id)
     try:
-        response = await ctx.session.send_request(
-            _build_form(question, ctx), types.ElicitResult, _ANSWER_SECONDS, metadata=metadata
-        )
+        answer = await ctx.session.send_request(form, types.ElicitResult, _ANSWER_SECONDS, metadata=metadata)
     except (MCPError, ValidationError):
         return None
-    return _chosen_option(question, response)
+    return _chosen_option(question, answer)
 
 
 def _chosen_option(question: Question, response: types.ElicitResult) -> str | None:

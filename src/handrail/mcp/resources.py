@@ -4,21 +4,20 @@ Start reading at `Resources.read`. The functions `…_data` turn rows of the sto
 column names of the source document. Everything here reads; only `Resources.touch` writes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
-from handrail.app.catalog import PROJECT_ORIGIN
+from handrail.app.catalog import DEFAULT_PERSONA, PROJECT_ORIGIN
 from handrail.app.definitions import Definitions, Persona
 from handrail.app.projects import Projects
 from handrail.app.trust import UntrustedFile
 from handrail.documents.text import escape_for_terminal
 from handrail.engine.lifecycle import is_terminal
-from handrail.engine.model import Authority, Lifecycle, Variable, Workflow
+from handrail.engine.model import Authority, Lifecycle, Variable
 from handrail.engine.problems import Problem
 from handrail.mcp import addresses
 from handrail.mcp.addresses import (
@@ -49,82 +48,44 @@ from handrail.runtime.ports.queries import (
     StepRow,
 )
 from handrail.runtime.ports.turn import Clock
-from handrail.runtime.records import JournalEntry, format_rfc3339, project_id, project_name
+from handrail.runtime.records import format_rfc3339, project_id, project_name
 from handrail.runtime.sweep import IdleLimits
 from handrail.runtime.world import PinnedWorkflow
 from handrail.stores.vcs.commands import VcsStatus
 
-MAX_TEXT_BYTES: Final = 1024 * 1024
-"""The maximum size of all artifact texts in one resource, in bytes; a text that does not fit is left out."""
-
-
+# The most bytes of all artifact texts in one resource together; a text that does not fit is left out.
+_MAX_TEXT_BYTES: Final = 1024 * 1024
 _MAX_PROBLEMS: Final = 5
-
-
-MAX_COMPLETIONS: Final = 100
-"""The maximum number of completions that a client gets."""
-
-
-MARKDOWN_MIME: Final = "text/markdown"
-
-
-JSON_MIME: Final = "application/json"
-
-
-_DEFAULT_PERSONA: Final = "default"
-
-
+_MAX_COMPLETIONS: Final = 100
 _MAX_RECENT: Final = 50
-
-
 _MAX_PROJECT_ARTIFACTS: Final = 10
-
+_MARKDOWN: Final = "text/markdown"
+_JSON: Final = "application/json"
 
 _FIXED_RESOURCES: Final = (
-    (addresses.GUARDRAILS, "active", "Guardrails", "The rules that hold here, as they stand.", MARKDOWN_MIME),
-    (addresses.WORKFLOWS, "all", "Workflows", "What can be started, and with which inputs.", JSON_MIME),
-    (
-        addresses.ARTIFACTS,
-        RECENT_PATTERN,
-        "Recent artifacts",
-        "The last 50 artifacts of all runs.",
-        JSON_MIME,
-    ),
+    (addresses.GUARDRAILS, "active", "Guardrails", "The rules that hold here, as they stand.", _MARKDOWN),
+    (addresses.WORKFLOWS, "all", "Workflows", "What can be started, and with which inputs.", _JSON),
+    (addresses.ARTIFACTS, RECENT_PATTERN, "Recent artifacts", "The last 50 artifacts of all runs.", _JSON),
     (
         addresses.ARTIFACTS,
         FINAL_PATTERN,
         "Final artifacts",
         "The last 100 artifacts of completed runs.",
-        JSON_MIME,
+        _JSON,
     ),
 )
-
 
 _TEMPLATES: Final = (
-    (addresses.PERSONA, "Persona", "How an agent works, in full.", MARKDOWN_MIME),
-    (addresses.CURRENT, "Current step", "Where a run stands now, and what it made there.", JSON_MIME),
-    (
-        addresses.STATUS,
-        "Run",
-        "A run, its steps, artifacts and comments; `more` is the next page.",
-        JSON_MIME,
-    ),
-    (addresses.PROJECT, "Project", "Its commit, the run under way, and what there is to use.", JSON_MIME),
-    (addresses.ARTIFACTS, "Artifacts", "recent, final, final/{execution_id} or type/{type}.", JSON_MIME),
+    (addresses.PERSONA, "Persona", "How an agent works, in full.", _MARKDOWN),
+    (addresses.CURRENT, "Current step", "Where a run stands now, and what it made there.", _JSON),
+    (addresses.STATUS, "Run", "A run, its steps, artifacts and comments; `more` is the next page.", _JSON),
+    (addresses.PROJECT, "Project", "Its commit, the run under way, and what there is to use.", _JSON),
+    (addresses.ARTIFACTS, "Artifacts", "recent, final, final/{execution_id} or type/{type}.", _JSON),
 )
 
 
-class FixedResource(Struct, frozen=True):
-    """A resource with a fixed address."""
-
-    uri: str
-    name: str
-    about: str
-    mime: str
-
-
-class ResourceTemplate(Struct, frozen=True):
-    """A URI template for resources that need an argument."""
+class ResourceEntry(Struct, frozen=True):
+    """A resource, or a template of resources that need an argument, in the list that clients get."""
 
     uri: str
     name: str
@@ -161,42 +122,71 @@ class Resources(Struct, frozen=True):
     clock: Clock
     vcs_of: Callable[[str], VcsStatus]
 
-    def list_fixed(self, *, portable: bool) -> tuple[FixedResource, ...]:
+    def list_fixed(self, *, portable: bool) -> tuple[ResourceEntry, ...]:
         """Return the resources with a fixed address, personas first."""
-        default = build_uri(addresses.PERSONA, _DEFAULT_PERSONA, portable=portable)
         about = "How an agent works unless a step names another persona."
-        resources = [FixedResource(default, "Default persona", about, MARKDOWN_MIME)]
+        entries = [(addresses.PERSONA, DEFAULT_PERSONA, "Default persona", about, _MARKDOWN)]
         for persona in self._personas():
-            address = build_uri(addresses.PERSONA, persona.name, portable=portable)
-            resources.append(
-                FixedResource(address, f"Persona: {persona.name}", _describe_persona(persona), MARKDOWN_MIME)
-            )
-        for scheme, name, title, about, mime in _FIXED_RESOURCES:
-            resources.append(FixedResource(build_uri(scheme, name, portable=portable), title, about, mime))
-        return tuple(resources)
+            # Text that a project wrote is never used as a description.
+            own = persona.origin == PROJECT_ORIGIN
+            about = "A persona that this project brought." if own else persona.about
+            entries.append((addresses.PERSONA, persona.name, f"Persona: {persona.name}", about, _MARKDOWN))
+        return tuple(
+            ResourceEntry(build_uri(scheme, name, portable=portable), title, about, mime)
+            for scheme, name, title, about, mime in (*entries, *_FIXED_RESOURCES)
+        )
 
-    def templates(self, *, portable: bool) -> tuple[ResourceTemplate, ...]:
+    def templates(self, *, portable: bool) -> tuple[ResourceEntry, ...]:
         """Return the URI templates of the resources that need an argument."""
         return tuple(
-            ResourceTemplate(addresses.build_uri_template(scheme, portable=portable), title, about, mime)
+            ResourceEntry(addresses.build_uri_template(scheme, portable=portable), title, about, mime)
             for scheme, title, about, mime in _TEMPLATES
         )
 
-    def complete(self, template_uri: str, argument: str, typed: str) -> tuple[str, ...]:
+    def complete(self, template: str, argument: str, typed: str) -> tuple[str, ...]:
         """Return the values of a template argument that begin with the typed text, likeliest first."""
-        personas = (_DEFAULT_PERSONA, *(persona.name for persona in self._personas()))
-        names = {root: self._display_name(root) for root in self._roots()}
-        return Completion(self.records, names, personas).complete(template_uri, argument, typed)
+        if len(typed) > MAX_URI_CHARACTERS or any("\ud800" <= character <= "\udfff" for character in typed):
+            return ()
+        values: Iterable[str]
+        match addresses.scheme_of(template), argument:
+            case addresses.PERSONA, "agent":
+                values = (name for name in self._persona_names() if name.startswith(typed))
+            case ((addresses.CURRENT | addresses.STATUS), "execution_id"):
+                values = self._complete_run(typed)
+            case addresses.PROJECT, "project_id":
+                values = [
+                    project_id(root)
+                    for root in self._roots()
+                    if project_id(root).startswith(typed) or self._display_name(root).startswith(typed)
+                ]
+            case addresses.ARTIFACTS, "pattern":
+                values = self._complete_pattern(typed)
+            case _:
+                return ()
+        return tuple(dict.fromkeys(values))[:_MAX_COMPLETIONS]
+
+    def _complete_run(self, typed: str) -> Iterator[str]:
+        """Yield the active runs of these projects, then the latest runs of all, then any other match."""
+        yield from self.records.list_active_ids(self._roots(), typed)
+        yield from (row.id for row in self.records.runs(RunFilter()) if row.id.startswith(typed))
+        if typed:
+            yield from self.records.find_ids(typed)
+
+    def _complete_pattern(self, typed: str) -> Iterator[str]:
+        last = [f"{FINAL_PREFIX}{run}" for run in self.records.list_completed_ids()]
+        types = [f"{TYPE_PREFIX}{type_}" for type_ in self.records.artifact_types()]
+        yield from (name for name in (RECENT_PATTERN, FINAL_PATTERN, *last, *types) if name.startswith(typed))
+        id_prefix = typed.removeprefix(FINAL_PREFIX)
+        for run in self.records.find_ids(id_prefix) if id_prefix and id_prefix != typed else ():
+            row = self.records.run(run)
+            if row and row.lifecycle is Lifecycle.COMPLETED:
+                yield f"{FINAL_PREFIX}{run}"
 
     def uris_of_run(self, run: RunRow) -> tuple[str, ...]:
         """Return the URIs, in both spellings, of all resources that change when this run moves."""
         named = [(addresses.CURRENT, run.id), (addresses.STATUS, run.id)]
-        patterns = (
-            RECENT_PATTERN,
-            FINAL_PATTERN,
-            f"{FINAL_PREFIX}{run.id}",
-            *(TYPE_PREFIX + kind for kind in self.records.artifact_types(run.id)),
-        )
+        types = (f"{TYPE_PREFIX}{type_}" for type_ in self.records.artifact_types(run.id))
+        patterns = (RECENT_PATTERN, FINAL_PATTERN, f"{FINAL_PREFIX}{run.id}", *types)
         named += [(addresses.ARTIFACTS, pattern) for pattern in patterns]
         if run.project:
             named.append((addresses.PROJECT, project_id(run.project)))
@@ -205,37 +195,29 @@ class Resources(Struct, frozen=True):
         )
 
     def read(self, given: str) -> ResourceContent:
-        """Return the content of the resource at this URI, in either spelling.
-
-        Raises `ResourceNotFound`.
-        """
+        """Return the content of the resource at this URI, in either spelling. Raises `ResourceNotFound`."""
         at = addresses.parse_uri(given)
         if isinstance(at, str):
             raise ResourceNotFound(at)
         match at.scheme, at.name:
             case addresses.PERSONA, name:
-                return ResourceContent(MARKDOWN_MIME, self._persona(name))
+                return ResourceContent(_MARKDOWN, self._persona(name))
             case addresses.GUARDRAILS, "active":
-                return ResourceContent(MARKDOWN_MIME, self._guardrails())
-            case _:
-                return ResourceContent(JSON_MIME, msgspec.json.encode(self._data(at)).decode())
-
-    def _data(self, at: ResourceAddress) -> dict[str, object]:
-        """Return the content of a JSON resource."""
-        match at.scheme, at.name:
+                return ResourceContent(_MARKDOWN, self._guardrails())
             case addresses.WORKFLOWS, "all":
-                return self._workflows()
-            case addresses.CURRENT, run:
-                return self._current(run)
+                data = self._workflows()
+            case addresses.CURRENT, name:
+                data = self._current(name)
             case addresses.STATUS, _:
-                return self._status(at)
-            case addresses.PROJECT, project:
-                return self._project(project)
+                data = self._status(at)
+            case addresses.PROJECT, name:
+                data = self._project(name)
             case addresses.ARTIFACTS, _:
-                return self._artifacts(at)
+                data = self._artifacts(at)
             case _:
                 only = addresses.build_uri_template(at.scheme, portable=at.portable)
                 raise ResourceNotFound(f"`{safe_excerpt(at.name)}` is not there; there is only {only}")
+        return ResourceContent(_JSON, msgspec.json.encode(data).decode())
 
     # --- definitions ----------------------------------------------------------------------------------------
 
@@ -243,16 +225,21 @@ class Resources(Struct, frozen=True):
         return tuple(map(str, self.projects.roots))
 
     def _display_name(self, root: str) -> str:
-        """Return the label of a project, or else its name."""
         label = self.projects.label(root)
         return project_name(root) if label is None else label
 
-    def _visible_root(self, root: str) -> str | None:
-        """Return the root of a project, or None if clients see a label instead."""
-        return root if self.projects.label(root) is None else None
+    def _identify_project(self, root: str) -> dict[str, object]:
+        """Return the id, name and root of a project; clients that see a label do not see the root."""
+        label = self.projects.label(root)
+        row = self.records.project(project_id(root)) if label is None else None
+        return {
+            "project_id": project_id(root),
+            "name": row.name if row else self._display_name(root),
+            "root": root if label is None else None,
+        }
 
-    def _definitions(self) -> Iterator[tuple[str, Definitions]]:
-        return ((root, self.projects.shelf(root)) for root in self._roots() or ("",))
+    def _definitions(self) -> list[tuple[str, Definitions]]:
+        return [(root, self.projects.shelf(root)) for root in self._roots() or ("",)]
 
     def _personas(self) -> list[Persona]:
         """Return all personas sorted by name; if projects define the same one, the first project wins."""
@@ -262,11 +249,14 @@ class Resources(Struct, frozen=True):
                 personas.setdefault(persona.name, persona)
         return [personas[name] for name in sorted(personas)]
 
+    def _persona_names(self) -> tuple[str, ...]:
+        return (DEFAULT_PERSONA, *(persona.name for persona in self._personas()))
+
     def _persona(self, name: str) -> str:
         for root in self._roots() or ("",):
             if persona := self.projects.persona(root, name):
                 return persona.text
-        known = ", ".join((_DEFAULT_PERSONA, *(persona.name for persona in self._personas())))
+        known = ", ".join(self._persona_names())
         raise ResourceNotFound(f"no persona is called `{safe_excerpt(name)}`; there are {known}")
 
     def _guardrails(self) -> str:
@@ -274,33 +264,55 @@ class Resources(Struct, frozen=True):
 
         With several projects, the heading of a project's own guardrail also has the project's name.
         """
-        sections: list[str] = []
-        shelves = tuple(self._definitions())
+        shelves = self._definitions()
+        sections: dict[str, None] = {}
         for root, shelf in shelves:
             for guardrail in shelf.guardrails():
-                own = (
-                    f" ({self._display_name(root)})"
-                    if guardrail.origin == PROJECT_ORIGIN and len(shelves) > 1
-                    else ""
-                )
-                section = f"# {guardrail.name}{own}\n\n{guardrail.text}"
-                if section not in sections:
-                    sections.append(section)
+                named = guardrail.origin == PROJECT_ORIGIN and len(shelves) > 1
+                own = f" ({self._display_name(root)})" if named else ""
+                sections[f"# {guardrail.name}{own}\n\n{guardrail.text}"] = None
         none = "There are no guardrails here: Markdown files in `.handrail/guardrails/` would be some.\n"
         return "\n\n".join(sections) or none
 
     def _workflows(self) -> dict[str, object]:
         """Return the projects and their workflows; a workflow is listed once for each project."""
-        projects: list[dict[str, object]] = []
-        workflows: list[dict[str, object]] = []
-        for root, shelf in self._definitions():
-            project = project_id(root) if root else None
-            if project:
-                projects.append(
-                    {"project_id": project, "name": self._title(root), "root": self._visible_root(root)}
-                )
-            workflows += [{**offer, "project_id": project} for offer in self._offers(shelf)]
-        return {"projects": projects, "workflows": workflows}
+        shelves = self._definitions()
+        return {
+            "projects": [self._identify_project(root) for root, _ in shelves if root],
+            "workflows": [
+                {**offer, "project_id": project_id(root) if root else None}
+                for root, shelf in shelves
+                for offer in self._offers(shelf)
+            ],
+        }
+
+    def _offers(self, shelf: Definitions) -> Iterator[dict[str, object]]:
+        """Yield the workflows that can be started; server paths in their problems are hidden."""
+        files = shelf.workflows()
+        for used in (file for file in files if not file.hidden):
+            pinned = shelf.find_pinned(used.name)
+            workflow = pinned.workflow if isinstance(pinned, PinnedWorkflow) else None
+            # A run that lives in files or a commit starts without a call.
+            if workflow and workflow.authority is not Authority.SQL:
+                continue
+            hides = [file.origin for file in files if file.hidden and file.name == used.name]
+            problems: list[str] = []
+            if isinstance(pinned, UntrustedFile):
+                how = f"a person must look at it and run `handrail trust {pinned.name}`"
+                untrusted = f"{pinned.path} hides {pinned.hides} and nobody has trusted it: {how}"
+                problems = [escape_for_terminal(untrusted)]
+            elif pinned and not workflow:
+                problems = _problem_lines(pinned.problems)
+            yield {
+                "name": used.name,
+                "origin": used.origin,
+                "hides": hides,
+                "about": workflow.about if workflow else None,
+                "version": workflow.version if workflow else None,
+                "inputs": [*map(_input_data, workflow.inputs.values())] if workflow else [],
+                "trusted": not isinstance(pinned, UntrustedFile),
+                "problems": [*map(self.projects.hide, problems)],
+            }
 
     # --- runs -----------------------------------------------------------------------------------------------
 
@@ -314,12 +326,12 @@ class Resources(Struct, frozen=True):
     def _current(self, name: str) -> dict[str, object]:
         with self.records.snapshot():
             row = self._run(name)
-            first, *others = current_step_data(row, self.records.open_steps(row.id))
+            first, *others = _current_step_data(row, self.records.open_steps(row.id))
             artifacts = self.records.excerpts(ArtifactsOfStep(row.id, row.state)) if row.state else ()
         quiet = self.limits.is_quiet(row, self.clock.now())
         if not is_terminal(row.lifecycle):
             self.touch(row.id)
-        data = {**first, "artifacts": artifacts_data(artifacts), "waiting": row.waiting, "quiet": quiet}
+        data = {**first, "artifacts": _artifacts_data(artifacts), "waiting": row.waiting, "quiet": quiet}
         return {**data, "also_open": others} if others else data
 
     def _status(self, at: ResourceAddress) -> dict[str, object]:
@@ -332,49 +344,53 @@ class Resources(Struct, frozen=True):
         shown = [step for step in steps if step.number <= last]
         quiet = self.limits.is_quiet(row, self.clock.now())
         return {
-            "execution": {**execution_data(row), "quiet": quiet},
-            "steps": [step_data(row.id, step) for step in shown],
-            "artifacts": artifacts_data(artifacts[:PAGE_SIZE]),
-            "comments": comments_data(remarks),
+            "execution": {**_execution_data(row), "quiet": quiet},
+            "steps": [_step_data(row.id, step) for step in shown],
+            "artifacts": _artifacts_data(artifacts[:PAGE_SIZE]),
+            "comments": [
+                {
+                    "comment_id": comment.id,
+                    "principal": comment.principal,
+                    "text": comment.text,
+                    "created_at": format_rfc3339(comment.at),
+                    "told_at": _format_time(comment.told),
+                }
+                for comment in collect_comments(remarks)
+            ],
             "more": at.next if len(shown) < len(steps) or len(artifacts) > PAGE_SIZE else None,
         }
 
     def _artifacts(self, at: ResourceAddress) -> dict[str, object]:
-        choice, most = self._parse_pattern(at)
+        """Return the artifacts of a pattern. Only those of one run have pages."""
+        choice: ArtifactFilter
+        most = PAGE_SIZE
+        if at.name.startswith(FINAL_PREFIX):
+            choice = FinalArtifactsOfRun(at.name.removeprefix(FINAL_PREFIX))
+        elif at.page == 1 and at.name == RECENT_PATTERN:
+            choice, most = RecentArtifacts(), _MAX_RECENT
+        elif at.page == 1 and at.name == FINAL_PATTERN:
+            choice = AllFinalArtifacts()
+        elif at.page == 1 and at.name.startswith(TYPE_PREFIX) and at.name != TYPE_PREFIX:
+            choice = ArtifactsOfType(at.name.removeprefix(TYPE_PREFIX))
+        else:
+            known = "there are recent, final, final/{execution_id} and type/{type}"
+            raise ResourceNotFound(f"`{safe_excerpt(at.name)}` is no pattern of artifacts; {known}")
         with self.records.snapshot():
             if isinstance(choice, FinalArtifactsOfRun):
                 self._run(choice.run)
             artifacts = self.records.excerpts(choice, most + 1, most * (at.page - 1))
-        data: dict[str, object] = {"artifacts": artifacts_data(artifacts[:most])}
+        data: dict[str, object] = {"artifacts": _artifacts_data(artifacts[:most])}
         if isinstance(choice, FinalArtifactsOfRun):
             data["more"] = at.next if len(artifacts) > most else None
         return data
-
-    def _parse_pattern(self, at: ResourceAddress) -> tuple[ArtifactFilter, int]:
-        """Return the filter for a pattern and the maximum number of artifacts.
-
-        Only the artifacts of one run have pages. Raises `ResourceNotFound` for an unknown pattern.
-        """
-        if at.name.startswith(FINAL_PREFIX):
-            return FinalArtifactsOfRun(at.name.removeprefix(FINAL_PREFIX)), PAGE_SIZE
-        if at.page == 1:
-            if at.name == RECENT_PATTERN:
-                return RecentArtifacts(), _MAX_RECENT
-            if at.name == FINAL_PATTERN:
-                return AllFinalArtifacts(), PAGE_SIZE
-            if at.name.startswith(TYPE_PREFIX) and at.name != TYPE_PREFIX:
-                return ArtifactsOfType(at.name.removeprefix(TYPE_PREFIX)), PAGE_SIZE
-        known = "there are recent, final, final/{execution_id} and type/{type}"
-        raise ResourceNotFound(f"`{safe_excerpt(at.name)}` is no pattern of artifacts; {known}")
 
     def _project(self, name: str) -> dict[str, object]:
         roots = self._roots()
         root = next((root for root in roots if project_id(root) == name), "")
         if not root:
             known = ", ".join(f"{project_id(root)} ({self._display_name(root)})" for root in roots) or "none"
-            raise ResourceNotFound(
-                f"no project of this server has the id `{safe_excerpt(name)}`; there are {known}"
-            )
+            wrong = f"no project of this server has the id `{safe_excerpt(name)}`"
+            raise ResourceNotFound(f"{wrong}; there are {known}")
         shelf = self.projects.shelf(root)
         with self.records.snapshot():
             row = self.records.project(name)
@@ -382,120 +398,24 @@ class Resources(Struct, frozen=True):
             run = self.records.run(active) if active else None
             steps = self.records.open_steps(run.id) if run else ()
             last = self.records.excerpts(FinalArtifactsOfProject(name), _MAX_PROJECT_ARTIFACTS)
+        active_run: dict[str, object] | None = None
+        if run:
+            first = _current_step_data(run, steps)[0]
+            names = ("execution_id", "state", "current_step", "step_name")
+            active_run = {"workflow_name": run.workflow, **{name: first[name] for name in names}}
+        vcs = self.vcs_of(root)
+        commit = {"kind": vcs.kind, "head": vcs.head, "branch": vcs.branch}
         return {
-            "project_id": name,
-            "name": self._title(root),
-            "root": self._visible_root(root),
-            "vcs": self._vcs(root),
-            "active_run": active_run_data(run, steps) if run else None,
+            **self._identify_project(root),
+            "vcs": {**commit, "problem": self.projects.hide(vcs.problem)} if vcs.problem else commit,
+            "active_run": active_run,
             "workflows": [offer["name"] for offer in self._offers(shelf)],
             "guardrails": [guardrail.name for guardrail in shelf.guardrails()],
-            "artifacts": [artifact_data(excerpt) for excerpt in last],
+            "artifacts": [_artifact_data(excerpt) for excerpt in last],
         }
 
-    def _title(self, root: str) -> str:
-        """Return the label of a project; without one, its name in the store, or else its default name."""
-        label = self.projects.label(root)
-        row = self.records.project(project_id(root)) if label is None else None
-        return row.name if row else self._display_name(root)
 
-    def _vcs(self, root: str) -> dict[str, object]:
-        vcs = self.vcs_of(root)
-        return vcs_data(replace(vcs, problem=self.projects.hide(vcs.problem)) if vcs.problem else vcs)
-
-    def _offers(self, shelf: Definitions) -> list[dict[str, object]]:
-        """Return the workflows that can be started; server paths in their problems are hidden."""
-        hide = self.projects.hide
-        return [{**offer, "problems": [*map(hide, problems)]} for offer, problems in _list_startable(shelf)]
-
-
-def _describe_persona(persona: Persona) -> str:
-    """Return the description of a persona. Text that a project wrote is never used as a description."""
-    return "A persona that this project brought." if persona.origin == PROJECT_ORIGIN else persona.about
-
-
-def _list_startable(shelf: Definitions) -> Iterator[tuple[dict[str, object], list[str]]]:
-    """Yield the workflows that can be started, each with its problems."""
-    files = shelf.workflows()
-    for used in files:
-        if not used.hidden and not _is_kept_elsewhere(shelf, used.name):
-            hides = [file.origin for file in files if file.hidden and file.name == used.name]
-            offer, problems = _describe_startable(shelf, used.name)
-            yield {"name": used.name, "origin": used.origin, "hides": hides, **offer}, problems
-
-
-def _is_kept_elsewhere(shelf: Definitions, name: str) -> bool:
-    """True if the runs of a workflow live in files or a commit: such a run starts without a call."""
-    pinned = shelf.find_pinned(name)
-    workflow = pinned.workflow if isinstance(pinned, PinnedWorkflow) else None
-    return workflow is not None and workflow.authority is not Authority.SQL
-
-
-def _describe_startable(shelf: Definitions, name: str) -> tuple[dict[str, object], list[str]]:
-    """Return what starting this workflow takes, and the problems that prevent it."""
-    pinned = shelf.find_pinned(name)
-    if isinstance(pinned, PinnedWorkflow) and pinned.workflow:
-        return {**workflow_data(pinned.workflow), "trusted": True}, []
-    nothing: dict[str, object] = {"about": None, "version": None, "inputs": []}
-    if isinstance(pinned, UntrustedFile):
-        how = f"a person must look at it and run `handrail trust {pinned.name}`"
-        problem = f"{pinned.path} hides {pinned.hides} and nobody has trusted it: {how}"
-        return {**nothing, "trusted": False}, [escape_for_terminal(problem)]
-    return {**nothing, "trusted": True}, problem_lines(pinned.problems if pinned else ())
-
-
-class Completion(Struct, frozen=True):
-    """Completes the arguments of resource templates; `projects` maps each root to the project's name."""
-
-    records: RunQueries
-    projects: Mapping[str, str]
-    personas: Sequence[str]
-
-    def complete(self, template: str, argument: str, typed: str) -> tuple[str, ...]:
-        """Return the values of a template argument that begin with the typed text, likeliest first."""
-        if len(typed) > MAX_URI_CHARACTERS or any("\ud800" <= character <= "\udfff" for character in typed):
-            return ()
-        match addresses.scheme_of(template), argument:
-            case addresses.PERSONA, "agent":
-                values = self._agents(typed)
-            case ((addresses.CURRENT | addresses.STATUS), "execution_id"):
-                values = self._runs(typed)
-            case addresses.PROJECT, "project_id":
-                values = self._projects(typed)
-            case addresses.ARTIFACTS, "pattern":
-                values = self._patterns(typed)
-            case _:
-                return ()
-        return tuple(dict.fromkeys(values))[:MAX_COMPLETIONS]
-
-    def _agents(self, typed: str) -> Iterator[str]:
-        return (name for name in self.personas if name.startswith(typed))
-
-    def _runs(self, typed: str) -> Iterator[str]:
-        """Yield the active runs of these projects, then the latest runs of all, then any other match."""
-        yield from self.records.list_active_ids(tuple(self.projects), typed)
-        yield from (row.id for row in self.records.runs(RunFilter()) if row.id.startswith(typed))
-        if typed:
-            yield from self.records.find_ids(typed)
-
-    def _projects(self, typed: str) -> Iterator[str]:
-        """Yield the ids of the projects whose id or name begins with the typed text."""
-        for root, name in self.projects.items():
-            if project_id(root).startswith(typed) or name.startswith(typed):
-                yield project_id(root)
-
-    def _patterns(self, typed: str) -> Iterator[str]:
-        last = [f"{FINAL_PREFIX}{run}" for run in self.records.list_completed_ids()]
-        types = [f"{TYPE_PREFIX}{type_}" for type_ in self.records.artifact_types()]
-        yield from (name for name in (RECENT_PATTERN, FINAL_PATTERN, *last, *types) if name.startswith(typed))
-        id_prefix = typed.removeprefix(FINAL_PREFIX)
-        for run in self.records.find_ids(id_prefix) if id_prefix and id_prefix != typed else ():
-            row = self.records.run(run)
-            if row and row.lifecycle is Lifecycle.COMPLETED:
-                yield f"{FINAL_PREFIX}{run}"
-
-
-def execution_data(row: RunRow) -> dict[str, object]:
+def _execution_data(row: RunRow) -> dict[str, object]:
     """Return a run with the columns of `workflow_executions`."""
     return {
         "execution_id": row.id,
@@ -519,37 +439,29 @@ def execution_data(row: RunRow) -> dict[str, object]:
     }
 
 
-def current_step_data(run: RunRow, steps: Iterable[StepRow]) -> list[dict[str, object]]:
+def _current_step_data(run: RunRow, steps: Iterable[StepRow]) -> list[dict[str, object]]:
     """Return the current step of a run, with the columns of the query in the source document.
 
     There is one row for each open step. Without an open step, there is one row with empty step columns.
     """
-    where: dict[str, object] = {
-        "execution_id": run.id,
-        "state": str(run.lifecycle),
-        "current_step": run.state or None,
-    }
-    no_step: dict[str, object] = {"step_name": None, "agent_name": None, "status": None, "started_at": None}
-    rows: list[dict[str, object]] = [
-        {
-            "step_name": row.state,
-            "agent_name": row.agent,
-            "status": str(row.status),
-            "started_at": _format_time(row.opened),
-        }
-        for row in steps
+    rows: list[tuple[str | None, ...]] = [
+        (row.state, row.agent, str(row.status), _format_time(row.opened)) for row in steps
     ]
-    return [{**where, **one} for one in rows or [no_step]]
+    return [
+        {
+            "execution_id": run.id,
+            "state": str(run.lifecycle),
+            "current_step": run.state or None,
+            "step_name": step,
+            "agent_name": agent,
+            "status": status,
+            "started_at": started,
+        }
+        for step, agent, status, started in rows or [(None, None, None, None)]
+    ]
 
 
-def active_run_data(row: RunRow, steps: Iterable[StepRow]) -> dict[str, object]:
-    """Return the active run of a project and its current step."""
-    names = ("execution_id", "state", "current_step", "step_name")
-    first = current_step_data(row, steps)[0]
-    return {"workflow_name": row.workflow, **{name: first[name] for name in names}}
-
-
-def step_data(run: str, row: StepRow) -> dict[str, object]:
+def _step_data(run: str, row: StepRow) -> dict[str, object]:
     """Return a step of a run with the columns of `workflow_steps`: with its number, without its token."""
     return {
         "execution_id": run,
@@ -564,20 +476,20 @@ def step_data(run: str, row: StepRow) -> dict[str, object]:
     }
 
 
-def artifacts_data(excerpts: Iterable[Excerpt]) -> list[dict[str, object]]:
+def _artifacts_data(excerpts: Iterable[Excerpt]) -> list[dict[str, object]]:
     """Return artifacts with the columns of `workflow_artifacts`.
 
     An artifact whose text is cut has `cut`, its `size`, and in `whole` the command that prints all of it.
     """
     rows: list[dict[str, object]] = []
-    room = MAX_TEXT_BYTES
+    room = _MAX_TEXT_BYTES
     for one in excerpts:
         row, text = one.artifact, one.text if len(one.text.encode()) <= room else ""
         given = len(text.encode())
         room -= given
         rows.append(
             {
-                **artifact_data(one),
+                **_artifact_data(one),
                 "step_name": row.step,
                 "agent_name": row.agent,
                 "description": row.description or None,
@@ -592,7 +504,7 @@ def artifacts_data(excerpts: Iterable[Excerpt]) -> list[dict[str, object]]:
     return rows
 
 
-def artifact_data(excerpt: Excerpt) -> dict[str, object]:
+def _artifact_data(excerpt: Excerpt) -> dict[str, object]:
     """Return the id, run, type, title and time of an artifact, without its text."""
     row = excerpt.artifact
     return {
@@ -604,45 +516,12 @@ def artifact_data(excerpt: Excerpt) -> dict[str, object]:
     }
 
 
-def comments_data(entries: Iterable[JournalEntry]) -> list[dict[str, object]]:
-    """Return people's comments on a run in full, each with the time at which its agent received it."""
-    return [
-        {
-            "comment_id": comment.id,
-            "principal": comment.principal,
-            "text": comment.text,
-            "created_at": format_rfc3339(comment.at),
-            "told_at": _format_time(comment.told),
-        }
-        for comment in collect_comments(entries)
-    ]
-
-
-def workflow_data(workflow: Workflow) -> dict[str, object]:
-    """Return the description, version and inputs of a workflow, without its steps."""
-    return {
-        "about": workflow.about,
-        "version": workflow.version,
-        "inputs": [_input_data(variable) for variable in workflow.inputs.values()],
-    }
-
-
-def problem_lines(problems: Iterable[Problem]) -> list[str]:
+def _problem_lines(problems: Iterable[Problem]) -> list[str]:
     """Return the first problems of a file, one per line, and how many more there are."""
-    lines = [
-        escape_for_terminal(
-            f"{problem.place.file}:{problem.place.line}:{problem.place.column}: {problem.message}"
-        )
-        for problem in problems
-    ]
+    places = ((problem.place, problem.message) for problem in problems)
+    lines = [escape_for_terminal(f"{at.file}:{at.line}:{at.column}: {message}") for at, message in places]
     more = len(lines) - _MAX_PROBLEMS
     return [*lines[:_MAX_PROBLEMS], *([f"and {more} more: handrail workflows check"] if more > 0 else [])]
-
-
-def vcs_data(status: VcsStatus) -> dict[str, object]:
-    """Return the version control state of a project: kind, head, branch, and the problem if there is one."""
-    data: dict[str, object] = {"kind": status.kind, "head": status.head, "branch": status.branch}
-    return {**data, "problem": status.problem} if status.problem else data
 
 
 def _input_data(variable: Variable) -> dict[str, object]:

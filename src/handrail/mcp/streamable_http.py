@@ -19,7 +19,7 @@ from weakref import WeakSet
 import anyio
 import mcp_types as types
 import msgspec
-from anyio import current_time, sleep
+from anyio import current_time
 from anyio.abc import TaskGroup, TaskStatus
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -52,30 +52,13 @@ from handrail.runtime.system import (
 )
 
 log = logging.getLogger("handrail")
-
-
-_SIZE_VARIABLE: Final = "HANDRAIL_SIZE"
-
-
 _MAX_SIZE_SETTING: Final = 16 * 1024 * 1024
-
-
-_SESSIONS_VARIABLE: Final = "HANDRAIL_SESSIONS"
-
-
-_IDLE_VARIABLE: Final = "HANDRAIL_SESSION_IDLE"
-
-
-_REFRESH_SECONDS: Final = 1.0
-"""Seconds between two reads of the list of registered projects."""
-
-
+_PROJECTS_REFRESH_SECONDS: Final = 1.0
+# Beyond that, tenants without requests are closed, and built again when needed.
 MAX_TENANTS: Final = 64
-"""How many tenants are kept. Beyond that, tenants without requests are closed and built again when needed."""
 
-
-RequiredScope = Callable[[str, str], AccessScope | None]
-"""Returns the scope that a request needs, from its method and its tool name; None if it needs none."""
+# Returns the scope that a request needs, from its method and its tool name; None if it needs none.
+RequiredScope: TypeAlias = Callable[[str, str], AccessScope | None]
 
 
 class _CallParams(msgspec.Struct):
@@ -111,32 +94,22 @@ class MessageCheckMiddleware:
             body = await read_body(Request(scope, receive), self.limit)
         except ClientDisconnect:
             return
-        if len(body) > self.limit:
-            await _flaw_response(413, too_long_flaw(len(body), self.limit), body)(scope, receive, send)
-            return
-        message = read_message(body)
-        if isinstance(message, MessageFlaw):
-            await _flaw_response(400, message, body)(scope, receive, send)
+        status, flaw = 413, too_long_flaw(len(body), self.limit) if len(body) > self.limit else None
+        if flaw is None:
+            message = read_message(body)
+            status, flaw = 400, message if isinstance(message, MessageFlaw) else None
+        if flaw:
+            text = flaw.to_json(body[:EDGE_BYTES], body[-EDGE_BYTES:])
+            await Response(text, status, media_type="application/json")(scope, receive, send)
         elif refusal := refuse_missing_scope(scope, body, self.needs):
             await refusal(scope, receive, send)
         else:
-            await self.app(scope, _replay_body(body, receive), send)
+            parts: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
+            async def replay_body() -> Message:
+                return parts.pop() if parts else await receive()
 
-def _flaw_response(status: int, flaw: MessageFlaw, body: bytes) -> Response:
-    return Response(
-        flaw.to_json(body[:EDGE_BYTES], body[-EDGE_BYTES:]), status, media_type="application/json"
-    )
-
-
-def _replay_body(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that first yields the body that was already read, then what follows it."""
-    parts: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def received() -> Message:
-        return parts.pop() if parts else await receive()
-
-    return received
+            await self.app(scope, replay_body, send)
 
 
 def refuse_missing_scope(scope: Scope, body: bytes, needs: RequiredScope) -> Response | None:
@@ -183,19 +156,11 @@ def load_session_limits(*, sessions: bool) -> SessionLimits:
 
     Raises `Unreadable` if one of them is not a number.
     """
-    most, idle = (
-        read_environment_number_or_default(_SESSIONS_VARIABLE, DEFAULT_SESSION_LIMITS.most, "sessions"),
-        read_environment_number_or_default(_IDLE_VARIABLE, DEFAULT_SESSION_LIMITS.idle),
-    )
-    return SessionLimits(most, idle, sessions, read_max_message_bytes(DEFAULT_SESSION_LIMITS.limit))
-
-
-def read_max_message_bytes(default: int) -> int:
-    """Return the maximum size of a message over HTTP in bytes: HANDRAIL_SIZE, or else `default`.
-
-    Raises `Unreadable` if HANDRAIL_SIZE is not a number.
-    """
-    return read_environment_number(_SIZE_VARIABLE, "bytes", _MAX_SIZE_SETTING) or default
+    default = DEFAULT_SESSION_LIMITS
+    most = read_environment_number_or_default("HANDRAIL_SESSIONS", default.most, "sessions")
+    idle = read_environment_number_or_default("HANDRAIL_SESSION_IDLE", default.idle)
+    size = read_environment_number("HANDRAIL_SIZE", "bytes", _MAX_SIZE_SETTING) or default.limit
+    return SessionLimits(most, idle, sessions, size)
 
 
 @dataclass(slots=True, eq=False)
@@ -224,7 +189,7 @@ class _Session:
 
 
 class SessionManager:
-    """Limits how many sessions a principal opens. The limit counts those of all faces (`among`) together.
+    """Limits how many sessions a principal opens, in all faces (`all_managers`) together.
 
     The SDK opens sessions, ends idle ones, and knows their owners. This class counts them by the same rule: a
     session ends when its client ends it, or when it had no request in progress for the allowed idle time.
@@ -246,16 +211,12 @@ class SessionManager:
         """Serve the face during this block; all sessions and their streams end with it."""
         return self._manager.run()
 
-    def owned(self, principal: str) -> int:
-        """Return how many sessions a principal has open here; the empty name is for anonymous callers."""
-        self._forget_idle()
-        return sum(session.principal == principal for session in self._open.values())
-
-    @property
-    def count(self) -> int:
-        """The number of open sessions."""
-        self._forget_idle()
-        return len(self._open)
+    def count_sessions(self, principal: str | None = None) -> int:
+        """Count the open sessions of a principal, or all; the empty name is for anonymous callers."""
+        now = current_time()
+        for name in [name for name, session in self._open.items() if session.expires_at < now]:
+            self._forget(name)
+        return sum(principal in {None, session.principal} for session in self._open.values())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the SDK answer a request, inside its session. Clients of the 2026 protocol have none."""
@@ -273,10 +234,10 @@ class SessionManager:
     async def _open_session(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Open a session; answer 503 if its principal has reached the limit."""
         session = _Session(scope["state"][GRANT_KEY].principal, self._limits.idle)
-        if sum(manager.owned(session.principal) for manager in self._all_managers) >= self._limits.most:
-            text = (
-                f"you have {self._limits.most} sessions open: end one (DELETE), or wait until one is idle\n"
-            )
+        opened = sum(manager.count_sessions(session.principal) for manager in self._all_managers)
+        if opened >= self._limits.most:
+            limit = f"you have {self._limits.most} sessions open"
+            text = f"{limit}: end one (DELETE), or wait until one is idle\n"
             await PlainTextResponse(text, 503, {"retry-after": "60"})(scope, receive, send)
             return
 
@@ -311,18 +272,13 @@ class SessionManager:
         with session.track_request():
             await self._manager.handle_request(scope, receive, send_and_record)
 
-    def _forget_idle(self) -> None:
-        now = current_time()
-        for name in [name for name, session in self._open.items() if session.expires_at < now]:
-            self._forget(name)
-
     def _forget(self, name: object) -> None:
         self._open.pop(name, None)
         self._bus.forget(str(name))
 
 
+# The names of the projects that a caller may see; None means all.
 VisibleProjects: TypeAlias = frozenset[str] | None
-"""The names of the projects that a caller may see; None means all."""
 
 
 @dataclass(slots=True)
@@ -373,12 +329,8 @@ class Tenants:
     def count_usage(self) -> Iterator[tuple[str, int, int]]:
         """Yield each face with its number of sessions and of subscriptions."""
         for face in self.faces:
-            faces = [(tenant.sessions[face], tenant.served[face]) for tenant in self._tenants.values()]
-            yield (
-                face,
-                sum(sessions.count for sessions, _ in faces),
-                sum(served.bus.subscriptions for _, served in faces),
-            )
+            sessions = sum(tenant.sessions[face].count_sessions() for tenant in self._tenants.values())
+            yield face, sessions, sum(t.served[face].bus.subscriptions for t in self._tenants.values())
 
     async def end_streams(self) -> None:
         """End what would stay open: the streams of 2026 clients and the sessions of 2025 clients."""
@@ -393,9 +345,16 @@ class Tenants:
 
     async def get_tenant(self, projects: VisibleProjects) -> Tenant:
         """Return the tenant for these projects, and build it if there is none; it becomes the newest."""
-        tenant = self._tenants.get(projects) or await self._build_tenant_once(projects)
-        self._tenants[projects] = self._tenants.pop(projects, tenant)
-        return tenant
+        if projects not in self._tenants:
+            # Concurrent requests wait for the one that builds it; a client that disconnects cannot cancel it.
+            with anyio.CancelScope(shield=True):
+                async with self._making:
+                    if projects not in self._tenants:
+                        tenant = await self._build_tenant(projects)
+                        self._end_idle()
+                        self._tenants[projects] = tenant
+        self._tenants[projects] = self._tenants.pop(projects)
+        return self._tenants[projects]
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
@@ -408,37 +367,23 @@ class Tenants:
             finally:
                 self._tasks.cancel_scope.cancel()
 
-    async def _build_tenant_once(self, projects: VisibleProjects) -> Tenant:
-        """Build the tenant. Concurrent requests wait for it; a client that disconnects doesn't cancel it."""
-        with anyio.CancelScope(shield=True):
-            async with self._making:
-                if projects not in self._tenants:
-                    tenant = await self._build_tenant(projects)
-                    self._end_idle()
-                    self._tenants[projects] = tenant
-        return self._tenants[projects]
-
     async def _build_tenant(self, projects: VisibleProjects) -> Tenant:
         if self._tasks is None:
             raise RuntimeError("nobody is served before the server is alive")
         served = {face: self._made(face, projects) for face in self.faces}
-        sessions = {
-            face: SessionManager(server, self._allowed, self._sessions) for face, server in served.items()
-        }
+        sessions: dict[str, SessionManager] = {}
+        apps: dict[str, ASGIApp] = {}
+        for face, server in served.items():
+            sessions[face] = SessionManager(server, self._allowed, self._sessions)
+            apps[face] = MessageCheckMiddleware(sessions[face], self._allowed.limit, server.required_scope)
         self._sessions.update(sessions.values())
-        apps = {
-            face: MessageCheckMiddleware(manager, self._allowed.limit, served[face].required_scope)
-            for face, manager in sessions.items()
-        }
         tenant = Tenant(served, sessions, apps)
         await self._tasks.start(self._serve, tenant)
         return tenant
 
     def _end_idle(self) -> None:
         """Close unused tenants until there is room for one more; the one that sees all projects stays."""
-        idle = [
-            projects for projects, tenant in self._tenants.items() if projects is not None and not tenant.busy
-        ]
+        idle = [seen for seen, tenant in self._tenants.items() if seen is not None and not tenant.busy]
         for projects in idle[: max(0, len(self._tenants) + 1 - self._most)]:
             self._tenants.pop(projects).scope.cancel()
 
@@ -494,7 +439,7 @@ class ServedProjects:
     async def keep_up(self) -> None:
         """Reload the list of registered projects again and again, until cancelled."""
         while True:
-            await sleep(_REFRESH_SECONDS)
+            await anyio.sleep(_PROJECTS_REFRESH_SECONDS)
             try:
                 self._projects = await self._serving.writer.call_async(self._read)
             except Fault as fault:
@@ -543,11 +488,10 @@ def _folder_labels(store: StoreLocation) -> Mapping[str, str]:
 
     The projects are not among them.
     """
-    package = Path(handrail.__file__).parent
     store_paths = (store.parent, resolve_path(store.parent)) if isinstance(store, Path) else (store,)
     labels = {
         **dict.fromkeys(store_paths, "the store's folder" if isinstance(store, Path) else "the store"),
-        package: "handrail",
+        Path(handrail.__file__).parent: "handrail",
         settings_folder(): "the server's settings",
         data_folder(): "the server's data",
         Path.home(): "~",

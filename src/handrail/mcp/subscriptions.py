@@ -23,15 +23,11 @@ from mcp.server.subscriptions import (
 )
 from mcp.shared.exceptions import MCPError
 
-MAX_SUBSCRIPTIONS: Final = 256
-"""The maximum number of resources that one client of 2025 can subscribe to."""
-
+_MAX_SUBSCRIPTIONS: Final = 256  # of one client of 2025
 
 ChangeListener: TypeAlias = Callable[[tuple[str, ...]], None]
-
-
+# Starts to call the listener with changed URIs, from any thread; returns the function that stops it.
 ListenToChanges: TypeAlias = Callable[[ChangeListener], Callable[[], None]]
-"""Starts to call the listener with changed URIs, from any thread; returns the function that stops it."""
 
 
 @dataclass(slots=True)
@@ -79,18 +75,13 @@ class SubscriptionBus(InMemorySubscriptionBus):
     async def publish(self, event: ServerEvent) -> None:
         """Send an event to every client that subscribed to it."""
         await super().publish(event)
-        match event:
-            case ResourceUpdated(uri=uri):
-                for client in [known for known in self._clients.values() if uri in known.uris]:
-                    await client.session.send_resource_updated(uri)
-            case PromptsListChanged():
-                for client in [known for known in self._clients.values() if known.initialized]:
-                    await client.session.send_prompt_list_changed()
-            case ResourcesListChanged():
-                for client in [known for known in self._clients.values() if known.initialized]:
-                    await client.session.send_resource_list_changed()
-            case _:
-                pass
+        for client in list(self._clients.values()):
+            if isinstance(event, ResourceUpdated) and event.uri in client.uris:
+                await client.session.send_resource_updated(event.uri)
+            elif isinstance(event, PromptsListChanged) and client.initialized:
+                await client.session.send_prompt_list_changed()
+            elif isinstance(event, ResourcesListChanged) and client.initialized:
+                await client.session.send_resource_list_changed()
 
     def forget(self, session: str) -> None:
         """Drop the subscriptions of a session that has ended."""
@@ -107,14 +98,14 @@ class SubscriptionBus(InMemorySubscriptionBus):
             return
         loop = asyncio.get_running_loop()
 
+        async def publish_updates(uris: tuple[str, ...]) -> None:
+            for uri in uris:
+                await self.publish(ResourceUpdated(uri=uri))
+
         def notify(uris: tuple[str, ...]) -> None:
-            asyncio.run_coroutine_threadsafe(self._publish_updates(uris), loop)
+            asyncio.run_coroutine_threadsafe(publish_updates(uris), loop)
 
         self._end = self._listen(notify)
-
-    async def _publish_updates(self, uris: tuple[str, ...]) -> None:
-        for uri in uris:
-            await self.publish(ResourceUpdated(uri=uri))
 
     async def subscribe_resource(
         self, ctx: ServerRequestContext[Any, Any], params: types.SubscribeRequestParams
@@ -124,10 +115,9 @@ class SubscriptionBus(InMemorySubscriptionBus):
         Raises `MCPError` if it already has the maximum number of subscriptions.
         """
         uris = self._client(ctx).uris
-        if len(uris) >= MAX_SUBSCRIPTIONS and params.uri not in uris:
-            message = (
-                f"a client can subscribe to {MAX_SUBSCRIPTIONS} resources at once: unsubscribe from some"
-            )
+        if len(uris) >= _MAX_SUBSCRIPTIONS and params.uri not in uris:
+            most = f"a client can subscribe to {_MAX_SUBSCRIPTIONS} resources at once"
+            message = f"{most}: unsubscribe from some"
             raise MCPError(types.INVALID_REQUEST, message)
         self._start_listening()
         uris.add(params.uri)

@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -21,27 +21,14 @@ import handrail
 from handrail.runtime.world import TurnReport, TurnResult
 
 log = logging.getLogger("handrail")
-
-
-_SERVICE: Final = "handrail"
-
-
 _OTLP: Final = "otlp"
-
-
 _OTLP_EXPORTERS: Final = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
-
-
 _PARENT_FIELDS: Final = ("traceparent", "tracestate")
-
-
-ENDPOINT_VARIABLES: Final = (
+_ENDPOINT_VARIABLES: Final = (
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
     "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
 )
-
-
 _EXPORTER_VARIABLES: Final = ("OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER")
 
 
@@ -63,9 +50,8 @@ class TurnTelemetry:
             "handrail.run": report.run,
         }
         attributes = {name: value for name, value in known.items() if value}
-        span = self._tracer.start_span(
-            "turn", attributes=attributes, start_time=_to_nanoseconds(report.since)
-        )
+        since = _to_nanoseconds(report.since)
+        span = self._tracer.start_span("turn", attributes=attributes, start_time=since)
         if report.ended is TurnResult.FAILED:
             span.set_status(StatusCode.ERROR, report.code)
         span.end(_to_nanoseconds(report.until))
@@ -88,7 +74,6 @@ def load_telemetry(environ: Mapping[str, str]) -> TurnTelemetry | None:
     """Start telemetry if it is requested and the OpenTelemetry SDK is installed; otherwise return None."""
     if not is_telemetry_requested(environ) or find_spec("opentelemetry.sdk") is None:
         return None
-
     return start_telemetry(environ)
 
 
@@ -98,7 +83,7 @@ def is_telemetry_requested(environ: Mapping[str, str]) -> bool:
         return False
     named = [given for name in _EXPORTER_VARIABLES if (given := environ.get(name, "").strip().lower())]
     return any(given != "none" for given in named) or (
-        not named and any(environ.get(name) for name in ENDPOINT_VARIABLES)
+        not named and any(environ.get(name) for name in _ENDPOINT_VARIABLES)
     )
 
 
@@ -115,14 +100,13 @@ def start_telemetry(environ: Mapping[str, str]) -> TurnTelemetry | None:
     counts = _build_exporters(environ, "metrics", ConsoleMetricExporter)
     if not (spans or counts):
         return None
-    service = {} if environ.get("OTEL_SERVICE_NAME") else {SERVICE_NAME: _SERVICE}
-    resource = Resource.create(service)
+    resource = Resource.create({} if environ.get("OTEL_SERVICE_NAME") else {SERVICE_NAME: "handrail"})
     tracers = TracerProvider(resource=resource)
     for exporter in spans:
         tracers.add_span_processor(BatchSpanProcessor(exporter))
     meters = MeterProvider([PeriodicExportingMetricReader(exporter) for exporter in counts], resource)
-    version = handrail.__version__
-    return TurnTelemetry(tracers.get_tracer(_SERVICE, version), meters.get_meter(_SERVICE, version))
+    scope = ("handrail", handrail.__version__)
+    return TurnTelemetry(tracers.get_tracer(*scope), meters.get_meter(*scope))
 
 
 def _build_exporters(environ: Mapping[str, str], signal: str, console: Callable[..., Any]) -> list[Any]:
@@ -130,27 +114,23 @@ def _build_exporters(environ: Mapping[str, str], signal: str, console: Callable[
 
     The console exporter writes to stderr, since stdout carries the protocol.
     """
-    default = _OTLP if any(environ.get(name) for name in ENDPOINT_VARIABLES) else "none"
+    default = _OTLP if any(environ.get(name) for name in _ENDPOINT_VARIABLES) else "none"
     given = environ.get(f"OTEL_{signal.upper()}_EXPORTER", "").strip().lower() or default
     names = [] if given == "none" else [name.strip() for name in given.split(",")]
-    built = (
-        console(out=sys.stderr) if name == "console" else _build_exporter(environ, signal, name)
-        for name in names
-    )
-    return [exporter for exporter in built if exporter is not None]
-
-
-def _build_exporter(environ: Mapping[str, str], signal: str, name: str) -> object:
-    """Build one exporter by its standard name; None if it is not installed."""
-    names = list(_otlp_exporter_names(environ, signal)) if name == _OTLP else [name]
+    exporters: list[Any] = []
     installed = entry_points(group=f"opentelemetry_{signal}_exporter")
-    chosen: list[EntryPoint] = [installed[one] for one in names if one in installed.names]
-    if not chosen:
-        package = f"opentelemetry-exporter-{name}"
-        log.warning("OpenTelemetry cannot export %s with %s; install %s", signal, name, package)
-        return None
-    exporter: object = chosen[0].load()()
-    return exporter
+    for name in names:
+        if name == "console":
+            exporters.append(console(out=sys.stderr))
+            continue
+        wanted = list(_otlp_exporter_names(environ, signal)) if name == _OTLP else [name]
+        chosen = [installed[one] for one in wanted if one in installed.names]
+        if chosen:
+            exporters.append(chosen[0].load()())
+        else:
+            package = f"opentelemetry-exporter-{name}"
+            log.warning("OpenTelemetry cannot export %s with %s; install %s", signal, name, package)
+    return exporters
 
 
 def _otlp_exporter_names(environ: Mapping[str, str], signal: str) -> Iterator[str]:

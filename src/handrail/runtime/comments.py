@@ -9,10 +9,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from handrail.documents.text import escape_for_terminal
 from handrail.engine.facts import Value, is_valid_value
-from handrail.engine.model import FactReading, Refused, Run
+from handrail.engine.model import FactReading, Refused
 from handrail.engine.refusals import RefusalCode
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.journal import describe_caller
@@ -23,9 +24,7 @@ if TYPE_CHECKING:
 
 
 MAX_COMMENT_CHARACTERS: Final = 4000
-"""The maximum length of a comment, in characters."""
-
-
+# The key of the comment lines in a reply, and of the delivered ids in a journal entry.
 COMMENTS_KEY: Final = "comments"
 """The key of the comment lines in a reply, and of the delivered ids in a journal entry."""
 
@@ -35,18 +34,9 @@ COMMENT_REFUSAL_CODES: Final[Mapping[RefusalCode, str]] = {
         "a comment has a text, at most 4000 characters of it, and none that cannot be shown"
     ),
 }
-"""Codes of refusals about a comment."""
-
-
 _MAX_LINE_CHARACTERS: Final = 500
-
-
 _MAX_LINES: Final = 5
-
-
 _ID_KEY: Final = "comment"
-
-
 _TEXT_KEY: Final = "text"
 
 
@@ -69,74 +59,43 @@ def write_comment(world: "World", run: str, text: str, caller: Caller) -> Refuse
     stored = world.runs.load(run)
     if stored is None or not stored.revision:
         return refuse_unknown_run(run)
-    if refused := _comment_refusal(stripped):
-        return refused
-    data: dict[str, Value] = {
-        _ID_KEY: world.ids.nonce().hex(),
-        _TEXT_KEY: stripped,
-        **describe_caller(caller),
-    }
-    world.runs.note(
-        run, world.clock.now(), (Entry(EntryKind.COMMENT_WRITTEN, _single_open_state(stored.run), data=data),)
-    )
+    seen = (FactReading("comment.length", len(stripped)),)
+    if not stripped or len(stripped) > MAX_COMMENT_CHARACTERS:
+        needed = f"a text of 1 to {MAX_COMMENT_CHARACTERS} characters"
+        return Refused(RefusalCode.NO_COMMENT, "comment", seen, (needed,))
+    if not is_valid_value(stripped):
+        return Refused(RefusalCode.NO_COMMENT, "comment", seen, ("a text without control characters",))
+    data = {_ID_KEY: world.ids.nonce().hex(), _TEXT_KEY: stripped, **describe_caller(caller)}
+    state = stored.run.open[0].state if len(stored.run.open) == 1 else ""
+    entry = Entry(EntryKind.COMMENT_WRITTEN, state, data=data)
+    world.runs.note(run, world.clock.now(), (entry,))
     if world.mirror:
         world.mirror(run)
     world.feed.announce(RunChange(run, stored.revision))
     return None
 
 
-def _comment_refusal(text: str) -> Refused | None:
-    seen = (FactReading("comment.length", len(text)),)
-    if not text or len(text) > MAX_COMMENT_CHARACTERS:
-        return Refused(
-            RefusalCode.NO_COMMENT, "comment", seen, (f"a text of 1 to {MAX_COMMENT_CHARACTERS} characters",)
-        )
-    if not is_valid_value(text):
-        return Refused(RefusalCode.NO_COMMENT, "comment", seen, ("a text without control characters",))
-    return None
-
-
-def _single_open_state(run: Run) -> str:
-    return run.open[0].state if len(run.open) == 1 else ""
-
-
 def collect_comments(remarks: Iterable[JournalEntry]) -> tuple[Comment, ...]:
     """Return the comments in these journal entries, in order."""
-    comments: dict[str, tuple[JournalEntry, datetime | None]] = {}
+    comments: dict[str, Comment] = {}
     for remark in remarks:
         data = remark.entry.data
         if remark.entry.kind is EntryKind.COMMENT_WRITTEN:
-            comments[str(data.get(_ID_KEY))] = remark, None
+            name, principal = str(data.get(_ID_KEY)), str(data.get("principal", ""))
+            comments[name] = Comment(name, remark.at, principal, str(data.get(_TEXT_KEY, "")))
         elif remark.entry.kind is EntryKind.COMMENT_TOLD:
             for name in _read_ids(data.get(COMMENTS_KEY)):
                 if name in comments:
-                    comments[name] = comments[name][0], comments[name][1] or remark.at
-    return tuple(
-        Comment(
-            name,
-            written.at,
-            str(written.entry.data.get("principal", "")),
-            str(written.entry.data.get(_TEXT_KEY, "")),
-            delivered_at,
-        )
-        for name, (written, delivered_at) in comments.items()
-    )
+                    comments[name] = replace(comments[name], told=comments[name].told or remark.at)
+    return tuple(comments.values())
 
 
 def find_undelivered_comments(remarks: Iterable[JournalEntry]) -> tuple[JournalEntry, ...]:
     """Return the entries of comments that no reply has delivered yet, in order."""
     entries = tuple(remarks)
-    delivered = {
-        name
-        for remark in entries
-        if remark.entry.kind is EntryKind.COMMENT_TOLD
-        for name in _read_ids(remark.entry.data.get(COMMENTS_KEY))
-    }
-    return tuple(
-        remark
-        for remark in entries
-        if remark.entry.kind is EntryKind.COMMENT_WRITTEN and remark.entry.data.get(_ID_KEY) not in delivered
-    )
+    undelivered = {comment.id for comment in collect_comments(entries) if comment.told is None}
+    written = (remark for remark in entries if remark.entry.kind is EntryKind.COMMENT_WRITTEN)
+    return tuple(remark for remark in written if str(remark.entry.data.get(_ID_KEY)) in undelivered)
 
 
 def prepare_delivery(new: Sequence[JournalEntry]) -> tuple[Entry, list[Value]]:

@@ -51,7 +51,6 @@ ENTRY_KIND_MEANINGS: Mapping[EntryKind, str] = {
     EntryKind.COMMENT_WRITTEN: "a person wrote a comment to a run: its `text`, under the id `comment`",
     EntryKind.COMMENT_TOLD: "an answer has told the agent of a run these `comments`, by their ids",
 }
-"""What each kind of entry means."""
 
 
 class Entry(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Faults: failures outside a turn, such as a full disk. Each has a code, a message and a repair.
 
-A fault is not a refusal: nothing was decided. What was acknowledged before stays saved. `about` is the
-description of each code in the generated docs.
+A fault is not a refusal: nothing was decided. What was acknowledged before stays saved. The generated docs
+describe each code with the docstring of its class.
 """
 
 import errno
@@ -46,238 +46,146 @@ class Fault(Exception):  # noqa: N818 - the term of this project: not an error i
     """Something outside failed. Nothing was changed unless a subclass says otherwise."""
 
     code: ClassVar[FaultCode] = FaultCode.FAULT
-    about: ClassVar[str] = "something outside went wrong"
+
+    def __init_subclass__(cls, code: FaultCode | None = None) -> None:
+        """Give the subclass its code; without one it has that of its base."""
+        super().__init_subclass__()
+        cls.code = code or cls.code
 
     def __init__(self, message: str, repair: str) -> None:
         super().__init__(message)
         self.message, self.repair = message, repair
 
 
-class Busy(Fault):
-    """Another process held a needed lock for too long; the same call can be sent again."""
+class Busy(Fault, code=FaultCode.BUSY):
+    """Somebody else held the run or the store for too long; the same call may be sent again."""
 
-    code = FaultCode.BUSY
-    about = "somebody else held the run or the store for too long; the same call may be sent again"
 
+class DiskFull(Fault, code=FaultCode.DISK_FULL):
+    """There is no room left to write; nothing was changed."""
 
-class DiskFull(Fault):
-    """The disk has no room to write."""
 
-    code = FaultCode.DISK_FULL
-    about = "there is no room left to write; nothing was changed"
+class NotWritable(Fault, code=FaultCode.NOT_WRITABLE):
+    """The file or folder may not be written; nothing was changed."""
 
 
-class NotWritable(Fault):
-    """The file or folder cannot be written."""
+class NoAddress(Fault, code=FaultCode.NO_ADDRESS):
+    """A server cannot listen at that address; nothing was begun."""
 
-    code = FaultCode.NOT_WRITABLE
-    about = "the file or folder may not be written; nothing was changed"
 
+class NoIssuer(Fault, code=FaultCode.NO_ISSUER):
+    """The issuer of tokens cannot be reached, or has no key that can be used; nothing was begun."""
 
-class NoAddress(Fault):
-    """A server cannot listen at the given address."""
 
-    code = FaultCode.NO_ADDRESS
-    about = "a server cannot listen at that address; nothing was begun"
+class UnsafePath(Fault, code=FaultCode.UNSAFE_PATH):
+    """A path leads through a link, out of its folder, or to something that is no plain file of its own."""
 
 
-class NoIssuer(Fault):
-    """The token issuer cannot be reached, or offers no usable key."""
+class NoServer(Fault, code=FaultCode.NO_SERVER):
+    """The database server does not answer or broke off; the same call may be sent again."""
 
-    code = FaultCode.NO_ISSUER
-    about = "the issuer of tokens cannot be reached, or has no key that can be used; nothing was begun"
 
+class SyncFailed(Fault, code=FaultCode.SYNC_FAILED):
+    """The disk did not confirm a write; the program ends with status 75, and recovers at its next start."""
 
-class UnsafePath(Fault):
-    """A path leads through a link, out of its folder, or to something other than a plain file."""
 
-    code = FaultCode.UNSAFE_PATH
-    about = "a path leads through a link, out of its folder, or to something that is no plain file of its own"
+class Unreadable(Fault, code=FaultCode.UNREADABLE):
+    """What is there cannot be read as what it should be."""
 
 
-class NoServer(Fault):
-    """A database server does not answer or closed the connection; the same call can be sent again."""
+class Missing(Fault, code=FaultCode.MISSING):
+    """A folder, a file or a program that is needed is not there; nothing was changed."""
 
-    code = FaultCode.NO_SERVER
-    about = "the database server does not answer or broke off; the same call may be sent again"
 
+class NewerFormat(Fault, code=FaultCode.NEWER):
+    """The store was written by a newer Handrail than this one."""
 
-class SyncFailed(Fault):
-    """The disk did not confirm a write, so its content is unknown. The process must end and recover."""
 
-    code = FaultCode.SYNC_FAILED
-    about = (
-        "the disk did not confirm a write; the program ends with status 75, and recovers at its next start"
-    )
+class VcsFailed(Fault, code=FaultCode.VCS_FAILED):
+    """jj or git failed in a way that has no other code; its own words stand in the message."""
 
 
-class Unreadable(Fault):
-    """Existing data cannot be read as what it should be."""
+class NoRepository(VcsFailed, code=FaultCode.VCS_MISSING_REPO):
+    """The project is in no repository of the kind that was asked for."""
 
-    code = FaultCode.UNREADABLE
-    about = "what is there cannot be read as what it should be"
 
+class NoVcsTool(VcsFailed, code=FaultCode.VCS_MISSING_TOOL):
+    """jj or git is not installed, or not in PATH."""
 
-class Missing(Fault):
-    """A required folder, file or program does not exist."""
 
-    code = FaultCode.MISSING
-    about = "a folder, a file or a program that is needed is not there; nothing was changed"
+class VcsTooOld(VcsFailed, code=FaultCode.VCS_TOO_OLD):
+    """jj is older than 0.38."""
 
 
-class NewerFormat(Fault):
-    """The store was written by a newer Handrail."""
+class VcsTimeout(VcsFailed, code=FaultCode.VCS_TIMEOUT):
+    """jj or git was not done in time and was ended; the old text still stands."""
 
-    code = FaultCode.NEWER
-    about = "the store was written by a newer Handrail than this one"
 
+class ImmutableCommit(VcsFailed, code=FaultCode.VCS_IMMUTABLE):
+    """The current commit may not be changed."""
 
-class VcsFailed(Fault):
-    """jj or git failed in a way that has no fault of its own; the message quotes its output."""
 
-    code = FaultCode.VCS_FAILED
-    about = "jj or git failed in a way that has no other code; its own words stand in the message"
+class StaleWorkingCopy(VcsFailed, code=FaultCode.VCS_STALE):
+    """The working copy is behind the repository: another workspace has changed its commit."""
 
 
-class NoRepository(VcsFailed):
-    """The project is not in a repository of the required kind."""
+class DivergentChange(VcsFailed, code=FaultCode.VCS_DIVERGENT):
+    """The current change has several commits, and it cannot be known which is meant."""
 
-    code = FaultCode.VCS_MISSING_REPO
-    about = "the project is in no repository of the kind that was asked for"
 
+class VcsLocked(VcsFailed, code=FaultCode.VCS_LOCKED):
+    """A lock file of jj or git is in the way; the message names it."""
 
-class NoVcsTool(VcsFailed):
-    """jj or git is not installed."""
 
-    code = FaultCode.VCS_MISSING_TOOL
-    about = "jj or git is not installed, or not in PATH"
+class BadVcsConfig(VcsFailed, code=FaultCode.VCS_CONFIG):
+    """The configuration of jj or git is broken, or changes what it says."""
 
 
-class VcsTooOld(VcsFailed):
-    """The installed jj is too old."""
+class VcsInternal(VcsFailed, code=FaultCode.VCS_INTERNAL):
+    """jj failed inside; it was looked whether the text was written."""
 
-    code = FaultCode.VCS_TOO_OLD
-    about = "jj is older than 0.38"
 
-
-class VcsTimeout(VcsFailed):
-    """jj or git exceeded its time limit and was ended. The stored text was read again afterwards."""
-
-    code = FaultCode.VCS_TIMEOUT
-    about = "jj or git was not done in time and was ended; the old text still stands"
-
-
-class ImmutableCommit(VcsFailed):
-    """The commit cannot be changed."""
-
-    code = FaultCode.VCS_IMMUTABLE
-    about = "the current commit may not be changed"
-
-
-class StaleWorkingCopy(VcsFailed):
-    """The working copy is behind the repository."""
-
-    code = FaultCode.VCS_STALE
-    about = "the working copy is behind the repository: another workspace has changed its commit"
-
-
-class DivergentChange(VcsFailed):
-    """One change has several commits."""
-
-    code = FaultCode.VCS_DIVERGENT
-    about = "the current change has several commits, and it cannot be known which is meant"
-
-
-class VcsLocked(VcsFailed):
-    """A lock file is in the way, left by a running or a killed program."""
-
-    code = FaultCode.VCS_LOCKED
-    about = "a lock file of jj or git is in the way; the message names it"
-
-
-class BadVcsConfig(VcsFailed):
-    """The configuration of jj or git cannot be read, or changes its output or what it writes."""
-
-    code = FaultCode.VCS_CONFIG
-    about = "the configuration of jj or git is broken, or changes what it says"
-
-
-class VcsInternal(VcsFailed):
-    """jj failed internally. The stored text was read again to verify that nothing changed."""
-
-    code = FaultCode.VCS_INTERNAL
-    about = "jj failed inside; it was looked whether the text was written"
-
-
-class TextConflict(VcsFailed):
-    """The text changed since it was read, so it was not replaced. `texts` are the stored texts in full."""
-
-    code = FaultCode.CONFLICT
-    about = "somebody else has changed the text, or the commit, since it was read; nothing was overwritten"
+class TextConflict(VcsFailed, code=FaultCode.CONFLICT):
+    """Somebody else has changed the text, or the commit, since it was read; nothing was overwritten."""
 
     def __init__(self, message: str, repair: str, texts: tuple[str, ...] = ()) -> None:
         super().__init__(message, repair)
-        self.texts = texts
+        self.texts = texts  # the stored texts in full
 
 
-class NoPlan(VcsFailed):
-    """There is no plan to push or pull."""
-
-    code = FaultCode.VCS_NO_PLAN
-    about = "there is no plan to push here, or none to pull at the remote"
+class NoPlan(VcsFailed, code=FaultCode.VCS_NO_PLAN):
+    """There is no plan to push here, or none to pull at the remote."""
 
 
-class NoRemote(VcsFailed):
-    """The repository has no such remote, or the choice is ambiguous."""
-
-    code = FaultCode.VCS_NO_REMOTE
-    about = "the repository has no remote, no such one, or several of which none was named"
+class NoRemote(VcsFailed, code=FaultCode.VCS_NO_REMOTE):
+    """The repository has no remote, no such one, or several of which none was named."""
 
 
-class RemoteUnreachable(VcsFailed):
-    """The remote does not answer, or is not a repository."""
-
-    code = FaultCode.VCS_UNREACHABLE
-    about = "the remote does not answer, or is no repository; nothing was changed"
+class RemoteUnreachable(VcsFailed, code=FaultCode.VCS_UNREACHABLE):
+    """The remote does not answer, or is no repository; nothing was changed."""
 
 
-class RemoteDenied(VcsFailed):
-    """The remote denies access, or rejects what is sent."""
-
-    code = FaultCode.VCS_DENIED
-    about = "the remote does not let you in, or does not take what you send; nothing was changed"
-
-
-_VCS_FAULTS = (
-    *(VcsFailed, NoRepository, NoVcsTool, VcsTooOld, VcsTimeout, ImmutableCommit),
-    *(StaleWorkingCopy, DivergentChange, VcsLocked, BadVcsConfig, VcsInternal, TextConflict),
-    *(NoPlan, NoRemote, RemoteUnreachable, RemoteDenied),
-)
+class RemoteDenied(VcsFailed, code=FaultCode.VCS_DENIED):
+    """The remote does not let you in, or does not take what you send; nothing was changed."""
 
 
 FAULTS = (
     *(Busy, DiskFull, NotWritable, NoAddress, NoIssuer, NoServer, UnsafePath, SyncFailed),
     *(Unreadable, Missing, NewerFormat),
-    *_VCS_FAULTS,
+    *(VcsFailed, NoRepository, NoVcsTool, VcsTooOld, VcsTimeout, ImmutableCommit),
+    *(StaleWorkingCopy, DivergentChange, VcsLocked, BadVcsConfig, VcsInternal, TextConflict),
+    *(NoPlan, NoRemote, RemoteUnreachable, RemoteDenied),
 )
-"""Every fault class."""
 
-
-SYNC_FAILED_EXIT_STATUS = 75
-"""The exit status after `SyncFailed` (EX_TEMPFAIL)."""
-
-
+SYNC_FAILED_EXIT_STATUS = 75  # EX_TEMPFAIL
 _UNSAFE_PATH_ERRNOS: Final = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENXIO, errno.EEXIST})
-
-
 _DISK_FULL_ERRNOS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def build_read_fault(path: str, error: OSError) -> Fault:
     """Return the fault for an OS error while reading."""
-    return _path_fault(path, error) or Unreadable(
-        f"`{path}` cannot be read: {error.strerror}", "let the user who runs this program read it"
-    )
+    repair = "let the user who runs this program read it"
+    return _path_fault(path, error) or Unreadable(f"`{path}` cannot be read: {error.strerror}", repair)
 
 
 def build_write_fault(path: str, error: OSError) -> Fault:
@@ -287,32 +195,23 @@ def build_write_fault(path: str, error: OSError) -> Fault:
     if error.errno == errno.EIO:
         return build_sync_fault(path, error)
     if error.errno in _DISK_FULL_ERRNOS:
-        return DiskFull(
-            f"there is no room to write `{path}`: {error.strerror}",
-            "free some room on that disk, and send the same call again",
-        )
-    return NotWritable(
-        f"`{path}` cannot be written: {error.strerror}",
-        "let the user who runs this program write there, and send the same call again",
-    )
+        repair = "free some room on that disk, and send the same call again"
+        return DiskFull(f"there is no room to write `{path}`: {error.strerror}", repair)
+    repair = "let the user who runs this program write there, and send the same call again"
+    return NotWritable(f"`{path}` cannot be written: {error.strerror}", repair)
 
 
 def build_sync_fault(path: str, error: OSError) -> SyncFailed:
     """Return the fault for an fsync error."""
-    return SyncFailed(
-        f"the disk did not confirm `{path}`: {error.strerror}",
-        "look after the disk, and start the program again: it looks at what is there",
-    )
+    repair = "look after the disk, and start the program again: it looks at what is there"
+    return SyncFailed(f"the disk did not confirm `{path}`: {error.strerror}", repair)
 
 
 def _path_fault(path: str, error: OSError) -> Fault | None:
     if error.errno in _UNSAFE_PATH_ERRNOS:
-        return UnsafePath(
-            f"`{path}` leads through a link, or is no plain file or folder",
-            "remove the link, or put a real folder or file in its place",
-        )
+        repair = "remove the link, or put a real folder or file in its place"
+        return UnsafePath(f"`{path}` leads through a link, or is no plain file or folder", repair)
     if error.errno == errno.ENOENT:
-        return Missing(
-            f"`{path}`, or the folder it is in, is not there", "make it, or name the one that is meant"
-        )
+        repair = "make it, or name the one that is meant"
+        return Missing(f"`{path}`, or the folder it is in, is not there", repair)
     return None

@@ -28,6 +28,7 @@ from handrail.documents.plan.model import (
     is_parent,
     list_task_paths,
 )
+from handrail.documents.plan.model import Task as PlanTask
 from handrail.documents.plan.parse import parse_plan
 from handrail.documents.plan.stages import Phase, detect_stage, list_missing_parts, measure_progress
 from handrail.documents.task_graph import Batch, Task, TaskGraph
@@ -52,8 +53,22 @@ from handrail.workflows.registry import (
     TASK_GRAPH_FILE,
 )
 
+# A longer text is cut where it is quoted, and the quote names the whole file.
 MAX_QUOTED_BYTES: Final = 32 * 1024
-"""The most bytes of a text that are quoted; a longer text is cut, and the quote names the whole file."""
+_CHECK_OFF_DRAFT: Final = "criteria.check_off"
+_LAYERS_DRAFT: Final = "taskgraph.layers"
+_RESULTS_FILE: Final = "task-results.md"
+_MAX_LISTED_CRITERIA: Final = 100
+_MAX_CRITERION_CHARACTERS: Final = 300
+_MAX_LISTED_TASKS: Final = 10
+_VALIDATION_FAILED: Final = "commit validation failed"
+_CONFIG_BY_DIALECT: Final = {str(config.dialect): config for config in (COMMIT_MESSAGE, COMMITS)}
+_ERROR_KIND_BY_CODE: Final[Mapping[str, str]] = {
+    "no_tasks_found": "no tasks found",
+    "not_all_tasks_complete": "not all tasks complete",
+    "task_ambiguous": "task not found",
+    "task_not_found": "task not found",
+}
 
 
 def get_template_text(workflow: Workflow, name: str) -> str:
@@ -62,7 +77,7 @@ def get_template_text(workflow: Workflow, name: str) -> str:
     return join_text_parts(text.parts) if text else ""
 
 
-def read_document(context: FactContext, path: str) -> str:
+def _read_document(context: FactContext, path: str) -> str:
     """Read a file as text that encodes back to the same bytes, UTF-8 or not; empty if it does not exist.
 
     Raises `Unreadable` if the file has more than `MAX_CHARACTERS` bytes.
@@ -74,7 +89,7 @@ def read_document(context: FactContext, path: str) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def find_drafting_rows(context: FactContext, kind: str) -> Iterator[Transition]:
+def _find_drafting_rows(context: FactContext, kind: str) -> Iterator[Transition]:
     """Yield the rows of the open states that wait for the event and try an edit of this kind."""
     for step in context.run.open:
         for row in context.workflow.index.get((step.state, context.event.trigger), ()):
@@ -82,187 +97,117 @@ def find_drafting_rows(context: FactContext, kind: str) -> Iterator[Transition]:
                 yield row
 
 
-def _file_exists(context: FactContext, of: tuple[str, ...]) -> Value:
-    return context.snapshot.read(of[0]) is not None
-
-
-def _is_blank(context: FactContext, of: tuple[str, ...]) -> Value:
+def _is_blank(context: FactContext, of: tuple[str, ...]) -> bool:
     data = context.snapshot.read(of[0])
     return data is not None and not data.decode("utf-8-sig", "replace").strip()
 
 
-def _is_untouched(context: FactContext, of: tuple[str, ...]) -> Value:
+def _is_untouched(context: FactContext, of: tuple[str, ...]) -> bool:
     path, name = of
-    return (
-        name in context.workflow.texts
-        and context.snapshot.read(path) == get_template_text(context.workflow, name).encode()
-    )
+    text = get_template_text(context.workflow, name)
+    return name in context.workflow.texts and context.snapshot.read(path) == text.encode()
 
 
-def _quote_file(context: FactContext, of: tuple[str, ...]) -> Value:
-    data = context.snapshot.read(of[0])
-    return "" if data is None else _bound_quote(context, of[0], data.decode("utf-8", "replace"))
-
-
-def _bound_quote(context: FactContext, path: str, text: str) -> str:
+def _quote_from_file(context: FactContext, path: str, text: str) -> str:
     """Quote text from a file of the run, marked so that the agent does not take it for instructions."""
-    return quote_text(
-        text, f"{context.workflow.folder}/{path}".removeprefix("/"), context.boundary, MAX_QUOTED_BYTES
-    )
+    label = f"{context.workflow.folder}/{path}".removeprefix("/")
+    return quote_text(text, label, context.boundary, MAX_QUOTED_BYTES)
+
+
+def _quote_file(context: FactContext, of: tuple[str, ...]) -> str:
+    data = context.snapshot.read(of[0])
+    return "" if data is None else _quote_from_file(context, of[0], data.decode("utf-8", "replace"))
 
 
 def _read_criteria(context: FactContext, of: tuple[str, ...]) -> tuple[Criterion, ...]:
     path, name = of
-    return parse_criteria(read_document(context, path), get_template_text(context.workflow, name))
-
-
-def _count_criteria(context: FactContext, of: tuple[str, ...]) -> Value:
-    return len(_read_criteria(context, of))
-
-
-def _count_unchecked(context: FactContext, of: tuple[str, ...]) -> Value:
-    return sum(not criterion.checked for criterion in _read_criteria(context, of))
+    return parse_criteria(_read_document(context, path), get_template_text(context.workflow, name))
 
 
 def _find_new_links(context: FactContext, of: tuple[str, ...]) -> tuple[str, ...]:
     plan, refs = of
-    return find_new_links(read_document(context, plan), read_document(context, refs))
+    return find_new_links(_read_document(context, plan), _read_document(context, refs))
 
 
-def _count_new_links(context: FactContext, of: tuple[str, ...]) -> Value:
-    return len(_find_new_links(context, of))
-
-
-def _quote_new_links(context: FactContext, of: tuple[str, ...]) -> Value:
+def _quote_new_links(context: FactContext, of: tuple[str, ...]) -> str:
     lines = "\n".join(map(format_link_line, limit_links(_find_new_links(context, of))))
-    return _bound_quote(context, of[0], lines) if lines else ""
+    return _quote_from_file(context, of[0], lines) if lines else ""
 
 
-def _read_slug(context: FactContext, of: tuple[str, ...]) -> Value:
+def _read_slug(context: FactContext, of: tuple[str, ...]) -> str:
     path, key = of
-    value = parse_front_matter((context.snapshot.read(path) or b"").decode("utf-8", "replace")).fields.get(
-        key, ""
-    )
+    text = (context.snapshot.read(path) or b"").decode("utf-8", "replace")
+    value = parse_front_matter(text).fields.get(key, "")
     return make_slug(value if isinstance(value, str) else "")
 
 
 FILE_READERS: Final[Mapping[str, FactReader]] = {
-    "criteria.total": _count_criteria,
-    "criteria.unchecked": _count_unchecked,
+    "criteria.total": lambda context, of: len(_read_criteria(context, of)),
+    "criteria.unchecked": lambda context, of: sum(not one.checked for one in _read_criteria(context, of)),
     "file.blank": _is_blank,
-    "file.exists": _file_exists,
+    "file.exists": lambda context, of: context.snapshot.read(of[0]) is not None,
     "file.quoted": _quote_file,
     "file.untouched": _is_untouched,
     "frontmatter.slug": _read_slug,
-    "links.new": _count_new_links,
+    "links.new": lambda context, of: len(_find_new_links(context, of)),
     "links.quoted": _quote_new_links,
 }
-"""Readers of facts about files and criteria, by name."""
-
-
-_CHECK_OFF_DRAFT: Final = "criteria.check_off"
-
-
-_RESULTS_FILE: Final = "task-results.md"
-
-
-_MAX_LISTED_CRITERIA: Final = 100
-
-
-_MAX_CRITERION_CHARACTERS: Final = 300
 
 
 def _draft_check_off(context: FactContext) -> DraftResult:
     """Check off the criteria that the results list, with links to where this turn puts the results."""
     path, name = PLAN_FILE_AND_TEXT
-    paths, problems = _find_results_paths(context)
+    problems: list[str] = []
+    link = _RESULTS_FILE
+    try:
+        rows = _find_drafting_rows(context, _CHECK_OFF_DRAFT)
+        places = sorted({find_destination(context, row, _RESULTS_FILE) for row in rows})
+        if len(places) > 1:
+            problems = [f"{_RESULTS_FILE} would be kept as {' or '.join(places)}; a link can name one"]
+        link = places[0] if places else _RESULTS_FILE
+    except KeyError as unknown:
+        problems = [f"where {_RESULTS_FILE} is kept depends on {unknown}, which is no fact"]
     if context.snapshot.read(path) is None:
         problems.append(f"{path} is not there")
-    plan, results = read_document(context, path), read_document(context, _RESULTS_FILE)
-    check = check_off_criteria(plan, results, paths[0], get_template_text(context.workflow, name))
+    plan, results = _read_document(context, path), _read_document(context, _RESULTS_FILE)
+    check = check_off_criteria(plan, results, link, get_template_text(context.workflow, name))
     checked, unmatched = _shorten_criteria(check.checked), _shorten_criteria(check.unmatched)
-    quoted = _quote_criteria(context, {"checked off in": checked, "found nowhere in": unmatched})
+    lines = [
+        f"{what} `{path}`: {json.dumps(texts, ensure_ascii=False)}"
+        for what, texts in (("checked off in", checked), ("found nowhere in", unmatched))
+    ]
+    quoted = _quote_from_file(context, _RESULTS_FILE, "\n".join(lines))
     facts = {"checked": checked, "unmatched": unmatched, "quoted": quoted}
     return DraftResult({OK_FACT: not problems, PROBLEMS_FACT: problems, **facts}, {"text": check.text})
 
 
-def _find_results_paths(context: FactContext) -> tuple[list[str], list[str]]:
-    """Return the possible paths of the results after this turn, and problems if there is not exactly one."""
-    try:
-        places = sorted(
-            {
-                find_destination(context, row, _RESULTS_FILE)
-                for row in find_drafting_rows(context, _CHECK_OFF_DRAFT)
-            }
-        )
-    except KeyError as unknown:
-        return [_RESULTS_FILE], [f"where {_RESULTS_FILE} is kept depends on {unknown}, which is no fact"]
-    if len(places) > 1:
-        return places, [f"{_RESULTS_FILE} would be kept as {' or '.join(places)}; a link can name one"]
-    return places or [_RESULTS_FILE], []
-
-
-def _quote_criteria(context: FactContext, lists: Mapping[str, Sequence[str]]) -> str:
-    """Quote the checked and unmatched criteria, so that the agent does not take them for instructions."""
-    path, folder = PLAN_FILE_AND_TEXT[0], context.workflow.folder
-    lines = [f"{what} `{path}`: {json.dumps(texts, ensure_ascii=False)}" for what, texts in lists.items()]
-    return quote_text(
-        "\n".join(lines), f"{folder}/{_RESULTS_FILE}".removeprefix("/"), context.boundary, MAX_QUOTED_BYTES
-    )
-
-
 def _shorten_criteria(criteria: Sequence[str]) -> list[str]:
     """Limit the number and length of criteria for display, and say how many more there are."""
-    shown = [
-        text if len(text) <= _MAX_CRITERION_CHARACTERS else f"{text[:_MAX_CRITERION_CHARACTERS]}…"
-        for text in criteria[:_MAX_LISTED_CRITERIA]
-    ]
-    return (
-        [*shown, f"… and {len(criteria) - _MAX_LISTED_CRITERIA} more"]
-        if len(criteria) > _MAX_LISTED_CRITERIA
-        else shown
-    )
+    most = _MAX_CRITERION_CHARACTERS
+    shown = [text if len(text) <= most else f"{text[:most]}…" for text in criteria[:_MAX_LISTED_CRITERIA]]
+    more = len(criteria) - _MAX_LISTED_CRITERIA
+    return [*shown, f"… and {more} more"] if more > 0 else shown
 
 
 CRITERIA_DRAFTERS: Final[Mapping[str, Drafter]] = {_CHECK_OFF_DRAFT: _draft_check_off}
-"""Drafters of edits to criteria, by kind."""
-
-
-_LAYERS_DRAFT: Final = "taskgraph.layers"
 
 
 def _read_items(context: FactContext, of: tuple[str, ...]) -> work_items.WorkItems:
-    return work_items.parse_work_items(read_document(context, of[0]))
+    return work_items.parse_work_items(_read_document(context, of[0]))
 
 
-def _current_item_number(context: FactContext, of: tuple[str, ...]) -> Value:
-    current = _read_items(context, of).find_current(context.run.vars.get(of[1]))
+def _read_current_item(context: FactContext, of: tuple[str, ...]) -> work_items.WorkItem | None:
+    return _read_items(context, of).find_current(context.run.vars.get(of[1]))
+
+
+def _read_item_number(context: FactContext, of: tuple[str, ...]) -> Value:
+    current = _read_current_item(context, of)
     return current.number if current else None
 
 
-def _current_item_type(context: FactContext, of: tuple[str, ...]) -> Value:
-    current = _read_items(context, of).find_current(context.run.vars.get(of[1]))
+def _read_item_type(context: FactContext, of: tuple[str, ...]) -> Value:
+    current = _read_current_item(context, of)
     return current.type if current and current.type in work_items.ITEM_TYPES else work_items.ITEM_TYPES[0]
-
-
-def _has_pending_items(context: FactContext, of: tuple[str, ...]) -> Value:
-    return bool(_read_items(context, of).pending)
-
-
-def _count_items(context: FactContext, of: tuple[str, ...]) -> Value:
-    return len(_read_items(context, of).items)
-
-
-def _count_documented(context: FactContext, of: tuple[str, ...]) -> Value:
-    return sum(item.documented for item in _read_items(context, of).items)
-
-
-def _item_problems(context: FactContext, of: tuple[str, ...]) -> Value:
-    return list(_read_items(context, of).problems)
-
-
-def _current_skill(context: FactContext, of: tuple[str, ...]) -> Value:  # noqa: ARG001 - the signature of every reader
-    return next((get_skill(context.workflow, step.state) for step in context.run.open), "")
 
 
 def _run_batches(context: FactContext) -> list[Batch]:
@@ -271,23 +216,19 @@ def _run_batches(context: FactContext) -> list[Batch]:
     return batches if isinstance(batches, list) and task_graph.is_batch_list(batches) else []
 
 
-def _next_batch(context: FactContext, of: tuple[str, ...]) -> Value:  # noqa: ARG001 - the signature of every reader
-    return task_graph.find_next_batch(_run_batches(context))
-
-
-def _has_remaining_batches(context: FactContext, of: tuple[str, ...]) -> Value:  # noqa: ARG001 - as above
+def _has_remaining_batches(context: FactContext) -> bool:
     """True if a batch remains.
 
     If a row that may be taken now creates the batches, look at those instead of the batches of the run.
     """
-    creating = next(find_drafting_rows(context, _LAYERS_DRAFT), None)
+    creating = next(_find_drafting_rows(context, _LAYERS_DRAFT), None)
     batches = _build_layers(context)[0] if creating else _run_batches(context)
     return task_graph.find_next_batch(batches) is not None
 
 
 def _draft_documented_item(context: FactContext) -> DraftResult:
     """Mark the current item of the run as documented in the design document."""
-    design, number = read_document(context, DESIGN_FILE), context.run.vars.get(ITEM_VARIABLE)
+    design, number = _read_document(context, DESIGN_FILE), context.run.vars.get(ITEM_VARIABLE)
     text = work_items.mark_documented(design, number)
     parsed = work_items.parse_work_items(design if text is None else text)
     problems = list(parsed.problems)
@@ -308,29 +249,19 @@ def _draft_layers(context: FactContext) -> DraftResult:
 
 def _build_layers(context: FactContext) -> tuple[list[Batch], list[str]]:
     """Return the batches, or the problems. A missing task list is a problem, not an empty result."""
-    path, graph = _read_task_graph(context)
-    if graph is None:
-        items = work_items.parse_work_items(read_document(context, DESIGN_FILE)).items
+    for path in (TASK_GRAPH_FILE, DESIGN_FILE):
+        graph = task_graph.parse_task_graph(_read_document(context, path))
+        if graph is not None:
+            break
+    else:
+        items = work_items.parse_work_items(_read_document(context, DESIGN_FILE)).items
         graph = TaskGraph(tuple(Task(f"item-{item.number}") for item in items if item.documented))
     if graph.problems:
         return [], [f"{path}: {problem}" for problem in graph.problems]
     if not graph.tasks:
-        return [], [
-            (
-                f"there is neither a task graph in {TASK_GRAPH_FILE}"
-                f" or {DESIGN_FILE}, nor an item that is documented"
-            )
-        ]
+        files = f"{TASK_GRAPH_FILE} or {DESIGN_FILE}"
+        return [], [f"there is neither a task graph in {files}, nor an item that is documented"]
     return task_graph.layer_tasks(graph.tasks), []
-
-
-def _read_task_graph(context: FactContext) -> tuple[str, TaskGraph | None]:
-    """Return the first file that has a task graph, and the graph; an empty path and None without one."""
-    for path in (TASK_GRAPH_FILE, DESIGN_FILE):
-        graph = task_graph.parse_task_graph(read_document(context, path))
-        if graph is not None:
-            return path, graph
-    return "", None
 
 
 def _draft_task_update(context: FactContext) -> DraftResult:
@@ -362,18 +293,18 @@ def _batches_draft_result(batches: Sequence[Batch], problems: Sequence[str] = ()
 
 
 ITEM_READERS: Final[Mapping[str, FactReader]] = {
-    "batches.next": _next_batch,
-    "batches.remaining": _has_remaining_batches,
-    "items.documented": _count_documented,
-    "items.number": _current_item_number,
-    "items.problems": _item_problems,
-    "items.remaining": _has_pending_items,
-    "items.total": _count_items,
-    "items.type": _current_item_type,
-    "state.skill": _current_skill,
+    "batches.next": lambda context, _: task_graph.find_next_batch(_run_batches(context)),
+    "batches.remaining": lambda context, _: _has_remaining_batches(context),
+    "items.documented": lambda context, of: sum(item.documented for item in _read_items(context, of).items),
+    "items.number": _read_item_number,
+    "items.problems": lambda context, of: list(_read_items(context, of).problems),
+    "items.remaining": lambda context, of: bool(_read_items(context, of).pending),
+    "items.total": lambda context, of: len(_read_items(context, of).items),
+    "items.type": _read_item_type,
+    "state.skill": lambda context, _: next(
+        (get_skill(context.workflow, step.state) for step in context.run.open), ""
+    ),
 }
-"""Readers of facts about work items and batches, by name."""
-
 
 ITEM_DRAFTERS: Final[Mapping[str, Drafter]] = {
     "batch.complete": _draft_batch_completion,
@@ -381,30 +312,10 @@ ITEM_DRAFTERS: Final[Mapping[str, Drafter]] = {
     _LAYERS_DRAFT: _draft_layers,
     "tasks.update": _draft_task_update,
 }
-"""Drafters of edits to work items and batches, by kind."""
 
 
-VALIDATION_FAILED: Final = "commit validation failed"
-"""The `error` fact of a draft whose text is not, or would not be, a valid plan."""
-
-
-_MAX_LISTED_TASKS: Final = 10
-
-
-_CONFIG_BY_DIALECT: Final = {str(config.dialect): config for config in (COMMIT_MESSAGE, COMMITS)}
-
-
-_ERROR_KIND_BY_CODE: Final[Mapping[str, str]] = {
-    "no_tasks_found": "no tasks found",
-    "not_all_tasks_complete": "not all tasks complete",
-    "task_ambiguous": "task not found",
-    "task_not_found": "task not found",
-}
-
-
-def read_description(context: FactContext, path: str = DESCRIPTION_PATH) -> str:
-    """Return the description from the snapshot as text."""
-    return (context.snapshot.read(path) or b"").decode("utf-8", "replace")
+def _read_description(context: FactContext) -> str:
+    return (context.snapshot.read(DESCRIPTION_PATH) or b"").decode("utf-8", "replace")
 
 
 def detect_plan_state(plan: Plan, config: PlanConfig = COMMIT_MESSAGE) -> str:
@@ -424,7 +335,7 @@ def detect_plan_state(plan: Plan, config: PlanConfig = COMMIT_MESSAGE) -> str:
 
 def _read_plan(context: FactContext, config: PlanConfig) -> Plan:
     """Parse the plan. Look for changed files only if that matters: in the commits dialect without text."""
-    text = read_description(context)
+    text = _read_description(context)
     matters = config.dialect is Dialect.COMMITS and not text.strip()
     return _parse_plan(text, config, changed=matters and context.snapshot.read(CHANGED_FILE_PATH) is not None)
 
@@ -439,32 +350,20 @@ def _read_dialect_plan(context: FactContext, of: tuple[str, ...]) -> Plan:
     return _read_plan(context, _CONFIG_BY_DIALECT[of[1]])
 
 
-def _read_plan_stage(context: FactContext, of: tuple[str, ...]) -> Value:
-    return detect_plan_state(_read_dialect_plan(context, of), _CONFIG_BY_DIALECT[of[1]])
+def _read_tasks(context: FactContext, of: tuple[str, ...]) -> Sequence[PlanTask]:
+    return _read_dialect_plan(context, of).tasks or ()
 
 
-def _count_tasks(context: FactContext, of: tuple[str, ...]) -> Value:
-    return count_tasks(_read_dialect_plan(context, of).tasks or ())[0]
-
-
-def _count_open_tasks(context: FactContext, of: tuple[str, ...]) -> Value:
-    total, ticked = count_tasks(_read_dialect_plan(context, of).tasks or ())
+def _count_open_tasks(context: FactContext, of: tuple[str, ...]) -> int:
+    total, ticked = count_tasks(_read_tasks(context, of))
     return total - ticked
 
 
 def _list_open_leaves(context: FactContext, of: tuple[str, ...]) -> list[str]:
     """Return the paths of open tasks without subtasks."""
-    tasks = _read_dialect_plan(context, of).tasks or ()
+    tasks = _read_tasks(context, of)
     paths = zip(tasks, list_task_paths(tasks), strict=True)
     return [path for i, (task, path) in enumerate(paths) if not task.ticked and not is_parent(tasks, i)]
-
-
-def _count_open_leaves(context: FactContext, of: tuple[str, ...]) -> Value:
-    return len(_list_open_leaves(context, of))
-
-
-def _current_task_path(context: FactContext, of: tuple[str, ...]) -> Value:
-    return next(iter(_list_open_leaves(context, of)), "")
 
 
 def _list_remaining_tasks(context: FactContext, of: tuple[str, ...]) -> Value:
@@ -474,19 +373,9 @@ def _list_remaining_tasks(context: FactContext, of: tuple[str, ...]) -> Value:
 
 
 def _list_checkboxes(context: FactContext, of: tuple[str, ...]) -> Value:
-    tasks = _read_dialect_plan(context, of).tasks or ()
-    return [
-        f"[{'x' if task.ticked else ' '}] {path}"
-        for task, path in zip(tasks, list_task_paths(tasks), strict=True)
-    ]
-
-
-def _list_missing_parts(context: FactContext, of: tuple[str, ...]) -> Value:
-    return list(list_missing_parts(_read_dialect_plan(context, of)))
-
-
-def _quote_description(context: FactContext, of: tuple[str, ...]) -> Value:
-    return quote_text(read_description(context), of[0], context.boundary, MAX_QUOTED_BYTES, kind="the commit")
+    tasks = _read_tasks(context, of)
+    paths = zip(tasks, list_task_paths(tasks), strict=True)
+    return [f"[{'x' if task.ticked else ' '}] {path}" for task, path in paths]
 
 
 def describe_plan_problems(plan: Plan) -> list[str]:
@@ -494,13 +383,27 @@ def describe_plan_problems(plan: Plan) -> list[str]:
     return [_describe_problem(problem) for problem in plan.problems]
 
 
-def _plan_problems(context: FactContext, of: tuple[str, ...]) -> Value:
-    return describe_plan_problems(_read_dialect_plan(context, of))
-
-
 def _describe_problem(problem: PlanProblem) -> str:
     place = f"line {problem.line}: " if problem.line else ""
     return f"{place}{problem.message}; {problem.repair}"
+
+
+PLAN_READERS: Final[Mapping[str, FactReader]] = {
+    "plan.boxes": _list_checkboxes,
+    "plan.current": lambda context, of: next(iter(_list_open_leaves(context, of)), ""),
+    "plan.lacking": lambda context, of: list(list_missing_parts(_read_dialect_plan(context, of))),
+    "plan.left": _list_remaining_tasks,
+    "plan.open": _count_open_tasks,
+    "plan.problems": lambda context, of: describe_plan_problems(_read_dialect_plan(context, of)),
+    "plan.shown": lambda context, of: quote_text(
+        _read_description(context), of[0], context.boundary, MAX_QUOTED_BYTES, kind="the commit"
+    ),
+    "plan.stage": lambda context, of: detect_plan_state(
+        _read_dialect_plan(context, of), _CONFIG_BY_DIALECT[of[1]]
+    ),
+    "plan.tasks": lambda context, of: count_tasks(_read_tasks(context, of))[0],
+    "plan.waiting": lambda context, of: len(_list_open_leaves(context, of)),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -556,10 +459,6 @@ def _edit_description(of: _PlanEdit) -> Plan | PlanRefusal:
     return edit.set_constraints(made, constraints, of.config)
 
 
-def _edit_constraints(of: _PlanEdit) -> Plan | PlanRefusal:
-    return edit.set_constraints(of.plan, of.read_list("constraints"), of.config)
-
-
 def _edit_tasks(of: _PlanEdit) -> Plan | PlanRefusal:
     name = "plan" if of.config.dialect is Dialect.PLANNER else "tasks"
     return edit.set_tasks(of.plan, of.read_list(name), of.config)
@@ -570,83 +469,48 @@ def _edit_mark(of: _PlanEdit) -> Plan | PlanRefusal:
     return mark_task(of.plan, str(of.payload.get("task_id", "")), of.config, completed=completed)
 
 
-def _finish_plan(of: _PlanEdit) -> Plan | PlanRefusal:
-    return edit.finish_plan(of.plan, of.config)
-
-
-def _reopen_plan(of: _PlanEdit) -> Plan | PlanRefusal:
-    return edit.reopen_plan(of.plan, of.config)
-
-
-def _rewrite_plan(of: _PlanEdit) -> Plan | PlanRefusal:
-    return edit.parse_writable_plan(str(of.payload.get("message", "")), of.config)
-
-
 def _make_drafter(edit_plan: Callable[[_PlanEdit], Plan | PlanRefusal], config: PlanConfig) -> Drafter:
     """Return a drafter for an edit. Its result has the new text, or the problems of the edit."""
 
     def draft_edit(context: FactContext) -> DraftResult:
-        text, before = read_description(context), _read_plan(context, config)
+        text, before = _read_description(context), _read_plan(context, config)
         made = edit_plan(_PlanEdit(text, before, context.event.payload, config))
         tasks = before.tasks or ()
         complete = [path for task, path in zip(tasks, list_task_paths(tasks), strict=True) if task.ticked]
+        facts: dict[str, Value] = {OK_FACT: True, PROBLEMS_FACT: [], "error": "", "before": complete}
         if isinstance(made, PlanRefusal):
-            facts = {
-                **_refused_edit_facts(made),
+            codes = (problem.code for problem in made.problems)
+            known = (_ERROR_KIND_BY_CODE[code] for code in codes if code in _ERROR_KIND_BY_CODE)
+            findings = [f"{finding.field}: {finding.message} ({finding.code})" for finding in made.findings]
+            facts |= {
+                OK_FACT: False,
+                PROBLEMS_FACT: [*map(_describe_problem, made.problems), *findings],
+                "error": next(known, _VALIDATION_FAILED),
+                "notes": [],
                 "stage": detect_plan_state(before, config),
-                "before": complete,
             }
             return DraftResult(facts, {"text": text})
         notes = [warning.message for warning in made.warnings]
-        facts = {OK_FACT: True, PROBLEMS_FACT: [], "error": "", "notes": notes, "before": complete}
-        return DraftResult(
-            {**facts, "stage": detect_plan_state(made, config)}, {"text": str(format_plan(made, config))}
-        )
+        facts |= {"notes": notes, "stage": detect_plan_state(made, config)}
+        return DraftResult(facts, {"text": str(format_plan(made, config))})
 
     return draft_edit
 
 
-def _refused_edit_facts(refused: PlanRefusal) -> dict[str, Value]:
-    findings = [f"{finding.field}: {finding.message} ({finding.code})" for finding in refused.findings]
-    problems = [*map(_describe_problem, refused.problems), *findings]
-    codes = (problem.code for problem in refused.problems)
-    kind = next(
-        (_ERROR_KIND_BY_CODE[code] for code in codes if code in _ERROR_KIND_BY_CODE), VALIDATION_FAILED
-    )
-    return {OK_FACT: False, PROBLEMS_FACT: problems, "error": kind, "notes": []}
-
-
-PLAN_READERS: Final[Mapping[str, FactReader]] = {
-    "plan.boxes": _list_checkboxes,
-    "plan.current": _current_task_path,
-    "plan.lacking": _list_missing_parts,
-    "plan.left": _list_remaining_tasks,
-    "plan.open": _count_open_tasks,
-    "plan.problems": _plan_problems,
-    "plan.shown": _quote_description,
-    "plan.stage": _read_plan_stage,
-    "plan.tasks": _count_tasks,
-    "plan.waiting": _count_open_leaves,
-}
-"""Readers of facts about the plan, by name."""
-
-
 _PLAN_EDITS: Final[Mapping[str, Callable[[_PlanEdit], Plan | PlanRefusal]]] = {
-    "finished": _finish_plan,
+    "finished": lambda of: edit.finish_plan(of.plan, of.config),
     "new": _start_plan,
-    "unfinished": _reopen_plan,
-    "with_constraints": _edit_constraints,
+    "unfinished": lambda of: edit.reopen_plan(of.plan, of.config),
+    "with_constraints": lambda of: edit.set_constraints(of.plan, of.read_list("constraints"), of.config),
     "with_description": _edit_description,
     "with_goal": _edit_goal,
     "with_mark": _edit_mark,
     "with_tasks": _edit_tasks,
-    "written_anew": _rewrite_plan,
+    "written_anew": lambda of: edit.parse_writable_plan(str(of.payload.get("message", "")), of.config),
 }
-
 
 PLAN_DRAFTERS: Final[Mapping[str, Drafter]] = {
     f"{name}.{kind}": _make_drafter(edit_plan, _CONFIG_BY_DIALECT[dialect])
     for name, dialect in PLAN_DIALECTS.items()
     for kind, edit_plan in _PLAN_EDITS.items()
 }
-"""Drafters of edits to the plan, by kind."""

@@ -40,7 +40,6 @@ from handrail.runtime.journal import (
 )
 from handrail.runtime.records import (
     Caller,
-    Origin,
     RecordedCall,
     RunChange,
     StepStatus,
@@ -63,8 +62,8 @@ from handrail.runtime.turn import (
 )
 from handrail.runtime.world import World
 
+# Metadata keys about the end of a run. A fork has not ended, so it does not copy them.
 _END_MARKS: Final = frozenset({REASON_KEY, AUTO_ABANDONED_MARK})
-"""Metadata keys about the end of a run. A fork has not ended, so it does not copy them."""
 
 
 class ForkRequest(Struct, frozen=True):
@@ -92,7 +91,7 @@ def fork_run(world: World, request: ForkRequest, render: ReplyRenderer) -> Reply
 def find_agent_refusal_code(world: World, request: ForkRequest) -> str:
     """Return the refusal code that an agent would get, if only a person may make this fork.
 
-    Empty if an agent may make it too, or nobody may. Journals nothing, so it can warn a person beforehand.
+    Empty if an agent may make it too, or a person may not. Journals nothing, so it can warn beforehand.
     """
     stored = world.runs.load(request.run)
     if stored is None or stored.trouble:
@@ -102,7 +101,7 @@ def find_agent_refusal_code(world: World, request: ForkRequest) -> str:
         stored,
         request.new.workflow if request.new else world.workflow_of(stored.run.digest, stored.run.workflow),
     )
-    made, agent_code = _decide_fork(world, old, "", request.state or old.stood, request.caller.by)
+    made, agent_code = _decide_fork(world, old, "", request.state or old.last_state, request.caller.by)
     return agent_code if isinstance(made, Run) else ""
 
 
@@ -117,13 +116,15 @@ class _ForkSource(Struct, frozen=True):
 
     stored: StoredRun
     workflow: Workflow
-    stood: str
+    last_state: str
     finished: frozenset[str]
 
     def make_run(self, new_id: str, state: str, by: Actor, used: Mapping[str, int]) -> Run | Refused:
         """Return the new run, or a refusal, as if these attempts had been used."""
         run = replace(self.stored.run, attempts=used)
-        return build_fork(self.workflow, run, new_id, state, stood=self.stood, finished=self.finished, by=by)
+        return build_fork(
+            self.workflow, run, new_id, state, last_state=self.last_state, finished=self.finished, by=by
+        )
 
 
 def _attempt_fork(world: World, request: ForkRequest, render: ReplyRenderer) -> Reply | None:
@@ -136,9 +137,14 @@ def _attempt_fork(world: World, request: ForkRequest, render: ReplyRenderer) -> 
         request.new.workflow if request.new else world.workflow_of(stored.run.digest, stored.run.workflow)
     )
     old = _load_fork_source(world, stored, workflow)
-    trial = _fork_refusal(request, stored) or old.make_run(
-        "", request.state, request.caller.by, stored.run.attempts
-    )
+    trial: Run | Refused
+    if stored.trouble:
+        trial = refuse_troubled_run(stored.trouble)
+    elif request.new and request.caller.by is not Actor.PERSON:
+        by, needed = FactReading("event.by", str(request.caller.by)), f"event.by = {Actor.PERSON}"
+        trial = Refused(RefusalCode.NOT_YOURS, FORK, (by,), (needed,), (Option(FORK, Actor.PERSON),))
+    else:
+        trial = old.make_run("", request.state, request.caller.by, stored.run.attempts)
     if isinstance(trial, Refused):
         return refuse_call(world, call, render, Outcome(trial, stored, workflow))
     state = trial.open[0].state
@@ -159,23 +165,18 @@ def _decide_fork(
     Attempts that other forks used count. Continuing a step that was left open is not another attempt, unless
     a fork has completed that step since.
     """
-    spent = _count_used_attempts(world, old, state)
-    if state == old.stood and spent.finished >= old.stored.run.attempts.get(state, 0):
-        old = replace(old, stood="", finished=old.finished | {state})
-    made, by_agent = (old.make_run(new_id, state, actor, spent.attempts) for actor in (by, Actor.AGENT))
+    used: dict[str, int] = {}
+    last_finished = 0
+    for stored in _iterate_family(world, old.stored, list_step_states(old.workflow)):
+        for name, number in stored.run.attempts.items():
+            used[name] = max(number, used.get(name, 0))
+        statuses = [step.status for step in world.runs.steps(stored.run.id) if step.state == state]
+        if statuses[-1:] == [StepStatus.COMPLETED]:
+            last_finished = max(last_finished, stored.run.attempts.get(state, 0))
+    if state == old.last_state and last_finished >= old.stored.run.attempts.get(state, 0):
+        old = replace(old, last_state="", finished=old.finished | {state})
+    made, by_agent = (old.make_run(new_id, state, actor, used) for actor in (by, Actor.AGENT))
     return made, by_agent.code if isinstance(by_agent, Refused) else ""
-
-
-def _fork_refusal(request: ForkRequest, stored: StoredRun) -> Refused | None:
-    """Refuse a run in trouble, or a new workflow that no person asked for; None if neither applies."""
-    if stored.trouble:
-        return refuse_troubled_run(stored.trouble)
-    if request.new and request.caller.by is not Actor.PERSON:
-        by = FactReading("event.by", str(request.caller.by))
-        return Refused(
-            RefusalCode.NOT_YOURS, FORK, (by,), (f"event.by = {Actor.PERSON}",), (Option(FORK, Actor.PERSON),)
-        )
-    return None
 
 
 def _load_fork_source(world: World, stored: StoredRun, workflow: Workflow) -> _ForkSource:
@@ -189,7 +190,8 @@ def _find_next_fork(world: World, old: _ForkSource, state: str) -> tuple[str, St
     """Return the id of the next fork in this state, and that fork if it exists and has not moved yet."""
     run, moved_on = old.stored.run.id, 0
     for fork in _iterate_forks(world, run, state):
-        if _is_untouched(fork, old.workflow):
+        running = fork.run.lifecycle is Lifecycle.RUNNING
+        if running and fork.revision == 1 and fork.run.digest == old.workflow.digest:
             return fork.run.id, fork
         moved_on += 1
     return derive_fork_id(world.key, run, state, moved_on), None
@@ -200,30 +202,6 @@ def _iterate_forks(world: World, run: str, state: str) -> Iterator[StoredRun]:
     ids = (derive_fork_id(world.key, run, state, number) for number in count())
     while (fork := world.runs.load(next(ids))) is not None:
         yield fork
-
-
-def _is_untouched(stored: StoredRun, workflow: Workflow) -> bool:
-    run = stored.run
-    return stored.revision == 1 and run.lifecycle is Lifecycle.RUNNING and run.digest == workflow.digest
-
-
-class _UsedAttempts(Struct, frozen=True):
-    """Attempts of each state over a run and all its forks, and the last completed attempt of one state."""
-
-    attempts: Mapping[str, int]
-    finished: int
-
-
-def _count_used_attempts(world: World, old: _ForkSource, state: str) -> _UsedAttempts:
-    attempts: dict[str, int] = {}
-    finished = 0
-    for stored in _iterate_family(world, old.stored, list_step_states(old.workflow)):
-        for name, number in stored.run.attempts.items():
-            attempts[name] = max(number, attempts.get(name, 0))
-        statuses = [step.status for step in world.runs.steps(stored.run.id) if step.state == state]
-        if statuses[-1:] == [StepStatus.COMPLETED]:
-            finished = max(finished, stored.run.attempts.get(state, 0))
-    return _UsedAttempts(attempts, finished)
 
 
 def _iterate_family(world: World, stored: StoredRun, states: tuple[str, ...]) -> Iterator[StoredRun]:
@@ -253,7 +231,10 @@ class _NewFork(Struct, frozen=True):
 def _commit_fork(world: World, call: Call, render: ReplyRenderer, made: _NewFork) -> Reply | None:
     """Commit the new run and reply. Return None if another caller was faster."""
     old, run, at = made.old, made.run, world.clock.now()
-    before = StoredRun(Run(run.id, run.workflow, run.digest), _fork_origin(old.stored, call.caller))
+    origin = old.stored.origin
+    kept = {name: value for name, value in origin.metadata.items() if name not in _END_MARKS}
+    origin = replace(origin, parent=old.stored.run.id, principal=call.caller.principal, metadata=kept)
+    before = StoredRun(Run(run.id, run.workflow, run.digest), origin)
     issued = issue_tokens(world, run, before.revision + 1, at)
     record = build_turn_record(
         DecidedTurn(old.workflow, before, before.run, Event(START), call.caller, Accepted(run), at, ())
@@ -279,11 +260,6 @@ def _commit_fork(world: World, call: Call, render: ReplyRenderer, made: _NewFork
     return reply
 
 
-def _fork_origin(stored: StoredRun, caller: Caller) -> Origin:
-    kept = {name: value for name, value in stored.origin.metadata.items() if name not in _END_MARKS}
-    return replace(stored.origin, parent=stored.run.id, principal=caller.principal, metadata=kept)
-
-
 def _fork_entries(caller: Caller, made: _NewFork, started: tuple[Entry, ...]) -> Iterator[Entry]:
     """Yield the journal entries of the start, with the parent run.
 
@@ -294,7 +270,7 @@ def _fork_entries(caller: Caller, made: _NewFork, started: tuple[Entry, ...]) ->
     yield replace(created, data={"parent": made.old.stored.run.id, "step": state, **created.data})
     if made.overrides:
         agent = find_agent(made.old.workflow, state)
-        data = {"overrides": made.overrides, "stood": made.old.stood, **describe_caller(caller)}
+        data = {"overrides": made.overrides, "stood": made.old.last_state, **describe_caller(caller)}
         yield Entry(EntryKind.STEP_OVERRIDDEN, state, agent, data)
     yield from others
     yield from (comment.entry for comment in made.old.stored.unheard)

@@ -202,16 +202,14 @@ def compute_run_endings(measured: Iterable[RunCount]) -> tuple[RunEndings, ...]:
     by_workflow: dict[str, dict[Lifecycle, RunCount]] = {}
     for row in measured:
         by_workflow.setdefault(row.workflow, {})[row.lifecycle] = row
-    endings = (_build_run_endings(workflow, rows) for workflow, rows in by_workflow.items())
+    endings: list[RunEndings] = []
+    for workflow, rows in by_workflow.items():
+        none = RunCount(workflow, Lifecycle.IDLE, 0, 0)
+        completed, abandoned = rows.get(Lifecycle.COMPLETED, none), rows.get(Lifecycle.ABANDONED, none)
+        means = (_compute_mean(row.duration_ms, row.runs) for row in (completed, abandoned))
+        total = sum(row.runs for row in rows.values())
+        endings.append(RunEndings(workflow, total, completed.runs, abandoned.runs, *means))
     return tuple(sorted(endings, key=lambda ending: (-ending.runs, ending.workflow)))
-
-
-def _build_run_endings(workflow: str, rows: dict[Lifecycle, RunCount]) -> RunEndings:
-    none = RunCount(workflow, Lifecycle.IDLE, 0, 0)
-    completed, abandoned = rows.get(Lifecycle.COMPLETED, none), rows.get(Lifecycle.ABANDONED, none)
-    means = (_compute_mean(row.duration_ms, row.runs) for row in (completed, abandoned))
-    total = sum(row.runs for row in rows.values())
-    return RunEndings(workflow, total, completed.runs, abandoned.runs, *means)
 
 
 def count_by_lifecycle(measured: Iterable[RunCount]) -> dict[Lifecycle, int]:
@@ -261,16 +259,14 @@ def compute_step_endings(measured: Iterable[StepCount]) -> tuple[StepEndings, ..
     by_step: dict[str, list[StepCount]] = {}
     for row in measured:
         by_step.setdefault(row.step, []).append(row)
-    endings = (_build_step_endings(step, rows) for step, rows in by_step.items())
+    endings: list[StepEndings] = []
+    for step, rows in by_step.items():
+        completed = [row for row in rows if row.status == StepStatus.COMPLETED]
+        done = sum(row.steps for row in completed)
+        failed = sum(row.steps for row in rows if row.status == StepStatus.FAILED)
+        mean = _compute_mean(sum(row.duration_ms for row in completed), done)
+        endings.append(StepEndings(step, sum(row.steps for row in rows), done, failed, mean))
     return tuple(sorted(endings, key=lambda ending: (-ending.failure_rate, ending.step)))
-
-
-def _build_step_endings(step: str, rows: list[StepCount]) -> StepEndings:
-    completed = [row for row in rows if row.status == StepStatus.COMPLETED]
-    done = sum(row.steps for row in completed)
-    failed = sum(row.steps for row in rows if row.status == StepStatus.FAILED)
-    mean = _compute_mean(sum(row.duration_ms for row in completed), done)
-    return StepEndings(step, sum(row.steps for row in rows), done, failed, mean)
 
 
 class TokenCounts(Struct, frozen=True):

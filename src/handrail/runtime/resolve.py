@@ -5,9 +5,10 @@ Only reads. Start at `resolve_effects`.
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain, count
 from pathlib import PurePosixPath
 from typing import assert_never
 
@@ -57,20 +58,18 @@ class TemplateValues:
         self, workflow: Workflow, run: Run, event: Event, gathered: GatheredFacts, before: Run
     ) -> None:
         self._workflow, self._run, self._event, self._gathered = workflow, run, event, gathered
-        steps = (*run.open, *before.open, Step(0, "", 0))
-        self._step = steps[0]
+        self._step = (*run.open, *before.open, Step(0, "", 0))[0]
         self._views: dict[str, Mapping[str, Value]] = {}
         self._from = next((step.state for step in before.open if event.step in {None, step.number}), "")
 
     def in_scope(self, scope: str) -> Mapping[str, Value]:
         """Return the values by the names that rows and texts of this scope use."""
         if scope not in self._views:
-            context = DecisionContext(
-                self._workflow, self._event, self._gathered.facts, self._run, self._step
-            )
+            facts, values = self._gathered.facts, self._gathered.values
+            context = DecisionContext(self._workflow, self._event, facts, self._run, self._step)
             known = read_known_facts(context, scope)
             claimed = read_claimed_facts(context, self._from) if self._from in self._workflow.states else {}
-            self._views[scope] = {**self._gathered.facts, **self._gathered.values, **claimed, **known}
+            self._views[scope] = {**facts, **values, **claimed, **known}
         return self._views[scope]
 
 
@@ -106,11 +105,21 @@ def resolve_effects(
     """
     plan = _FilePlan(workflow, snapshot, values, at)
     for scope, effect in effects:
-        _resolve_effect(plan, effect, values.in_scope(scope))
-    finals = [
-        ChangedContent(path, hash_content(snapshot.read(path)), after) for path, after in plan.files.items()
-    ]
-    changed = tuple(final for final in finals if final.before != hash_content(final.after))
+        named = values.in_scope(scope)
+        match effect:
+            case Write():
+                _resolve_write(plan, effect, named)
+            case Archive():
+                _resolve_archive(plan, effect, named)
+            case Describe(source, anew):
+                plan.describes, plan.anew = str(named[source]), anew
+            case _:
+                assert_never(effect)
+    changed = tuple(
+        ChangedContent(path, before, after)
+        for path, after in plan.files.items()
+        if (before := hash_content(snapshot.read(path))) != hash_content(after)
+    )
     return ResolvedEffects(changed, plan.describes, plan.made[-1] if plan.made else "", plan.anew)
 
 
@@ -119,9 +128,8 @@ def find_destination(context: FactContext, row: Transition, path: str) -> str:
 
     Raises `KeyError` if a placeholder in a path is not a fact: other values are not known yet.
     """
-    values = TemplateValues(
-        context.workflow, context.run, context.event, GatheredFacts(context.facts, {}), context.run
-    )
+    gathered = GatheredFacts(context.facts, {})
+    values = TemplateValues(context.workflow, context.run, context.event, gathered, context.run)
     plan = _FilePlan(context.workflow, context.snapshot, values, context.at)
     for effect in row.do:
         if isinstance(effect, Archive):
@@ -140,10 +148,8 @@ def render_workflow_text(
     now = at.isoformat(timespec="seconds").replace("+00:00", "Z")
     filled = {**values.in_scope(scope), NOW_NAME: now, ARCHIVED_NAME: archived}
     parts = workflow.texts[name].parts
-    return {
-        part: render_template(text, filled).encode("utf-8", "replace").decode()
-        for part, text in parts.items()
-    }
+    rendered = ((part, render_template(text, filled)) for part, text in parts.items())
+    return {part: text.encode("utf-8", "replace").decode() for part, text in rendered}
 
 
 def join_text_parts(parts: Mapping[str, str]) -> str:
@@ -154,18 +160,6 @@ def join_text_parts(parts: Mapping[str, str]) -> str:
 def hash_content(data: bytes | None) -> str | None:
     """Return the SHA-256 hash of a file's content, or None for no file."""
     return None if data is None else hashlib.sha256(data).hexdigest()
-
-
-def _resolve_effect(plan: _FilePlan, effect: Effect, values: Mapping[str, Value]) -> None:
-    match effect:
-        case Write():
-            _resolve_write(plan, effect, values)
-        case Archive():
-            _resolve_archive(plan, effect, values)
-        case Describe(source, anew):
-            plan.describes, plan.anew = str(values[source]), anew
-        case _:
-            assert_never(effect)
 
 
 def _resolve_write(plan: _FilePlan, effect: Write, values: Mapping[str, Value]) -> None:
@@ -185,34 +179,23 @@ def _resolve_archive(plan: _FilePlan, effect: Archive, values: Mapping[str, Valu
     existing = [(path, data) for path in paths if (data := plan.file(path)) is not None]
     if not existing:
         return
-    folder = _choose_folder(plan, _fill_path(plan, effect.to, values))
+    wanted = _fill_path(plan, effect.to, values)
+    parent = str(PurePosixPath(wanted).parent)
+    siblings = {f"{parent}/{name}" for name in plan.snapshot.names("" if parent == "." else parent)}
+    taken = {name.removeprefix("./") for name in siblings}.union(plan.made)
+    folder = _first_free_name(wanted, "", taken)
+    plan.made.append(folder)
     for path, data in existing:
-        plan.moved[path] = _choose_path(plan, folder, PurePosixPath(path).name)
+        new = PurePosixPath(folder, PurePosixPath(path).name)
+        plan.moved[path] = _first_free_name(str(new.with_suffix("")), new.suffix, plan.files.keys())
         plan.files[plan.moved[path]] = data
         plan.files[path] = None
 
 
-def _choose_folder(plan: _FilePlan, wanted: str) -> str:
-    parent = str(PurePosixPath(wanted).parent)
-    taken = {f"{parent}/{name}" for name in plan.snapshot.names("" if parent == "." else parent)}
-    taken = {name.removeprefix("./") for name in taken}.union(plan.made)
-    folder = _first_free_name(wanted, "", taken)
-    plan.made.append(folder)
-    return folder
-
-
-def _choose_path(plan: _FilePlan, folder: str, name: str) -> str:
-    path = PurePosixPath(folder, name)
-    return _first_free_name(str(path.with_suffix("")), path.suffix, plan.files.keys())
-
-
-def _first_free_name(stem: str, suffix: str, taken: Iterable[str]) -> str:
+def _first_free_name(stem: str, suffix: str, taken: Container[str]) -> str:
     """Return the name, or the first with `-2`, `-3` … that is not taken."""
-    occupied, number, name = set(taken), 1, stem + suffix
-    while name in occupied:
-        number += 1
-        name = f"{stem}-{number}{suffix}"
-    return name
+    names = chain([stem + suffix], (f"{stem}-{number}{suffix}" for number in count(2)))
+    return next(name for name in names if name not in taken)
 
 
 def _fill_path(plan: _FilePlan, path: str, values: Mapping[str, Value]) -> str:

@@ -33,23 +33,18 @@ from handrail.runtime.turn import (
 )
 from handrail.runtime.world import World
 
-RECOVER: Final = "recover"
+_RECOVER: Final = "recover"
+_ANONYMOUS_CALLER: Final = Caller()
+_TOUCH_INTERVAL: Final = timedelta(seconds=1)  # each `touch` of a run is a write
 
 
-ANONYMOUS_CALLER: Final = Caller()
-
-
-TOUCH_INTERVAL: Final = timedelta(seconds=1)
-"""The shortest time between two `touch` calls for a run: each one is a write."""
-
-
-def recover_run(world: World, run: str, render: ReplyRenderer, caller: Caller = ANONYMOUS_CALLER) -> Reply:
+def recover_run(world: World, run: str, render: ReplyRenderer, caller: Caller = _ANONYMOUS_CALLER) -> Reply:
     """Report the run with new tokens, which replace the old ones, so that a caller can continue.
 
     Loading the run also finishes what a crash left unfinished. A run that is paused or has ended has no open
     step to return to, so the call is refused.
     """
-    call = Call(run, Event(RECOVER), caller)
+    call = Call(run, Event(_RECOVER), caller)
     return retry_on_conflict(world, run, lambda: _attempt_recovery(world, call, render))
 
 
@@ -89,7 +84,7 @@ def _attempt_report(world: World, call: Call, render: ReplyRenderer) -> Reply | 
     if isinstance(check, RejectedToken):
         return refuse_token(world, call, render, Outcome(check.refused, stored, workflow), check)
     now = world.clock.now()
-    if stored.active is None or now - stored.active >= TOUCH_INTERVAL:
+    if stored.active is None or now - stored.active >= _TOUCH_INTERVAL:
         world.runs.touch(call.run, now)
     _note_told_comments(world, call)
     step = check.step if isinstance(check, ValidToken) else 0
@@ -107,7 +102,7 @@ def reissue_tokens(world: World, stored: StoredRun, call: Call, render: ReplyRen
     workflow, at = world.workflow_of(stored.run.digest, stored.run.workflow), world.clock.now()
     issued = issue_tokens(world, stored.run, stored.revision, at)
     entries = tuple(
-        Entry(EntryKind.TOKEN_GENERATED, step.state, find_agent(workflow, step.state), {"why": RECOVER})
+        Entry(EntryKind.TOKEN_GENERATED, step.state, find_agent(workflow, step.state), {"why": _RECOVER})
         for step in stored.run.open
     )
     entered = attach_caller((*entries, *call.told), call.caller)
@@ -146,16 +141,14 @@ def preview_refusal(world: World, shown: Outcome, event: Event) -> Mapping[str, 
     workflow, stored, at = shown.workflow, shown.stored, world.clock.now()
     if workflow is None or stored is None:
         return {}
-    context = FactContext(
-        workflow, FileSnapshot(world.workspace), stored.run, event, at, world.ids.nonce().hex()
-    )
+    files, boundary = FileSnapshot(world.workspace), world.ids.nonce().hex()
+    context = FactContext(workflow, files, stored.run, event, at, boundary)
     gathered = gather_facts(context, world.readers(), world.drafters())
     decision = decide(workflow, stored.run, event, gathered.facts)
     if not isinstance(decision, Refused) or not decision.say:
         return {}
-    return render_workflow_text(
-        workflow, decision.say, TemplateValues(workflow, stored.run, event, gathered, stored.run), at
-    )
+    values = TemplateValues(workflow, stored.run, event, gathered, stored.run)
+    return render_workflow_text(workflow, decision.say, values, at)
 
 
 @dataclass(frozen=True, slots=True)

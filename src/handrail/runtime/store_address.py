@@ -11,14 +11,8 @@ from handrail.runtime.errors import Missing, Unreadable
 from handrail.runtime.system import default_store_path
 
 _SQLITE_SCHEME: Final = "sqlite://"
-
-
 _POSTGRES_SCHEMES: Final = ("postgresql://", "postgres://")
-
-
 _PASSWORD_PARAMETER: Final = re.compile(r"(?<=[?&])(?:password|sslpassword)=[^&]*&?")
-
-
 _URL_PASSWORD: Final = re.compile(r"(?<=://)([^/@:]*):[^/@]*(?=@)")
 
 
@@ -47,7 +41,6 @@ class DatabaseUrl(Struct, frozen=True):
 
 
 StoreLocation: TypeAlias = Path | DatabaseUrl
-"""Where a store is: a file, or a database on a server."""
 
 
 def locate_store(address: str) -> StoreLocation:
@@ -64,11 +57,7 @@ def locate_store(address: str) -> StoreLocation:
     if address.startswith(_POSTGRES_SCHEMES):
         return DatabaseUrl(address)
     if "://" in address:
-        kind = address.partition("://")[0]
-        repair = (
-            "name a file, sqlite:// and its path, or postgresql:// and so on, with --store or HANDRAIL_STORE"
-        )
-        raise Unreadable(f"this Handrail keeps no runs in {kind}", repair)
-    if address:
-        return Path(address)
-    return default_store_path()
+        message = f"this Handrail keeps no runs in {address.partition('://')[0]}"
+        what = "name a file, sqlite:// and its path, or postgresql:// and so on"
+        raise Unreadable(message, f"{what}, with --store or HANDRAIL_STORE")
+    return Path(address) if address else default_store_path()

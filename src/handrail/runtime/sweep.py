@@ -14,17 +14,10 @@ from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.ports.queries import RunRow
 from handrail.runtime.records import Caller, StoredRun
 from handrail.runtime.system import read_environment_seconds
-from handrail.runtime.turn import Call, Outcome, Reply, take_turn
+from handrail.runtime.turn import Call, take_turn
 from handrail.runtime.world import World
 
-_IDLE_RUNNING_VARIABLE: Final = "HANDRAIL_IDLE_RUNNING"
-
-
-_IDLE_PAUSED_VARIABLE: Final = "HANDRAIL_IDLE_PAUSED"
-
-
-AUTO_ABANDONED_MARK: Final = "auto_abandoned"
-"""Marks a run in its metadata as abandoned by the sweep."""
+AUTO_ABANDONED_MARK: Final = "auto_abandoned"  # in the metadata of a run that the sweep abandoned
 
 
 class IdleLimits(Struct, frozen=True):
@@ -43,7 +36,7 @@ class IdleLimits(Struct, frozen=True):
         return {Lifecycle.RUNNING: self.running, Lifecycle.PAUSED: self.paused}.get(lifecycle)
 
     def gives_up(self, row: RunRow) -> datetime | None:
-        """Return when the sweep abandons this run if nobody calls it.
+        """Return when the sweep abandons this run unless an agent calls it.
 
         None while the run does not wait for an agent, or is not kept in a database.
         """
@@ -64,8 +57,8 @@ def read_idle_limits() -> IdleLimits:
     """
     default = IdleLimits()
     return IdleLimits(
-        read_environment_seconds(_IDLE_RUNNING_VARIABLE, default.running),
-        read_environment_seconds(_IDLE_PAUSED_VARIABLE, default.paused),
+        read_environment_seconds("HANDRAIL_IDLE_RUNNING", default.running),
+        read_environment_seconds("HANDRAIL_IDLE_PAUSED", default.paused),
     )
 
 
@@ -74,7 +67,6 @@ class IdleRunFinder(Protocol):
 
     def list_quiet_runs(self, lifecycle: Lifecycle, since: datetime, most: int = 100) -> tuple[str, ...]:
         """Return runs with this lifecycle that wait for an agent and were not called or read since then."""
-        ...
 
 
 def abandon_idle_runs(world: World, among: IdleRunFinder, limits: IdleLimits) -> tuple[str, ...]:
@@ -96,9 +88,8 @@ def _abandon_if_quiet(
     world: World, run: str, lifecycle: Lifecycle, since: datetime, limit: timedelta
 ) -> bool:
     def still_quiet(stored: StoredRun) -> bool:
-        held = any(step.held for step in stored.run.open)
-        same = stored.run.lifecycle is lifecycle and not held
-        return same and stored.active is not None and stored.active < since
+        waits = stored.run.lifecycle is lifecycle and not any(step.held for step in stored.run.open)
+        return waits and stored.active is not None and stored.active < since
 
     minutes, seconds = divmod(int(limit.total_seconds()), 60)
     reason = f"no activity for {minutes} minutes" + (f" {seconds} seconds" if seconds else "")
@@ -111,8 +102,5 @@ def _abandon_if_quiet(
         only_if=still_quiet,
         aside=True,
     )
-    return bool(take_turn(world, call, _render_accepted)["accepted"])
-
-
-def _render_accepted(outcome: Outcome) -> Reply:
-    return {"accepted": isinstance(outcome.decision, Accepted)}
+    reply = take_turn(world, call, lambda outcome: {"accepted": isinstance(outcome.decision, Accepted)})
+    return bool(reply["accepted"])

@@ -10,17 +10,11 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
+# The prefix of every secret, so that scanners find leaked ones.
 SECRET_PREFIX: Final = "hr_"  # noqa: S105 - the prefix of secrets
-"""The prefix of every secret, so that scanners find leaked ones."""
-
-
 TOKEN_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
-"""The pattern of a principal's name."""
-
-
+PROJECT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _SECRET_BYTES: Final = 32
-
-
 _ID_CHARACTERS: Final = 12
 
 
@@ -72,19 +66,15 @@ class AccessTokens(Protocol):
 
     def add_token(self, digest: bytes, token: AccessToken) -> None:
         """Save an issued token under the digest of its secret."""
-        ...
 
     def tokens(self) -> tuple[AccessToken, ...]:
         """Return all tokens ever issued, oldest first."""
-        ...
 
     def revoke(self, token: str, at: datetime) -> bool:
         """Revoke a token by its id. False if there is no such token or it was revoked before."""
-        ...
 
     def use_token(self, digest: bytes, at: datetime) -> AccessToken | None:
         """Return the token with this digest if it is valid, else None. Record its use, to the minute."""
-        ...
 
 
 def create_secret() -> Secret:
@@ -97,10 +87,6 @@ def create_secret() -> Secret:
 def hash_secret(text: str) -> bytes:
     """Return the digest that is stored. A secret has 256 random bits, so a fast hash is enough."""
     return hashlib.sha256(text.encode("utf-8", "replace")).digest()
-
-
-PROJECT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""The pattern of a project's name."""
 
 
 class RegisteredProject(Struct, frozen=True):
@@ -116,12 +102,9 @@ class ProjectRegistry(Protocol):
 
     def add(self, project: RegisteredProject) -> bool:
         """Register a project. False, and nothing changes, if the name or the folder is taken."""
-        ...
 
     def projects(self) -> tuple[RegisteredProject, ...]:
         """Return all registered projects, ordered by name."""
-        ...
 
     def remove(self, name: str) -> bool:
         """Unregister a project. False if there is none of this name. Its runs are kept."""
-        ...

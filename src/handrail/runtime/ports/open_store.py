@@ -35,7 +35,6 @@ DAMAGE_CODES: Final[Mapping[str, str]] = {
     "replies": "more replies are kept than are ever asked for",
     "artifacts": "an artifact of the run is missing",
 }
-"""Every damage code, and what it means."""
 
 
 class Damage(Struct, frozen=True):
@@ -63,8 +62,8 @@ class PruneResult(Struct, frozen=True):
     kept: int
 
 
+# Receives the progress of a long operation as text for people.
 ProgressTextCallback: TypeAlias = Callable[[str], None]
-"""Receives the progress of a long operation as text for people."""
 
 
 class CopyResult(Struct, frozen=True):
@@ -74,8 +73,8 @@ class CopyResult(Struct, frozen=True):
     continued: bool
 
 
+# Receives the name of the operation, the rows done so far, and the total.
 ProgressCountCallback: TypeAlias = Callable[[str, int, int], None]
-"""Receives the name of the operation, the rows done so far, and the total."""
 
 
 class StoreMaintenance(Protocol):
@@ -83,22 +82,18 @@ class StoreMaintenance(Protocol):
 
     def check(self) -> Iterator[Damage]:
         """Yield every damage found, run by run. Other processes may keep using the store."""
-        ...
 
     def size(self) -> int:
         """Return the size of the store in bytes."""
-        ...
 
     def vacuum(self) -> tuple[int, int]:
         """Release unused space. Return the size in bytes before and after."""
-        ...
 
     def count_old_runs(self, before: datetime) -> int:
         """Count the runs that `prune` would move: those that ended before this time.
 
         The newest run and the run of the newest entry always stay, so that no number is given twice.
         """
-        ...
 
     def prune(self, before: datetime, archive: Path, tell: ProgressTextCallback) -> PruneResult:
         """Move those runs into a new archive; an archive that already has this name is kept beside it.
@@ -106,11 +101,9 @@ class StoreMaintenance(Protocol):
         Deletes only what was read back from the archive. Raises `Unreadable` if the archive does not hold
         what was written; then nothing was deleted.
         """
-        ...
 
     def export(self, run: str) -> Mapping[str, Value] | None:
         """Return everything about one run except its tokens and replies; None if it does not exist."""
-        ...
 
 
 Result = TypeVar("Result")
@@ -121,18 +114,15 @@ class RunMirrors(Protocol):
 
     def projects(self) -> tuple[str, ...]:
         """Return the roots of the projects in this store."""
-        ...
 
     def mirror(self, source: Runs) -> Mirror:
         """Return a function that updates the mirror of a run of this other store."""
-        ...
 
     def rebuild(self, source: Runs, run: str, papers: tuple[Artifact, ...] = ()) -> int:
         """Rebuild the mirror of a run if it contradicts the run's journal, else update it.
 
         `papers` are the run's files as they are now. Return how many journal entries were copied.
         """
-        ...
 
 
 class Store(Struct, frozen=True):
@@ -156,11 +146,9 @@ class WorkQueue(Protocol):
 
         Raises `Busy` if the work does not begin in time; then it never runs.
         """
-        ...
 
     async def call_async(self, work: Callable[[], Result]) -> Result:
         """Do the same from a coroutine. If it is cancelled before the work begins, the work never runs."""
-        ...
 
 
 class StoreLoad(Struct, frozen=True):
@@ -207,15 +195,12 @@ class FolderRuns(Runs, Files, Protocol):
 
         A turn in the block reads again only what has changed by then.
         """
-        ...
 
     def load_current(self) -> StoredRun:
         """Return the current run of the folder; at revision 0 if it has not begun."""
-        ...
 
     def repair(self, at: datetime, *, adopt: str = "", restore: int = 0) -> StoredRun:
         """Put the run into the state `adopt`, or back to revision `restore`. What is replaced is kept."""
-        ...
 
 
 class CommitRun(Runs, Files, Protocol):
@@ -224,21 +209,16 @@ class CommitRun(Runs, Files, Protocol):
     @property
     def mirror_id(self) -> str:
         """The id of the run in the common store, from the description read last."""
-        ...
 
     @property
     def text(self) -> str:
         """The description read last."""
-        ...
 
     def load(self, run: str) -> StoredRun:
         """Return the run from the current text. There is only one, so `run` is ignored."""
-        ...
 
     def load_with_changes(self, most: int) -> tuple[StoredRun, Changes]:
         """Return the current run, and at most `most` of the changed files."""
-        ...
 
     def next_revision(self, stored: StoredRun, resolved: ResolvedEffects) -> int:
         """Return the revision after a turn with these effects."""
-        ...

@@ -27,31 +27,12 @@ from handrail.runtime.measures import (
 from handrail.runtime.records import JournalEntry, StepStatus
 
 PAGE_SIZE: Final = 100
-"""The default number of rows on one page of a list."""
-
-
 MAX_PREFIX_MATCHES: Final = 10
-"""The most ids that `find_ids` returns for a prefix."""
-
-
-MAX_LIVE_RUNS: Final = 5
-"""The most active runs that a hook or a brief shows."""
-
-
-MAX_RECENT_RUNS: Final = 1000
-"""How many of the most recently started runs are searched for rare matches."""
-
-
+MAX_LIVE_RUNS: Final = 5  # that a hook or a brief shows
+MAX_RECENT_RUNS: Final = 1000  # how many of the runs started last are searched for rare matches
 MAX_COMMENT_ENTRIES: Final = 200
-"""How many of the last comment entries are read."""
-
-
 MAX_EXCERPT_BYTES: Final = 32 * 1024
-"""The most bytes of an artifact's text in an excerpt."""
-
-
 MAX_SEARCH_CHARACTERS: Final = 200
-"""The maximum length of a search text, in characters."""
 
 
 class RunFilter(Struct, frozen=True):
@@ -202,7 +183,6 @@ ArtifactFilter: TypeAlias = (
     | FinalArtifactsOfRun
     | FinalArtifactsOfProject
 )
-"""Which artifacts to return, and in which order."""
 
 
 class ProjectRow(Struct, frozen=True):
@@ -220,15 +200,12 @@ class RunQueries(Protocol):
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Give this thread the same moment in every query inside the block. Blocks do not nest."""
-        ...
 
     def runs(self, wanted: RunFilter, after: str = "", most: int = PAGE_SIZE) -> tuple[RunRow, ...]:
         """Return the matching runs, most recently started first, that follow the run `after`."""
-        ...
 
     def find_last_in_reach(self, reach: int, after: str = "") -> str:
         """Return the id of the last run that a query with this reach searches; empty if it searches all."""
-        ...
 
     def list_needing_attention(
         self, quiet: datetime, failed: datetime, most: int = PAGE_SIZE
@@ -239,88 +216,69 @@ class RunQueries(Protocol):
         Runs that failed since `failed` count too, unless they were forked. Searches the last
         `MAX_RECENT_RUNS` started, among the active runs and among all.
         """
-        ...
 
     def count_active(self) -> Mapping[Lifecycle, int]:
         """Count the running and the paused runs."""
-        ...
 
     def find_ids(self, prefix: str) -> tuple[str, ...]:
         """Return the ids with this prefix, in order, at most `MAX_PREFIX_MATCHES`."""
-        ...
 
     def run(self, run: str) -> RunRow | None:
         """Return one run, or None if it does not exist."""
-        ...
 
     def steps(self, run: str, after: int = 0, most: int = PAGE_SIZE) -> tuple[StepRow, ...]:
         """Return the steps of a run in order, after step number `after`."""
-        ...
 
     def last_completed_steps(self, run: str, most: int) -> tuple[StepRow, ...]:
         """Return the last `most` completed steps of a run, in order."""
-        ...
 
     def open_steps(self, run: str) -> tuple[StepRow, ...]:
         """Return the open steps of a run in order."""
-        ...
 
     def artifacts(self, run: str, after: int = 0, most: int = PAGE_SIZE) -> tuple[ArtifactRow, ...]:
         """Return the artifacts of a run in order, after artifact number `after`."""
-        ...
 
     def content(self, run: str, artifact: int) -> str | None:
         """Return the text of an artifact, or None if it does not exist."""
-        ...
 
     def excerpts(self, choice: ArtifactFilter, most: int = PAGE_SIZE, skip: int = 0) -> tuple[Excerpt, ...]:
         """Return the chosen artifacts with their texts, cut for display, without the first `skip`."""
-        ...
 
     def artifact_types(self, run: str = "") -> tuple[str, ...]:
         """Return the artifact types of a run, or of the last thousand artifacts of all runs.
 
         They are in order, at most `PAGE_SIZE`.
         """
-        ...
 
     def list_active_ids(self, roots: Sequence[str], prefix: str = "") -> tuple[str, ...]:
         """Return the ids with this prefix of active runs in these projects.
 
         Most recently started first, at most `PAGE_SIZE`.
         """
-        ...
 
     def live_runs(self, roots: Sequence[str], most: int = MAX_LIVE_RUNS) -> tuple[LiveRun, ...]:
         """Return the active runs of the first of these projects that has any, most recently called first."""
-        ...
 
     def list_completed_ids(self) -> tuple[str, ...]:
         """Return the ids of the runs that made the last `PAGE_SIZE` final artifacts, newest run first."""
-        ...
 
     def project(self, project: str) -> ProjectRow | None:
         """Return a project by its id, or None."""
-        ...
 
     def journal(self, after: int = 0, most: int = PAGE_SIZE, run: str = "") -> tuple[JournalEntry, ...]:
         """Return the entries of one run, or of all, in order, after entry number `after`."""
-        ...
 
     def last_entry_number(self) -> int:
         """Return the highest entry number below which no entry can still appear; 0 if there is none.
 
         Call it before you read what you show, then listen for entries after this number.
         """
-        ...
 
     def refusals(self, run: str, most: int = 3) -> tuple[JournalEntry, ...]:
         """Return the last refusals and failures in the journal of a run, newest first."""
-        ...
 
     def comment_entries(self, run: str, most: int = MAX_COMMENT_ENTRIES) -> tuple[JournalEntry, ...]:
         """Return the last comment entries of a run in order: comments, and their deliveries to the agent."""
-        ...
 
 
 class StoreReport(Struct, frozen=True):
@@ -357,39 +315,30 @@ class Measures(Protocol):
 
     def runs(self) -> tuple[RunCount, ...]:
         """Count the runs by workflow and lifecycle."""
-        ...
 
     def steps(self) -> tuple[StepCount, ...]:
         """Count the steps by state, persona and status."""
-        ...
 
     def days(self, since: datetime) -> tuple[DayCount, ...]:
         """Count the runs started since this time, ordered by day and workflow."""
-        ...
 
     def hours(self, since: datetime) -> tuple[HourCount, ...]:
         """Count the entries by hour and kind, in this order, from the hour of this time on."""
-        ...
 
     def kinds(self, since: datetime | None = None) -> tuple[KindCount, ...]:
         """Count the entries since this time, or ever, by kind, most frequent first."""
-        ...
 
     def errors(self, since: datetime | None = None) -> tuple[ErrorCount, ...]:
         """Count the errors since this time, or ever, by code, most frequent first."""
-        ...
 
     def states(self) -> tuple[StateCounts, ...]:
         """Count calls and runs in each state, ordered by workflow and state."""
-        ...
 
     def run_times(self) -> tuple[RunTimes, ...]:
         """Return the durations of ended runs, by workflow and lifecycle."""
-        ...
 
     def step_times(self) -> tuple[StepTimes, ...]:
         """Return the durations of completed steps, by state and persona."""
-        ...
 
 
 class NumberedRow(Protocol):
@@ -398,7 +347,6 @@ class NumberedRow(Protocol):
     @property
     def number(self) -> int:
         """The number by which the list is ordered."""
-        ...
 
 
 Row = TypeVar("Row", bound=NumberedRow)

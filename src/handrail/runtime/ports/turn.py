@@ -44,18 +44,16 @@ class Runs(Protocol):
     def hold_lock(self, run: str, attempt: int) -> AbstractContextManager[None]:
         """Hold the lock of this run while a turn is taken, from `load` to `commit`.
 
-        On attempt 0 a store may take no lock and rely on the revision. From attempt 1 on, nobody else can
+        On attempt 0 a store may take no lock and rely on the revision. From attempt 1 on, no other caller can
         commit to the run inside the block. On entry, what a crash left unfinished is finished. Raises `Busy`
         if the lock is not free in time.
         """
-        ...
 
     def load(self, run: str) -> StoredRun | None:
         """Return the run as `Turn.after` of its last turn describes it; None if it does not exist.
 
         A store of a single run returns it at revision 0 before its first turn.
         """
-        ...
 
     def commit(self, turn: Turn) -> bool:
         """Save the whole turn atomically. Return False, with nothing saved, if the revision has moved on.
@@ -65,14 +63,12 @@ class Runs(Protocol):
         A store that writes the run to a file for people raises `Unreadable` for a variable that the file
         cannot hold; then nothing is saved.
         """
-        ...
 
     def find_recorded_call(self, run: str, revision: int) -> RecordedCall | None:
         """Return the recorded call of the turn that started at this revision; None if it is not kept.
 
         A store keeps the last `MAX_RECORDED_CALLS` of a run.
         """
-        ...
 
     def renew_tokens(
         self, stored: StoredRun, tokens: Mapping[int, str], at: datetime, entries: tuple[Entry, ...]
@@ -81,27 +77,21 @@ class Runs(Protocol):
 
         Where tokens are valid for a revision, only the revision is compared, and the entries are noted.
         """
-        ...
 
     def note(self, run: str, at: datetime, entries: tuple[Entry, ...]) -> None:
         """Add journal entries that belong to no turn, such as a refusal. `run` may be empty."""
-        ...
 
     def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[JournalEntry, ...]:
         """Return at most `most` journal entries of a run, in order, that follow entry number `after`."""
-        ...
 
     def steps(self, run: str) -> tuple[StepRow, ...]:
         """Return every step of the run in order; an empty tuple if the store keeps no steps."""
-        ...
 
     def definition(self, digest: str) -> Definition | None:
         """Return the workflow text with this digest; None if it is not kept."""
-        ...
 
     def touch(self, run: str, at: datetime) -> None:
         """Record that the run is in use, so that the sweep does not abandon it. No effect without a sweep."""
-        ...
 
 
 class Description(Struct, frozen=True):
@@ -146,11 +136,9 @@ class Descriptions(Protocol):
 
     def read(self) -> Description:
         """Return the current text. Changes nothing and does not scan the files."""
-        ...
 
     def changes(self, most: int) -> Changes:
         """Return the current text, and at most `most` of the files changed on disk."""
-        ...
 
     def hold_lock(self) -> AbstractContextManager[object]:
         """Lock out every other Handrail process that would change a description of this repository.
@@ -158,7 +146,6 @@ class Descriptions(Protocol):
         Every write takes this lock; a write inside the block already has it. Raises `Busy` if the lock is not
         free in time.
         """
-        ...
 
     def swap(self, seen: Description, new: str) -> Description:
         """Replace the text if it is still the one in `seen`. Return the new description.
@@ -166,14 +153,12 @@ class Descriptions(Protocol):
         A text that is not empty gets a final line break if it has none. Raises `TextConflict` if the text has
         changed, and `Unreadable` for a text that cannot be stored.
         """
-        ...
 
     def begin_new(self, seen: Description) -> Description:
         """Leave the text where it is and begin a new change with an empty one.
 
         Raises `TextConflict` if the text is no longer the one in `seen`.
         """
-        ...
 
     def archive(self, seen: Description) -> None:
         """Keep a copy of the text under the name of its change.
@@ -181,7 +166,6 @@ class Descriptions(Protocol):
         Does nothing where the commit itself keeps the text. Raises `TextConflict` if the text is no longer
         the one in `seen`.
         """
-        ...
 
 
 class Files(Protocol):
@@ -189,11 +173,9 @@ class Files(Protocol):
 
     def read(self, path: str) -> bytes | None:
         """Return the bytes of a file, or None if it does not exist."""
-        ...
 
     def names(self, folder: str) -> tuple[str, ...]:
         """Return the sorted names in a folder; an empty tuple if it does not exist."""
-        ...
 
 
 class Workspace(Files, Protocol):
@@ -212,7 +194,6 @@ class Workspace(Files, Protocol):
         Two equal stamps mean that nothing changed in between. Opens nothing for reading. Anything but a plain
         file or folder gets a stamp that equals no other.
         """
-        ...
 
     def write(self, path: str, data: bytes, like: str = "") -> None:
         """Write a file with these bytes and have the disk confirm them; confirm its name with `sync`.
@@ -220,37 +201,30 @@ class Workspace(Files, Protocol):
         Replaces an existing file, but not atomically: to lose nothing, write under another name and rename.
         The file gets the permissions of the file `like`, if that exists.
         """
-        ...
 
     def append(self, path: str, data: bytes) -> None:
         """Append these bytes to a file and have the disk confirm them. Creates the file if needed.
 
         If it fails, a part of the bytes may have been appended.
         """
-        ...
 
     def rename(self, old: str, new: str) -> None:
         """Move a file to `new` atomically. Only a regular file may exist there; it is replaced."""
-        ...
 
     def unlink(self, path: str) -> None:
         """Remove a file if it exists."""
-        ...
 
     def mkdir(self, folder: str) -> None:
         """Create a folder if it does not exist. Its parent must exist.
 
         For the workspace itself, `""`, also create missing parents, and have the disk confirm them.
         """
-        ...
 
     def sync(self, folder: str) -> None:
         """Have the disk confirm the names in a folder (fsync)."""
-        ...
 
     def lock(self, path: str, seconds: float) -> AbstractContextManager[object]:
         """Hold a lock that ends with the process. Raises `Busy` if it is not free within `seconds`."""
-        ...
 
 
 class StateFileFormat(Protocol):
@@ -259,11 +233,9 @@ class StateFileFormat(Protocol):
     @property
     def name(self) -> str:
         """The name of the file."""
-        ...
 
     def read(self, data: bytes) -> StateFileContent | JsonFlaw:
         """Parse the file, or return what is wrong with it."""
-        ...
 
     def write(
         self,
@@ -274,11 +246,9 @@ class StateFileFormat(Protocol):
         passages: Sequence[HistoryItem],
     ) -> bytes:
         """Return the file after the run took these passages to this state. Keeps foreign content of `old`."""
-        ...
 
     def encode_document(self, body: Mapping[str, object], history: Sequence[Mapping[str, object]]) -> bytes:
         """Return the file with this body and this history."""
-        ...
 
 
 class Clock(Protocol):
@@ -286,7 +256,6 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """Return the current time in UTC, in whole milliseconds. It may jump in either direction."""
-        ...
 
 
 class IdSource(Protocol):
@@ -294,11 +263,9 @@ class IdSource(Protocol):
 
     def new_id(self) -> str:
         """Return the id of a new run or artifact: a random UUID."""
-        ...
 
     def nonce(self) -> bytes:
         """Return six random bytes."""
-        ...
 
 
 class Mirror(Protocol):
@@ -306,7 +273,6 @@ class Mirror(Protocol):
 
     def __call__(self, run: str, papers: tuple[Artifact, ...] = ()) -> None:
         """Update the copy of the run. `papers` are its files; each content is stored once."""
-        ...
 
 
 class Feed(Protocol):
@@ -314,11 +280,9 @@ class Feed(Protocol):
 
     def announce(self, change: RunChange) -> None:
         """Notify every listener. A listener must not raise."""
-        ...
 
     def listen(self, heard: Callable[[RunChange], None]) -> Callable[[], None]:
         """Call `heard` for every change from now on. Return a function that stops this."""
-        ...
 
 
 class ProcessResult(Struct, frozen=True):
@@ -348,7 +312,6 @@ class ProcessRunner(Protocol):
         Raises `Busy` if the time is up, and `Missing` if the program, the folder or the input does not exist.
         Raises `Unreadable` if the program cannot be started or its output exceeds the limit.
         """
-        ...
 
 
 class TextVersion(Struct, frozen=True):
@@ -364,11 +327,9 @@ class DescriptionHistory(Protocol):
 
     def versions(self) -> tuple[TextVersion, ...]:
         """Return every version of the current change, oldest first. Equal texts in a row count once."""
-        ...
 
     def texts(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the texts of these versions. Raises `Unreadable` if they are too many for one read."""
-        ...
 
 
 class ExchangeOutcome(StrEnum):
@@ -405,14 +366,12 @@ class DescriptionSync(Protocol):
 
         A complete plan of another change is archived on the remote first.
         """
-        ...
 
     def pull(self, remote: str = "", name: str = "", *, archive: bool = False) -> ExchangeResult:
         """Take the remote text, if the local text is part of its history.
 
         A local text of another change is archived first; with `archive`, one of the same change too.
         """
-        ...
 
 
 class ProjectDescription(Struct, frozen=True):
@@ -429,6 +388,4 @@ class ProjectDescription(Struct, frozen=True):
 
 
 JJ: Final = "jj"
-
-
 GIT: Final = "git"
