@@ -80,12 +80,10 @@ class Figures:
     days: tuple[DayCount, ...] = ()
 
 
+# How far back entries are counted by default.
 DEFAULT_ENTRIES_WINDOW: Final = timedelta(days=1)
-"""How far back entries are counted by default."""
-
-
+# How far back started runs are counted by default.
 DEFAULT_RUNS_WINDOW: Final = timedelta(days=7)
-"""How far back started runs are counted by default."""
 
 
 def load_figures(measures: Measures, now: datetime, since: datetime | None = None) -> Figures:
@@ -109,22 +107,19 @@ def load_figures(measures: Measures, now: datetime, since: datetime | None = Non
     )
 
 
+# The names of all tables, in the order of the boards.
 TABLE_NAMES: Final = (
     *("lifecycles", "workflows"),
     *("times", "steps", "states"),
     *("hours", "kinds", "tokens", "errors"),
     *("days", "starts", "abandonment", "funnel", "leaving"),
 )
-"""The names of all tables, in the order of the boards."""
 
-
+# The starts of the spans of a histogram, in milliseconds. Each is also the start of a bucket.
 SPAN_STARTS_MS: Final = (
     *(0, 10_000, 30_000, 60_000, 300_000, 600_000),
     *(1_800_000, 3_600_000, 7_200_000, 36_000_000, 360_000_000),
 )
-"""The starts of the spans of a histogram, in milliseconds. Each is also the start of a bucket."""
-
-
 _NO_TIMES: Final = DurationHistogram()
 
 
@@ -418,33 +413,19 @@ def count_abandoned_by_span(figures: Figures) -> dict[int, int]:
     }
 
 
+# A longer window is drawn only from its first event on.
 MAX_WHOLE_WINDOW: Final = timedelta(days=62)
-"""A longer window is drawn only from its first event on."""
-
-
+# Older events are not drawn.
 MAX_WINDOW: Final = timedelta(days=3660)
-"""Older events are not drawn."""
-
-
+# With more hours than this, days are drawn instead.
 MAX_HOURS_SHOWN: Final = 73
-"""With more hours than this, days are drawn instead."""
-
-
+# With more days than this, months are drawn instead.
 MAX_DAYS_SHOWN: Final = 400
-"""With more days than this, months are drawn instead."""
-
-
+# The most labels below a chart.
 MAX_SLOT_LABELS: Final = 11
-"""The most labels below a chart."""
-
-
+# The round distances between labels of hours, days and months, by the length of their names.
 _WORD_STEPS: Final = {0: (1,), 13: (1, 3, 6, 12), 10: (1, 2, 7, 14, 28, 56), 7: (1, 2, 3, 6, 12)}
-"""The round distances between labels of hours, days and months, by the length of their names."""
-
-
 _HOUR: Final = timedelta(hours=1)
-
-
 _DAY: Final = timedelta(days=1)
 
 
@@ -544,10 +525,10 @@ def _day_or_hour(name: str, otherwise: datetime) -> datetime:
         return otherwise
 
 
+# The most funnels that are drawn. The table has all workflows.
 MAX_FUNNELS: Final = 4
-"""The most funnels that are drawn. The table has all workflows."""
 
-
+# The look of each lifecycle, in the order of the bars.
 LIFECYCLE_LOOKS: Final = {
     Lifecycle.COMPLETED: GOOD,
     Lifecycle.FAILED: BAD,
@@ -557,7 +538,6 @@ LIFECYCLE_LOOKS: Final = {
     Lifecycle.PAUSED: "s2",
     Lifecycle.IDLE: QUIET,
 }
-"""The look of each lifecycle, in the order of the bars."""
 
 
 @dataclass(frozen=True, slots=True)

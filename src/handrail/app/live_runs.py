@@ -17,8 +17,8 @@ from handrail.runtime.system import resolve_path, settings_folder
 from handrail.stores.sql.reader import open_read_only
 from handrail.workflows.outline import StateOutline, fill_text, read_state
 
+# The name of the workflow and of the face whose words a person types.
 SPELLS_WORKFLOW: Final = "spells"
-"""The name of the workflow and of the face whose words a person types."""
 
 
 class _Text(msgspec.Struct, frozen=True):

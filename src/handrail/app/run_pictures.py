@@ -74,14 +74,8 @@ _WAIT_KIND_BY_ACTOR: Final = {
     Actor.PERSON: WaitKind.PERSON,
     Actor.SERVER: WaitKind.CHECK,
 }
-
-
 _CLOSING_KINDS: Final = frozenset({EntryKind.STEP_COMPLETED, EntryKind.STEP_FAILED})
-
-
 _TAKEOVER_KINDS: Final = frozenset({EntryKind.STATE_ADOPTED, EntryKind.STATE_REPAIRED})
-
-
 _TERMINAL_LIFECYCLES: Final = frozenset(str(lifecycle) for lifecycle in Lifecycle if is_terminal(lifecycle))
 
 
@@ -273,8 +267,8 @@ def _find_move_target(row: Transition | None, following: Transition | None) -> s
     return sources[0] if len(sources) == 1 else ""
 
 
+# Up to this many rows, a picture has room for all guards.
 MAX_LABELLED_ROWS: Final = 24
-"""Up to this many rows, a picture has room for all guards."""
 
 
 def build_graph_marks(

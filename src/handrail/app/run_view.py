@@ -33,12 +33,10 @@ from handrail.runtime.records import JournalEntry, StepStatus, format_rfc3339
 from handrail.runtime.sweep import IdleLimits
 
 _COMMENT_KINDS = frozenset({EntryKind.COMMENT_WRITTEN, EntryKind.COMMENT_TOLD})
-
-
+# The most refusals shown with a run; the last ones are kept.
 MAX_REFUSALS = 5
-"""The most refusals shown with a run; the last ones are kept."""
 
-
+# The meaning of each refusal code.
 CODE_MEANINGS: Mapping[str, str] = {
     **REFUSAL_CODES,
     **tokens.TOKEN_REFUSAL_CODES,
@@ -48,7 +46,6 @@ CODE_MEANINGS: Mapping[str, str] = {
     **faces.SESSION_CODES,
     **definitions.START_REFUSAL_CODES,
 }
-"""The meaning of each refusal code."""
 
 
 class RunWait(Struct, frozen=True):

@@ -50,19 +50,11 @@ from handrail.runtime.fork import ForkRequest, find_agent_refusal_code
 from handrail.runtime.ports.queries import RunRow
 from handrail.runtime.turn import Reply
 
+# How many bytes a submitted form may have.
 MAX_FORM_BYTES: Final = 1024 * 1024
-"""How many bytes a submitted form may have."""
-
-
 COMPLETE_STEP: Final = "complete-step"
-
-
 _PAUSE_ACTIONS: Final = (PAUSE, RESUME)
-
-
 _ENDING_ACTIONS: Final = (DIVERGE, FAIL, ABANDON)
-
-
 _CONTROL_ACTIONS: Final = (*_PAUSE_ACTIONS, *_ENDING_ACTIONS)
 
 
@@ -229,14 +221,10 @@ def _find_brief(workflow: Workflow | None, row: RunRow) -> Brief | None:
     return state.brief if state else None
 
 
+# The actions that can be taken on several runs at once.
 BULK_ACTIONS: Final = (PAUSE, RESUME, ABANDON)
-"""The actions that can be taken on several runs at once."""
-
-
+# How many runs can be chosen at once.
 MAX_BULK_RUNS: Final = 200
-"""How many runs can be chosen at once."""
-
-
 _UNTRIED: Final = "untried"
 
 

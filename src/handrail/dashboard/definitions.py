@@ -38,8 +38,6 @@ from handrail.engine.problems import Problem
 from handrail.workflows.load import WorkflowSource, load_workflow
 
 TRUSTED: Final = "trusted"
-
-
 UNTRUSTED: Final = "untrusted"
 
 
@@ -253,8 +251,8 @@ def _list_companion_texts(found: FoundDefinition | None) -> list[tuple[str, str]
     return [(name, escape_lines(text)) for name, (_, text) in found.source.beside.items()] if found else []
 
 
+# The kinds by their names in the URL, in the order in which they are listed.
 GUIDE_KINDS: Final = {"personas": DefinitionKind.PERSONA, "guardrails": DefinitionKind.GUARDRAIL}
-"""The kinds by their names in the URL, in the order in which they are listed."""
 
 
 @dataclass(frozen=True, slots=True)

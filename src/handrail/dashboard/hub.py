@@ -19,20 +19,14 @@ from handrail.runtime.errors import Fault
 from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.records import RunChange
 
+# How many changed runs an update names; with more, any run may have changed.
 MAX_NAMED_RUNS: Final = 100
-"""How many changed runs an update names; with more, any run may have changed."""
-
-
+# How many journal entries are read for an update; with more, any run may have changed.
 _MAX_ENTRIES: Final = 500
-"""How many journal entries are read for an update; with more, any run may have changed."""
-
-
+# How many seconds pass until a store that could not be read is read again.
 _RETRY_SECONDS: Final = 0.5
-"""How many seconds pass until a store that could not be read is read again."""
-
-
+# How many seconds pass at least between two reads of what has changed.
 _MIN_INTERVAL_SECONDS: Final = 0.05
-"""How many seconds pass at least between two reads of what has changed."""
 
 
 @dataclass(frozen=True, slots=True)

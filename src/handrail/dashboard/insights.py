@@ -23,28 +23,19 @@ from handrail.runtime.ports.queries import Measures
 
 ALL_TIME: Final = "all"
 
-
+# The time ranges to choose from, by their names in the URL.
 RANGES: Final[Mapping[str, timedelta | None]] = {
     "24h": timedelta(days=1),
     "7d": timedelta(days=7),
     "30d": timedelta(days=30),
     ALL_TIME: None,
 }
-"""The time ranges to choose from, by their names in the URL."""
-
-
 DEFAULT_RANGE: Final = "7d"
-
-
+# The tables that count within the chosen range; the others count over all time.
 WINDOWED_TABLES: Final = frozenset({"hours", "kinds", "tokens", "errors", "days", "starts"})
-"""The tables that count within the chosen range; the others count over all time."""
-
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
+# The columns whose values are filters of the overview, with the names of the filters.
 _LINKED_COLUMNS: Final = {"workflow": "workflow", "lifecycle": "lifecycle"}
-"""The columns whose values are filters of the overview, with the names of the filters."""
 
 
 def render_insights(request: Request) -> Response:

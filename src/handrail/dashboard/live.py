@@ -18,20 +18,12 @@ from handrail.runtime.errors import Fault
 
 # Close codes of WebSockets.
 _GOING_AWAY: Final = 1001
-
-
 _TRY_AGAIN_LATER: Final = 1013
-
-
 _POLICY_VIOLATION: Final = 1008
-
-
+# How many seconds pass between two checks whether the viewer would still be let in.
 _RECHECK_SECONDS: Final = 3.0
-"""How many seconds pass between two checks whether the viewer would still be let in."""
-
-
+# How many seconds pass until an idle stream sends a heartbeat.
 _HEARTBEAT_SECONDS: Final = 15.0
-"""How many seconds pass until an idle stream sends a heartbeat."""
 
 
 async def serve_websocket(socket: WebSocket) -> None:

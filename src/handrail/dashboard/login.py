@@ -23,22 +23,12 @@ from handrail.runtime.ports import access
 from handrail.runtime.ports.access import Grant
 
 LINK_PATH: Final = "/in/"
-
-
 LOGIN_PATH: Final = "/login"
-
-
 STATIC_PATH: Final = "/static/"
-
-
+# How many seconds a cookie is valid.
 _COOKIE_SECONDS: Final = 24 * 60 * 60
-"""How many seconds a cookie is valid."""
-
-
+# How many cookies of people who signed out are remembered.
 _MAX_SIGNED_OUT: Final = 10_000
-"""How many cookies of people who signed out are remembered."""
-
-
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 
 

@@ -15,6 +15,7 @@ from handrail.dashboard.run_tabs import Tab
 from handrail.dashboard.viewer import get_viewer
 from handrail.runtime.ports.queries import RunRow
 
+# The tabs in the order they are shown; the first is the default.
 TABS: Final = (
     run_tabs.NOW_TAB,
     run_tabs.PLAN_TAB,
@@ -23,7 +24,6 @@ TABS: Final = (
     run_tabs.HISTORY_TAB,
     run_tabs.ARTIFACTS_TAB,
 )
-"""The tabs in the order they are shown; the first is the default."""
 
 
 def list_tabs(row: RunRow) -> tuple[Tab, ...]:

@@ -199,10 +199,10 @@ def _load_from_commit(board: Dashboard, row: RunRow, recorded: RunSnapshot) -> R
     return dataclasses.replace(recorded, files=commit) if commit.mirror_id == row.id else None
 
 
+# How many entries are searched at most; older ones are left out.
 _MAX_SEARCHED_ENTRIES: Final = 5000
-"""How many entries are searched at most; older ones are left out."""
 
-
+# The kinds of entries that are hidden unless they are asked for.
 _ROUTINE_KINDS: Final = frozenset(
     {
         EntryKind.TOKEN_GENERATED,
@@ -212,11 +212,8 @@ _ROUTINE_KINDS: Final = frozenset(
         EntryKind.COMMENT_TOLD,
     }
 )
-"""The kinds of entries that are hidden unless they are asked for."""
-
-
+# The kinds of entries that the filter `failed` shows.
 _FAILURE_KINDS: Final = frozenset({EntryKind.ERROR_OCCURRED, EntryKind.STEP_FAILED})
-"""The kinds of entries that the filter `failed` shows."""
 
 
 def build_history_context(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object]:
@@ -331,15 +328,9 @@ def _find_actor(view: RunView) -> str:
 
 
 NOW_TAB: Final = Tab("now", "now.html", build_now_context)
-
-
 WIDE_PIXELS: Final = 1040.0
-
-
+# The two widths in which the timeline is drawn; the page shows the one that fits.
 NARROW_PIXELS: Final = 400.0
-"""The two widths in which the timeline is drawn; the page shows the one that fits."""
-
-
 NO_TIME: Final = timedelta()
 
 
@@ -424,14 +415,10 @@ def _sum_waits(row: TimelineLane) -> Mapping[str, timedelta]:
 
 
 TIMELINE_TAB: Final = Tab("timeline", "timeline.html", build_timeline_context)
-
-
+# Matches a text that is meant to be rendered as Markdown; code and diffs do not match.
 _MARKDOWN_SIGN: Final = re.compile(r"^(#{1,6} |```|\|.+\||> |[*] |\d+[.] )|\]\(", re.MULTILINE)
-"""Matches a text that is meant to be rendered as Markdown; code and diffs do not match."""
-
-
+# How many lines of each text are compared: many more could take minutes.
 _MAX_COMPARED_LINES: Final = 2000
-"""How many lines of each text are compared: many more could take minutes."""
 
 
 def build_artifacts_context(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object]:
@@ -488,25 +475,13 @@ def _diff_lines(old: str, new: str) -> list[tuple[str, str]]:
 
 
 ARTIFACTS_TAB: Final = Tab("artifacts", "artifacts.html", build_artifacts_context)
-
-
 WHOLE, OVERVIEW, AROUND = "whole", "overview", "around"
-
-
 VIEWS: Final = (WHOLE, OVERVIEW, AROUND)
-
-
+# How many transitions away from the current state the view `around` reaches.
 AROUND_HOPS: Final = 2
-"""How many transitions away from the current state the view `around` reaches."""
-
-
+# How many visits and artifacts of a state are shown, the newest ones.
 _MAX_VISITS: Final = 12
-"""How many visits and artifacts of a state are shown, the newest ones."""
-
-
 _NOTE_PREFIX: Final = "state.note."
-
-
 _cached_layout: Final = lru_cache(maxsize=32)(lay_out_graph)
 
 
@@ -681,12 +656,8 @@ def _describe_target(row: Transition) -> tuple[str, str]:
 
 
 GRAPH_TAB: Final = Tab("graph", "graph.html", build_graph_context)
-
-
+# The extra field of a state that names the file it is about.
 _FILE_NOTE: Final = "sign"
-"""The extra field of a state that names the file it is about."""
-
-
 _FILE_EXISTS: Final = "file.exists"
 
 

@@ -20,19 +20,11 @@ from handrail.workflows.templates import MessageCatalog
 # --- marks of an axis ---------------------------------------------------------------------------------------
 
 
+# The maximum number of marks on an axis besides zero.
 MAX_TICKS: Final = 5
-"""The maximum number of marks on an axis besides zero."""
-
-
 _ROUND_STEPS: Final = (1, 2, 5)
-
-
 _SECOND_MS: Final = 1000
-
-
 _DAY_MS: Final = 86400 * _SECOND_MS
-
-
 _TIME_STEPS_MS: Final = (
     *(100, 200, 500),
     *(_SECOND_MS * each for each in (1, 2, 5, 10, 15, 30)),
@@ -76,34 +68,16 @@ def _list_steps(unit: Unit) -> Iterator[float]:
 
 
 CHART_WIDTH: Final = 720.0
-
-
 CHART_MARGIN: Final = 8.0
-
-
 FONT_SIZE: Final = 12.0
-
-
 SMALL_FONT_SIZE: Final = 11.0
-
-
 KEY_LINE_HEIGHT: Final = 20.0
-
-
 AXIS_HEIGHT: Final = 22.0
-
-
+# The maximum number of letters drawn of a name; its tooltip has the whole name.
 MAX_NAME_LETTERS: Final = 30
-"""The maximum number of letters drawn of a name; its tooltip has the whole name."""
-
-
+# The maximum number of values in the text description of a chart.
 MAX_DESCRIBED_VALUES: Final = 12
-"""The maximum number of values in the text description of a chart."""
-
-
 _WIDE_FONT_FACTOR: Final = 1.08
-
-
 _DESCRIPTION_END: Final = "</desc>"
 
 
@@ -267,13 +241,9 @@ def draw_labels_below(box: PlotBox, named: Iterable[tuple[float, str]]) -> str:
 
 
 BAR_ROW_HEIGHT: Final = 26.0
-
-
 BAR_THICKNESS: Final = 15.0
-
-
+# The maximum number of bars drawn; the table below a chart has them all.
 MAX_BARS: Final = 16
-"""The maximum number of bars drawn; the table below a chart has them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,11 +363,7 @@ def _describe_bar(chart: BarChart, bar: Bar) -> str:
 
 
 STACK_THICKNESS: Final = 17.0
-
-
 STACK_GAP: Final = 1.5
-
-
 _PERCENT_MARKS: Final = (0.0, 25.0, 50.0, 75.0, 100.0)
 
 
@@ -488,8 +454,6 @@ def _describe_stack(chart: StackedChart, stack: Stack) -> str:
 
 
 STAGE_ROW_HEIGHT: Final = 32.0
-
-
 STAGE_THICKNESS: Final = 22.0
 
 
@@ -574,13 +538,9 @@ def _describe_stage(t: MessageCatalog, chart: FunnelChart, stage: Stage) -> str:
 
 
 PLOT_HEIGHT: Final = 150.0
-
-
 MAX_COLUMN_WIDTH: Final = 46.0
-
-
+# The maximum number of slots for which a line chart draws a dot at each value.
 MAX_DOTS: Final = 40
-"""The maximum number of slots for which a line chart draws a dot at each value."""
 
 
 @dataclass(frozen=True, slots=True)

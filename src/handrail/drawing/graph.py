@@ -183,8 +183,8 @@ def _join_guards(t: MessageCatalog, row: Transition) -> str:
 # --- the graph of a whole workflow --------------------------------------------------------------------------
 
 
+# A row with this many sources or targets is folded into one shared node.
 MIN_FAN = 5
-"""A row with this many sources or targets is folded into one shared node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,20 +261,12 @@ def _join_names(names: tuple[str, ...]) -> str:
 # --- parts of a large graph ---------------------------------------------------------------------------------
 
 
+# The approximate number of nodes in an overview in which nothing is kept or opened.
 MAX_OVERVIEW_NODES: Final = 40
-"""The approximate number of nodes in an overview in which nothing is kept or opened."""
-
-
+# The minimum number of states in a chain without branches that are drawn as one node.
 MIN_CHAIN: Final = 4
-"""The minimum number of states in a chain without branches that are drawn as one node."""
-
-
 _MAX_END_LETTERS: Final = 9
-
-
 _STAND_INS: Final = frozenset({Shape.ANY, Shape.BACK})
-
-
 _GroupingStep: TypeAlias = Callable[[Graph], Iterable[Node]]
 
 

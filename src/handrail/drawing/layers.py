@@ -13,16 +13,14 @@ from itertools import accumulate, islice, pairwise
 from typing import TypeAlias
 
 Link: TypeAlias = tuple[int, int]
-
-
 Links: TypeAlias = Sequence[Sequence[int]]
 
 
 # --- cycles and layers --------------------------------------------------------------------------------------
 
 
+# How many rounds of moving nodes shorten the edges.
 RANK_ROUNDS = 4
-"""How many rounds of moving nodes shorten the edges."""
 
 
 def find_feedback_edges(count: int, edges: Sequence[Link], first: Sequence[int]) -> frozenset[int]:
@@ -157,8 +155,8 @@ class Network:
     strands: tuple[Strand, ...]
 
 
+# The space that the inner part of a long edge needs in a layer.
 INNER_ITEM_EXTENT = Extent(5, 5, 0)
-"""The space that the inner part of a long edge needs in a layer."""
 
 
 def build_network(nodes: Sequence[Extent], ties: Sequence[LayoutEdge], reading: ReadingOrder) -> Network:
@@ -216,24 +214,14 @@ def _build_strand(way: _DirectedTie, layer: Sequence[int], label_layer: int) -> 
 
 
 LayerRows: TypeAlias = list[list[int]]
-
-
+# Divided by the number of links: how many start orders are tried.
 START_WORK = 8_000
-"""Divided by the number of links: how many start orders are tried."""
-
-
+# Divided by the number of links: how many sweeps are made from each start.
 SWEEP_WORK = 24_000
-"""Divided by the number of links: how many sweeps are made from each start."""
-
-
 MAX_SWEEPS = 24
-
-
 MIN_SWEEPS = 2
-
-
+# How many rounds of swapping neighbours each sweep makes at most.
 MAX_TRANSPOSE_ROUNDS = 6
-"""How many rounds of swapping neighbours each sweep makes at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,10 +378,8 @@ def _count_removed_crossings(left: Sequence[int], right: Sequence[int], place: S
 
 
 Gaps: TypeAlias = Mapping[int, Mapping[int, float]]
-
-
+# Distances that differ by less than this count as equal.
 TIGHT_TOLERANCE = 0.001
-"""Distances that differ by less than this count as equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -506,22 +492,14 @@ def _place_rightmost(order: Sequence[int], gaps: Gaps, width: float) -> dict[int
 
 
 BlockedLinks: TypeAlias = set[tuple[int, int]]
-
-
+# How many times the widest row a layout may be wide, besides `WIDTH_ALLOWANCE`.
 MAX_STRETCH = 1.5
-"""How many times the widest row a layout may be wide, besides `WIDTH_ALLOWANCE`."""
-
-
+# How much wider than `MAX_STRETCH` allows a layout may be.
 WIDTH_ALLOWANCE = 600.0
-"""How much wider than `MAX_STRETCH` allows a layout may be."""
-
-
+# How many rounds of bending links are made for each view at most.
 BEND_ROUNDS = 16
-"""How many rounds of bending links are made for each view at most."""
-
-
+# Divided by the number of items: a limit on the rounds of bending links.
 BEND_WORK = 70_000
-"""Divided by the number of items: a limit on the rounds of bending links."""
 
 
 def place_columns(network: Network, order: Order) -> tuple[float, ...]:
@@ -640,10 +618,8 @@ def _measure_span(network: Network, layout: Sequence[float]) -> tuple[float, flo
 # --- straightening ------------------------------------------------------------------------------------------
 
 
+# The farthest that a run is moved to line up with others.
 MAX_SHIFT = 40.0
-"""The farthest that a run is moved to line up with others."""
-
-
 STRAIGHTEN_ROUNDS = 3
 
 

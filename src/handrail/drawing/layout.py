@@ -29,20 +29,10 @@ from handrail.drawing.text import MAX_NODE_LETTERS, measure_text, shorten_label,
 
 
 NODE_FONT = 13.0
-
-
 SMALL_FONT = 11.0
-
-
 LINE_HEIGHT = 14.0
-
-
 LOOP_WIDTH = 26.0
-
-
 START_WIDTH = 30.0
-
-
 _NODE_HEIGHTS = {
     Shape.STATE: 36.0,
     Shape.ROUTER: 36.0,
@@ -51,8 +41,6 @@ _NODE_HEIGHTS = {
     Shape.ANY: 24.0,
     Shape.BACK: 24.0,
 }
-
-
 _NODE_PADDINGS = {
     Shape.STATE: 20.0,
     Shape.ROUTER: 28.0,
@@ -61,17 +49,9 @@ _NODE_PADDINGS = {
     Shape.ANY: 12.0,
     Shape.BACK: 12.0,
 }
-
-
 _MIN_NODE_WIDTH = 60.0
-
-
 _NODE_MARGIN = 13.0
-
-
 _LABEL_MARGIN = 7.0
-
-
 _RETURN_PREFIX = "↩ "
 
 
@@ -114,14 +94,8 @@ def measure_label_extent(edge: Edge) -> Extent | None:
 
 
 PORT_DISTANCE = 13.0
-
-
 MIN_PORT_DISTANCE = 7.0
-
-
 CORNER_CLEARANCE = 15.0
-
-
 LEAN_FACTOR = 0.15
 
 
@@ -204,20 +178,10 @@ def _spread_outwards(wishes: Sequence[float], start: float, limit: float) -> lis
 
 
 Point: TypeAlias = tuple[float, float]
-
-
 Turn: TypeAlias = tuple[float, float]
-
-
 TRACK_DISTANCE = 9.0
-
-
 MAX_TRACKS_HEIGHT = 180.0
-
-
 NODE_CLEARANCE = 16.0
-
-
 LABEL_CLEARANCE = 7.0
 
 
@@ -419,13 +383,9 @@ def _build_loop(box: Box, edge: Edge) -> Route:
 # --- the whole graph ----------------------------------------------------------------------------------------
 
 
+# With more edges than this, labels are not drawn.
 MAX_LABELLED_EDGES = 250
-"""With more edges than this, labels are not drawn."""
-
-
 MARGIN = 24.0
-
-
 PIECE_DISTANCE = 30.0
 
 

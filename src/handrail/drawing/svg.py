@@ -38,53 +38,25 @@ from handrail.engine.decide import Availability, Exit
 from handrail.workflows.templates import MessageCatalog
 
 ROUTER_POINT_WIDTH: Final = 12.0
-
-
 STACK_OFFSET: Final = 4.0
-
-
 SIGN_OFFSET: Final = 9.0
-
-
 MAX_SHOWN_COUNT: Final = 99
-
-
 PILL_HEIGHT: Final = 14.0
-
-
 PILL_FONT: Final = 9.0
-
-
 _SIGN_PATHS: Final = {
     CURRENT: "M-3.5 -4.5L4.5 0L-3.5 4.5z",
     POSSIBLE: "M-4 0H4M1 -3L4 0L1 3",
     BLOCKED: "M-3 -3L3 3M3 -3L-3 3",
     VISITED: "M-4 .5L-1 3.5L4 -3",
 }
-
-
 _SIGN_INSETS: Final = {Shape.ROUTER: 9.0, Shape.TERMINAL: 5.0}
-
-
 _STAND_INS: Final = frozenset({Shape.ANY, Shape.BACK})
-
-
 ARROWHEAD_LENGTH = 8.0
-
-
 CORNER_RADIUS = 9.0
-
-
 NOTE_HEIGHT = 20.0
-
-
 LEGEND_WIDTH = 96.0
-
-
+# The maximum number of states named in the text description of a picture.
 MAX_NAMED_STATES = 12
-"""The maximum number of states named in the text description of a picture."""
-
-
 _LEGEND_SIGNS = (CURRENT, VISITED, POSSIBLE, BLOCKED)
 
 

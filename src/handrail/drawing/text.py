@@ -6,11 +6,7 @@ import unicodedata
 from handrail.documents.text import escape_for_terminal, split_lines
 
 _XML_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
-
-
 _PLAIN_IN_MERMAID = " _-.,/+=·…↩"
-
-
 _LIST_START = re.compile(r"[-+=]+|[0-9]+\.")
 
 
@@ -57,20 +53,10 @@ def _escape_mermaid_letter(letter: str, plain: str) -> str:
 
 
 EM_WIDTHS = {"narrow": 0.34, "plain": 0.6, "broad": 0.72, "widest": 1.0}
-
-
 MAX_LABEL_LINES = 3
-
-
 MAX_LABEL_LETTERS = 34
-
-
 MAX_NODE_LETTERS = 34
-
-
 _NARROW_LETTERS = frozenset("iljtfrI.,:;|!'`()[]{}/ ·")
-
-
 _WIDEST_LETTERS = frozenset("mwMW@%—…")
 
 

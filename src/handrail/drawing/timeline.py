@@ -23,40 +23,24 @@ from handrail.workflows.templates import MessageCatalog
 # --- the time axis ------------------------------------------------------------------------------------------
 
 
+# Idle times are shortened only if they are longer than this; see also `IDLE_FACTOR`.
 MIN_IDLE_TIME: Final = timedelta(minutes=10)
-"""Idle times are shortened only if they are longer than this; see also `IDLE_FACTOR`."""
-
-
+# Idle times are shortened only if they are longer than this many median times between events.
 IDLE_FACTOR: Final = 12
-"""Idle times are shortened only if they are longer than this many median times between events."""
-
-
+# The maximum width of a shortened idle time.
 BREAK_WIDTH: Final = 30.0
-"""The maximum width of a shortened idle time."""
-
-
+# The maximum share of the axis that all shortened times take together.
 MAX_BREAKS_SHARE: Final = 0.4
-"""The maximum share of the axis that all shortened times take together."""
-
-
+# The minimum distance between two ticks.
 MIN_TICK_DISTANCE: Final = 78.0
-"""The minimum distance between two ticks."""
-
-
 _TIME_UNITS: Final = (("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 0.001))
-
-
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
-
-
 _TICK_STEPS_SECONDS: Final = (
     *(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0),
     *(_MINUTE * many for many in (1, 2, 5, 10, 15, 30)),
     *(_HOUR * many for many in (1, 2, 3, 6, 12)),
     *(_DAY * many for many in (1, 2, 7, 14, 28, 91, 182, 364)),
 )
-
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -173,48 +157,22 @@ def format_duration(time: timedelta, parts: int = 2) -> str:
 # --- the timeline -------------------------------------------------------------------------------------------
 
 
+# The maximum number of rows. With more steps, a row is a state, and the shortest states share one.
 MAX_ROWS: Final = 60
-"""The maximum number of rows. With more steps, a row is a state, and the shortest states share one."""
-
-
+# Below this width, names are above the bars instead of beside them.
 NARROW_WIDTH: Final = 560.0
-"""Below this width, names are above the bars instead of beside them."""
-
-
 LABELS_WIDTH: Final = 210.0
-
-
 MARGIN: Final = 12.0
-
-
 BAR_HEIGHT: Final = 14.0
-
-
 AXIS_HEIGHT: Final = 40.0
-
-
 DAY_LABEL_WIDTH: Final = 66.0
-
-
 MIN_BAR_WIDTH: Final = 1.5
-
-
 THIN_BAR_WIDTH: Final = 7.0
-
-
 MIN_FLAG_DISTANCE: Final = 4.0
-
-
 MAX_CODES: Final = 5
-
-
 LETTER_WIDTH: Final = 7.2
-
-
+# Who or what a step waits for. These are the CSS classes of bars.
 BAR_KINDS: Final = ("agent", "person", "check", "pause")
-"""Who or what a step waits for. These are the CSS classes of bars."""
-
-
 _REFUSED: Final = "refused"
 
 
