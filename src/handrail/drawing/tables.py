@@ -50,7 +50,7 @@ def format_milliseconds(milliseconds: float | None) -> str:
     return f"{whole} {unit}" + (f" {rest // of} {part}" if rest >= of else "")
 
 
-TableRows: TypeAlias = tuple[tuple[Cell, ...], ...]
+Row: TypeAlias = tuple[Cell, ...]
 # Characters that make a spreadsheet read a cell as a formula, or as several cells.
 _FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 _QUOTED_CHARACTERS: Final = frozenset('",\r\n')
@@ -72,7 +72,7 @@ class Table:
     name: str
     title: str
     columns: tuple[Column, ...]
-    rows: TableRows
+    rows: tuple[Row, ...]
     empty: str
 
 
