@@ -68,20 +68,10 @@ class SecurityHeadersMiddleware:
 _MEDIA_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _MAX_LOGIN_BYTES: Final = 16 * 1024
 _PAGE_PREFIXES: Final = frozenset(
-    {
-        "in",
-        "login",
-        "logout",
-        "static",
-        "runs",
-        "bulk",
-        "live",
-        "events",
-        "insights",
-        "workflows",
-        "personas",
-        "guardrails",
-    }
+    (
+        *("in", "login", "logout", "static", "runs", "bulk", "live", "events"),
+        *("insights", "workflows", "personas", "guardrails"),
+    )
 )
 
 

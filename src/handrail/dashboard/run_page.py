@@ -11,9 +11,7 @@ from handrail.dashboard import run_tabs
 from handrail.dashboard.actions import is_journal_elsewhere, list_actions, load_run_row
 from handrail.dashboard.overview import summarize_run
 from handrail.dashboard.rendering import render_page
-from handrail.dashboard.run_tabs import Tab
 from handrail.dashboard.viewer import get_viewer
-from handrail.runtime.ports.queries import RunRow
 
 # The tabs in the order they are shown; the first is the default.
 TABS: Final = (
@@ -26,18 +24,13 @@ TABS: Final = (
 )
 
 
-def list_tabs(row: RunRow) -> tuple[Tab, ...]:
-    """Return the tabs that a run has."""
-    return tuple(tab for tab in TABS if tab.fits(row))
-
-
 def render_run_page(request: Request) -> Response:
     """Render a tab of a run, or with `fragment` the part that live updates replace."""
     viewer = get_viewer(request)
     records = viewer.board.serving.records
     number, row = records.last_entry_number(), load_run_row(viewer, request)
     name = request.path_params.get("tab", TABS[0].name)
-    tabs = list_tabs(row)
+    tabs = [tab for tab in TABS if tab.fits(row)]
     tab = next((one for one in tabs if one.name == name), None)
     if tab is None:
         raise HTTPException(404)
