@@ -17,8 +17,8 @@ from handrail.runtime.system import resolve_path, settings_folder
 from handrail.stores.sql.reader import open_read_only
 from handrail.workflows.outline import StateOutline, fill_text, read_state
 
+# The name of the workflow and of the face whose words a person types.
 SPELLS_WORKFLOW: Final = "spells"
-"""The name of the workflow and of the face whose words a person types."""
 
 
 class _Text(msgspec.Struct, frozen=True):
@@ -46,7 +46,9 @@ def find_live_runs(address: str, folder: str) -> tuple[LiveRun, ...]:
 def list_parent_folders(folder: str) -> tuple[str, ...]:
     """List a folder and its parents, the nearest first. Paths that are not UTF-8 have no runs."""
     start = resolve_path(Path(folder))
-    return tuple(path for path in map(str, (start, *start.parents)) if _is_utf8(path))
+    # Python represents bytes that are not UTF-8 as lone surrogates.
+    paths = map(str, (start, *start.parents))
+    return tuple(path for path in paths if not any("\ud800" <= letter <= "\udfff" for letter in path))
 
 
 def read_workflow_text(run: LiveRun) -> str:
@@ -87,8 +89,3 @@ def read_installed_workflow(workflow: str) -> str:
 
 def _unpack_definition(run: LiveRun) -> _Texts:
     return msgspec.json.decode(run.definition, type=_Texts)
-
-
-def _is_utf8(path: str) -> bool:
-    """False if the path has bytes that Python represents as lone surrogates."""
-    return not any("\ud800" <= character <= "\udfff" for character in path)

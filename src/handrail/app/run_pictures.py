@@ -74,14 +74,8 @@ _WAIT_KIND_BY_ACTOR: Final = {
     Actor.PERSON: WaitKind.PERSON,
     Actor.SERVER: WaitKind.CHECK,
 }
-
-
 _CLOSING_KINDS: Final = frozenset({EntryKind.STEP_COMPLETED, EntryKind.STEP_FAILED})
-
-
 _TAKEOVER_KINDS: Final = frozenset({EntryKind.STATE_ADOPTED, EntryKind.STATE_REPAIRED})
-
-
 _TERMINAL_LIFECYCLES: Final = frozenset(str(lifecycle) for lifecycle in Lifecycle if is_terminal(lifecycle))
 
 
@@ -111,11 +105,11 @@ def build_spans(journal: Iterable[JournalLine], waits: Mapping[str, WaitKind]) -
 def list_refusals(journal: Iterable[JournalLine]) -> tuple[Refusal, ...]:
     """List the refusals of a run, in journal order."""
     lines = (line for line in journal if line.entry.kind is EntryKind.ERROR_OCCURRED)
-    return tuple(Refusal(line.at, line.entry.step, *_read_refusal(line.entry)) for line in lines)
-
-
-def _read_refusal(entry: Entry) -> tuple[str, str]:
-    return str(entry.data.get("error_type", "")), str(entry.data.get("trigger", ""))
+    found = []
+    for line in lines:
+        code, trigger = (str(line.entry.data.get(name, "")) for name in ("error_type", "trigger"))
+        found.append(Refusal(line.at, line.entry.step, code, trigger))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +160,7 @@ class _SpanBuilder:
                 self._finished.append(replace(step.span, ended=max(at, step.span.began)))
 
     def _change_wait(self, at: datetime, step: _OpenStep, waited: WaitKind, trigger: str) -> None:
-        """End the current span of a step and start step that waits for something else."""
+        """End the current span of a step and start one that waits for something else."""
         if step.span.waited is not waited:
             self._end_steps(at, [step.span.number])
             span = WaitSpan(step.span.number, step.span.state, waited, at)
@@ -237,17 +231,13 @@ def build_visit_history(workflow: Workflow, entries: Iterable[Entry]) -> VisitHi
         elif entry.kind in _MOVE_KINDS:
             taken = list(_list_moves(rows, entry.step or last, entry))
             moves.update(taken)
-            visits.update(target for _, target in taken if _is_passed_through(workflow, target))
+            # No step is ever opened in a router or terminal state.
+            states = [workflow.states[target] for _, target in taken if target in workflow.states]
+            visits.update(state.name for state in states if state.router or state.terminal)
             to = str(entry.data.get("to") or last)
             visits.update([to] if workflow.derive and to != last else ())
             last = to
     return VisitHistory(dict(visits), dict(moves), last)
-
-
-def _is_passed_through(workflow: Workflow, name: str) -> bool:
-    """True if no step is ever opened in this state: it is a router or terminal."""
-    state = workflow.states.get(name)
-    return state is not None and (state.router or state.terminal)
 
 
 def _list_moves(rows: Mapping[str, Transition], source: str, entry: Entry) -> Iterator[tuple[str, str]]:
@@ -256,13 +246,10 @@ def _list_moves(rows: Mapping[str, Transition], source: str, entry: Entry) -> It
     for name, following in zip_longest(names, names[1:], fillvalue=""):
         row = rows.get(name)
         target = _find_move_target(row, rows.get(following)) if following else str(to or "")
-        if row and target and source in row.sources and not _is_stay(row, source, target):
+        stays = Stay if source != target else (Stay, ToDerived)
+        if row and target and source in row.sources and not isinstance(row.to, stays):
             yield source, target
         source = target
-
-
-def _is_stay(row: Transition, source: str, target: str) -> bool:
-    return isinstance(row.to, Stay) or (isinstance(row.to, ToDerived) and source == target)
 
 
 def _find_move_target(row: Transition | None, following: Transition | None) -> str:
@@ -273,8 +260,8 @@ def _find_move_target(row: Transition | None, following: Transition | None) -> s
     return sources[0] if len(sources) == 1 else ""
 
 
+# Up to this many rows, a picture has room for all guards.
 MAX_LABELLED_ROWS: Final = 24
-"""Up to this many rows, a picture has room for all guards."""
 
 
 def build_graph_marks(

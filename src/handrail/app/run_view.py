@@ -34,12 +34,10 @@ from handrail.runtime.records import JournalEntry, StepStatus, format_rfc3339
 from handrail.runtime.sweep import IdleLimits
 
 _COMMENT_KINDS = frozenset({EntryKind.COMMENT_WRITTEN, EntryKind.COMMENT_TOLD})
-
-
+# The most refusals shown with a run; the last ones are kept.
 MAX_REFUSALS = 5
-"""The most refusals shown with a run; the last ones are kept."""
 
-
+# The meaning of each refusal code. A journal may have codes of other versions, so the keys are texts.
 CODE_MEANINGS: Mapping[str, str] = {
     str(code): meaning
     for codes in (
@@ -53,7 +51,6 @@ CODE_MEANINGS: Mapping[str, str] = {
     )
     for code, meaning in codes.items()
 }
-"""The meaning of each refusal code. A journal may have codes of other versions, so the keys are texts."""
 
 
 class AwaitedThing(StrEnum):
@@ -157,11 +154,8 @@ def _run_view_lines(view: RunView) -> Iterator[str]:
         yield f"  {refusal.number} {format_rfc3339(refusal.at)} {_describe_refusal(refusal)}"
     yield from ("", "comments") if view.comments else ()
     for comment in view.comments:
-        delivery = (
-            f"told to the agent {format_rfc3339(comment.told)}"
-            if comment.told
-            else "not told to the agent yet"
-        )
+        told = f"told to the agent {format_rfc3339(comment.told)}" if comment.told else ""
+        delivery = told or "not told to the agent yet"
         yield f"  {format_rfc3339(comment.at)} {comment.principal}, {delivery}"
         yield from (f"    {line}" for line in split_lines(comment.text))
 
@@ -198,7 +192,8 @@ def event_cells(line: JournalEntry) -> tuple[str, ...]:
 
 def row_data(row: RunRow | StepRow | ArtifactRow | RunWait | Comment) -> dict[str, object]:
     """Return the fields of a row by name."""
-    return {part.name: _plain_value(getattr(row, part.name)) for part in fields(row)}
+    values = {part.name: getattr(row, part.name) for part in fields(row)}
+    return {name: format_rfc3339(v) if isinstance(v, datetime) else v for name, v in values.items()}
 
 
 def run_data(row: RunRow, *, quiet: bool) -> dict[str, object]:
@@ -228,15 +223,8 @@ def run_view_data(view: RunView) -> dict[str, object]:
         "steps": [row_data(step) for step in view.steps],
         "waits": [row_data(wait) for wait in view.waits],
         "refusals": [
-            {
-                **event_data(line),
-                "meaning": CODE_MEANINGS.get(str(line.entry.data.get("error_type")), ""),
-            }
+            {**event_data(line), "meaning": CODE_MEANINGS.get(str(line.entry.data.get("error_type")), "")}
             for line in view.refusals
         ],
         "comments": [row_data(comment) for comment in view.comments],
     }
-
-
-def _plain_value(value: object) -> object:
-    return format_rfc3339(value) if isinstance(value, datetime) else value

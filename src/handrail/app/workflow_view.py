@@ -9,7 +9,6 @@ from handrail.engine.model import (
     State,
     Stay,
     ToDerived,
-    Tool,
     ToState,
     ToVariable,
     Transition,
@@ -80,7 +79,15 @@ def workflow_data(workflow: Workflow) -> dict[str, object]:
         "initial": workflow.initial,
         "inputs": {name: _variable_data(variable) for name, variable in workflow.inputs.items()},
         "vars": {name: _variable_data(variable) for name, variable in workflow.vars.items()},
-        "tools": {name: _tool_data(tool) for name, tool in workflow.tools.items()},
+        "tools": {
+            name: {
+                "about": tool.about,
+                "who": str(tool.who),
+                "reads": tool.reads,
+                "params": {param: _variable_data(variable) for param, variable in tool.params.items()},
+            }
+            for name, tool in workflow.tools.items()
+        },
         "prompts": {
             name: {"about": prompt.about, "say": prompt.text} for name, prompt in workflow.prompts.items()
         },
@@ -97,15 +104,6 @@ def _variable_data(variable: Variable) -> dict[str, object]:
         "required": variable.required,
         "default": variable.default,
         "choices": list(variable.choices),
-    }
-
-
-def _tool_data(tool: Tool) -> dict[str, object]:
-    return {
-        "about": tool.about,
-        "who": str(tool.who),
-        "reads": tool.reads,
-        "params": {name: _variable_data(param) for name, param in tool.params.items()},
     }
 
 

@@ -31,7 +31,7 @@ from handrail.dashboard.rendering import render_page
 from handrail.dashboard.run_tabs import suggest_words
 from handrail.dashboard.viewer import Dashboards, Viewer, get_viewer
 from handrail.documents.strict_json import JsonFlaw, parse_object
-from handrail.engine.facts import Value, is_valid_value
+from handrail.engine.facts import is_valid_value
 from handrail.engine.fork import FORK, list_step_states
 from handrail.engine.lifecycle import (
     ABANDON,
@@ -44,25 +44,17 @@ from handrail.engine.lifecycle import (
     TRIGGERS_NEEDING_REASON,
     is_terminal,
 )
-from handrail.engine.model import Authority, Brief, Workflow
+from handrail.engine.model import Authority
 from handrail.runtime.errors import Fault, SyncFailed
 from handrail.runtime.fork import ForkRequest, find_agent_refusal_code
 from handrail.runtime.ports.queries import RunRow
 from handrail.runtime.turn import Reply
 
+# How many bytes a submitted form may have.
 MAX_FORM_BYTES: Final = 1024 * 1024
-"""How many bytes a submitted form may have."""
-
-
 COMPLETE_STEP: Final = "complete-step"
-
-
 _PAUSE_ACTIONS: Final = (PAUSE, RESUME)
-
-
 _ENDING_ACTIONS: Final = (DIVERGE, FAIL, ABANDON)
-
-
 _CONTROL_ACTIONS: Final = (*_PAUSE_ACTIONS, *_ENDING_ACTIONS)
 
 
@@ -102,11 +94,9 @@ def render_action_form(request: Request) -> Response:
     """Render the form of an action, which says what the action does and needs."""
     viewer, action = get_viewer(request), request.path_params["action"]
     row = load_run_row(viewer, request)
-    if action not in list_actions(viewer, row):
-        return _render_action_page(
-            viewer, row, action, {}, ActionRefusal(load_message_catalog()("act.not_now"))
-        )
-    return _render_action_page(viewer, row, action, dict(request.query_params), None)
+    allowed = action in list_actions(viewer, row)
+    refusal = None if allowed else ActionRefusal(load_message_catalog()("act.not_now"))
+    return _render_action_page(viewer, row, action, dict(request.query_params) if allowed else {}, refusal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,22 +108,25 @@ class ActionHandler:
     async def act(self, request: Request) -> Response:
         """Take the action and redirect to the run, or render the form again with the refusal."""
         viewer, action = get_viewer(request), request.path_params["action"]
-        body = await read_body(request, MAX_FORM_BYTES)
-        if len(body) > MAX_FORM_BYTES:
-            raise HTTPException(413)
-        form = dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+        form = dict(parse_qsl(await _read_form(request), keep_blank_values=True))
         row = await run_sync(load_run_row, viewer, request)
         try:
             outcome = await run_sync(perform_action, viewer, row, action, form)
         except Fault as fault:
             if isinstance(fault, SyncFailed):
                 self.boards.halted.set()
-            outcome = ActionRefusal(
-                viewer.board.naming.hide(fault.message), viewer.board.naming.hide(fault.repair)
-            )
+            hide = viewer.board.naming.hide
+            outcome = ActionRefusal(hide(fault.message), hide(fault.repair))
         if isinstance(outcome, ActionRefusal):
             return await run_sync(_render_action_page, viewer, row, action, form, outcome)
         return RedirectResponse(f"/runs/{outcome['run']}?{urlencode({'acted': action})}", 303)
+
+
+async def _read_form(request: Request) -> str:
+    body = await read_body(request, MAX_FORM_BYTES)
+    if len(body) > MAX_FORM_BYTES:
+        raise HTTPException(413)
+    return body.decode("utf-8", "replace")
 
 
 def load_run_row(viewer: Viewer, request: Request) -> RunRow:
@@ -153,23 +146,24 @@ def perform_action(
     if not all(map(is_valid_value, form.values())):
         return ActionRefusal(load_message_catalog()("act.no_text"))
     reply = viewer.board.serving.writer.call(lambda: _run_action(viewer, row, action, form))
-    return reply if isinstance(reply, ActionRefusal) else _check_reply(reply)
+    error = None if isinstance(reply, ActionRefusal) else reply.get("error")
+    if not isinstance(error, Mapping):
+        return reply
+    why = error["why"]
+    return ActionRefusal(error["message"], error["repair"], tuple(why["seen"]), tuple(why["needed"]))
 
 
 def _run_action(viewer: Viewer, row: RunRow, action: str, form: Mapping[str, str]) -> Reply | ActionRefusal:
-    world, caller = viewer.board.serving.world, viewer.caller
+    serving, caller = viewer.board.serving, viewer.caller
+    world = serving.world
     if action == COMMENT:
-        run_world = find_journal_world(
-            world, row, viewer.board.openings.open_folder, viewer.board.serving.mirror
-        )
+        run_world = find_journal_world(world, row, viewer.board.openings.open_folder, serving.mirror)
         return add_comment(run_world, row, form.get("text", "").replace("\r\n", "\n"), caller)
     if action == COMPLETE_STEP:
-        payload = _parse_output(form.get("output", ""))
-        return (
-            payload
-            if isinstance(payload, ActionRefusal)
-            else complete_step_by_hand(world, row, payload, caller)
-        )
+        output = parse_object(form.get("output", "").encode())
+        if isinstance(output, JsonFlaw):
+            return ActionRefusal(output.sentence, load_message_catalog()("act.output"))
+        return complete_step_by_hand(world, row, output, caller)
     if action == FORK:
         fork = ForkRequest(row.id, form.get("step", ""), caller)
         code = find_agent_refusal_code(world, fork)
@@ -177,23 +171,6 @@ def _run_action(viewer: Viewer, row: RunRow, action: str, form: Mapping[str, str
             return ActionRefusal(describe_override(fork.state, code), confirms=True)
         return fork_by_hand(world, fork, code)
     return control_run(world, row, action, form.get("reason", "").strip(), caller)
-
-
-def _parse_output(text: str) -> Mapping[str, Value] | ActionRefusal:
-    output = parse_object(text.encode())
-    return (
-        ActionRefusal(output.sentence, load_message_catalog()("act.output"))
-        if isinstance(output, JsonFlaw)
-        else output
-    )
-
-
-def _check_reply(reply: Reply) -> Reply | ActionRefusal:
-    error = reply.get("error")
-    if not isinstance(error, Mapping):
-        return reply
-    why = error["why"]
-    return ActionRefusal(error["message"], error["repair"], tuple(why["seen"]), tuple(why["needed"]))
 
 
 def _render_action_page(
@@ -209,6 +186,8 @@ def _render_action_page(
         if stored and action in {FORK, COMPLETE_STEP}
         else None
     )
+    # Without a single open state, or without a brief in it, the page shows none.
+    state = workflow.states.get(row.state) if workflow and action == COMPLETE_STEP else None
     return render_page(
         "act.html",
         409 if refusal else 200,
@@ -222,25 +201,15 @@ def _render_action_page(
         allowed=action in list_actions(viewer, row),
         needs_reason=action in TRIGGERS_NEEDING_REASON,
         steps=list_step_states(workflow) if workflow and action == FORK else (),
-        brief=_find_brief(workflow, row) if action == COMPLETE_STEP else None,
+        brief=state.brief if state else None,
         controls=_CONTROL_ACTIONS,
     )
 
 
-def _find_brief(workflow: Workflow | None, row: RunRow) -> Brief | None:
-    """Return the brief of the open step; None if it has none, or if several steps are open."""
-    state = workflow.states.get(row.state) if workflow else None
-    return state.brief if state else None
-
-
+# The actions that can be taken on several runs at once.
 BULK_ACTIONS: Final = (PAUSE, RESUME, ABANDON)
-"""The actions that can be taken on several runs at once."""
-
-
+# How many runs can be chosen at once.
 MAX_BULK_RUNS: Final = 200
-"""How many runs can be chosen at once."""
-
-
 _UNTRIED: Final = "untried"
 
 
@@ -286,7 +255,7 @@ class BulkHandler:
         if form.action in TRIGGERS_NEEDING_REASON and not form.reason:
             return await run_sync(_render_preview, viewer, form, load_message_catalog()("bulk.reason"))
         items = [await run_sync(self._act_on_run, viewer, form, run) for run in form.runs]
-        return await run_sync(_render_result, viewer, form, items)
+        return await run_sync(_render_bulk_page, viewer, form, items, "came", "")
 
     def _act_on_run(self, viewer: Viewer, form: _BulkRequest, run: str) -> BulkItem:
         """Act on one run. Do nothing once the disk has not confirmed a write."""
@@ -314,10 +283,7 @@ class BulkHandler:
 
 async def _read_bulk_request(request: Request) -> _BulkRequest:
     """Read the submitted form. Raises 404 for an unknown action, and 413 for too many bytes or runs."""
-    body = await read_body(request, MAX_FORM_BYTES)
-    if len(body) > MAX_FORM_BYTES:
-        raise HTTPException(413)
-    form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
+    form = parse_qs(await _read_form(request), keep_blank_values=True)
     action = request.path_params.get("action") or form.get("action", [""])[0]
     if action not in BULK_ACTIONS:
         raise HTTPException(404)
@@ -354,10 +320,6 @@ def _render_preview(viewer: Viewer, form: _BulkRequest, lacks: str) -> Response:
         for run, row in rows.items()
     ]
     return _render_bulk_page(viewer, form, items, "asked", lacks)
-
-
-def _render_result(viewer: Viewer, form: _BulkRequest, items: Sequence[BulkItem]) -> Response:
-    return _render_bulk_page(viewer, form, items, "came", "")
 
 
 def _render_bulk_page(

@@ -34,7 +34,8 @@ CONTENT_SECURITY_POLICY: Final = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
-
+# Headers of every response. The referrer policy keeps URLs from other sites. It cannot be `no-referrer`:
+# browsers then send forms without their origin, which the sign-in checks.
 SECURITY_HEADERS: Final = {
     "content-security-policy": CONTENT_SECURITY_POLICY,
     "x-content-type-options": "nosniff",
@@ -42,11 +43,6 @@ SECURITY_HEADERS: Final = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-"""Headers of every response.
-
-The referrer policy keeps URLs from other sites. It cannot be `no-referrer`: browsers then send forms without
-their origin, which the sign-in checks.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,26 +66,12 @@ class SecurityHeadersMiddleware:
 
 
 _MEDIA_TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-
-
 _MAX_LOGIN_BYTES: Final = 16 * 1024
-
-
 _PAGE_PREFIXES: Final = frozenset(
-    {
-        "in",
-        "login",
-        "logout",
-        "static",
-        "runs",
-        "bulk",
-        "live",
-        "events",
-        "insights",
-        "workflows",
-        "personas",
-        "guardrails",
-    }
+    (
+        *("in", "login", "logout", "static", "runs", "bulk", "live", "events"),
+        *("insights", "workflows", "personas", "guardrails"),
+    )
 )
 
 

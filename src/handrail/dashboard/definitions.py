@@ -3,7 +3,7 @@
 They show the definitions as one project sees them: whose they are, which hides which, and which are trusted.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -30,7 +30,7 @@ from handrail.app.trust import UntrustedFile
 from handrail.app.workflow_view import format_row
 from handrail.dashboard.rendering import escape_lines, render_markdown, render_page
 from handrail.dashboard.viewer import Viewer, get_viewer
-from handrail.drawing.graph import MAX_OVERVIEW_NODES, Graph, Shape, build_graph, build_overview
+from handrail.drawing.graph import MAX_OVERVIEW_NODES, Shape, build_graph, build_overview
 from handrail.drawing.layout import lay_out_graph
 from handrail.drawing.svg import draw_graph_svg
 from handrail.engine.model import State, Transition, Workflow
@@ -38,8 +38,6 @@ from handrail.engine.problems import Problem
 from handrail.workflows.load import WorkflowSource, load_workflow
 
 TRUSTED: Final = "trusted"
-
-
 UNTRUSTED: Final = "untrusted"
 
 
@@ -158,12 +156,13 @@ class StateView:
 def render_workflows(request: Request) -> Response:
     """Render the list of workflows that a project sees."""
     among = load_project_definitions(request)
-    listed = [_describe_workflow(among, one) for one in among.shelf.workflows()]
-    lost = [
-        ListedWorkflow(among.describe_lost(one), None, one.problems)
-        for one in among.shelf.list_skipped(DefinitionKind.WORKFLOW)
-    ]
-    ordered = sorted([*listed, *lost], key=lambda one: one.standing.name)
+    listed = []
+    for one in among.shelf.workflows():
+        report = check_source(one.source, among.sources.get)
+        listed.append(ListedWorkflow(among.describe_found(one), report.workflow, report.problems))
+    skipped = among.shelf.list_skipped(DefinitionKind.WORKFLOW)
+    listed += [ListedWorkflow(among.describe_lost(one), None, one.problems) for one in skipped]
+    ordered = sorted(listed, key=lambda one: one.standing.name)
     return render_page("workflows.html", viewer=among.viewer, among=among, listed=ordered)
 
 
@@ -174,9 +173,16 @@ def render_workflow(request: Request) -> Response:
     found, same = among.choose_definition(DefinitionKind.WORKFLOW, name, query.get("from", ""))
     if not same:
         return render_page("workflow_missing.html", 404, viewer=among.viewer, among=among, name=name)
-    report = _check_definition(among, found, same)
-    flow = report.workflow
-    graph = _build_graph(flow, query.getlist("open"), whole="whole" in query) if flow else None
+    if found is not None:
+        # As `handrail workflows check` does.
+        report = check_source(found.source, among.sources.get)
+    else:
+        skipped = (one for one in same if isinstance(one, SkippedFile))
+        report = CheckedWorkflow(None, tuple(problem for one in skipped for problem in one.problems))
+    t, flow, opened, whole = load_message_catalog(), report.workflow, query.getlist("open"), "whole" in query
+    graph = build_graph(t, flow) if flow else None
+    if graph and not whole and len(graph.nodes) > MAX_OVERVIEW_NODES:
+        graph = build_overview(t, graph, opened=opened)
     return render_page(
         "workflow.html",
         viewer=among.viewer,
@@ -187,40 +193,22 @@ def render_workflow(request: Request) -> Response:
         flow=flow,
         told=list(_describe_problems(among, report, found)),
         worst=next(iter(sorted({one.severity for one in report.problems})), "good"),
-        picture=draw_graph_svg(
-            load_message_catalog(), graph, lay_out_graph(graph), standalone=False, links="g"
-        )
-        if graph
-        else "",
+        picture=draw_graph_svg(t, graph, lay_out_graph(graph), standalone=False, links="g") if graph else "",
         groups=[node for node in graph.nodes if node.shape is Shape.GROUP] if graph else [],
         parts=list(_list_states(flow)) if flow else [],
         source=escape_lines(found.source.text.removesuffix("\n")).split("\n") if found else [],
-        beside=_list_companion_texts(found),
+        beside=[(name, escape_lines(text)) for name, (_, text) in found.source.beside.items()]
+        if found
+        else [],
         untrusted=among.find_untrusted(found) if found else None,
-        opened=query.getlist("open"),
-        folded=bool(query.getlist("open")) or "whole" in query,
+        opened=opened,
+        folded=bool(opened) or whole,
         persona=lambda name: SUPERVISOR if name == DEFAULT_PERSONA else name,
     )
 
 
-def _describe_workflow(among: ProjectDefinitions, found: FoundDefinition) -> ListedWorkflow:
-    report = check_source(found.source, among.sources.get)
-    return ListedWorkflow(among.describe_found(found), report.workflow, report.problems)
-
-
 def _describe_status(among: ProjectDefinitions, one: FoundDefinition | SkippedFile) -> DefinitionStatus:
     return among.describe_found(one) if isinstance(one, FoundDefinition) else among.describe_lost(one)
-
-
-def _check_definition(
-    among: ProjectDefinitions, found: FoundDefinition | None, same: Sequence[FoundDefinition | SkippedFile]
-) -> CheckedWorkflow:
-    """Check a definition like `handrail workflows check`; a skipped one has its known problems."""
-    if found is not None:
-        return check_source(found.source, among.sources.get)
-    return CheckedWorkflow(
-        None, tuple(problem for one in same if isinstance(one, SkippedFile) for problem in one.problems)
-    )
 
 
 def _describe_problems(
@@ -232,29 +220,14 @@ def _describe_problems(
         yield ProblemView(one, hide(one.place.file), hide(one.message), hide(one.repair), line)
 
 
-def _build_graph(flow: Workflow, opened: Collection[str], *, whole: bool) -> Graph:
-    """Build the graph of a workflow. Group states of a large one, unless the `whole` graph is wanted."""
-    graph = build_graph(load_message_catalog(), flow)
-    return (
-        graph
-        if whole or len(graph.nodes) <= MAX_OVERVIEW_NODES
-        else build_overview(load_message_catalog(), graph, opened=opened)
-    )
-
-
 def _list_states(flow: Workflow) -> Iterator[StateView]:
     for name, state in flow.states.items():
         leaving: Iterator[Transition] = (row for row in flow.rows if name in row.sources)
         yield StateView(state, tuple(map(format_row, leaving)))
 
 
-def _list_companion_texts(found: FoundDefinition | None) -> list[tuple[str, str]]:
-    """Return the texts in files beside a workflow, with their names."""
-    return [(name, escape_lines(text)) for name, (_, text) in found.source.beside.items()] if found else []
-
-
+# The kinds by their names in the URL, in the order in which they are listed.
 GUIDE_KINDS: Final = {"personas": DefinitionKind.PERSONA, "guardrails": DefinitionKind.GUARDRAIL}
-"""The kinds by their names in the URL, in the order in which they are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,9 +246,15 @@ class GuideView:
 def render_guides(request: Request) -> Response:
     """Render the list of personas and guardrails, and the one in the URL, or else the first."""
     among = load_project_definitions(request)
-    kinds, name = _parse_guide_path(request)
+    kinds, name = request.url.path.split("/")[1], str(request.path_params.get("name", ""))
     kind = GUIDE_KINDS[kinds]
-    listed = {each: list(_list_guides(among, of)) for each, of in GUIDE_KINDS.items()}
+    listed = {
+        each: [
+            *map(among.describe_found, among.shelf.list_definitions(of)),
+            *map(among.describe_lost, among.shelf.list_skipped(of)),
+        ]
+        for each, of in GUIDE_KINDS.items()
+    }
     if not name and listed[kinds]:
         name = listed[kinds][0].name
     found, same = among.choose_definition(kind, name, request.query_params.get("from", ""))
@@ -290,15 +269,6 @@ def render_guides(request: Request) -> Response:
         kind=kind.value,
         guide=_describe_guide(among, kind, found or same[0]) if same else None,
     )
-
-
-def _parse_guide_path(request: Request) -> tuple[str, str]:
-    return request.url.path.split("/")[1], str(request.path_params.get("name", ""))
-
-
-def _list_guides(among: ProjectDefinitions, kind: DefinitionKind) -> Iterator[DefinitionStatus]:
-    yield from map(among.describe_found, among.shelf.list_definitions(kind))
-    yield from map(among.describe_lost, among.shelf.list_skipped(kind))
 
 
 def _describe_guide(

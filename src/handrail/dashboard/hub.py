@@ -19,20 +19,14 @@ from handrail.runtime.errors import Fault
 from handrail.runtime.ports.open_store import ServingStore
 from handrail.runtime.records import RunChange
 
+# How many changed runs an update names; with more, any run may have changed.
 MAX_NAMED_RUNS: Final = 100
-"""How many changed runs an update names; with more, any run may have changed."""
-
-
+# How many journal entries are read for an update; with more, any run may have changed.
 _MAX_ENTRIES: Final = 500
-"""How many journal entries are read for an update; with more, any run may have changed."""
-
-
+# How many seconds pass until a store that could not be read is read again.
 _RETRY_SECONDS: Final = 0.5
-"""How many seconds pass until a store that could not be read is read again."""
-
-
+# How many seconds pass at least between two reads of what has changed.
 _MIN_INTERVAL_SECONDS: Final = 0.05
-"""How many seconds pass at least between two reads of what has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +54,11 @@ class PageSubscription:
     def push(self, patch: Patch) -> None:
         """Merge an update into the one that waits; never blocks."""
         before = self._waiting
-        if before is None:
-            self._waiting = patch
-        else:
-            self._waiting = Patch(max(before.number, patch.number), _merge_runs(before, patch), patch.counts)
+        if before is not None:
+            known = before.runs is not None and patch.runs is not None
+            runs = _limit_runs((*(before.runs or ()), *(patch.runs or ()))) if known else None
+            patch = Patch(max(before.number, patch.number), runs, patch.counts)
+        self._waiting = patch
         self._woken.set()
 
     def close(self) -> None:
@@ -123,7 +118,11 @@ class Hub:
         finally:
             self._pages.discard(page)
             with anyio.CancelScope(shield=True):
-                await self._stop_if_unused()
+                async with self._lock:
+                    if self._task and not self._pages:
+                        self._task.cancel()
+                        self._task = None
+                        await run_sync(self._stop)
 
     async def _start(self) -> None:
         """Start to read changes, unless another page did already."""
@@ -137,13 +136,6 @@ class Hub:
                 self._stop = await run_sync(self._serving.world.feed.listen, wake)
                 self._known = await run_sync(self._serving.records.last_entry_number)
                 self._task = asyncio.create_task(self._push_changes())
-
-    async def _stop_if_unused(self) -> None:
-        async with self._lock:
-            if self._task and not self._pages:
-                self._task.cancel()
-                self._task = None
-                await run_sync(self._stop)
 
     async def _push_changes(self) -> None:
         """Push an update to every page whenever the store has changed. Retry while it cannot be read."""
@@ -181,10 +173,6 @@ class Hub:
 
 def _do_nothing() -> None:
     """Stop nothing: no feed is open yet."""
-
-
-def _merge_runs(one: Patch, other: Patch) -> tuple[str, ...] | None:
-    return None if one.runs is None or other.runs is None else _limit_runs((*one.runs, *other.runs))
 
 
 def _limit_runs(runs: Iterable[str]) -> tuple[str, ...] | None:

@@ -14,37 +14,27 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from handrail.app.faces import load_message_catalog
-from handrail.app.insights import Board, Figures, build_boards, load_figures
+from handrail.app.insights import Board, build_boards, load_figures
 from handrail.app.run_view import CODE_MEANINGS
 from handrail.dashboard.rendering import render_page
-from handrail.dashboard.viewer import Viewer, get_viewer
+from handrail.dashboard.viewer import get_viewer
 from handrail.drawing.tables import Cell, Table, format_cells, to_csv, to_objects
-from handrail.runtime.ports.queries import Measures
 
 ALL_TIME: Final = "all"
 
-
+# The time ranges to choose from, by their names in the URL.
 RANGES: Final[Mapping[str, timedelta | None]] = {
     "24h": timedelta(days=1),
     "7d": timedelta(days=7),
     "30d": timedelta(days=30),
     ALL_TIME: None,
 }
-"""The time ranges to choose from, by their names in the URL."""
-
-
 DEFAULT_RANGE: Final = "7d"
-
-
+# The tables that count within the chosen range; the others count over all time.
 WINDOWED_TABLES: Final = frozenset({"hours", "kinds", "tokens", "errors", "days", "starts"})
-"""The tables that count within the chosen range; the others count over all time."""
-
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-_LINKED_COLUMNS: Final = {"workflow": "workflow", "lifecycle": "lifecycle"}
-"""The columns whose values are filters of the overview, with the names of the filters."""
+# The columns whose values are filters of the overview, under the same name.
+_LINKED_COLUMNS: Final = frozenset({"workflow", "lifecycle"})
 
 
 def render_insights(request: Request) -> Response:
@@ -55,7 +45,9 @@ def render_insights(request: Request) -> Response:
         return render_page("insights_closed.html", 403, viewer=viewer)
     chosen = query.get("range", DEFAULT_RANGE)
     within = chosen if chosen in RANGES else DEFAULT_RANGE
-    figures = _load_figures(viewer, measures, within)
+    now, span = viewer.board.now(), RANGES[within]
+    with viewer.board.serving.records.snapshot():
+        figures = load_figures(measures, now, now - span if span else _EPOCH)
     shown = build_boards(load_message_catalog(), figures, CODE_MEANINGS)
     name = request.path_params.get("board", shown[0].name)
     board = next((one for one in shown if one.name == name), None)
@@ -78,25 +70,16 @@ def render_insights(request: Request) -> Response:
     )
 
 
-def _load_figures(viewer: Viewer, measures: Measures, within: str) -> Figures:
-    """Load the figures of the chosen range, all from one snapshot of the store."""
-    now, span = viewer.board.now(), RANGES[within]
-    with viewer.board.serving.records.snapshot():
-        return load_figures(measures, now, now - span if span else _EPOCH)
-
-
 def build_table_rows(table: Table) -> list[list[tuple[str, Cell, str]]]:
     """Return the rows of a table for a page: of each cell its text, its value, and the URL it links to."""
-    names = [_LINKED_COLUMNS.get(column.name, "") for column in table.columns]
+    names = [column.name if column.name in _LINKED_COLUMNS else "" for column in table.columns]
     return [
-        [(text, value, _runs_url(name, value)) for text, value, name in zip(read, row, names, strict=True)]
-        for read, row in zip(format_cells(table), table.rows, strict=True)
+        [
+            (text, value, f"/?{urlencode({name: str(value)})}" if name and value else "")
+            for text, value, name in zip(texts, row, names, strict=True)
+        ]
+        for texts, row in zip(format_cells(table), table.rows, strict=True)
     ]
-
-
-def _runs_url(name: str, value: Cell) -> str:
-    """Return the URL of the runs that a cell is about; empty if there is none."""
-    return f"/?{urlencode({name: str(value)})}" if name and value else ""
 
 
 def _insights_url(board: str, within: str, **more: str) -> str:

@@ -1,6 +1,6 @@
 """Send live updates to pages: over a WebSocket, or as server-sent events to browsers without one.
 
-Both send the same updates. Both end when the viewer would not be let in any more.
+Both send the same updates. Both end when the viewer loses access.
 """
 
 from collections.abc import AsyncIterator
@@ -18,20 +18,12 @@ from handrail.runtime.errors import Fault
 
 # Close codes of WebSockets.
 _GOING_AWAY: Final = 1001
-
-
 _TRY_AGAIN_LATER: Final = 1013
-
-
 _POLICY_VIOLATION: Final = 1008
-
-
+# How many seconds pass between two checks whether the viewer would still be let in.
 _RECHECK_SECONDS: Final = 3.0
-"""How many seconds pass between two checks whether the viewer would still be let in."""
-
-
+# How many seconds pass until an idle stream sends a heartbeat.
 _HEARTBEAT_SECONDS: Final = 15.0
-"""How many seconds pass until an idle stream sends a heartbeat."""
 
 
 async def serve_websocket(socket: WebSocket) -> None:
@@ -42,7 +34,9 @@ async def serve_websocket(socket: WebSocket) -> None:
         async with viewer.board.hub.subscribe(since) as page, anyio.create_task_group() as tasks:
             tasks.start_soon(_watch_disconnect, socket, page)
             tasks.start_soon(_watch_admission, viewer, page)
-            await _send_patches(socket, page)
+            with suppress(WebSocketDisconnect):
+                while patch := await page.next_patch():
+                    await socket.send_text(patch.text())
             tasks.cancel_scope.cancel()
         await _close_socket(socket, _GOING_AWAY if await _is_admitted(viewer) else _POLICY_VIOLATION)
     except WebSocketDisconnect:
@@ -57,13 +51,6 @@ async def _close_socket(socket: WebSocket, code: int) -> None:
         await socket.close(code)
 
 
-async def _send_patches(socket: WebSocket, page: PageSubscription) -> None:
-    """Send updates until the subscription ends or the page is gone."""
-    with suppress(WebSocketDisconnect):
-        while patch := await page.next_patch():
-            await socket.send_text(patch.text())
-
-
 async def _watch_disconnect(socket: WebSocket, page: PageSubscription) -> None:
     """Close the subscription when the page disconnects. Pages send nothing, but only reading notices it."""
     while (await socket.receive())["type"] != "websocket.disconnect":
@@ -72,7 +59,7 @@ async def _watch_disconnect(socket: WebSocket, page: PageSubscription) -> None:
 
 
 async def _watch_admission(viewer: Viewer, page: PageSubscription) -> None:
-    """Close the subscription once the viewer would not be let in any more."""
+    """Close the subscription once the viewer loses access."""
     while True:
         await anyio.sleep(_RECHECK_SECONDS)
         if not await _is_admitted(viewer):
@@ -81,7 +68,7 @@ async def _watch_admission(viewer: Viewer, page: PageSubscription) -> None:
 
 
 async def _is_admitted(viewer: Viewer) -> bool:
-    """True if the viewer would still be let in, or if the store cannot be asked now."""
+    """True if the viewer still has access, or if the store cannot be asked now."""
     try:
         return await viewer.is_still_admitted()
     except Fault:

@@ -23,36 +23,26 @@ from handrail.runtime.ports import access
 from handrail.runtime.ports.access import Grant
 
 LINK_PATH: Final = "/in/"
-
-
 LOGIN_PATH: Final = "/login"
-
-
 STATIC_PATH: Final = "/static/"
-
-
+# How many seconds a cookie is valid.
 _COOKIE_SECONDS: Final = 24 * 60 * 60
-"""How many seconds a cookie is valid."""
-
-
+# How many cookies of people who signed out are remembered.
 _MAX_SIGNED_OUT: Final = 10_000
-"""How many cookies of people who signed out are remembered."""
-
-
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 
 
 class LoginLink:
-    """A sign-in link that works once. After each use, `told` receives a new one."""
+    """A sign-in link that works once. After each use, `announce` receives a new one."""
 
-    def __init__(self, told: Callable[[str], None]) -> None:
-        self._told = told
+    def __init__(self, announce: Callable[[str], None]) -> None:
+        self._announce = announce
         self._secret = ""
 
     def renew(self) -> None:
         """Create and announce a new link; the one before becomes invalid."""
         self._secret = secrets.token_urlsafe(32)
-        self._told(f"{LINK_PATH}{self._secret}")
+        self._announce(f"{LINK_PATH}{self._secret}")
 
     def redeem(self, secret: str) -> bool:
         """True if this is the secret of the link; then the link is renewed."""
@@ -132,7 +122,7 @@ class Login:
         return await self.admit_token(connection.scope, text) if self.check_token else self.person
 
     async def is_still_admitted(self, connection: HTTPConnection, grant: Grant) -> bool:
-        """True if the request's cookie would be let in now with the same grant."""
+        """True if the request's cookie opens the dashboard now with the same grant."""
         text = self._unseal_cookie(connection)
         if text is None or self.find_grant is None:
             return text is not None
@@ -177,10 +167,8 @@ class LoginMiddleware:
             if isinstance(grant, HttpRefusal):
                 await self.entrance.render_login_page(grant)(scope, receive, send)
                 return
-            leaves, still = (
-                self.entrance.check_token is not None,
-                partial(self.entrance.is_still_admitted, connection, grant),
-            )
+            still = partial(self.entrance.is_still_admitted, connection, grant)
+            leaves = self.entrance.check_token is not None
             viewer = self.entrance.boards.viewer(grant, leaves=leaves, still=still)
             scope.setdefault("state", {})[VIEWER_KEY] = viewer
         await self.app(scope, receive, send)

@@ -23,8 +23,6 @@ from handrail.runtime.ports.queries import MAX_SEARCH_CHARACTERS, RunFilter, Run
 from handrail.runtime.system import parse_moment
 
 LIFECYCLES: Final = tuple(one for one in Lifecycle if one is not Lifecycle.IDLE)
-
-
 AGES: Final = ("1h", "1d", "7d", "30d")
 
 
@@ -113,20 +111,14 @@ def _parse_time(text: str) -> datetime | None:
         return None
 
 
+# How many runs the overview lists on a page.
 PAGE_ROWS: Final = 50
-"""How many runs the overview lists on a page."""
-
-
+# How many runs that need attention are shown.
 MAX_ATTENTION_RUNS: Final = 12
-"""How many runs that need attention are shown."""
-
-
+# For how long a failed run needs attention.
 _FAILED_WINDOW: Final = timedelta(days=7)
-"""For how long a failed run needs attention."""
-
-
+# The marks of runs that need attention, in the order they are shown.
 _ATTENTION_MARKS: Final = ("waiting", "paused", "failed", "quiet")
-"""The marks of runs that need attention, in the order they are shown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,11 +47,11 @@ def _restrict_tokens(tokens: Sequence[Token]) -> None:
         _restrict_tokens(token.children or ())
 
 
+# The style sheets of our pictures, by the file names that pages load.
 STYLE_SHEETS: Final = {
     "charts.css": CHART_STYLE.encode(),
     "pictures.css": f"{GRAPH_STYLE}\n{TIMELINE_STYLE}\n".encode(),
 }
-"""The style sheets of our pictures, by the file names that pages load."""
 
 
 def embed_picture(picture: str) -> Markup:
@@ -65,14 +65,8 @@ def extract_caption(picture: str) -> Markup:
 
 
 _SECOND: Final = timedelta(seconds=1)
-
-
 _MINUTE: Final = timedelta(minutes=1)
-
-
 _HOUR: Final = timedelta(hours=1)
-
-
 _SHORT_ID_LENGTH: Final = 8
 
 

@@ -11,10 +11,9 @@ from handrail.dashboard import run_tabs
 from handrail.dashboard.actions import is_journal_elsewhere, list_actions, load_run_row
 from handrail.dashboard.overview import summarize_run
 from handrail.dashboard.rendering import render_page
-from handrail.dashboard.run_tabs import Tab
 from handrail.dashboard.viewer import get_viewer
-from handrail.runtime.ports.queries import RunRow
 
+# The tabs in the order they are shown; the first is the default.
 TABS: Final = (
     run_tabs.NOW_TAB,
     run_tabs.PLAN_TAB,
@@ -23,12 +22,6 @@ TABS: Final = (
     run_tabs.HISTORY_TAB,
     run_tabs.ARTIFACTS_TAB,
 )
-"""The tabs in the order they are shown; the first is the default."""
-
-
-def list_tabs(row: RunRow) -> tuple[Tab, ...]:
-    """Return the tabs that a run has."""
-    return tuple(tab for tab in TABS if tab.fits(row))
 
 
 def render_run_page(request: Request) -> Response:
@@ -37,7 +30,7 @@ def render_run_page(request: Request) -> Response:
     records = viewer.board.serving.records
     number, row = records.last_entry_number(), load_run_row(viewer, request)
     name = request.path_params.get("tab", TABS[0].name)
-    tabs = list_tabs(row)
+    tabs = [tab for tab in TABS if tab.fits(row)]
     tab = next((one for one in tabs if one.name == name), None)
     if tab is None:
         raise HTTPException(404)

@@ -9,6 +9,7 @@ import difflib
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
@@ -26,7 +27,7 @@ from handrail.app.faces import load_message_catalog
 from handrail.app.plan_view import AUTO_DIALECT, PlanText, format_plan_problems, parse_plan_text
 from handrail.app.run_folders import load_installed_workflow, locate_run_folder, open_folder_world
 from handrail.app.run_pictures import build_graph_marks, build_run_graph, build_stretches, reconstruct_run
-from handrail.app.run_view import CODE_MEANINGS, AwaitedThing, RunView, event_cells, load_run_view
+from handrail.app.run_view import CODE_MEANINGS, AwaitedThing, event_cells, load_run_view
 from handrail.dashboard.rendering import escape_lines, render_markdown
 from handrail.dashboard.viewer import Dashboard, Viewer
 from handrail.documents import task_graph, work_items
@@ -44,7 +45,6 @@ from handrail.drawing.text import escape_xml
 from handrail.drawing.timeline import (
     BAR_KINDS,
     RefusedCall,
-    TimelineLane,
     TimelineOptions,
     WaitBar,
     assign_refusals,
@@ -130,14 +130,16 @@ def load_run_snapshot(board: Dashboard, row: RunRow) -> RunSnapshot:
     """
     recorded = load_recorded_run(board, row)
     if row.authority is Authority.SQL:
-        return _load_own_run(board, row, recorded)
+        world = board.serving.world
+        stored = world.runs.load(row.id)
+        if stored is None:
+            return recorded
+        return dataclasses.replace(recorded, run=stored.run, facts=inspect_run(world, stored).facts or {})
+    load = _load_from_files if row.authority is Authority.FILES else _load_from_commit
     try:
-        current = (_load_from_files if row.authority is Authority.FILES else _load_from_commit)(
-            board, row, recorded
-        )
+        return load(board, row, recorded) or recorded
     except Fault:
-        current = None
-    return current or recorded
+        return recorded
 
 
 def load_recorded_run(board: Dashboard, row: RunRow) -> RunSnapshot:
@@ -147,30 +149,15 @@ def load_recorded_run(board: Dashboard, row: RunRow) -> RunSnapshot:
     """
     records = board.serving.records
     journal = tuple(iterate_pages(partial(records.journal, run=row.id)))
-    workflow = (
-        _load_started_workflow(board, row) if row.authority is Authority.SQL else load_installed_workflow(row)
-    )
+    if row.authority is Authority.SQL:
+        stored = board.serving.world.runs.load(row.id)
+        if stored is None:
+            raise Unreadable("the run is not there any more", "reload the page")
+        workflow = board.serving.world.workflow_of(stored.run.digest, stored.run.workflow)
+    else:
+        workflow = load_installed_workflow(row)
     run = reconstruct_run(workflow, row, records.open_steps(row.id), journal)
     return RunSnapshot(workflow, run, journal, {workflow.derive: row.state} if workflow.derive else {})
-
-
-def _load_own_run(board: Dashboard, row: RunRow, recorded: RunSnapshot) -> RunSnapshot:
-    """Load a run of this store, with its facts."""
-    world = board.serving.world
-    stored = world.runs.load(row.id)
-    return (
-        dataclasses.replace(recorded, run=stored.run, facts=inspect_run(world, stored).facts or {})
-        if stored
-        else recorded
-    )
-
-
-def _load_started_workflow(board: Dashboard, row: RunRow) -> Workflow:
-    """Return the workflow that a run of this store started with. Raises `Unreadable` if the run is gone."""
-    stored = board.serving.world.runs.load(row.id)
-    if stored is None:
-        raise Unreadable("the run is not there any more", "reload the page")
-    return board.serving.world.workflow_of(stored.run.digest, stored.run.workflow)
 
 
 def _load_from_files(board: Dashboard, row: RunRow, recorded: RunSnapshot) -> RunSnapshot | None:
@@ -199,10 +186,10 @@ def _load_from_commit(board: Dashboard, row: RunRow, recorded: RunSnapshot) -> R
     return dataclasses.replace(recorded, files=commit) if commit.mirror_id == row.id else None
 
 
+# How many entries are searched at most; older ones are left out.
 _MAX_SEARCHED_ENTRIES: Final = 5000
-"""How many entries are searched at most; older ones are left out."""
 
-
+# The kinds of entries that are hidden unless they are asked for.
 _ROUTINE_KINDS: Final = frozenset(
     {
         EntryKind.TOKEN_GENERATED,
@@ -212,11 +199,10 @@ _ROUTINE_KINDS: Final = frozenset(
         EntryKind.COMMENT_TOLD,
     }
 )
-"""The kinds of entries that are hidden unless they are asked for."""
-
-
+# The kinds of entries that the filter `failed` shows.
 _FAILURE_KINDS: Final = frozenset({EntryKind.ERROR_OCCURRED, EntryKind.STEP_FAILED})
-"""The kinds of entries that the filter `failed` shows."""
+# Who must act, the most urgent first.
+_ACTORS: Final = (AwaitedThing.PERSON, AwaitedThing.FACTS, AwaitedThing.OUTPUT, AwaitedThing.CALL)
 
 
 def build_history_context(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object]:
@@ -272,13 +258,11 @@ def describe_mirrored_run(board: Dashboard, row: RunRow) -> MirroredRunHelp | No
     """
     if row.authority is Authority.SQL:
         return None
+    words: tuple[SpokenWord, ...] = ()
+    with suppress(Fault):
+        if row.authority is Authority.FILES:
+            words = _list_words(board, row, load_installed_workflow(row))
     hidden = replace(row, project=board.naming.hide(row.project))
-    try:
-        words = (
-            _list_words(board, row, load_installed_workflow(row)) if row.authority is Authority.FILES else ()
-        )
-    except Fault:
-        words = ()
     return MirroredRunHelp(words, inspection_command(hidden))
 
 
@@ -298,18 +282,16 @@ def _list_words(board: Dashboard, row: RunRow, workflow: Workflow) -> tuple[Spok
     )
 
 
-_SAY_PREFIX: Final = "say"
-
-
 def build_now_context(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object]:
     """Build the context of the first tab: the run's steps and waits, and the words to say to its agent."""
     board, now = viewer.board, viewer.board.now()
     view = load_run_view(board.serving.records, row, board.limits, now)
+    kinds = {wait.what for wait in view.waits}
     return {
         "whole": view,
         "words": suggest_words(row),
         "meanings": CODE_MEANINGS,
-        "actor": _find_actor(view),
+        "actor": next((str(kind) for kind in _ACTORS if kind in kinds), "nobody"),
         "acted": query,
         "elsewhere": describe_mirrored_run(board, row),
     }
@@ -317,31 +299,17 @@ def build_now_context(viewer: Viewer, row: RunRow, query: QueryParams) -> Mappin
 
 def suggest_words(row: RunRow) -> str:
     """Return what a person says to the agent of a run so that it goes on; empty if the run is over."""
-    name = f"{_SAY_PREFIX}.{row.face}"
-    t = load_message_catalog()
     if is_terminal(row.lifecycle):
         return ""
-    return t(name if name in t else f"{_SAY_PREFIX}.other", run=row.id)
-
-
-def _find_actor(view: RunView) -> str:
-    """Return who must act: a `person`, a check (`facts`), the agent (`output` or `call`), or `nobody`."""
-    kinds = {wait.what for wait in view.waits}
-    order = (AwaitedThing.PERSON, AwaitedThing.FACTS, AwaitedThing.OUTPUT, AwaitedThing.CALL)
-    return next((str(kind) for kind in order if kind in kinds), "nobody")
+    t, name = load_message_catalog(), f"say.{row.face}"
+    return t(name if name in t else "say.other", run=row.id)
 
 
 NOW_TAB: Final = Tab("now", "now.html", build_now_context)
-
-
-WIDE_PIXELS: Final = 1040.0
-
-
-NARROW_PIXELS: Final = 400.0
-"""The two widths in which the timeline is drawn; the page shows the one that fits."""
-
-
-NO_TIME: Final = timedelta()
+_WIDE_PIXELS: Final = 1040.0
+# The two widths in which the timeline is drawn; the page shows the one that fits.
+_NARROW_PIXELS: Final = 400.0
+_NO_TIME: Final = timedelta()
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +330,7 @@ class TimelineRow:
     @property
     def total(self) -> timedelta:
         """The sum of all times waited."""
-        return sum(self.waited.values(), NO_TIME)
+        return sum(self.waited.values(), _NO_TIME)
 
 
 def build_timeline_context(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object]:
@@ -377,28 +345,28 @@ def build_timeline_context(viewer: Viewer, row: RunRow, query: QueryParams) -> M
         return {"fault": (hide(fault.message), hide(fault.repair))}
     stretches, refused = build_stretches(loaded.workflow, loaded.journal, viewer.board.now())
     lines, linear = tuple(_build_rows(stretches, refused)), "linear" in query
+    wide, narrow = (
+        draw_timeline_svg(
+            load_message_catalog(),
+            row.workflow,
+            stretches,
+            refused,
+            TimelineOptions(width, linear, standalone=False, links=True),
+        )
+        for width in (_WIDE_PIXELS, _NARROW_PIXELS)
+    )
     kinds = tuple(kind for kind in BAR_KINDS if any(kind in line.waited for line in lines))
     return {
         "fault": None,
         "linear": linear,
         "kinds": kinds,
         "lines": lines,
-        "sums": {kind: sum((one.waited.get(kind, NO_TIME) for one in lines), NO_TIME) for kind in kinds},
-        "whole": sum((line.total for line in lines), NO_TIME),
+        "sums": {kind: sum((one.waited.get(kind, _NO_TIME) for one in lines), _NO_TIME) for kind in kinds},
+        "whole": sum((line.total for line in lines), _NO_TIME),
         "refusals": sum(line.refused for line in lines),
-        "wide": _draw_timeline(
-            row, stretches, refused, TimelineOptions(WIDE_PIXELS, linear, standalone=False, links=True)
-        ),
-        "narrow": _draw_timeline(
-            row, stretches, refused, TimelineOptions(NARROW_PIXELS, linear, standalone=False, links=True)
-        ),
+        "wide": Markup(wide),  # noqa: S704 - well-formed, all text escaped
+        "narrow": Markup(narrow),  # noqa: S704 - well-formed, all text escaped
     }
-
-
-def _draw_timeline(
-    row: RunRow, stretches: Sequence[WaitBar], refused: Sequence[RefusedCall], form: TimelineOptions
-) -> Markup:
-    return Markup(draw_timeline_svg(load_message_catalog(), row.workflow, stretches, refused, form))  # noqa: S704 - well-formed, all text escaped
 
 
 def _build_rows(stretches: Sequence[WaitBar], refused: Sequence[RefusedCall]) -> Iterator[TimelineRow]:
@@ -406,33 +374,25 @@ def _build_rows(stretches: Sequence[WaitBar], refused: Sequence[RefusedCall]) ->
     flags = assign_refusals(rows, refused)
     for index, row in enumerate(rows):
         states = {one.state for one in row.stretches}
+        waits: dict[str, timedelta] = {}
+        for one in row.stretches:
+            waits[one.kind] = waits.get(one.kind, _NO_TIME) + (one.ended - one.began)
         yield TimelineRow(
             row.text,
             row.link,
             states.pop() if len(states) == 1 else "",
             row.stretches[0].began,
             any(one.lasts for one in row.stretches),
-            _sum_waits(row),
+            waits,
             len(flags.get(index, ())),
         )
 
 
-def _sum_waits(row: TimelineLane) -> Mapping[str, timedelta]:
-    waits: dict[str, timedelta] = {}
-    for one in row.stretches:
-        waits[one.kind] = waits.get(one.kind, NO_TIME) + (one.ended - one.began)
-    return waits
-
-
 TIMELINE_TAB: Final = Tab("timeline", "timeline.html", build_timeline_context)
-
-
+# Matches a text that is meant to be rendered as Markdown; code and diffs do not match.
 _MARKDOWN_SIGN: Final = re.compile(r"^(#{1,6} |```|\|.+\||> |[*] |\d+[.] )|\]\(", re.MULTILINE)
-"""Matches a text that is meant to be rendered as Markdown; code and diffs do not match."""
-
-
+# How many lines of each text are compared: many more could take minutes.
 _MAX_COMPARED_LINES: Final = 2000
-"""How many lines of each text are compared: many more could take minutes."""
 
 
 def build_artifacts_context(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapping[str, object]:
@@ -452,9 +412,7 @@ def build_artifacts_context(viewer: Viewer, row: RunRow, query: QueryParams) -> 
         "chosen": chosen,
         "other": other,
         "raw": "raw" in query,
-        "text": escape_lines(
-            text[:MAX_EXCERPT_BYTES] if "raw" in query else data or text[:MAX_EXCERPT_BYTES]
-        ),
+        "text": escape_lines((data if "raw" not in query else "") or text[:MAX_EXCERPT_BYTES]),
         "cut": len(text) > MAX_EXCERPT_BYTES,
         "html": None if plain else render_markdown(text),
         "changes": _diff_lines(_load_text(records, row, other), text) if other else None,
@@ -489,25 +447,13 @@ def _diff_lines(old: str, new: str) -> list[tuple[str, str]]:
 
 
 ARTIFACTS_TAB: Final = Tab("artifacts", "artifacts.html", build_artifacts_context)
-
-
 WHOLE, OVERVIEW, AROUND = "whole", "overview", "around"
-
-
 VIEWS: Final = (WHOLE, OVERVIEW, AROUND)
-
-
-AROUND_HOPS: Final = 2
-"""How many transitions away from the current state the view `around` reaches."""
-
-
+# How many transitions away from the current state the view `around` reaches.
+_AROUND_HOPS: Final = 2
+# How many visits and artifacts of a state are shown, the newest ones.
 _MAX_VISITS: Final = 12
-"""How many visits and artifacts of a state are shown, the newest ones."""
-
-
 _NOTE_PREFIX: Final = "state.note."
-
-
 _cached_layout: Final = lru_cache(maxsize=32)(lay_out_graph)
 
 
@@ -577,8 +523,15 @@ def build_graph_context(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapp
     marks = build_graph_marks(snapshot.workflow, snapshot.run, snapshot.facts, snapshot.journal)
     whole, derives = build_run_graph(t, snapshot.workflow, marks), bool(snapshot.workflow.derive)
     graph = dataclasses.replace(whole, notes=()) if derives else whole
-    view = _parse_view(query, snapshot.workflow, graph)
+    usual = WHOLE if len(graph.nodes) <= MAX_OVERVIEW_NODES else OVERVIEW
+    wanted, state = query.get("view", ""), query.get("state", "")
+    view = GraphView(
+        wanted if wanted in VIEWS else usual,
+        tuple(dict.fromkeys(query.getlist("open"))),
+        state if state in snapshot.workflow.states else "",
+    )
     drawn = _select_part(t, graph, marks, view)
+    picture = draw_graph_svg(t, drawn, _cached_layout(drawn), marks, standalone=False, links="g")
     return {
         "fault": None,
         "seen": view,
@@ -587,20 +540,11 @@ def build_graph_context(viewer: Viewer, row: RunRow, query: QueryParams) -> Mapp
         "large": len(graph.nodes) > MAX_OVERVIEW_NODES,
         "states": tuple(snapshot.workflow.states),
         "groups": any(node.shape is Shape.GROUP for node in drawn.nodes),
-        "picture": _link_states(
-            draw_graph_svg(t, drawn, _cached_layout(drawn), marks, standalone=False, links="g"), view
-        ),
+        "picture": _link_states(picture, view),
         "chosen": _load_state_details(viewer, row, snapshot, marks, view.state),
         "near": row.authority is Authority.SQL or snapshot.files is not None,
         "initial": snapshot.workflow.initial,
     }
-
-
-def _parse_view(query: QueryParams, workflow: Workflow, graph: Graph) -> GraphView:
-    usual = WHOLE if len(graph.nodes) <= MAX_OVERVIEW_NODES else OVERVIEW
-    view, state = query.get("view", ""), query.get("state", "")
-    opened = tuple(dict.fromkeys(query.getlist("open")))
-    return GraphView(view if view in VIEWS else usual, opened, state if state in workflow.states else "")
 
 
 def _select_part(t: MessageCatalog, graph: Graph, marks: RunMarks, view: GraphView) -> Graph:
@@ -609,7 +553,7 @@ def _select_part(t: MessageCatalog, graph: Graph, marks: RunMarks, view: GraphVi
         case "overview":
             return build_overview(t, graph, kept, view.opened)
         case "around":
-            return build_neighbourhood(t, graph, kept, AROUND_HOPS) if kept else graph
+            return build_neighbourhood(t, graph, kept, _AROUND_HOPS) if kept else graph
         case _:
             return graph
 
@@ -653,15 +597,9 @@ def _list_outgoing_rows(workflow: Workflow, marks: RunMarks, name: str) -> Itera
     ways = {way.row: way for way in marks.ways if way.source == name}
     for row in workflow.rows:
         if name in row.sources:
-            guards = tuple(guard.text for guard in (*row.when, *row.accept))
-            way = ways.get(row.id)
-            yield OutgoingRow(
-                row,
-                guards,
-                *_describe_target(row),
-                way,
-                explain_reasons(load_message_catalog(), way.why if way else ()),
-            )
+            way, guards = ways.get(row.id), tuple(guard.text for guard in (*row.when, *row.accept))
+            why = explain_reasons(load_message_catalog(), way.why if way else ())
+            yield OutgoingRow(row, guards, *_describe_target(row), way, why)
 
 
 def _describe_target(row: Transition) -> tuple[str, str]:
@@ -682,12 +620,8 @@ def _describe_target(row: Transition) -> tuple[str, str]:
 
 
 GRAPH_TAB: Final = Tab("graph", "graph.html", build_graph_context)
-
-
+# The extra field of a state that names the file it is about.
 _FILE_NOTE: Final = "sign"
-"""The extra field of a state that names the file it is about."""
-
-
 _FILE_EXISTS: Final = "file.exists"
 
 
@@ -771,13 +705,11 @@ def _load_texts(records: RunQueries, row: RunRow, snapshot: RunSnapshot) -> RunT
     if snapshot.files is None:
         numbers = {one.title: one.number for one in iterate_pages(partial(records.artifacts, row.id))}
         contents = {path: records.content(row.id, numbers[path]) for path in paths if path in numbers}
-        return RunTexts(
-            near=False, by_path={path: text for path, text in contents.items() if text is not None}
-        )
-    read = {path: snapshot.files.read(path) for path in paths}
-    return RunTexts(
-        near=True, by_path={path: _decode_text(data) for path, data in read.items() if data is not None}
-    )
+    else:
+        read = {path: snapshot.files.read(path) for path in paths}
+        contents = {path: None if data is None else _decode_text(data) for path, data in read.items()}
+    texts = {path: text for path, text in contents.items() if text is not None}
+    return RunTexts(snapshot.files is not None, texts)
 
 
 def _decode_text(data: bytes) -> str:
@@ -790,17 +722,15 @@ def _describe_plan(text: str) -> PlanView | None:
     if not text.strip():
         return None
     read = parse_plan_text(text, DESCRIPTION_PATH, AUTO_DIALECT)
-    progress, tasks = measure_progress(read.plan), read.plan.tasks or ()
-    title = text.partition("\n")[0]
-    finished = is_finished(read.plan)
+    progress = measure_progress(read.plan)
     return PlanView(
         read,
-        title,
-        list_task_paths(tasks),
+        text.partition("\n")[0],
+        list_task_paths(read.plan.tasks or ()),
         progress.current,
         progress.total,
         progress.ticked,
-        finished,
+        is_finished(read.plan),
         format_plan_problems(read),
     )
 
@@ -812,15 +742,10 @@ def _list_criteria(workflow: Workflow, texts: RunTexts) -> tuple[Criterion, ...]
 
 
 def _describe_work_items(snapshot: RunSnapshot, texts: RunTexts) -> WorkItemsView:
-    items, stored = (
-        work_items.parse_work_items(texts.text_of(DESIGN_FILE)),
-        snapshot.run.vars.get(BATCHES_VARIABLE),
-    )
+    variables = snapshot.run.vars
+    items, stored = work_items.parse_work_items(texts.text_of(DESIGN_FILE)), variables.get(BATCHES_VARIABLE)
     batches: Sequence[Batch] = stored if isinstance(stored, list) and task_graph.is_batch_list(stored) else ()
-    current, batch = (
-        items.find_current(snapshot.run.vars.get(ITEM_VARIABLE)),
-        snapshot.run.vars.get(BATCH_VARIABLE),
-    )
+    current, batch = items.find_current(variables.get(ITEM_VARIABLE)), variables.get(BATCH_VARIABLE)
     done = task_graph.list_task_ids(batches, completed=True)
     return WorkItemsView(
         items,
@@ -834,9 +759,8 @@ def _describe_work_items(snapshot: RunSnapshot, texts: RunTexts) -> WorkItemsVie
 
 def _list_documents(snapshot: RunSnapshot, texts: RunTexts) -> Iterator[RunDocument]:
     """Yield the files of a run, the one that it is about first."""
-    main = (
-        "" if BATCHES_VARIABLE in snapshot.workflow.vars else _find_main_file(snapshot, tuple(texts.by_path))
-    )
+    worked = BATCHES_VARIABLE in snapshot.workflow.vars
+    main = "" if worked else _find_main_file(snapshot, tuple(texts.by_path))
     for path, text in sorted(texts.by_path.items(), key=lambda one: one[0] != main):
         short = len(text) <= MAX_EXCERPT_BYTES
         html = render_markdown(parse_front_matter(text).body) if short else None
@@ -854,9 +778,5 @@ def _find_main_file(snapshot: RunSnapshot, paths: Sequence[str]) -> str:
     return next((path for path in paths if path in signs), [PLAN_FILE_AND_TEXT[0], *others][-1])
 
 
-def _is_mirrored(row: RunRow) -> bool:
-    """True if the run is about a text. Runs that are kept in the store have artifacts instead."""
-    return row.authority is not Authority.SQL
-
-
-PLAN_TAB: Final = Tab("plan", "plan.html", build_plan_context, _is_mirrored)
+# Runs that are kept in the store are not about a text: they have artifacts instead.
+PLAN_TAB: Final = Tab("plan", "plan.html", build_plan_context, lambda row: row.authority is not Authority.SQL)

@@ -21,16 +21,12 @@ from handrail.runtime.ports.queries import Measures, RunRow
 from handrail.runtime.records import Caller, project_name
 from handrail.runtime.sweep import IdleLimits
 
+# The key of the viewer in the state of a request.
 VIEWER_KEY: Final = "handrail_viewer"
-"""The key of the viewer in the state of a request."""
-
-
+# How many dashboards are cached, one for each set of visible projects.
 MAX_DASHBOARDS: Final = 64
-"""How many dashboards are cached, one for each set of visible projects."""
-
-
+# The names of the projects that a viewer may see; None for all.
 VisibleProjects: TypeAlias = frozenset[str] | None
-"""The names of the projects that a viewer may see; None for all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,6 @@ _BRACKETS = {
     Shape.BACK: ("[", "]"),
     Shape.GROUP: ("[[", "]]"),
 }
-
-
 _MARK_CLASSES = {
     "current": "fill:#2563eb,stroke:#1d4ed8,color:#ffffff,stroke-width:3px",
     "visited": "fill:#dbe8ff,stroke:#7ba4ee,color:#1e293b",
@@ -25,8 +23,6 @@ _MARK_CLASSES = {
     "blocked": "stroke:#dc2626,stroke-dasharray:2 3",
     "open": "stroke:#2563eb,stroke-width:2px",
 }
-
-
 _DOT_SHAPES = {
     Shape.STATE: "shape=box, style=rounded",
     Shape.ROUTER: "shape=hexagon",

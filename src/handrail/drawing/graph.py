@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from typing import Final, TypeAlias
+from typing import Final
 
 from handrail.drawing.text import shorten_text
 from handrail.engine.model import State, ToDerived, ToVariable, Transition, Workflow
@@ -79,7 +79,7 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrow:
+class _Arrow:
     """One row from one of its sources to one of its targets."""
 
     source: str
@@ -88,40 +88,56 @@ class Arrow:
     line: LineStyle
 
 
-def build_node(state: State, initial: str) -> Node:
+def _build_node(state: State, initial: str) -> Node:
     """Return the node of a state; a terminal state is shown without its `@`."""
     shape = Shape.TERMINAL if state.terminal else Shape.ROUTER if state.router else Shape.STATE
     text = state.name.removeprefix("@") if state.terminal else state.name
     return Node(state.name, shape, state.name == initial, text, state.about, phase=state.phase)
 
 
-def list_arrows(workflow: Workflow) -> Iterator[Arrow]:
+def _list_arrows(workflow: Workflow) -> Iterator[_Arrow]:
     """Yield every transition a row can make, row by row. A row that stays or refuses makes none."""
     for row in workflow.rows:
         line = LineStyle.RETURN if isinstance(row.to, ToVariable) else LineStyle.MOVE
         for target in list_targets(workflow, row):
             for source in dict.fromkeys(row.sources):
                 if line is LineStyle.MOVE or source != target:
-                    yield Arrow(source, target, row, line)
+                    yield _Arrow(source, target, row, line)
 
 
-def build_edges(
-    t: MessageCatalog, workflow: Workflow, ways: tuple[Arrow, ...], guarded: Collection[str] = ()
+def _build_edges(
+    t: MessageCatalog, workflow: Workflow, ways: Sequence[_Arrow], guarded: Collection[str] = ()
 ) -> tuple[Edge, ...]:
     """Merge the arrows into one edge per source and target, in order of first appearance.
 
     Rows that leave one of the states in `guarded` are labelled with their guards. Other labels only
     distinguish competing rows.
     """
-    merged: dict[tuple[str, str], list[Arrow]] = {}
+    merged: dict[tuple[str, str], list[_Arrow]] = {}
+    rivals: dict[tuple[str, str | None], set[str]] = {}
     for way in ways:
         merged.setdefault((way.source, way.target), []).append(way)
-    triggers = {row.trigger for row in workflow.rows if row.trigger is not None}
-    wording = _Wording(t, len(triggers) > 1, _count_rivals(ways), guarded)
-    return tuple(_build_edge(wording, same) for same in merged.values())
+        rivals.setdefault((way.source, way.row.trigger), set()).add(way.row.id)
+    several = len({row.trigger for row in workflow.rows if row.trigger is not None}) > 1
+
+    def format_label(way: _Arrow) -> str:
+        # The trigger, if there are several, and what distinguishes rows with the same trigger.
+        trigger, guards = way.row.trigger if several else None, _join_guards(t, way.row)
+        if way.source in guarded and guards:
+            return f"{trigger} · {guards}" if trigger else guards
+        if len(rivals[way.source, way.row.trigger]) == 1:
+            return trigger or ""
+        return f"{trigger} · {way.row.id}" if trigger else guards or t("draw.otherwise")
+
+    edges = []
+    for (source, target), same in merged.items():
+        label = tuple(filter(None, dict.fromkeys(map(format_label, same))))
+        details = tuple(dict.fromkeys(_format_full_label(t, way.row) for way in same))
+        edges.append(Edge(source, target, label, _merge_lines(same), details))
+    return tuple(edges)
 
 
-def build_notes(t: MessageCatalog, workflow: Workflow) -> tuple[str, ...]:
+def _build_notes(t: MessageCatalog, workflow: Workflow) -> tuple[str, ...]:
     """Return a sentence for each fact or variable that decides a target only at run time."""
     notes: dict[str, None] = {}
     for row in workflow.rows:
@@ -133,39 +149,8 @@ def build_notes(t: MessageCatalog, workflow: Workflow) -> tuple[str, ...]:
     return tuple(notes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Wording:
-    """What edge labels depend on: whether triggers differ, where rows compete, and what is guarded."""
-
-    t: MessageCatalog
-    triggers: bool
-    rivals: Mapping[tuple[str, str | None], int]
-    guarded: Collection[str]
-
-
-def _count_rivals(ways: tuple[Arrow, ...]) -> Mapping[tuple[str, str | None], int]:
-    rows: dict[tuple[str, str | None], set[str]] = {}
-    for way in ways:
-        rows.setdefault((way.source, way.row.trigger), set()).add(way.row.id)
-    return {key: len(ids) for key, ids in rows.items()}
-
-
-def _build_edge(wording: _Wording, same: list[Arrow]) -> Edge:
-    lines = dict.fromkeys(_format_short_label(wording, way) for way in same)
-    line = LineStyle.MOVE if any(way.line is LineStyle.MOVE for way in same) else LineStyle.RETURN
-    details = tuple(dict.fromkeys(_format_full_label(wording.t, way.row) for way in same))
-    return Edge(same[0].source, same[0].target, tuple(text for text in lines if text), line, details)
-
-
-def _format_short_label(wording: _Wording, way: Arrow) -> str:
-    """Return the trigger, if there are several, and what distinguishes rows with the same trigger."""
-    row = way.row
-    trigger = row.trigger if wording.triggers else None
-    if way.source in wording.guarded and (guards := _join_guards(wording.t, row)):
-        return f"{trigger} · {guards}" if trigger else guards
-    if wording.rivals[way.source, row.trigger] == 1:
-        return trigger or ""
-    return f"{trigger} · {row.id}" if trigger else _join_guards(wording.t, row) or wording.t("draw.otherwise")
+def _merge_lines(same: Iterable[_Arrow | Edge]) -> LineStyle:
+    return LineStyle.MOVE if any(way.line is LineStyle.MOVE for way in same) else LineStyle.RETURN
 
 
 def _format_full_label(t: MessageCatalog, row: Transition) -> str:
@@ -183,20 +168,12 @@ def _join_guards(t: MessageCatalog, row: Transition) -> str:
 # --- the graph of a whole workflow --------------------------------------------------------------------------
 
 
-MIN_FAN = 5
-"""A row with this many sources or targets is folded into one shared node."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Fold:
-    """The arrows that remain when the fan of one row is folded, and the nodes that replace its many ends."""
-
-    ways: tuple[Arrow, ...]
-    nodes: tuple[Node, ...]
+# A row with this many sources or targets is folded into one shared node.
+_MIN_FAN = 5
 
 
 def build_graph(
-    t: MessageCatalog, workflow: Workflow, fan: int = MIN_FAN, guarded: Collection[str] = ()
+    t: MessageCatalog, workflow: Workflow, fan: int = _MIN_FAN, guarded: Collection[str] = ()
 ) -> Graph:
     """Return the graph of a workflow. A row with `fan` or more sources leaves from one shared node.
 
@@ -204,47 +181,38 @@ def build_graph(
     Rows with the same sources and target share a node, and so do all rows with the same variable. Edges that
     leave a state in `guarded` are labelled with their guards.
     """
-    folds = tuple(_fold_rows(t, workflow, fan))
-    extra = {node.id: node for fold in folds for node in fold.nodes}
-    states = tuple(build_node(state, workflow.initial) for state in workflow.states.values())
-    ways = tuple(way for fold in folds for way in fold.ways)
-    edges = build_edges(t, workflow, ways, guarded)
-    return Graph(workflow.name, (*states, *extra.values()), edges, build_notes(t, workflow))
+    states = [_build_node(state, workflow.initial) for state in workflow.states.values()]
+    extra: dict[str, Node] = {}
+    ways: list[_Arrow] = []
+    for _, same in groupby(_list_arrows(workflow), key=attrgetter("row")):
+        row_ways, nodes = _fold_row(t, workflow, fan, tuple(same))
+        ways += row_ways
+        extra.update((node.id, node) for node in nodes)
+    edges = _build_edges(t, workflow, ways, guarded)
+    return Graph(workflow.name, (*states, *extra.values()), edges, _build_notes(t, workflow))
 
 
-def _fold_rows(t: MessageCatalog, workflow: Workflow, fan: int) -> Iterator[_Fold]:
-    for _, same in groupby(list_arrows(workflow), key=attrgetter("row")):
-        yield _fold_sources(t, workflow, fan, _fold_targets(workflow, fan, tuple(same)))
-
-
-def _fold_targets(workflow: Workflow, fan: int, ways: tuple[Arrow, ...]) -> _Fold:
+def _fold_row(
+    t: MessageCatalog, workflow: Workflow, fan: int, ways: tuple[_Arrow, ...]
+) -> tuple[tuple[_Arrow, ...], list[Node]]:
+    """Return the arrows that remain when a row is folded, and the nodes that replace its many ends."""
+    nodes: list[Node] = []
+    leaving = dict.fromkeys(way.source for way in ways)
     targets = tuple(dict.fromkeys(way.target for way in ways))
     to = ways[0].row.to
-    if not isinstance(to, ToVariable) or len(targets) < fan:
-        return _Fold(ways, ())
-    node = Node(
-        _find_free_name(workflow, to.name),
-        Shape.BACK,
-        text=to.name,
-        about=_join_names(targets),
-        members=targets,
-    )
-    sources = dict.fromkeys(way.source for way in ways)
-    return _Fold(tuple(replace(ways[0], source=name, target=node.id) for name in sources), (node,))
-
-
-def _fold_sources(t: MessageCatalog, workflow: Workflow, fan: int, fold: _Fold) -> _Fold:
-    leaving = {way.source for way in fold.ways}
+    if isinstance(to, ToVariable) and len(targets) >= fan:
+        name = _find_free_name(workflow, to.name)
+        nodes.append(Node(name, Shape.BACK, text=to.name, about=", ".join(targets), members=targets))
+        ways = tuple(replace(ways[0], source=source, target=name) for source in leaving)
+        targets = (name,)
     sources = tuple(name for name in workflow.states if name in leaving)
-    targets = tuple(dict.fromkeys(way.target for way in fold.ways))
-    if len(sources) < fan or len(targets) > 1:
-        return fold
-    living = sum(not state.terminal for state in workflow.states.values())
-    text = t("draw.any") if len(sources) == living else t("draw.any_of", n=len(sources))
-    name = _find_free_name(workflow, " ".join((*sources, targets[0])))
-    node = Node(name, Shape.ANY, text=text, about=_join_names(sources), members=sources)
-    way = Arrow(node.id, targets[0], fold.ways[0].row, LineStyle(fold.ways[0].line))
-    return _Fold((way,), (*fold.nodes, node))
+    if len(sources) >= fan and len(targets) == 1:
+        living = sum(not state.terminal for state in workflow.states.values())
+        text = t("draw.any") if len(sources) == living else t("draw.any_of", n=len(sources))
+        name = _find_free_name(workflow, " ".join((*sources, targets[0])))
+        nodes.append(Node(name, Shape.ANY, text=text, about=", ".join(sources), members=sources))
+        ways = (replace(ways[0], source=name, target=targets[0]),)
+    return ways, nodes
 
 
 def _find_free_name(workflow: Workflow, name: str) -> str:
@@ -254,28 +222,15 @@ def _find_free_name(workflow: Workflow, name: str) -> str:
     return name
 
 
-def _join_names(names: tuple[str, ...]) -> str:
-    return ", ".join(names)
-
-
 # --- parts of a large graph ---------------------------------------------------------------------------------
 
 
+# The approximate number of nodes in an overview in which nothing is kept or opened.
 MAX_OVERVIEW_NODES: Final = 40
-"""The approximate number of nodes in an overview in which nothing is kept or opened."""
-
-
-MIN_CHAIN: Final = 4
-"""The minimum number of states in a chain without branches that are drawn as one node."""
-
-
+# The minimum number of states in a chain without branches that are drawn as one node.
+_MIN_CHAIN: Final = 4
 _MAX_END_LETTERS: Final = 9
-
-
 _STAND_INS: Final = frozenset({Shape.ANY, Shape.BACK})
-
-
-_GroupingStep: TypeAlias = Callable[[Graph], Iterable[Node]]
 
 
 def build_overview(
@@ -293,7 +248,9 @@ def build_overview(
     """
     kept = frozenset(keep)
     depth = max((node.id.count("/") for node in graph.nodes), default=0)
-    steps: list[_GroupingStep] = [partial(_group_sub_workflows, t, level) for level in range(depth, 0, -1)]
+    steps: list[Callable[[Graph], Iterable[Node]]] = [
+        partial(_group_sub_workflows, t, level) for level in range(depth, 0, -1)
+    ]
     steps += [
         partial(_group_chains, t, kept),
         partial(_group_phases, t, kept, most),
@@ -312,9 +269,15 @@ def build_neighbourhood(t: MessageCatalog, graph: Graph, states: Collection[str]
 
     A node that represents some of these states is as near as they are.
     """
-    near = _find_near_nodes(graph, frozenset(states), hops)
-    beside = _find_hidden_neighbours(graph, near)
-    nodes = tuple(replace(n, hidden=len(beside.get(n.id, ()))) for n in graph.nodes if n.id in near)
+    beside: dict[str, set[str]] = {node.id: set() for node in graph.nodes}
+    for edge in graph.edges:
+        beside[edge.source].add(edge.target)
+        beside[edge.target].add(edge.source)
+    last = near = {node.id for node in graph.nodes if not {node.id, *node.members}.isdisjoint(states)}
+    for _ in range(hops):
+        last = {other for name in last for other in beside[name]} - near
+        near = near | last
+    nodes = tuple(replace(n, hidden=len(beside[n.id] - near)) for n in graph.nodes if n.id in near)
     edges = tuple(edge for edge in graph.edges if edge.source in near and edge.target in near)
     left = sum(len(n.members) or 1 for n in graph.nodes if n.id not in near and n.shape not in _STAND_INS)
     notes = (t.count("draw.left", left),) if left else ()
@@ -368,8 +331,7 @@ def _merge_edges(edges: Sequence[Edge], names: Mapping[str, str]) -> Iterator[Ed
     for (source, target), same in merged.items():
         label = tuple(dict.fromkeys(line for edge in same for line in edge.label))
         details = tuple(dict.fromkeys(line for edge in same for line in edge.details))
-        line = LineStyle.MOVE if any(edge.line is LineStyle.MOVE for edge in same) else LineStyle.RETURN
-        yield Edge(source, target, label, line, details)
+        yield Edge(source, target, label, _merge_lines(same), details)
 
 
 def _split_at_kept(nodes: Iterable[Node], kept: Collection[str]) -> Iterator[list[Node]]:
@@ -398,32 +360,22 @@ def _group_sub_workflows(t: MessageCatalog, depth: int, graph: Graph) -> Iterato
         yield _build_group(nodes, name, text, doors[name].about if name in doors else "")
 
 
-@dataclass(frozen=True, slots=True)
-class _OnlyNeighbours:
-    """The only predecessor and the only successor of nodes that have exactly one."""
-
-    before: Mapping[str, str]
-    after: Mapping[str, str]
-
-    def joins(self, name: str, following: str) -> bool:
-        """True if each is the other's only neighbour on that side."""
-        return self.after.get(name) == following and self.before.get(following) == name
-
-
 def _group_chains(t: MessageCatalog, kept: Collection[str], graph: Graph) -> Iterator[Node]:
     """Yield the longest chains in which each state is the only way on from the one before."""
     plain = {node.id: node for node in graph.nodes if node.shape is Shape.STATE and not node.initial}
-    links = _OnlyNeighbours(
-        _find_only_neighbours(graph.edges, plain, back=True),
-        _find_only_neighbours(graph.edges, plain, back=False),
-    )
+    before = _find_only_neighbours(graph.edges, plain, back=True)
+    after = _find_only_neighbours(graph.edges, plain, back=False)
+    # By name: the next state, where each is the other's only neighbour on that side.
+    following = {name: other for name, other in after.items() if before.get(other) == name}
+    inner = set(following.values())
     for name in plain:
-        if not links.joins(links.before.get(name, ""), name):
-            chain = [name]
-            while links.joins(chain[-1], links.after.get(chain[-1], "")):
-                chain.append(links.after[chain[-1]])
-            parts = _split_at_kept((plain[member] for member in chain), kept)
-            yield from (_group_sequence(t, part) for part in parts if len(part) >= MIN_CHAIN)
+        if name in inner:
+            continue
+        chain = [name]
+        while chain[-1] in following:
+            chain.append(following[chain[-1]])
+        parts = _split_at_kept((plain[member] for member in chain), kept)
+        yield from (_group_sequence(t, part) for part in parts if len(part) >= _MIN_CHAIN)
 
 
 def _find_only_neighbours(edges: Sequence[Edge], plain: Collection[str], *, back: bool) -> dict[str, str]:
@@ -449,8 +401,8 @@ def _group_phases(t: MessageCatalog, kept: Collection[str], most: int, graph: Gr
         if node.phase and node.id not in kept:
             by_phase.setdefault(node.phase, []).append(node)
     for phase, nodes in by_phase.items():
-        group = _group_sequence(t, nodes) if len(nodes) > 1 else None
-        if group:
+        if len(nodes) > 1:
+            group = _group_sequence(t, nodes)
             yield replace(group, text=t("draw.group_of", name=phase, n=len(group.members)))
 
 
@@ -462,28 +414,3 @@ def _group_bands(t: MessageCatalog, kept: Collection[str], most: int, graph: Gra
     for start in range(0, len(inner), size):
         parts = _split_at_kept(inner[start : start + size], kept)
         yield from (_group_sequence(t, part) for part in parts if len(part) > 1)
-
-
-# --- neighbourhood ------------------------------------------------------------------------------------------
-
-
-def _find_near_nodes(graph: Graph, states: frozenset[str], hops: int) -> frozenset[str]:
-    beside: dict[str, list[str]] = {}
-    for edge in graph.edges:
-        beside.setdefault(edge.source, []).append(edge.target)
-        beside.setdefault(edge.target, []).append(edge.source)
-    last = near = frozenset(node.id for node in graph.nodes if states & {node.id, *node.members})
-    for _ in range(hops):
-        last = frozenset(other for name in last for other in beside.get(name, ())) - near
-        near |= last
-    return near
-
-
-def _find_hidden_neighbours(graph: Graph, near: Collection[str]) -> dict[str, set[str]]:
-    """Return, for each drawn node, its neighbours that are not drawn."""
-    hidden: dict[str, set[str]] = {}
-    for edge in graph.edges:
-        for node, neighbour in ((edge.source, edge.target), (edge.target, edge.source)):
-            if node in near and neighbour not in near:
-                hidden.setdefault(node, set()).add(neighbour)
-    return hidden

@@ -6,23 +6,21 @@ The steps, in order: `find_feedback_edges` breaks cycles and `assign_ranks` give
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import accumulate, islice, pairwise
 from typing import TypeAlias
 
 Link: TypeAlias = tuple[int, int]
-
-
 Links: TypeAlias = Sequence[Sequence[int]]
 
 
 # --- cycles and layers --------------------------------------------------------------------------------------
 
 
-RANK_ROUNDS = 4
-"""How many rounds of moving nodes shorten the edges."""
+# How many rounds of moving nodes shorten the edges.
+_RANK_ROUNDS = 4
 
 
 def find_feedback_edges(count: int, edges: Sequence[Link], first: Sequence[int]) -> frozenset[int]:
@@ -36,7 +34,25 @@ def find_feedback_edges(count: int, edges: Sequence[Link], first: Sequence[int])
     back: set[int] = set()
     done = [False] * count
     for root in (*first, *range(count)):
-        _walk_depth_first(root, edges, leaving, done, back)
+        if done[root]:
+            continue
+        done[root] = True
+        trail = {root}
+        stack = [(root, iter(leaving[root]))]
+        while stack:
+            node, pending = stack[-1]
+            edge = next(pending, None)
+            if edge is None:
+                stack.pop()
+                trail.discard(node)
+                continue
+            target = edges[edge][1]
+            if target in trail:
+                back.add(edge)
+            elif not done[target]:
+                done[target] = True
+                trail.add(target)
+                stack.append((target, iter(leaving[target])))
     return frozenset(back)
 
 
@@ -46,12 +62,12 @@ def assign_ranks(count: int, edges: Sequence[Link]) -> tuple[int, ...]:
     It starts with the longest path. Then nodes move towards the side where they have more edges, which never
     makes the edges longer in sum. The first layer is 0.
     """
-    above, below = find_neighbours(count, edges)
-    order = _sort_topologically(above, below)
+    above, below = _find_neighbours(count, edges)
+    order = _sort_topologically(dict(enumerate(below)))
     rank = [0] * count
     for node in order:
         rank[node] = max((rank[other] + 1 for other in above[node]), default=0)
-    for _ in range(RANK_ROUNDS):
+    for _ in range(_RANK_ROUNDS):
         for node in reversed(order):
             if below[node] and len(below[node]) >= len(above[node]):
                 rank[node] = min(rank[other] for other in below[node]) - 1
@@ -62,7 +78,7 @@ def assign_ranks(count: int, edges: Sequence[Link]) -> tuple[int, ...]:
     return tuple(value - top for value in rank)
 
 
-def find_neighbours(count: int, links: Sequence[Link]) -> tuple[list[list[int]], list[list[int]]]:
+def _find_neighbours(count: int, links: Sequence[Link]) -> tuple[list[list[int]], list[list[int]]]:
     """Return, for every item, the upper ends of links into it and the lower ends of links out of it."""
     above: list[list[int]] = [[] for _ in range(count)]
     below: list[list[int]] = [[] for _ in range(count)]
@@ -72,35 +88,11 @@ def find_neighbours(count: int, links: Sequence[Link]) -> tuple[list[list[int]],
     return above, below
 
 
-def _walk_depth_first(
-    root: int, edges: Sequence[Link], leaving: Links, done: list[bool], back: set[int]
-) -> None:
-    if done[root]:
-        return
-    done[root] = True
-    trail = {root}
-    stack = [(root, iter(leaving[root]))]
-    while stack:
-        node, pending = stack[-1]
-        index = next(pending, None)
-        if index is None:
-            stack.pop()
-            trail.discard(node)
-            continue
-        target = edges[index][1]
-        if target in trail:
-            back.add(index)
-        elif not done[target]:
-            done[target] = True
-            trail.add(target)
-            stack.append((target, iter(leaving[target])))
-
-
-def _sort_topologically(above: Links, below: Links) -> list[int]:
-    waiting = [len(others) for others in above]
-    order = [node for node, number in enumerate(waiting) if not number]
+def _sort_topologically(following: Mapping[int, Iterable[int]]) -> list[int]:
+    waiting = Counter(other for others in following.values() for other in others)
+    order = [node for node in following if not waiting[node]]
     for node in order:
-        for other in below[node]:
+        for other in following[node]:
             waiting[other] -= 1
             if not waiting[other]:
                 order.append(other)
@@ -157,8 +149,8 @@ class Network:
     strands: tuple[Strand, ...]
 
 
-INNER_ITEM_EXTENT = Extent(5, 5, 0)
-"""The space that the inner part of a long edge needs in a layer."""
+# The space that the inner part of a long edge needs in a layer.
+_INNER_ITEM_EXTENT = Extent(5, 5, 0)
 
 
 def build_network(nodes: Sequence[Extent], ties: Sequence[LayoutEdge], reading: ReadingOrder) -> Network:
@@ -166,74 +158,43 @@ def build_network(nodes: Sequence[Extent], ties: Sequence[LayoutEdge], reading: 
     back = find_feedback_edges(
         len(nodes), [*((tie.source, tie.target) for tie in ties), *reading.unseen], reading.first
     )
-    ways = [_DirectedTie(tie, index in back) for index, tie in enumerate(ties)]
-    rank = assign_ranks(len(nodes), [way.ends for way in ways])
-    gaps = {way.gap(rank) for way in ways if way.tie.label}
-    base = tuple(accumulate((1 + (gap in gaps) for gap in range(max(rank, default=0))), initial=0))
+    ends = [
+        (tie.target, tie.source) if index in back else (tie.source, tie.target)
+        for index, tie in enumerate(ties)
+    ]
+    rank = assign_ranks(len(nodes), ends)
+    # A label is in the gap between ranks next to the source, where readers look for it.
+    gaps = [rank[tie.source] - (index in back) for index, tie in enumerate(ties)]
+    labelled = {gap for gap, tie in zip(gaps, ties, strict=True) if tie.label}
+    base = tuple(accumulate((1 + (gap in labelled) for gap in range(max(rank, default=0))), initial=0))
     layer, extent = [base[value] for value in rank], list(nodes)
     strands = []
-    for way in ways:
-        strand, rooms = _build_strand(way, layer, base[way.gap(rank)] + 1)
-        strands.append(strand)
+    for index, (tie, (upper, lower)) in enumerate(zip(ties, ends, strict=True)):
+        first, inner = len(layer), range(layer[upper] + 1, layer[lower])
+        rooms, label = [_INNER_ITEM_EXTENT] * len(inner), None
+        if tie.label:
+            place = base[gaps[index]] - layer[upper]
+            rooms[place], label = tie.label, first + place
+        items = (upper, *range(first, first + len(inner)), lower)
+        strands.append(Strand(items, index in back, label))
         extent.extend(rooms)
-        layer.extend(layer[strand.items[0]] + step for step in range(1, len(rooms) + 1))
-    above, below = find_neighbours(
-        len(layer), [link for strand in strands for link in pairwise(strand.items)]
-    )
+        layer.extend(inner)
+    links = [link for strand in strands for link in pairwise(strand.items)]
+    above, below = _find_neighbours(len(layer), links)
     return Network(len(nodes), tuple(layer), tuple(extent), above, below, tuple(strands))
-
-
-@dataclass(frozen=True, slots=True)
-class _DirectedTie:
-    """A tie, and whether it runs upwards."""
-
-    tie: LayoutEdge
-    back: bool
-
-    @property
-    def ends(self) -> Link:
-        ends = (self.tie.source, self.tie.target)
-        return (ends[1], ends[0]) if self.back else ends
-
-    def gap(self, rank: Sequence[int]) -> int:
-        """Return the gap between ranks next to the source, where readers look for the label."""
-        return rank[self.tie.source] - self.back
-
-
-def _build_strand(way: _DirectedTie, layer: Sequence[int], label_layer: int) -> tuple[Strand, list[Extent]]:
-    """Return the strand of a tie, and the space for its inner items, which are numbered after all others."""
-    upper, lower = way.ends
-    rooms = [INNER_ITEM_EXTENT] * (layer[lower] - layer[upper] - 1)
-    label = None
-    if way.tie.label:
-        place = label_layer - layer[upper] - 1
-        rooms[place], label = way.tie.label, len(layer) + place
-    inner = range(len(layer), len(layer) + len(rooms))
-    return Strand((upper, *inner, lower), way.back, label), rooms
 
 
 # --- order within layers ------------------------------------------------------------------------------------
 
 
-LayerRows: TypeAlias = list[list[int]]
-
-
-START_WORK = 8_000
-"""Divided by the number of links: how many start orders are tried."""
-
-
-SWEEP_WORK = 24_000
-"""Divided by the number of links: how many sweeps are made from each start."""
-
-
-MAX_SWEEPS = 24
-
-
-MIN_SWEEPS = 2
-
-
-MAX_TRANSPOSE_ROUNDS = 6
-"""How many rounds of swapping neighbours each sweep makes at most."""
+# Divided by the number of links: how many start orders are tried.
+_START_WORK = 8_000
+# Divided by the number of links: how many sweeps are made from each start.
+_SWEEP_WORK = 24_000
+_MAX_SWEEPS = 24
+_MIN_SWEEPS = 2
+# How many rounds of swapping neighbours each sweep makes at most.
+_MAX_TRANSPOSE_ROUNDS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,9 +212,9 @@ def order_layers(network: Network) -> Order:
     The larger the network, the fewer starts and sweeps are tried.
     """
     links = sum(len(others) for others in network.below) + 1
-    sweeps = max(MIN_SWEEPS, min(MAX_SWEEPS, SWEEP_WORK // links))
+    sweeps = max(_MIN_SWEEPS, min(_MAX_SWEEPS, _SWEEP_WORK // links))
     orders: list[Order] = []
-    for start in islice(_list_start_rows(network), max(1, START_WORK // links)):
+    for start in islice(_list_start_rows(network), max(1, _START_WORK // links)):
         orders.append(_sweep_from(network, start, sweeps))
         if not orders[-1].crossings:
             break
@@ -268,29 +229,22 @@ def count_crossings(rows: Sequence[Sequence[int]], place: Sequence[int], below: 
         seen = 0
         for item in row:
             ends = sorted(place[other] for other in below[item])
-            total += sum(seen - _sum_up_to(tree, end) for end in ends)
             for end in ends:
-                _add_to_tree(tree, end)
+                total += seen
+                index = end + 1
+                while index:
+                    total -= tree[index]
+                    index &= index - 1
+            for end in ends:
+                index = end + 1
+                while index < len(tree):
+                    tree[index] += 1
+                    index += index & -index
             seen += len(ends)
     return total
 
 
-def _sum_up_to(tree: Sequence[int], end: int) -> int:
-    total, index = 0, end + 1
-    while index:
-        total += tree[index]
-        index &= index - 1
-    return total
-
-
-def _add_to_tree(tree: list[int], end: int) -> None:
-    index = end + 1
-    while index < len(tree):
-        tree[index] += 1
-        index += index & -index
-
-
-def _list_start_rows(network: Network) -> Iterator[LayerRows]:
+def _list_start_rows(network: Network) -> Iterator[list[list[int]]]:
     """Yield start orders: walks down, up and in all directions, with the links in order and reversed."""
     items = range(len(network.layer))
     lowest = sorted(items, key=lambda item: -network.layer[item])
@@ -301,9 +255,9 @@ def _list_start_rows(network: Network) -> Iterator[LayerRows]:
         yield _order_by_walk(network, links, roots)
 
 
-def _order_by_walk(network: Network, links: Links, roots: Sequence[int]) -> LayerRows:
+def _order_by_walk(network: Network, links: Links, roots: Sequence[int]) -> list[list[int]]:
     """Return rows in the order of a depth-first walk, which follows the last link of each item first."""
-    rows: LayerRows = [[] for _ in range(max(network.layer) + 1)]
+    rows: list[list[int]] = [[] for _ in range(max(network.layer) + 1)]
     met = [False] * len(network.layer)
     stack = list(reversed(roots))
     while stack:
@@ -315,7 +269,7 @@ def _order_by_walk(network: Network, links: Links, roots: Sequence[int]) -> Laye
     return rows
 
 
-def _sweep_from(network: Network, rows: LayerRows, sweeps: int) -> Order:
+def _sweep_from(network: Network, rows: list[list[int]], sweeps: int) -> Order:
     place = [0] * len(network.layer)
     for row in rows:
         _record_places(row, place)
@@ -330,7 +284,7 @@ def _sweep_from(network: Network, rows: LayerRows, sweeps: int) -> Order:
     return best
 
 
-def _copy_order(network: Network, rows: LayerRows, place: Sequence[int]) -> Order:
+def _copy_order(network: Network, rows: list[list[int]], place: Sequence[int]) -> Order:
     return Order([list(row) for row in rows], list(place), count_crossings(rows, place, network.below))
 
 
@@ -339,7 +293,7 @@ def _record_places(row: Sequence[int], place: list[int]) -> None:
         place[item] = index
 
 
-def _sort_rows(network: Network, rows: LayerRows, place: list[int], sweep: int) -> None:
+def _sort_rows(network: Network, rows: list[list[int]], place: list[int], sweep: int) -> None:
     """Sort each row by the mean place of its neighbours in the previous row; some sweeps reverse ties."""
     downwards, flip = sweep % 2 == 0, sweep % 4 >= 2
     links = network.above if downwards else network.below
@@ -353,10 +307,10 @@ def _sort_rows(network: Network, rows: LayerRows, place: list[int], sweep: int) 
         _record_places(row, place)
 
 
-def _transpose_rows(network: Network, rows: LayerRows, place: list[int]) -> None:
+def _transpose_rows(network: Network, rows: list[list[int]], place: list[int]) -> None:
     """Swap neighbours in a row while that removes crossings, for a limited number of rounds."""
     active = set(range(len(rows)))
-    for _ in range(MAX_TRANSPOSE_ROUNDS):
+    for _ in range(_MAX_TRANSPOSE_ROUNDS):
         touched = {level for level in sorted(active) if _swap_neighbours(network, rows[level], place)}
         active = {level + step for level in touched for step in (-1, 0, 1)} & set(range(len(rows)))
         if not active:
@@ -367,9 +321,12 @@ def _swap_neighbours(network: Network, row: list[int], place: list[int]) -> bool
     changed = False
     for index in range(len(row) - 1):
         left, right = row[index], row[index + 1]
+        # How many crossings disappear if these two swap places.
         gain = 0
         for links in (network.above, network.below):
-            gain += _count_removed_crossings(links[left], links[right], place)
+            for one in links[left]:
+                for other in links[right]:
+                    gain += (place[one] > place[other]) - (place[one] < place[other])
         if gain > 0:
             row[index], row[index + 1] = right, left
             place[left], place[right] = index + 1, index
@@ -377,27 +334,15 @@ def _swap_neighbours(network: Network, row: list[int], place: list[int]) -> bool
     return changed
 
 
-def _count_removed_crossings(left: Sequence[int], right: Sequence[int], place: Sequence[int]) -> int:
-    """Return how many crossings disappear if two neighbours swap places."""
-    gain = 0
-    for one in left:
-        for other in right:
-            gain += (place[one] > place[other]) - (place[one] < place[other])
-    return gain
-
-
 # --- blocks: items that run straight ------------------------------------------------------------------------
 
 
-Gaps: TypeAlias = Mapping[int, Mapping[int, float]]
-
-
-TIGHT_TOLERANCE = 0.001
-"""Distances that differ by less than this count as equal."""
+# Distances that differ by less than this count as equal.
+_TIGHT_TOLERANCE = 0.001
 
 
 @dataclass(frozen=True, slots=True)
-class CornerView:
+class _CornerView:
     """A network seen from one corner: the first row is aligned first, and items are packed to the left."""
 
     rows: Sequence[Sequence[int]]
@@ -407,36 +352,34 @@ class CornerView:
     right: Sequence[float]
 
 
-def pack_blocks(view: CornerView, root: Sequence[int]) -> list[float]:
+def _pack_blocks(view: _CornerView, root: Sequence[int]) -> list[float]:
     """Return a position for every item.
 
     Blocks go as far left as they can, then as close as possible to their neighbours on the right.
     """
-    gaps = _measure_gaps(view, root)
-    order = _sort_leftmost_first(gaps)
-    at = _place_leftmost(order, gaps)
+    gaps, order, at = _place_leftmost(view, root)
     for block in reversed(order):
         room = min((at[other] - gap for other, gap in gaps[block].items()), default=at[block])
         at[block] = max(at[block], room)
     return [at[block] for block in root]
 
 
-def find_strained_links(view: CornerView, root: Sequence[int], most: float) -> set[tuple[int, int]]:
+def _find_strained_links(view: _CornerView, root: Sequence[int], most: float) -> set[Link]:
     """Return the links, named from both ends, to bend if the blocks are wider than `most`.
 
     A chain of blocks is wide because it enters a block in one row and leaves it in another. Such a block is
     cut halfway between the two rows.
     """
-    gaps = _measure_gaps(view, root)
-    order = _sort_leftmost_first(gaps)
-    at = _place_leftmost(order, gaps)
+    gaps, order, at = _place_leftmost(view, root)
     width = max(at.values())
     if width <= most:
         return set()
-    latest = _place_rightmost(order, gaps, width)
-    fixed = {block for block in order if latest[block] - at[block] < TIGHT_TOLERANCE}
+    latest = dict.fromkeys(order, width)
+    for block in reversed(order):
+        latest[block] = min((latest[other] - gap for other, gap in gaps[block].items()), default=width)
+    fixed = {block for block in order if latest[block] - at[block] < _TIGHT_TOLERANCE}
     cuts = dict(_find_cuts(view, root, at, fixed))
-    links: set[tuple[int, int]] = set()
+    links: set[Link] = set()
     for level, (upper, lower) in enumerate(pairwise(view.rows)):
         ends = {root[item]: item for item in upper}
         cut = [item for item in lower if cuts.get(root[item]) == level]
@@ -446,7 +389,7 @@ def find_strained_links(view: CornerView, root: Sequence[int], most: float) -> s
 
 
 def _find_cuts(
-    view: CornerView, root: Sequence[int], at: Mapping[int, float], fixed: AbstractSet[int]
+    view: _CornerView, root: Sequence[int], at: Mapping[int, float], fixed: AbstractSet[int]
 ) -> Iterator[tuple[int, int]]:
     """Yield the blocks to cut, with the row after which to cut them."""
     entered: dict[int, set[int]] = {}
@@ -455,7 +398,7 @@ def _find_cuts(
         for one, other in pairwise(row):
             gap = view.right[one] + view.left[other]
             a, b = root[one], root[other]
-            if a in fixed and b in fixed and at[b] - at[a] - gap < TIGHT_TOLERANCE:
+            if a in fixed and b in fixed and at[b] - at[a] - gap < _TIGHT_TOLERANCE:
                 left.setdefault(a, set()).add(level)
                 entered.setdefault(b, set()).add(level)
     for block in entered.keys() & left.keys():
@@ -463,65 +406,37 @@ def _find_cuts(
             yield block, (min(entered[block]) + min(left[block])) // 2
 
 
-def _measure_gaps(view: CornerView, root: Sequence[int]) -> dict[int, dict[int, float]]:
-    """Return, for every block, its neighbours on the right and their minimum distances."""
+def _place_leftmost(
+    view: _CornerView, root: Sequence[int]
+) -> tuple[dict[int, dict[int, float]], list[int], dict[int, float]]:
+    """Return the minimum distances of each block to its neighbours on the right, an order, and positions.
+
+    In the order, blocks come after their neighbours on the left. The positions are as far left as possible.
+    """
     gaps: dict[int, dict[int, float]] = {block: {} for block in root}
     for row in view.rows:
         for one, other in pairwise(row):
             near = gaps[root[one]]
             near[root[other]] = max(near.get(root[other], 0), view.right[one] + view.left[other])
-    return gaps
-
-
-def _sort_leftmost_first(gaps: Gaps) -> list[int]:
-    waiting = dict.fromkeys(gaps, 0)
-    for near in gaps.values():
-        for other in near:
-            waiting[other] += 1
-    order = [block for block, number in waiting.items() if not number]
-    for block in order:
-        for other in gaps[block]:
-            waiting[other] -= 1
-            if not waiting[other]:
-                order.append(other)
-    return order
-
-
-def _place_leftmost(order: Sequence[int], gaps: Gaps) -> dict[int, float]:
+    order = _sort_topologically(gaps)
     at = dict.fromkeys(order, 0.0)
     for block in order:
         for other, gap in gaps[block].items():
             at[other] = max(at[other], at[block] + gap)
-    return at
-
-
-def _place_rightmost(order: Sequence[int], gaps: Gaps, width: float) -> dict[int, float]:
-    at = dict.fromkeys(order, width)
-    for block in reversed(order):
-        at[block] = min((at[other] - gap for other, gap in gaps[block].items()), default=width)
-    return at
+    return gaps, order, at
 
 
 # --- positions ----------------------------------------------------------------------------------------------
 
 
-BlockedLinks: TypeAlias = set[tuple[int, int]]
-
-
-MAX_STRETCH = 1.5
-"""How many times the widest row a layout may be wide, besides `WIDTH_ALLOWANCE`."""
-
-
-WIDTH_ALLOWANCE = 600.0
-"""How much wider than `MAX_STRETCH` allows a layout may be."""
-
-
-BEND_ROUNDS = 16
-"""How many rounds of bending links are made for each view at most."""
-
-
-BEND_WORK = 70_000
-"""Divided by the number of items: a limit on the rounds of bending links."""
+# How many times the widest row a layout may be wide, besides `_WIDTH_ALLOWANCE`.
+_MAX_STRETCH = 1.5
+# How much wider than `_MAX_STRETCH` allows a layout may be.
+_WIDTH_ALLOWANCE = 600.0
+# How many rounds of bending links are made for each view at most.
+_BEND_ROUNDS = 16
+# Divided by the number of items: a limit on the rounds of bending links.
+_BEND_WORK = 70_000
 
 
 def place_columns(network: Network, order: Order) -> tuple[float, ...]:
@@ -531,38 +446,33 @@ def place_columns(network: Network, order: Order) -> tuple[float, ...]:
         for up in (False, True)
         for left in (False, True)
     ]
-    blocked = _find_bent_links(network, order, views)
-    layouts = [pack_blocks(view, _align_items(view, blocked)) for view in views]
+    # Some links must bend because they cross the inside of a long edge, others because of the width.
+    blocked = _find_blocked_links(network, order)
+    rooms = [extent.left + extent.right for extent in network.extent]
+    most = max(sum(rooms[item] for item in row) for row in order.rows) * _MAX_STRETCH + _WIDTH_ALLOWANCE
+    for view in views:
+        for _ in range(max(1, min(_BEND_ROUNDS, _BEND_WORK // len(rooms)))):
+            strained = _find_strained_links(view, _align_items(view, blocked), most)
+            if not strained:
+                break
+            blocked |= strained
+    layouts = [_pack_blocks(view, _align_items(view, blocked)) for view in views]
     for mirrored in layouts[1::2]:
         mirrored[:] = [-x for x in mirrored]
     return tuple(float(round(x)) for x in _balance_layouts(network, layouts))
 
 
-def _find_bent_links(network: Network, order: Order, views: Sequence[CornerView]) -> BlockedLinks:
-    """Return the links that must bend: some cross the inside of a long edge, others cost too much width."""
-    blocked = _find_blocked_links(network, order)
-    rooms = [extent.left + extent.right for extent in network.extent]
-    most = max(sum(rooms[item] for item in row) for row in order.rows) * MAX_STRETCH + WIDTH_ALLOWANCE
-    for view in views:
-        for _ in range(max(1, min(BEND_ROUNDS, BEND_WORK // len(rooms)))):
-            strained = find_strained_links(view, _align_items(view, blocked), most)
-            if not strained:
-                break
-            blocked |= strained
-    return blocked
-
-
-def _build_view(network: Network, order: Order, *, upwards: bool, mirrored: bool) -> CornerView:
+def _build_view(network: Network, order: Order, *, upwards: bool, mirrored: bool) -> _CornerView:
     rows = list(reversed(order.rows)) if upwards else order.rows
     links = _drop_back_links(network, network.below if upwards else network.above)
     left, right = [e.left for e in network.extent], [e.right for e in network.extent]
     if not mirrored:
-        return CornerView(rows, order.place, links, left, right)
+        return _CornerView(rows, order.place, links, left, right)
     place = list(order.place)
     for row in order.rows:
         for item in row:
             place[item] = len(row) - 1 - place[item]
-    return CornerView([list(reversed(row)) for row in rows], place, links, right, left)
+    return _CornerView([list(reversed(row)) for row in rows], place, links, right, left)
 
 
 def _drop_back_links(network: Network, links: Links) -> Links:
@@ -576,26 +486,22 @@ def _drop_back_links(network: Network, links: Links) -> Links:
     return leading
 
 
-def _find_blocked_links(network: Network, order: Order) -> BlockedLinks:
+def _find_blocked_links(network: Network, order: Order) -> set[Link]:
     """Return the links, named from both ends, that must bend because they cross the inside of a long edge."""
-    links = {link for row in order.rows for link in _find_crossing_links(network, order.place, row)}
+    links: set[Link] = set()
+    for row in order.rows:
+        before, start = -1, 0
+        for index, item in enumerate(row):
+            inner = _find_inner_upper_end(network, item)
+            if inner is None and index < len(row) - 1:
+                continue
+            limit = len(order.place) if inner is None else order.place[inner]
+            for passed in row[start : index + 1]:
+                if _find_inner_upper_end(network, passed) is None:
+                    crossing = [up for up in network.above[passed] if not before <= order.place[up] <= limit]
+                    links.update((upper, passed) for upper in crossing)
+            before, start = limit, index + 1
     return links | {(lower, upper) for upper, lower in links}
-
-
-def _find_crossing_links(
-    network: Network, place: Sequence[int], row: Sequence[int]
-) -> Iterator[tuple[int, int]]:
-    before, start = -1, 0
-    for index, item in enumerate(row):
-        inner = _find_inner_upper_end(network, item)
-        if inner is None and index < len(row) - 1:
-            continue
-        limit = len(place) if inner is None else place[inner]
-        for passed in row[start : index + 1]:
-            for upper in network.above[passed]:
-                if not before <= place[upper] <= limit and _find_inner_upper_end(network, passed) is None:
-                    yield upper, passed
-        before, start = limit, index + 1
 
 
 def _find_inner_upper_end(network: Network, item: int) -> int | None:
@@ -605,7 +511,7 @@ def _find_inner_upper_end(network: Network, item: int) -> int | None:
     return network.above[item][0]
 
 
-def _align_items(view: CornerView, blocked: BlockedLinks) -> list[int]:
+def _align_items(view: _CornerView, blocked: set[Link]) -> list[int]:
     """Return, for every item, the first item of its block. Blocks run straight and never cross."""
     root = list(range(len(view.place)))
     for row in view.rows:
@@ -622,7 +528,13 @@ def _align_items(view: CornerView, blocked: BlockedLinks) -> list[int]:
 
 def _balance_layouts(network: Network, layouts: Sequence[Sequence[float]]) -> list[float]:
     """Return the mean of the two middle positions, after aligning all layouts with the narrowest."""
-    spans = [_measure_span(network, layout) for layout in layouts]
+    spans = [
+        (
+            min(x - extent.left for x, extent in zip(layout, network.extent, strict=True)),
+            max(x + extent.right for x, extent in zip(layout, network.extent, strict=True)),
+        )
+        for layout in layouts
+    ]
     narrow = min(spans, key=lambda span: span[1] - span[0])
     moved = []
     for index, (layout, span) in enumerate(zip(layouts, spans, strict=True)):
@@ -631,26 +543,18 @@ def _balance_layouts(network: Network, layouts: Sequence[Sequence[float]]) -> li
     return [(middle[1] + middle[2]) / 2 for middle in map(sorted, zip(*moved, strict=True))]
 
 
-def _measure_span(network: Network, layout: Sequence[float]) -> tuple[float, float]:
-    lefts = (x - extent.left for x, extent in zip(layout, network.extent, strict=True))
-    rights = (x + extent.right for x, extent in zip(layout, network.extent, strict=True))
-    return min(lefts), max(rights)
-
-
 # --- straightening ------------------------------------------------------------------------------------------
 
 
-MAX_SHIFT = 40.0
-"""The farthest that a run is moved to line up with others."""
-
-
-STRAIGHTEN_ROUNDS = 3
+# The farthest that a run is moved to line up with others.
+_MAX_SHIFT = 40.0
+_STRAIGHTEN_ROUNDS = 3
 
 
 def straighten_runs(network: Network, order: Order, middles: Sequence[float]) -> tuple[float, ...]:
     """Return the middles with fewer small bends. Order and distances are kept; the left border is at 0."""
     at = list(middles)
-    for _ in range(STRAIGHTEN_ROUNDS):
+    for _ in range(_STRAIGHTEN_ROUNDS):
         for run in tuple(_find_runs(network, at)):
             _shift_run(network, order, at, run)
     start = min(x - extent.left for x, extent in zip(at, network.extent, strict=True))
@@ -676,7 +580,7 @@ def _shift_run(network: Network, order: Order, at: list[float], run: Sequence[in
     """Move a run to line up with as many neighbours as possible, if there is room."""
     ways = ((item, other) for item in run for other in (*network.above[item], *network.below[item]))
     misses = Counter(at[other] - at[item] for item, other in ways)
-    near = [shift for shift in misses if 0 < abs(shift) <= MAX_SHIFT]
+    near = [shift for shift in misses if 0 < abs(shift) <= _MAX_SHIFT]
     for shift in sorted(near, key=lambda value: (-misses[value], abs(value), value)):
         if all(_has_room(network, order, at, item, shift) for item in run):
             for item in run:

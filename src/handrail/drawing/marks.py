@@ -8,6 +8,7 @@ from handrail.drawing.graph import Node, Shape
 from handrail.engine.decide import Availability, Exit, Reason, ReasonKind
 from handrail.workflows.templates import MessageCatalog
 
+# The words for marks. Nodes have the first four and `open`; edges have the last two and `blocked`.
 CURRENT, POSSIBLE, BLOCKED, VISITED, OPEN, WALKED = (
     "current",
     "possible",
@@ -16,7 +17,6 @@ CURRENT, POSSIBLE, BLOCKED, VISITED, OPEN, WALKED = (
     "open",
     "walked",
 )
-"""The words for marks. Nodes have the first four and `open`; edges have the last two and `blocked`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,10 @@ _LIGHT: Final = """--sheet:#fcfcfd;--ink:#1f2937;--quiet:#566176;--line:#7f8ea6;
 --router:#f5f3ff;--router-rim:#a593f2;--end:#f0fdf6;--end-rim:#3f9f72;--accent:#2563eb;--on-accent:#fff;
 --been:#e6effe;--been-rim:#7ba4ee;--walked:#3f74e0;--bad:#c62828;--plate:#fcfcfd;
 --agent:#3b74e6;--person:#a85a08;--check:#7a3fd1;--rest:#7b8798;--grid:#e3e8ef;--band:#f3f5f9"""
-
-
 _DARK: Final = """--sheet:#0f141c;--ink:#e5e9f0;--quiet:#a3afc2;--line:#66748b;--node:#1a212d;--rim:#46546a;
 --router:#221f3a;--router-rim:#8376cf;--end:#12271f;--end-rim:#46ab7d;--accent:#6ea8ff;--on-accent:#0b1220;
 --been:#1c2e4e;--been-rim:#4f77b8;--walked:#6f9df0;--bad:#ff8080;--plate:#0f141c;
 --agent:#6ea8ff;--person:#f2ae5c;--check:#b794ff;--rest:#8592a6;--grid:#232c3a;--band:#141b26"""
-
-
 _FONT: Final = """max-width:100%;height:auto;font-family:ui-sans-serif,system-ui,-apple-system,"Segoe UI",
 Roboto,"Helvetica Neue","Liberation Sans",Arial,sans-serif"""
 
@@ -87,12 +83,8 @@ stroke-linejoin:round}
 .workflow-graph .node .count text,.workflow-graph .node .more text{font-size:9px;font-weight:600;
 fill:var(--ink)}
 """.strip()
-
-
+# The style of workflow graphs.
 GRAPH_STYLE: Final = f"{build_theme_styles('.workflow-graph')}\n{_GRAPH_RULES}"
-"""The style of workflow graphs."""
-
-
 _TIMELINE_RULES: Final = """
 .run-timeline .sheet{fill:var(--sheet)}
 .run-timeline text{fill:var(--ink);font-size:12px}
@@ -121,28 +113,14 @@ _TIMELINE_RULES: Final = """
 .run-timeline .flag{stroke:var(--bad);stroke-width:2.2;stroke-linecap:round;fill:none}
 .run-timeline .legend text{font-size:11px;fill:var(--quiet)}
 """.strip()
-
-
+# The style of run timelines.
 TIMELINE_STYLE: Final = f"{build_theme_styles('.run-timeline')}\n{_TIMELINE_RULES}"
-"""The style of run timelines."""
-
-
+# The CSS classes of series without a meaning of their own, in order; the last is for all others.
 SERIES_CLASSES: Final = ("s1", "s2", "s3", "s4", "s5", "s6")
-"""The CSS classes of series without a meaning of their own, in order; the last is for all others."""
-
-
 GOOD: Final = "good"
-
-
 BAD: Final = "bad"
-
-
 WARN: Final = "warn"
-
-
 QUIET: Final = "quiet"
-
-
 CHART_STYLE: Final = """
 .chart{--sheet:#fcfcfd;--ink:#1f2937;--dim:#64748b;--grid:#e2e8f0;--axis:#94a3b8;--s1:#2f6fdf;--s2:#0f9488;
 --s3:#d9820b;--s4:#8250df;--s5:#cf3f7f;--s6:#8a97a8;--good:#2a9d63;--bad:#d1383d;--warn:#d9820b;--quiet:#b3bdca;

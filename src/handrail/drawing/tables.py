@@ -5,17 +5,11 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Final, TypeAlias
 
+# A table cell: a word, a number, or None if there is no value.
 Cell: TypeAlias = str | int | float | None
-"""A table cell: a word, a number, or None if there is no value."""
-
-
+# How a missing value is shown.
 EMPTY_CELL: Final = "-"
-"""How a missing value is shown."""
-
-
 _TIME_UNITS: Final = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
-
-
 _THIN_SPACE: Final = "\u202f"
 
 
@@ -56,13 +50,9 @@ def format_milliseconds(milliseconds: float | None) -> str:
     return f"{whole} {unit}" + (f" {rest // of} {part}" if rest >= of else "")
 
 
-TableRows: TypeAlias = tuple[tuple[Cell, ...], ...]
-
-
+Row: TypeAlias = tuple[Cell, ...]
+# Characters that make a spreadsheet read a cell as a formula, or as several cells.
 _FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""Characters that make a spreadsheet read a cell as a formula, or as several cells."""
-
-
 _QUOTED_CHARACTERS: Final = frozenset('",\r\n')
 
 
@@ -82,7 +72,7 @@ class Table:
     name: str
     title: str
     columns: tuple[Column, ...]
-    rows: TableRows
+    rows: tuple[Row, ...]
     empty: str
 
 

@@ -6,11 +6,7 @@ import unicodedata
 from handrail.documents.text import escape_for_terminal, split_lines
 
 _XML_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
-
-
 _PLAIN_IN_MERMAID = " _-.,/+=·…↩"
-
-
 _LIST_START = re.compile(r"[-+=]+|[0-9]+\.")
 
 
@@ -30,12 +26,22 @@ def format_number(value: float) -> str:
     return "0" if text == "-0" else text
 
 
+def format_point(x: float, y: float) -> str:
+    """Format a point for the data of a path."""
+    return f"{format_number(x)} {format_number(y)}"
+
+
+def format_attributes(**numbers: float) -> str:
+    """Format attributes whose values are numbers, in the given order."""
+    return " ".join(f'{name}="{format_number(value)}"' for name, value in numbers.items())
+
+
 def quote_mermaid_label(lines: tuple[str, ...]) -> str:
     """Return the lines as a quoted Mermaid label; all but plain characters become numeric entities.
 
     The start of a line that looks like a list is escaped too: Mermaid would not draw it.
     """
-    return '"' + "<br/>".join(map(_escape_mermaid_line, map(escape_hidden, lines))) + '"'
+    return '"' + "<br/>".join(_escape_mermaid_line(escape_hidden(line)) for line in lines) + '"'
 
 
 def quote_dot_string(lines: tuple[str, ...]) -> str:
@@ -47,30 +53,17 @@ def quote_dot_string(lines: tuple[str, ...]) -> str:
 def _escape_mermaid_line(line: str) -> str:
     start = _LIST_START.match(line)
     end = start.end() if start else 0
-    return "".join(_escape_mermaid_letter(letter, "") for letter in line[:end]) + "".join(
-        _escape_mermaid_letter(letter, _PLAIN_IN_MERMAID) for letter in line[end:]
+    return "".join(
+        letter if letter.isalnum() or (index >= end and letter in _PLAIN_IN_MERMAID) else f"#{ord(letter)};"
+        for index, letter in enumerate(line)
     )
 
 
-def _escape_mermaid_letter(letter: str, plain: str) -> str:
-    return letter if letter.isalnum() or letter in plain else f"#{ord(letter)};"
-
-
 EM_WIDTHS = {"narrow": 0.34, "plain": 0.6, "broad": 0.72, "widest": 1.0}
-
-
 MAX_LABEL_LINES = 3
-
-
 MAX_LABEL_LETTERS = 34
-
-
 MAX_NODE_LETTERS = 34
-
-
 _NARROW_LETTERS = frozenset("iljtfrI.,:;|!'`()[]{}/ ·")
-
-
 _WIDEST_LETTERS = frozenset("mwMW@%—…")
 
 
