@@ -17,47 +17,21 @@ from handrail.runtime import errors
 from handrail.runtime.errors import Busy, Missing, SyncFailed, Unreadable, UnsafePath
 
 _FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY
-
-
 _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
-
-
 _CREATE_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-
-
 _APPEND_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
-
-
 _LOCK_FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
-
-
 _FOLDER_MODE: Final = 0o700
-
-
 _FILE_MODE: Final = 0o600
-
-
 _MAX_FILE_BYTES: Final = 256 * 1024 * 1024
-
-
 _CHUNK_BYTES: Final = 1024 * 1024
-
-
 _LOCK_POLL_SECONDS: Final = 0.002
-
-
 _SECOND_NS: Final = 1_000_000_000
-
-
+# Two changes within this time may get the same timestamp: the kernel's clock ticks every 10 ms at most.
 _FINE_STEP_NS: Final = 100_000_000
-"""Two changes within this time may get the same timestamp: the kernel's clock ticks every 10 ms at most."""
-
-
+# The same for a file system that keeps whole seconds only, in nanoseconds. A time in whole seconds suggests
+# such a file system. FAT keeps every other second.
 _COARSE_STEP_NS: Final = 2 * _SECOND_NS
-"""The same for a file system that keeps whole seconds only, in nanoseconds.
-
-A time in whole seconds suggests such a file system. FAT keeps every other second.
-"""
 
 
 def _do_nothing(name: str) -> None:
@@ -74,8 +48,6 @@ class DiskWorkspace:
     After `SyncFailed` the workspace changes nothing more: a second `fsync` could confirm data that the failed
     one has lost.
     """
-
-    __slots__ = ("_hook", "_most", "_parts", "_root", "_sync_failed")
 
     def __init__(
         self,

@@ -81,20 +81,18 @@ class InitialRun:
     ends: Collection[str]
 
 
+# What the caller reads when the run is not as the last turn left it, by recovery row.
 _ADOPTION_TEXTS = {
     "edited": "the state file was changed since the last turn; it is taken as it stands",
     "found": "the state file was there without a history of its own; it is taken as it stands",
     "rebuilt": "what Handrail knew of the run was gone or damaged; it goes on from the history",
 }
-"""What the caller reads when the run is not as the last turn left it, by recovery row."""
-
-
+# The kind of the journal entry about it, by recovery row.
 _ADOPTION_KINDS = {
     "edited": EntryKind.STATE_ADOPTED,
     "found": EntryKind.STATE_ADOPTED,
     "rebuilt": EntryKind.STATE_REPAIRED,
 }
-"""The kind of the journal entry about it, by recovery row."""
 
 
 def build_stored_run(plan: RecoveryPlan, idle: InitialRun) -> StoredRun:
@@ -243,15 +241,11 @@ def build_turn_files(plan: RecoveryPlan, change: FolderChange, shape: StateFileF
     return TurnFiles(head, line, change.document, hash_content(plan.snapshot.data), change.finals)
 
 
+# How many seconds a turn waits for the lock of the folder.
 LOCK_TIMEOUT_SECONDS: Final = 5.0
-"""How many seconds a turn waits for the lock of the folder."""
-
-
 _REPAIR_TRIGGER: Final = "repair"
-
-
+# How the kinds of all comment entries begin in a line of the history.
 _COMMENT_KIND_PREFIX: Final = b'"comment_'
-"""How the kinds of all comment entries begin in a line of the history."""
 
 
 @dataclass(slots=True)

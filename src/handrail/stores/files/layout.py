@@ -22,19 +22,11 @@ from handrail.runtime.ports.turn import Workspace
 from handrail.runtime.records import MAX_RECORDED_CALLS, Origin, RecordedCall, Trouble
 from handrail.stores.files.snapshot import Snapshot, base_name, parent_folder
 
+# The format of every record that this program writes.
 RECORD_FORMAT: Final = 1
-"""The format of every record that this program writes."""
-
-
 _SEAL_START, _SEAL_MIDDLE, _SEAL_END = b'{"sum":"', b'","body":', b"}"
-
-
 _CHECKSUM_CHARACTERS = 64
-
-
 _BODY_OFFSET = len(_SEAL_START) + _CHECKSUM_CHARACTERS + len(_SEAL_MIDDLE)
-
-
 Record = TypeVar("Record")
 
 
@@ -78,37 +70,17 @@ def unseal_record(data: bytes, kind: type[Record]) -> Record | RecordDamage:
         return RecordDamage.BAD
 
 
+# The folder beside a run's files that holds Handrail's own records.
 PRIVATE_FOLDER: Final = ".handrail"
-"""The folder beside a run's files that holds Handrail's own records."""
-
-
 LOCK_FILE: Final = f"{PRIVATE_FOLDER}/lock"
-
-
 INTENT_FILE: Final = f"{PRIVATE_FOLDER}/intent.json"
-
-
 HEAD_FILE: Final = f"{PRIVATE_FOLDER}/head.json"
-
-
 HISTORY_FILE: Final = f"{PRIVATE_FOLDER}/history.jsonl"
-
-
 TROUBLE_FILE: Final = f"{PRIVATE_FOLDER}/trouble.json"
-
-
 STAGE_FOLDER: Final = f"{PRIVATE_FOLDER}/stage"
-
-
 QUARANTINE_FOLDER: Final = f"{PRIVATE_FOLDER}/quarantine"
-
-
 GITIGNORE_FILE: Final = f"{PRIVATE_FOLDER}/.gitignore"
-
-
 CONFLICT_PREFIX: Final = f"{PRIVATE_FOLDER}/conflict-"
-
-
 _TEMPORARY_SUFFIX: Final = ".tmp"
 
 
@@ -137,8 +109,8 @@ class Head:
         return replace(self, spent={number: known[number] for number in sorted(known)[-MAX_RECORDED_CALLS:]})
 
 
+# What the head file holds: a head, damaged data, or nothing.
 HeadOnDisk: TypeAlias = Head | RecordDamage | None
-"""What the head file holds: a head, damaged data, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)

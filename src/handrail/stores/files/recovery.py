@@ -110,14 +110,11 @@ class RecoveryAction(StrEnum):
     REFUSE = "refuse"
 
 
+# The actions that end a recovery. `SWEEP` removes leftovers and continues. `TELL` does the same and reports
+# what is missing. `STOP` allows no turn before a repair. `REFUSE` allows no write at all.
 FINAL_ACTIONS: Final = frozenset(
     {RecoveryAction.SWEEP, RecoveryAction.TELL, RecoveryAction.STOP, RecoveryAction.REFUSE}
 )
-"""The actions that end a recovery.
-
-`SWEEP` removes leftovers and continues. `TELL` does the same and reports what is missing. `STOP` allows no
-turn before a repair. `REFUSE` allows no write at all.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,17 +146,10 @@ class RecoveryRow:
 
 
 _INTENT_NEXT = (IntentStatus.NEXT,)
-
-
 _STATE_GOOD = (StateFileStatus.SAME, StateFileStatus.OTHER)
-
-
 _STATE_GONE = (StateFileStatus.ABSENT, StateFileStatus.MALFORMED, StateFileStatus.UNKNOWN)
-
-
 _HEAD_VALID, _HEAD_ABSENT = (HeadStatus.VALID,), (HeadStatus.ABSENT,)
-
-
+# The first row that fits applies.
 RECOVERY_TABLE: Final = (
     RecoveryRow(
         "newer_intent", "a newer program was here", RecoveryAction.REFUSE, intent=(IntentStatus.NEWER,)
@@ -243,7 +233,6 @@ RECOVERY_TABLE: Final = (
     RecoveryRow("orphaned", "the state file is gone, the rest is not", RecoveryAction.TELL, traces=True),
     RecoveryRow("new", "nothing was here before", RecoveryAction.SWEEP, traces=False),
 )
-"""The first row that fits applies."""
 
 
 def find_recovery_row(found: Findings) -> RecoveryRow:
@@ -251,10 +240,9 @@ def find_recovery_row(found: Findings) -> RecoveryRow:
     return next(candidate for candidate in RECOVERY_TABLE if candidate.fits(found))
 
 
+# How often the folder is read before `Busy`, if other processes keep changing it.
 _MAX_READS = 100
-"""How often the folder is read before `Busy`, if other processes keep changing it."""
-
-
+# Stands in for a trouble mark that cannot be read.
 UNREADABLE_TROUBLE_MARK = TroubleMark(
     TroubleSubject.INTENT,
     Trouble(
@@ -263,7 +251,6 @@ UNREADABLE_TROUBLE_MARK = TroubleMark(
         "look at the files, then run `handrail repair --adopt STATE` with the state they are in",
     ),
 )
-"""Stands in for a trouble mark that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,8 +275,8 @@ class FolderSnapshot:
         return self.head if isinstance(self.head, Head) else self.last
 
 
+# Each turn changes at least one of these files.
 TURN_FILES_ON_DISK: Final = (INTENT_FILE, HEAD_FILE, TROUBLE_FILE)
-"""Each turn changes at least one of these files."""
 
 
 def read_folder(workspace: Snapshot, shape: StateFileFormat, signs: Collection[str] | None) -> FolderSnapshot:
@@ -511,17 +498,13 @@ def _describe_trouble(row: RecoveryRow, snapshot: FolderSnapshot, name: str) -> 
     return Trouble(code, message.format(name=name, why=_describe_damage(snapshot)), _suggest_repair(snapshot))
 
 
+# True before and after the move: a call that only reads moves nothing.
 _QUARANTINE_NOTE = (
     f"nothing is lost: the first call that acts moves it to `{QUARANTINE_FOLDER}` and touches nothing else"
 )
-"""True before and after the move: a call that only reads moves nothing."""
-
-
+# The code and message of each row that needs a person, by row id.
 _TROUBLE_TEXTS = {
-    "bad_intent": (
-        "diverged",
-        f"the intent of an unfinished turn was damaged; {_QUARANTINE_NOTE}",
-    ),
+    "bad_intent": ("diverged", f"the intent of an unfinished turn was damaged; {_QUARANTINE_NOTE}"),
     "stale_intent": (
         "diverged",
         (
@@ -541,7 +524,6 @@ _TROUBLE_TEXTS = {
     "unknown": ("diverged", f"`{{name}}` {{why}}; {_QUARANTINE_NOTE}"),
     "orphaned": (ORPHANED_CODE, "`{name}` is gone, but files or a history of a run are there"),
 }
-"""The code and message of each row that needs a person, by row id."""
 
 
 def _describe_damage(snapshot: FolderSnapshot) -> str:

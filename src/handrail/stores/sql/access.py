@@ -9,8 +9,8 @@ import msgspec
 from handrail.runtime.ports.access import AccessScope, AccessToken, Grant, RegisteredProject
 from handrail.stores.sql.schema import SqlDatabase, clean_query_text, dump_json, format_time, parse_time
 
+# A use is stored only if this much later than the last one, so that reading calls rarely write.
 _USE_INTERVAL: Final = timedelta(minutes=1)
-"""A use is stored only if this much later than the last one, so that reading calls rarely write."""
 
 
 class SqlAccessTokens:

@@ -15,21 +15,13 @@ from handrail.runtime.errors import Busy, Unreadable
 from handrail.runtime.ports.open_store import CopyResult, ProgressCountCallback
 from handrail.stores.sql.schema import Execute, QueryResult, SqlDatabase, Table, list_tables
 
+# How many rows are read and written at once.
 PAGE_ROWS: Final = 5000
-"""How many rows are read and written at once."""
-
-
+# The same for tables whose rows can be large.
 LARGE_PAGE_ROWS: Final = 200
-"""The same for tables whose rows can be large."""
-
-
 _LARGE_TABLES: Final = frozenset({"artifacts", "definitions", "replies"})
-
-
+# Tables that change only together with a journal entry, or in ways that are no loss.
 _JOURNALLED_TABLES: Final = frozenset({"runs", "steps", "artifacts", "replies"})
-"""Tables that change only together with a journal entry, or in ways that are no loss."""
-
-
 _encode_rows: Final = msgspec.msgpack.Encoder().encode
 
 

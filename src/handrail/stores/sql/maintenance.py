@@ -31,8 +31,8 @@ from handrail.stores.sql.rows import LIVE_LIFECYCLES, extend_chain
 from handrail.stores.sql.schema import Execute, SqlDatabase, format_time
 from handrail.stores.sql.summaries import SqlMeasures
 
+# Damage codes, each with what was found.
 DamageFindings: TypeAlias = Iterator[tuple[str, str]]
-"""Damage codes, each with what was found."""
 
 
 class CheckedRun(Struct, frozen=True):
@@ -133,26 +133,16 @@ def _check_rest(execute: Execute, sql: Mapping[str, str], run: CheckedRun) -> Da
         yield "artifacts", f"{count} artifacts are there, the last has number {highest}"
 
 
+# The version of the archive format; raised when a key is removed or changes its meaning.
 ARCHIVE_SCHEMA: Final = 1
-"""The version of the archive format; raised when a key is removed or changes its meaning."""
-
-
+# Progress is reported after so many runs.
 REPORT_EVERY_RUNS: Final = 100
-"""Progress is reported after so many runs."""
-
-
+# Columns whose JSON text is exported as a value.
 _JSON_COLUMNS: Final = frozenset({"metadata", "record", "output", "data"})
-"""Columns whose JSON text is exported as a value."""
-
-
+# Columns with times.
 _TIME_COLUMNS: Final = frozenset({"started", "updated", "active", "ended", "opened", "closed", "at"})
-"""Columns with times."""
-
-
+# Columns with 0 or 1, exported as a boolean.
 _FLAG_COLUMNS: Final = frozenset({"waiting", "final"})
-"""Columns with 0 or 1, exported as a boolean."""
-
-
 _DISK_FULL_ERRNOS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
@@ -342,10 +332,8 @@ def _explain_disk_errors(path: Path) -> Iterator[None]:
         raise NotWritable(f"{path} cannot be written: {error.strerror}", repair) from error
 
 
+# How many runs are deleted in one transaction. Other writers wait no longer than for these.
 DELETE_BATCH_RUNS: Final = 50
-"""How many runs are deleted in one transaction. Other writers wait no longer than for these."""
-
-
 _DELETE_STATEMENTS: Final = (
     "delete_replies",
     "delete_steps",

@@ -27,8 +27,8 @@ from handrail.stores.sql.maintenance import delete_run
 from handrail.stores.sql.schema import Execute, SqlDatabase, format_time
 from handrail.stores.sql.summaries import SqlMeasures
 
+# The status that an entry gives the step that it closes.
 _CLOSING_STATUS: Final = {EntryKind.STEP_COMPLETED: "completed", EntryKind.STEP_FAILED: "failed"}
-"""The status that an entry gives the step that it closes."""
 
 
 class SqlRunMirrors:

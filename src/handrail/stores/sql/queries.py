@@ -36,6 +36,7 @@ from handrail.runtime.records import JournalEntry, project_id
 from handrail.stores.sql import rows
 from handrail.stores.sql.schema import ReadableDatabase, dump_json, format_time, parse_json, parse_time
 
+# The statement for each filter. It receives the filter's fields, the limit, and how many to skip.
 _STATEMENT_BY_FILTER: Final[Mapping[type[ArtifactFilter], str]] = {
     ArtifactsOfRun: "of_run",
     ArtifactsOfStep: "of_step",
@@ -45,7 +46,6 @@ _STATEMENT_BY_FILTER: Final[Mapping[type[ArtifactFilter], str]] = {
     FinalArtifactsOfRun: "final_of",
     FinalArtifactsOfProject: "final_in",
 }
-"""The statement for each filter. It receives the filter's fields, the limit, and how many to skip."""
 
 
 class SqlRunQueries:

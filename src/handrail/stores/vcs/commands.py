@@ -8,12 +8,12 @@ project or the user starts.
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from threading import RLock
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
@@ -37,29 +37,20 @@ from handrail.runtime.errors import (
     VcsLocked,
     VcsTimeout,
 )
-from handrail.runtime.ports.turn import GIT, JJ, Description, ProcessResult, ProcessRunner
+from handrail.runtime.ports.turn import GIT, JJ, Description, Descriptions, ProcessResult, ProcessRunner
 from handrail.runtime.system import read_environment_seconds
 from handrail.stores.files.disk import DiskWorkspace
 
+# How many seconds jj or git may take to report the current commit.
 STATUS_TIMEOUT_SECONDS: Final = 2.0
-"""How many seconds jj or git may take to report the current commit."""
-
-
+# How many bytes of output are read for that.
 MAX_STATUS_BYTES: Final = 64 * 1024
-"""How many bytes of output are read for that."""
-
-
+# The kind of a project without version control.
 NO_VCS: Final = "none"
-"""The kind of a project without version control."""
-
-
+# The oldest jj version that can store plans.
 MIN_JJ_VERSION: Final = (0, 38)
-"""The oldest jj version that can store plans."""
-
-
 INSTALL_JJ: Final = f"install jj {MIN_JJ_VERSION[0]}.{MIN_JJ_VERSION[1]} or newer"
-
-
+# Print the current commit, and for git the branch. They run no hook and no monitor and do not touch files.
 _HEAD_COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     JJ: (
         *("jj", "--ignore-working-copy", "--no-pager", "--config=signing.behavior=drop"),
@@ -70,22 +61,12 @@ _HEAD_COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
         *("rev-parse", "HEAD", "--abbrev-ref", "HEAD"),
     ),
 }
-"""Print the current commit, and for git the branch. They run no hook and no monitor and do not touch files.
-"""
-
-
 _COMMIT_ID: Final = re.compile(r"[0-9a-f]{40,64}")
-
-
 _DETACHED_HEAD: Final = "HEAD"
-
-
+# Variables that would change what jj and git do.
 _STEERING_PREFIXES: Final = ("GIT_", "JJ_")
-"""Variables that would change what jj and git do."""
-
-
+# Variables that would start a program that waits for a person.
 _ASKING_VARIABLES: Final = frozenset({"EDITOR", "VISUAL", "PAGER"})
-"""Variables that would start a program that waits for a person."""
 
 
 class VcsStatus(Struct, frozen=True):
@@ -160,10 +141,8 @@ class VcsTimeouts:
     lock: float = 60.0
 
 
+# The timeouts without HANDRAIL_VCS_SECONDS.
 DEFAULT_TIMEOUTS: Final = VcsTimeouts()
-"""The timeouts without HANDRAIL_VCS_SECONDS."""
-
-
 _TIMEOUT_VARIABLE: Final = "HANDRAIL_VCS_SECONDS"
 
 
@@ -181,13 +160,12 @@ def derive_timeouts(write: timedelta) -> VcsTimeouts:
     return VcsTimeouts(min(DEFAULT_TIMEOUTS.read, seconds), seconds, max(DEFAULT_TIMEOUTS.lock, 2 * seconds))
 
 
+# Variables that say who the user is; the programs may see these.
 _USER_VARIABLES: Final = (
     *("JJ_CONFIG", "JJ_USER", "JJ_EMAIL", "GIT_CONFIG_GLOBAL"),
     *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
 )
-"""Variables that say who the user is; the programs may see these."""
-
-
+# Make the programs print English, never prompt, and never fetch.
 _FIXED_VARIABLES: Final[Mapping[str, str]] = {
     "LC_ALL": "C",
     "COLUMNS": "80",
@@ -198,7 +176,6 @@ _FIXED_VARIABLES: Final[Mapping[str, str]] = {
     "GIT_NO_LAZY_FETCH": "1",
     "EMPTY_FOR_GIT": "",
 }
-"""Make the programs print English, never prompt, and never fetch."""
 
 
 def build_environment(env: Mapping[str, str]) -> dict[str, str]:
@@ -240,32 +217,23 @@ class VcsProgram:
         return self._run(words, self.limits.write, text, files)
 
     def _run(self, words: tuple[str, ...], seconds: float, text: bytes, files: tuple[int, ...]) -> bytes:
-        with _provide_input(text) as path:
+        name = self.words[0]
+        with open_memory_file(text) if text else nullcontext() as file:
+            path = f"/proc/self/fd/{file}" if text else ""
             try:
                 result = self.runner.run((*self.words, *words), f"{self.folder}", seconds, path, files)
             except Busy as busy:
                 raise VcsTimeout(busy.message, busy.repair) from busy
             except Missing as missing:
-                raise (self._missing_tool() if self.folder.is_dir() else missing) from missing
+                if not self.folder.is_dir():
+                    raise
+                raise NoVcsTool(
+                    f"the program `{name}` is not there",
+                    f"install {name}, or put the folder it is in into PATH",
+                ) from missing
         if result.status:
             raise self.explain(self.folder, result)
         return result.out
-
-    def _missing_tool(self) -> NoVcsTool:
-        name = self.words[0]
-        return NoVcsTool(
-            f"the program `{name}` is not there", f"install {name}, or put the folder it is in into PATH"
-        )
-
-
-@contextmanager
-def _provide_input(text: bytes) -> Iterator[str]:
-    """Yield the path of a program's input; empty if there is no input."""
-    if not text:
-        yield ""
-        return
-    with open_memory_file(text) as file:
-        yield f"/proc/self/fd/{file}"
 
 
 @contextmanager
@@ -277,14 +245,12 @@ def open_memory_file(data: bytes) -> Iterator[int]:
         yield file.fileno()
 
 
+# The file in a repository that Handrail locks.
 LOCK_FILE: Final = "handrail-lock"
-"""The file in a repository that Handrail locks."""
 
 
 class RepositoryLock:
     """A reentrant lock for one thread of one process. Programs started under it hold it too."""
-
-    __slots__ = ("_file", "_inside", "_seconds")
 
     def __init__(self, seconds: float) -> None:
         self._inside, self._seconds = RLock(), seconds
@@ -302,26 +268,21 @@ class RepositoryLock:
                 "send the same call again",
             )
         try:
-            if self._file is None:
-                with DiskWorkspace(folder).lock(LOCK_FILE, self._seconds) as file:
-                    yield from self._remember_file(file)
-            else:
+            if self._file is not None:
                 yield self._file
+                return
+            with DiskWorkspace(folder).lock(LOCK_FILE, self._seconds) as file:
+                self._file = file
+                try:
+                    yield file
+                finally:
+                    self._file = None
         finally:
             self._inside.release()
 
-    def _remember_file(self, file: int) -> Iterator[int]:
-        self._file = file
-        try:
-            yield file
-        finally:
-            self._file = None
 
-
+# A text must have fewer bytes than this.
 MAX_TEXT_BYTES: Final = 1024 * 1024
-"""A text must have fewer bytes than this."""
-
-
 _SHOWN_CHARACTERS: Final = 60
 
 
@@ -374,52 +335,56 @@ def verify_write(before: Description, text: str, now: Description, fault: Fault 
     raise fault
 
 
-def unverified_write_fault(fault: Fault, blind: Fault) -> Fault:
-    """Return the fault for a failed write after which the text could not be read either."""
-    return type(fault)(
-        f"{fault.message}; whether the text was written is not known: {blind.message}",
-        f"{fault.repair}; {blind.repair}; then read what stands",
-    )
+def require_version(store: Descriptions, seen: Description) -> Description:
+    """Return the current description. Raises `TextConflict` if its version has changed."""
+    now = store.read()
+    if now.version != seen.version:
+        raise conflict_fault(None, now)
+    return now
+
+
+def read_after_write(store: Descriptions, fault: Fault | None) -> Description:
+    """Return the current description after a write that ended with this fault, or with None."""
+    try:
+        return store.read()
+    except Fault as blind:
+        if fault is None:
+            raise
+        raise type(fault)(
+            f"{fault.message}; whether the text was written is not known: {blind.message}",
+            f"{fault.repair}; {blind.repair}; then read what stands",
+        ) from blind
 
 
 def _describe_text(text: str) -> str:
     first, _, rest = text.partition("\n")
-    if not first:
-        return "is empty" if not rest else "begins with an empty line"
-    return f"begins `{first[:_SHOWN_CHARACTERS]}`"
+    if first:
+        return f"begins `{first[:_SHOWN_CHARACTERS]}`"
+    return "begins with an empty line" if rest else "is empty"
 
 
+# How much of a program's error output a message quotes.
 _MAX_ERROR_CHARACTERS: Final = 600
-"""How much of a program's error output a message quotes."""
-
-
 _ERROR_PATTERN: Final = re.compile(
     r"^(?:Config error|Internal error|[Ee]rror|fatal): .*", re.MULTILINE | re.DOTALL
 )
-
-
 _LOCK_PATTERN: Final = re.compile(r"""(?:lockfile at ["']|Unable to create ')([^"'\n]+[.]lock)""")
-
-
+# The exit status of jj for a bug or a broken repository.
 _JJ_INTERNAL_STATUS: Final = 255
-"""The exit status of jj for a bug or a broken repository."""
-
-
+# The exit status of jj for an unknown command or option.
 _JJ_USAGE_STATUS: Final = 2
-"""The exit status of jj for an unknown command or option."""
-
-
 _DIVERGENT_REPAIR: Final = (
     "run `jj converge`, or `jj abandon` the wrong one that `jj log -r 'divergent()'` shows"
 )
-
-
 _IMMUTABLE_REPAIR: Final = (
     "run `jj new` first, and write there; in a fresh clone, where its bookmark is not yet tracked, run"
     " `jj bookmark track NAME@REMOTE`, and go on in it"
 )
-
-
+_DENIED_REPAIR: Final = (
+    "see that you may write there, and that your key or password is given without a question: by an"
+    " ssh-agent, or a credential helper"
+)
+# Lines that git prints besides the reason, when it talks to a remote.
 _IGNORED_PREFIXES: Final = (
     "To ",
     "Done",
@@ -428,22 +393,16 @@ _IGNORED_PREFIXES: Final = (
     "and the repository exists",
     "warning: ",
 )
-"""Lines that git prints besides the reason, when it talks to a remote."""
-
-
-_JJ_FAILURES: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
+_FailureTable: TypeAlias = tuple[tuple[str, type[VcsFailed], str, str], ...]
+# A pattern of jj's error output, and the fault, message and repair for it. The first match applies.
+_JJ_FAILURES: Final[_FailureTable] = (
     (
         "There is no jj repo in",
         NoRepository,
         "`{folder}` is in no repository of jj",
         "run `jj git init` there, or force git",
     ),
-    (
-        "is immutable",
-        ImmutableCommit,
-        "the current commit may not be changed",
-        _IMMUTABLE_REPAIR,
-    ),
+    ("is immutable", ImmutableCommit, "the current commit may not be changed", _IMMUTABLE_REPAIR),
     (
         "working copy is stale",
         StaleWorkingCopy,
@@ -464,10 +423,7 @@ _JJ_FAILURES: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
         "mend the line that jj names",
     ),
 )
-"""A text in jj's error output, and the fault, message and repair for it. The first match applies."""
-
-
-_GIT_FAILURES: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
+_GIT_FAILURES: Final[_FailureTable] = (
     (
         "not a git repository",
         NoRepository,
@@ -483,28 +439,17 @@ _GIT_FAILURES: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
         "mend the line that git names",
     ),
 )
-"""The same for git."""
-
-
-_DENIED_REPAIR: Final = (
-    "see that you may write there, and that your key or password is given without a question: by an"
-    " ssh-agent, or a credential helper"
-)
-
-
-_REMOTE_FAILURES: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
+# For git when it talks to a remote.
+_REMOTE_FAILURES: Final[_FailureTable] = (
     ("couldn't find remote ref", NoPlan, "the remote has no such plan", "push it where it is"),
-    *(
-        (
-            words,
-            TextConflict,
-            "somebody else has pushed at the same moment: {said}",
-            "run the same command again: it sees what stands there now",
-        )
-        for words in ("[rejected]", "but expected", "cannot lock ref", "failed to update ref", "old value")
+    (
+        r"\[rejected\]|but expected|cannot lock ref|failed to update ref|old value",
+        TextConflict,
+        "somebody else has pushed at the same moment: {said}",
+        "run the same command again: it sees what stands there now",
     ),
     (
-        "[remote rejected]",
+        r"\[remote rejected\]",
         RemoteDenied,
         "the remote does not take the plan: {said}",
         "ask whoever keeps it to let you write below `refs/handrail/`",
@@ -515,33 +460,26 @@ _REMOTE_FAILURES: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
         "the remote is reached in a way that is not used for plans: {said}",
         "give it a path, or a URL of ssh or https: `git remote set-url`",
     ),
-    *(
+    (
         (
-            words,
-            RemoteDenied,
-            "the remote does not let you in: {said}",
-            _DENIED_REPAIR,
-        )
-        for words in (
-            *("Permission denied", "Authentication failed", "could not read Username", "returned error: 40"),
-            *("could not read Password", "Host key verification failed", "insufficient permission"),
-            *("unable to create temporary object directory", "dubious ownership"),
-        )
+            "Permission denied|Authentication failed|could not read Username|could not read Password"
+            "|returned error: 40|Host key verification failed|insufficient permission"
+            "|unable to create temporary object directory|dubious ownership"
+        ),
+        RemoteDenied,
+        "the remote does not let you in: {said}",
+        _DENIED_REPAIR,
     ),
-    *(
+    (
         (
-            words,
-            RemoteUnreachable,
-            "the remote does not answer: {said}",
-            "see that you are online and that `git remote -v` names the right place, then run it again",
-        )
-        for words in (
-            *("Could not resolve host", "unable to access", "does not appear to be a git repository"),
-            *("Could not read from remote repository", "hung up", "not found"),
-        )
+            "Could not resolve host|unable to access|does not appear to be a git repository"
+            "|Could not read from remote repository|hung up|not found"
+        ),
+        RemoteUnreachable,
+        "the remote does not answer: {said}",
+        "see that you are online and that `git remote -v` names the right place, then run it again",
     ),
 )
-"""The same for git when it talks to a remote."""
 
 
 class NoSuchCommand(VcsFailed):
@@ -588,11 +526,9 @@ def immutable_fault() -> ImmutableCommit:
     return ImmutableCommit("the current commit may not be changed", _IMMUTABLE_REPAIR)
 
 
-def _match_failure(
-    table: tuple[tuple[str, type[VcsFailed], str, str], ...], name: str, folder: Path, said: str
-) -> VcsFailed:
-    for words, fault, message, repair in table:
-        if words in said:
+def _match_failure(table: _FailureTable, name: str, folder: Path, said: str) -> VcsFailed:
+    for pattern, fault, message, repair in table:
+        if re.search(pattern, said):
             return fault(message.format(folder=folder, said=said[:_MAX_ERROR_CHARACTERS]), repair)
     return VcsFailed(
         f"{name} failed: {said[:_MAX_ERROR_CHARACTERS]}",

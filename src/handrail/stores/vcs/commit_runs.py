@@ -72,7 +72,7 @@ def open_description(  # noqa: PLR0913 - two runners, a place and options
         return ProjectDescription(JJ, folder, jj, jj, None)
     if found == GIT:
         git = GitDescriptions(runner, folder, ids, limits)
-        return ProjectDescription(GIT, folder, git, git, GitDescriptionSync(git, folder, runner, far, limits))
+        return ProjectDescription(GIT, folder, git, git, GitDescriptionSync(git, far))
     begin = "jj git init" if kind == JJ else "git init"
     other = ", or force no kind of repository" if kind else ""
     raise NoRepository(
@@ -81,12 +81,10 @@ def open_description(  # noqa: PLR0913 - two runners, a place and options
     )
 
 
+# How often a turn is offered to the common store when other processes write there too.
 _MAX_COMMIT_ATTEMPTS: Final = 5
-"""How often a turn is offered to the common store when other processes write there too."""
-
-
+# A workflow sets this key on a state in which a run is complete.
 _COMPLETE_KEY: Final = "complete"
-"""A workflow sets this key on a state in which a run is complete."""
 
 
 class VcsCommitRuns:
@@ -96,11 +94,6 @@ class VcsCommitRuns:
     valid when the first text is written or a new plan begins. A revision is derived from the text and from
     the number of turns in the common store, so a text that comes back is not mistaken for the earlier one.
     """
-
-    __slots__ = (
-        *("_changed", "_common", "_descriptions", "_folder", "_known"),
-        *("_last", "_run", "_seen", "_workflow"),
-    )
 
     def __init__(self, descriptions: Descriptions, common: Runs, folder: Path, workflow: Workflow) -> None:
         self._descriptions, self._common = descriptions, common
@@ -123,13 +116,11 @@ class VcsCommitRuns:
 
     def read(self, path: str) -> bytes | None:
         """Return the description, or the path of the first changed file; None for any other path."""
-        if path == CHANGED_FILE_PATH:
-            return self._first_changed_path()
-        return self._seen.text.encode("utf-8", "surrogatepass") if path == DESCRIPTION_PATH else None
-
-    def _first_changed_path(self) -> bytes | None:
-        """Return the path of the first changed file. The disk is read once, and only if needed."""
-        if self._changed is None:
+        if path == DESCRIPTION_PATH:
+            return self._seen.text.encode("utf-8", "surrogatepass")
+        if path != CHANGED_FILE_PATH:
+            return None
+        if self._changed is None:  # the disk is read once, and only if needed
             self._changed = self._descriptions.changes(1).files
         return self._changed[0].path.encode("utf-8", "surrogatepass") if self._changed else None
 
@@ -166,7 +157,10 @@ class VcsCommitRuns:
         """
         text = self._seen.text if turn.describes is None else turn.describes
         try:
-            self._replace(text, anew=turn.anew)
+            with self._descriptions.hold_lock():
+                if turn.anew:
+                    self._seen = self._descriptions.begin_new(self._seen)
+                self._seen = self._descriptions.swap(self._seen, text)
         except TextConflict:
             if self._last:
                 raise
@@ -180,13 +174,6 @@ class VcsCommitRuns:
         except Fault:
             return True
         return True
-
-    def _replace(self, text: str, *, anew: bool) -> None:
-        """Write the text, into a new commit or chain if `anew`."""
-        with self._descriptions.hold_lock():
-            if anew:
-                self._seen = self._descriptions.begin_new(self._seen)
-            self._seen = self._descriptions.swap(self._seen, text)
 
     def find_recorded_call(self, run: str, revision: int) -> RecordedCall | None:  # noqa: ARG002 - there is only one run
         """Return the recorded call of the turn that started from this revision, or None."""
@@ -231,7 +218,6 @@ class VcsCommitRuns:
         return _derive_id(f"change:{self._workflow.name}:{change}") if change else self._run
 
     def _build_run(self) -> StoredRun:
-        """Build the run from the text and from what the common store knows."""
         known = self._known = self._common.load(self.mirror_id)
         flow = self._workflow
         origin = Origin(flow.name, Authority.DESCRIPTION, str(self._folder))
@@ -265,7 +251,6 @@ class VcsCommitRuns:
                 return
 
     def _completes(self, turn: Turn) -> bool:
-        """True if the turn leads to a state in which the run is complete."""
         return self._workflow.states[turn.passages[-1].target].extra.get(_COMPLETE_KEY) is True
 
     def _with_stage(self, turn: Turn) -> Turn:
@@ -283,7 +268,6 @@ class VcsCommitRuns:
 
 
 def _count_turns(known: StoredRun | None) -> int:
-    """Return how many turns the common store has of a run."""
     return known.revision if known else 0
 
 

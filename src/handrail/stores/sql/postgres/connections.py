@@ -25,13 +25,10 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from handrail.runtime.errors import Busy, DiskFull, Fault, Missing, NoServer, NotWritable, Unreadable
 from handrail.runtime.store_address import DatabaseUrl
 
+# What to do after an error that passes by itself.
 SEND_AGAIN_REPAIR: Final = "send the same call again"
-"""What to do after an error that passes by itself."""
-
-
 SERVER_BACK_REPAIR: Final = "see that the server runs and lets this user in, then " + SEND_AGAIN_REPAIR
-
-
+# Errors that a second try may not have.
 _BUSY_ERRORS: Final = (
     errors.LockNotAvailable,
     errors.QueryCanceled,
@@ -40,12 +37,7 @@ _BUSY_ERRORS: Final = (
     errors.UniqueViolation,
     errors.TooManyConnections,
 )
-"""Errors that a second try may not have."""
-
-
 _UNSOUND_DATABASE: Final = (Unreadable, "{} is no sound database", "restore a backup, or name another store")
-
-
 _FAULT_BY_ERROR: Final[Mapping[type[psycopg.Error], tuple[type[Fault], str, str]]] = {
     errors.DiskFull: (
         DiskFull,
@@ -123,23 +115,11 @@ def format_error(error: Exception) -> str:
 
 
 _TEXT_OID: Final = 25
-
-
 _BIGINT_OID: Final = 20
-
-
 _PACK_HEAD: Final = struct.Struct("!iiIii").pack
-
-
 _PACK_NUMBER: Final = struct.Struct("!iq").pack
-
-
 _PACK_LENGTH: Final = struct.Struct("!i").pack
-
-
 _NULL_ITEM: Final = _PACK_LENGTH(-1)
-
-
 _EMPTY_TEXTS, _EMPTY_NUMBERS = (struct.pack("!iiI", 0, 0, element) for element in (_TEXT_OID, _BIGINT_OID))
 
 
@@ -194,6 +174,8 @@ class _NumberArrayDumper(Dumper):
         return b"".join((_PACK_HEAD(1, None in obj, _BIGINT_OID, len(obj), 1), *items))
 
 
+# No statement, lock or transaction of ours may last longer than this. None of our queries is worth JIT
+# compilation or parallel workers, which the planner cannot know.
 _SETTINGS: Final[dict[str, str]] = {
     "statement_timeout": "30s",
     "lock_timeout": "20s",
@@ -202,19 +184,12 @@ _SETTINGS: Final[dict[str, str]] = {
     "jit": "off",
     "max_parallel_workers_per_gather": "0",
 }
-"""No statement, lock or transaction of ours may last longer than this.
-
-None of our queries is worth JIT compilation or parallel workers, which the planner cannot know.
-"""
-
-
+# Compress long texts with lz4, which takes less work, if the server supports it.
 _SET_COMPRESSION: Final = (
     "(SELECT set_config(name, 'lz4', false) FROM pg_settings"
     " WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals))"
 )
-"""Compress long texts with lz4, which takes less work, if the server supports it."""
-
-
+# How to notice a server that has vanished, unless the address says otherwise.
 _KEEPALIVE_DEFAULTS: Final[Mapping[str, Any]] = {
     "connect_timeout": 5,
     "keepalives_idle": 30,
@@ -222,7 +197,6 @@ _KEEPALIVE_DEFAULTS: Final[Mapping[str, Any]] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
-"""How to notice a server that has vanished, unless the address says otherwise."""
 
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
@@ -276,23 +250,15 @@ def configure_connection(connection: Connection) -> None:
     connection.execute(f"SELECT {settings}, {_SET_COMPRESSION}")
 
 
+# How many seconds to wait for a connection: long enough for a server that restarts.
 CONNECTION_WAIT_SECONDS: Final = 30.0
-"""How many seconds to wait for a connection: long enough for a server that restarts."""
-
-
+# How many seconds pass before a server that could not be reached is tried again. Without this, the pool would
+# double its pauses and notice a returned server up to 15 seconds later.
 _RETRY_SECONDS: Final = 0.5
-"""How many seconds pass before a server that could not be reached is tried again.
-
-Without this, the pool would double its pauses and notice a returned server up to 15 seconds later.
-"""
-
-
+# How many seconds the server has to answer when we ask why there is no connection.
 _PROBE_SECONDS: Final = 1
-"""How many seconds the server has to answer when we ask why there is no connection."""
-
-
+# How many seconds an unused connection is kept.
 _IDLE: Final = 300.0
-"""How many seconds an unused connection is kept."""
 
 
 # Callers get a fault for what the pool warns about. Without a handler, Python would print the warning too.

@@ -28,33 +28,21 @@ from handrail.stores.sql.postgres.pg_reader import find_last_settled_entry
 from handrail.stores.sql.postgres.schema import load_statements
 from handrail.stores.sql.schema import ChangeListener, Execute, list_tables
 
+# How many connections a process has at most, besides the listening one.
 MAX_CONNECTIONS: Final = 12
-"""How many connections a process has at most, besides the listening one."""
-
-
+# What a thread uses a connection for: queries or writes.
 ConnectionUse: TypeAlias = Literal["asks", "writes"]
-"""What a thread uses a connection for: queries or writes."""
-
-
+# A hash of which transactions are over.
 _DATA_VERSION_QUERY: Final = "SELECT hashtextextended(CAST(pg_current_snapshot() AS TEXT), 0)"
-"""A hash of which transactions are over."""
-
-
 _SIZE_QUERY: Final = (
     "SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS BIGINT) FROM pg_class"
     " WHERE relkind = 'r' AND relnamespace = current_schema::regnamespace"
 )
-
-
+# The first half of the advisory locks for tasks that one process does for all.
 _TASK_LOCK_CLASS: Final = 0x48524C32
-"""The first half of the advisory locks for tasks that one process does for all."""
-
-
 _ELECT_QUERY: Final = "SELECT pg_try_advisory_xact_lock(CAST($1 AS INTEGER), hashtext($2))"
-
-
+# How many seconds a check waits for the server.
 _PROBE_TIMEOUT_SECONDS: Final = 1.0
-"""How many seconds a check waits for the server."""
 
 
 class FetchedResult:

@@ -18,12 +18,10 @@ from handrail.runtime.store_address import DatabaseUrl
 from handrail.stores.sql.postgres.connections import Connection, Pool, connect
 from handrail.stores.sql.postgres.schema import load_statements
 
+# How many seconds there are at least between two notifications of a process.
 NOTIFY_INTERVAL_SECONDS: Final = 0.02
-"""How many seconds there are at least between two notifications of a process."""
-
-
+# How many seconds to wait for a connection. A notification may get lost; closing must not wait.
 CONNECTION_TIMEOUT_SECONDS: Final = 1.0
-"""How many seconds to wait for a connection. A notification may get lost; closing must not wait."""
 
 
 class Notifier:
@@ -63,8 +61,8 @@ class Notifier:
                 return
 
 
+# The longest pause before the listener connects again.
 _MAX_RETRY_SECONDS: Final = 5.0
-"""The longest pause before the listener connects again."""
 
 
 class PgChangeListener:

@@ -16,28 +16,20 @@ from handrail.stores.sql.postgres.schema import load_statements, program_schema_
 from handrail.stores.sql.queries import SqlRunQueries
 from handrail.stores.sql.schema import KEY, Execute
 
+# How many seconds a hook waits for the server, and then for each answer.
 _TIMEOUT_SECONDS: Final = 2
-"""How many seconds a hook waits for the server, and then for each answer."""
-
-
+# Sets the limit, and asks in the same round trip whether there is a store.
 _PROBE_QUERY: Final = (
     f"SELECT set_config('statement_timeout', '{_TIMEOUT_SECONDS}s', false),"
     " to_regclass('handrail_schema') IS NOT NULL"
 )
-"""Sets the limit, and asks in the same round trip whether there is a store."""
-
-
+# Lists the transactions that are adding entries.
 _WRITERS_QUERY: Final = (
     "SELECT virtualtransaction FROM pg_locks WHERE relation = 'events'::regclass"
     " AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid()"
 )
-"""Lists the transactions that are adding entries."""
-
-
+# How many seconds writers have to finish.
 _SETTLE_TIMEOUT_SECONDS: Final = 10.0
-"""How many seconds writers have to finish."""
-
-
 _POLL_SECONDS: Final = 0.002
 
 

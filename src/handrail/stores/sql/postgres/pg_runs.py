@@ -25,10 +25,8 @@ from handrail.stores.sql.schema import dump_json, format_time
 from handrail.stores.sql.store import StoreKind
 
 ArrayColumn: TypeAlias = NumberArray | TextArray
-
-
+# The types of the four columns of entries: kind, step, agent and metadata.
 _ENTRY_TYPES: Final = (TextArray,) * 4
-"""The types of the four columns of entries: kind, step, agent and metadata."""
 
 
 class PgRuns(BaseSqlRuns):
@@ -152,15 +150,11 @@ def _to_columns(lines: list[tuple[Any, ...]], kinds: Sequence[type[ArrayColumn]]
     return (kind(column) for kind, column in zip(kinds, columns, strict=True))
 
 
+# How many turns a server takes at once.
 WRITER_THREADS: Final = 6
-"""How many turns a server takes at once."""
-
-
+# How many seconds pass between two looks for changes that were not notified.
 POLL_SECONDS: Final = 1.0
-"""How many seconds pass between two looks for changes that were not notified."""
-
-
+# A store in a PostgreSQL database.
 POSTGRES_STORE: Final = StoreKind(
     PgDatabase, PgRuns, has_store, open_copy_target, WRITER_THREADS, POLL_SECONDS
 )
-"""A store in a PostgreSQL database."""

@@ -31,10 +31,8 @@ from handrail.stores.sql.schema import (
 )
 
 _POSTGRES_PACKAGE: Final = "handrail.stores.sql.postgres"
-
-
+# A placeholder in the common statements, with its number if it has one.
 _PLACEHOLDER: Final = re.compile(r"\?(\d*)")
-"""A placeholder in the common statements, with its number if it has one."""
 
 
 @cache
@@ -54,33 +52,17 @@ def number_placeholders(statement: str) -> str:
     return _PLACEHOLDER.sub(lambda found: f"${found[1] or next(places)}", statement)
 
 
+# The advisory lock that a process holds while it changes the schema.
 _SCHEMA_LOCK: Final = 0x48524C31
-"""The advisory lock that a process holds while it changes the schema."""
-
-
+# How many seconds the server may take to release the lock of a copy that was just ended.
 _LOCK_TIMEOUT_SECONDS: Final = 2.0
-"""How many seconds the server may take to release the lock of a copy that was just ended."""
-
-
 _POLL_SECONDS: Final = 0.02
-
-
 _COPY_MARK_EXISTS: Final = "SELECT to_regclass('handrail_copy') IS NOT NULL"
-
-
 _CREATE_VERSION_TABLE: Final = "CREATE TABLE IF NOT EXISTS handrail_schema (version BIGINT NOT NULL)"
-
-
 _VERSION_TABLE_EXISTS: Final = "SELECT to_regclass('handrail_schema') IS NOT NULL"
-
-
 _INDEX_STATEMENT: Final = re.compile(r"^CREATE INDEX (\w+) (.+);$", re.MULTILINE)
-
-
+# Columns with sequences, which a copy must set.
 _SERIAL_COLUMNS: Final = (("runs", "k"), ("events", "id"))
-"""Columns with sequences, which a copy must set."""
-
-
 _COUNT_TABLES: Final = (
     "SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'p', 'v')"
     " AND relnamespace = current_schema::regnamespace"
