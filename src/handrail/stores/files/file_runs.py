@@ -36,22 +36,6 @@ from handrail.runtime.records import (
 )
 from handrail.runtime.resolve import hash_content
 from handrail.stores.files import layout
-from handrail.stores.files.layout import (
-    HISTORY_FILE,
-    LOCK_FILE,
-    PRIVATE_FOLDER,
-    QUARANTINE_FOLDER,
-    TROUBLE_FILE,
-    Head,
-    HistoryLine,
-    TroubleMark,
-    TroubleSubject,
-    complete_folder,
-    prepare_folder,
-    read_checksum,
-    replace_file,
-    seal_record,
-)
 from handrail.stores.files.recovery import (
     TURN_FILES_ON_DISK,
     RecoveryAction,
@@ -63,7 +47,6 @@ from handrail.stores.files.recovery import (
     read_locked_folder,
 )
 from handrail.stores.files.redo_log import (
-    TurnFiles,
     carry_out_intent,
     has_changed_files,
     write_intent,
@@ -96,16 +79,17 @@ _ADOPTION_KINDS = {
 
 
 def build_stored_run(plan: RecoveryPlan, idle: InitialRun) -> StoredRun:
-    """Build the folder's run from a recovery plan."""
-    head, run = plan.snapshot.head, _recovered_run(plan, idle)
-    stored = StoredRun(
-        run,
-        idle.origin,
-        plan.snapshot.base.revision if plan.snapshot.base else 0,
-        trouble=plan.trouble,
-        adopted=_ADOPTION_TEXTS.get(plan.row.id, ""),
-    )
-    if not isinstance(head, Head):
+    """Build the folder's run: as of the last turn, or as an edited state file describes it."""
+    head, base, content = plan.snapshot.head, plan.snapshot.base, plan.snapshot.content
+    run = base.run if base else idle.run
+    if plan.row.action is RecoveryAction.TELL:
+        run = replace(idle.run, id=run.id, steps=run.steps)
+    elif plan.row.id in {"edited", "found"} and isinstance(content, StateFileContent):
+        run = adopt_state(run, idle, content.state, content.variables)
+    adopted = _ADOPTION_TEXTS.get(plan.row.id, "")
+    revision = base.revision if base else 0
+    stored = StoredRun(run, idle.origin, revision, trouble=plan.trouble, adopted=adopted)
+    if not isinstance(head, layout.Head):
         return stored
     return replace(
         stored,
@@ -115,15 +99,6 @@ def build_stored_run(plan: RecoveryPlan, idle: InitialRun) -> StoredRun:
         active=head.updated,
         opened={step.number: head.opened[step.number] for step in run.open if step.number in head.opened},
     )
-
-
-def adoption_entries(plan: RecoveryPlan, stored: StoredRun) -> tuple[Entry, ...]:
-    """Return the entries that the next turn adds if the run is not as the last turn left it."""
-    kind = _ADOPTION_KINDS.get(plan.row.id)
-    if kind is None or not isinstance(plan.snapshot.standing, StateFileContent):
-        return ()
-    data = {"why": plan.row.id, "revision": stored.revision}
-    return (Entry(kind, step=plan.snapshot.standing.state, data=data),)
 
 
 def adopt_state(run: Run, idle: InitialRun, state: str, given: Mapping[str, Value]) -> Run:
@@ -146,17 +121,6 @@ def adopt_state(run: Run, idle: InitialRun, state: str, given: Mapping[str, Valu
     )
 
 
-def _recovered_run(plan: RecoveryPlan, idle: InitialRun) -> Run:
-    """Return the run as of the last turn, or as an edited state file describes it."""
-    base, standing = plan.snapshot.base, plan.snapshot.standing
-    known = base.run if base else idle.run
-    if plan.row.action is RecoveryAction.TELL:
-        return replace(idle.run, id=known.id, steps=known.steps)
-    if plan.row.id in {"edited", "found"} and isinstance(standing, StateFileContent):
-        return adopt_state(known, idle, standing.state, standing.variables)
-    return known
-
-
 @dataclass(frozen=True, slots=True)
 class FolderChange:
     """What a turn or a repair changes: the run afterwards, and what is written with it."""
@@ -166,29 +130,17 @@ class FolderChange:
     document: bytes
     entries: tuple[Entry, ...]
     spent: RecordedCall | None = None
-    finals: tuple[ChangedContent, ...] = ()
 
 
 def check_final_paths(finals: Sequence[ChangedContent], state: str) -> None:
     """Raise `UnsafePath` if a turn writes a file of the store's own, or one file twice."""
     paths = [final.path for final in finals]
     for path in paths:
-        if path == state or path.partition("/")[0] == PRIVATE_FOLDER or paths.count(path) > 1:
+        if path == state or path.partition("/")[0] == layout.PRIVATE_FOLDER or paths.count(path) > 1:
             raise UnsafePath(
                 f"`{path}` cannot be written by a turn: it is the store's own, or written twice",
                 "name another file in the workflow",
             )
-
-
-def choose_state_name(run: Run, passages: Sequence[HistoryItem], old: StateFileContent | None) -> str:
-    """Return the state for the state file: that of the open step, or the one the run ended in."""
-    if run.open:
-        return run.open[0].state
-    if passages:
-        return passages[-1].target
-    if old is None:
-        raise ValueError("a turn that opens no step and goes no way leaves nothing to write down")
-    return old.state
 
 
 def run_after_repair(stored: StoredRun, run: Run, at: datetime) -> StoredRun:
@@ -198,47 +150,31 @@ def run_after_repair(stored: StoredRun, run: Run, at: datetime) -> StoredRun:
     return replace(stored, run=run, revision=stored.revision + 1, opened=opened)
 
 
-def build_turn_files(plan: RecoveryPlan, change: FolderChange, shape: StateFileFormat) -> TurnFiles:
-    """Build the files of a turn.
+def build_intent(plan: RecoveryPlan, change: FolderChange, shape: StateFileFormat) -> layout.Intent:
+    """Build the intent of a turn, except for what `write_intent` adds.
 
     Raises `Unreadable` if the new state file could not be read back.
     """
-    old, new = plan.snapshot.standing, shape.read(change.document)
+    old, new = plan.snapshot.content, shape.read(change.document)
     if isinstance(new, JsonFlaw):
         raise Unreadable(
             f"`{shape.name}` could not be read again with what this turn writes into it: {new.sentence}",
             f"make `{shape.name}` smaller or simpler, or do without what this call brings",
         )
-    sha, base, after = str(hash_content(change.document)), plan.snapshot.base, change.after
-    unchanged = base is not None and base.sha == hash_content(plan.snapshot.data)
+    sha, before = str(hash_content(change.document)), hash_content(plan.snapshot.data)
+    base, after, at = plan.snapshot.base, change.after, change.at
+    unchanged = base is not None and base.sha == before
     known = old.history if isinstance(old, StateFileContent) and unchanged else ()
     kept = len(known) if new.history[: len(known)] == known else 0
-    chain = base.chain if base else ""
-    line = seal_record(
-        HistoryLine(
-            after.revision,
-            change.at,
-            change.entries,
-            chain,
-            after.run,
-            sha,
-            new.body,
-            kept,
-            new.history[kept:],
-        )
+    chain, added = base.chain if base else "", new.history[kept:]
+    turn = layout.HistoryLine(
+        after.revision, at, change.entries, chain, after.run, sha, new.body, kept, added
     )
-    head = Head(
-        after.revision,
-        sha,
-        after.run,
-        after.origin,
-        after.started or change.at,
-        change.at,
-        read_checksum(line),
-        after.opened,
-        {} if change.spent is None else {after.revision - 1: change.spent},
-    )
-    return TurnFiles(head, line, change.document, hash_content(plan.snapshot.data), change.finals)
+    line = layout.seal_record(turn)
+    chain, started = layout.read_checksum(line), after.started or at
+    spent = {} if change.spent is None else {after.revision - 1: change.spent}
+    head = layout.Head(after.revision, sha, after.run, after.origin, started, at, chain, after.opened, spent)
+    return layout.Intent(head, line.decode(), change.document.decode(), before)
 
 
 # How many seconds a turn waits for the lock of the folder.
@@ -322,13 +258,11 @@ class FileRuns:
         """Return the folder's run; at revision 0 if it has not begun."""
         with self._view() as view:
             plan = self._recovery_plan(view)
-            stored, data = build_stored_run(plan, self._idle), view.snapshot.read(HISTORY_FILE)
-        comments = layout.find_lines_with(data, plan.pending, _COMMENT_KIND_PREFIX)
-        return (
-            replace(stored, unheard=find_undelivered_comments(_number_entries(stored.run.id, comments)))
-            if comments
-            else stored
-        )
+            stored, data = build_stored_run(plan, self._idle), view.snapshot.read(layout.HISTORY_FILE)
+        comments = tuple(layout.read_lines(data, plan.pending, _COMMENT_KIND_PREFIX))
+        if not comments:
+            return stored
+        return replace(stored, unheard=find_undelivered_comments(_number_entries(stored.run.id, comments)))
 
     def commit(self, turn: Turn) -> bool:
         """Save the whole turn. Return False if the run or a file that it writes has changed.
@@ -344,15 +278,17 @@ class FileRuns:
                 raise Unreadable(stored.trouble.message, stored.trouble.repair)
             if not self._is_unchanged(stored, turn.before) or has_changed_files(view.snapshot, turn.finals):
                 return False
-            saved = build_turn_files(plan, self._turn_change(plan, stored, turn), self._shape)
-            self._save(view, plan, saved)
+            change = self._turn_change(plan, stored, turn)
+            self._save(view, plan, build_intent(plan, change, self._shape), turn.finals)
         return True
 
     def find_recorded_call(self, run: str, revision: int) -> RecordedCall | None:
         """Return the recorded call of the turn that started from this revision, or None."""
         with self._view() as view:
             head = self._recovery_plan(view).snapshot.head
-        return head.spent.get(revision) if isinstance(head, Head) and run in {"", head.run.id} else None
+        return (
+            head.spent.get(revision) if isinstance(head, layout.Head) and run in {"", head.run.id} else None
+        )
 
     def renew_tokens(
         self,
@@ -373,15 +309,15 @@ class FileRuns:
         with self._lock_folder() as view:
             plan = self._recover(view)
             base, ours = plan.snapshot.base, build_stored_run(plan, self._idle).run.id
-            line = HistoryLine(0, at, entries, base.chain if base else "", stray=run not in {"", ours})
-            layout.append_line(view.snapshot, seal_record(line))
-            view.snapshot.sync(PRIVATE_FOLDER)
+            line = layout.HistoryLine(0, at, entries, base.chain if base else "", stray=run not in {"", ours})
+            layout.append_line(view.snapshot, layout.seal_record(line))
+            view.snapshot.sync(layout.PRIVATE_FOLDER)
 
     def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[JournalEntry, ...]:
         """Return entries, numbered from 1 in the order of the history."""
         with self._view() as view:
             plan = self._recovery_plan(view)
-            data = view.snapshot.read(HISTORY_FILE)
+            data = view.snapshot.read(layout.HISTORY_FILE)
         ours = build_stored_run(plan, self._idle).run.id
         if run not in {"", ours}:
             return ()
@@ -407,45 +343,50 @@ class FileRuns:
         """
         with self._lock_folder() as view:
             plan = self._recover_current(view)
-            if isinstance(plan.snapshot.standing, UnsafePath):
-                raise plan.snapshot.standing
+            if isinstance(plan.snapshot.content, UnsafePath):
+                raise plan.snapshot.content
             stored = build_stored_run(plan, self._idle)
             if restore:
-                change = self._restore_change(view.snapshot.read(HISTORY_FILE), stored, at, restore)
+                change = self._restore_change(view.snapshot.read(layout.HISTORY_FILE), stored, at, restore)
             else:
                 change = self._adopt_change(plan, stored, at, adopt)
-            saved = build_turn_files(plan, change, self._shape)
+            intent = build_intent(plan, change, self._shape)
             self._keep_replaced(view.snapshot, plan)
-            self._save(view, plan, saved)
+            self._save(view, plan, intent)
             return build_stored_run(self._recovery_plan(view), self._idle)
 
     # Build the change that a turn or a repair saves.
 
     def _is_unchanged(self, stored: StoredRun, before: StoredRun) -> bool:
-        """True if it is the same run, unchanged: same revision, and no person has edited it."""
+        """True if it is the same run at the same revision, and no person has edited it."""
         now, then = stored.run, before.run
         current = (now.id, stored.revision, now.open, now.vars)
         return current == (then.id, before.revision, then.open, then.vars)
 
     def _turn_change(self, plan: RecoveryPlan, stored: StoredRun, turn: Turn) -> FolderChange:
-        found = plan.snapshot.standing
+        found = plan.snapshot.content
         old = found if isinstance(found, StateFileContent) else None
-        state = choose_state_name(turn.run, turn.passages, old)
-        return FolderChange(
-            turn.after,
-            turn.at,
-            self._shape.write(old, state, turn.run.vars, turn.at, turn.passages),
-            (*adoption_entries(plan, stored), *turn.entries),
-            turn.spent,
-            turn.finals,
-        )
+        if turn.run.open:
+            state = turn.run.open[0].state
+        elif turn.passages:
+            state = turn.passages[-1].target
+        elif old:
+            state = old.state
+        else:
+            raise ValueError("a turn that opens no step and goes no way leaves nothing to write down")
+        entries, kind = turn.entries, _ADOPTION_KINDS.get(plan.row.id)
+        if kind and old:
+            data = {"why": plan.row.id, "revision": stored.revision}
+            entries = (Entry(kind, step=old.state, data=data), *entries)
+        document = self._shape.write(old, state, turn.run.vars, turn.at, turn.passages)
+        return FolderChange(turn.after, turn.at, document, entries, turn.spent)
 
     def _adopt_change(self, plan: RecoveryPlan, stored: StoredRun, at: datetime, state: str) -> FolderChange:
         if state not in self._states:
             raise Unreadable(
                 f"the workflow has no state {state!a}", f"name one of {', '.join(sorted(self._states))}"
             )
-        found = plan.snapshot.standing
+        found = plan.snapshot.content
         old = found if isinstance(found, StateFileContent) else None
         variables = old.variables if old else stored.run.vars
         run = adopt_state(stored.run, self._idle, state, variables)
@@ -486,24 +427,22 @@ class FileRuns:
             if view.locked:
                 yield view
                 return
-            prepare_folder(self._workspace)
-            with self._workspace.lock(LOCK_FILE, self._seconds):
+            layout.prepare_folder(self._workspace)
+            with self._workspace.lock(layout.LOCK_FILE, self._seconds):
                 if not view.snapshot.refresh():
                     view.plan = None
                 view.locked = True
                 try:
-                    complete_folder(view.snapshot)
+                    layout.complete_folder(view.snapshot)
                     yield view
                 finally:
                     view.locked = view.recovered = False
 
     def _recovery_plan(self, view: _View) -> RecoveryPlan:
-        """Return the recovery plan of the view; work it out if needed."""
         if view.plan is None:
-            snapshot = (read_locked_folder if view.locked else read_folder)(
-                view.snapshot, self._shape, self._signs
-            )
-            view.plan = plan_recovery(snapshot, self._shape, self._states)
+            read = read_locked_folder if view.locked else read_folder
+            found = read(view.snapshot, self._shape, self._signs)
+            view.plan = plan_recovery(found, self._shape, self._states)
         return view.plan
 
     def _recover(self, view: _View) -> RecoveryPlan:
@@ -525,9 +464,11 @@ class FileRuns:
             view.plan, view.recovered = None, False
         return self._recover(view)
 
-    def _save(self, view: _View, plan: RecoveryPlan, saved: TurnFiles) -> None:
+    def _save(
+        self, view: _View, plan: RecoveryPlan, intent: layout.Intent, finals: Sequence[ChangedContent] = ()
+    ) -> None:
         view.plan, view.recovered = None, False
-        intent = write_intent(view.snapshot, saved)
+        intent = write_intent(view.snapshot, intent, finals)
         try:
             carry_out_intent(view.snapshot, self._shape.name, intent, plan.snapshot.head, again=False)
         except (DiskFull, NotWritable) as fault:
@@ -539,19 +480,17 @@ class FileRuns:
     def _keep_replaced(self, snapshot: Snapshot, plan: RecoveryPlan) -> None:
         """Keep copies of what a repair is about to replace."""
         if plan.snapshot.intent is not None and plan.trouble:
-            replace_file(
-                snapshot, TROUBLE_FILE, seal_record(TroubleMark(TroubleSubject.INTENT, plan.trouble))
-            )
+            mark = layout.TroubleMark(layout.TroubleSubject.INTENT, plan.trouble)
+            layout.replace_file(snapshot, layout.TROUBLE_FILE, layout.seal_record(mark))
             quarantine_intent(snapshot)
         if plan.snapshot.data is not None:
-            snapshot.mkdir(QUARANTINE_FOLDER)
-            snapshot.sync(PRIVATE_FOLDER)
-            write_numbered_copy(
-                snapshot, f"{QUARANTINE_FOLDER}/{base_name(self._shape.name)}", plan.snapshot.data
-            )
+            snapshot.mkdir(layout.QUARANTINE_FOLDER)
+            snapshot.sync(layout.PRIVATE_FOLDER)
+            copy = f"{layout.QUARANTINE_FOLDER}/{base_name(self._shape.name)}"
+            write_numbered_copy(snapshot, copy, plan.snapshot.data)
 
 
-def _number_entries(run: str, lines: Iterable[HistoryLine]) -> Iterator[JournalEntry]:
+def _number_entries(run: str, lines: Iterable[layout.HistoryLine]) -> Iterator[JournalEntry]:
     """Yield the entries of these lines, numbered from 1."""
     found = ((line, entry) for line in lines if not line.stray for entry in line.entries)
     for number, (line, entry) in enumerate(found, start=1):

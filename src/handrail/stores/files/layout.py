@@ -6,7 +6,7 @@ a record from a newer program can be told from a damaged one. This module decide
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, StrEnum
@@ -189,19 +189,10 @@ def quarantine_file(workspace: Snapshot, path: str) -> None:
     """Move a file to the quarantine folder, where nothing is overwritten."""
     workspace.mkdir(QUARANTINE_FOLDER)
     workspace.sync(PRIVATE_FOLDER)
-    workspace.rename(path, free_quarantine_path(workspace, path))
+    taken, paths = workspace.names(QUARANTINE_FOLDER), iterate_numbered_paths(base_name(path))
+    workspace.rename(path, f"{QUARANTINE_FOLDER}/{next(name for name in paths if name not in taken)}")
     workspace.sync(QUARANTINE_FOLDER)
     workspace.sync(parent_folder(path))
-
-
-def free_quarantine_path(workspace: Snapshot, path: str) -> str:
-    """Return the first free name in quarantine for a file of this path."""
-    taken = workspace.names(QUARANTINE_FOLDER)
-    return next(
-        name
-        for name in iterate_numbered_paths(f"{QUARANTINE_FOLDER}/{base_name(path)}")
-        if base_name(name) not in taken
-    )
 
 
 def prepare_folder(workspace: Workspace) -> None:
@@ -240,27 +231,14 @@ class HistoryTurn:
     chain: str
 
 
-def read_lines(data: bytes | None, pending: bytes = b"") -> Iterator[HistoryLine]:
-    """Yield the valid lines in order. The `pending` line comes last if the file lacks it."""
-    yield from _parse_lines(_split_lines(data, pending))
-
-
-def find_lines_with(data: bytes | None, pending: bytes, word: bytes) -> tuple[HistoryLine, ...]:
-    """Return the lines that contain this word. Decoding all lines would take much longer."""
+def read_lines(data: bytes | None, pending: bytes = b"", word: bytes = b"") -> Iterator[HistoryLine]:
+    """Yield the valid lines that contain this word. The `pending` line comes last if the file lacks it."""
+    # Decoding all lines, or even splitting them, takes much longer than searching the word.
     if word not in (data or b"") and word not in pending:
-        return ()
-    return tuple(_parse_lines(raw for raw in _split_lines(data, pending) if word in raw))
-
-
-def _split_lines(data: bytes | None, pending: bytes) -> Sequence[bytes]:
+        return
     raws = (data or b"").split(b"\n")
-    return raws if pending in raws else (*raws, pending)
-
-
-def _parse_lines(raws: Iterable[bytes]) -> Iterator[HistoryLine]:
-    for raw in raws:
-        line = unseal_record(raw, HistoryLine)
-        if isinstance(line, HistoryLine):
+    for raw in raws if pending in raws else (*raws, pending):
+        if word in raw and isinstance(line := unseal_record(raw, HistoryLine), HistoryLine):
             yield line
 
 

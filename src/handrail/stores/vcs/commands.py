@@ -17,26 +17,8 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from handrail.runtime.errors import (
-    BadVcsConfig,
-    Busy,
-    DivergentChange,
-    Fault,
-    ImmutableCommit,
-    Missing,
-    NoPlan,
-    NoRepository,
-    NoVcsTool,
-    RemoteDenied,
-    RemoteUnreachable,
-    StaleWorkingCopy,
-    TextConflict,
-    Unreadable,
-    VcsFailed,
-    VcsInternal,
-    VcsLocked,
-    VcsTimeout,
-)
+from handrail.runtime import errors
+from handrail.runtime.errors import Fault, VcsFailed
 from handrail.runtime.ports.turn import GIT, JJ, Description, Descriptions, ProcessResult, ProcessRunner
 from handrail.runtime.system import read_environment_seconds
 from handrail.stores.files.disk import DiskWorkspace
@@ -222,12 +204,12 @@ class VcsProgram:
             path = f"/proc/self/fd/{file}" if text else ""
             try:
                 result = self.runner.run((*self.words, *words), f"{self.folder}", seconds, path, files)
-            except Busy as busy:
-                raise VcsTimeout(busy.message, busy.repair) from busy
-            except Missing as missing:
+            except errors.Busy as busy:
+                raise errors.VcsTimeout(busy.message, busy.repair) from busy
+            except errors.Missing as missing:
                 if not self.folder.is_dir():
                     raise
-                raise NoVcsTool(
+                raise errors.NoVcsTool(
                     f"the program `{name}` is not there",
                     f"install {name}, or put the folder it is in into PATH",
                 ) from missing
@@ -263,7 +245,7 @@ class RepositoryLock:
         Raises `Busy` on timeout. A program that inherits the file holds the lock as long as it runs.
         """
         if not self._inside.acquire(timeout=self._seconds):
-            raise Busy(
+            raise errors.Busy(
                 f"another call of this server has changed `{folder}` for more than {self._seconds:g} s",
                 "send the same call again",
             )
@@ -294,22 +276,24 @@ def normalize_text(text: str) -> str:
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
-        raise Unreadable("the text has half a character", "write it in Unicode") from error
+        raise errors.Unreadable("the text has half a character", "write it in Unicode") from error
     if "\0" in text:
-        raise Unreadable("the text has a NUL character", "take it out")
+        raise errors.Unreadable("the text has a NUL character", "take it out")
     if size >= MAX_TEXT_BYTES:
-        raise Unreadable(f"the text has {size} bytes, and {MAX_TEXT_BYTES} are too many", "make it shorter")
+        raise errors.Unreadable(
+            f"the text has {size} bytes, and {MAX_TEXT_BYTES} are too many", "make it shorter"
+        )
     return text if text.endswith("\n") or not text else f"{text}\n"
 
 
-def conflict_fault(expected: Description | None, *found: Description) -> TextConflict:
+def conflict_fault(expected: Description | None, *found: Description) -> errors.TextConflict:
     """Return the fault for finding other texts than the expected one."""
     texts = tuple(description.text for description in found)
     before = expected.change if expected else ""
     moved = before and any(description.change != before for description in found)
     where = "the commit is another one now, and its text" if moved else "the text has changed: now it"
     shown = " and ".join(_describe_text(text) for text in texts)
-    return TextConflict(
+    return errors.TextConflict(
         f"{where} {shown}", "read what stands now, and send the change again on top of it", texts
     )
 
@@ -321,13 +305,13 @@ def verify_write(before: Description, text: str, now: Description, fault: Fault 
     nor said why, else `fault`. If `fault` is a `TextConflict`, the program has not written, whatever the text
     is now.
     """
-    late = isinstance(fault, TextConflict)
+    late = isinstance(fault, errors.TextConflict)
     if not late and now.text == text and now.change == (before.change or now.change):
         return now
     if now.version != before.version:
         raise conflict_fault(before, now) from fault
     if fault is None or late:
-        raise BadVcsConfig(
+        raise errors.BadVcsConfig(
             "the program neither writes the text nor says why, so it does not say what it has",
             "look for aliases of your own in `jj config list revset-aliases` and `template-aliases` that have"
             " the names of built-in functions, and rename them",
@@ -398,27 +382,27 @@ _FailureTable: TypeAlias = tuple[tuple[str, type[VcsFailed], str, str], ...]
 _JJ_FAILURES: Final[_FailureTable] = (
     (
         "There is no jj repo in",
-        NoRepository,
+        errors.NoRepository,
         "`{folder}` is in no repository of jj",
         "run `jj git init` there, or force git",
     ),
-    ("is immutable", ImmutableCommit, "the current commit may not be changed", _IMMUTABLE_REPAIR),
+    ("is immutable", errors.ImmutableCommit, "the current commit may not be changed", _IMMUTABLE_REPAIR),
     (
         "working copy is stale",
-        StaleWorkingCopy,
+        errors.StaleWorkingCopy,
         "the working copy in `{folder}` is behind its repository",
         "run `jj workspace update-stale` there",
     ),
     (
         "fewer than the expected 1 revisions",
-        TextConflict,
+        errors.TextConflict,
         "the text or the commit has changed",
         "read it again",
     ),
-    ("is divergent", DivergentChange, "the current change has several commits", _DIVERGENT_REPAIR),
+    ("is divergent", errors.DivergentChange, "the current change has several commits", _DIVERGENT_REPAIR),
     (
         "Config error",
-        BadVcsConfig,
+        errors.BadVcsConfig,
         "the configuration of jj is broken: {said}",
         "mend the line that jj names",
     ),
@@ -426,37 +410,37 @@ _JJ_FAILURES: Final[_FailureTable] = (
 _GIT_FAILURES: Final[_FailureTable] = (
     (
         "not a git repository",
-        NoRepository,
+        errors.NoRepository,
         "`{folder}` is in no repository of git",
         "run `git init` there, or name the folder that is meant",
     ),
-    ("but expected", TextConflict, "the text has changed", "read it again"),
-    ("reference already exists", TextConflict, "there is a text now", "read it again"),
+    ("but expected", errors.TextConflict, "the text has changed", "read it again"),
+    ("reference already exists", errors.TextConflict, "there is a text now", "read it again"),
     (
         "bad config",
-        BadVcsConfig,
+        errors.BadVcsConfig,
         "the configuration of git is broken: {said}",
         "mend the line that git names",
     ),
 )
 # For git when it talks to a remote.
 _REMOTE_FAILURES: Final[_FailureTable] = (
-    ("couldn't find remote ref", NoPlan, "the remote has no such plan", "push it where it is"),
+    ("couldn't find remote ref", errors.NoPlan, "the remote has no such plan", "push it where it is"),
     (
         r"\[rejected\]|but expected|cannot lock ref|failed to update ref|old value",
-        TextConflict,
+        errors.TextConflict,
         "somebody else has pushed at the same moment: {said}",
         "run the same command again: it sees what stands there now",
     ),
     (
         r"\[remote rejected\]",
-        RemoteDenied,
+        errors.RemoteDenied,
         "the remote does not take the plan: {said}",
         "ask whoever keeps it to let you write below `refs/handrail/`",
     ),
     (
         "' not allowed",
-        RemoteUnreachable,
+        errors.RemoteUnreachable,
         "the remote is reached in a way that is not used for plans: {said}",
         "give it a path, or a URL of ssh or https: `git remote set-url`",
     ),
@@ -466,7 +450,7 @@ _REMOTE_FAILURES: Final[_FailureTable] = (
             "|returned error: 40|Host key verification failed|insufficient permission"
             "|unable to create temporary object directory|dubious ownership"
         ),
-        RemoteDenied,
+        errors.RemoteDenied,
         "the remote does not let you in: {said}",
         _DENIED_REPAIR,
     ),
@@ -475,7 +459,7 @@ _REMOTE_FAILURES: Final[_FailureTable] = (
             "Could not resolve host|unable to access|does not appear to be a git repository"
             "|Could not read from remote repository|hung up|not found"
         ),
-        RemoteUnreachable,
+        errors.RemoteUnreachable,
         "the remote does not answer: {said}",
         "see that you are online and that `git remote -v` names the right place, then run it again",
     ),
@@ -492,7 +476,7 @@ def jj_fault(folder: Path, result: ProcessResult) -> VcsFailed:
     if found := _LOCK_PATTERN.search(error):
         return _lock_fault(found[1])
     if result.status == _JJ_INTERNAL_STATUS:
-        return VcsInternal(
+        return errors.VcsInternal(
             f"jj failed inside: {error[:_MAX_ERROR_CHARACTERS]}",
             "run `jj st`, and send the same call again when it says no error",
         )
@@ -516,14 +500,14 @@ def remote_fault(folder: Path, ended: ProcessResult) -> VcsFailed:
     return _match_failure(_REMOTE_FAILURES, "git", folder, "; ".join(reasons))
 
 
-def divergent_fault() -> DivergentChange:
+def divergent_fault() -> errors.DivergentChange:
     """Return the fault for a change that has several commits before anything is written."""
-    return DivergentChange("the current change has several commits", _DIVERGENT_REPAIR)
+    return errors.DivergentChange("the current change has several commits", _DIVERGENT_REPAIR)
 
 
-def immutable_fault() -> ImmutableCommit:
+def immutable_fault() -> errors.ImmutableCommit:
     """Return the fault for a commit that must not be changed."""
-    return ImmutableCommit("the current commit may not be changed", _IMMUTABLE_REPAIR)
+    return errors.ImmutableCommit("the current commit may not be changed", _IMMUTABLE_REPAIR)
 
 
 def _match_failure(table: _FailureTable, name: str, folder: Path, said: str) -> VcsFailed:
@@ -536,8 +520,8 @@ def _match_failure(table: _FailureTable, name: str, folder: Path, said: str) -> 
     )
 
 
-def _lock_fault(lock: str) -> VcsLocked:
-    return VcsLocked(
+def _lock_fault(lock: str) -> errors.VcsLocked:
+    return errors.VcsLocked(
         f"the lock file `{lock}` is in the way",
         f"wait if another program works in the repository; if none does, remove `{lock}`",
     )
