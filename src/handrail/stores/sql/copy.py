@@ -81,12 +81,12 @@ class TableReader:
 
     def page(self, table: Table, after: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         """Return the rows after this key; the first rows if it is empty."""
-        name = f"after_{len(after)}" if after else "first"
-        return self._execute(_fill_statement(table, self._sql[name]), (_page_rows(table), *after)).fetchall()
+        size = LARGE_PAGE_ROWS if table.name in _LARGE_TABLES else PAGE_ROWS
+        return self._query(f"after_{len(after)}" if after else "first", table, (size, *after)).fetchall()
 
     def count(self, table: Table) -> int:
         """Return how many rows there are."""
-        return int(self._execute(_fill_statement(table, self._sql["count"]), ()).fetchone()[0])
+        return int(self._query("count", table, ()).fetchone()[0])
 
     def sum_rows(self, table: Table, tell: Callable[[int], None] = lambda _: None) -> TableSum:
         """Return the sum of all rows. `tell` receives the number of rows of each page."""
@@ -95,6 +95,10 @@ class TableReader:
             sums.add(table, rows)
             tell(len(rows))
         return sums
+
+    def _query(self, name: str, table: Table, values: Sequence[Any]) -> QueryResult:
+        columns, key = ", ".join(table.columns), ", ".join(table.key)
+        return self._execute(self._sql[name].format(table=table.name, columns=columns, key=key), values)
 
 
 def copy_store(source: SqlDatabase, target: CopyTarget, progress: ProgressCountCallback) -> CopyResult:
@@ -117,7 +121,7 @@ class _CopyAttempt:
         """Copy all tables, verify the copy, and finish it."""
         continued = self._target.continued
         with self._source.snapshot() as execute:
-            reader = self._reader(execute)
+            reader = TableReader(execute, self._source.sql("copying.sql"))
             self._total = sum(reader.count(table) for table in list_tables())
             sums = self._copy_tables(reader)
             if sums is None:
@@ -128,9 +132,6 @@ class _CopyAttempt:
         self._check_source_unchanged(sums)
         self._target.finish()
         return CopyResult({name: found.rows for name, found in sums.items()}, continued)
-
-    def _reader(self, execute: Execute) -> TableReader:
-        return TableReader(execute, self._source.sql("copying.sql"))
 
     def _copy_tables(self, reader: TableReader) -> dict[str, TableSum] | None:
         """Copy all tables. Return their sums, or None if the target has other rows than the source."""
@@ -170,28 +171,19 @@ class _CopyAttempt:
     def _check_source_unchanged(self, sums: Mapping[str, TableSum]) -> None:
         """Raise `Busy` if the source has changed: a turn that is only there would be lost."""
         with self._source.snapshot() as execute:
-            reader = self._reader(execute)
+            reader = TableReader(execute, self._source.sql("copying.sql"))
             for table in list_tables():
-                if table.name not in _JOURNALLED_TABLES and self._has_changed(
-                    reader, table, sums[table.name]
-                ):
+                before = sums[table.name]
+                if table.name in _JOURNALLED_TABLES:
+                    continue
+                if table.name == "events":
+                    changed = reader.count(table) != before.rows or bool(reader.page(table, before.last))
+                else:
+                    changed = reader.sum_rows(table).fingerprint() != before.fingerprint()
+                if changed:
                     message = f"the store was written to while it was copied: {table.name} has changed"
                     raise Busy(message, "stop what serves it, then say the same again")
-
-    def _has_changed(self, reader: TableReader, table: Table, before: TableSum) -> bool:
-        """True if a table has changed since it was copied."""
-        if table.name == "events":
-            return reader.count(table) != before.rows or bool(reader.page(table, before.last))
-        return reader.sum_rows(table).fingerprint() != before.fingerprint()
 
     def _report_progress(self, what: str, rows: int) -> None:
         self._done += rows
         self._progress(what, self._done, self._total)
-
-
-def _fill_statement(table: Table, statement: str) -> str:
-    return statement.format(table=table.name, columns=", ".join(table.columns), key=", ".join(table.key))
-
-
-def _page_rows(table: Table) -> int:
-    return LARGE_PAGE_ROWS if table.name in _LARGE_TABLES else PAGE_ROWS

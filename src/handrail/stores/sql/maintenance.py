@@ -8,21 +8,20 @@ import gzip
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import IO, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
 from handrail.engine.facts import Value
-from handrail.engine.model import Authority, Lifecycle, Run
-from handrail.engine.model import decode_run as restore
+from handrail.engine.model import Authority, Lifecycle, Run, decode_run
 from handrail.runtime.errors import DiskFull, NotWritable, SyncFailed, Unreadable
 from handrail.runtime.ports.open_store import Counts, Damage, ProgressTextCallback, PruneResult
 from handrail.runtime.records import MAX_RECORDED_CALLS, format_rfc3339
@@ -36,7 +35,7 @@ DamageFindings: TypeAlias = Iterator[tuple[str, str]]
 
 
 class CheckedRun(Struct, frozen=True):
-    """A run: the columns of its row, and its decoded record."""
+    """A run: the columns of its row, and its decoded record, or None if that is damaged."""
 
     key: int
     id: str
@@ -52,27 +51,15 @@ class CheckedRun(Struct, frozen=True):
     defined: int
 
 
-def read_checked_run(row: Sequence[Any]) -> CheckedRun:
-    """Build a run from a row of `kept`. Its record is None if that cannot be decoded."""
-    return CheckedRun(*(*row[:8], _restore_record(row[8]), *row[9:]))
-
-
-def find_run_damage(execute: Execute, sql: Mapping[str, str], run: CheckedRun) -> Iterator[Damage]:
-    """Yield everything that is wrong with the run."""
-    found = (
-        *_check_record(execute, sql, run),
-        *_check_journal(execute, sql, run),
-        *_check_rest(execute, sql, run),
-    )
-    for code, message in found:
-        yield Damage(code, run.id, message)
-
-
-def _restore_record(record: bytes | None) -> Run | None:
-    try:
-        return restore(record or b"")
-    except ValueError:
-        return None
+def find_run_damage(execute: Execute, sql: Mapping[str, str], row: Sequence[Any]) -> Iterator[Damage]:
+    """Yield everything that is wrong with the run in this row of `kept`."""
+    record = None
+    with suppress(ValueError):
+        record = decode_run(row[8] or b"")
+    run = CheckedRun(*(*row[:8], record, *row[9:]))
+    for check in (_check_record, _check_journal, _check_rest):
+        for code, message in check(execute, sql, run):
+            yield Damage(code, run.id, message)
 
 
 def _check_record(execute: Execute, sql: Mapping[str, str], run: CheckedRun) -> DamageFindings:
@@ -101,7 +88,10 @@ def _check_record(execute: Execute, sql: Mapping[str, str], run: CheckedRun) -> 
 
 def _check_journal(execute: Execute, sql: Mapping[str, str], run: CheckedRun) -> DamageFindings:
     """Check that the journal lacks no turn and leads to the hash that the run has."""
-    lines = [_journal_line(row) for row in execute(sql["chained"], (run.key,))]
+    lines = [
+        (*head, bytes(metadata).decode("utf-8", "replace"), at)
+        for *head, metadata, at in execute(sql["chained"], (run.key,))
+    ]
     chain, expected = b"", 1
     for revision, turn in groupby(lines, itemgetter(1)):
         if revision != expected:
@@ -113,11 +103,6 @@ def _check_journal(execute: Execute, sql: Mapping[str, str], run: CheckedRun) ->
         yield "revision", f"it is at revision {run.revision}, its journal ends with turn {expected - 1}"
     if chain != run.chain:
         yield "chain", "its entries do not give the hash that its turns left"
-
-
-def _journal_line(row: Sequence[Any]) -> tuple[Any, ...]:
-    *head, metadata, at = row
-    return (*head, bytes(metadata).decode("utf-8", "replace"), at)
 
 
 def _check_rest(execute: Execute, sql: Mapping[str, str], run: CheckedRun) -> DamageFindings:
@@ -179,33 +164,40 @@ def export_run(execute: Execute, sql: Mapping[str, str], key: int) -> dict[str, 
 
 def export_definition(execute: Execute, sql: Mapping[str, str], digest: str) -> dict[str, Any] | None:
     """Return the workflow text with this digest, or None."""
-    found = _read_objects(execute, sql["definition"], digest)
-    return found[0] if found else None
+    return next(iter(_read_objects(execute, sql["definition"], digest)), None)
 
 
 def write_archive(request: ArchiveRequest, wanted: Path) -> WrittenArchive:
     """Write a new archive of these runs durably. An existing file of that name is kept."""
-    confirmed = False
     with _explain_disk_errors(wanted):
         wanted.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, path = _create_file(wanted)
-        archive = WrittenArchive(path)
+        archive, seal = WrittenArchive(path), hashlib.sha256()
         try:
             with os.fdopen(descriptor, "wb") as file:
-                _write_lines(request, archive, file)
+                with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as zipped:
+                    for line in _archive_lines(request, archive):
+                        data = msgspec.json.encode(line) + b"\n"
+                        seal.update(data)
+                        zipped.write(data)
                 file.flush()
                 _sync_file(file.fileno(), path)
-            _sync_folder(path)
-            confirmed = True
-        finally:
-            if not confirmed:
-                path.unlink()
+            folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                _sync_file(folder, path.parent)
+            finally:
+                os.close(folder)
+        except BaseException:
+            path.unlink()
+            raise
+    archive.seal = seal.hexdigest()
     return archive
 
 
 def verify_archive(archived: WrittenArchive) -> None:
     """Read the archive back. Raises `Unreadable` if it does not hold what was written."""
     seal, counts, ended = hashlib.sha256(), Counts(), None
+    cause: Exception | None = None
     try:
         with gzip.open(archived.path, "rb") as lines:
             for line in lines:
@@ -214,24 +206,13 @@ def verify_archive(archived: WrittenArchive) -> None:
                 counts = _add_counts(counts, read) if "run" in read else counts
                 ended = read.get("end", ended)
     except (OSError, EOFError, ValueError) as error:
-        raise _mismatch_fault(archived.path) from error
-    if (seal.hexdigest(), counts, ended) != (archived.seal, archived.counts, asdict(archived.counts)):
-        raise _mismatch_fault(archived.path)
-
-
-def _mismatch_fault(path: Path) -> Unreadable:
-    repair = "nothing was deleted: see that the disk is sound and nobody else writes there, then prune again"
-    return Unreadable(f"{path} does not hold what was written to it", repair)
-
-
-def _write_lines(request: ArchiveRequest, archive: WrittenArchive, file: IO[bytes]) -> None:
-    seal = hashlib.sha256()
-    with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as zipped:
-        for line in _archive_lines(request, archive):
-            data = msgspec.json.encode(line) + b"\n"
-            seal.update(data)
-            zipped.write(data)
-    archive.seal = seal.hexdigest()
+        cause = error
+    expected = (archived.seal, archived.counts, asdict(archived.counts))
+    if cause or (seal.hexdigest(), counts, ended) != expected:
+        raise Unreadable(
+            f"{archived.path} does not hold what was written to it",
+            "nothing was deleted: see that the disk is sound and nobody else writes there, then prune again",
+        ) from cause
 
 
 def _archive_lines(request: ArchiveRequest, archive: WrittenArchive) -> Iterator[Mapping[str, Value]]:
@@ -281,15 +262,12 @@ def _export_value(name: str, value: Value) -> Value:
         return f"{str(value).replace(' ', 'T')}Z"
     if name in _FLAG_COLUMNS:
         return bool(value)
-    return _decode_json(str(value)) if name in _JSON_COLUMNS else value
-
-
-def _decode_json(text: str) -> Value:
-    """Return the value of a JSON text, or the text itself if it is damaged."""
+    if name not in _JSON_COLUMNS:
+        return value
     try:
-        return msgspec.json.decode(text)
-    except ValueError:
-        return text
+        return msgspec.json.decode(str(value))
+    except ValueError:  # damaged
+        return str(value)
 
 
 def _create_file(wanted: Path) -> tuple[int, Path]:
@@ -311,14 +289,6 @@ def _sync_file(descriptor: int, path: Path) -> None:
         raise SyncFailed(f"the disk did not confirm {path}", "check the disk, then start again") from error
 
 
-def _sync_folder(path: Path) -> None:
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        _sync_file(folder, path.parent)
-    finally:
-        os.close(folder)
-
-
 @contextmanager
 def _explain_disk_errors(path: Path) -> Iterator[None]:
     """Turn disk errors in the block into faults with a repair."""
@@ -334,13 +304,6 @@ def _explain_disk_errors(path: Path) -> Iterator[None]:
 
 # How many runs are deleted in one transaction. Other writers wait no longer than for these.
 DELETE_BATCH_RUNS: Final = 50
-_DELETE_STATEMENTS: Final = (
-    "delete_replies",
-    "delete_steps",
-    "delete_artifacts",
-    "delete_events",
-    "delete_run",
-)
 
 
 class SqlMaintenance:
@@ -354,8 +317,15 @@ class SqlMaintenance:
     def check(self) -> Iterator[Damage]:
         """Yield all damage that can be found: in the file, between its tables, and in each run."""
         yield from (Damage(code, "", message) for code, message in self.database.find_damage())
+        last, more = 0, True
         try:
-            yield from self._check_runs()
+            while more:
+                with self.database.snapshot() as execute:  # a page of runs in each
+                    rows = execute(self._sql["kept"], (last,)).fetchall()
+                    found = [damage for row in rows for damage in find_run_damage(execute, self._sql, row)]
+                yield from found
+                more = bool(rows)
+                last = rows[-1][0] if rows else last
         except Unreadable as fault:
             yield Damage("unreadable", "", fault.message)
 
@@ -397,28 +367,10 @@ class SqlMaintenance:
             exported = export_run(execute, self._sql, key)
             if exported is None:
                 return None
-            return {
-                **exported,
-                "definition": export_definition(execute, self._sql, exported["run"]["digest"]),
-            }
-
-    def _check_runs(self) -> Iterator[Damage]:
-        """Yield the damage of every run, a page of runs in each snapshot."""
-        last, more = 0, True
-        while more:
-            with self.database.snapshot() as execute:
-                rows = execute(self._sql["kept"], (last,)).fetchall()
-                damages = [
-                    damage
-                    for row in rows
-                    for damage in find_run_damage(execute, self._sql, read_checked_run(row))
-                ]
-            yield from damages
-            more = bool(rows)
-            last = rows[-1][0] if rows else last
+            definition = export_definition(execute, self._sql, exported["run"]["digest"])
+            return {**exported, "definition": definition}
 
     def _old_keys(self, before: datetime) -> list[int]:
-        """Return the keys of the runs that `prune` would archive."""
         with self.database.read() as execute:
             return [key for (key,) in execute(self._sql["old"], (format_time(before),))]
 
@@ -428,21 +380,18 @@ class SqlMaintenance:
         for start in range(0, len(keys), self._batch):
             batch = keys[start : start + self._batch]
             with self.database.transaction() as execute:
-                kept += sum(not self._delete_if_unchanged(execute, key, last[key]) for key in batch)
+                for key in batch:
+                    execute(self._sql["lock_run"], (key,)).fetchall()
+                    (now,) = execute(self._sql["last_event"], (key,)).fetchone()
+                    if now in {None, last[key]}:
+                        delete_run(execute, self._sql, key)
+                    else:
+                        kept += 1
             tell(f"{start + len(batch)} of {len(keys)} runs deleted")
         return kept
-
-    def _delete_if_unchanged(self, execute: Execute, key: int, last: int) -> bool:
-        """Delete a run unless it has a newer event. Return True if it was deleted."""
-        execute(self._sql["lock_run"], (key,)).fetchall()
-        (now,) = execute(self._sql["last_event"], (key,)).fetchone()
-        if now not in {None, last}:
-            return False
-        delete_run(execute, self._sql, key)
-        return True
 
 
 def delete_run(execute: Execute, sql: Mapping[str, str], key: int) -> None:
     """Delete a run and all that belongs to it. `sql` is keeper.sql."""
-    for name in _DELETE_STATEMENTS:
-        execute(sql[name], (key,))
+    for part in ("replies", "steps", "artifacts", "events", "run"):
+        execute(sql[f"delete_{part}"], (key,))

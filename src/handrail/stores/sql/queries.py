@@ -7,8 +7,7 @@ from typing import Any, Final, assert_never
 
 from msgspec.structs import astuple
 
-from handrail.engine.model import Authority, Lifecycle
-from handrail.engine.model import decode_run as restore
+from handrail.engine.model import Authority, Lifecycle, decode_run
 from handrail.runtime.ports.queries import (
     MAX_COMMENT_ENTRIES,
     MAX_EXCERPT_BYTES,
@@ -46,6 +45,8 @@ _STATEMENT_BY_FILTER: Final[Mapping[type[ArtifactFilter], str]] = {
     FinalArtifactsOfRun: "final_of",
     FinalArtifactsOfProject: "final_in",
 }
+# How characters are escaped in a LIKE pattern, so that they match literally.
+_LIKE_ESCAPES: Final = str.maketrans({"\\": r"\\", "%": r"\%", "_": r"\_"})
 
 
 class SqlRunQueries:
@@ -67,13 +68,10 @@ class SqlRunQueries:
 
     def runs(self, wanted: RunFilter, after: str = "", most: int = PAGE_SIZE) -> tuple[RunRow, ...]:
         """Return the matching runs, last started first, after the run `after`; none if that is unknown."""
+        literal = wanted.text.translate(_LIKE_ESCAPES)
         given = (
-            after,
-            wanted.project,
-            wanted.face,
-            wanted.workflow,
-            dump_json(wanted.lifecycles),
-            f"%{_escape_pattern(wanted.text)}%" if wanted.text else "",
+            *(after, wanted.project, wanted.face, wanted.workflow, dump_json(wanted.lifecycles)),
+            f"%{literal}%" if literal else "",
             format_time(wanted.since) if wanted.since else "",
             format_time(wanted.until) if wanted.until else "",
             most,
@@ -114,10 +112,8 @@ class SqlRunQueries:
 
     def find_ids(self, prefix: str) -> tuple[str, ...]:
         """Return the ids with this prefix, in order, at most `MAX_PREFIX_MATCHES`."""
-        return tuple(
-            row[0]
-            for row in self._fetch(self._sql["named"], (prefix, MAX_PREFIX_MATCHES, self._visible_projects()))
-        )
+        given = (prefix, MAX_PREFIX_MATCHES, self._visible_projects())
+        return tuple(row[0] for row in self._fetch(self._sql["named"], given))
 
     def run(self, run: str) -> RunRow | None:
         """Return one run, or None."""
@@ -126,27 +122,22 @@ class SqlRunQueries:
 
     def steps(self, run: str, after: int = 0, most: int = PAGE_SIZE) -> tuple[StepRow, ...]:
         """Return its steps in order, after step number `after`."""
-        return tuple(
-            rows.read_step_row(row) for row in self._fetch_of_run(run, self._sql["steps"], (run, after, most))
-        )
+        found = self._fetch_of_run(run, self._sql["steps"], (run, after, most))
+        return tuple(map(rows.read_step_row, found))
 
     def last_completed_steps(self, run: str, most: int) -> tuple[StepRow, ...]:
         """Return its last completed steps in order, at most `most`."""
         found = self._fetch_of_run(run, self._sql["last_done"], (run, most))
-        return tuple(rows.read_step_row(row) for row in reversed(found))
+        return tuple(map(rows.read_step_row, reversed(found)))
 
     def open_steps(self, run: str) -> tuple[StepRow, ...]:
         """Return its open steps in order."""
-        return tuple(
-            rows.read_step_row(row) for row in self._fetch_of_run(run, self._sql["open_steps"], (run,))
-        )
+        return tuple(map(rows.read_step_row, self._fetch_of_run(run, self._sql["open_steps"], (run,))))
 
     def artifacts(self, run: str, after: int = 0, most: int = PAGE_SIZE) -> tuple[ArtifactRow, ...]:
         """Return its artifacts in order, after artifact number `after`."""
-        return tuple(
-            _read_artifact_row(row)
-            for row in self._fetch_of_run(run, self._sql["artifacts"], (run, after, most))
-        )
+        found = self._fetch_of_run(run, self._sql["artifacts"], (run, after, most))
+        return tuple(map(_read_artifact_row, found))
 
     def content(self, run: str, artifact: int) -> str | None:
         """Return the text of an artifact, or None."""
@@ -166,13 +157,14 @@ class SqlRunQueries:
                 found = self._fetch_of_run(run, statement, given)
             case _:
                 assert_never(choice)
-        return tuple(map(_read_excerpt_row, found))
+        # A character that is cut in the middle at the end is dropped.
+        return tuple(
+            Excerpt(run, _read_artifact_row(artifact), begins.decode("utf-8", "ignore"))
+            for run, begins, *artifact in found
+        )
 
     def artifact_types(self, run: str = "") -> tuple[str, ...]:
-        """Return the artifact types of a run, or of the last thousand artifacts of all runs.
-
-        In order, at most `PAGE_SIZE`.
-        """
+        """Return the artifact types of a run, or of the last thousand artifacts; at most `PAGE_SIZE`."""
         if run:
             found = self._fetch_of_run(run, self._sql["types_of"], (run, PAGE_SIZE))
         else:
@@ -180,10 +172,7 @@ class SqlRunQueries:
         return tuple(row[0] for row in found)
 
     def list_active_ids(self, roots: Sequence[str], prefix: str = "") -> tuple[str, ...]:
-        """Return the ids with this prefix of active runs in these projects.
-
-        Last started first, at most `PAGE_SIZE`.
-        """
+        """Return at most `PAGE_SIZE` ids with this prefix of active runs, last started first."""
         given = (dump_json(roots), prefix, PAGE_SIZE, self._visible_projects())
         return tuple(row[0] for row in self._fetch(self._sql["live"], given))
 
@@ -195,14 +184,16 @@ class SqlRunQueries:
 
     def list_completed_ids(self) -> tuple[str, ...]:
         """Return the ids of the runs with the last `PAGE_SIZE` final artifacts, last started first."""
-        return tuple(
-            row[0] for row in self._fetch(self._sql["completed"], (PAGE_SIZE, self._visible_projects()))
-        )
+        found = self._fetch(self._sql["completed"], (PAGE_SIZE, self._visible_projects()))
+        return tuple(row[0] for row in found)
 
     def project(self, project: str) -> ProjectRow | None:
         """Return a project by its id, or None."""
         found = self._fetch(self._sql["project"], (project,)) if self._is_visible_project(project) else []
-        return _read_project_row(found[0]) if found else None
+        if not found:
+            return None
+        id_, name, root, active, created = found[0]
+        return ProjectRow(id_, name, root, active, parse_time(created))
 
     def journal(self, after: int = 0, most: int = PAGE_SIZE, run: str = "") -> tuple[JournalEntry, ...]:
         """Return entries of one run, or of all runs, in order, after entry number `after`."""
@@ -250,33 +241,13 @@ class SqlRunQueries:
             return execute(statement, given).fetchall()
 
 
-def _escape_pattern(text: str) -> str:
-    """Escape the text for a LIKE pattern, so that it matches literally."""
-    return text.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
-
-
 def _read_run_row(row: Sequence[Any]) -> RunRow:
     run, workflow, lifecycle, state, revision, face, authority, project, goal, principal, parent = row[:11]
     started, updated, active, ended, duration, waiting, metadata = row[11:]
     return RunRow(
-        run,
-        workflow,
-        Lifecycle(lifecycle),
-        state,
-        revision,
-        face,
-        Authority(authority),
-        project,
-        goal,
-        principal,
-        parent,
-        parse_time(started),
-        parse_time(updated),
-        parse_time(active),
-        rows.read_time(ended),
-        duration,
-        bool(waiting),
-        parse_json(metadata),
+        *(run, workflow, Lifecycle(lifecycle), state, revision, face, Authority(authority)),
+        *(project, goal, principal, parent, parse_time(started), parse_time(updated), parse_time(active)),
+        *(rows.read_time(ended), duration, bool(waiting), parse_json(metadata)),
     )
 
 
@@ -284,18 +255,8 @@ def _read_live_row(row: Sequence[Any]) -> LiveRun:
     run, workflow, lifecycle, state, face, authority, project, goal, called, waiting, *more = row
     record, definition, refused = more
     return LiveRun(
-        run,
-        workflow,
-        Lifecycle(lifecycle),
-        state,
-        face,
-        Authority(authority),
-        project,
-        goal,
-        parse_time(called),
-        bool(waiting),
-        restore(record),
-        bytes(definition or b""),
+        *(run, workflow, Lifecycle(lifecycle), state, face, Authority(authority), project, goal),
+        *(parse_time(called), bool(waiting), decode_run(record), bytes(definition or b"")),
         parse_json(refused) if refused else {},
     )
 
@@ -303,14 +264,3 @@ def _read_live_row(row: Sequence[Any]) -> LiveRun:
 def _read_artifact_row(row: Sequence[Any]) -> ArtifactRow:
     number, id_, step, agent, type_, title, description, final, at, size = row
     return ArtifactRow(number, id_, step, agent, type_, title, description, bool(final), parse_time(at), size)
-
-
-def _read_project_row(row: Sequence[Any]) -> ProjectRow:
-    id_, name, root, active, created = row
-    return ProjectRow(id_, name, root, active, parse_time(created))
-
-
-def _read_excerpt_row(row: Sequence[Any]) -> Excerpt:
-    """Build an excerpt. A character that is cut in the middle at the end is dropped."""
-    run, begins, *artifact = row
-    return Excerpt(run, _read_artifact_row(artifact), begins.decode("utf-8", "ignore"))

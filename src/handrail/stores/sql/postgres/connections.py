@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import psycopg
 from psycopg import errors
-from psycopg.abc import AdaptContext
 from psycopg.adapt import Dumper
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import Format, TransactionStatus
@@ -135,13 +134,6 @@ class NumberArray(tuple[int | None, ...]):
     __slots__ = ()
 
 
-def register_arrays(context: AdaptContext) -> None:
-    """Let a connection send `TextArray` and `NumberArray`."""
-    if context.adapters:
-        context.adapters.register_dumper(TextArray, _TextArrayDumper)
-        context.adapters.register_dumper(NumberArray, _NumberArrayDumper)
-
-
 class _TextArrayDumper(Dumper):
     format = Format.BINARY
     oid = 1009
@@ -213,7 +205,7 @@ def connect(place: DatabaseUrl, soon: int = 0) -> Connection:
 
     Raises the fault for a failed connection.
     """
-    chosen = {**connection_options(place), "connect_timeout": soon} if soon else connection_options(place)
+    chosen = connection_options(place) | ({"connect_timeout": soon} if soon else {})
     try:
         connection = Connection.connect(place.url, **chosen)
     except psycopg.OperationalError as error:
@@ -234,9 +226,9 @@ def connection_options(place: DatabaseUrl) -> dict[str, Any]:
     try:
         given = conninfo_to_dict(place.url)
     except psycopg.ProgrammingError as error:
-        raise place.unfit(" ".join(str(error).split())) from error
-    defaults = {name: value for name, value in _KEEPALIVE_DEFAULTS.items() if name not in given}
-    return {**defaults, "autocommit": True, "prepare_threshold": 0, "cursor_factory": psycopg.RawCursor}
+        raise place.unfit(format_error(error)) from error
+    ours = {"autocommit": True, "prepare_threshold": 0, "cursor_factory": psycopg.RawCursor}
+    return {**{name: value for name, value in _KEEPALIVE_DEFAULTS.items() if name not in given}, **ours}
 
 
 def configure_connection(connection: Connection) -> None:
@@ -245,7 +237,8 @@ def configure_connection(connection: Connection) -> None:
     With several sizes, a statement would be prepared once for each.
     """
     connection.adapters.register_dumper(int, Int8Dumper)
-    register_arrays(connection)
+    connection.adapters.register_dumper(TextArray, _TextArrayDumper)
+    connection.adapters.register_dumper(NumberArray, _NumberArrayDumper)
     settings = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in _SETTINGS.items())
     connection.execute(f"SELECT {settings}, {_SET_COMPRESSION}")
 
@@ -288,12 +281,19 @@ class Pool:
 
     @contextmanager
     def lent(self, patience: float | None = None) -> Iterator[Connection]:
-        """Lend a connection for the block. Raises `Busy` if all stay in use, `Away` if none can be made."""
+        """Lend a connection for the block.
+
+        Raises `Busy` if all stay in use, `ServerUnreachable` if none can be made.
+        """
         connection = self._take_connection(self._patience if patience is None else patience)
         try:
             yield connection
         finally:
-            self._return_connection(connection)
+            # The pool would roll a transaction back. Then the driver forgets what it has prepared,
+            # and gets it wrong in a pipeline.
+            if connection.pgconn.transaction_status != TransactionStatus.IDLE:
+                connection.close()
+            self._pool.putconn(connection)
 
     def close(self) -> None:
         """Close every connection; those in use when they are returned."""
@@ -315,16 +315,6 @@ class Pool:
                 return connection
             connection.close()
             self._pool.putconn(connection)
-
-    def _return_connection(self, connection: Connection) -> None:
-        """Return a connection to the pool. One that is in a transaction is closed.
-
-        The pool would roll it back. Then the driver forgets which statements it has prepared, and gets it
-        wrong in a pipeline.
-        """
-        if connection.pgconn.transaction_status != TransactionStatus.IDLE:
-            connection.close()
-        self._pool.putconn(connection)
 
     def _no_connection_fault(self, patience: float) -> Fault:
         """Return why there is no connection, which the pool does not say.

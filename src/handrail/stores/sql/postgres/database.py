@@ -134,19 +134,25 @@ class PgDatabase:
     @contextmanager
     def transaction(self) -> Iterator[Execute]:
         """Open a transaction: committed when the block succeeds, rolled back when it raises."""
-        with self._borrow("writes") as connection, self._faults, _rollback_on_error(connection):
+        with self._borrow("writes") as connection, self._faults:
             begun = connection.pgconn.transaction_status == pq.TransactionStatus.INTRANS
-            with connection.pipeline() as pipeline:
-                if not begun:
-                    connection.execute("BEGIN")
-                check = connection.execute(self._sql["check"])
+            try:
+                with connection.pipeline() as pipeline:
+                    if not begun:
+                        connection.execute("BEGIN")
+                    check = connection.execute(self._sql["check"])
 
-                def execute(statement: str, values: Sequence[Any]) -> PipelinedResult:
-                    return PipelinedResult(connection.execute(statement, values), pipeline)
+                    def execute(statement: str, values: Sequence[Any]) -> PipelinedResult:
+                        return PipelinedResult(connection.execute(statement, values), pipeline)
 
-                yield execute
-                listened = self._check_schema(check.fetchone())[1]
-                connection.execute("COMMIT")
+                    yield execute
+                    listened = self._check_schema(check.fetchone())[1]
+                    connection.execute("COMMIT")
+            except BaseException:
+                # Outside the pipeline: inside, the driver would rely on statements that are not prepared.
+                if not connection.closed:
+                    connection.execute("ROLLBACK")
+                raise
         if listened:
             self._crier.notify_soon()
 
@@ -169,7 +175,7 @@ class PgDatabase:
     @contextmanager
     def read(self) -> Iterator[Execute]:
         """Open a block for queries. Each statement sees what is committed."""
-        yield self._asked
+        yield self._ask
 
     @contextmanager
     def snapshot(self) -> Iterator[Execute]:
@@ -180,11 +186,11 @@ class PgDatabase:
         with self._pool.lent() as connection, self._faults:
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             with self._use_connection("asks", connection):
-                yield self._asked
+                yield self._ask
 
     def peek(self, statement: str, values: Sequence[Any]) -> list[Any]:
         """Return the rows of a fast statement. It sees what is committed."""
-        return self._asked(statement, values).fetchall()
+        return self._ask(statement, values).fetchall()
 
     @contextmanager
     def hold_run(self, run: str) -> Iterator[None]:
@@ -285,18 +291,18 @@ class PgDatabase:
             if connection.pgconn.transaction_status == pq.TransactionStatus.INTRANS:
                 connection.execute("COMMIT")
 
-    def _asked(self, statement: str, values: Sequence[Any]) -> FetchedResult:
+    def _ask(self, statement: str, values: Sequence[Any]) -> FetchedResult:
         """Run a query. If the server was gone, run it again, unless that would lose a snapshot."""
         try:
-            return self._asked_once(statement, values)
+            return self._ask_once(statement, values)
         except ServerUnreachable:
             raise
         except NoServer:
             if self._thread.asks:
                 raise
-            return self._asked_once(statement, values)
+            return self._ask_once(statement, values)
 
-    def _asked_once(self, statement: str, values: Sequence[Any]) -> FetchedResult:
+    def _ask_once(self, statement: str, values: Sequence[Any]) -> FetchedResult:
         with self._borrow("asks") as connection, self._faults:
             return FetchedResult(connection.kept.execute(statement, values))
 
@@ -308,17 +314,3 @@ class PgDatabase:
         if found is None or found[0] != schema.program_schema_version():
             raise schema.newer_schema_fault(self.place, found[0] if found else 0)
         return found
-
-
-@contextmanager
-def _rollback_on_error(connection: Connection) -> Iterator[None]:
-    """Roll back the transaction if the block raises.
-
-    Use it around a pipeline: inside one, the driver would rely on statements that are not prepared.
-    """
-    try:
-        yield
-    except BaseException:
-        if not connection.closed:
-            connection.execute("ROLLBACK")
-        raise

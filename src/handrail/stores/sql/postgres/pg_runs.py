@@ -25,8 +25,6 @@ from handrail.stores.sql.schema import dump_json, format_time
 from handrail.stores.sql.store import StoreKind
 
 ArrayColumn: TypeAlias = NumberArray | TextArray
-# The types of the four columns of entries: kind, step, agent and metadata.
-_ENTRY_TYPES: Final = (TextArray,) * 4
 
 
 class PgRuns(BaseSqlRuns):
@@ -51,17 +49,15 @@ class PgRuns(BaseSqlRuns):
         except ServerUnreachable:
             raise
         except NoServer:
-            return (
-                self._save(turn) or self.find_recorded_call(turn.run.id, turn.before.revision) == turn.spent
-            )
+            saved = self._save(turn)
+            return saved or self.find_recorded_call(turn.run.id, turn.before.revision) == turn.spent
 
     def _save(self, turn: Turn) -> bool:
         """Save a turn: in one statement, or for a run's first turn and new definitions in a transaction."""
         if turn.before.revision and not turn.definition:
             check_effects(turn, on_files=False)
-            return bool(
-                self.database.execute_transaction(_turn_statement(*_turn_parts(turn)), _turn_values(turn))
-            )
+            statement = _turn_statement(*_turn_parts(turn))
+            return bool(self.database.execute_transaction(statement, _turn_values(turn)))
         try:
             return super().commit(turn)
         except Busy as fault:
@@ -94,17 +90,20 @@ def _turn_values(turn: Turn) -> tuple[Any, ...]:
     at, run = format_time(turn.at), turn.run
     lines = rows.entry_rows(turn.revision, at, turn.entries)
     state, at, metadata, revision, record, _, _, waiting, oldest, digest = rows.turn_columns(turn, at, b"")
+    artifacts = [
+        (one.id, one.step, one.agent, one.type, one.title, one.description or None, one.content)
+        for one in turn.artifacts
+    ]
+    entries = [(kind, step, agent, metadata) for kind, _, step, agent, metadata, _ in lines]
     return (
         *rows.lifecycle_columns(turn),
         *(state, at, metadata, revision, record, rows.encode_link(lines), waiting, oldest, digest),
         *(run.id, turn.before.revision, program_schema_version()),
         *_step_columns(turn),
-        *_artifact_columns(turn),
+        *_to_columns(artifacts, (TextArray,) * 7),
         turn.before.revision - MAX_RECORDED_CALLS,
         int(rows.completes_run(turn)),
-        *_to_columns(
-            [(kind, step, agent, metadata) for kind, _, step, agent, metadata, _ in lines], _ENTRY_TYPES
-        ),
+        *_to_columns(entries, (TextArray,) * 4),
         *(turn.spent.token, turn.spent.request, turn.spent.reply),
     )
 
@@ -112,36 +111,16 @@ def _turn_values(turn: Turn) -> tuple[Any, ...]:
 def _step_columns(turn: Turn) -> Iterator[ArrayColumn]:
     """Yield the closed steps, the opened steps, and the tokens of the other open steps."""
     opened = {step.number for step in turn.opened}
-    closed = [
-        (
-            step.number,
-            str(step.status),
-            turn.before.step_duration_ms(step.number, turn.at),
-            None if step.output is None else dump_json(step.output),
-        )
-        for step in turn.closed
-    ]
+    closed = []
+    for step in turn.closed:
+        took = turn.before.step_duration_ms(step.number, turn.at)
+        output = None if step.output is None else dump_json(step.output)
+        closed.append((step.number, str(step.status), took, output))
     new = [(step.number, step.state, step.agent, turn.tokens.get(step.number)) for step in turn.opened]
     kept = [(number, turn.tokens.get(number)) for number in {step.number for step in turn.run.open} - opened]
     yield from _to_columns(closed, (NumberArray, TextArray, NumberArray, TextArray))
     yield from _to_columns(new, (NumberArray, TextArray, TextArray, TextArray))
     yield from _to_columns(kept, (NumberArray, TextArray))
-
-
-def _artifact_columns(turn: Turn) -> Iterator[ArrayColumn]:
-    artifacts = [
-        (
-            artifact.id,
-            artifact.step,
-            artifact.agent,
-            artifact.type,
-            artifact.title,
-            artifact.description or None,
-            artifact.content,
-        )
-        for artifact in turn.artifacts
-    ]
-    return _to_columns(artifacts, (TextArray,) * 7)
 
 
 def _to_columns(lines: list[tuple[Any, ...]], kinds: Sequence[type[ArrayColumn]]) -> Iterator[ArrayColumn]:

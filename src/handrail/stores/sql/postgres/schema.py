@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from importlib.resources import files
 from itertools import count
+from pathlib import Path
 from typing import Any, Final
 
 import psycopg
@@ -30,7 +30,6 @@ from handrail.stores.sql.schema import (
     unfinished_copy_fault,
 )
 
-_POSTGRES_PACKAGE: Final = "handrail.stores.sql.postgres"
 # A placeholder in the common statements, with its number if it has one.
 _PLACEHOLDER: Final = re.compile(r"\?(\d*)")
 
@@ -38,17 +37,12 @@ _PLACEHOLDER: Final = re.compile(r"\?(\d*)")
 @cache
 def load_statements(file: str = "queries.sql") -> Mapping[str, str]:
     """Return the statements of a file by name."""
-    own = f"postgres/{file}"
-    there = files(_POSTGRES_PACKAGE).joinpath(file).is_file()
-    return {
-        name: number_placeholders(text)
-        for name, text in {**load_queries(file), **(load_queries(own) if there else {})}.items()
-    }
+    own = load_queries(f"postgres/{file}") if (Path(__file__).parent / file).is_file() else {}
+    return {name: _number_placeholders(text) for name, text in {**load_queries(file), **own}.items()}
 
 
-def number_placeholders(statement: str) -> str:
-    """Replace `?` placeholders by `$1`, `$2` … Those without a number are counted in order."""
-    places = count(1)
+def _number_placeholders(statement: str) -> str:
+    places = count(1)  # those without a number are counted in order
     return _PLACEHOLDER.sub(lambda found: f"${found[1] or next(places)}", statement)
 
 
@@ -83,7 +77,14 @@ def prepare_schema(place: DatabaseUrl) -> None:
         if read_schema_version(place, connection) == program_schema_version():
             return
         connection.execute("SELECT pg_advisory_lock($1)", (_SCHEMA_LOCK,))
-        _migrate_schema(place, connection)
+        for number in range(read_schema_version(place, connection) + 1, program_schema_version() + 1):
+            with connection.transaction():
+                connection.execute(_CREATE_VERSION_TABLE)
+                # Readers of the version wait until it has changed.
+                connection.execute("LOCK TABLE handrail_schema IN ACCESS EXCLUSIVE MODE")
+                connection.execute(_migration_scripts()[number - 1], prepare=False)
+                connection.execute("DELETE FROM handrail_schema")
+                connection.execute("INSERT INTO handrail_schema (version) VALUES ($1)", (number,))
 
 
 def has_store(place: DatabaseUrl) -> bool:
@@ -139,57 +140,20 @@ def begin_copy(place: DatabaseUrl, connection: Connection, source: str) -> bool:
         for script in _migration_scripts():
             connection.execute(script, prepare=False)
         connection.execute(f"DROP INDEX {', '.join(_index_definitions())}")
-        clear_tables(connection)
+        connection.execute(f"TRUNCATE {_table_list()}")
         connection.execute(CREATE_COPY_MARK)
         connection.execute("INSERT INTO handrail_copy VALUES ($1, $2)", (source, program_schema_version()))
     return False
 
 
-def clear_tables(connection: Connection) -> None:
-    """Delete every row of every table."""
-    connection.execute(f"TRUNCATE {_table_list()}")
-
-
-def finish_copy(connection: Connection) -> None:
-    """Turn an unfinished copy into a store, atomically. New rows continue its numbers.
-
-    Creating the indexes now is faster than row by row. A copy that an older Handrail began already has them.
-    """
-    connection.execute(f"ANALYZE {_table_list()}")
-    with connection.transaction():
-        for name, of in _index_definitions().items():
-            connection.execute(f"CREATE INDEX IF NOT EXISTS {name} {of}")
-        for table, column in _SERIAL_COLUMNS:
-            connection.execute(
-                f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), max({column})) FROM {table}"  # noqa: S608 - names of our tables
-            )
-        connection.execute("DROP TABLE handrail_copy")
-        connection.execute(_CREATE_VERSION_TABLE)
-        connection.execute("INSERT INTO handrail_schema (version) VALUES ($1)", (program_schema_version(),))
-
-
 def newer_schema_fault(place: DatabaseUrl, found: int) -> NewerFormat:
     """Return the fault for a database that is newer than this program."""
-    message = (
-        f"a newer Handrail has brought {place} to schema "
-        f"{found}, this program knows {program_schema_version()}"
-    )
+    known = program_schema_version()
+    message = f"a newer Handrail has brought {place} to schema {found}, this program knows {known}"
     return NewerFormat(message, "update Handrail here too, and start it again")
 
 
-def _migrate_schema(place: DatabaseUrl, connection: Connection) -> None:
-    """Run each migration in its own transaction. Readers of the version wait until it has changed."""
-    for number in range(read_schema_version(place, connection) + 1, program_schema_version() + 1):
-        with connection.transaction():
-            connection.execute(_CREATE_VERSION_TABLE)
-            connection.execute("LOCK TABLE handrail_schema IN ACCESS EXCLUSIVE MODE")
-            connection.execute(_migration_scripts()[number - 1], prepare=False)
-            connection.execute("DELETE FROM handrail_schema")
-            connection.execute("INSERT INTO handrail_schema (version) VALUES ($1)", (number,))
-
-
 def _table_list() -> str:
-    """Return every table, separated by commas."""
     return ", ".join(table.name for table in list_tables())
 
 
@@ -252,8 +216,20 @@ class PgCopyTarget:
 
     def clear(self) -> None:
         """Delete every row."""
-        clear_tables(self._connection)
+        self._connection.execute(f"TRUNCATE {_table_list()}")
 
     def finish(self) -> None:
-        """Turn the copy into a store, atomically."""
-        finish_copy(self._connection)
+        """Turn the copy into a store, atomically. New rows continue its numbers."""
+        connection = self._connection
+        connection.execute(f"ANALYZE {_table_list()}")
+        with connection.transaction():
+            # This is faster than row by row. A copy that an older Handrail began already has the indexes.
+            for name, of in _index_definitions().items():
+                connection.execute(f"CREATE INDEX IF NOT EXISTS {name} {of}")
+            for table, column in _SERIAL_COLUMNS:
+                sequence = f"pg_get_serial_sequence('{table}', '{column}')"
+                connection.execute(f"SELECT setval({sequence}, max({column})) FROM {table}")  # noqa: S608 - names of our tables
+            connection.execute("DROP TABLE handrail_copy")
+            connection.execute(_CREATE_VERSION_TABLE)
+            version = program_schema_version()
+            connection.execute("INSERT INTO handrail_schema (version) VALUES ($1)", (version,))
