@@ -1,8 +1,7 @@
 """Define the files in the `.handrail` folder of a run, and read and write them.
 
 Each record is one line of JSON in an envelope with its checksum. The envelope is the same in every format, so
-a record from a newer program can be told from a damaged one. This module decides nothing: `recovery` and
-`redo_log` do.
+a record from a newer program differs from a damaged one.
 """
 
 import hashlib
@@ -11,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, StrEnum
 from itertools import count
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -22,12 +21,23 @@ from handrail.runtime.ports.turn import Workspace
 from handrail.runtime.records import MAX_RECORDED_CALLS, Origin, RecordedCall, Trouble
 from handrail.stores.files.snapshot import Snapshot, base_name, parent_folder
 
-# The format of every record that this program writes.
 RECORD_FORMAT: Final = 1
 _SEAL_START, _SEAL_MIDDLE, _SEAL_END = b'{"sum":"', b'","body":', b"}"
 _CHECKSUM_CHARACTERS = 64
 _BODY_OFFSET = len(_SEAL_START) + _CHECKSUM_CHARACTERS + len(_SEAL_MIDDLE)
 Record = TypeVar("Record")
+# The folder beside a run's files that holds Handrail's own records.
+PRIVATE_FOLDER: Final = ".handrail"
+LOCK_FILE: Final = f"{PRIVATE_FOLDER}/lock"
+INTENT_FILE: Final = f"{PRIVATE_FOLDER}/intent.json"
+HEAD_FILE: Final = f"{PRIVATE_FOLDER}/head.json"
+HISTORY_FILE: Final = f"{PRIVATE_FOLDER}/history.jsonl"
+TROUBLE_FILE: Final = f"{PRIVATE_FOLDER}/trouble.json"
+STAGE_FOLDER: Final = f"{PRIVATE_FOLDER}/stage"
+QUARANTINE_FOLDER: Final = f"{PRIVATE_FOLDER}/quarantine"
+GITIGNORE_FILE: Final = f"{PRIVATE_FOLDER}/.gitignore"
+CONFLICT_PREFIX: Final = f"{PRIVATE_FOLDER}/conflict-"
+_TEMPORARY_SUFFIX: Final = ".tmp"
 
 
 class RecordDamage(Enum):
@@ -70,20 +80,6 @@ def unseal_record(data: bytes, kind: type[Record]) -> Record | RecordDamage:
         return RecordDamage.BAD
 
 
-# The folder beside a run's files that holds Handrail's own records.
-PRIVATE_FOLDER: Final = ".handrail"
-LOCK_FILE: Final = f"{PRIVATE_FOLDER}/lock"
-INTENT_FILE: Final = f"{PRIVATE_FOLDER}/intent.json"
-HEAD_FILE: Final = f"{PRIVATE_FOLDER}/head.json"
-HISTORY_FILE: Final = f"{PRIVATE_FOLDER}/history.jsonl"
-TROUBLE_FILE: Final = f"{PRIVATE_FOLDER}/trouble.json"
-STAGE_FOLDER: Final = f"{PRIVATE_FOLDER}/stage"
-QUARANTINE_FOLDER: Final = f"{PRIVATE_FOLDER}/quarantine"
-GITIGNORE_FILE: Final = f"{PRIVATE_FOLDER}/.gitignore"
-CONFLICT_PREFIX: Final = f"{PRIVATE_FOLDER}/conflict-"
-_TEMPORARY_SUFFIX: Final = ".tmp"
-
-
 @dataclass(frozen=True, slots=True)
 class Head:
     """The run after its last turn.
@@ -103,14 +99,10 @@ class Head:
     spent: Mapping[int, RecordedCall] = field(default_factory=dict)
     format: int = RECORD_FORMAT
 
-    def with_recorded_calls(self, old: "HeadOnDisk") -> "Head":
+    def with_recorded_calls(self, old: "Head | RecordDamage | None") -> "Head":
         """Return this head with the recorded calls of `old` added, the newest ones only."""
         known = {**old.spent, **self.spent} if isinstance(old, Head) else self.spent
         return replace(self, spent={number: known[number] for number in sorted(known)[-MAX_RECORDED_CALLS:]})
-
-
-# What the head file holds: a head, damaged data, or nothing.
-HeadOnDisk: TypeAlias = Head | RecordDamage | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +138,9 @@ class PlannedFile(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A committed turn that may not be applied to all files yet.
+    """A committed turn that may not be applied to all files yet, with all that is needed except staged bytes.
 
-    It holds everything needed to apply the turn, except the staged bytes. Its head has the recorded call of
-    this turn only; earlier ones are in the head on disk.
+    Its head has the recorded call of this turn only; earlier ones are in the head on disk.
     """
 
     head: Head
@@ -222,12 +213,11 @@ def remove_leftovers(workspace: Snapshot) -> None:
 
 @dataclass(frozen=True, slots=True)
 class HistoryTurn:
-    """A turn read from the history: its line, and the line's checksum in `chain`."""
+    """A turn read from the history. `chain` is the checksum of its line."""
 
     revision: int
     sha: str
     run: Run
-    line: HistoryLine
     chain: str
 
 
@@ -247,7 +237,7 @@ def find_last_turn(data: bytes | None) -> HistoryTurn | None:
     for raw in reversed((data or b"").split(b"\n")):
         line = unseal_record(raw, HistoryLine)
         if isinstance(line, HistoryLine) and line.run is not None:
-            return HistoryTurn(line.seq, line.sha, line.run, line, read_checksum(raw))
+            return HistoryTurn(line.seq, line.sha, line.run, read_checksum(raw))
     return None
 
 

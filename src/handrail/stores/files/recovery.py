@@ -19,6 +19,51 @@ from handrail.stores.files import layout
 from handrail.stores.files.redo_log import carry_out_intent, clear_intent, clear_trouble, has_staged_bytes
 from handrail.stores.files.snapshot import Snapshot
 
+# How often the folder is read before `Busy`, if other processes keep changing it.
+_MAX_READS = 100
+UNREADABLE_TROUBLE_MARK = layout.TroubleMark(
+    layout.TroubleSubject.INTENT,
+    Trouble(
+        "diverged",
+        f"`{layout.TROUBLE_FILE}`, which says what was wrong here, is damaged itself",
+        "look at the files, then run `handrail repair --adopt STATE` with the state they are in",
+    ),
+)
+# Each turn changes at least one of these files.
+TURN_FILES_ON_DISK: Final = (layout.INTENT_FILE, layout.HEAD_FILE, layout.TROUBLE_FILE)
+_NEWER_TROUBLE = Trouble(
+    "newer",
+    "a newer Handrail has been at work in this folder",
+    "update Handrail here; until then the run can be read, and nothing is changed",
+)
+# True before and after the move: a call that only reads moves nothing.
+_QUARANTINE_NOTE = (
+    f"nothing is lost: the first call that acts moves it to `{layout.QUARANTINE_FOLDER}`"
+    " and touches nothing else"
+)
+# The code and message of each row that needs a person, by row id.
+_TROUBLE_TEXTS = {
+    "bad_intent": ("diverged", f"the intent of an unfinished turn was damaged; {_QUARANTINE_NOTE}"),
+    "stale_intent": (
+        "diverged",
+        (
+            "an unfinished turn does not follow the last one: "
+            f"files were put back from elsewhere; {_QUARANTINE_NOTE}"
+        ),
+    ),
+    "stage_gone": (
+        "diverged",
+        (
+            "a turn is unfinished, and for a file that it writes "
+            f"the bytes staged in `{layout.STAGE_FOLDER}` are gone: "
+            "they were removed, or the file was edited since; nothing was overwritten"
+        ),
+    ),
+    "malformed": ("damaged", f"`{{name}}` was damaged ({{why}}); {_QUARANTINE_NOTE}"),
+    "unknown": ("diverged", f"`{{name}}` {{why}}; {_QUARANTINE_NOTE}"),
+    "orphaned": (ORPHANED_CODE, "`{name}` is gone, but files or a history of a run are there"),
+}
+
 
 class IntentStatus(StrEnum):
     """How the intent relates to the head: the next turn, the same turn, or another one."""
@@ -61,10 +106,7 @@ class TroubleMarkStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What is in a folder. `traces`: something shows that a run was here.
-
-    `staged`: no staged byte is missing.
-    """
+    """What is in a folder. `traces`: a run was here. `staged`: no staged byte is missing."""
 
     intent: IntentStatus
     head: HeadStatus
@@ -167,19 +209,6 @@ def find_recovery_row(found: Findings) -> RecoveryRow:
     return next(candidate for candidate in RECOVERY_TABLE if candidate.fits(found))
 
 
-# How often the folder is read before `Busy`, if other processes keep changing it.
-_MAX_READS = 100
-# Used instead of a trouble mark that cannot be read.
-UNREADABLE_TROUBLE_MARK = layout.TroubleMark(
-    layout.TroubleSubject.INTENT,
-    Trouble(
-        "diverged",
-        f"`{layout.TROUBLE_FILE}`, which says what was wrong here, is damaged itself",
-        "look at the files, then run `handrail repair --adopt STATE` with the state they are in",
-    ),
-)
-
-
 @dataclass(frozen=True, slots=True)
 class FolderSnapshot:
     """The contents of a folder. `last` is the last turn in the history, read only without a valid head.
@@ -200,10 +229,6 @@ class FolderSnapshot:
     def base(self) -> layout.Head | layout.HistoryTurn | None:
         """Return what is known of the last turn: the head, or the last turn in the history."""
         return self.head if isinstance(self.head, layout.Head) else self.last
-
-
-# Each turn changes at least one of these files.
-TURN_FILES_ON_DISK: Final = (layout.INTENT_FILE, layout.HEAD_FILE, layout.TROUBLE_FILE)
 
 
 def read_folder(workspace: Snapshot, shape: StateFileFormat, signs: Collection[str] | None) -> FolderSnapshot:
@@ -289,10 +314,7 @@ def _classify_state(snapshot: FolderSnapshot, states: Collection[str]) -> StateF
 
 @dataclass(frozen=True, slots=True)
 class RecoveryPlan:
-    """A recovery worked out: the snapshot afterwards, and the last row.
-
-    `steps` are the rows before it, with their snapshots.
-    """
+    """A recovery worked out: the snapshot afterwards, the last row, and the rows before with snapshots."""
 
     snapshot: FolderSnapshot
     row: RecoveryRow
@@ -315,10 +337,8 @@ def plan_recovery(snapshot: FolderSnapshot, shape: StateFileFormat, states: Coll
     while (row := find_recovery_row(classify_snapshot(snapshot, states))).action not in FINAL_ACTIONS:
         steps.append((row, snapshot))
         snapshot = _snapshot_after(row, snapshot, shape)
-    needs_person = row.action is not RecoveryAction.SWEEP
-    return RecoveryPlan(
-        snapshot, row, tuple(steps), _describe_trouble(row, snapshot, shape.name) if needs_person else None
-    )
+    trouble = None if row.action is RecoveryAction.SWEEP else _describe_trouble(row, snapshot, shape.name)
+    return RecoveryPlan(snapshot, row, tuple(steps), trouble)
 
 
 def perform_recovery(workspace: Snapshot, plan: RecoveryPlan, shape: StateFileFormat) -> None:
@@ -332,7 +352,6 @@ def perform_recovery(workspace: Snapshot, plan: RecoveryPlan, shape: StateFileFo
 
 
 def _snapshot_after(row: RecoveryRow, snapshot: FolderSnapshot, shape: StateFileFormat) -> FolderSnapshot:
-    """Return the snapshot as it is after this row was carried out."""
     match row.action, snapshot.intent:
         case RecoveryAction.SET_HEAD_ASIDE, _:
             return replace(snapshot, head=None)
@@ -385,40 +404,6 @@ def quarantine_intent(workspace: Snapshot) -> None:
     for name in workspace.names(layout.STAGE_FOLDER):
         layout.quarantine_file(workspace, f"{layout.STAGE_FOLDER}/{name}")
     layout.quarantine_file(workspace, layout.INTENT_FILE)
-
-
-_NEWER_TROUBLE = Trouble(
-    "newer",
-    "a newer Handrail has been at work in this folder",
-    "update Handrail here; until then the run can be read, and nothing is changed",
-)
-# True before and after the move: a call that only reads moves nothing.
-_QUARANTINE_NOTE = (
-    f"nothing is lost: the first call that acts moves it to `{layout.QUARANTINE_FOLDER}`"
-    " and touches nothing else"
-)
-# The code and message of each row that needs a person, by row id.
-_TROUBLE_TEXTS = {
-    "bad_intent": ("diverged", f"the intent of an unfinished turn was damaged; {_QUARANTINE_NOTE}"),
-    "stale_intent": (
-        "diverged",
-        (
-            "an unfinished turn does not follow the last one: "
-            f"files were put back from elsewhere; {_QUARANTINE_NOTE}"
-        ),
-    ),
-    "stage_gone": (
-        "diverged",
-        (
-            "a turn is unfinished, and for a file that it writes "
-            f"the bytes staged in `{layout.STAGE_FOLDER}` are gone: "
-            "they were removed, or the file was edited since; nothing was overwritten"
-        ),
-    ),
-    "malformed": ("damaged", f"`{{name}}` was damaged ({{why}}); {_QUARANTINE_NOTE}"),
-    "unknown": ("diverged", f"`{{name}}` {{why}}; {_QUARANTINE_NOTE}"),
-    "orphaned": (ORPHANED_CODE, "`{name}` is gone, but files or a history of a run are there"),
-}
 
 
 def _describe_trouble(row: RecoveryRow, snapshot: FolderSnapshot, name: str) -> Trouble:

@@ -1,8 +1,7 @@
 """Commit a turn to files: write down the intent first, then apply it; applying it again is safe.
 
-`write_intent` is the commit point, `carry_out_intent` does the rest, also after a crash. A file that already
-has its final bytes is skipped. If a file holds neither the old nor the new bytes, someone else changed it:
-its content is kept as a conflict copy first.
+`write_intent` is the commit point, `carry_out_intent` does the rest, also after a crash. If a file holds
+neither the old nor the new bytes, someone else changed it: its content is kept as a conflict copy first.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,11 +12,6 @@ from handrail.runtime.records import ChangedContent
 from handrail.runtime.resolve import hash_content
 from handrail.stores.files import layout
 from handrail.stores.files.snapshot import Snapshot, base_name, parent_folder
-
-
-def has_changed_files(workspace: Snapshot, finals: Iterable[ChangedContent]) -> bool:
-    """True if a file has changed since its final value was worked out."""
-    return any(hash_content(workspace.reread(final.path)) != final.before for final in finals)
 
 
 def find_missing_folders(workspace: Snapshot, paths: Iterable[str]) -> tuple[str, ...]:
@@ -82,10 +76,7 @@ def write_numbered_copy(workspace: Snapshot, path: str, data: bytes) -> None:
 def write_intent(
     workspace: Snapshot, intent: layout.Intent, finals: Sequence[ChangedContent]
 ) -> layout.Intent:
-    """Stage the bytes of the files that a turn writes, write its intent, and return the complete intent.
-
-    Once this returns, the turn is committed.
-    """
+    """Stage the bytes of the files that a turn writes, and write its intent: now the turn is committed."""
     written = (final.path for final in finals if final.after is not None)
     folders = find_missing_folders(workspace, written)
     planned = []
@@ -102,7 +93,12 @@ def write_intent(
 
 
 def carry_out_intent(
-    workspace: Snapshot, state: str, intent: layout.Intent, old: layout.HeadOnDisk, *, again: bool
+    workspace: Snapshot,
+    state: str,
+    intent: layout.Intent,
+    old: layout.Head | layout.RecordDamage | None,
+    *,
+    again: bool,
 ) -> None:
     """Apply a committed turn. `state` names the state file, `old` is the head on disk.
 
@@ -116,9 +112,7 @@ def carry_out_intent(
     else:
         keep_conflict_copy(workspace, state, found, intent.before, copies)
         layout.replace_file(workspace, state, document)
-    sealed = intent.line.encode()
-    add = layout.ensure_line if again else layout.append_line
-    add(workspace, sealed)
+    (layout.ensure_line if again else layout.append_line)(workspace, intent.line.encode())
     layout.replace_file(workspace, layout.HEAD_FILE, layout.seal_record(intent.head.with_recorded_calls(old)))
     clear_intent(workspace)
 

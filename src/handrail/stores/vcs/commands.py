@@ -1,14 +1,12 @@
-"""Run jj and git safely, and turn their failures into faults.
+"""Run jj and git safely, turn their failures into faults, and hold what both stores share.
 
-Also holds what both stores share: the repository lock, the limits for texts, and the check after a write. The
-programs run in a scrubbed environment: no hook, no file system monitor, no editor and no prompt of the
-project or the user starts.
+The programs run in a scrubbed environment: no hook, file system monitor, editor or prompt starts.
 """
 
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -23,13 +21,9 @@ from handrail.runtime.ports.turn import GIT, JJ, Description, Descriptions, Proc
 from handrail.runtime.system import read_environment_seconds
 from handrail.stores.files.disk import DiskWorkspace
 
-# How many seconds jj or git may take to report the current commit.
 STATUS_TIMEOUT_SECONDS: Final = 2.0
-# How many bytes of output are read for that.
 MAX_STATUS_BYTES: Final = 64 * 1024
-# The kind of a project without version control.
 NO_VCS: Final = "none"
-# The oldest jj version that can store plans.
 MIN_JJ_VERSION: Final = (0, 38)
 INSTALL_JJ: Final = f"install jj {MIN_JJ_VERSION[0]}.{MIN_JJ_VERSION[1]} or newer"
 # Print the current commit, and for git the branch. They run no hook and no monitor and do not touch files.
@@ -44,104 +38,6 @@ _HEAD_COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
 }
 _COMMIT_ID: Final = re.compile(r"[0-9a-f]{40,64}")
-_DETACHED_HEAD: Final = "HEAD"
-# Variables that would change what jj and git do.
-_STEERING_PREFIXES: Final = ("GIT_", "JJ_")
-# Variables that would start a program that waits for a person.
-_ASKING_VARIABLES: Final = frozenset({"EDITOR", "VISUAL", "PAGER"})
-
-
-class VcsStatus(Struct, frozen=True):
-    """The current commit and branch of a project. `kind` is `jj`, `git` or `none`.
-
-    If there is no `head` but a repository, `problem` says why and what to do.
-    """
-
-    kind: str
-    head: str | None = None
-    branch: str | None = None
-    problem: str | None = None
-
-
-def scrub_environment(env: Mapping[str, str]) -> dict[str, str]:
-    """Return this environment without variables that steer jj and git or make them prompt."""
-    return {
-        name: value
-        for name, value in env.items()
-        if name not in _ASKING_VARIABLES
-        and not name.startswith(_STEERING_PREFIXES)
-        and not name.endswith("_ASKPASS")
-    }
-
-
-def read_vcs_status(runner: ProcessRunner, root: str, seconds: float = STATUS_TIMEOUT_SECONDS) -> VcsStatus:
-    """Return the current commit and branch of the project in this folder. Never raises a fault.
-
-    The runner must have a scrubbed environment.
-    """
-    kind, _ = find_repository(Path(root))
-    if kind == NO_VCS:
-        return VcsStatus(NO_VCS)
-    try:
-        result = runner.run(_HEAD_COMMANDS[kind], root, seconds)
-    except Fault as fault:
-        return VcsStatus(kind, problem=f"{fault.message}: {fault.repair}")
-    head, _, branch = result.out.decode("utf-8", "replace").strip().partition("\n")
-    if result.status or not _COMMIT_ID.fullmatch(head):
-        command = "jj log -r @" if kind == JJ else "git rev-parse HEAD"
-        return VcsStatus(
-            kind, problem=f"{kind} names no commit, maybe as there is none yet: `{command}` says more"
-        )
-    return VcsStatus(kind, head, branch if branch and branch != _DETACHED_HEAD else None)
-
-
-def find_repository(root: Path, kinds: tuple[str, ...] = (JJ, GIT)) -> tuple[str, Path]:
-    """Return the kind and folder of the nearest repository, from the root upwards.
-
-    jj wins where a folder has both. Returns `NO_VCS` and the root if there is none.
-    """
-    try:
-        for folder in (root, *root.parents):
-            for kind in kinds:
-                if (folder / f".{kind}").exists():
-                    return kind, folder
-    except OSError:
-        return NO_VCS, root
-    return NO_VCS, root
-
-
-@dataclass(frozen=True, slots=True)
-class VcsTimeouts:
-    """How many seconds a program may take to read, to change something, and how long a lock may take.
-
-    Commands that look at files count as changes: the first look at ten thousand files takes jj about 4
-    seconds.
-    """
-
-    read: float = 10.0
-    write: float = 30.0
-    lock: float = 60.0
-
-
-# The timeouts without HANDRAIL_VCS_SECONDS.
-DEFAULT_TIMEOUTS: Final = VcsTimeouts()
-_TIMEOUT_VARIABLE: Final = "HANDRAIL_VCS_SECONDS"
-
-
-def read_vcs_timeout() -> timedelta:
-    """Return how long jj or git may take to change something or look at files.
-
-    That is HANDRAIL_VCS_SECONDS, or 30 seconds. Raises `Unreadable` if that is not a positive number.
-    """
-    return read_environment_seconds(_TIMEOUT_VARIABLE, timedelta(seconds=30))
-
-
-def derive_timeouts(write: timedelta) -> VcsTimeouts:
-    """Return the timeouts for this limit on changes. Reads never get more time than changes."""
-    seconds = write.total_seconds()
-    return VcsTimeouts(min(DEFAULT_TIMEOUTS.read, seconds), seconds, max(DEFAULT_TIMEOUTS.lock, 2 * seconds))
-
-
 # Variables that say who the user is; the programs may see these.
 _USER_VARIABLES: Final = (
     *("JJ_CONFIG", "JJ_USER", "JJ_EMAIL", "GIT_CONFIG_GLOBAL"),
@@ -158,18 +54,90 @@ _FIXED_VARIABLES: Final[Mapping[str, str]] = {
     "GIT_NO_LAZY_FETCH": "1",
     "EMPTY_FOR_GIT": "",
 }
+LOCK_FILE: Final = "handrail-lock"
+MAX_TEXT_BYTES: Final = 1024 * 1024
+_SHOWN_CHARACTERS: Final = 60
+
+
+class VcsStatus(Struct, frozen=True):
+    """The current commit and branch of a project, or the `problem` why it has no `head`."""
+
+    kind: str
+    head: str | None = None
+    branch: str | None = None
+    problem: str | None = None
+
+
+def scrub_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """Return this environment without variables that steer jj and git or make them prompt."""
+    return {
+        name: value
+        for name, value in env.items()
+        if name not in {"EDITOR", "VISUAL", "PAGER"}
+        and not name.startswith(("GIT_", "JJ_"))
+        and not name.endswith("_ASKPASS")
+    }
+
+
+def read_vcs_status(runner: ProcessRunner, root: str, seconds: float = STATUS_TIMEOUT_SECONDS) -> VcsStatus:
+    """Return the current commit and branch of the project in this folder. Never raises a fault."""
+    kind, _ = find_repository(Path(root))
+    if kind == NO_VCS:
+        return VcsStatus(NO_VCS)
+    try:
+        result = runner.run(_HEAD_COMMANDS[kind], root, seconds)
+    except Fault as fault:
+        return VcsStatus(kind, problem=f"{fault.message}: {fault.repair}")
+    head, _, branch = result.out.decode("utf-8", "replace").strip().partition("\n")
+    if result.status or not _COMMIT_ID.fullmatch(head):
+        command = "jj log -r @" if kind == JJ else "git rev-parse HEAD"
+        problem = f"{kind} names no commit, maybe as there is none yet: `{command}` says more"
+        return VcsStatus(kind, problem=problem)
+    return VcsStatus(kind, head, None if branch in {"", "HEAD"} else branch)
+
+
+def find_repository(root: Path, kinds: tuple[str, ...] = (JJ, GIT)) -> tuple[str, Path]:
+    """Return the kind and folder of the nearest repository upwards, jj before git, or `NO_VCS`."""
+    with suppress(OSError):
+        for folder in (root, *root.parents):
+            for kind in kinds:
+                if (folder / f".{kind}").exists():
+                    return kind, folder
+    return NO_VCS, root
+
+
+@dataclass(frozen=True, slots=True)
+class VcsTimeouts:
+    """How many seconds a read, a change and a lock may take. A look at files counts as a change."""
+
+    read: float = 10.0
+    write: float = 30.0  # jj takes about 4 seconds for its first look at ten thousand files
+    lock: float = 60.0
+
+
+DEFAULT_TIMEOUTS: Final = VcsTimeouts()
+
+
+def read_vcs_timeout() -> timedelta:
+    """Return how long jj or git may take for a change or a look at files: HANDRAIL_VCS_SECONDS, or 30 s."""
+    return read_environment_seconds("HANDRAIL_VCS_SECONDS", timedelta(seconds=30))
+
+
+def derive_timeouts(write: timedelta) -> VcsTimeouts:
+    """Return the timeouts for this limit on changes. Reads never get more time than changes."""
+    seconds = write.total_seconds()
+    return VcsTimeouts(min(DEFAULT_TIMEOUTS.read, seconds), seconds, max(DEFAULT_TIMEOUTS.lock, 2 * seconds))
 
 
 def build_environment(env: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for jj and git: the user's identity, and nothing that steers them.
 
-    They print English, prompt nobody and fetch nothing. COLUMNS keeps jj from asking another program for the
-    screen width. Relative entries of PATH are dropped, so no program of the project is run.
+    Relative entries of PATH are dropped, so no program of the project is run. COLUMNS keeps jj from asking
+    another program for the screen width.
     """
     identity = {name: env[name] for name in _USER_VARIABLES if name in env}
-    path = os.pathsep.join(
-        folder for folder in env.get("PATH", os.defpath).split(os.pathsep) if folder.startswith("/")
-    )
+    folders = env.get("PATH", os.defpath).split(os.pathsep)
+    path = os.pathsep.join(folder for folder in folders if folder.startswith("/"))
     return {**scrub_environment(env), **identity, **_FIXED_VARIABLES, "PATH": path}
 
 
@@ -184,18 +152,11 @@ class VcsProgram:
     limits: VcsTimeouts
 
     def ask(self, *words: str, text: bytes = b"") -> bytes:
-        """Run a command that only reads and return its output; `text` is its input.
-
-        Raises what `tell` raises.
-        """
+        """Run a command that only reads and return its output; `text` is its input. Raises like `tell`."""
         return self._run(words, self.limits.read, text, ())
 
     def tell(self, *words: str, text: bytes = b"", files: tuple[int, ...]) -> bytes:
-        """Run a command that changes something and return its output; it inherits `files`.
-
-        Raises the fault that `explain` returns for a failure, `VcsTimeout`, `NoVcsTool`, and `Missing` if the
-        folder does not exist.
-        """
+        """Run a command that changes something and return its output; it inherits `files`."""
         return self._run(words, self.limits.write, text, files)
 
     def _run(self, words: tuple[str, ...], seconds: float, text: bytes, files: tuple[int, ...]) -> bytes:
@@ -227,10 +188,6 @@ def open_memory_file(data: bytes) -> Iterator[int]:
         yield file.fileno()
 
 
-# The file in a repository that Handrail locks.
-LOCK_FILE: Final = "handrail-lock"
-
-
 class RepositoryLock:
     """A reentrant lock for one thread of one process. Programs started under it hold it too."""
 
@@ -240,10 +197,7 @@ class RepositoryLock:
 
     @contextmanager
     def hold(self, folder: Path) -> Iterator[int]:
-        """Lock the repository in this folder for the block. Yields the locked file.
-
-        Raises `Busy` on timeout. A program that inherits the file holds the lock as long as it runs.
-        """
+        """Lock the repository in this folder for the block and yield the locked file. Raises `Busy`."""
         if not self._inside.acquire(timeout=self._seconds):
             raise errors.Busy(
                 f"another call of this server has changed `{folder}` for more than {self._seconds:g} s",
@@ -263,16 +217,8 @@ class RepositoryLock:
             self._inside.release()
 
 
-# A text must have fewer bytes than this.
-MAX_TEXT_BYTES: Final = 1024 * 1024
-_SHOWN_CHARACTERS: Final = 60
-
-
 def normalize_text(text: str) -> str:
-    """Return the text as it is stored, with a line break at its end.
-
-    Raises `Unreadable` for half a character, a NUL character, or too many bytes.
-    """
+    """Return the text as stored, with a line break at its end. Raises `Unreadable` if it cannot be stored."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
@@ -280,9 +226,8 @@ def normalize_text(text: str) -> str:
     if "\0" in text:
         raise errors.Unreadable("the text has a NUL character", "take it out")
     if size >= MAX_TEXT_BYTES:
-        raise errors.Unreadable(
-            f"the text has {size} bytes, and {MAX_TEXT_BYTES} are too many", "make it shorter"
-        )
+        message = f"the text has {size} bytes, and {MAX_TEXT_BYTES} are too many"
+        raise errors.Unreadable(message, "make it shorter")
     return text if text.endswith("\n") or not text else f"{text}\n"
 
 
@@ -293,17 +238,14 @@ def conflict_fault(expected: Description | None, *found: Description) -> errors.
     moved = before and any(description.change != before for description in found)
     where = "the commit is another one now, and its text" if moved else "the text has changed: now it"
     shown = " and ".join(_describe_text(text) for text in texts)
-    return errors.TextConflict(
-        f"{where} {shown}", "read what stands now, and send the change again on top of it", texts
-    )
+    repair = "read what stands now, and send the change again on top of it"
+    return errors.TextConflict(f"{where} {shown}", repair, texts)
 
 
 def verify_write(before: Description, text: str, now: Description, fault: Fault | None) -> Description:
     """Return the current description if it has the new text; else raise why it does not.
 
-    Raises `TextConflict` if another text was written meanwhile, `BadVcsConfig` if the program neither wrote
-    nor said why, else `fault`. If `fault` is a `TextConflict`, the program has not written, whatever the text
-    is now.
+    If `fault` is a `TextConflict`, the program has not written, whatever the text is now.
     """
     late = isinstance(fault, errors.TextConflict)
     if not late and now.text == text and now.change == (before.change or now.change):
@@ -349,14 +291,8 @@ def _describe_text(text: str) -> str:
 
 # How much of a program's error output a message quotes.
 _MAX_ERROR_CHARACTERS: Final = 600
-_ERROR_PATTERN: Final = re.compile(
-    r"^(?:Config error|Internal error|[Ee]rror|fatal): .*", re.MULTILINE | re.DOTALL
-)
+_ERROR_PATTERN: Final = re.compile(r"(?ms)^(?:Config error|Internal error|[Ee]rror|fatal): .*")
 _LOCK_PATTERN: Final = re.compile(r"""(?:lockfile at ["']|Unable to create ')([^"'\n]+[.]lock)""")
-# The exit status of jj for a bug or a broken repository.
-_JJ_INTERNAL_STATUS: Final = 255
-# The exit status of jj for an unknown command or option.
-_JJ_USAGE_STATUS: Final = 2
 _DIVERGENT_REPAIR: Final = (
     "run `jj converge`, or `jj abandon` the wrong one that `jj log -r 'divergent()'` shows"
 )
@@ -370,12 +306,8 @@ _DENIED_REPAIR: Final = (
 )
 # Lines that git prints besides the reason, when it talks to a remote.
 _IGNORED_PREFIXES: Final = (
-    "To ",
-    "Done",
-    "hint: ",
-    "Please make sure",
-    "and the repository exists",
-    "warning: ",
+    *("To ", "Done", "hint: ", "warning: "),
+    *("Please make sure", "and the repository exists"),
 )
 _FailureTable: TypeAlias = tuple[tuple[str, type[VcsFailed], str, str], ...]
 # A pattern of jj's error output, and the fault, message and repair for it. The first match applies.
@@ -423,7 +355,6 @@ _GIT_FAILURES: Final[_FailureTable] = (
         "mend the line that git names",
     ),
 )
-# For git when it talks to a remote.
 _REMOTE_FAILURES: Final[_FailureTable] = (
     ("couldn't find remote ref", errors.NoPlan, "the remote has no such plan", "push it where it is"),
     (
@@ -475,12 +406,12 @@ def jj_fault(folder: Path, result: ProcessResult) -> VcsFailed:
     error = _error_text(result)
     if found := _LOCK_PATTERN.search(error):
         return _lock_fault(found[1])
-    if result.status == _JJ_INTERNAL_STATUS:
+    if result.status == 255:  # a bug, or a broken repository
         return errors.VcsInternal(
             f"jj failed inside: {error[:_MAX_ERROR_CHARACTERS]}",
             "run `jj st`, and send the same call again when it says no error",
         )
-    if result.status == _JJ_USAGE_STATUS and "unrecognized subcommand" in error:
+    if result.status == 2 and "unrecognized subcommand" in error:
         return NoSuchCommand(f"jj failed: {error[:_MAX_ERROR_CHARACTERS]}", "install a newer jj")
     return _match_failure(_JJ_FAILURES, "jj", folder, error)
 
@@ -530,8 +461,7 @@ def _lock_fault(lock: str) -> errors.VcsLocked:
 def _error_text(result: ProcessResult) -> str:
     """Return the error without the warnings before it, or the exit status if nothing was printed."""
     text = result.err.decode("utf-8", "replace").strip()
-    found = _ERROR_PATTERN.search(text)
-    how = (
-        f"signal {-result.status} ended it" if result.status < 0 else f"it ended with status {result.status}"
-    )
-    return found[0] if found else text or how
+    if found := _ERROR_PATTERN.search(text):
+        return found[0]
+    ended = "signal {} ended it" if result.status < 0 else "it ended with status {}"
+    return text or ended.format(abs(result.status))

@@ -15,6 +15,7 @@ from uuid import NAMESPACE_URL, uuid5
 from msgspec.structs import replace
 
 from handrail.engine.model import Authority, Lifecycle, Run, Step, Workflow
+from handrail.runtime import records
 from handrail.runtime.entries import Entry
 from handrail.runtime.errors import Fault, NoRepository, SyncFailed, TextConflict
 from handrail.runtime.journal import build_lifecycle_entry
@@ -31,24 +32,16 @@ from handrail.runtime.ports.turn import (
     ProjectDescription,
     Runs,
 )
-from handrail.runtime.records import (
-    MAX_RECORDED_CALLS,
-    ClosedStep,
-    Definition,
-    JournalEntry,
-    OpenedStep,
-    Origin,
-    RecordedCall,
-    StepStatus,
-    StoredRun,
-    Turn,
-)
+from handrail.runtime.records import StoredRun, Turn
 from handrail.runtime.resolve import ResolvedEffects
 from handrail.runtime.turn import MAX_ATTEMPTS
 from handrail.stores.vcs.commands import DEFAULT_TIMEOUTS, VcsTimeouts, find_repository
 from handrail.stores.vcs.git import GitDescriptions, GitDescriptionSync
 from handrail.stores.vcs.jj import JjDescriptions
 from handrail.workflows.registry import CHANGED_FILE_PATH, DESCRIPTION_PATH
+
+# How often a turn is offered to the common store when other processes write there too.
+_MAX_COMMIT_ATTEMPTS: Final = 5
 
 
 def open_description(  # noqa: PLR0913 - two runners, a place and options
@@ -60,11 +53,10 @@ def open_description(  # noqa: PLR0913 - two runners, a place and options
     *,
     limits: VcsTimeouts = DEFAULT_TIMEOUTS,
 ) -> ProjectDescription:
-    """Open the description of the nearest repository, from the root upwards.
+    """Open the description of the nearest repository, from the root upwards. Raises `NoRepository`.
 
     jj wins where a folder has both, unless `kind` forces one. `runner` needs the environment of
-    `build_environment`, and `far` that of `build_remote_environment`: it may talk to a remote. Raises
-    `NoRepository`.
+    `build_environment`, and `far`, which may talk to a remote, that of `build_remote_environment`.
     """
     found, folder = find_repository(root, (kind,) if kind else (JJ, GIT))
     if found == JJ:
@@ -79,12 +71,6 @@ def open_description(  # noqa: PLR0913 - two runners, a place and options
         f"`{root}` is in no repository of {kind or 'jj or git'}",
         f"run `{begin}` there, or name the folder that is meant{other}",
     )
-
-
-# How often a turn is offered to the common store when other processes write there too.
-_MAX_COMMIT_ATTEMPTS: Final = 5
-# A workflow sets this key on a state in which a run is complete.
-_COMPLETE_KEY: Final = "complete"
 
 
 class VcsCommitRuns:
@@ -130,10 +116,9 @@ class VcsCommitRuns:
 
     @contextmanager
     def hold_lock(self, run: str, attempt: int) -> Iterator[None]:  # noqa: ARG002 - there is only one run
-        """Lock nothing on the first attempt; lock the repository on later attempts.
+        """Lock nothing on the first attempt; lock the repository, but not the common store, on later ones.
 
-        The common store is not locked, so its other runs continue while jj or git works. On the last attempt
-        a conflict is raised: a program that does not use our lock may have written.
+        On the last attempt a conflict is raised: a program that does not use our lock may have written.
         """
         self._last = attempt == MAX_ATTEMPTS - 1
         with self._descriptions.hold_lock() if attempt else nullcontext():
@@ -152,8 +137,7 @@ class VcsCommitRuns:
     def commit(self, turn: Turn) -> bool:
         """Replace the text if it is still the one that was read; then record the turn.
 
-        A completed text is archived. If recording or archiving fails, the turn still counts, and beginning
-        the next plan archives the text. Only `SyncFailed` is raised.
+        If recording or archiving fails, the turn still counts, and beginning the next plan archives the text.
         """
         text = self._seen.text if turn.describes is None else turn.describes
         try:
@@ -175,10 +159,10 @@ class VcsCommitRuns:
             return True
         return True
 
-    def find_recorded_call(self, run: str, revision: int) -> RecordedCall | None:  # noqa: ARG002 - there is only one run
+    def find_recorded_call(self, run: str, revision: int) -> records.RecordedCall | None:  # noqa: ARG002 - there is only one run
         """Return the recorded call of the turn that started from this revision, or None."""
         known, mark = _count_turns(self._common.load(self.mirror_id)), f"{revision:08x}:"
-        for number in range(known - 1, max(known - MAX_RECORDED_CALLS, 0) - 1, -1):
+        for number in range(known - 1, max(known - records.MAX_RECORDED_CALLS, 0) - 1, -1):
             found = self._common.find_recorded_call(self.mirror_id, number)
             if found and found.token.startswith(mark):
                 return replace(found, token=found.token.removeprefix(mark))
@@ -196,7 +180,7 @@ class VcsCommitRuns:
         """Add entries that belong to no turn."""
         self._common.note(self.mirror_id if run else "", at, entries)
 
-    def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[JournalEntry, ...]:  # noqa: ARG002 - one run
+    def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[records.JournalEntry, ...]:  # noqa: ARG002 - one run
         """Return entries of the run, as far as the common store has them."""
         return self._common.entries(self.mirror_id, after, most)
 
@@ -204,7 +188,7 @@ class VcsCommitRuns:
         """Return every stage that the common store has recorded."""
         return self._common.steps(self.mirror_id)
 
-    def definition(self, digest: str) -> Definition | None:  # noqa: ARG002 - no definitions are stored
+    def definition(self, digest: str) -> records.Definition | None:  # noqa: ARG002 - no definitions are stored
         """Return None: the run follows the installed workflow."""
         return None
 
@@ -220,7 +204,7 @@ class VcsCommitRuns:
     def _build_run(self) -> StoredRun:
         known = self._known = self._common.load(self.mirror_id)
         flow = self._workflow
-        origin = Origin(flow.name, Authority.DESCRIPTION, str(self._folder))
+        origin = records.Origin(flow.name, Authority.DESCRIPTION, str(self._folder))
         new = Run(self._run, flow.name, flow.digest)
         revision = _derive_revision(self._seen.text, _count_turns(known))
         if known is None:
@@ -229,16 +213,12 @@ class VcsCommitRuns:
         return StoredRun(run, known.origin, revision, known.started, known.updated, unheard=known.unheard)
 
     def _record(self, turn: Turn) -> None:
-        """Add the turn to the common store, after whatever other processes have added.
-
-        The first attempt builds on what `load` read: the store compares the revision.
-        """
+        """Add the turn to the common store, after whatever other processes have added."""
         spent = replace(turn.spent, token=f"{turn.before.revision:08x}:{turn.spent.token}")
         origin = replace(turn.before.origin, goal=self._seen.text.partition("\n")[0])
-        mirrored = replace(
-            turn, run=replace(turn.run, id=self.mirror_id), spent=spent, tokens={}, describes=None
-        )
-        known = self._known
+        run = replace(turn.run, id=self.mirror_id)
+        mirrored = replace(turn, run=run, spent=spent, tokens={}, describes=None)
+        known = self._known  # what `load` read: the store compares the revision
         for attempt in range(_MAX_COMMIT_ATTEMPTS):
             if attempt or known is None or known.run.id != mirrored.run.id:
                 known = self._common.load(mirrored.run.id)
@@ -251,20 +231,21 @@ class VcsCommitRuns:
                 return
 
     def _completes(self, turn: Turn) -> bool:
-        return self._workflow.states[turn.passages[-1].target].extra.get(_COMPLETE_KEY) is True
+        return self._workflow.states[turn.passages[-1].target].extra.get("complete") is True
 
     def _with_stage(self, turn: Turn) -> Turn:
         """Return the turn with its target stage as the open step, for people who look at runs."""
         target, before = turn.passages[-1].target, turn.before.run
         if before.open and before.open[0].state == target:
             return replace(turn, run=replace(turn.run, open=before.open, steps=before.steps))
-        closed = tuple(ClosedStep(step.number, step.state, StepStatus.COMPLETED) for step in before.open)
+        done = records.StepStatus.COMPLETED
+        closed = tuple(records.ClosedStep(step.number, step.state, done) for step in before.open)
         if self._completes(turn):
             run = replace(turn.run, steps=before.steps, lifecycle=Lifecycle.COMPLETED)
             return replace(turn, run=run, closed=closed)
         number = before.steps + 1
         run = replace(turn.run, open=(Step(number, target, 1),), steps=number)
-        return replace(turn, run=run, closed=closed, opened=(OpenedStep(number, target, ""),))
+        return replace(turn, run=run, closed=closed, opened=(records.OpenedStep(number, target, ""),))
 
 
 def _count_turns(known: StoredRun | None) -> int:

@@ -1,8 +1,7 @@
 """Store a description in git, without touching the branch, the index or the files.
 
-Each version of the text is a commit with one file; `refs/worktree/handrail/plan` names the newest one.
-`GitDescriptions` reads and replaces the text, `GitDescriptionSync` pushes and pulls it. What can be seen in
-the `.git` folder without starting git is only a shortcut: if in doubt, git is asked.
+Each version of the text is a commit with one file; `refs/worktree/handrail/plan` names the newest one. What
+can be seen in the `.git` folder without starting git is only a shortcut: if in doubt, git is asked.
 """
 
 import hashlib
@@ -35,29 +34,48 @@ from handrail.runtime.ports.turn import (
     TextVersion,
 )
 from handrail.runtime.system import SystemClock, resolve_path
-from handrail.stores.vcs.commands import (
-    DEFAULT_TIMEOUTS,
-    RepositoryLock,
-    VcsProgram,
-    VcsTimeouts,
-    build_environment,
-    conflict_fault,
-    git_fault,
-    normalize_text,
-    read_after_write,
-    remote_fault,
-    require_version,
-    verify_write,
-)
+from handrail.stores.vcs import commands
+from handrail.stores.vcs.commands import DEFAULT_TIMEOUTS, VcsProgram, VcsTimeouts
 
-# How the file `.git` of a worktree begins.
 _GITDIR_PREFIX: Final = "gitdir: "
-# Refs below this are in the worktree's own folder.
-_WORKTREE_REFS: Final = "refs/worktree/"
-_MAX_READ_BYTES: Final = 4096
 _OBJECT_NAME: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # Inode, time and size of the configuration files: changes as soon as one of them is written.
 ConfigStamp: TypeAlias = tuple[tuple[int, int, int], ...]
+PLAN_REF: Final = "refs/worktree/handrail/plan"
+# Archived texts are below this, each by the name of its change.
+ARCHIVE_REFS: Final = "refs/handrail/done/"
+# How every git command begins, so that no program of the project is run.
+GIT_COMMAND: Final = (
+    *("git", "--no-pager", "--no-optional-locks", "--no-replace-objects"),
+    *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
+)
+_PLAN_FILE: Final = "plan"
+_FILTER_SETTING: Final = re.compile(r"filter[.].*[.](?:clean|smudge|process|required)", re.DOTALL)
+_STATUS_COMMAND: Final = (
+    *("status", "--porcelain", "-z", "--untracked-files=all"),
+    *("--no-renames", "--ignore-submodules=dirty"),
+)
+_CHANGE_TRAILER: Final = re.compile(rb"^Handrail-Change: ([0-9a-z-]+)$", re.MULTILINE)
+_IDENTITY: Final = re.compile(rb"(.+ <[^<>]+>) \d+ [+-]\d+\s*")
+_NO_DESCRIPTION: Final = Description("", "", "")
+# The last second that `datetime` can hold.
+_MAX_TIMESTAMP: Final = 253_402_300_799
+# The letters of `git status` for files with merge conflicts.
+_CONFLICT_STATUSES: Final = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
+# Plans at a remote are below this, each by its name.
+PLAN_REFS: Final = "refs/handrail/plans/"
+REMOTE_TIMEOUTS: Final = VcsTimeouts(write=120.0)
+_DEFAULT_REMOTE: Final = "origin"
+_SHOWN_CHARACTERS: Final = 60
+_REMOTE_OPTIONS: Final = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "fetch.fsckObjects=true")
+_FETCH_COMMAND: Final = (
+    *("fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-auto-maintenance"),
+    *("--no-recurse-submodules", "--no-write-commit-graph", "--"),
+)
+_PUSH_COMMAND: Final = (
+    *("push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags"),
+    *("--no-recurse-submodules", "--no-progress"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +87,7 @@ class GitFolders:
 
     def read_loose_ref(self, ref: str) -> str:
         """Return the commit in the file of a ref; empty if there is no file or no commit in it."""
-        line = _read_line((self.own if ref.startswith(_WORKTREE_REFS) else self.common) / ref)
+        line = _read_line((self.own if ref.startswith("refs/worktree/") else self.common) / ref)
         return line if _OBJECT_NAME.fullmatch(line) else ""
 
     def stamp_config(self) -> ConfigStamp:
@@ -94,7 +112,7 @@ def _read_line(path: Path) -> str:
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
         try:
-            return os.fsdecode(os.read(file, _MAX_READ_BYTES)).rstrip("\r\n")
+            return os.fsdecode(os.read(file, 4096)).rstrip("\r\n")
         finally:
             os.close(file)
     except OSError:
@@ -109,28 +127,16 @@ def _stamp_file(path: Path) -> tuple[int, int, int]:
     return (found.st_ino, found.st_mtime_ns, found.st_size)
 
 
-# git removes files with this prefix as objects that were never finished.
-_TEMPORARY_PREFIX: Final = "tmp_obj_"
-# The level that git uses for loose objects.
-_COMPRESSION_LEVEL: Final = 1
-
-
 @dataclass(frozen=True, slots=True)
 class ObjectWriter:
-    """Write objects into the `objects` folder of a repository without starting git.
-
-    `algorithm` is the hash that names the objects; `who` is a name and an address.
-    """
+    """Write objects into the `objects` folder of a repository without starting git."""
 
     folder: Path
     algorithm: str
     who: bytes
 
     def write_commit(self, file: str, data: bytes, message: str, parent: str, at: datetime) -> str:
-        """Write a commit with only this file, on top of `parent` if given, and return its name.
-
-        Raises the fault for what could not be written.
-        """
+        """Write a commit with only this file, on top of `parent` if given, and return its name."""
         blob = self._put("blob", data)
         tree = self._put("tree", b"100644 " + file.encode() + b"\0" + bytes.fromhex(blob))
         by = self.who + f" {int(at.timestamp())} +0000".encode()
@@ -147,7 +153,7 @@ class ObjectWriter:
             os.utime(path)  # git does not prune a renewed object as old
             return name
         try:
-            self._write(path, zlib.compress(whole, _COMPRESSION_LEVEL))
+            self._write(path, zlib.compress(whole, 1))  # as git does
         except OSError as error:
             raise errors.build_write_fault(f"{path}", error) from error
         return name
@@ -158,7 +164,8 @@ class ObjectWriter:
         with suppress(FileExistsError):
             path.parent.mkdir()
             path.parent.chmod(mode)
-        opened, unfinished = mkstemp(prefix=_TEMPORARY_PREFIX, dir=path.parent)
+        # git removes files with this prefix as objects that were never finished.
+        opened, unfinished = mkstemp(prefix="tmp_obj_", dir=path.parent)
         try:
             with os.fdopen(opened, "wb") as file:
                 file.write(data)
@@ -170,52 +177,14 @@ class ObjectWriter:
             raise
 
 
-# The ref of the current text.
-PLAN_REF: Final = "refs/worktree/handrail/plan"
-# Archived texts are below this, each by the name of its change.
-ARCHIVE_REFS: Final = "refs/handrail/done/"
-# How every git command begins, so that no program of the project is run.
-GIT_COMMAND: Final = (
-    *("git", "--no-pager", "--no-optional-locks", "--no-replace-objects"),
-    *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
-)
-# The name of the file in each commit.
-_PLAN_FILE: Final = "plan"
-# An empty environment variable; see `build_environment`.
-_EMPTY_VARIABLE: Final = "EMPTY_FOR_GIT"
-# How settings begin that include other configuration files.
-_INCLUDE_PREFIX: Final = "include"
-# Settings that make git run a program on file contents.
-_FILTER_SETTING: Final = re.compile(r"filter[.].*[.](?:clean|smudge|process|required)", re.DOTALL)
-_STATUS_COMMAND: Final = (
-    *("status", "--porcelain", "-z", "--untracked-files=all"),
-    *("--no-renames", "--ignore-submodules=dirty"),
-)
-_CHANGE_TRAILER: Final = re.compile(rb"^Handrail-Change: ([0-9a-z-]+)$", re.MULTILINE)
-_IDENTITY: Final = re.compile(rb"(.+ <[^<>]+>) \d+ [+-]\d+\s*")
-# Who commits if git knows no user.
-_DEFAULT_IDENTITY: Final = b"Handrail <handrail@localhost>"
-_NO_DESCRIPTION: Final = Description("", "", "")
-# The commit, its time, and who made it, separated by NUL.
-_LOG_FORMAT: Final = "%H%x00%ct%x00%an <%ae>"
-# The last second that `datetime` can hold.
-_MAX_TIMESTAMP: Final = 253_402_300_799
-# The letters of `git status` for files with merge conflicts.
-_CONFLICT_STATUSES: Final = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
-
-
 class GitDescriptions:
-    """`Descriptions` of the worktree in this folder.
-
-    The runner needs the environment of `build_environment`. The version of a text is its commit. A commit
-    never changes, so a text is read again only after the ref has moved.
-    """
+    """`Descriptions` of the worktree in this folder. A text's version is its commit, which never changes."""
 
     def __init__(
         self, runner: ProcessRunner, folder: Path, ids: IdSource, limits: VcsTimeouts = DEFAULT_TIMEOUTS
     ) -> None:
-        self.program = VcsProgram(runner, folder, GIT_COMMAND, git_fault, limits)
-        self._ids, self._lock = ids, RepositoryLock(limits.lock)
+        self.program = VcsProgram(runner, folder, GIT_COMMAND, commands.git_fault, limits)
+        self._ids, self._lock = ids, commands.RepositoryLock(limits.lock)
         self._known = _NO_DESCRIPTION
         self._filters: tuple[ConfigStamp, tuple[str, ...]] | None = None
         self._shared: tuple[Path, str] | None = None
@@ -230,10 +199,7 @@ class GitDescriptions:
         return self._known
 
     def read_commit(self, commit: str) -> Description:
-        """Return the description in a commit of any chain; an empty one if there is no such commit.
-
-        Raises `Unreadable` if the commit holds something else.
-        """
+        """Return the description in a commit of any chain; an empty one if there is no such commit."""
         output = self.program.ask("cat-file", "--batch", text=f"{commit}\n{commit}:{_PLAN_FILE}\n".encode())
         kind, name, body, rest = _parse_object(output)
         if kind == "missing":
@@ -260,20 +226,19 @@ class GitDescriptions:
 
     def swap(self, seen: Description, new: str) -> Description:
         """Replace the text: add a commit to the chain, or begin a chain."""
-        text = normalize_text(new)
+        text = commands.normalize_text(new)
         with self.hold_lock() as lock:
             if seen.text == text:
-                return require_version(self, seen)
+                return commands.require_version(self, seen)
             change = seen.change or self._ids.new_id()
-            message = f"plan\n\nHandrail-Change: {change}\n"
+            message, at = f"plan\n\nHandrail-Change: {change}\n", SystemClock().now()
             try:
-                commit = self._object_writer().write_commit(
-                    _PLAN_FILE, text.encode(), message, seen.version, SystemClock().now()
-                )
+                objects = self._object_writer()
+                commit = objects.write_commit(_PLAN_FILE, text.encode(), message, seen.version, at)
                 before = seen.version or "0" * len(commit)
                 self.program.tell("update-ref", "--no-deref", PLAN_REF, commit, before, files=(lock,))
             except VcsFailed as fault:
-                return verify_write(seen, text, read_after_write(self, fault), fault)
+                return commands.verify_write(seen, text, commands.read_after_write(self, fault), fault)
             self._known = Description(text, commit, change)
             return self._known
 
@@ -281,38 +246,26 @@ class GitDescriptions:
         """Move the chain below `refs/handrail/done/`, by the name of its change."""
         with self.hold_lock() as lock:
             if not seen.version:
-                return require_version(self, seen)
-            try:
-                self._archive(seen, f"delete {PLAN_REF} {seen.version}\n", lock)
-            except VcsFailed as fault:
-                now = read_after_write(self, fault)
-                if now.version == seen.version:
-                    raise
-                if now.version:
-                    raise conflict_fault(seen, now) from fault
+                return commands.require_version(self, seen)
+            self._archive(seen, "delete", lock)
         return _NO_DESCRIPTION
 
     def archive(self, seen: Description) -> None:
         """Copy the chain below `refs/handrail/done/`, by the name of its change."""
         with self.hold_lock() as lock:
             if self._read_loose_ref(_archive_ref(seen)) == seen.version:
-                require_version(self, seen)
-                return
-            try:
-                self._archive(seen, f"verify {PLAN_REF} {seen.version}\n", lock)
-            except VcsFailed as fault:
-                now = read_after_write(self, fault)
-                if now.version == seen.version:
-                    raise
-                raise conflict_fault(seen, now) from fault
+                commands.require_version(self, seen)
+            else:
+                self._archive(seen, "verify", lock)
 
     def versions(self) -> tuple[TextVersion, ...]:
         """Return every commit of the chain, oldest first."""
         commit = self.read().version
         if not commit:
             return ()
-        words = ("rev-list", "--reverse", "--first-parent", "--encoding=UTF-8", f"--format={_LOG_FORMAT}")
-        lines = self.program.ask(*words, commit, "--").decode("utf-8", "replace").split("\n")
+        words = ("--reverse", "--first-parent", "--encoding=UTF-8", "--format=%H%x00%ct%x00%an <%ae>")
+        output = self.program.ask("rev-list", *words, commit, "--")
+        lines = output.decode("utf-8", "replace").split("\n")
         rows = (line.split("\0") for line in lines if "\0" in line)
         return tuple(
             TextVersion(name, datetime.fromtimestamp(min(int(at), _MAX_TIMESTAMP), UTC), who)
@@ -329,28 +282,32 @@ class GitDescriptions:
             texts.append(text.decode("utf-8", "replace"))
         return tuple(texts)
 
-    def take_chain(self, there: Description, seen: Description, aside: str = "") -> None:
-        """Move the ref to a commit of another chain, if it still has the version `seen`.
-
-        The old chain is kept under the ref `aside`, if one is given. Raises `TextConflict`.
-        """
+    def take_chain(self, there: Description, seen: Description, aside: str) -> None:
+        """Move the ref from `seen` to another chain, and keep the old one under `aside`, if given."""
         kept_first = f"update {aside} {seen.version}\n" if aside else ""
         before = seen.version or "0" * len(there.version)
         with self.hold_lock() as lock:
             self._move(f"{kept_first}update {PLAN_REF} {there.version} {before}\n", lock)
 
     def _archive(self, seen: Description, then: str, lock: int) -> None:
-        """Archive the chain by the name of its change and run the command `then`, both or neither.
+        """Archive the chain by the name of its change, and delete or verify its ref: both or neither.
 
         An archive with that name is replaced only by a continuation of it. The file of the ref is only a
         hint: git makes the comparison.
         """
-        name = _archive_ref(seen)
+        name, after = _archive_ref(seen), f"{then} {PLAN_REF} {seen.version}\n"
         hinted = {"": f"create {name} {seen.version}\n", seen.version: ""}.get(self._read_loose_ref(name))
         try:
-            self._move((self._archive_command(name, seen) if hinted is None else hinted) + then, lock)
-        except TextConflict:
-            self._move(self._archive_command(name, seen) + then, lock)
+            try:
+                self._move((self._archive_command(name, seen) if hinted is None else hinted) + after, lock)
+            except TextConflict:
+                self._move(self._archive_command(name, seen) + after, lock)
+        except VcsFailed as fault:
+            now = commands.read_after_write(self, fault)
+            if now.version == seen.version:
+                raise
+            if now.version or then == "verify":
+                raise commands.conflict_fault(seen, now) from fault
 
     def _archive_command(self, name: str, seen: Description) -> str:
         """Return the command that archives the chain if the name is taken: under it if it continues it."""
@@ -369,21 +326,17 @@ class GitDescriptions:
         self.program.tell("update-ref", "--no-deref", "--stdin", text=moves.encode(), files=(lock,))
 
     def _filter_overrides(self) -> tuple[str, ...]:
-        """Return options that disable every filter program in the configuration.
-
-        The list is cached until the repository's configuration files change. It is not cached if they include
-        other files.
-        """
+        """Return options that disable every filter program in the configuration."""
         folders = find_git_folders(self.program.folder)
         stamp = folders.stamp_config() if folders else None
         if self._filters and self._filters[0] == stamp:
             return self._filters[1]
         output = self.program.ask("config", "--list", "--name-only", "-z").decode("utf-8", "surrogateescape")
         names = sorted({*output.split("\0")})
-        words = tuple(
-            f"--config-env={name}={_EMPTY_VARIABLE}" for name in names if _FILTER_SETTING.fullmatch(name)
-        )
-        alone = not any(name.startswith(_INCLUDE_PREFIX) for name in names)
+        filters = (name for name in names if _FILTER_SETTING.fullmatch(name))
+        words = tuple(f"--config-env={name}=EMPTY_FOR_GIT" for name in filters)
+        alone = not any(name.startswith("include") for name in names)
+        # A change of an included file would go unnoticed.
         self._filters = (stamp, words) if stamp and alone else None
         return words
 
@@ -394,9 +347,10 @@ class GitDescriptions:
                 output = self.program.ask("var", "GIT_COMMITTER_IDENT")
             except VcsFailed:
                 output = b""
-            who = _IDENTITY.fullmatch(output)
+            found = _IDENTITY.fullmatch(output)
+            who = found[1] if found else b"Handrail <handrail@localhost>"
             common, algorithm = self._locate()
-            self._objects = ObjectWriter(common / "objects", algorithm, who[1] if who else _DEFAULT_IDENTITY)
+            self._objects = ObjectWriter(common / "objects", algorithm, who)
         return self._objects
 
     def _locate(self) -> tuple[Path, str]:
@@ -444,35 +398,10 @@ def _parse_status(lines: list[str]) -> tuple[ChangedFile, ...]:
     return tuple(ChangedFile(path, found[path]) for path in sorted(found))
 
 
-# Plans at a remote are below this, each by its name.
-PLAN_REFS: Final = "refs/handrail/plans/"
-# The timeouts for talking to a remote.
-REMOTE_TIMEOUTS: Final = VcsTimeouts(write=120.0)
-# Where the remote's plan is fetched to, in a temporary repository.
-_FETCHED_REF: Final = "refs/theirs"
-_DEFAULT_REMOTE: Final = "origin"
-# How much of a plan's first line a message quotes.
-_SHOWN_CHARACTERS: Final = 60
-# Variables by which the user chooses the ssh program.
-_SSH_VARIABLES: Final = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT")
-_REMOTE_OPTIONS: Final = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "fetch.fsckObjects=true")
-_FETCH_COMMAND: Final = (
-    *("fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-auto-maintenance"),
-    *("--no-recurse-submodules", "--no-write-commit-graph", "--"),
-)
-_PUSH_COMMAND: Final = (
-    *("push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags"),
-    *("--no-recurse-submodules", "--no-progress"),
-)
-
-
 def build_remote_environment(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for git to talk to a remote: by file, ssh or https, without prompts.
-
-    The user's choice of ssh program is kept.
-    """
-    ssh = {name: env[name] for name in _SSH_VARIABLES if name in env}
-    return {**build_environment(env), **ssh, "GIT_ALLOW_PROTOCOL": "file:ssh:https"}
+    """Return the environment for git to talk to a remote: by file, the user's ssh or https, no prompts."""
+    ssh = {name: env[name] for name in ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT") if name in env}
+    return {**commands.build_environment(env), **ssh, "GIT_ALLOW_PROTOCOL": "file:ssh:https"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -500,19 +429,15 @@ class _Sides:
 
 
 class GitDescriptionSync:
-    """`DescriptionSync` of the worktree in this folder.
-
-    `far` is a runner with the environment of `build_remote_environment`.
-    """
+    """`DescriptionSync` of a worktree. `far` has the environment of `build_remote_environment`."""
 
     def __init__(self, git: GitDescriptions, far: ProcessRunner) -> None:
         self._git, self._program, self._far = git, git.program, far
 
     def push(self, remote: str = "", name: str = "") -> ExchangeResult:
-        """Push the chain if it continues the remote one.
+        """Push the chain if it continues the remote one; else raise `TextConflict`.
 
-        A finished remote plan about another change is archived there first. Raises `TextConflict` otherwise,
-        `NoPlan` if there is nothing to push, and the faults of the remote.
+        A finished remote plan about another change is archived there first.
         """
         place = self._locate(remote, name, "--push")
         if not self._git.read().version:
@@ -538,10 +463,9 @@ class GitDescriptionSync:
             return ExchangeResult(place.remote, place.ref, ExchangeOutcome.SENT, archive)
 
     def pull(self, remote: str = "", name: str = "", *, archive: bool = False) -> ExchangeResult:
-        """Take the remote chain if it continues the local one.
+        """Take the remote chain if it continues the local one; else raise `TextConflict`.
 
-        Otherwise the local chain is archived first, if it is about another change or `archive` is set; else
-        this raises `TextConflict`. Raises `NoPlan` if the remote has no plan, and the faults of the remote.
+        If the local one is about another change, or `archive` is set, it is archived first and replaced.
         """
         place = self._locate(remote, name)
         with self._transfer_repository() as far:
@@ -553,24 +477,21 @@ class GitDescriptionSync:
                 "run `handrail plan push` where it is, or say its name with --name:"
                 f" `git ls-remote {place.remote} '{PLAN_REFS}*'` lists those there are",
             )
-        normalize_text(there.text)
+        commands.normalize_text(there.text)
         if here.version and not sides.behind:
             moved = ExchangeOutcome.SAME if here.version == there.version else ExchangeOutcome.AHEAD
             return ExchangeResult(place.remote, place.ref, moved)
-        if not here.version or not sides.ahead:
-            self._git.take_chain(there, here)
-            return ExchangeResult(place.remote, place.ref, ExchangeOutcome.TAKEN)
-        if not (sides.is_other_change or archive):
+        diverged = here.version and sides.ahead
+        if diverged and not (sides.is_other_change or archive):
             raise _divergence_conflict(place, sides)
-        left = unique_archive_ref(here)
+        left = unique_archive_ref(here) if diverged else ""
         self._git.take_chain(there, here, left)
         return ExchangeResult(place.remote, place.ref, ExchangeOutcome.TAKEN, left)
 
     def _compare(self, place: _RemotePlan, far: VcsProgram) -> _Sides:
-        """Fetch the remote plan and compare it with the local one."""
         try:
-            far.tell(*_FETCH_COMMAND, place.url, f"+{place.ref}:{_FETCHED_REF}", files=())
-            theirs = far.ask("rev-parse", "--verify", _FETCHED_REF).decode("ascii").strip()
+            far.tell(*_FETCH_COMMAND, place.url, f"+{place.ref}:refs/theirs", files=())
+            theirs = far.ask("rev-parse", "--verify", "refs/theirs").decode("ascii").strip()
         except NoPlan:
             theirs = ""
         here = self._git.read()
@@ -582,10 +503,7 @@ class GitDescriptionSync:
         return _Sides(here, there, ahead, behind)
 
     def _locate(self, remote: str, name: str, *which: str) -> _RemotePlan:
-        """Work out remote, URL and ref; the name of the plan is by default the current branch.
-
-        Raises `NoRemote`, or `Unreadable` for a bad plan name.
-        """
+        """Work out remote, URL and ref; the name of the plan is by default the current branch."""
         known = self._ask_text("remote").splitlines()
         chosen = remote or (known[0] if len(known) == 1 else _DEFAULT_REMOTE)
         if chosen not in known:
@@ -622,14 +540,13 @@ class GitDescriptionSync:
                 "ascii",
             )
             words = (*GIT_COMMAND, *_REMOTE_OPTIONS, f"--git-dir={folder}")
-            yield VcsProgram(self._far, self._program.folder, words, remote_fault, REMOTE_TIMEOUTS)
+            yield VcsProgram(self._far, self._program.folder, words, commands.remote_fault, REMOTE_TIMEOUTS)
 
     def _ask_text(self, *words: str) -> str:
         return self._program.ask(*words).decode("utf-8", "surrogateescape").removesuffix("\n")
 
 
 def _push_conflict(place: _RemotePlan, sides: _Sides) -> TextConflict:
-    """Return why the local chain is not pushed."""
     texts = (sides.here.text, sides.there.text)
     if not sides.ahead:
         message = f"the plan at `{place.remote}` is {_count_versions(sides.behind)} further than the one here"

@@ -17,24 +17,8 @@ import msgspec
 
 from handrail.runtime.errors import BadVcsConfig, NoRepository, VcsFailed, VcsTooOld
 from handrail.runtime.ports.turn import ChangedFile, Changes, Description, ProcessRunner, TextVersion
-from handrail.stores.vcs.commands import (
-    DEFAULT_TIMEOUTS,
-    INSTALL_JJ,
-    MIN_JJ_VERSION,
-    NoSuchCommand,
-    RepositoryLock,
-    VcsProgram,
-    VcsTimeouts,
-    conflict_fault,
-    divergent_fault,
-    immutable_fault,
-    jj_fault,
-    normalize_text,
-    open_memory_file,
-    read_after_write,
-    require_version,
-    verify_write,
-)
+from handrail.stores.vcs import commands
+from handrail.stores.vcs.commands import DEFAULT_TIMEOUTS, VcsProgram, VcsTimeouts
 
 # Settings for every command: no wrapping, pager, editor, monitor, signature or trailer.
 _JJ_SETTINGS: Final = (
@@ -53,7 +37,6 @@ _JJ_COMMAND: Final = (
 )
 _IGNORE_WORKING_COPY: Final = "--ignore-working-copy"
 _LOG_COMMAND: Final = ("log", "--no-graph", "-r")
-# The fields of `_CommitRow` that jj prints for a commit.
 _COMMIT_FIELDS: Final = ("change_id", "description", "empty", "immutable", "conflict", "divergent")
 _COMMIT_TEMPLATE: Final = r' ++ ",'.join(rf'\"{name}\":" ++ json(self.{name}())' for name in _COMMIT_FIELDS)
 _FILES_TEMPLATE: Final = (
@@ -74,9 +57,7 @@ _TEXT_TEMPLATE: Final = (
 )
 # A revset alias for the commits that have the expected text; see `_try_command`.
 _EXPECTED_ALIAS: Final = "handrail_expected()"
-# How characters are escaped in a jj string.
 _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\0": r"\0"})
-_USER_SETTINGS: Final = ("user.name=", "user.email=")
 
 
 class _CommitRow(msgspec.Struct, frozen=True):
@@ -129,15 +110,11 @@ _AnyRow = TypeVar("_AnyRow", _CommitRow, _EvologRow, _TextRow)
 
 
 class JjDescriptions:
-    """`Descriptions` of the workspace in this folder.
-
-    The runner needs the environment of `build_environment`. The lock is per repository, so that workspaces of
-    one repository wait for each other. Commits written here are not signed.
-    """
+    """`Descriptions` of the workspace in this folder. Commits written here are not signed."""
 
     def __init__(self, runner: ProcessRunner, folder: Path, limits: VcsTimeouts = DEFAULT_TIMEOUTS) -> None:
-        self._jj = VcsProgram(runner, folder, _JJ_COMMAND, jj_fault, limits)
-        self._lock = RepositoryLock(limits.lock)
+        self._jj = VcsProgram(runner, folder, _JJ_COMMAND, commands.jj_fault, limits)
+        self._lock = commands.RepositoryLock(limits.lock)
         self._version_checked = False
         self._user: tuple[str, ...] | None = None
 
@@ -147,10 +124,7 @@ class JjDescriptions:
         return self._read_revisions("@")[0]
 
     def changes(self, most: int) -> Changes:
-        """Return the text and the changed files, at most `most`.
-
-        jj first snapshots the files into the commit.
-        """
+        """Return the text and at most `most` changed files. jj first snapshots the files into the commit."""
         self._check()
         with self.hold_lock() as lock:
             output = self._jj.tell(*_LOG_COMMAND, "@", "-T", _READ_FILES_TEMPLATE, files=(lock,))
@@ -165,45 +139,45 @@ class JjDescriptions:
             # Other workspaces reach the repository by a path of their own.
             repository = kept_in if kept_in.is_dir() else home / os.fsdecode(kept_in.read_bytes())
         except OSError as error:
-            raise NoRepository(
-                f"`{kept_in}` leads to no repository of jj", "run `jj git init`, or force git"
-            ) from error
+            message = f"`{kept_in}` leads to no repository of jj"
+            raise NoRepository(message, "run `jj git init`, or force git") from error
         return self._lock.hold(repository)
 
     def swap(self, seen: Description, new: str) -> Description:
-        """Replace the text. If the change diverges by that, resolve it or raise the conflict.
-
-        jj compares the text with `seen`, so nothing is read before.
-        """
-        text = normalize_text(new)
+        """Replace the text; jj compares it with `seen`. A change that diverges by that is merged."""
+        text = commands.normalize_text(new)
         with self.hold_lock() as lock:
             if seen.divergent:
-                raise divergent_fault()
+                raise commands.divergent_fault()
             if seen.immutable:
-                raise immutable_fault()
+                raise commands.immutable_fault()
             if seen.text == text:
-                return require_version(self, seen)
+                return commands.require_version(self, seen)
             fault = self._try_command(seen, lock, "describe", "--stdin", "-r", _exact_revset(seen), text=text)
-            now = read_after_write(self, fault)
+            now = commands.read_after_write(self, fault)
             if now.divergent and now.change == seen.change:
-                self._merge_divergent(seen, lock)
-                now = read_after_write(self, fault)
+                commits = _change_revset(seen)
+                other = self._try_command(seen, lock, "converge", "--no-interactive", "-r", commits)
+                if isinstance(other, commands.NoSuchCommand):
+                    # An older jj: abandon the commits that still have the old text.
+                    self._try_command(seen, lock, "abandon", "-r", f"({commits} & {_EXPECTED_ALIAS}) ~ @")
+                now = commands.read_after_write(self, fault)
                 if now.divergent:
-                    raise conflict_fault(None, *self._read_revisions(_change_revset(seen)))
-            return verify_write(seen, text, now, fault)
+                    raise commands.conflict_fault(None, *self._read_revisions(commits))
+            return commands.verify_write(seen, text, now, fault)
 
     def begin_new(self, seen: Description) -> Description:
         """Begin a new commit on top of the current one, which keeps its text."""
         with self.hold_lock() as lock:
             if seen.divergent:
-                raise divergent_fault()
+                raise commands.divergent_fault()
             fault = self._try_command(seen, lock, "new", _exact_revset(seen))
-            now = read_after_write(self, fault)
+            now = commands.read_after_write(self, fault)
         if now.change != seen.change and not now.text:
             return now
         if now.version == seen.version and fault:
             raise fault
-        raise conflict_fault(seen, now)
+        raise commands.conflict_fault(seen, now)
 
     def archive(self, seen: Description) -> None:
         """Do nothing: the commit keeps its text."""
@@ -226,10 +200,8 @@ class JjDescriptions:
         if not names:
             return ()
         commits = " | ".join(f'commit_id("{name}")' for name in names)
-        rows = _parse_rows(
-            self._jj.ask(_IGNORE_WORKING_COPY, *_LOG_COMMAND, commits, "-T", _TEXT_TEMPLATE), _TextRow
-        )
-        texts = {row.commit: row.text for row in rows}
+        output = self._jj.ask(_IGNORE_WORKING_COPY, *_LOG_COMMAND, commits, "-T", _TEXT_TEMPLATE)
+        texts = {row.commit: row.text for row in _parse_rows(output, _TextRow)}
         return tuple(texts[name] for name in names)
 
     def _try_command(self, before: Description, lock: int, *words: str, text: str = "") -> VcsFailed | None:
@@ -237,25 +209,20 @@ class JjDescriptions:
 
         jj looks at the files here: writing a description without that would leave the working copy stale.
         """
+        if self._user is None:
+            query = ("config", "list", "user", "-T", r'name ++ "=" ++ value ++ "\0"')
+            settings = self._jj.ask(_IGNORE_WORKING_COPY, *query).decode("utf-8", "replace").split("\0")
+            mine = (setting for setting in settings if setting.startswith(("user.name=", "user.email=")))
+            self._user = tuple(f"--config={setting}" for setting in mine)
         revisions = json.dumps(f'description(exact:"{before.text.translate(_ESCAPES)}")', ensure_ascii=False)
         guard = f'[revset-aliases]\n"{_EXPECTED_ALIAS}" = {revisions}\n'.replace("\x7f", r"\u007f")
-        with open_memory_file(guard.encode()) as file:
-            command = (*self._identity(), f"--config-file=/proc/self/fd/{file}", *words)
+        with commands.open_memory_file(guard.encode()) as file:
+            command = (*self._user, f"--config-file=/proc/self/fd/{file}", *words)
             try:
                 self._jj.tell(*command, text=text.encode(), files=(file, lock))
             except VcsFailed as fault:
                 return fault
         return None
-
-    def _merge_divergent(self, before: Description, lock: int) -> None:
-        """Merge the commits of a divergent change into one.
-
-        `jj converge` does it. An older jj abandons the commits that still have the old text.
-        """
-        commits = _change_revset(before)
-        fault = self._try_command(before, lock, "converge", "--no-interactive", "-r", commits)
-        if isinstance(fault, NoSuchCommand):
-            self._try_command(before, lock, "abandon", "-r", f"({commits} & {_EXPECTED_ALIAS}) ~ @")
 
     def _read_revisions(self, revisions: str) -> tuple[Description, ...]:
         """Return the descriptions of these commits, at least one, without looking at the files."""
@@ -268,21 +235,9 @@ class JjDescriptions:
             return
         output = self._jj.ask("--version").decode("utf-8", "replace").strip()
         version = re.match(r"jj (\d+)\.(\d+)", output)
-        if version is None or (int(version[1]), int(version[2])) < MIN_JJ_VERSION:
-            raise VcsTooOld(f"`jj --version` says {output!a}, and that is too old", INSTALL_JJ)
+        if version is None or (int(version[1]), int(version[2])) < commands.MIN_JJ_VERSION:
+            raise VcsTooOld(f"`jj --version` says {output!a}, and that is too old", commands.INSTALL_JJ)
         self._version_checked = True
-
-    def _identity(self) -> tuple[str, ...]:
-        """Return options that fix the user's name and address. Read once."""
-        if self._user is None:
-            output = self._jj.ask(
-                _IGNORE_WORKING_COPY, "config", "list", "user", "-T", r'name ++ "=" ++ value ++ "\0"'
-            )
-            settings = output.decode("utf-8", "replace").split("\0")
-            self._user = tuple(
-                f"--config={setting}" for setting in settings if setting.startswith(_USER_SETTINGS)
-            )
-        return self._user
 
 
 def _exact_revset(before: Description) -> str:
