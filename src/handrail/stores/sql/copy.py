@@ -7,6 +7,7 @@ the copy continues after them; otherwise it starts again. So the result is right
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -15,9 +16,7 @@ from handrail.runtime.errors import Busy, Unreadable
 from handrail.runtime.ports.open_store import CopyResult, ProgressCountCallback
 from handrail.stores.sql.schema import Execute, QueryResult, SqlDatabase, Table, list_tables
 
-# How many rows are read and written at once.
 PAGE_ROWS: Final = 5000
-# The same for tables whose rows can be large.
 LARGE_PAGE_ROWS: Final = 200
 _LARGE_TABLES: Final = frozenset({"artifacts", "definitions", "replies"})
 # Tables that change only together with a journal entry, or in ways that are no loss.
@@ -128,7 +127,12 @@ class _CopyAttempt:
                 continued = False
                 self._target.clear()
                 sums = self._copy_tables(reader) or {}
-        self._verify(sums)
+        self._done = 0
+        for table in list_tables():
+            found = self._target_reader.sum_rows(table, partial(self._report_progress, "reading back"))
+            if found.fingerprint() != sums[table.name].fingerprint():
+                message = f"the copy of {table.name} is not what was copied"
+                raise Unreadable(message, "check the disk of the new store, remove it, and copy again")
         self._check_source_unchanged(sums)
         self._target.finish()
         return CopyResult({name: found.rows for name, found in sums.items()}, continued)
@@ -144,7 +148,6 @@ class _CopyAttempt:
         return sums
 
     def _copy_table(self, reader: TableReader, table: Table) -> TableSum | None:
-        """Copy a table. Return its sum, or None if the target has other rows than the source."""
         sums, comparing = TableSum(), self._target.continued
         while rows := reader.page(table, sums.last):
             old = self._target_reader.page(table, sums.last) if comparing else []
@@ -156,17 +159,6 @@ class _CopyAttempt:
             sums.add(table, rows)
             self._report_progress("copying", len(rows))
         return None if comparing and self._target_reader.page(table, sums.last) else sums
-
-    def _verify(self, sums: Mapping[str, TableSum]) -> None:
-        """Read the target back and compare it."""
-        self._done = 0
-        for table in list_tables():
-            found = self._target_reader.sum_rows(
-                table, lambda rows: self._report_progress("reading back", rows)
-            )
-            if found.fingerprint() != sums[table.name].fingerprint():
-                message = f"the copy of {table.name} is not what was copied"
-                raise Unreadable(message, "check the disk of the new store, remove it, and copy again")
 
     def _check_source_unchanged(self, sums: Mapping[str, TableSum]) -> None:
         """Raise `Busy` if the source has changed: a turn that is only there would be lost."""

@@ -32,6 +32,15 @@ from handrail.stores.sql.summaries import SqlMeasures
 
 # Damage codes, each with what was found.
 DamageFindings: TypeAlias = Iterator[tuple[str, str]]
+# The version of the archive format; raised when a key is removed or changes its meaning.
+ARCHIVE_SCHEMA: Final = 1
+REPORT_EVERY_RUNS: Final = 100
+_JSON_COLUMNS: Final = frozenset({"metadata", "record", "output", "data"})
+_TIME_COLUMNS: Final = frozenset({"started", "updated", "active", "ended", "opened", "closed", "at"})
+_FLAG_COLUMNS: Final = frozenset({"waiting", "final"})
+_DISK_FULL_ERRNOS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+# How many runs are deleted in one transaction. Other writers wait no longer than for these.
+DELETE_BATCH_RUNS: Final = 50
 
 
 class CheckedRun(Struct, frozen=True):
@@ -118,19 +127,6 @@ def _check_rest(execute: Execute, sql: Mapping[str, str], run: CheckedRun) -> Da
         yield "artifacts", f"{count} artifacts are there, the last has number {highest}"
 
 
-# The version of the archive format; raised when a key is removed or changes its meaning.
-ARCHIVE_SCHEMA: Final = 1
-# Progress is reported after so many runs.
-REPORT_EVERY_RUNS: Final = 100
-# Columns whose JSON text is exported as a value.
-_JSON_COLUMNS: Final = frozenset({"metadata", "record", "output", "data"})
-# Columns with times.
-_TIME_COLUMNS: Final = frozenset({"started", "updated", "active", "ended", "opened", "closed", "at"})
-# Columns with 0 or 1, exported as a boolean.
-_FLAG_COLUMNS: Final = frozenset({"waiting", "final"})
-_DISK_FULL_ERRNOS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-
-
 @dataclass(frozen=True, slots=True)
 class ArchiveRequest:
     """What to archive: these runs of a database, at this time. `tell` receives the progress."""
@@ -153,10 +149,7 @@ class WrittenArchive:
 
 
 def export_run(execute: Execute, sql: Mapping[str, str], key: int) -> dict[str, Any] | None:
-    """Return everything about a run except its tokens and replies; None if it is gone.
-
-    `sql` is keeper.sql.
-    """
+    """Return everything about a run except its tokens and replies; None if it is gone."""
     found = _read_objects(execute, sql["run"], key)
     parts = {part: _read_objects(execute, sql[part], key) for part in ("steps", "artifacts", "events")}
     return {"run": found[0], **parts} if found else None
@@ -250,9 +243,7 @@ def _read_objects(execute: Execute, statement: str, given: Value) -> list[dict[s
     """Return the rows of a statement as JSON objects with the column names as keys."""
     cursor = execute(statement, (given,))
     names = [column[0] for column in cursor.description or ()]
-    return [
-        {name: _export_value(name, value) for name, value in zip(names, row, strict=True)} for row in cursor
-    ]
+    return [dict(zip(names, map(_export_value, names, row), strict=True)) for row in cursor]
 
 
 def _export_value(name: str, value: Value) -> Value:
@@ -291,7 +282,6 @@ def _sync_file(descriptor: int, path: Path) -> None:
 
 @contextmanager
 def _explain_disk_errors(path: Path) -> Iterator[None]:
-    """Turn disk errors in the block into faults with a repair."""
     try:
         yield
     except OSError as error:
@@ -300,10 +290,6 @@ def _explain_disk_errors(path: Path) -> Iterator[None]:
             raise DiskFull(f"{message}; nothing was deleted", repair) from error
         repair = f"make {path.parent} a folder that you may write, or name another --archive"
         raise NotWritable(f"{path} cannot be written: {error.strerror}", repair) from error
-
-
-# How many runs are deleted in one transaction. Other writers wait no longer than for these.
-DELETE_BATCH_RUNS: Final = 50
 
 
 class SqlMaintenance:
@@ -344,17 +330,27 @@ class SqlMaintenance:
         return len(self._old_keys(before))
 
     def prune(self, before: datetime, archive: Path, tell: ProgressTextCallback) -> PruneResult:
-        """Move old runs into a new archive. Runs that were called since they were archived are kept.
+        """Move old runs into an archive, which is read back; runs that were called since then are kept.
 
-        The archive is read back before anything is deleted. The newest run and the run of the newest event
-        stay, so that no number is used twice.
+        The newest run and the run of the newest event stay, so that no number is used twice.
         """
         order = ArchiveRequest(self.database, self._old_keys(before), SystemClock().now(), tell)
         made = write_archive(order, archive)
         tell(f"reading {made.path} back")
         verify_archive(made)
         SqlMeasures(self.database).fold()
-        kept = self._delete_archived(made.last, tell)
+        keys, kept = list(made.last), 0
+        for start in range(0, len(keys), self._batch):
+            batch = keys[start : start + self._batch]
+            with self.database.transaction() as execute:
+                for key in batch:
+                    execute(self._sql["lock_run"], (key,)).fetchall()
+                    (now,) = execute(self._sql["last_event"], (key,)).fetchone()
+                    if now in {None, made.last[key]}:
+                        delete_run(execute, self._sql, key)
+                    else:
+                        kept += 1
+            tell(f"{start + len(batch)} of {len(keys)} runs deleted")
         with self.database.transaction() as execute:
             for digest in made.digests:
                 execute(self._sql["delete_definition"], (digest,))
@@ -373,22 +369,6 @@ class SqlMaintenance:
     def _old_keys(self, before: datetime) -> list[int]:
         with self.database.read() as execute:
             return [key for (key,) in execute(self._sql["old"], (format_time(before),))]
-
-    def _delete_archived(self, last: Mapping[int, int], tell: ProgressTextCallback) -> int:
-        """Delete the runs that have no event newer than this. Return how many have one."""
-        keys, kept = list(last), 0
-        for start in range(0, len(keys), self._batch):
-            batch = keys[start : start + self._batch]
-            with self.database.transaction() as execute:
-                for key in batch:
-                    execute(self._sql["lock_run"], (key,)).fetchall()
-                    (now,) = execute(self._sql["last_event"], (key,)).fetchone()
-                    if now in {None, last[key]}:
-                        delete_run(execute, self._sql, key)
-                    else:
-                        kept += 1
-            tell(f"{start + len(batch)} of {len(keys)} runs deleted")
-        return kept
 
 
 def delete_run(execute: Execute, sql: Mapping[str, str], key: int) -> None:

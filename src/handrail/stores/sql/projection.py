@@ -27,7 +27,6 @@ from handrail.stores.sql.maintenance import delete_run
 from handrail.stores.sql.schema import Execute, SqlDatabase, format_time
 from handrail.stores.sql.summaries import SqlMeasures
 
-# The status that an entry gives the step that it closes.
 _CLOSING_STATUS: Final = {EntryKind.STEP_COMPLETED: "completed", EntryKind.STEP_FAILED: "failed"}
 
 
@@ -58,10 +57,7 @@ class SqlRunMirrors:
             return tuple(root for (root,) in execute(self._sql["projects"], ()))
 
     def catch_up(self, source: Runs, run: str, papers: tuple[Artifact, ...] = ()) -> int:
-        """Copy entries that are missing here and return how many there were.
-
-        Each text of `papers` is stored once.
-        """
+        """Copy entries that are missing here and return how many; store each text of `papers` once."""
         stored = source.load(run)
         if stored is None or not stored.revision:
             return 0
@@ -128,7 +124,6 @@ class SqlRunMirrors:
         return key
 
     def _save_step(self, execute: Execute, key: int, line: JournalEntry) -> None:
-        """Insert or update the row of a step that an entry opens or closes."""
         entry, at = line.entry, format_time(line.at)
         if entry.kind is EntryKind.STEP_STARTED:
             execute(self._sql["open_step"], (key, entry.data["number"], entry.step, entry.agent, at))

@@ -16,7 +16,6 @@ from handrail.runtime.store_address import DatabaseUrl, locate_store
 from handrail.stores.sql.queries import SqlRunQueries
 from handrail.stores.sql.schema import APPLICATION_ID, KEY, Execute, load_migrations, load_queries
 
-# How many seconds a hook waits for a file that another program has locked.
 _LOCK_SECONDS: Final = 0.5
 
 

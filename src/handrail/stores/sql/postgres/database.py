@@ -25,12 +25,9 @@ from handrail.stores.sql.postgres.connections import (
 )
 from handrail.stores.sql.postgres.notifications import Notifier, PgChangeListener
 from handrail.stores.sql.postgres.pg_reader import find_last_settled_entry
-from handrail.stores.sql.postgres.schema import load_statements
 from handrail.stores.sql.schema import ChangeListener, Execute, list_tables
 
-# How many connections a process has at most, besides the listening one.
 MAX_CONNECTIONS: Final = 12
-# What a thread uses a connection for: queries or writes.
 ConnectionUse: TypeAlias = Literal["asks", "writes"]
 # A hash of which transactions are over.
 _DATA_VERSION_QUERY: Final = "SELECT hashtextextended(CAST(pg_current_snapshot() AS TEXT), 0)"
@@ -41,7 +38,6 @@ _SIZE_QUERY: Final = (
 # The first half of the advisory locks for tasks that one process does for all.
 _TASK_LOCK_CLASS: Final = 0x48524C32
 _ELECT_QUERY: Final = "SELECT pg_try_advisory_xact_lock(CAST($1 AS INTEGER), hashtext($2))"
-# How many seconds a check waits for the server.
 _PROBE_TIMEOUT_SECONDS: Final = 1.0
 
 
@@ -119,17 +115,14 @@ class PgDatabase:
         patience: float = CONNECTION_WAIT_SECONDS,
     ) -> None:
         schema.prepare_schema(place)
-        self.place = place
-        self._faults = PgFaults(place)
+        self.place, self._faults, self._closed = place, PgFaults(place), False
         self._pool = Pool(place, connections, patience)
         self._crier = Notifier(self._pool)
-        self._sql = load_statements()
-        self._thread = _ThreadConnections()
-        self._closed = False
+        self._sql, self._thread = schema.load_statements(), _ThreadConnections()
 
     def sql(self, file: str = "queries.sql") -> Mapping[str, str]:
         """Return the statements of a file by name."""
-        return load_statements(file)
+        return schema.load_statements(file)
 
     @contextmanager
     def transaction(self) -> Iterator[Execute]:
@@ -159,8 +152,7 @@ class PgDatabase:
     def execute_transaction(self, statement: str, values: Sequence[Any]) -> list[Any]:
         """Run one statement as a transaction of its own and return its rows, once committed.
 
-        The last column says whether anyone listens. No rows mean that nothing was changed. Raises
-        `NewerFormat` if that is because a newer program has changed the schema.
+        The last column says whether anyone listens. No rows mean that nothing was changed.
         """
         with self._borrow("writes") as connection, self._faults:
             found = connection.kept.execute(statement, values).fetchall()
@@ -194,10 +186,7 @@ class PgDatabase:
 
     @contextmanager
     def hold_run(self, run: str) -> Iterator[None]:
-        """Lock the run in a transaction. The first write of this thread happens in it.
-
-        Inside another such block this does nothing.
-        """
+        """Lock the run in a transaction, unless this thread has one; its first write happens in it."""
         if self._thread.writes:
             yield
             return
@@ -307,10 +296,7 @@ class PgDatabase:
             return FetchedResult(connection.kept.execute(statement, values))
 
     def _check_schema(self, found: Sequence[Any] | None) -> Sequence[Any]:
-        """Return the row if the schema is still ours, else raise `NewerFormat`.
-
-        A newer program may have changed the schema since this one opened the database.
-        """
+        """Return the row, or raise `NewerFormat` if a newer program has changed the schema since."""
         if found is None or found[0] != schema.program_schema_version():
             raise schema.newer_schema_fault(self.place, found[0] if found else 0)
         return found

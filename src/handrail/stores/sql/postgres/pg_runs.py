@@ -12,19 +12,17 @@ from psycopg import errors
 from handrail.runtime.errors import Busy, NoServer
 from handrail.runtime.records import MAX_RECORDED_CALLS, Turn, check_effects, get_step_number
 from handrail.stores.sql import rows
+from handrail.stores.sql.postgres import schema
 from handrail.stores.sql.postgres.connections import NumberArray, ServerUnreachable, TextArray
 from handrail.stores.sql.postgres.database import PgDatabase
-from handrail.stores.sql.postgres.schema import (
-    has_store,
-    load_statements,
-    open_copy_target,
-    program_schema_version,
-)
 from handrail.stores.sql.runs import BaseSqlRuns
 from handrail.stores.sql.schema import dump_json, format_time
 from handrail.stores.sql.store import StoreKind
 
 ArrayColumn: TypeAlias = NumberArray | TextArray
+WRITER_THREADS: Final = 6
+# How many seconds pass between two looks for changes that were not notified.
+POLL_SECONDS: Final = 1.0
 
 
 class PgRuns(BaseSqlRuns):
@@ -69,7 +67,7 @@ class PgRuns(BaseSqlRuns):
 @cache
 def _turn_statement(*parts: str) -> str:
     """Return the statement that saves a turn with these optional parts."""
-    return "\n".join(load_statements()[part] for part in ("turn", *parts, "turn_end"))
+    return "\n".join(schema.load_statements()[part] for part in ("turn", *parts, "turn_end"))
 
 
 def _turn_parts(turn: Turn) -> Iterator[str]:
@@ -98,7 +96,7 @@ def _turn_values(turn: Turn) -> tuple[Any, ...]:
     return (
         *rows.lifecycle_columns(turn),
         *(state, at, metadata, revision, record, rows.encode_link(lines), waiting, oldest, digest),
-        *(run.id, turn.before.revision, program_schema_version()),
+        *(run.id, turn.before.revision, schema.program_schema_version()),
         *_step_columns(turn),
         *_to_columns(artifacts, (TextArray,) * 7),
         turn.before.revision - MAX_RECORDED_CALLS,
@@ -129,11 +127,6 @@ def _to_columns(lines: list[tuple[Any, ...]], kinds: Sequence[type[ArrayColumn]]
     return (kind(column) for kind, column in zip(kinds, columns, strict=True))
 
 
-# How many turns a server takes at once.
-WRITER_THREADS: Final = 6
-# How many seconds pass between two looks for changes that were not notified.
-POLL_SECONDS: Final = 1.0
-# A store in a PostgreSQL database.
 POSTGRES_STORE: Final = StoreKind(
-    PgDatabase, PgRuns, has_store, open_copy_target, WRITER_THREADS, POLL_SECONDS
+    PgDatabase, PgRuns, schema.has_store, schema.open_copy_target, WRITER_THREADS, POLL_SECONDS
 )

@@ -32,6 +32,17 @@ from handrail.stores.sql.schema import (
 
 # A placeholder in the common statements, with its number if it has one.
 _PLACEHOLDER: Final = re.compile(r"\?(\d*)")
+# The advisory lock that a process holds while it changes the schema.
+_SCHEMA_LOCK: Final = 0x48524C31
+# How many seconds the server may take to release the lock of a copy that was just ended.
+_LOCK_TIMEOUT_SECONDS: Final = 2.0
+_POLL_SECONDS: Final = 0.02
+_CREATE_VERSION_TABLE: Final = "CREATE TABLE IF NOT EXISTS handrail_schema (version BIGINT NOT NULL)"
+_INDEX_STATEMENT: Final = re.compile(r"^CREATE INDEX (\w+) (.+);$", re.MULTILINE)
+_COUNT_TABLES: Final = (
+    "SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'p', 'v')"
+    " AND relnamespace = current_schema::regnamespace"
+)
 
 
 @cache
@@ -46,33 +57,13 @@ def _number_placeholders(statement: str) -> str:
     return _PLACEHOLDER.sub(lambda found: f"${found[1] or next(places)}", statement)
 
 
-# The advisory lock that a process holds while it changes the schema.
-_SCHEMA_LOCK: Final = 0x48524C31
-# How many seconds the server may take to release the lock of a copy that was just ended.
-_LOCK_TIMEOUT_SECONDS: Final = 2.0
-_POLL_SECONDS: Final = 0.02
-_COPY_MARK_EXISTS: Final = "SELECT to_regclass('handrail_copy') IS NOT NULL"
-_CREATE_VERSION_TABLE: Final = "CREATE TABLE IF NOT EXISTS handrail_schema (version BIGINT NOT NULL)"
-_VERSION_TABLE_EXISTS: Final = "SELECT to_regclass('handrail_schema') IS NOT NULL"
-_INDEX_STATEMENT: Final = re.compile(r"^CREATE INDEX (\w+) (.+);$", re.MULTILINE)
-# Columns with sequences, which a copy must set.
-_SERIAL_COLUMNS: Final = (("runs", "k"), ("events", "id"))
-_COUNT_TABLES: Final = (
-    "SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'p', 'v')"
-    " AND relnamespace = current_schema::regnamespace"
-)
-
-
 def program_schema_version() -> int:
     """Return the schema version of this program."""
     return len(_migration_scripts())
 
 
 def prepare_schema(place: DatabaseUrl) -> None:
-    """Create the tables or migrate them. Writers and migration wait for each other.
-
-    Raises `NewerFormat` if this program is too old, `Unreadable` if the database belongs to another program.
-    """
+    """Create the tables or migrate them. Writers and migration wait for each other."""
     with connect(place) as connection, PgFaults(place):
         if read_schema_version(place, connection) == program_schema_version():
             return
@@ -113,7 +104,7 @@ def read_schema_version(place: DatabaseUrl, connection: Connection) -> int:
 
 def read_copy_mark(connection: Connection) -> tuple[str, int] | None:
     """Return the source and schema version of an unfinished copy; None if the database is not one."""
-    if not _fetch_number(connection, _COPY_MARK_EXISTS):
+    if not _fetch_number(connection, "SELECT to_regclass('handrail_copy') IS NOT NULL"):
         return None
     row = connection.execute("SELECT source, version FROM handrail_copy").fetchone()
     return (row[0], row[1]) if row else None
@@ -122,8 +113,7 @@ def read_copy_mark(connection: Connection) -> tuple[str, int] | None:
 def begin_copy(place: DatabaseUrl, connection: Connection, source: str) -> bool:
     """Create the tables of an unfinished copy of this source. Return True if they existed.
 
-    Until the connection ends, nobody else changes the schema. Raises `Busy` if someone is doing that,
-    `NotWritable` if there is a store, `NewerFormat` or `Unreadable` if there is anything else.
+    Until the connection ends, no other process changes the schema. Raises `Busy` if one is doing that.
     """
     last = time.monotonic() + _LOCK_TIMEOUT_SECONDS
     while not _fetch_number(connection, f"SELECT pg_try_advisory_lock({_SCHEMA_LOCK})"):
@@ -159,12 +149,11 @@ def _table_list() -> str:
 
 @cache
 def _index_definitions() -> Mapping[str, str]:
-    """Return what each index covers, by name, without those of table keys."""
     return dict(_INDEX_STATEMENT.findall("\n".join(_migration_scripts())))
 
 
 def _has_schema(connection: Connection) -> bool:
-    return bool(_fetch_number(connection, _VERSION_TABLE_EXISTS))
+    return bool(_fetch_number(connection, "SELECT to_regclass('handrail_schema') IS NOT NULL"))
 
 
 def _fetch_number(connection: Connection, statement: str) -> int:
@@ -179,11 +168,7 @@ def _migration_scripts() -> tuple[str, ...]:
 
 @contextmanager
 def open_copy_target(place: DatabaseUrl, source: str) -> Iterator["PgCopyTarget"]:
-    """Open the database that a store is copied into: new, or left by an earlier copy of the same source.
-
-    Nobody else fills it during the block. Raises `NotWritable` if it has a store, `Unreadable` if it has
-    anything else.
-    """
+    """Open the database that a store is copied into: new, or left by an earlier copy of the same source."""
     with connect(place) as connection, PgFaults(place):
         connection.execute("SET statement_timeout = 0")
         yield PgCopyTarget(connection, continued=begin_copy(place, connection, source))
@@ -226,7 +211,7 @@ class PgCopyTarget:
             # This is faster than row by row. A copy that an older Handrail began already has the indexes.
             for name, of in _index_definitions().items():
                 connection.execute(f"CREATE INDEX IF NOT EXISTS {name} {of}")
-            for table, column in _SERIAL_COLUMNS:
+            for table, column in (("runs", "k"), ("events", "id")):  # the columns with sequences
                 sequence = f"pg_get_serial_sequence('{table}', '{column}')"
                 connection.execute(f"SELECT setval({sequence}, max({column})) FROM {table}")  # noqa: S608 - names of our tables
             connection.execute("DROP TABLE handrail_copy")
