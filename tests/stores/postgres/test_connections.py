@@ -101,7 +101,7 @@ def test_a_connection_that_the_server_has_ended_is_given_to_nobody(pool: Pool, p
 
 
 def test_connections_that_nobody_needs_any_more_are_closed(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pools, "_IDLE", 0.05)
+    monkeypatch.setattr(pools, "_MAX_IDLE_SECONDS", 0.05)
     pool = Pool(DatabaseUrl(url), 2)
     with pool.lent() as older, pool.lent() as newer:
         pass

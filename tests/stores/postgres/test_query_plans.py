@@ -32,10 +32,10 @@ class Explained(PgDatabase):
         self.plans: list[str] = []
         super().__init__(place)
 
-    def _asked(self, statement: str, values: Sequence[Any]) -> FetchedResult:
-        plan = super()._asked(f"EXPLAIN {statement}", values)
+    def _ask(self, statement: str, values: Sequence[Any]) -> FetchedResult:
+        plan = super()._ask(f"EXPLAIN {statement}", values)
         self.plans.append("\n".join(line for (line,) in plan))
-        return super()._asked(statement, values)
+        return super()._ask(statement, values)
 
 
 @pytest.fixture(scope="module")

@@ -17,47 +17,21 @@ from handrail.runtime import errors
 from handrail.runtime.errors import Busy, Missing, SyncFailed, Unreadable, UnsafePath
 
 _FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY
-
-
 _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
-
-
 _CREATE_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-
-
 _APPEND_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
-
-
 _LOCK_FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
-
-
 _FOLDER_MODE: Final = 0o700
-
-
 _FILE_MODE: Final = 0o600
-
-
 _MAX_FILE_BYTES: Final = 256 * 1024 * 1024
-
-
 _CHUNK_BYTES: Final = 1024 * 1024
-
-
 _LOCK_POLL_SECONDS: Final = 0.002
-
-
 _SECOND_NS: Final = 1_000_000_000
-
-
+# Two changes within this time may get the same timestamp: the kernel's clock ticks every 10 ms at most.
 _FINE_STEP_NS: Final = 100_000_000
-"""Two changes within this time may get the same timestamp: the kernel's clock ticks every 10 ms at most."""
-
-
+# The same for a file system that keeps whole seconds only, in nanoseconds. A time in whole seconds suggests
+# such a file system. FAT keeps every other second.
 _COARSE_STEP_NS: Final = 2 * _SECOND_NS
-"""The same for a file system that keeps whole seconds only, in nanoseconds.
-
-A time in whole seconds suggests such a file system. FAT keeps every other second.
-"""
 
 
 def _do_nothing(name: str) -> None:
@@ -67,15 +41,12 @@ def _do_nothing(name: str) -> None:
 class DiskWorkspace:
     """A `Workspace` on disk: one folder below a root that must exist and is trusted.
 
-    `folder` may be missing: `mkdir("")` creates it. `before` is called ahead of every system call that
-    changes something, with a name such as `write plan.md`. Data of two bytes or more is written in two
-    pieces, so that tests can stop while a file is half written. A file of more than `most` bytes is not read.
+    `before` is called ahead of every system call that changes something, with a name such as `write plan.md`.
+    Data of two bytes or more is written in two pieces, so that tests can stop while a file is half written.
 
     After `SyncFailed` the workspace changes nothing more: a second `fsync` could confirm data that the failed
     one has lost.
     """
-
-    __slots__ = ("_hook", "_most", "_parts", "_root", "_sync_failed")
 
     def __init__(
         self,
@@ -84,10 +55,7 @@ class DiskWorkspace:
         before: Callable[[str], None] = _do_nothing,
         most: int = _MAX_FILE_BYTES,
     ) -> None:
-        self._root = root
-        self._parts = _split_path(folder)
-        self._hook = before
-        self._most = most
+        self._root, self._parts, self._hook, self._most = root, _split_path(folder), before, most
         self._sync_failed = False
 
     def read(self, path: str) -> bytes | None:
@@ -99,7 +67,17 @@ class DiskWorkspace:
                     _close_after(os.open(name, _READ_FLAGS, dir_fd=folder)) as file,
                 ):
                     self._require_plain(path, os.fstat(file))
-                    return self._read_all(path, file)
+                    pieces: list[bytes] = []
+                    room = self._most
+                    while piece := os.read(file, min(_CHUNK_BYTES, room + 1)):
+                        pieces.append(piece)
+                        room -= len(piece)
+                        if room < 0:
+                            raise Unreadable(
+                                f"`{self._full_path(path)}` has more than {self._most} bytes",
+                                "make it smaller, or move it away",
+                            )
+                    return b"".join(pieces)
             except FileNotFoundError:
                 return None
 
@@ -116,10 +94,7 @@ class DiskWorkspace:
                 return ()
 
     def stamp(self, path: str) -> object:
-        """Return a value that changes when a file, or the names in a folder, change.
-
-        None if nothing is at the path. A new object, equal to no other, if the stamp cannot tell.
-        """
+        """Return a value that changes when a file, or the names in a folder, change; None for nothing."""
         *folders, name = _split_path(path) or (".",)
         try:
             with self._open_folder((*self._parts, *folders)) as folder:
@@ -133,7 +108,7 @@ class DiskWorkspace:
         step = _FINE_STEP_NS if found.st_mtime_ns % _SECOND_NS else _COARSE_STEP_NS
         if plain and time.time_ns() - found.st_mtime_ns > step:
             return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-        return object()
+        return object()  # equal to no other stamp
 
     def write(self, path: str, data: bytes, like: str = "") -> None:
         """Write a new file and `fsync` it. Its name in the folder is durable only after `sync`.
@@ -166,10 +141,7 @@ class DiskWorkspace:
                 self._write_all(path, file, data)
 
     def rename(self, old: str, new: str) -> None:
-        """Move a file to `new` atomically, replacing a plain file there.
-
-        Raises `Missing` if `old` does not exist, and `UnsafePath` if `new` is anything but a plain file.
-        """
+        """Move a file to `new` atomically, replacing a plain file there."""
         with (
             self._explain_change_errors(old),
             self._open_parent(old) as (source, name),
@@ -192,11 +164,7 @@ class DiskWorkspace:
             self._remove_file(path, folder, name)
 
     def mkdir(self, folder: str) -> None:
-        """Create a folder if it does not exist; its parent must exist.
-
-        The workspace's own folder, `""`, is created with all missing parents. These are synced here because
-        `sync` does not reach above the workspace.
-        """
+        """Create a folder if it does not exist; for the own one, `""`, also create and sync its parents."""
         with self._explain_change_errors(folder):
             if parts := _split_path(folder):
                 with self._open_folder((*self._parts, *parts[:-1])) as above:
@@ -206,7 +174,7 @@ class DiskWorkspace:
                 path = self._root.joinpath(*self._parts[:count])
                 with self._open_folder(self._parts[:count]) as above:
                     self._make_folder(f"{path / part}", above, part)
-                    self._confirm(f"{path}", above)
+                    self._confirm(f"{path}", above)  # `sync` does not reach above the workspace
 
     def sync(self, folder: str) -> None:
         """Make the names in a folder durable with `fsync`."""
@@ -218,10 +186,9 @@ class DiskWorkspace:
 
     @contextmanager
     def lock(self, path: str, seconds: float) -> Iterator[int]:
-        """Hold a file lock that ends with the process. Raises `Busy` after this many seconds.
+        """Hold a file lock that ends with the process; a child that inherits the open file holds it too.
 
-        It also excludes other threads of this process, and it is not reentrant. The lock is an open file: a
-        child process that inherits it holds the lock as long as it runs.
+        Raises `Busy` after this many seconds. It also excludes other threads, and it is not reentrant.
         """
         until = time.monotonic() + seconds
         while (held := self._try_lock(path)) is None:
@@ -245,11 +212,10 @@ class DiskWorkspace:
             held = False
             try:
                 opened = self._require_plain(path, os.fstat(file))
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                named = self._stat_plain(path, folder, name)
-                held = named is not None and named.st_ino == opened.st_ino
-            except BlockingIOError:
-                held = False
+                with suppress(BlockingIOError):
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    named = self._stat_plain(path, folder, name)
+                    held = named is not None and named.st_ino == opened.st_ino
             finally:
                 if not held:
                     os.close(file)
@@ -257,13 +223,11 @@ class DiskWorkspace:
 
     @contextmanager
     def _open_folder(self, parts: tuple[str, ...]) -> Iterator[int]:
-        """Open the folder of these parts below the root, each from the one before it."""
         try:
             opened = os.open(self._root, _FOLDER_FLAGS)
         except (FileNotFoundError, NotADirectoryError) as error:
-            raise Missing(
-                f"`{self._root}` is not a folder", "make it, or name the folder that is meant"
-            ) from error
+            repair = "make it, or name the folder that is meant"
+            raise Missing(f"`{self._root}` is not a folder", repair) from error
         try:
             for part in parts:
                 above, opened = opened, os.open(part, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=opened)
@@ -289,16 +253,12 @@ class DiskWorkspace:
             return None
 
     def _require_plain(self, path: str, found: os.stat_result) -> os.stat_result:
-        """Return the status if it is a regular file without a second name; else raise `UnsafePath`.
-
-        A file that was just removed has no name at all and passes.
-        """
+        """Return the status if it is a regular file without a second name, or one that was just removed."""
         if stat.S_ISREG(found.st_mode) and found.st_nlink <= 1:
             return found
         what = "a file with a second name" if stat.S_ISREG(found.st_mode) else "no regular file"
-        raise UnsafePath(
-            f"`{self._full_path(path)}` is {what}", "remove it, or put a copy of the file in its place"
-        )
+        repair = "remove it, or put a copy of the file in its place"
+        raise UnsafePath(f"`{self._full_path(path)}` is {what}", repair)
 
     def _stat_model(self, like: str) -> os.stat_result | None:
         """Return the status of the file whose mode and owner are copied; None if it does not exist."""
@@ -332,21 +292,7 @@ class DiskWorkspace:
             raise UnsafePath(f"`{self._full_path(path)}` is no folder", "remove it, or move it away")
         return True
 
-    def _read_all(self, path: str, file: int) -> bytes:
-        pieces: list[bytes] = []
-        room = self._most
-        while piece := os.read(file, min(_CHUNK_BYTES, room + 1)):
-            pieces.append(piece)
-            room -= len(piece)
-            if room < 0:
-                raise Unreadable(
-                    f"`{self._full_path(path)}` has more than {self._most} bytes",
-                    "make it smaller, or move it away",
-                )
-        return b"".join(pieces)
-
     def _write_all(self, path: str, file: int, data: bytes) -> None:
-        """Write the bytes in two pieces and `fsync` the file."""
         rest = memoryview(data)
         half = -(-len(data) // 2)
         while rest:
@@ -388,13 +334,11 @@ class DiskWorkspace:
             raise fault from error
 
     def _full_path(self, path: str) -> str:
-        """Return the full path, as a person would look for it."""
         return f"{self._root.joinpath(*self._parts, path)}"
 
 
 @contextmanager
 def _close_after(opened: int) -> Iterator[int]:
-    """Close the file at the end of the block."""
     try:
         yield opened
     finally:
@@ -406,10 +350,7 @@ def _owner(found: os.stat_result) -> tuple[int, int]:
 
 
 def _split_path(path: str) -> tuple[str, ...]:
-    """Split a relative path into its components; the empty path has none.
-
-    Raises `UnsafePath` for a path that leads out of the folder.
-    """
+    """Split a relative path into its components. Raises `UnsafePath` if it leads out of the folder."""
     parts = tuple(path.split("/")) if path else ()
     if any(part in {"", ".", ".."} for part in parts) or "\0" in path:
         raise UnsafePath(

@@ -1,8 +1,7 @@
 """Store the one run of a folder in its files; `FileRuns` is the store.
 
 Every call reads the folder once, works out the recovery that a crash or an edit may need, and builds the run
-from the result. Only calls that write take the folder's lock. A person may edit the state file: the next turn
-adopts it.
+from the result. Only calls that write take the folder's lock.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,57 +18,29 @@ from handrail.documents.state_file import HistoryItem, StateFileContent
 from handrail.documents.strict_json import JsonFlaw
 from handrail.engine.facts import Value
 from handrail.engine.model import Lifecycle, Run, Step
+from handrail.runtime import records
 from handrail.runtime.comments import find_undelivered_comments
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.errors import DiskFull, NotWritable, Unreadable, UnsafePath
 from handrail.runtime.journal import get_run_after
 from handrail.runtime.ports.queries import StepRow
 from handrail.runtime.ports.turn import StateFileFormat, Workspace
-from handrail.runtime.records import (
-    ChangedContent,
-    Definition,
-    JournalEntry,
-    Origin,
-    RecordedCall,
-    StoredRun,
-    Turn,
-)
+from handrail.runtime.records import StoredRun, Turn
 from handrail.runtime.resolve import hash_content
-from handrail.stores.files import layout
-from handrail.stores.files.layout import (
-    HISTORY_FILE,
-    LOCK_FILE,
-    PRIVATE_FOLDER,
-    QUARANTINE_FOLDER,
-    TROUBLE_FILE,
-    Head,
-    HistoryLine,
-    TroubleMark,
-    TroubleSubject,
-    complete_folder,
-    prepare_folder,
-    read_checksum,
-    replace_file,
-    seal_record,
-)
-from handrail.stores.files.recovery import (
-    TURN_FILES_ON_DISK,
-    RecoveryAction,
-    RecoveryPlan,
-    perform_recovery,
-    plan_recovery,
-    quarantine_intent,
-    read_folder,
-    read_locked_folder,
-)
-from handrail.stores.files.redo_log import (
-    TurnFiles,
-    carry_out_intent,
-    has_changed_files,
-    write_intent,
-    write_numbered_copy,
-)
+from handrail.stores.files import layout, recovery
+from handrail.stores.files.recovery import RecoveryAction, RecoveryPlan
+from handrail.stores.files.redo_log import carry_out_intent, write_intent, write_numbered_copy
 from handrail.stores.files.snapshot import Snapshot, base_name
+
+# What the caller reads when the run is not as the last turn left it, by recovery row.
+_ADOPTION_TEXTS = {
+    "edited": "the state file was changed since the last turn; it is taken as it stands",
+    "found": "the state file was there without a history of its own; it is taken as it stands",
+    "rebuilt": "what Handrail knew of the run was gone or damaged; it goes on from the history",
+}
+LOCK_TIMEOUT_SECONDS: Final = 5.0
+# How the kinds of all comment entries begin in a line of the history.
+_COMMENT_KIND_PREFIX: Final = b'"comment_'
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,55 +48,26 @@ class InitialRun:
     """The run before its first turn, and the states in which it is over."""
 
     run: Run
-    origin: Origin
+    origin: records.Origin
     ends: Collection[str]
 
 
-_ADOPTION_TEXTS = {
-    "edited": "the state file was changed since the last turn; it is taken as it stands",
-    "found": "the state file was there without a history of its own; it is taken as it stands",
-    "rebuilt": "what Handrail knew of the run was gone or damaged; it goes on from the history",
-}
-"""What the caller reads when the run is not as the last turn left it, by recovery row."""
-
-
-_ADOPTION_KINDS = {
-    "edited": EntryKind.STATE_ADOPTED,
-    "found": EntryKind.STATE_ADOPTED,
-    "rebuilt": EntryKind.STATE_REPAIRED,
-}
-"""The kind of the journal entry about it, by recovery row."""
-
-
 def build_stored_run(plan: RecoveryPlan, idle: InitialRun) -> StoredRun:
-    """Build the folder's run from a recovery plan."""
-    head, run = plan.snapshot.head, _recovered_run(plan, idle)
-    stored = StoredRun(
-        run,
-        idle.origin,
-        plan.snapshot.base.revision if plan.snapshot.base else 0,
-        trouble=plan.trouble,
-        adopted=_ADOPTION_TEXTS.get(plan.row.id, ""),
-    )
-    if not isinstance(head, Head):
+    """Build the folder's run: as of the last turn, or as an edited state file describes it."""
+    head, base, content = plan.snapshot.head, plan.snapshot.base, plan.snapshot.content
+    run = base.run if base else idle.run
+    if plan.row.action is RecoveryAction.TELL:
+        run = replace(idle.run, id=run.id, steps=run.steps)
+    elif plan.row.id in {"edited", "found"} and isinstance(content, StateFileContent):
+        run = adopt_state(run, idle, content.state, content.variables)
+    adopted = _ADOPTION_TEXTS.get(plan.row.id, "")
+    revision = base.revision if base else 0
+    stored = StoredRun(run, idle.origin, revision, trouble=plan.trouble, adopted=adopted)
+    if not isinstance(head, layout.Head):
         return stored
-    return replace(
-        stored,
-        origin=head.origin,
-        started=head.started,
-        updated=head.updated,
-        active=head.updated,
-        opened={step.number: head.opened[step.number] for step in run.open if step.number in head.opened},
-    )
-
-
-def adoption_entries(plan: RecoveryPlan, stored: StoredRun) -> tuple[Entry, ...]:
-    """Return the entries that the next turn adds if the run is not as the last turn left it."""
-    kind = _ADOPTION_KINDS.get(plan.row.id)
-    if kind is None or not isinstance(plan.snapshot.standing, StateFileContent):
-        return ()
-    data = {"why": plan.row.id, "revision": stored.revision}
-    return (Entry(kind, step=plan.snapshot.standing.state, data=data),)
+    at = head.updated
+    opened = {step.number: head.opened[step.number] for step in run.open if step.number in head.opened}
+    return replace(stored, origin=head.origin, started=head.started, updated=at, active=at, opened=opened)
 
 
 def adopt_state(run: Run, idle: InitialRun, state: str, given: Mapping[str, Value]) -> Run:
@@ -134,29 +76,12 @@ def adopt_state(run: Run, idle: InitialRun, state: str, given: Mapping[str, Valu
     if state in idle.ends:
         return replace(run, lifecycle=Lifecycle.COMPLETED, open=(), vars=variables)
     lifecycle = Lifecycle.PAUSED if run.lifecycle is Lifecycle.PAUSED else Lifecycle.RUNNING
+    moved = replace(run, lifecycle=lifecycle, vars=variables)
     if [step.state for step in run.open] == [state]:
-        return replace(run, lifecycle=lifecycle, vars=variables)
+        return moved
     number, attempt = run.steps + 1, run.attempts.get(state, 0) + 1
-    return replace(
-        run,
-        lifecycle=lifecycle,
-        open=(Step(number, state, attempt),),
-        steps=number,
-        attempts={**run.attempts, state: attempt},
-        vars=variables,
-        reason="",
-    )
-
-
-def _recovered_run(plan: RecoveryPlan, idle: InitialRun) -> Run:
-    """Return the run as of the last turn, or as an edited state file describes it."""
-    base, standing = plan.snapshot.base, plan.snapshot.standing
-    known = base.run if base else idle.run
-    if plan.row.action is RecoveryAction.TELL:
-        return replace(idle.run, id=known.id, steps=known.steps)
-    if plan.row.id in {"edited", "found"} and isinstance(standing, StateFileContent):
-        return adopt_state(known, idle, standing.state, standing.variables)
-    return known
+    step, attempts = Step(number, state, attempt), {**run.attempts, state: attempt}
+    return replace(moved, open=(step,), steps=number, attempts=attempts, reason="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,30 +92,7 @@ class FolderChange:
     at: datetime
     document: bytes
     entries: tuple[Entry, ...]
-    spent: RecordedCall | None = None
-    finals: tuple[ChangedContent, ...] = ()
-
-
-def check_final_paths(finals: Sequence[ChangedContent], state: str) -> None:
-    """Raise `UnsafePath` if a turn writes a file of the store's own, or one file twice."""
-    paths = [final.path for final in finals]
-    for path in paths:
-        if path == state or path.partition("/")[0] == PRIVATE_FOLDER or paths.count(path) > 1:
-            raise UnsafePath(
-                f"`{path}` cannot be written by a turn: it is the store's own, or written twice",
-                "name another file in the workflow",
-            )
-
-
-def choose_state_name(run: Run, passages: Sequence[HistoryItem], old: StateFileContent | None) -> str:
-    """Return the state for the state file: that of the open step, or the one the run ended in."""
-    if run.open:
-        return run.open[0].state
-    if passages:
-        return passages[-1].target
-    if old is None:
-        raise ValueError("a turn that opens no step and goes no way leaves nothing to write down")
-    return old.state
+    spent: records.RecordedCall | None = None
 
 
 def run_after_repair(stored: StoredRun, run: Run, at: datetime) -> StoredRun:
@@ -200,66 +102,33 @@ def run_after_repair(stored: StoredRun, run: Run, at: datetime) -> StoredRun:
     return replace(stored, run=run, revision=stored.revision + 1, opened=opened)
 
 
-def build_turn_files(plan: RecoveryPlan, change: FolderChange, shape: StateFileFormat) -> TurnFiles:
-    """Build the files of a turn.
-
-    Raises `Unreadable` if the new state file could not be read back.
-    """
-    old, new = plan.snapshot.standing, shape.read(change.document)
+def build_intent(plan: RecoveryPlan, change: FolderChange, shape: StateFileFormat) -> layout.Intent:
+    """Build the intent of a turn. Raises `Unreadable` if the new state file could not be read back."""
+    old, new = plan.snapshot.content, shape.read(change.document)
     if isinstance(new, JsonFlaw):
         raise Unreadable(
             f"`{shape.name}` could not be read again with what this turn writes into it: {new.sentence}",
             f"make `{shape.name}` smaller or simpler, or do without what this call brings",
         )
-    sha, base, after = str(hash_content(change.document)), plan.snapshot.base, change.after
-    unchanged = base is not None and base.sha == hash_content(plan.snapshot.data)
+    sha, before = str(hash_content(change.document)), hash_content(plan.snapshot.data)
+    base, after, at = plan.snapshot.base, change.after, change.at
+    unchanged = base is not None and base.sha == before
     known = old.history if isinstance(old, StateFileContent) and unchanged else ()
     kept = len(known) if new.history[: len(known)] == known else 0
-    chain = base.chain if base else ""
-    line = seal_record(
-        HistoryLine(
-            after.revision,
-            change.at,
-            change.entries,
-            chain,
-            after.run,
-            sha,
-            new.body,
-            kept,
-            new.history[kept:],
-        )
+    chain, added = base.chain if base else "", new.history[kept:]
+    turn = layout.HistoryLine(
+        after.revision, at, change.entries, chain, after.run, sha, new.body, kept, added
     )
-    head = Head(
-        after.revision,
-        sha,
-        after.run,
-        after.origin,
-        after.started or change.at,
-        change.at,
-        read_checksum(line),
-        after.opened,
-        {} if change.spent is None else {after.revision - 1: change.spent},
-    )
-    return TurnFiles(head, line, change.document, hash_content(plan.snapshot.data), change.finals)
-
-
-LOCK_TIMEOUT_SECONDS: Final = 5.0
-"""How many seconds a turn waits for the lock of the folder."""
-
-
-_REPAIR_TRIGGER: Final = "repair"
-
-
-_COMMENT_KIND_PREFIX: Final = b'"comment_'
-"""How the kinds of all comment entries begin in a line of the history."""
+    line = layout.seal_record(turn)
+    chain, started = layout.read_checksum(line), after.started or at
+    spent = {} if change.spent is None else {after.revision - 1: change.spent}
+    head = layout.Head(after.revision, sha, after.run, after.origin, started, at, chain, after.opened, spent)
+    return layout.Intent(head, line.decode(), change.document.decode(), before)
 
 
 @dataclass(slots=True)
 class _View:
-    """What a thread has read of the folder during one call.
-
-    `plan` is the recovery plan, once it was worked out. `recovered` is True once it was carried out.
-    """
+    """What a thread has read of the folder during one call, and the recovery plan once it was worked out."""
 
     snapshot: Snapshot
     locked: bool = False
@@ -280,25 +149,21 @@ class FileRuns:
         workspace: Workspace,
         shape: StateFileFormat,
         run: Run,
-        origin: Origin,
+        origin: records.Origin,
         states: Collection[str],
         *,
         ends: Collection[str] = (),
         signs: Collection[str] | None = None,
         seconds: float = LOCK_TIMEOUT_SECONDS,
     ) -> None:
-        self._workspace, self._shape = workspace, shape
+        self._workspace, self._shape, self._seconds = workspace, shape, seconds
         self._idle = InitialRun(run, origin, frozenset(ends))
         self._states, self._signs = frozenset(states), signs
-        self._seconds = seconds
         self._thread = local()
 
     @contextmanager
     def hold_lock(self, run: str, attempt: int) -> Iterator[None]:  # noqa: ARG002 - one run, and always locked
-        """Lock and recover the folder for the block. Raises `Busy` or `NewerFormat`.
-
-        Everything read in the block comes from one snapshot of the folder.
-        """
+        """Lock and recover the folder for the block, in which everything is read from one snapshot."""
         with self._lock_folder() as view:
             self._recover(view)
             yield
@@ -328,49 +193,52 @@ class FileRuns:
         """Return the folder's run; at revision 0 if it has not begun."""
         with self._view() as view:
             plan = self._recovery_plan(view)
-            stored, data = build_stored_run(plan, self._idle), view.snapshot.read(HISTORY_FILE)
-        comments = layout.find_lines_with(data, plan.pending, _COMMENT_KIND_PREFIX)
-        return (
-            replace(stored, unheard=find_undelivered_comments(_number_entries(stored.run.id, comments)))
-            if comments
-            else stored
-        )
+            stored, data = build_stored_run(plan, self._idle), view.snapshot.read(layout.HISTORY_FILE)
+        comments = tuple(layout.read_lines(data, plan.pending, _COMMENT_KIND_PREFIX))
+        if not comments:
+            return stored
+        return replace(stored, unheard=find_undelivered_comments(_number_entries(stored.run.id, comments)))
 
     def commit(self, turn: Turn) -> bool:
-        """Save the whole turn. Return False if the run or a file that it writes has changed.
-
-        Raises `Unreadable` while the run has a problem that only a repair can end.
-        """
+        """Save the whole turn. Return False if the run or a file that it writes has changed."""
         if turn.describes is not None:
             raise ValueError("the workflow of this run acts on a description, and its store does not")
         if turn.inherits:
             raise ValueError("a folder has one run only, and there is none that it could inherit from")
-        check_final_paths(turn.finals, self._shape.name)
+        paths = [final.path for final in turn.finals]
+        for path in paths:
+            ours = path == self._shape.name or path.partition("/")[0] == layout.PRIVATE_FOLDER
+            if ours or paths.count(path) > 1:
+                raise UnsafePath(
+                    f"`{path}` cannot be written by a turn: it is the store's own, or written twice",
+                    "name another file in the workflow",
+                )
         with self._lock_folder() as view:
             plan = self._recover_current(view)
             stored = build_stored_run(plan, self._idle)
             if stored.trouble and plan.row.action is RecoveryAction.STOP:
                 raise Unreadable(stored.trouble.message, stored.trouble.repair)
-            if not self._is_unchanged(stored, turn.before) or has_changed_files(view.snapshot, turn.finals):
+            if not self._is_unchanged(stored, turn.before):
                 return False
-            saved = build_turn_files(plan, self._turn_change(plan, stored, turn), self._shape)
-            self._save(view, plan, saved)
+            if any(hash_content(view.snapshot.reread(final.path)) != final.before for final in turn.finals):
+                return False
+            change = self._turn_change(plan, stored, turn)
+            self._save(view, plan, build_intent(plan, change, self._shape), turn.finals)
         return True
 
-    def find_recorded_call(self, run: str, revision: int) -> RecordedCall | None:
+    def find_recorded_call(self, run: str, revision: int) -> records.RecordedCall | None:
         """Return the recorded call of the turn that started from this revision, or None."""
         with self._view() as view:
             head = self._recovery_plan(view).snapshot.head
-        return head.spent.get(revision) if isinstance(head, Head) and run in {"", head.run.id} else None
+        if isinstance(head, layout.Head) and run in {"", head.run.id}:
+            return head.spent.get(revision)
+        return None
 
     def renew_tokens(
-        self,
-        stored: StoredRun,
-        tokens: Mapping[int, str],  # noqa: ARG002 - tokens are valid for a revision and not stored
-        at: datetime,
-        entries: tuple[Entry, ...],
+        self, stored: StoredRun, tokens: Mapping[int, str], at: datetime, entries: tuple[Entry, ...]
     ) -> bool:
         """Add the entries and return True if the run is unchanged; else return False."""
+        del tokens  # they are valid for a revision and not stored
         with self._lock_folder() as view:
             if not self._is_unchanged(build_stored_run(self._recovery_plan(view), self._idle), stored):
                 return False
@@ -382,15 +250,15 @@ class FileRuns:
         with self._lock_folder() as view:
             plan = self._recover(view)
             base, ours = plan.snapshot.base, build_stored_run(plan, self._idle).run.id
-            line = HistoryLine(0, at, entries, base.chain if base else "", stray=run not in {"", ours})
-            layout.append_line(view.snapshot, seal_record(line))
-            view.snapshot.sync(PRIVATE_FOLDER)
+            line = layout.HistoryLine(0, at, entries, base.chain if base else "", stray=run not in {"", ours})
+            layout.append_line(view.snapshot, layout.seal_record(line))
+            view.snapshot.sync(layout.PRIVATE_FOLDER)
 
-    def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[JournalEntry, ...]:
+    def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[records.JournalEntry, ...]:
         """Return entries, numbered from 1 in the order of the history."""
         with self._view() as view:
             plan = self._recovery_plan(view)
-            data = view.snapshot.read(HISTORY_FILE)
+            data = view.snapshot.read(layout.HISTORY_FILE)
         ours = build_stored_run(plan, self._idle).run.id
         if run not in {"", ours}:
             return ()
@@ -401,7 +269,7 @@ class FileRuns:
         """Return nothing: the state file has only the open step."""
         return ()
 
-    def definition(self, digest: str) -> Definition | None:  # noqa: ARG002 - required by `Runs`
+    def definition(self, digest: str) -> records.Definition | None:  # noqa: ARG002 - required by `Runs`
         """Return None: a run in files follows the installed workflow."""
         return None
 
@@ -409,56 +277,67 @@ class FileRuns:
         """Do nothing: no sweep abandons runs in files."""
 
     def repair(self, at: datetime, *, adopt: str = "", restore: int = 0) -> StoredRun:
-        """Move the run to a state, or back to an earlier turn. This is recorded as a turn.
+        """Move the run to a state, or back to an earlier turn, as a turn. The old state file is quarantined.
 
-        The old state file is kept in quarantine. Raises `Unreadable` for an unknown state or turn, and
-        `UnsafePath` if the state file's path holds something that is not a plain file.
+        Raises `Unreadable` for an unknown state or turn, `UnsafePath` if the state file is not a plain file.
         """
         with self._lock_folder() as view:
             plan = self._recover_current(view)
-            if isinstance(plan.snapshot.standing, UnsafePath):
-                raise plan.snapshot.standing
+            if isinstance(plan.snapshot.content, UnsafePath):
+                raise plan.snapshot.content
             stored = build_stored_run(plan, self._idle)
             if restore:
-                change = self._restore_change(view.snapshot.read(HISTORY_FILE), stored, at, restore)
+                change = self._restore_change(view.snapshot.read(layout.HISTORY_FILE), stored, at, restore)
             else:
                 change = self._adopt_change(plan, stored, at, adopt)
-            saved = build_turn_files(plan, change, self._shape)
-            self._keep_replaced(view.snapshot, plan)
-            self._save(view, plan, saved)
+            intent = build_intent(plan, change, self._shape)
+            # Keep copies of what is about to be replaced.
+            if plan.snapshot.intent is not None and plan.trouble:
+                mark = layout.TroubleMark(layout.TroubleSubject.INTENT, plan.trouble)
+                layout.replace_file(view.snapshot, layout.TROUBLE_FILE, layout.seal_record(mark))
+                recovery.quarantine_intent(view.snapshot)
+            if plan.snapshot.data is not None:
+                view.snapshot.mkdir(layout.QUARANTINE_FOLDER)
+                view.snapshot.sync(layout.PRIVATE_FOLDER)
+                copy = f"{layout.QUARANTINE_FOLDER}/{base_name(self._shape.name)}"
+                write_numbered_copy(view.snapshot, copy, plan.snapshot.data)
+            self._save(view, plan, intent)
             return build_stored_run(self._recovery_plan(view), self._idle)
 
-    # Build the change that a turn or a repair saves.
-
     def _is_unchanged(self, stored: StoredRun, before: StoredRun) -> bool:
-        """True if it is the same run, unchanged: same revision, and no person has edited it."""
+        """True if it is the same run at the same revision, and no person has edited it."""
         now, then = stored.run, before.run
         current = (now.id, stored.revision, now.open, now.vars)
         return current == (then.id, before.revision, then.open, then.vars)
 
     def _turn_change(self, plan: RecoveryPlan, stored: StoredRun, turn: Turn) -> FolderChange:
-        found = plan.snapshot.standing
+        found = plan.snapshot.content
         old = found if isinstance(found, StateFileContent) else None
-        state = choose_state_name(turn.run, turn.passages, old)
-        return FolderChange(
-            get_run_after(turn),
-            turn.at,
-            self._shape.write(old, state, turn.run.vars, turn.at, turn.passages),
-            (*adoption_entries(plan, stored), *turn.entries),
-            turn.spent,
-            turn.finals,
-        )
+        if turn.run.open:
+            state = turn.run.open[0].state
+        elif turn.passages:
+            state = turn.passages[-1].target
+        elif old:
+            state = old.state
+        else:
+            raise ValueError("a turn that opens no step and goes no way leaves nothing to write down")
+        entries = turn.entries
+        if old and plan.row.id in _ADOPTION_TEXTS:
+            kind = EntryKind.STATE_REPAIRED if plan.row.id == "rebuilt" else EntryKind.STATE_ADOPTED
+            data = {"why": plan.row.id, "revision": stored.revision}
+            entries = (Entry(kind, step=old.state, data=data), *entries)
+        document = self._shape.write(old, state, turn.run.vars, turn.at, turn.passages)
+        return FolderChange(get_run_after(turn), turn.at, document, entries, turn.spent)
 
     def _adopt_change(self, plan: RecoveryPlan, stored: StoredRun, at: datetime, state: str) -> FolderChange:
         if state not in self._states:
-            raise Unreadable(
-                f"the workflow has no state {state!a}", f"name one of {', '.join(sorted(self._states))}"
-            )
-        found = plan.snapshot.standing
+            known = ", ".join(sorted(self._states))
+            raise Unreadable(f"the workflow has no state {state!a}", f"name one of {known}")
+        found = plan.snapshot.content
         old = found if isinstance(found, StateFileContent) else None
         variables = old.variables if old else stored.run.vars
         run = adopt_state(stored.run, self._idle, state, variables)
-        passage = HistoryItem(old.state if old else state, state, _REPAIR_TRIGGER)
+        passage = HistoryItem(old.state if old else state, state, "repair")
         document = self._shape.write(old, state, run.vars, at, (passage,))
         entry = Entry(EntryKind.STATE_REPAIRED, step=state, data={"adopted": state})
         return FolderChange(run_after_repair(stored, run, at), at, document, (entry,))
@@ -472,8 +351,6 @@ class FileRuns:
         document = self._shape.encode_document(line.body, history)
         entry = Entry(EntryKind.STATE_REPAIRED, data={"restored": seq})
         return FolderChange(run_after_repair(stored, line.run or stored.run, at), at, document, (entry,))
-
-    # Read, lock and recover the folder.
 
     @contextmanager
     def _view(self) -> Iterator[_View]:
@@ -495,37 +372,35 @@ class FileRuns:
             if view.locked:
                 yield view
                 return
-            prepare_folder(self._workspace)
-            with self._workspace.lock(LOCK_FILE, self._seconds):
+            layout.prepare_folder(self._workspace)
+            with self._workspace.lock(layout.LOCK_FILE, self._seconds):
                 if not view.snapshot.refresh():
                     view.plan = None
                 view.locked = True
                 try:
-                    complete_folder(view.snapshot)
+                    layout.complete_folder(view.snapshot)
                     yield view
                 finally:
                     view.locked = view.recovered = False
 
     def _recovery_plan(self, view: _View) -> RecoveryPlan:
-        """Return the recovery plan of the view; work it out if needed."""
         if view.plan is None:
-            snapshot = (read_locked_folder if view.locked else read_folder)(
-                view.snapshot, self._shape, self._signs
-            )
-            view.plan = plan_recovery(snapshot, self._shape, self._states)
+            read = recovery.read_locked_folder if view.locked else recovery.read_folder
+            found = read(view.snapshot, self._shape, self._signs)
+            view.plan = recovery.plan_recovery(found, self._shape, self._states)
         return view.plan
 
     def _recover(self, view: _View) -> RecoveryPlan:
         """Carry out the recovery, once per view, and return its plan."""
         plan = self._recovery_plan(view)
         if not view.recovered:
-            perform_recovery(view.snapshot, plan, self._shape)
+            recovery.perform_recovery(view.snapshot, plan, self._shape)
             view.recovered = True
         return plan
 
     def _recover_current(self, view: _View) -> RecoveryPlan:
         """Recover again if a file has changed since it was read: a person may have edited the state file."""
-        own, snapshot = (*TURN_FILES_ON_DISK, self._shape.name), view.snapshot
+        own, snapshot = (*recovery.TURN_FILES_ON_DISK, self._shape.name), view.snapshot
         try:
             same = [*map(snapshot.read, own)] == [*map(snapshot.reread, own)]
         except UnsafePath:
@@ -534,9 +409,15 @@ class FileRuns:
             view.plan, view.recovered = None, False
         return self._recover(view)
 
-    def _save(self, view: _View, plan: RecoveryPlan, saved: TurnFiles) -> None:
+    def _save(
+        self,
+        view: _View,
+        plan: RecoveryPlan,
+        intent: layout.Intent,
+        finals: Sequence[records.ChangedContent] = (),
+    ) -> None:
         view.plan, view.recovered = None, False
-        intent = write_intent(view.snapshot, saved)
+        intent = write_intent(view.snapshot, intent, finals)
         try:
             carry_out_intent(view.snapshot, self._shape.name, intent, plan.snapshot.head, again=False)
         except (DiskFull, NotWritable) as fault:
@@ -545,23 +426,8 @@ class FileRuns:
                 f"{fault.repair}; then send the same call again: it is finished first, and answered the same",
             ) from fault
 
-    def _keep_replaced(self, snapshot: Snapshot, plan: RecoveryPlan) -> None:
-        """Keep copies of what a repair is about to replace."""
-        if plan.snapshot.intent is not None and plan.trouble:
-            replace_file(
-                snapshot, TROUBLE_FILE, seal_record(TroubleMark(TroubleSubject.INTENT, plan.trouble))
-            )
-            quarantine_intent(snapshot)
-        if plan.snapshot.data is not None:
-            snapshot.mkdir(QUARANTINE_FOLDER)
-            snapshot.sync(PRIVATE_FOLDER)
-            write_numbered_copy(
-                snapshot, f"{QUARANTINE_FOLDER}/{base_name(self._shape.name)}", plan.snapshot.data
-            )
 
-
-def _number_entries(run: str, lines: Iterable[HistoryLine]) -> Iterator[JournalEntry]:
-    """Yield the entries of these lines, numbered from 1."""
+def _number_entries(run: str, lines: Iterable[layout.HistoryLine]) -> Iterator[records.JournalEntry]:
     found = ((line, entry) for line in lines if not line.stray for entry in line.entries)
     for number, (line, entry) in enumerate(found, start=1):
-        yield JournalEntry(number, run, line.seq, line.time, entry)
+        yield records.JournalEntry(number, run, line.seq, line.time, entry)

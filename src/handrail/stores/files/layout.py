@@ -1,17 +1,16 @@
 """Define the files in the `.handrail` folder of a run, and read and write them.
 
 Each record is one line of JSON in an envelope with its checksum. The envelope is the same in every format, so
-a record from a newer program can be told from a damaged one. This module decides nothing: `recovery` and
-`redo_log` do.
+a record from a newer program differs from a damaged one.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, StrEnum
 from itertools import count
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -23,19 +22,22 @@ from handrail.runtime.records import MAX_RECORDED_CALLS, Origin, RecordedCall, T
 from handrail.stores.files.snapshot import Snapshot, base_name, parent_folder
 
 RECORD_FORMAT: Final = 1
-"""The format of every record that this program writes."""
-
-
 _SEAL_START, _SEAL_MIDDLE, _SEAL_END = b'{"sum":"', b'","body":', b"}"
-
-
 _CHECKSUM_CHARACTERS = 64
-
-
 _BODY_OFFSET = len(_SEAL_START) + _CHECKSUM_CHARACTERS + len(_SEAL_MIDDLE)
-
-
 Record = TypeVar("Record")
+# The folder beside a run's files that holds Handrail's own records.
+PRIVATE_FOLDER: Final = ".handrail"
+LOCK_FILE: Final = f"{PRIVATE_FOLDER}/lock"
+INTENT_FILE: Final = f"{PRIVATE_FOLDER}/intent.json"
+HEAD_FILE: Final = f"{PRIVATE_FOLDER}/head.json"
+HISTORY_FILE: Final = f"{PRIVATE_FOLDER}/history.jsonl"
+TROUBLE_FILE: Final = f"{PRIVATE_FOLDER}/trouble.json"
+STAGE_FOLDER: Final = f"{PRIVATE_FOLDER}/stage"
+QUARANTINE_FOLDER: Final = f"{PRIVATE_FOLDER}/quarantine"
+GITIGNORE_FILE: Final = f"{PRIVATE_FOLDER}/.gitignore"
+CONFLICT_PREFIX: Final = f"{PRIVATE_FOLDER}/conflict-"
+_TEMPORARY_SUFFIX: Final = ".tmp"
 
 
 class RecordDamage(Enum):
@@ -78,40 +80,6 @@ def unseal_record(data: bytes, kind: type[Record]) -> Record | RecordDamage:
         return RecordDamage.BAD
 
 
-PRIVATE_FOLDER: Final = ".handrail"
-"""The folder beside a run's files that holds Handrail's own records."""
-
-
-LOCK_FILE: Final = f"{PRIVATE_FOLDER}/lock"
-
-
-INTENT_FILE: Final = f"{PRIVATE_FOLDER}/intent.json"
-
-
-HEAD_FILE: Final = f"{PRIVATE_FOLDER}/head.json"
-
-
-HISTORY_FILE: Final = f"{PRIVATE_FOLDER}/history.jsonl"
-
-
-TROUBLE_FILE: Final = f"{PRIVATE_FOLDER}/trouble.json"
-
-
-STAGE_FOLDER: Final = f"{PRIVATE_FOLDER}/stage"
-
-
-QUARANTINE_FOLDER: Final = f"{PRIVATE_FOLDER}/quarantine"
-
-
-GITIGNORE_FILE: Final = f"{PRIVATE_FOLDER}/.gitignore"
-
-
-CONFLICT_PREFIX: Final = f"{PRIVATE_FOLDER}/conflict-"
-
-
-_TEMPORARY_SUFFIX: Final = ".tmp"
-
-
 @dataclass(frozen=True, slots=True)
 class Head:
     """The run after its last turn.
@@ -131,14 +99,10 @@ class Head:
     spent: Mapping[int, RecordedCall] = field(default_factory=dict)
     format: int = RECORD_FORMAT
 
-    def with_recorded_calls(self, old: "HeadOnDisk") -> "Head":
+    def with_recorded_calls(self, old: "Head | RecordDamage | None") -> "Head":
         """Return this head with the recorded calls of `old` added, the newest ones only."""
         known = {**old.spent, **self.spent} if isinstance(old, Head) else self.spent
         return replace(self, spent={number: known[number] for number in sorted(known)[-MAX_RECORDED_CALLS:]})
-
-
-HeadOnDisk: TypeAlias = Head | RecordDamage | None
-"""What the head file holds: a head, damaged data, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +138,9 @@ class PlannedFile(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A committed turn that may not be applied to all files yet.
+    """A committed turn that may not be applied to all files yet, with all that is needed except staged bytes.
 
-    It holds everything needed to apply the turn, except the staged bytes. Its head has the recorded call of
-    this turn only; earlier ones are in the head on disk.
+    Its head has the recorded call of this turn only; earlier ones are in the head on disk.
     """
 
     head: Head
@@ -217,19 +180,10 @@ def quarantine_file(workspace: Snapshot, path: str) -> None:
     """Move a file to the quarantine folder, where nothing is overwritten."""
     workspace.mkdir(QUARANTINE_FOLDER)
     workspace.sync(PRIVATE_FOLDER)
-    workspace.rename(path, free_quarantine_path(workspace, path))
+    taken, paths = workspace.names(QUARANTINE_FOLDER), iterate_numbered_paths(base_name(path))
+    workspace.rename(path, f"{QUARANTINE_FOLDER}/{next(name for name in paths if name not in taken)}")
     workspace.sync(QUARANTINE_FOLDER)
     workspace.sync(parent_folder(path))
-
-
-def free_quarantine_path(workspace: Snapshot, path: str) -> str:
-    """Return the first free name in quarantine for a file of this path."""
-    taken = workspace.names(QUARANTINE_FOLDER)
-    return next(
-        name
-        for name in iterate_numbered_paths(f"{QUARANTINE_FOLDER}/{base_name(path)}")
-        if base_name(name) not in taken
-    )
 
 
 def prepare_folder(workspace: Workspace) -> None:
@@ -259,36 +213,22 @@ def remove_leftovers(workspace: Snapshot) -> None:
 
 @dataclass(frozen=True, slots=True)
 class HistoryTurn:
-    """A turn read from the history: its line, and the line's checksum in `chain`."""
+    """A turn read from the history. `chain` is the checksum of its line."""
 
     revision: int
     sha: str
     run: Run
-    line: HistoryLine
     chain: str
 
 
-def read_lines(data: bytes | None, pending: bytes = b"") -> Iterator[HistoryLine]:
-    """Yield the valid lines in order. The `pending` line comes last if the file lacks it."""
-    yield from _parse_lines(_split_lines(data, pending))
-
-
-def find_lines_with(data: bytes | None, pending: bytes, word: bytes) -> tuple[HistoryLine, ...]:
-    """Return the lines that contain this word. Decoding all lines would take much longer."""
+def read_lines(data: bytes | None, pending: bytes = b"", word: bytes = b"") -> Iterator[HistoryLine]:
+    """Yield the valid lines that contain this word. The `pending` line comes last if the file lacks it."""
+    # Decoding all lines, or even splitting them, takes much longer than searching the word.
     if word not in (data or b"") and word not in pending:
-        return ()
-    return tuple(_parse_lines(raw for raw in _split_lines(data, pending) if word in raw))
-
-
-def _split_lines(data: bytes | None, pending: bytes) -> Sequence[bytes]:
+        return
     raws = (data or b"").split(b"\n")
-    return raws if pending in raws else (*raws, pending)
-
-
-def _parse_lines(raws: Iterable[bytes]) -> Iterator[HistoryLine]:
-    for raw in raws:
-        line = unseal_record(raw, HistoryLine)
-        if isinstance(line, HistoryLine):
+    for raw in raws if pending in raws else (*raws, pending):
+        if word in raw and isinstance(line := unseal_record(raw, HistoryLine), HistoryLine):
             yield line
 
 
@@ -297,7 +237,7 @@ def find_last_turn(data: bytes | None) -> HistoryTurn | None:
     for raw in reversed((data or b"").split(b"\n")):
         line = unseal_record(raw, HistoryLine)
         if isinstance(line, HistoryLine) and line.run is not None:
-            return HistoryTurn(line.seq, line.sha, line.run, line, read_checksum(raw))
+            return HistoryTurn(line.seq, line.sha, line.run, read_checksum(raw))
     return None
 
 

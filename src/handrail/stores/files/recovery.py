@@ -17,29 +17,53 @@ from handrail.runtime.ports.turn import StateFileFormat
 from handrail.runtime.records import Trouble
 from handrail.runtime.resolve import hash_content
 from handrail.stores.files import layout
-from handrail.stores.files.layout import (
-    HEAD_FILE,
-    HISTORY_FILE,
-    INTENT_FILE,
-    PRIVATE_FOLDER,
-    QUARANTINE_FOLDER,
-    STAGE_FOLDER,
-    TROUBLE_FILE,
-    Head,
-    HistoryTurn,
-    Intent,
-    RecordDamage,
-    TroubleMark,
-    TroubleSubject,
-    quarantine_file,
-    read_checksum,
-    remove_leftovers,
-    replace_file,
-    seal_record,
-    unseal_record,
-)
 from handrail.stores.files.redo_log import carry_out_intent, clear_intent, clear_trouble, has_staged_bytes
 from handrail.stores.files.snapshot import Snapshot
+
+# How often the folder is read before `Busy`, if other processes keep changing it.
+_MAX_READS = 100
+UNREADABLE_TROUBLE_MARK = layout.TroubleMark(
+    layout.TroubleSubject.INTENT,
+    Trouble(
+        TroubleCode.DIVERGED,
+        f"`{layout.TROUBLE_FILE}`, which says what was wrong here, is damaged itself",
+        "look at the files, then run `handrail repair --adopt STATE` with the state they are in",
+    ),
+)
+# Each turn changes at least one of these files.
+TURN_FILES_ON_DISK: Final = (layout.INTENT_FILE, layout.HEAD_FILE, layout.TROUBLE_FILE)
+_NEWER_TROUBLE = Trouble(
+    TroubleCode.NEWER,
+    "a newer Handrail has been at work in this folder",
+    "update Handrail here; until then the run can be read, and nothing is changed",
+)
+# True before and after the move: a call that only reads moves nothing.
+_QUARANTINE_NOTE = (
+    f"nothing is lost: the first call that acts moves it to `{layout.QUARANTINE_FOLDER}`"
+    " and touches nothing else"
+)
+# The code and message of each row that needs a person, by row id.
+_TROUBLE_TEXTS = {
+    "bad_intent": (TroubleCode.DIVERGED, f"the intent of an unfinished turn was damaged; {_QUARANTINE_NOTE}"),
+    "stale_intent": (
+        TroubleCode.DIVERGED,
+        (
+            "an unfinished turn does not follow the last one: "
+            f"files were put back from elsewhere; {_QUARANTINE_NOTE}"
+        ),
+    ),
+    "stage_gone": (
+        TroubleCode.DIVERGED,
+        (
+            "a turn is unfinished, and for a file that it writes "
+            f"the bytes staged in `{layout.STAGE_FOLDER}` are gone: "
+            "they were removed, or the file was edited since; nothing was overwritten"
+        ),
+    ),
+    "malformed": (TroubleCode.DAMAGED, f"`{{name}}` was damaged ({{why}}); {_QUARANTINE_NOTE}"),
+    "unknown": (TroubleCode.DIVERGED, f"`{{name}}` {{why}}; {_QUARANTINE_NOTE}"),
+    "orphaned": (TroubleCode.ORPHANED, "`{name}` is gone, but files or a history of a run are there"),
+}
 
 
 class IntentStatus(StrEnum):
@@ -83,10 +107,7 @@ class TroubleMarkStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What is in a folder. `traces`: something shows that a run was here.
-
-    `staged`: no staged byte is missing.
-    """
+    """What is in a folder. `traces`: a run was here. `staged`: no staged byte is missing."""
 
     intent: IntentStatus
     head: HeadStatus
@@ -111,22 +132,18 @@ class RecoveryAction(StrEnum):
     REFUSE = "refuse"
 
 
+# The actions that end a recovery. `SWEEP` removes leftovers and continues. `TELL` does the same and reports
+# what is missing. `STOP` allows no turn before a repair. `REFUSE` allows no write at all.
 FINAL_ACTIONS: Final = frozenset(
     {RecoveryAction.SWEEP, RecoveryAction.TELL, RecoveryAction.STOP, RecoveryAction.REFUSE}
 )
-"""The actions that end a recovery.
-
-`SWEEP` removes leftovers and continues. `TELL` does the same and reports what is missing. `STOP` allows no
-turn before a repair. `REFUSE` allows no write at all.
-"""
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryRow:
-    """One row: the findings it applies to (an empty column means any), their meaning, and the action."""
+    """One row: the findings it applies to (an empty column means any), and the action."""
 
     id: str
-    means: str
     action: RecoveryAction
     intent: Collection[IntentStatus] = ()
     head: Collection[HeadStatus] = ()
@@ -137,114 +154,55 @@ class RecoveryRow:
 
     def fits(self, found: Findings) -> bool:
         """True if the row applies to these findings."""
-        columns = (
-            (self.intent, found.intent),
-            (self.head, found.head),
-            (self.state, found.state),
-            (self.mark, found.mark),
-        )
-        flags = ((self.traces, found.traces), (self.staged, found.staged))
-        return all(not wanted or seen in wanted for wanted, seen in columns) and all(
-            wanted is None or seen is wanted for wanted, seen in flags
+        return (
+            (not self.intent or found.intent in self.intent)
+            and (not self.head or found.head in self.head)
+            and (not self.state or found.state in self.state)
+            and (not self.mark or found.mark in self.mark)
+            and self.traces in {None, found.traces}
+            and self.staged in {None, found.staged}
         )
 
 
 _INTENT_NEXT = (IntentStatus.NEXT,)
-
-
 _STATE_GOOD = (StateFileStatus.SAME, StateFileStatus.OTHER)
-
-
 _STATE_GONE = (StateFileStatus.ABSENT, StateFileStatus.MALFORMED, StateFileStatus.UNKNOWN)
-
-
 _HEAD_VALID, _HEAD_ABSENT = (HeadStatus.VALID,), (HeadStatus.ABSENT,)
-
-
+# The first row that fits applies.
 RECOVERY_TABLE: Final = (
-    RecoveryRow(
-        "newer_intent", "a newer program was here", RecoveryAction.REFUSE, intent=(IntentStatus.NEWER,)
-    ),
-    RecoveryRow("newer_head", "a newer program was here", RecoveryAction.REFUSE, head=(HeadStatus.NEWER,)),
-    RecoveryRow("bad_head", "the head is damaged", RecoveryAction.SET_HEAD_ASIDE, head=(HeadStatus.BAD,)),
-    RecoveryRow(
-        "bad_intent", "the intent is damaged", RecoveryAction.SET_INTENT_ASIDE, intent=(IntentStatus.BAD,)
-    ),
-    RecoveryRow(
-        "stale_intent",
-        "the files were put back under an unfinished turn",
-        RecoveryAction.SET_INTENT_ASIDE,
-        intent=(IntentStatus.OTHER,),
-    ),
-    RecoveryRow(
-        "finish", "a crash before the intent was removed", RecoveryAction.FINISH, intent=(IntentStatus.SAME,)
-    ),
-    RecoveryRow(
-        "unsafe", "the state file is no plain file", RecoveryAction.STOP, state=(StateFileStatus.UNSAFE,)
-    ),
-    RecoveryRow(
-        "stage_gone", "staged bytes are gone", RecoveryAction.STOP, intent=_INTENT_NEXT, staged=False
-    ),
-    RecoveryRow(
-        "redo_state",
-        "a crash or damage while a turn was done",
-        RecoveryAction.REDO,
-        intent=_INTENT_NEXT,
-        state=_STATE_GONE,
-    ),
-    RecoveryRow("redo", "a crash while a turn was done", RecoveryAction.REDO, intent=_INTENT_NEXT),
-    RecoveryRow(
-        "diverged",
-        "an earlier trouble has not been mended",
-        RecoveryAction.STOP,
-        mark=(TroubleMarkStatus.INTENT,),
-    ),
-    RecoveryRow(
-        "malformed",
-        "the state file is damaged",
-        RecoveryAction.SET_STATE_ASIDE,
-        state=(StateFileStatus.MALFORMED,),
-    ),
-    RecoveryRow(
-        "unknown",
-        "the state is none of the workflow",
-        RecoveryAction.SET_STATE_ASIDE,
-        state=(StateFileStatus.UNKNOWN,),
-    ),
-    RecoveryRow(
-        "mended",
-        "a good state file is back",
-        RecoveryAction.FORGET,
-        state=_STATE_GOOD,
-        mark=(TroubleMarkStatus.STATE,),
-    ),
-    RecoveryRow(
-        "damaged", "the state file lies in quarantine", RecoveryAction.STOP, mark=(TroubleMarkStatus.STATE,)
-    ),
-    RecoveryRow(
-        "clean", "nothing happened", RecoveryAction.SWEEP, head=_HEAD_VALID, state=(StateFileStatus.SAME,)
-    ),
-    RecoveryRow(
-        "rebuilt", "the head is gone, the history is not", RecoveryAction.SWEEP, state=(StateFileStatus.SAME,)
-    ),
-    RecoveryRow(
-        "edited",
-        "a person changed the state file",
-        RecoveryAction.SWEEP,
-        head=_HEAD_VALID,
-        state=(StateFileStatus.OTHER,),
-    ),
-    RecoveryRow(
-        "found",
-        "the state file came without us",
-        RecoveryAction.SWEEP,
-        head=_HEAD_ABSENT,
-        state=(StateFileStatus.OTHER,),
-    ),
-    RecoveryRow("orphaned", "the state file is gone, the rest is not", RecoveryAction.TELL, traces=True),
-    RecoveryRow("new", "nothing was here before", RecoveryAction.SWEEP, traces=False),
+    # A newer program was here.
+    RecoveryRow("newer_intent", RecoveryAction.REFUSE, intent=(IntentStatus.NEWER,)),
+    RecoveryRow("newer_head", RecoveryAction.REFUSE, head=(HeadStatus.NEWER,)),
+    RecoveryRow("bad_head", RecoveryAction.SET_HEAD_ASIDE, head=(HeadStatus.BAD,)),
+    RecoveryRow("bad_intent", RecoveryAction.SET_INTENT_ASIDE, intent=(IntentStatus.BAD,)),
+    # The files were put back under an unfinished turn.
+    RecoveryRow("stale_intent", RecoveryAction.SET_INTENT_ASIDE, intent=(IntentStatus.OTHER,)),
+    # A crash before the intent was removed.
+    RecoveryRow("finish", RecoveryAction.FINISH, intent=(IntentStatus.SAME,)),
+    # The state file is not a plain file.
+    RecoveryRow("unsafe", RecoveryAction.STOP, state=(StateFileStatus.UNSAFE,)),
+    RecoveryRow("stage_gone", RecoveryAction.STOP, intent=_INTENT_NEXT, staged=False),
+    # A crash while a turn was carried out; in the first row perhaps also damage.
+    RecoveryRow("redo_state", RecoveryAction.REDO, intent=_INTENT_NEXT, state=_STATE_GONE),
+    RecoveryRow("redo", RecoveryAction.REDO, intent=_INTENT_NEXT),
+    # An earlier problem has not been fixed.
+    RecoveryRow(TroubleCode.DIVERGED, RecoveryAction.STOP, mark=(TroubleMarkStatus.INTENT,)),
+    RecoveryRow("malformed", RecoveryAction.SET_STATE_ASIDE, state=(StateFileStatus.MALFORMED,)),
+    RecoveryRow("unknown", RecoveryAction.SET_STATE_ASIDE, state=(StateFileStatus.UNKNOWN,)),
+    # A good state file is back.
+    RecoveryRow("mended", RecoveryAction.FORGET, state=_STATE_GOOD, mark=(TroubleMarkStatus.STATE,)),
+    # The state file is in quarantine.
+    RecoveryRow(TroubleCode.DAMAGED, RecoveryAction.STOP, mark=(TroubleMarkStatus.STATE,)),
+    RecoveryRow("clean", RecoveryAction.SWEEP, head=_HEAD_VALID, state=(StateFileStatus.SAME,)),
+    # The head is gone, but the history is not.
+    RecoveryRow("rebuilt", RecoveryAction.SWEEP, state=(StateFileStatus.SAME,)),
+    # A person has changed the state file, or brought it.
+    RecoveryRow("edited", RecoveryAction.SWEEP, head=_HEAD_VALID, state=(StateFileStatus.OTHER,)),
+    RecoveryRow("found", RecoveryAction.SWEEP, head=_HEAD_ABSENT, state=(StateFileStatus.OTHER,)),
+    # The state file is gone, the rest is not.
+    RecoveryRow("orphaned", RecoveryAction.TELL, traces=True),
+    RecoveryRow("new", RecoveryAction.SWEEP, traces=False),
 )
-"""The first row that fits applies."""
 
 
 def find_recovery_row(found: Findings) -> RecoveryRow:
@@ -252,52 +210,33 @@ def find_recovery_row(found: Findings) -> RecoveryRow:
     return next(candidate for candidate in RECOVERY_TABLE if candidate.fits(found))
 
 
-_MAX_READS = 100
-"""How often the folder is read before `Busy`, if other processes keep changing it."""
-
-
-UNREADABLE_TROUBLE_MARK = TroubleMark(
-    TroubleSubject.INTENT,
-    Trouble(
-        TroubleCode.DIVERGED,
-        f"`{TROUBLE_FILE}`, which says what was wrong here, is damaged itself",
-        "look at the files, then run `handrail repair --adopt STATE` with the state they are in",
-    ),
-)
-"""Stands in for a trouble mark that cannot be read."""
-
-
 @dataclass(frozen=True, slots=True)
 class FolderSnapshot:
     """The contents of a folder. `last` is the last turn in the history, read only without a valid head.
 
-    `standing` is the parsed state file, `others` says whether other files show that a run was here.
+    `content` is the parsed state file, `others` says whether other files show that a run was here.
     """
 
-    head: Head | RecordDamage | None
-    intent: Intent | RecordDamage | None
+    head: layout.Head | layout.RecordDamage | None
+    intent: layout.Intent | layout.RecordDamage | None
     data: bytes | None
-    standing: StateFileContent | JsonFlaw | UnsafePath | None
-    mark: TroubleMark | None
-    last: HistoryTurn | None
+    content: StateFileContent | JsonFlaw | UnsafePath | None
+    mark: layout.TroubleMark | None
+    last: layout.HistoryTurn | None
     others: bool
     staged: bool
 
     @property
-    def base(self) -> Head | HistoryTurn | None:
+    def base(self) -> layout.Head | layout.HistoryTurn | None:
         """Return what is known of the last turn: the head, or the last turn in the history."""
-        return self.head if isinstance(self.head, Head) else self.last
-
-
-TURN_FILES_ON_DISK: Final = (INTENT_FILE, HEAD_FILE, TROUBLE_FILE)
-"""Each turn changes at least one of these files."""
+        return self.head if isinstance(self.head, layout.Head) else self.last
 
 
 def read_folder(workspace: Snapshot, shape: StateFileFormat, signs: Collection[str] | None) -> FolderSnapshot:
     """Read the folder as of one moment, without the lock and without writing. `signs`: see `FileRuns`.
 
-    Another process may take a turn meanwhile. Each turn changes one of `PARTS`, so they are read again at the
-    end. Raises `Busy` if they change every time.
+    Another process may take a turn meanwhile. Each turn changes one of `TURN_FILES_ON_DISK`, so these are
+    read again at the end. Raises `Busy` if they change every time.
     """
     for _ in range(_MAX_READS):
         snapshot = read_locked_folder(workspace, shape, signs)
@@ -312,38 +251,35 @@ def read_locked_folder(
 ) -> FolderSnapshot:
     """Read the folder. The caller holds the lock."""
     raw_intent, raw_head, raw_mark = map(workspace.read, TURN_FILES_ON_DISK)
-    intent = None if raw_intent is None else unseal_record(raw_intent, Intent)
-    head = None if raw_head is None else unseal_record(raw_head, Head)
-    mark = None if raw_mark is None else unseal_record(raw_mark, TroubleMark)
-    data, standing = _read_state(workspace, shape)
-    names = set(workspace.names("")) - {PRIVATE_FOLDER, shape.name}
+    intent = None if raw_intent is None else layout.unseal_record(raw_intent, layout.Intent)
+    head = None if raw_head is None else layout.unseal_record(raw_head, layout.Head)
+    mark = None if raw_mark is None else layout.unseal_record(raw_mark, layout.TroubleMark)
+    data: bytes | None = None
+    content: StateFileContent | JsonFlaw | UnsafePath | None = None
+    try:
+        data = workspace.read(shape.name)
+        content = None if data is None else shape.read(data)
+    except UnsafePath as unsafe:
+        content = unsafe
+    names = set(workspace.names("")) - {layout.PRIVATE_FOLDER, shape.name}
     return FolderSnapshot(
         head,
         intent,
         data,
-        standing,
-        UNREADABLE_TROUBLE_MARK if isinstance(mark, RecordDamage) else mark,
-        None if isinstance(head, Head) else layout.find_last_turn(workspace.read(HISTORY_FILE)),
+        content,
+        UNREADABLE_TROUBLE_MARK if isinstance(mark, layout.RecordDamage) else mark,
+        None if isinstance(head, layout.Head) else layout.find_last_turn(workspace.read(layout.HISTORY_FILE)),
         bool(names if signs is None else names & set(signs)),
-        not isinstance(intent, Intent) or has_staged_bytes(workspace, intent.finals),
+        not isinstance(intent, layout.Intent) or has_staged_bytes(workspace, intent.finals),
     )
-
-
-def _read_state(
-    workspace: Snapshot, shape: StateFileFormat
-) -> tuple[bytes | None, StateFileContent | JsonFlaw | UnsafePath | None]:
-    try:
-        data = workspace.read(shape.name)
-    except UnsafePath as unsafe:
-        return None, unsafe
-    return data, None if data is None else shape.read(data)
 
 
 def classify_snapshot(snapshot: FolderSnapshot, states: Collection[str]) -> Findings:
     """Describe a snapshot in the terms of the recovery table."""
+    head = HeadStatus.ABSENT if snapshot.head is None else HeadStatus.VALID
     return Findings(
         _classify_intent(snapshot),
-        _classify_head(snapshot),
+        HeadStatus(snapshot.head.value) if isinstance(snapshot.head, layout.RecordDamage) else head,
         _classify_state(snapshot, states),
         TroubleMarkStatus.NONE if snapshot.mark is None else TroubleMarkStatus(snapshot.mark.about),
         snapshot.others or snapshot.base is not None,
@@ -354,47 +290,32 @@ def classify_snapshot(snapshot: FolderSnapshot, states: Collection[str]) -> Find
 def _classify_intent(snapshot: FolderSnapshot) -> IntentStatus:
     if snapshot.intent is None:
         return IntentStatus.ABSENT
-    if isinstance(snapshot.intent, RecordDamage):
+    if isinstance(snapshot.intent, layout.RecordDamage):
         return IntentStatus(snapshot.intent.value)
     revision, base = snapshot.intent.head.revision, snapshot.base
     if base is None or revision == base.revision + 1:
         return IntentStatus.NEXT
     if revision != base.revision:
         return IntentStatus.OTHER
-    return IntentStatus.SAME if isinstance(base, Head) else IntentStatus.NEXT
-
-
-def _classify_head(snapshot: FolderSnapshot) -> HeadStatus:
-    if isinstance(snapshot.head, RecordDamage):
-        return HeadStatus(snapshot.head.value)
-    return HeadStatus.ABSENT if snapshot.head is None else HeadStatus.VALID
+    return IntentStatus.SAME if isinstance(base, layout.Head) else IntentStatus.NEXT
 
 
 def _classify_state(snapshot: FolderSnapshot, states: Collection[str]) -> StateFileStatus:
-    if snapshot.standing is None:
+    if snapshot.content is None:
         return StateFileStatus.ABSENT
-    if isinstance(snapshot.standing, UnsafePath):
+    if isinstance(snapshot.content, UnsafePath):
         return StateFileStatus.UNSAFE
-    if isinstance(snapshot.standing, JsonFlaw):
+    if isinstance(snapshot.content, JsonFlaw):
         return StateFileStatus.MALFORMED
-    if snapshot.standing.state not in states:
+    if snapshot.content.state not in states:
         return StateFileStatus.UNKNOWN
     same = snapshot.base is not None and snapshot.base.sha == hash_content(snapshot.data)
     return StateFileStatus.SAME if same else StateFileStatus.OTHER
 
 
-def snapshot_after_redo(snapshot: FolderSnapshot, intent: Intent, shape: StateFileFormat) -> FolderSnapshot:
-    """Return the snapshot as it is after the intent is carried out."""
-    data, head = intent.document.encode(), intent.head.with_recorded_calls(snapshot.head)
-    return replace(snapshot, head=head, intent=None, data=data, standing=shape.read(data), mark=None)
-
-
 @dataclass(frozen=True, slots=True)
 class RecoveryPlan:
-    """A recovery worked out: the snapshot afterwards, and the last row.
-
-    `steps` are the rows before it, with their snapshots.
-    """
+    """A recovery worked out: the snapshot afterwards, the last row, and the rows before with snapshots."""
 
     snapshot: FolderSnapshot
     row: RecoveryRow
@@ -405,9 +326,9 @@ class RecoveryPlan:
     def pending(self) -> bytes:
         """Return the history line of a turn that is committed but not yet applied; empty if none."""
         for _, snapshot in self.steps:
-            if isinstance(snapshot.intent, Intent) and isinstance(self.snapshot.head, Head):
+            if isinstance(snapshot.intent, layout.Intent) and isinstance(self.snapshot.head, layout.Head):
                 line = snapshot.intent.line.encode()
-                return line if read_checksum(line) == self.snapshot.head.chain else b""
+                return line if layout.read_checksum(line) == self.snapshot.head.chain else b""
         return b""
 
 
@@ -417,10 +338,8 @@ def plan_recovery(snapshot: FolderSnapshot, shape: StateFileFormat, states: Coll
     while (row := find_recovery_row(classify_snapshot(snapshot, states))).action not in FINAL_ACTIONS:
         steps.append((row, snapshot))
         snapshot = _snapshot_after(row, snapshot, shape)
-    needs_person = row.action is not RecoveryAction.SWEEP
-    return RecoveryPlan(
-        snapshot, row, tuple(steps), _describe_trouble(row, snapshot, shape.name) if needs_person else None
-    )
+    trouble = None if row.action is RecoveryAction.SWEEP else _describe_trouble(row, snapshot, shape.name)
+    return RecoveryPlan(snapshot, row, tuple(steps), trouble)
 
 
 def perform_recovery(workspace: Snapshot, plan: RecoveryPlan, shape: StateFileFormat) -> None:
@@ -430,56 +349,51 @@ def perform_recovery(workspace: Snapshot, plan: RecoveryPlan, shape: StateFileFo
     for row, snapshot in plan.steps:
         _perform_row(workspace, row, snapshot, shape)
     if plan.row.action in {RecoveryAction.SWEEP, RecoveryAction.TELL}:
-        remove_leftovers(workspace)
+        layout.remove_leftovers(workspace)
 
 
 def _snapshot_after(row: RecoveryRow, snapshot: FolderSnapshot, shape: StateFileFormat) -> FolderSnapshot:
-    """Return the snapshot as it is after this row was carried out."""
     match row.action, snapshot.intent:
         case RecoveryAction.SET_HEAD_ASIDE, _:
             return replace(snapshot, head=None)
         case RecoveryAction.SET_INTENT_ASIDE, _:
-            return replace(
-                snapshot,
-                intent=None,
-                staged=True,
-                mark=TroubleMark(TroubleSubject.INTENT, _describe_trouble(row, snapshot, shape.name)),
-            )
+            mark = _build_mark(row, snapshot, shape.name)
+            return replace(snapshot, intent=None, staged=True, mark=mark)
         case RecoveryAction.SET_STATE_ASIDE, _:
-            mark = TroubleMark(TroubleSubject.STATE, _describe_trouble(row, snapshot, shape.name))
-            return replace(snapshot, data=None, standing=None, mark=mark)
-        case RecoveryAction.REDO, Intent() as intent:
-            return snapshot_after_redo(snapshot, intent, shape)
+            mark = _build_mark(row, snapshot, shape.name)
+            return replace(snapshot, data=None, content=None, mark=mark)
+        case RecoveryAction.REDO, layout.Intent() as intent:
+            data, head = intent.document.encode(), intent.head.with_recorded_calls(snapshot.head)
+            return replace(snapshot, head=head, intent=None, data=data, content=shape.read(data), mark=None)
         case RecoveryAction.FINISH, _:
             return replace(snapshot, intent=None, mark=None)
         case _:
             return replace(snapshot, mark=None)
 
 
+def _build_mark(row: RecoveryRow, snapshot: FolderSnapshot, name: str) -> layout.TroubleMark:
+    subject = layout.TroubleSubject
+    about = subject.STATE if row.action is RecoveryAction.SET_STATE_ASIDE else subject.INTENT
+    return layout.TroubleMark(about, _describe_trouble(row, snapshot, name))
+
+
 def _perform_row(
     workspace: Snapshot, row: RecoveryRow, snapshot: FolderSnapshot, shape: StateFileFormat
 ) -> None:
-    """Carry out one row in the folder."""
     match row.action, snapshot.intent:
         case RecoveryAction.SET_HEAD_ASIDE, _:
-            quarantine_file(workspace, HEAD_FILE)
+            layout.quarantine_file(workspace, layout.HEAD_FILE)
         case RecoveryAction.SET_INTENT_ASIDE, _:
-            replace_file(
-                workspace,
-                TROUBLE_FILE,
-                seal_record(TroubleMark(TroubleSubject.INTENT, _describe_trouble(row, snapshot, shape.name))),
-            )
+            mark = _build_mark(row, snapshot, shape.name)
+            layout.replace_file(workspace, layout.TROUBLE_FILE, layout.seal_record(mark))
             quarantine_intent(workspace)
         case RecoveryAction.SET_STATE_ASIDE, _:
-            replace_file(
-                workspace,
-                TROUBLE_FILE,
-                seal_record(TroubleMark(TroubleSubject.STATE, _describe_trouble(row, snapshot, shape.name))),
-            )
-            quarantine_file(workspace, shape.name)
-        case RecoveryAction.REDO, Intent() as intent:
+            mark = _build_mark(row, snapshot, shape.name)
+            layout.replace_file(workspace, layout.TROUBLE_FILE, layout.seal_record(mark))
+            layout.quarantine_file(workspace, shape.name)
+        case RecoveryAction.REDO, layout.Intent() as intent:
             carry_out_intent(workspace, shape.name, intent, snapshot.head, again=True)
-        case RecoveryAction.FINISH, Intent() as intent:
+        case RecoveryAction.FINISH, layout.Intent() as intent:
             layout.ensure_line(workspace, intent.line.encode())
             clear_intent(workspace)
         case _:
@@ -488,73 +402,27 @@ def _perform_row(
 
 def quarantine_intent(workspace: Snapshot) -> None:
     """Move an intent that cannot be carried out into quarantine, after the bytes staged for it."""
-    for name in workspace.names(STAGE_FOLDER):
-        quarantine_file(workspace, f"{STAGE_FOLDER}/{name}")
-    quarantine_file(workspace, INTENT_FILE)
-
-
-_NEWER_TROUBLE = Trouble(
-    TroubleCode.NEWER,
-    "a newer Handrail has been at work in this folder",
-    "update Handrail here; until then the run can be read, and nothing is changed",
-)
+    for name in workspace.names(layout.STAGE_FOLDER):
+        layout.quarantine_file(workspace, f"{layout.STAGE_FOLDER}/{name}")
+    layout.quarantine_file(workspace, layout.INTENT_FILE)
 
 
 def _describe_trouble(row: RecoveryRow, snapshot: FolderSnapshot, name: str) -> Trouble:
-    """Return the problem that a person reads about a row."""
+    content, base = snapshot.content, snapshot.base
     if row.action is RecoveryAction.REFUSE:
         return _NEWER_TROUBLE
     if snapshot.mark is not None and row.id in {"diverged", "damaged"}:
         return snapshot.mark.trouble
-    if isinstance(snapshot.standing, UnsafePath) and row.id == "unsafe":
-        return Trouble(TroubleCode.DAMAGED, snapshot.standing.message, snapshot.standing.repair)
+    if isinstance(content, UnsafePath) and row.id == "unsafe":
+        return Trouble(TroubleCode.DAMAGED, content.message, content.repair)
+    if isinstance(content, JsonFlaw):
+        why = content.sentence
+    elif isinstance(content, StateFileContent):
+        why = f"names the state {content.state!a}, which the workflow does not have"
+    else:
+        why = "cannot be read"
+    repair = "run `handrail repair --adopt STATE` with the state that the files are in"
+    if base is not None:
+        repair = f"run `handrail repair --restore {base.revision}` to go back to the last turn, or {repair}"
     code, message = _TROUBLE_TEXTS[row.id]
-    return Trouble(code, message.format(name=name, why=_describe_damage(snapshot)), _suggest_repair(snapshot))
-
-
-_QUARANTINE_NOTE = (
-    f"nothing is lost: the first call that acts moves it to `{QUARANTINE_FOLDER}` and touches nothing else"
-)
-"""True before and after the move: a call that only reads moves nothing."""
-
-
-_TROUBLE_TEXTS = {
-    "bad_intent": (
-        TroubleCode.DIVERGED,
-        f"the intent of an unfinished turn was damaged; {_QUARANTINE_NOTE}",
-    ),
-    "stale_intent": (
-        TroubleCode.DIVERGED,
-        (
-            "an unfinished turn does not follow the last one: "
-            f"files were put back from elsewhere; {_QUARANTINE_NOTE}"
-        ),
-    ),
-    "stage_gone": (
-        TroubleCode.DIVERGED,
-        (
-            "a turn is unfinished, and for a file that it writes "
-            f"the bytes staged in `{STAGE_FOLDER}` are gone: "
-            "they were removed, or the file was edited since; nothing was overwritten"
-        ),
-    ),
-    "malformed": (TroubleCode.DAMAGED, f"`{{name}}` was damaged ({{why}}); {_QUARANTINE_NOTE}"),
-    "unknown": (TroubleCode.DIVERGED, f"`{{name}}` {{why}}; {_QUARANTINE_NOTE}"),
-    "orphaned": (TroubleCode.ORPHANED, "`{name}` is gone, but files or a history of a run are there"),
-}
-"""The code and message of each row that needs a person, by row id."""
-
-
-def _describe_damage(snapshot: FolderSnapshot) -> str:
-    if isinstance(snapshot.standing, JsonFlaw):
-        return snapshot.standing.sentence
-    if snapshot.standing is None or isinstance(snapshot.standing, UnsafePath):
-        return "cannot be read"
-    return f"names the state {snapshot.standing.state!a}, which the workflow does not have"
-
-
-def _suggest_repair(snapshot: FolderSnapshot) -> str:
-    adopt = "run `handrail repair --adopt STATE` with the state that the files are in"
-    if snapshot.base is None:
-        return adopt
-    return f"run `handrail repair --restore {snapshot.base.revision}` to go back to the last turn, or {adopt}"
+    return Trouble(code, message.format(name=name, why=why), repair)

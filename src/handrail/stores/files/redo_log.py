@@ -1,62 +1,26 @@
 """Commit a turn to files: write down the intent first, then apply it; applying it again is safe.
 
-`write_intent` is the commit point, `carry_out_intent` does the rest, also after a crash. A file that already
-has its final bytes is skipped. If a file holds neither the old nor the new bytes, someone else changed it:
-its content is kept as a conflict copy first.
+`write_intent` is the commit point, `carry_out_intent` does the rest, also after a crash. If a file holds
+neither the old nor the new bytes, someone else changed it: its content is kept as a conflict copy first.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import PurePosixPath
 
 from handrail.runtime.records import ChangedContent
 from handrail.runtime.resolve import hash_content
 from handrail.stores.files import layout
-from handrail.stores.files.layout import (
-    CONFLICT_PREFIX,
-    HEAD_FILE,
-    INTENT_FILE,
-    PRIVATE_FOLDER,
-    STAGE_FOLDER,
-    TROUBLE_FILE,
-    Head,
-    HeadOnDisk,
-    Intent,
-    PlannedFile,
-    iterate_numbered_paths,
-    remove_leftovers,
-    replace_file,
-    seal_record,
-)
 from handrail.stores.files.snapshot import Snapshot, base_name, parent_folder
-
-
-def has_changed_files(workspace: Snapshot, finals: Iterable[ChangedContent]) -> bool:
-    """True if a file has changed since its final value was worked out."""
-    return any(hash_content(workspace.reread(final.path)) != final.before for final in finals)
 
 
 def find_missing_folders(workspace: Snapshot, paths: Iterable[str]) -> tuple[str, ...]:
     """Return the folders that these paths need and that do not exist, outermost first."""
-    wanted = sorted({folder for path in paths for folder in _parent_folders(path)})
-    return tuple(folder for folder in wanted if not _folder_exists(workspace, folder))
+    wanted = {f"{folder}" for path in paths for folder in PurePosixPath(path).parents} - {"."}
+    return tuple(folder for folder in sorted(wanted) if workspace.stamp(folder) is None)
 
 
-def stage_files(
-    workspace: Snapshot, finals: Sequence[ChangedContent], folder: str, revision: int
-) -> tuple[PlannedFile, ...]:
-    """Write the final bytes durably into a staging folder. Return what is planned for each file."""
-    planned = []
-    for number, final in enumerate(finals):
-        staged = "" if final.after is None else f"{folder}/{revision}-{number}"
-        if final.after is not None:
-            workspace.write(staged, final.after, like=final.path)
-        planned.append(PlannedFile(final.path, final.before, hash_content(final.after), staged))
-    if any(plan.staged for plan in planned):
-        workspace.sync(folder)
-    return tuple(planned)
-
-
-def has_staged_bytes(workspace: Snapshot, planned: Iterable[PlannedFile]) -> bool:
+def has_staged_bytes(workspace: Snapshot, planned: Iterable[layout.PlannedFile]) -> bool:
     """True if every file either has its final bytes or finds them staged."""
     return all(
         plan.after is None
@@ -67,14 +31,18 @@ def has_staged_bytes(workspace: Snapshot, planned: Iterable[PlannedFile]) -> boo
 
 
 def apply_files(
-    workspace: Snapshot, planned: Sequence[PlannedFile], folders: Sequence[str], copies: str
+    workspace: Snapshot, planned: Sequence[layout.PlannedFile], folders: Sequence[str], copies: str
 ) -> None:
     """Give every file its final value. Bytes that someone else wrote are kept as `copies…` first.
 
     `folders` were missing when the turn was planned: they are created and synced in any case.
     """
     written = [plan.path for plan in planned if plan.after is not None]
-    _make_folders(workspace, (*folders, *find_missing_folders(workspace, written)))
+    made = tuple(dict.fromkeys((*folders, *find_missing_folders(workspace, written))))
+    for folder in made:
+        workspace.mkdir(folder)
+    for folder in sorted({parent_folder(folder) for folder in made}):
+        workspace.sync(folder)
     for plan in planned:
         found = workspace.reread(plan.path)
         if hash_content(found) == plan.after:
@@ -85,7 +53,7 @@ def apply_files(
         else:
             workspace.rename(plan.staged, plan.path)
     for folder in sorted({parent_folder(plan.path) for plan in planned}):
-        if _folder_exists(workspace, folder):
+        if not folder or workspace.stamp(folder) is not None:
             workspace.sync(folder)
 
 
@@ -97,87 +65,68 @@ def keep_conflict_copy(
         write_numbered_copy(workspace, f"{copies}{base_name(path)}", found)
 
 
-def write_numbered_copy(workspace: Snapshot, path: str, data: bytes) -> str:
-    """Write these bytes under this name or the first free numbered one, and return the path."""
-    free = next(name for name in iterate_numbered_paths(path) if workspace.read(name) in {None, data})
+def write_numbered_copy(workspace: Snapshot, path: str, data: bytes) -> None:
+    """Write these bytes under this name or the first free numbered one."""
+    free = next(name for name in layout.iterate_numbered_paths(path) if workspace.read(name) in {None, data})
     if workspace.read(free) is None:
         workspace.write(free, data)
     workspace.sync(parent_folder(free))
-    return free
 
 
-def _make_folders(workspace: Snapshot, folders: Iterable[str]) -> None:
-    """Create these folders durably, before anything is written into them."""
-    made = tuple(dict.fromkeys(folders))
-    for folder in made:
-        workspace.mkdir(folder)
-    for folder in sorted({parent_folder(folder) for folder in made}):
-        workspace.sync(folder)
-
-
-def _parent_folders(path: str) -> Iterator[str]:
-    while path := parent_folder(path):
-        yield path
-
-
-def _folder_exists(workspace: Snapshot, folder: str) -> bool:
-    return not folder or workspace.stamp(folder) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class TurnFiles:
-    """A turn ready to be written: head, history line, state file, and the other files it writes."""
-
-    head: Head
-    line: bytes
-    document: bytes
-    before: str | None
-    finals: tuple[ChangedContent, ...] = ()
-
-
-def write_intent(workspace: Snapshot, saving: TurnFiles) -> Intent:
-    """Stage the bytes and write the intent. Once this returns, the turn is committed."""
-    written = (final.path for final in saving.finals if final.after is not None)
+def write_intent(
+    workspace: Snapshot, intent: layout.Intent, finals: Sequence[ChangedContent]
+) -> layout.Intent:
+    """Stage the bytes of the files that a turn writes, and write its intent: now the turn is committed."""
+    written = (final.path for final in finals if final.after is not None)
     folders = find_missing_folders(workspace, written)
-    planned = stage_files(workspace, saving.finals, STAGE_FOLDER, saving.head.revision)
-    line, document = saving.line.decode(), saving.document.decode()
-    intent = Intent(saving.head, line, document, saving.before, folders, planned)
-    replace_file(workspace, INTENT_FILE, seal_record(intent))
+    planned = []
+    for number, final in enumerate(finals):
+        staged = "" if final.after is None else f"{layout.STAGE_FOLDER}/{intent.head.revision}-{number}"
+        if final.after is not None:
+            workspace.write(staged, final.after, like=final.path)
+        planned.append(layout.PlannedFile(final.path, final.before, hash_content(final.after), staged))
+    if any(plan.staged for plan in planned):
+        workspace.sync(layout.STAGE_FOLDER)
+    intent = replace(intent, folders=folders, finals=tuple(planned))
+    layout.replace_file(workspace, layout.INTENT_FILE, layout.seal_record(intent))
     return intent
 
 
 def carry_out_intent(
-    workspace: Snapshot, state: str, intent: Intent, old: HeadOnDisk, *, again: bool
+    workspace: Snapshot,
+    state: str,
+    intent: layout.Intent,
+    old: layout.Head | layout.RecordDamage | None,
+    *,
+    again: bool,
 ) -> None:
     """Apply a committed turn. `state` names the state file, `old` is the head on disk.
 
     Set `again` if some of it may be done already.
     """
-    copies = f"{CONFLICT_PREFIX}{intent.head.revision}-"
+    copies = f"{layout.CONFLICT_PREFIX}{intent.head.revision}-"
     apply_files(workspace, intent.finals, intent.folders, copies)
     document, found = intent.document.encode(), workspace.reread(state)
     if found == document:
         workspace.sync("")
     else:
         keep_conflict_copy(workspace, state, found, intent.before, copies)
-        replace_file(workspace, state, document)
-    sealed = intent.line.encode()
-    add = layout.ensure_line if again else layout.append_line
-    add(workspace, sealed)
-    replace_file(workspace, HEAD_FILE, seal_record(intent.head.with_recorded_calls(old)))
+        layout.replace_file(workspace, state, document)
+    (layout.ensure_line if again else layout.append_line)(workspace, intent.line.encode())
+    layout.replace_file(workspace, layout.HEAD_FILE, layout.seal_record(intent.head.with_recorded_calls(old)))
     clear_intent(workspace)
 
 
 def clear_intent(workspace: Snapshot) -> None:
     """Remove an intent that is carried out, and the trouble mark that it resolves, if any."""
-    if base_name(TROUBLE_FILE) in workspace.names(PRIVATE_FOLDER):
+    if base_name(layout.TROUBLE_FILE) in workspace.names(layout.PRIVATE_FOLDER):
         clear_trouble(workspace)
-    workspace.unlink(INTENT_FILE)
-    workspace.sync(PRIVATE_FOLDER)
-    remove_leftovers(workspace)
+    workspace.unlink(layout.INTENT_FILE)
+    workspace.sync(layout.PRIVATE_FOLDER)
+    layout.remove_leftovers(workspace)
 
 
 def clear_trouble(workspace: Snapshot) -> None:
     """Remove the trouble mark."""
-    workspace.unlink(TROUBLE_FILE)
-    workspace.sync(PRIVATE_FOLDER)
+    workspace.unlink(layout.TROUBLE_FILE)
+    workspace.sync(layout.PRIVATE_FOLDER)

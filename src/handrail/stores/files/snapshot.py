@@ -6,10 +6,11 @@ change a file meanwhile: `reread` notices that by the file's stamp, without open
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-from msgspec import Struct
+from typing import Generic, NamedTuple, TypeVar
 
 from handrail.runtime.ports.turn import Workspace
+
+Value = TypeVar("Value")
 
 
 def parent_folder(path: str) -> str:
@@ -22,17 +23,10 @@ def base_name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-class _Contents(Struct, frozen=True):
-    """The bytes of a file, and its stamp from before it was read."""
+class _Known(NamedTuple, Generic[Value]):
+    """The bytes of a file or the names in a folder, and the stamp from before they were read."""
 
-    data: bytes | None
-    stamp: object
-
-
-class _Listing(Struct, frozen=True):
-    """The names in a folder, and its stamp from before they were listed."""
-
-    names: tuple[str, ...]
+    value: Value
     stamp: object
 
 
@@ -41,29 +35,26 @@ class Snapshot:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._files: dict[str, _Contents] = {}
-        self._folders: dict[str, _Listing] = {}
+        self._files: dict[str, _Known[bytes | None]] = {}
+        self._folders: dict[str, _Known[tuple[str, ...]]] = {}
 
     def read(self, path: str) -> bytes | None:
         """Return the bytes that a file had when it was first read, or None if it did not exist."""
         if path not in self._files:
             # Take the stamp first: if the file changes during the read, `reread` sees an outdated stamp.
             stamp = self._workspace.stamp(path)
-            self._files[path] = _Contents(self._workspace.read(path), stamp)
-        return self._files[path].data
+            self._files[path] = _Known(self._workspace.read(path), stamp)
+        return self._files[path].value
 
     def names(self, folder: str) -> tuple[str, ...]:
         """Return the sorted names that a folder had when it was first listed."""
         if folder not in self._folders:
             stamp = self._workspace.stamp(folder)
-            self._folders[folder] = _Listing(self._workspace.names(folder), stamp)
-        return self._folders[folder].names
+            self._folders[folder] = _Known(self._workspace.names(folder), stamp)
+        return self._folders[folder].value
 
     def reread(self, path: str) -> bytes | None:
-        """Return the bytes that a file has now, and cache them.
-
-        The file is opened only if its stamp differs, or if the file is too new for its stamp to tell.
-        """
+        """Return the bytes that a file has now. It is opened if its stamp differs or is too new to tell."""
         known = self._files.get(path)
         if known is None or known.stamp != self._workspace.stamp(path):
             self._files.pop(path, None)
@@ -99,7 +90,7 @@ class Snapshot:
         with self._track_change(added=path):
             self._workspace.append(path, data)
         if known is not None:
-            self._remember(path, (known.data or b"") + data)
+            self._remember(path, (known.value or b"") + data)
 
     def rename(self, old: str, new: str) -> None:
         """Move a file; see `Workspace.rename`."""
@@ -108,7 +99,7 @@ class Snapshot:
             self._workspace.rename(old, new)
         self._remember(old, None)
         if known is not None:
-            self._remember(new, known.data)
+            self._remember(new, known.value)
 
     def unlink(self, path: str) -> None:
         """Remove a file if it exists."""
@@ -127,7 +118,7 @@ class Snapshot:
 
     def _remember(self, path: str, data: bytes | None) -> None:
         """Cache what was written. Its stamp is unknown, so `reread` will open the file."""
-        self._files[path] = _Contents(data, object())
+        self._files[path] = _Known(data, object())
 
     @contextmanager
     def _track_change(self, added: str = "", removed: str = "") -> Iterator[None]:
@@ -138,13 +129,11 @@ class Snapshot:
         paths = [path for path in (added, removed) if path]
         for path in paths:
             self._files.pop(path, None)
-        listed = {
-            folder: self._folders.pop(folder, None) for folder in {parent_folder(path) for path in paths}
-        }
+        listed = {folder: self._folders.pop(folder, None) for folder in {*map(parent_folder, paths)}}
         yield
         for folder, known in listed.items():
             if known is not None:
                 gone = {base_name(removed)} if removed and parent_folder(removed) == folder else set()
                 new = {base_name(added)} if added and parent_folder(added) == folder else set()
-                names = tuple(sorted({*known.names, *new} - gone))
-                self._folders[folder] = _Listing(names, object())
+                names = tuple(sorted({*known.value, *new} - gone))
+                self._folders[folder] = _Known(names, object())

@@ -10,8 +10,8 @@ from handrail.runtime.ports.access import AccessScope, AccessToken, Grant, Regis
 from handrail.stores.sql.rows import clean_query_text, dump_json, format_time, parse_time
 from handrail.stores.sql.schema import SqlDatabase
 
+# A use is stored only if this much later than the last one, so that reading calls rarely write.
 _USE_INTERVAL: Final = timedelta(minutes=1)
-"""A use is stored only if this much later than the last one, so that reading calls rarely write."""
 
 
 class SqlAccessTokens:

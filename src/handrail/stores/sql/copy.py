@@ -7,6 +7,7 @@ the copy continues after them; otherwise it starts again. So the result is right
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -16,20 +17,10 @@ from handrail.runtime.ports.open_store import CopyResult, ProgressCountCallback
 from handrail.stores.sql.schema import Execute, QueryResult, SqlDatabase, Table, list_tables
 
 PAGE_ROWS: Final = 5000
-"""How many rows are read and written at once."""
-
-
 LARGE_PAGE_ROWS: Final = 200
-"""The same for tables whose rows can be large."""
-
-
 _LARGE_TABLES: Final = frozenset({"artifacts", "definitions", "replies"})
-
-
+# Tables that change only together with a journal entry, or in ways that are no loss.
 _JOURNALLED_TABLES: Final = frozenset({"runs", "steps", "artifacts", "replies"})
-"""Tables that change only together with a journal entry, or in ways that are no loss."""
-
-
 _encode_rows: Final = msgspec.msgpack.Encoder().encode
 
 
@@ -89,12 +80,12 @@ class TableReader:
 
     def page(self, table: Table, after: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         """Return the rows after this key; the first rows if it is empty."""
-        name = f"after_{len(after)}" if after else "first"
-        return self._execute(_fill_statement(table, self._sql[name]), (_page_rows(table), *after)).fetchall()
+        size = LARGE_PAGE_ROWS if table.name in _LARGE_TABLES else PAGE_ROWS
+        return self._query(f"after_{len(after)}" if after else "first", table, (size, *after)).fetchall()
 
     def count(self, table: Table) -> int:
         """Return how many rows there are."""
-        return int(self._execute(_fill_statement(table, self._sql["count"]), ()).fetchone()[0])
+        return int(self._query("count", table, ()).fetchone()[0])
 
     def sum_rows(self, table: Table, tell: Callable[[int], None] = lambda _: None) -> TableSum:
         """Return the sum of all rows. `tell` receives the number of rows of each page."""
@@ -103,6 +94,10 @@ class TableReader:
             sums.add(table, rows)
             tell(len(rows))
         return sums
+
+    def _query(self, name: str, table: Table, values: Sequence[Any]) -> QueryResult:
+        columns, key = ", ".join(table.columns), ", ".join(table.key)
+        return self._execute(self._sql[name].format(table=table.name, columns=columns, key=key), values)
 
 
 def copy_store(source: SqlDatabase, target: CopyTarget, progress: ProgressCountCallback) -> CopyResult:
@@ -125,20 +120,22 @@ class _CopyAttempt:
         """Copy all tables, verify the copy, and finish it."""
         continued = self._target.continued
         with self._source.snapshot() as execute:
-            reader = self._reader(execute)
+            reader = TableReader(execute, self._source.sql("copying.sql"))
             self._total = sum(reader.count(table) for table in list_tables())
             sums = self._copy_tables(reader)
             if sums is None:
                 continued = False
                 self._target.clear()
                 sums = self._copy_tables(reader) or {}
-        self._verify(sums)
+        self._done = 0
+        for table in list_tables():
+            found = self._target_reader.sum_rows(table, partial(self._report_progress, "reading back"))
+            if found.fingerprint() != sums[table.name].fingerprint():
+                message = f"the copy of {table.name} is not what was copied"
+                raise Unreadable(message, "check the disk of the new store, remove it, and copy again")
         self._check_source_unchanged(sums)
         self._target.finish()
         return CopyResult({name: found.rows for name, found in sums.items()}, continued)
-
-    def _reader(self, execute: Execute) -> TableReader:
-        return TableReader(execute, self._source.sql("copying.sql"))
 
     def _copy_tables(self, reader: TableReader) -> dict[str, TableSum] | None:
         """Copy all tables. Return their sums, or None if the target has other rows than the source."""
@@ -151,7 +148,6 @@ class _CopyAttempt:
         return sums
 
     def _copy_table(self, reader: TableReader, table: Table) -> TableSum | None:
-        """Copy a table. Return its sum, or None if the target has other rows than the source."""
         sums, comparing = TableSum(), self._target.continued
         while rows := reader.page(table, sums.last):
             old = self._target_reader.page(table, sums.last) if comparing else []
@@ -164,42 +160,22 @@ class _CopyAttempt:
             self._report_progress("copying", len(rows))
         return None if comparing and self._target_reader.page(table, sums.last) else sums
 
-    def _verify(self, sums: Mapping[str, TableSum]) -> None:
-        """Read the target back and compare it."""
-        self._done = 0
-        for table in list_tables():
-            found = self._target_reader.sum_rows(
-                table, lambda rows: self._report_progress("reading back", rows)
-            )
-            if found.fingerprint() != sums[table.name].fingerprint():
-                message = f"the copy of {table.name} is not what was copied"
-                raise Unreadable(message, "check the disk of the new store, remove it, and copy again")
-
     def _check_source_unchanged(self, sums: Mapping[str, TableSum]) -> None:
         """Raise `Busy` if the source has changed: a turn that is only there would be lost."""
         with self._source.snapshot() as execute:
-            reader = self._reader(execute)
+            reader = TableReader(execute, self._source.sql("copying.sql"))
             for table in list_tables():
-                if table.name not in _JOURNALLED_TABLES and self._has_changed(
-                    reader, table, sums[table.name]
-                ):
+                before = sums[table.name]
+                if table.name in _JOURNALLED_TABLES:
+                    continue
+                if table.name == "events":
+                    changed = reader.count(table) != before.rows or bool(reader.page(table, before.last))
+                else:
+                    changed = reader.sum_rows(table).fingerprint() != before.fingerprint()
+                if changed:
                     message = f"the store was written to while it was copied: {table.name} has changed"
                     raise Busy(message, "stop what serves it, then say the same again")
-
-    def _has_changed(self, reader: TableReader, table: Table, before: TableSum) -> bool:
-        """True if a table has changed since it was copied."""
-        if table.name == "events":
-            return reader.count(table) != before.rows or bool(reader.page(table, before.last))
-        return reader.sum_rows(table).fingerprint() != before.fingerprint()
 
     def _report_progress(self, what: str, rows: int) -> None:
         self._done += rows
         self._progress(what, self._done, self._total)
-
-
-def _fill_statement(table: Table, statement: str) -> str:
-    return statement.format(table=table.name, columns=", ".join(table.columns), key=", ".join(table.key))
-
-
-def _page_rows(table: Table) -> int:
-    return LARGE_PAGE_ROWS if table.name in _LARGE_TABLES else PAGE_ROWS

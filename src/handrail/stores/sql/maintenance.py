@@ -8,13 +8,13 @@ import gzip
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import IO, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -30,12 +30,21 @@ from handrail.stores.sql.rows import LIVE_LIFECYCLES, decode_run, extend_chain, 
 from handrail.stores.sql.schema import Execute, SqlDatabase
 from handrail.stores.sql.summaries import SqlMeasures
 
+# Damage codes, each with what was found.
 DamageFindings: TypeAlias = Iterator[tuple[str, str]]
-"""Damage codes, each with what was found."""
+# The version of the archive format; raised when a key is removed or changes its meaning.
+ARCHIVE_SCHEMA: Final = 1
+REPORT_EVERY_RUNS: Final = 100
+_JSON_COLUMNS: Final = frozenset({"metadata", "record", "output", "data"})
+_TIME_COLUMNS: Final = frozenset({"started", "updated", "active", "ended", "opened", "closed", "at"})
+_FLAG_COLUMNS: Final = frozenset({"waiting", "final"})
+_DISK_FULL_ERRNOS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+# How many runs are deleted in one transaction. Other writers wait no longer than for these.
+DELETE_BATCH_RUNS: Final = 50
 
 
 class CheckedRun(Struct, frozen=True):
-    """A run: the columns of its row, and its decoded record."""
+    """A run: the columns of its row, and its decoded record, or None if that is damaged."""
 
     key: int
     id: str
@@ -51,27 +60,15 @@ class CheckedRun(Struct, frozen=True):
     defined: int
 
 
-def read_checked_run(row: Sequence[Any]) -> CheckedRun:
-    """Build a run from a row of `kept`. Its record is None if that cannot be decoded."""
-    return CheckedRun(*(*row[:8], _restore_record(row[8]), *row[9:]))
-
-
-def find_run_damage(execute: Execute, sql: Mapping[str, str], run: CheckedRun) -> Iterator[Damage]:
-    """Yield everything that is wrong with the run."""
-    found = (
-        *_check_record(execute, sql, run),
-        *_check_journal(execute, sql, run),
-        *_check_rest(execute, sql, run),
-    )
-    for code, message in found:
-        yield Damage(code, run.id, message)
-
-
-def _restore_record(record: bytes | None) -> Run | None:
-    try:
-        return decode_run(record or b"")
-    except ValueError:
-        return None
+def find_run_damage(execute: Execute, sql: Mapping[str, str], row: Sequence[Any]) -> Iterator[Damage]:
+    """Yield everything that is wrong with the run in this row of `kept`."""
+    record = None
+    with suppress(ValueError):
+        record = decode_run(row[8] or b"")
+    run = CheckedRun(*(*row[:8], record, *row[9:]))
+    for check in (_check_record, _check_journal, _check_rest):
+        for code, message in check(execute, sql, run):
+            yield Damage(code, run.id, message)
 
 
 def _check_record(execute: Execute, sql: Mapping[str, str], run: CheckedRun) -> DamageFindings:
@@ -100,7 +97,10 @@ def _check_record(execute: Execute, sql: Mapping[str, str], run: CheckedRun) -> 
 
 def _check_journal(execute: Execute, sql: Mapping[str, str], run: CheckedRun) -> DamageFindings:
     """Check that the journal lacks no turn and leads to the hash that the run has."""
-    lines = [_journal_line(row) for row in execute(sql["chained"], (run.key,))]
+    lines = [
+        (*head, bytes(metadata).decode("utf-8", "replace"), at)
+        for *head, metadata, at in execute(sql["chained"], (run.key,))
+    ]
     chain, expected = b"", 1
     for revision, turn in groupby(lines, itemgetter(1)):
         if revision != expected:
@@ -114,11 +114,6 @@ def _check_journal(execute: Execute, sql: Mapping[str, str], run: CheckedRun) ->
         yield "chain", "its entries do not give the hash that its turns left"
 
 
-def _journal_line(row: Sequence[Any]) -> tuple[Any, ...]:
-    *head, metadata, at = row
-    return (*head, bytes(metadata).decode("utf-8", "replace"), at)
-
-
 def _check_rest(execute: Execute, sql: Mapping[str, str], run: CheckedRun) -> DamageFindings:
     """Check the run's definition, recorded replies and artifact numbers."""
     live = run.lifecycle in set(LIVE_LIFECYCLES)
@@ -130,29 +125,6 @@ def _check_rest(execute: Execute, sql: Mapping[str, str], run: CheckedRun) -> Da
     count, highest = execute(sql["numbered"], (run.key,)).fetchone()
     if count != highest:
         yield "artifacts", f"{count} artifacts are there, the last has number {highest}"
-
-
-ARCHIVE_SCHEMA: Final = 1
-"""The version of the archive format; raised when a key is removed or changes its meaning."""
-
-
-REPORT_EVERY_RUNS: Final = 100
-"""Progress is reported after so many runs."""
-
-
-_JSON_COLUMNS: Final = frozenset({"metadata", "record", "output", "data"})
-"""Columns whose JSON text is exported as a value."""
-
-
-_TIME_COLUMNS: Final = frozenset({"started", "updated", "active", "ended", "opened", "closed", "at"})
-"""Columns with times."""
-
-
-_FLAG_COLUMNS: Final = frozenset({"waiting", "final"})
-"""Columns with 0 or 1, exported as a boolean."""
-
-
-_DISK_FULL_ERRNOS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +149,7 @@ class WrittenArchive:
 
 
 def export_run(execute: Execute, sql: Mapping[str, str], key: int) -> dict[str, Any] | None:
-    """Return everything about a run except its tokens and replies; None if it is gone.
-
-    `sql` is keeper.sql.
-    """
+    """Return everything about a run except its tokens and replies; None if it is gone."""
     found = _read_objects(execute, sql["run"], key)
     parts = {part: _read_objects(execute, sql[part], key) for part in ("steps", "artifacts", "events")}
     return {"run": found[0], **parts} if found else None
@@ -188,33 +157,40 @@ def export_run(execute: Execute, sql: Mapping[str, str], key: int) -> dict[str, 
 
 def export_definition(execute: Execute, sql: Mapping[str, str], digest: str) -> dict[str, Any] | None:
     """Return the workflow text with this digest, or None."""
-    found = _read_objects(execute, sql["definition"], digest)
-    return found[0] if found else None
+    return next(iter(_read_objects(execute, sql["definition"], digest)), None)
 
 
 def write_archive(request: ArchiveRequest, wanted: Path) -> WrittenArchive:
     """Write a new archive of these runs durably. An existing file of that name is kept."""
-    confirmed = False
     with _explain_disk_errors(wanted):
         wanted.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, path = _create_file(wanted)
-        archive = WrittenArchive(path)
+        archive, seal = WrittenArchive(path), hashlib.sha256()
         try:
             with os.fdopen(descriptor, "wb") as file:
-                _write_lines(request, archive, file)
+                with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as zipped:
+                    for line in _archive_lines(request, archive):
+                        data = msgspec.json.encode(line) + b"\n"
+                        seal.update(data)
+                        zipped.write(data)
                 file.flush()
                 _sync_file(file.fileno(), path)
-            _sync_folder(path)
-            confirmed = True
-        finally:
-            if not confirmed:
-                path.unlink()
+            folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                _sync_file(folder, path.parent)
+            finally:
+                os.close(folder)
+        except BaseException:
+            path.unlink()
+            raise
+    archive.seal = seal.hexdigest()
     return archive
 
 
 def verify_archive(archived: WrittenArchive) -> None:
     """Read the archive back. Raises `Unreadable` if it does not hold what was written."""
     seal, counts, ended = hashlib.sha256(), Counts(), None
+    cause: Exception | None = None
     try:
         with gzip.open(archived.path, "rb") as lines:
             for line in lines:
@@ -223,24 +199,13 @@ def verify_archive(archived: WrittenArchive) -> None:
                 counts = _add_counts(counts, read) if "run" in read else counts
                 ended = read.get("end", ended)
     except (OSError, EOFError, ValueError) as error:
-        raise _mismatch_fault(archived.path) from error
-    if (seal.hexdigest(), counts, ended) != (archived.seal, archived.counts, asdict(archived.counts)):
-        raise _mismatch_fault(archived.path)
-
-
-def _mismatch_fault(path: Path) -> Unreadable:
-    repair = "nothing was deleted: see that the disk is sound and nobody else writes there, then prune again"
-    return Unreadable(f"{path} does not hold what was written to it", repair)
-
-
-def _write_lines(request: ArchiveRequest, archive: WrittenArchive, file: IO[bytes]) -> None:
-    seal = hashlib.sha256()
-    with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as zipped:
-        for line in _archive_lines(request, archive):
-            data = msgspec.json.encode(line) + b"\n"
-            seal.update(data)
-            zipped.write(data)
-    archive.seal = seal.hexdigest()
+        cause = error
+    expected = (archived.seal, archived.counts, asdict(archived.counts))
+    if cause or (seal.hexdigest(), counts, ended) != expected:
+        raise Unreadable(
+            f"{archived.path} does not hold what was written to it",
+            "nothing was deleted: see that the disk is sound and nobody else writes there, then prune again",
+        ) from cause
 
 
 def _archive_lines(request: ArchiveRequest, archive: WrittenArchive) -> Iterator[Mapping[str, Value]]:
@@ -278,9 +243,7 @@ def _read_objects(execute: Execute, statement: str, given: Value) -> list[dict[s
     """Return the rows of a statement as JSON objects with the column names as keys."""
     cursor = execute(statement, (given,))
     names = [column[0] for column in cursor.description or ()]
-    return [
-        {name: _export_value(name, value) for name, value in zip(names, row, strict=True)} for row in cursor
-    ]
+    return [dict(zip(names, map(_export_value, names, row), strict=True)) for row in cursor]
 
 
 def _export_value(name: str, value: Value) -> Value:
@@ -290,15 +253,12 @@ def _export_value(name: str, value: Value) -> Value:
         return f"{str(value).replace(' ', 'T')}Z"
     if name in _FLAG_COLUMNS:
         return bool(value)
-    return _decode_json(str(value)) if name in _JSON_COLUMNS else value
-
-
-def _decode_json(text: str) -> Value:
-    """Return the value of a JSON text, or the text itself if it is damaged."""
+    if name not in _JSON_COLUMNS:
+        return value
     try:
-        return msgspec.json.decode(text)
-    except ValueError:
-        return text
+        return msgspec.json.decode(str(value))
+    except ValueError:  # damaged
+        return str(value)
 
 
 def _create_file(wanted: Path) -> tuple[int, Path]:
@@ -320,17 +280,8 @@ def _sync_file(descriptor: int, path: Path) -> None:
         raise SyncFailed(f"the disk did not confirm {path}", "check the disk, then start again") from error
 
 
-def _sync_folder(path: Path) -> None:
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        _sync_file(folder, path.parent)
-    finally:
-        os.close(folder)
-
-
 @contextmanager
 def _explain_disk_errors(path: Path) -> Iterator[None]:
-    """Turn disk errors in the block into faults with a repair."""
     try:
         yield
     except OSError as error:
@@ -339,19 +290,6 @@ def _explain_disk_errors(path: Path) -> Iterator[None]:
             raise DiskFull(f"{message}; nothing was deleted", repair) from error
         repair = f"make {path.parent} a folder that you may write, or name another --archive"
         raise NotWritable(f"{path} cannot be written: {error.strerror}", repair) from error
-
-
-DELETE_BATCH_RUNS: Final = 50
-"""How many runs are deleted in one transaction. Other writers wait no longer than for these."""
-
-
-_DELETE_STATEMENTS: Final = (
-    "delete_replies",
-    "delete_steps",
-    "delete_artifacts",
-    "delete_events",
-    "delete_run",
-)
 
 
 class SqlMaintenance:
@@ -365,8 +303,15 @@ class SqlMaintenance:
     def check(self) -> Iterator[Damage]:
         """Yield all damage that can be found: in the file, between its tables, and in each run."""
         yield from (Damage(code, "", message) for code, message in self.database.find_damage())
+        last, more = 0, True
         try:
-            yield from self._check_runs()
+            while more:
+                with self.database.snapshot() as execute:  # a page of runs in each
+                    rows = execute(self._sql["kept"], (last,)).fetchall()
+                    found = [damage for row in rows for damage in find_run_damage(execute, self._sql, row)]
+                yield from found
+                more = bool(rows)
+                last = rows[-1][0] if rows else last
         except Unreadable as fault:
             yield Damage("unreadable", "", fault.message)
 
@@ -385,17 +330,27 @@ class SqlMaintenance:
         return len(self._old_keys(before))
 
     def prune(self, before: datetime, archive: Path, tell: ProgressTextCallback) -> PruneResult:
-        """Move old runs into a new archive. Runs that were called since they were archived are kept.
+        """Move old runs into an archive, which is read back; runs that were called since then are kept.
 
-        The archive is read back before anything is deleted. The newest run and the run of the newest event
-        stay, so that no number is used twice.
+        The newest run and the run of the newest event stay, so that no number is used twice.
         """
         order = ArchiveRequest(self.database, self._old_keys(before), SystemClock().now(), tell)
         made = write_archive(order, archive)
         tell(f"reading {made.path} back")
         verify_archive(made)
         SqlMeasures(self.database).fold()
-        kept = self._delete_archived(made.last, tell)
+        keys, kept = list(made.last), 0
+        for start in range(0, len(keys), self._batch):
+            batch = keys[start : start + self._batch]
+            with self.database.transaction() as execute:
+                for key in batch:
+                    execute(self._sql["lock_run"], (key,)).fetchall()
+                    (now,) = execute(self._sql["last_event"], (key,)).fetchone()
+                    if now in {None, made.last[key]}:
+                        delete_run(execute, self._sql, key)
+                    else:
+                        kept += 1
+            tell(f"{start + len(batch)} of {len(keys)} runs deleted")
         with self.database.transaction() as execute:
             for digest in made.digests:
                 execute(self._sql["delete_definition"], (digest,))
@@ -408,52 +363,15 @@ class SqlMaintenance:
             exported = export_run(execute, self._sql, key)
             if exported is None:
                 return None
-            return {
-                **exported,
-                "definition": export_definition(execute, self._sql, exported["run"]["digest"]),
-            }
-
-    def _check_runs(self) -> Iterator[Damage]:
-        """Yield the damage of every run, a page of runs in each snapshot."""
-        last, more = 0, True
-        while more:
-            with self.database.snapshot() as execute:
-                rows = execute(self._sql["kept"], (last,)).fetchall()
-                damages = [
-                    damage
-                    for row in rows
-                    for damage in find_run_damage(execute, self._sql, read_checked_run(row))
-                ]
-            yield from damages
-            more = bool(rows)
-            last = rows[-1][0] if rows else last
+            definition = export_definition(execute, self._sql, exported["run"]["digest"])
+            return {**exported, "definition": definition}
 
     def _old_keys(self, before: datetime) -> list[int]:
-        """Return the keys of the runs that `prune` would archive."""
         with self.database.read() as execute:
             return [key for (key,) in execute(self._sql["old"], (format_time(before),))]
-
-    def _delete_archived(self, last: Mapping[int, int], tell: ProgressTextCallback) -> int:
-        """Delete the runs that have no event newer than this. Return how many have one."""
-        keys, kept = list(last), 0
-        for start in range(0, len(keys), self._batch):
-            batch = keys[start : start + self._batch]
-            with self.database.transaction() as execute:
-                kept += sum(not self._delete_if_unchanged(execute, key, last[key]) for key in batch)
-            tell(f"{start + len(batch)} of {len(keys)} runs deleted")
-        return kept
-
-    def _delete_if_unchanged(self, execute: Execute, key: int, last: int) -> bool:
-        """Delete a run unless it has a newer event. Return True if it was deleted."""
-        execute(self._sql["lock_run"], (key,)).fetchall()
-        (now,) = execute(self._sql["last_event"], (key,)).fetchone()
-        if now not in {None, last}:
-            return False
-        delete_run(execute, self._sql, key)
-        return True
 
 
 def delete_run(execute: Execute, sql: Mapping[str, str], key: int) -> None:
     """Delete a run and all that belongs to it. `sql` is keeper.sql."""
-    for name in _DELETE_STATEMENTS:
-        execute(sql[name], (key,))
+    for part in ("replies", "steps", "artifacts", "events", "run"):
+        execute(sql[f"delete_{part}"], (key,))

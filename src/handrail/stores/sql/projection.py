@@ -63,10 +63,7 @@ class SqlRunMirrors:
             return tuple(root for (root,) in execute(self._sql["projects"], ()))
 
     def catch_up(self, source: Runs, run: str, papers: tuple[Artifact, ...] = ()) -> int:
-        """Copy entries that are missing here and return how many there were.
-
-        Each text of `papers` is stored once.
-        """
+        """Copy entries that are missing here and return how many; store each text of `papers` once."""
         stored = source.load(run)
         if stored is None or not stored.revision:
             return 0
@@ -83,30 +80,25 @@ class SqlRunMirrors:
             else:
                 return 0
             for paper in papers:
-                execute(self._sql["keep_paper"], (key, *_artifact_columns(paper)))
+                values = (paper.id, paper.step, paper.agent, paper.type, paper.title, paper.description)
+                execute(self._sql["keep_paper"], (key, *values, paper.content))
         return len(new)
 
     def rebuild(self, source: Runs, run: str, papers: tuple[Artifact, ...] = ()) -> int:
         """Delete the mirror of a run if it differs from the run's journal; then bring it up to date."""
         with self._database.read() as execute:
             known = execute(self._sql["projected"], (run,)).fetchone()
-        if known and not self._matches_journal(source, run, known):
-            with self._database.transaction() as execute:
-                SqlMeasures(self._database).unfold(execute, known[0])
-                execute(self._sql["forget_mark"], (known[0],))
-                delete_run(execute, self._database.sql("keeper.sql"), known[0])
+        if known:
+            entries = iterate_pages(partial(source.entries, run))
+            expected = [_entry_row(line) for line in entries if line.number <= known[1]]
+            with self._database.read() as execute:
+                found = execute(self._sql["mirrored"], (known[0],)).fetchall()
+            if [tuple(row) for row in found] != expected:
+                with self._database.transaction() as execute:
+                    SqlMeasures(self._database).unfold(execute, known[0])
+                    execute(self._sql["forget_mark"], (known[0],))
+                    delete_run(execute, self._database.sql("keeper.sql"), known[0])
         return self.catch_up(source, run, papers)
-
-    def _matches_journal(self, source: Runs, run: str, known: Sequence[Any]) -> bool:
-        """True if the copied entries match the run's journal."""
-        expected = [
-            _entry_row(line)
-            for line in iterate_pages(partial(source.entries, run))
-            if line.number <= known[1]
-        ]
-        with self._database.read() as execute:
-            found = execute(self._sql["mirrored"], (known[0],)).fetchall()
-        return [tuple(row) for row in found] == expected
 
     def _copy_entries(
         self, execute: Execute, stored: StoredRun, found: Sequence[Any] | None, new: Sequence[JournalEntry]
@@ -117,63 +109,43 @@ class SqlRunMirrors:
         chain = _chain_entries(found[2] if found else b"", new)
         number = new[-1].number if new else found[1] if found else 0
         before = StoredRun(stored.run, stored.origin, stored.revision - 1, stored.started)
-        at = stored.updated or new[-1].at
-        turn = Turn(before, stored.run, at, RecordedCall("", "", b""))
+        turn = Turn(before, stored.run, stored.updated or new[-1].at, RecordedCall("", "", b""))
+        at, lifecycle = format_time(turn.at), rows.lifecycle_columns(turn)
+        columns = rows.turn_columns(turn, at, chain)
         if found:
             key = int(found[0])
-            execute(
-                self._turn["update_run"],
-                (*rows.turn_columns(turn, format_time(turn.at), chain), key, found[3]),
-            )
-            execute(self._turn["settle_run"], (*rows.lifecycle_columns(turn), key))
+            execute(self._turn["update_run"], (*columns, key, found[3]))
+            execute(self._turn["settle_run"], (*lifecycle, key))
         else:
-            key = self._insert(execute, turn, chain)
+            if root := stored.origin.project:
+                execute(self._turn["insert_project"], (project_id(root), project_name(root), root, at))
+            values = (*lifecycle, *columns, *rows.origin_columns(turn))
+            key = int(execute(self._turn["insert_run"], values).fetchone()[0])
         execute(self._sql["mark"], (number, key))
         for line in new:
             self._save_step(execute, key, line)
             execute(self._turn["insert_event"], (key, *_entry_row(line)))
         for step in stored.run.open:
-            execute(self._sql["adopt_step"], (key, step.number, step.state, format_time(at)))
+            execute(self._sql["adopt_step"], (key, step.number, step.state, at))
         return key
 
-    def _insert(self, execute: Execute, turn: Turn, chain: bytes) -> int:
-        """Insert the run and its project. Return the run's key."""
-        root = turn.before.origin.project
-        if root:
-            project = (project_id(root), project_name(root), root, format_time(turn.at))
-            execute(self._turn["insert_project"], project)
-        columns = (
-            *rows.lifecycle_columns(turn),
-            *rows.turn_columns(turn, format_time(turn.at), chain),
-            *rows.origin_columns(turn),
-        )
-        return int(execute(self._turn["insert_run"], columns).fetchone()[0])
-
     def _save_step(self, execute: Execute, key: int, line: JournalEntry) -> None:
-        """Insert or update the row of a step that an entry opens or closes."""
         entry, at = line.entry, format_time(line.at)
         if entry.kind is EntryKind.STEP_STARTED:
             execute(self._sql["open_step"], (key, entry.data["number"], entry.step, entry.agent, at))
         elif entry.kind in _CLOSING_STATUS and "number" in entry.data:
-            took = entry.data.get("duration_ms")
-            execute(
-                self._sql["close_step"], (_CLOSING_STATUS[entry.kind], at, took, key, entry.data["number"])
-            )
+            status, took = _CLOSING_STATUS[entry.kind], entry.data.get("duration_ms")
+            execute(self._sql["close_step"], (status, at, took, key, entry.data["number"]))
 
 
 def _entry_row(line: JournalEntry) -> tuple[Any, ...]:
     return rows.entry_rows(line.revision, format_time(line.at), (line.entry,))[0]
 
 
-def _artifact_columns(paper: Artifact) -> tuple[str, ...]:
-    return (paper.id, paper.step, paper.agent, paper.type, paper.title, paper.description, paper.content)
-
-
 def _chain_entries(chain: bytes, lines: Sequence[JournalEntry]) -> bytes:
     """Return the run's hash after these entries. Entries that belong to no turn do not count."""
     turns = (line for line in lines if line.revision)
     for (revision, at), turn in groupby(turns, key=lambda line: (line.revision, line.at)):
-        chain = rows.extend_chain(
-            chain, rows.entry_rows(revision, format_time(at), [line.entry for line in turn])
-        )
+        entries = [line.entry for line in turn]
+        chain = rows.extend_chain(chain, rows.entry_rows(revision, format_time(at), entries))
     return chain

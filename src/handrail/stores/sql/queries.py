@@ -8,51 +8,28 @@ from typing import Any, Final, assert_never
 from msgspec.structs import astuple
 
 from handrail.engine.model import Authority, Lifecycle
-from handrail.runtime.ports.queries import (
-    MAX_COMMENT_ENTRIES,
-    MAX_EXCERPT_BYTES,
-    MAX_LIVE_RUNS,
-    MAX_PREFIX_MATCHES,
-    MAX_RECENT_RUNS,
-    PAGE_SIZE,
-    AllFinalArtifacts,
-    ArtifactFilter,
-    ArtifactRow,
-    ArtifactsOfRun,
-    ArtifactsOfStep,
-    ArtifactsOfType,
-    Excerpt,
-    FinalArtifactsOfProject,
-    FinalArtifactsOfRun,
-    LiveRun,
-    ProjectRow,
-    RecentArtifacts,
-    RunFilter,
-    RunRow,
-    StepRow,
-)
+from handrail.runtime.ports import queries as ports
 from handrail.runtime.records import JournalEntry, project_id
 from handrail.stores.sql import rows
 from handrail.stores.sql.rows import dump_json, format_time, parse_json, parse_time
 from handrail.stores.sql.schema import ReadableDatabase
 
-_STATEMENT_BY_FILTER: Final[Mapping[type[ArtifactFilter], str]] = {
-    ArtifactsOfRun: "of_run",
-    ArtifactsOfStep: "of_step",
-    ArtifactsOfType: "of_type",
-    RecentArtifacts: "recent",
-    AllFinalArtifacts: "all_final",
-    FinalArtifactsOfRun: "final_of",
-    FinalArtifactsOfProject: "final_in",
+# The statement for each filter. It receives the filter's fields, the limit, and how many to skip.
+_STATEMENT_BY_FILTER: Final[Mapping[type[ports.ArtifactFilter], str]] = {
+    ports.ArtifactsOfRun: "of_run",
+    ports.ArtifactsOfStep: "of_step",
+    ports.ArtifactsOfType: "of_type",
+    ports.RecentArtifacts: "recent",
+    ports.AllFinalArtifacts: "all_final",
+    ports.FinalArtifactsOfRun: "final_of",
+    ports.FinalArtifactsOfProject: "final_in",
 }
-"""The statement for each filter. It receives the filter's fields, the limit, and how many to skip."""
+# How characters are escaped in a LIKE pattern, so that they match literally.
+_LIKE_ESCAPES: Final = str.maketrans({"\\": r"\\", "%": r"\%", "_": r"\_"})
 
 
 class SqlRunQueries:
-    """`RunQueries` over the tables of a database; each answer is of one moment.
-
-    With `roots`, runs of other projects are invisible.
-    """
+    """`RunQueries` over the tables of a database. With `roots`, runs of other projects are invisible."""
 
     def __init__(self, database: ReadableDatabase, roots: Callable[[], Sequence[str]] | None = None) -> None:
         self.database = database
@@ -65,15 +42,14 @@ class SqlRunQueries:
         with self.database.snapshot():
             yield
 
-    def runs(self, wanted: RunFilter, after: str = "", most: int = PAGE_SIZE) -> tuple[RunRow, ...]:
+    def runs(
+        self, wanted: ports.RunFilter, after: str = "", most: int = ports.PAGE_SIZE
+    ) -> tuple[ports.RunRow, ...]:
         """Return the matching runs, last started first, after the run `after`; none if that is unknown."""
+        literal = wanted.text.translate(_LIKE_ESCAPES)
         given = (
-            after,
-            wanted.project,
-            wanted.face,
-            wanted.workflow,
-            dump_json(wanted.lifecycles),
-            f"%{_escape_pattern(wanted.text)}%" if wanted.text else "",
+            *(after, wanted.project, wanted.face, wanted.workflow, dump_json(wanted.lifecycles)),
+            f"%{literal}%" if literal else "",
             format_time(wanted.since) if wanted.since else "",
             format_time(wanted.until) if wanted.until else "",
             most,
@@ -84,7 +60,7 @@ class SqlRunQueries:
         if after and not self._is_visible_run(after):
             return ()
         statement = f"{self._sql['run_columns']}\n{self._sql['wanted']}"
-        return tuple(_read_run_row(row) for row in self._fetch(statement, given))
+        return tuple(map(_read_run_row, self._fetch(statement, given)))
 
     def find_last_in_reach(self, reach: int, after: str = "") -> str:
         """Return the last run that a query with this reach looks at; empty if none come after it."""
@@ -98,10 +74,11 @@ class SqlRunQueries:
         return (found[0][0], str(found[0][1])) if len(found) > 1 else (0, "")
 
     def list_needing_attention(
-        self, quiet: datetime, failed: datetime, most: int = PAGE_SIZE
-    ) -> tuple[RunRow, ...]:
+        self, quiet: datetime, failed: datetime, most: int = ports.PAGE_SIZE
+    ) -> tuple[ports.RunRow, ...]:
         """Return the runs that may need a person, last started first."""
-        given = (format_time(quiet), format_time(failed), MAX_RECENT_RUNS, most, self._visible_projects())
+        since = (format_time(quiet), format_time(failed))
+        given = (*since, ports.MAX_RECENT_RUNS, most, self._visible_projects())
         statement = f"{self._sql['run_columns']}\n{self._sql['needing']}"
         return tuple(_read_run_row(row) for row in self._fetch(statement, given))
 
@@ -114,97 +91,94 @@ class SqlRunQueries:
 
     def find_ids(self, prefix: str) -> tuple[str, ...]:
         """Return the ids with this prefix, in order, at most `MAX_PREFIX_MATCHES`."""
-        return tuple(
-            row[0]
-            for row in self._fetch(self._sql["named"], (prefix, MAX_PREFIX_MATCHES, self._visible_projects()))
-        )
+        given = (prefix, ports.MAX_PREFIX_MATCHES, self._visible_projects())
+        return tuple(row[0] for row in self._fetch(self._sql["named"], given))
 
-    def run(self, run: str) -> RunRow | None:
+    def run(self, run: str) -> ports.RunRow | None:
         """Return one run, or None."""
         found = self._fetch_of_run(run, f"{self._sql['run_columns']}\n{self._sql['one']}", (run,))
         return _read_run_row(found[0]) if found else None
 
-    def steps(self, run: str, after: int = 0, most: int = PAGE_SIZE) -> tuple[StepRow, ...]:
+    def steps(self, run: str, after: int = 0, most: int = ports.PAGE_SIZE) -> tuple[ports.StepRow, ...]:
         """Return its steps in order, after step number `after`."""
-        return tuple(
-            rows.read_step_row(row) for row in self._fetch_of_run(run, self._sql["steps"], (run, after, most))
-        )
+        found = self._fetch_of_run(run, self._sql["steps"], (run, after, most))
+        return tuple(map(rows.read_step_row, found))
 
-    def last_completed_steps(self, run: str, most: int) -> tuple[StepRow, ...]:
+    def last_completed_steps(self, run: str, most: int) -> tuple[ports.StepRow, ...]:
         """Return its last completed steps in order, at most `most`."""
         found = self._fetch_of_run(run, self._sql["last_done"], (run, most))
-        return tuple(rows.read_step_row(row) for row in reversed(found))
+        return tuple(map(rows.read_step_row, reversed(found)))
 
-    def open_steps(self, run: str) -> tuple[StepRow, ...]:
+    def open_steps(self, run: str) -> tuple[ports.StepRow, ...]:
         """Return its open steps in order."""
-        return tuple(
-            rows.read_step_row(row) for row in self._fetch_of_run(run, self._sql["open_steps"], (run,))
-        )
+        return tuple(map(rows.read_step_row, self._fetch_of_run(run, self._sql["open_steps"], (run,))))
 
-    def artifacts(self, run: str, after: int = 0, most: int = PAGE_SIZE) -> tuple[ArtifactRow, ...]:
+    def artifacts(
+        self, run: str, after: int = 0, most: int = ports.PAGE_SIZE
+    ) -> tuple[ports.ArtifactRow, ...]:
         """Return its artifacts in order, after artifact number `after`."""
-        return tuple(
-            _read_artifact_row(row)
-            for row in self._fetch_of_run(run, self._sql["artifacts"], (run, after, most))
-        )
+        found = self._fetch_of_run(run, self._sql["artifacts"], (run, after, most))
+        return tuple(map(_read_artifact_row, found))
 
     def content(self, run: str, artifact: int) -> str | None:
         """Return the text of an artifact, or None."""
         found = self._fetch_of_run(run, self._sql["content"], (run, artifact))
         return str(found[0][0]) if found else None
 
-    def excerpts(self, choice: ArtifactFilter, most: int = PAGE_SIZE, skip: int = 0) -> tuple[Excerpt, ...]:
+    def excerpts(
+        self, choice: ports.ArtifactFilter, most: int = ports.PAGE_SIZE, skip: int = 0
+    ) -> tuple[ports.Excerpt, ...]:
         """Return the matching artifacts with the beginning of their texts, without the first `skip`."""
         statement = f"{self._sql['excerpt_columns']}\n{self._sql[_STATEMENT_BY_FILTER[type(choice)]]}"
-        given = (MAX_EXCERPT_BYTES, *astuple(choice), most, skip)
+        given = (ports.MAX_EXCERPT_BYTES, *astuple(choice), most, skip)
         match choice:
-            case RecentArtifacts() | AllFinalArtifacts() | ArtifactsOfType():
+            case ports.RecentArtifacts() | ports.AllFinalArtifacts() | ports.ArtifactsOfType():
                 found = self._fetch(statement, (*given, self._visible_projects()))
-            case FinalArtifactsOfProject(project):
+            case ports.FinalArtifactsOfProject(project):
                 found = self._fetch(statement, given) if self._is_visible_project(project) else []
-            case ArtifactsOfRun(run) | ArtifactsOfStep(run) | FinalArtifactsOfRun(run):
+            case ports.ArtifactsOfRun(run) | ports.ArtifactsOfStep(run) | ports.FinalArtifactsOfRun(run):
                 found = self._fetch_of_run(run, statement, given)
             case _:
                 assert_never(choice)
-        return tuple(map(_read_excerpt_row, found))
+        # A character that is cut in the middle at the end is dropped.
+        return tuple(
+            ports.Excerpt(run, _read_artifact_row(artifact), begins.decode("utf-8", "ignore"))
+            for run, begins, *artifact in found
+        )
 
     def artifact_types(self, run: str = "") -> tuple[str, ...]:
-        """Return the artifact types of a run, or of the last thousand artifacts of all runs.
-
-        In order, at most `PAGE_SIZE`.
-        """
+        """Return the artifact types of a run, or of the last thousand artifacts; at most `PAGE_SIZE`."""
         if run:
-            found = self._fetch_of_run(run, self._sql["types_of"], (run, PAGE_SIZE))
+            found = self._fetch_of_run(run, self._sql["types_of"], (run, ports.PAGE_SIZE))
         else:
-            found = self._fetch(self._sql["types"], (PAGE_SIZE, self._visible_projects()))
+            found = self._fetch(self._sql["types"], (ports.PAGE_SIZE, self._visible_projects()))
         return tuple(row[0] for row in found)
 
     def list_active_ids(self, roots: Sequence[str], prefix: str = "") -> tuple[str, ...]:
-        """Return the ids with this prefix of active runs in these projects.
-
-        Last started first, at most `PAGE_SIZE`.
-        """
-        given = (dump_json(roots), prefix, PAGE_SIZE, self._visible_projects())
+        """Return at most `PAGE_SIZE` ids with this prefix of active runs, last started first."""
+        given = (dump_json(roots), prefix, ports.PAGE_SIZE, self._visible_projects())
         return tuple(row[0] for row in self._fetch(self._sql["live"], given))
 
-    def live_runs(self, roots: Sequence[str], most: int = MAX_LIVE_RUNS) -> tuple[LiveRun, ...]:
+    def live_runs(self, roots: Sequence[str], most: int = ports.MAX_LIVE_RUNS) -> tuple[ports.LiveRun, ...]:
         """Return the active runs of the first of these projects that has any, last called first."""
         given = (dump_json(list(map(project_id, roots))), most, self._visible_projects())
-        found = tuple(_read_live_row(row) for row in self._fetch(self._sql["live_runs"], given))
+        found = tuple(map(_read_live_row, self._fetch(self._sql["live_runs"], given)))
         return tuple(run for run in found if run.project == found[0].project)
 
     def list_completed_ids(self) -> tuple[str, ...]:
         """Return the ids of the runs with the last `PAGE_SIZE` final artifacts, last started first."""
-        return tuple(
-            row[0] for row in self._fetch(self._sql["completed"], (PAGE_SIZE, self._visible_projects()))
-        )
+        found = self._fetch(self._sql["completed"], (ports.PAGE_SIZE, self._visible_projects()))
+        return tuple(row[0] for row in found)
 
-    def project(self, project: str) -> ProjectRow | None:
+    def project(self, project: str) -> ports.ProjectRow | None:
         """Return a project by its id, or None."""
         found = self._fetch(self._sql["project"], (project,)) if self._is_visible_project(project) else []
-        return _read_project_row(found[0]) if found else None
+        if not found:
+            return None
+        id_, name, root, active, created = found[0]
+        return ports.ProjectRow(id_, name, root, active, parse_time(created))
 
-    def journal(self, after: int = 0, most: int = PAGE_SIZE, run: str = "") -> tuple[JournalEntry, ...]:
+    def journal(self, after: int = 0, most: int = ports.PAGE_SIZE, run: str = "") -> tuple[JournalEntry, ...]:
         """Return entries of one run, or of all runs, in order, after entry number `after`."""
         if run:
             found = self._fetch_of_run(run, self._sql["journal_of"], (run, after, most))
@@ -222,7 +196,7 @@ class SqlRunQueries:
         found = self._fetch_of_run(run, self._sql["refusals_of"], (run, most))
         return tuple(rows.read_entry_row(row[0], row[1:]) for row in found)
 
-    def comment_entries(self, run: str, most: int = MAX_COMMENT_ENTRIES) -> tuple[JournalEntry, ...]:
+    def comment_entries(self, run: str, most: int = ports.MAX_COMMENT_ENTRIES) -> tuple[JournalEntry, ...]:
         """Return the last comments on a run, and the entries that they were delivered, in order."""
         found = self._fetch_of_run(run, self._sql["remarks_of"], (run, most))
         return tuple(rows.read_entry_row(row[0], row[1:]) for row in reversed(found))
@@ -250,67 +224,28 @@ class SqlRunQueries:
             return execute(statement, given).fetchall()
 
 
-def _escape_pattern(text: str) -> str:
-    """Escape the text for a LIKE pattern, so that it matches literally."""
-    return text.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
-
-
-def _read_run_row(row: Sequence[Any]) -> RunRow:
+def _read_run_row(row: Sequence[Any]) -> ports.RunRow:
     run, workflow, lifecycle, state, revision, face, authority, project, goal, principal, parent = row[:11]
     started, updated, active, ended, duration, waiting, metadata = row[11:]
-    return RunRow(
-        run,
-        workflow,
-        Lifecycle(lifecycle),
-        state,
-        revision,
-        face,
-        Authority(authority),
-        project,
-        goal,
-        principal,
-        parent,
-        parse_time(started),
-        parse_time(updated),
-        parse_time(active),
-        rows.read_time(ended),
-        duration,
-        bool(waiting),
-        parse_json(metadata),
+    return ports.RunRow(
+        *(run, workflow, Lifecycle(lifecycle), state, revision, face, Authority(authority)),
+        *(project, goal, principal, parent, parse_time(started), parse_time(updated), parse_time(active)),
+        *(rows.read_time(ended), duration, bool(waiting), parse_json(metadata)),
     )
 
 
-def _read_live_row(row: Sequence[Any]) -> LiveRun:
+def _read_live_row(row: Sequence[Any]) -> ports.LiveRun:
     run, workflow, lifecycle, state, face, authority, project, goal, called, waiting, *more = row
     record, definition, refused = more
-    return LiveRun(
-        run,
-        workflow,
-        Lifecycle(lifecycle),
-        state,
-        face,
-        Authority(authority),
-        project,
-        goal,
-        parse_time(called),
-        bool(waiting),
-        rows.decode_run(record),
-        bytes(definition or b""),
+    return ports.LiveRun(
+        *(run, workflow, Lifecycle(lifecycle), state, face, Authority(authority), project, goal),
+        *(parse_time(called), bool(waiting), rows.decode_run(record), bytes(definition or b"")),
         parse_json(refused) if refused else {},
     )
 
 
-def _read_artifact_row(row: Sequence[Any]) -> ArtifactRow:
+def _read_artifact_row(row: Sequence[Any]) -> ports.ArtifactRow:
     number, id_, step, agent, type_, title, description, final, at, size = row
-    return ArtifactRow(number, id_, step, agent, type_, title, description, bool(final), parse_time(at), size)
-
-
-def _read_project_row(row: Sequence[Any]) -> ProjectRow:
-    id_, name, root, active, created = row
-    return ProjectRow(id_, name, root, active, parse_time(created))
-
-
-def _read_excerpt_row(row: Sequence[Any]) -> Excerpt:
-    """Build an excerpt. A character that is cut in the middle at the end is dropped."""
-    run, begins, *artifact = row
-    return Excerpt(run, _read_artifact_row(artifact), begins.decode("utf-8", "ignore"))
+    return ports.ArtifactRow(
+        number, id_, step, agent, type_, title, description, bool(final), parse_time(at), size
+    )

@@ -5,7 +5,7 @@ A read-only SQLite connection never resets the WAL, so it needs no turnstile. St
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -17,7 +17,6 @@ from handrail.stores.sql.queries import SqlRunQueries
 from handrail.stores.sql.schema import APPLICATION_ID, KEY, Execute, load_migrations, load_queries
 
 _LOCK_SECONDS: Final = 0.5
-"""How many seconds a hook waits for a file that another program has locked."""
 
 
 class SqliteReader:
@@ -85,23 +84,19 @@ class SqliteReader:
             raise Unreadable(f"{self.path} cannot be asked: {error}", repair) from error
 
 
-def open_read_only(address: str) -> AbstractContextManager[ReadOnlyStore | None]:
+@contextmanager
+def open_read_only(address: str) -> Iterator[ReadOnlyStore | None]:
     """Open the store at an address without creating, migrating or writing it; None if there is none."""
     where = locate_store(address)
-    if not isinstance(where, DatabaseUrl):
-        return _open_file(where)
-    try:
-        from handrail.stores.sql.postgres.pg_reader import open_read_only_database  # noqa: PLC0415 - an optional package
-    except ModuleNotFoundError as error:
-        raise where.missing_driver(error) from error
-    return open_read_only_database(where)
-
-
-@contextmanager
-def _open_file(path: Path) -> Iterator[ReadOnlyStore | None]:
-    """Open the store in a file for the block; None if the file does not exist."""
-    if not path.is_file():
+    if isinstance(where, DatabaseUrl):
+        try:
+            from handrail.stores.sql.postgres.pg_reader import open_read_only_database  # noqa: PLC0415 - an optional package
+        except ModuleNotFoundError as error:
+            raise where.missing_driver(error) from error
+        with open_read_only_database(where) as store:
+            yield store
+    elif not where.is_file():
         yield None
-        return
-    with closing(SqliteReader(path)) as reader:
-        yield ReadOnlyStore(SqlRunQueries(reader), reader.key, reader.report)
+    else:
+        with closing(SqliteReader(where)) as reader:
+            yield ReadOnlyStore(SqlRunQueries(reader), reader.key, reader.report)

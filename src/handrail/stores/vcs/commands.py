@@ -1,65 +1,32 @@
-"""Run jj and git safely, and turn their failures into faults.
+"""Run jj and git safely, turn their failures into faults, and hold what both stores share.
 
-Also holds what both stores share: the repository lock, the limits for texts, and the check after a write. The
-programs run in a scrubbed environment: no hook, no file system monitor, no editor and no prompt of the
-project or the user starts.
+The programs run in a scrubbed environment: no hook, file system monitor, editor or prompt starts.
 """
 
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from threading import RLock
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from handrail.runtime.errors import (
-    BadVcsConfig,
-    Busy,
-    DivergentChange,
-    Fault,
-    ImmutableCommit,
-    Missing,
-    NoPlan,
-    NoRepository,
-    NoVcsTool,
-    RemoteDenied,
-    RemoteUnreachable,
-    StaleWorkingCopy,
-    TextConflict,
-    Unreadable,
-    VcsFailed,
-    VcsInternal,
-    VcsLocked,
-    VcsTimeout,
-)
-from handrail.runtime.ports.turn import GIT, JJ, Description, ProcessResult, ProcessRunner
+from handrail.runtime import errors
+from handrail.runtime.errors import Fault, VcsFailed
+from handrail.runtime.ports.turn import GIT, JJ, Description, Descriptions, ProcessResult, ProcessRunner
 from handrail.runtime.system import read_environment_seconds
 from handrail.stores.files.disk import DiskWorkspace
 
 STATUS_TIMEOUT_SECONDS: Final = 2.0
-"""How many seconds jj or git may take to report the current commit."""
-
-
 MAX_STATUS_BYTES: Final = 64 * 1024
-"""How many bytes of output are read for that."""
-
-
 NO_VCS: Final = "none"
-"""The kind of a project without version control."""
-
-
 MIN_JJ_VERSION: Final = (0, 38)
-"""The oldest jj version that can store plans."""
-
-
 INSTALL_JJ: Final = f"install jj {MIN_JJ_VERSION[0]}.{MIN_JJ_VERSION[1]} or newer"
-
-
+# Print the current commit, and for git the branch. They run no hook and no monitor and do not touch files.
 _HEAD_COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     JJ: (
         *("jj", "--ignore-working-copy", "--no-pager", "--config=signing.behavior=drop"),
@@ -70,29 +37,30 @@ _HEAD_COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
         *("rev-parse", "HEAD", "--abbrev-ref", "HEAD"),
     ),
 }
-"""Print the current commit, and for git the branch. They run no hook and no monitor and do not touch files.
-"""
-
-
 _COMMIT_ID: Final = re.compile(r"[0-9a-f]{40,64}")
-
-
-_DETACHED_HEAD: Final = "HEAD"
-
-
-_STEERING_PREFIXES: Final = ("GIT_", "JJ_")
-"""Variables that would change what jj and git do."""
-
-
-_ASKING_VARIABLES: Final = frozenset({"EDITOR", "VISUAL", "PAGER"})
-"""Variables that would start a program that waits for a person."""
+# Variables that say who the user is; the programs may see these.
+_USER_VARIABLES: Final = (
+    *("JJ_CONFIG", "JJ_USER", "JJ_EMAIL", "GIT_CONFIG_GLOBAL"),
+    *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
+)
+# Make the programs print English, never prompt, and never fetch.
+_FIXED_VARIABLES: Final[Mapping[str, str]] = {
+    "LC_ALL": "C",
+    "COLUMNS": "80",
+    "JJ_EDITOR": "false",
+    "GIT_EDITOR": "false",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "EMPTY_FOR_GIT": "",
+}
+LOCK_FILE: Final = "handrail-lock"
+MAX_TEXT_BYTES: Final = 1024 * 1024
+_SHOWN_CHARACTERS: Final = 60
 
 
 class VcsStatus(Struct, frozen=True):
-    """The current commit and branch of a project. `kind` is `jj`, `git` or `none`.
-
-    If there is no `head` but a repository, `problem` says why and what to do.
-    """
+    """The current commit and branch of a project, or the `problem` why it has no `head`."""
 
     kind: str
     head: str | None = None
@@ -105,17 +73,14 @@ def scrub_environment(env: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in env.items()
-        if name not in _ASKING_VARIABLES
-        and not name.startswith(_STEERING_PREFIXES)
+        if name not in {"EDITOR", "VISUAL", "PAGER"}
+        and not name.startswith(("GIT_", "JJ_"))
         and not name.endswith("_ASKPASS")
     }
 
 
 def read_vcs_status(runner: ProcessRunner, root: str, seconds: float = STATUS_TIMEOUT_SECONDS) -> VcsStatus:
-    """Return the current commit and branch of the project in this folder. Never raises a fault.
-
-    The runner must have a scrubbed environment.
-    """
+    """Return the current commit and branch of the project in this folder. Never raises a fault."""
     kind, _ = find_repository(Path(root))
     if kind == NO_VCS:
         return VcsStatus(NO_VCS)
@@ -126,53 +91,36 @@ def read_vcs_status(runner: ProcessRunner, root: str, seconds: float = STATUS_TI
     head, _, branch = result.out.decode("utf-8", "replace").strip().partition("\n")
     if result.status or not _COMMIT_ID.fullmatch(head):
         command = "jj log -r @" if kind == JJ else "git rev-parse HEAD"
-        return VcsStatus(
-            kind, problem=f"{kind} names no commit, maybe as there is none yet: `{command}` says more"
-        )
-    return VcsStatus(kind, head, branch if branch and branch != _DETACHED_HEAD else None)
+        problem = f"{kind} names no commit, maybe as there is none yet: `{command}` says more"
+        return VcsStatus(kind, problem=problem)
+    return VcsStatus(kind, head, None if branch in {"", "HEAD"} else branch)
 
 
 def find_repository(root: Path, kinds: tuple[str, ...] = (JJ, GIT)) -> tuple[str, Path]:
-    """Return the kind and folder of the nearest repository, from the root upwards.
-
-    jj wins where a folder has both. Returns `NO_VCS` and the root if there is none.
-    """
-    try:
+    """Return the kind and folder of the nearest repository upwards, jj before git, or `NO_VCS`."""
+    with suppress(OSError):
         for folder in (root, *root.parents):
             for kind in kinds:
                 if (folder / f".{kind}").exists():
                     return kind, folder
-    except OSError:
-        return NO_VCS, root
     return NO_VCS, root
 
 
 @dataclass(frozen=True, slots=True)
 class VcsTimeouts:
-    """How many seconds a program may take to read, to change something, and how long a lock may take.
-
-    Commands that look at files count as changes: the first look at ten thousand files takes jj about 4
-    seconds.
-    """
+    """How many seconds a read, a change and a lock may take. A look at files counts as a change."""
 
     read: float = 10.0
-    write: float = 30.0
+    write: float = 30.0  # jj takes about 4 seconds for its first look at ten thousand files
     lock: float = 60.0
 
 
 DEFAULT_TIMEOUTS: Final = VcsTimeouts()
-"""The timeouts without HANDRAIL_VCS_SECONDS."""
-
-
-_TIMEOUT_VARIABLE: Final = "HANDRAIL_VCS_SECONDS"
 
 
 def read_vcs_timeout() -> timedelta:
-    """Return how long jj or git may take to change something or look at files.
-
-    That is HANDRAIL_VCS_SECONDS, or 30 seconds. Raises `Unreadable` if that is not a positive number.
-    """
-    return read_environment_seconds(_TIMEOUT_VARIABLE, timedelta(seconds=30))
+    """Return how long jj or git may take for a change or a look at files: HANDRAIL_VCS_SECONDS, or 30 s."""
+    return read_environment_seconds("HANDRAIL_VCS_SECONDS", timedelta(seconds=30))
 
 
 def derive_timeouts(write: timedelta) -> VcsTimeouts:
@@ -181,36 +129,15 @@ def derive_timeouts(write: timedelta) -> VcsTimeouts:
     return VcsTimeouts(min(DEFAULT_TIMEOUTS.read, seconds), seconds, max(DEFAULT_TIMEOUTS.lock, 2 * seconds))
 
 
-_USER_VARIABLES: Final = (
-    *("JJ_CONFIG", "JJ_USER", "JJ_EMAIL", "GIT_CONFIG_GLOBAL"),
-    *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
-)
-"""Variables that say who the user is; the programs may see these."""
-
-
-_FIXED_VARIABLES: Final[Mapping[str, str]] = {
-    "LC_ALL": "C",
-    "COLUMNS": "80",
-    "JJ_EDITOR": "false",
-    "GIT_EDITOR": "false",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_NO_LAZY_FETCH": "1",
-    "EMPTY_FOR_GIT": "",
-}
-"""Make the programs print English, never prompt, and never fetch."""
-
-
 def build_environment(env: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for jj and git: the user's identity, and nothing that steers them.
 
-    They print English, prompt nobody and fetch nothing. COLUMNS keeps jj from asking another program for the
-    screen width. Relative entries of PATH are dropped, so no program of the project is run.
+    Relative entries of PATH are dropped, so no program of the project is run. COLUMNS keeps jj from asking
+    another program for the screen width.
     """
     identity = {name: env[name] for name in _USER_VARIABLES if name in env}
-    path = os.pathsep.join(
-        folder for folder in env.get("PATH", os.defpath).split(os.pathsep) if folder.startswith("/")
-    )
+    folders = env.get("PATH", os.defpath).split(os.pathsep)
+    path = os.pathsep.join(folder for folder in folders if folder.startswith("/"))
     return {**scrub_environment(env), **identity, **_FIXED_VARIABLES, "PATH": path}
 
 
@@ -225,47 +152,31 @@ class VcsProgram:
     limits: VcsTimeouts
 
     def ask(self, *words: str, text: bytes = b"") -> bytes:
-        """Run a command that only reads and return its output; `text` is its input.
-
-        Raises what `tell` raises.
-        """
+        """Run a command that only reads and return its output; `text` is its input. Raises like `tell`."""
         return self._run(words, self.limits.read, text, ())
 
     def tell(self, *words: str, text: bytes = b"", files: tuple[int, ...]) -> bytes:
-        """Run a command that changes something and return its output; it inherits `files`.
-
-        Raises the fault that `explain` returns for a failure, `VcsTimeout`, `NoVcsTool`, and `Missing` if the
-        folder does not exist.
-        """
+        """Run a command that changes something and return its output; it inherits `files`."""
         return self._run(words, self.limits.write, text, files)
 
     def _run(self, words: tuple[str, ...], seconds: float, text: bytes, files: tuple[int, ...]) -> bytes:
-        with _provide_input(text) as path:
+        name = self.words[0]
+        with open_memory_file(text) if text else nullcontext() as file:
+            path = f"/proc/self/fd/{file}" if text else ""
             try:
                 result = self.runner.run((*self.words, *words), f"{self.folder}", seconds, path, files)
-            except Busy as busy:
-                raise VcsTimeout(busy.message, busy.repair) from busy
-            except Missing as missing:
-                raise (self._missing_tool() if self.folder.is_dir() else missing) from missing
+            except errors.Busy as busy:
+                raise errors.VcsTimeout(busy.message, busy.repair) from busy
+            except errors.Missing as missing:
+                if not self.folder.is_dir():
+                    raise
+                raise errors.NoVcsTool(
+                    f"the program `{name}` is not there",
+                    f"install {name}, or put the folder it is in into PATH",
+                ) from missing
         if result.status:
             raise self.explain(self.folder, result)
         return result.out
-
-    def _missing_tool(self) -> NoVcsTool:
-        name = self.words[0]
-        return NoVcsTool(
-            f"the program `{name}` is not there", f"install {name}, or put the folder it is in into PATH"
-        )
-
-
-@contextmanager
-def _provide_input(text: bytes) -> Iterator[str]:
-    """Yield the path of a program's input; empty if there is no input."""
-    if not text:
-        yield ""
-        return
-    with open_memory_file(text) as file:
-        yield f"/proc/self/fd/{file}"
 
 
 @contextmanager
@@ -277,14 +188,8 @@ def open_memory_file(data: bytes) -> Iterator[int]:
         yield file.fileno()
 
 
-LOCK_FILE: Final = "handrail-lock"
-"""The file in a repository that Handrail locks."""
-
-
 class RepositoryLock:
     """A reentrant lock for one thread of one process. Programs started under it hold it too."""
-
-    __slots__ = ("_file", "_inside", "_seconds")
 
     def __init__(self, seconds: float) -> None:
         self._inside, self._seconds = RLock(), seconds
@@ -292,81 +197,63 @@ class RepositoryLock:
 
     @contextmanager
     def hold(self, folder: Path) -> Iterator[int]:
-        """Lock the repository in this folder for the block. Yields the locked file.
-
-        Raises `Busy` on timeout. A program that inherits the file holds the lock as long as it runs.
-        """
+        """Lock the repository in this folder for the block and yield the locked file. Raises `Busy`."""
         if not self._inside.acquire(timeout=self._seconds):
-            raise Busy(
+            raise errors.Busy(
                 f"another call of this server has changed `{folder}` for more than {self._seconds:g} s",
                 "send the same call again",
             )
         try:
-            if self._file is None:
-                with DiskWorkspace(folder).lock(LOCK_FILE, self._seconds) as file:
-                    yield from self._remember_file(file)
-            else:
+            if self._file is not None:
                 yield self._file
+                return
+            with DiskWorkspace(folder).lock(LOCK_FILE, self._seconds) as file:
+                self._file = file
+                try:
+                    yield file
+                finally:
+                    self._file = None
         finally:
             self._inside.release()
 
-    def _remember_file(self, file: int) -> Iterator[int]:
-        self._file = file
-        try:
-            yield file
-        finally:
-            self._file = None
-
-
-MAX_TEXT_BYTES: Final = 1024 * 1024
-"""A text must have fewer bytes than this."""
-
-
-_SHOWN_CHARACTERS: Final = 60
-
 
 def normalize_text(text: str) -> str:
-    """Return the text as it is stored, with a line break at its end.
-
-    Raises `Unreadable` for half a character, a NUL character, or too many bytes.
-    """
+    """Return the text as stored, with a line break at its end. Raises `Unreadable` if it cannot be stored."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
-        raise Unreadable("the text has half a character", "write it in Unicode") from error
+        raise errors.Unreadable("the text has half a character", "write it in Unicode") from error
     if "\0" in text:
-        raise Unreadable("the text has a NUL character", "take it out")
+        raise errors.Unreadable("the text has a NUL character", "take it out")
     if size >= MAX_TEXT_BYTES:
-        raise Unreadable(f"the text has {size} bytes, and {MAX_TEXT_BYTES} are too many", "make it shorter")
+        message = f"the text has {size} bytes, and {MAX_TEXT_BYTES} are too many"
+        raise errors.Unreadable(message, "make it shorter")
     return text if text.endswith("\n") or not text else f"{text}\n"
 
 
-def conflict_fault(expected: Description | None, *found: Description) -> TextConflict:
+def conflict_fault(expected: Description | None, *found: Description) -> errors.TextConflict:
     """Return the fault for finding other texts than the expected one."""
     texts = tuple(description.text for description in found)
     before = expected.change if expected else ""
     moved = before and any(description.change != before for description in found)
     where = "the commit is another one now, and its text" if moved else "the text has changed: now it"
     shown = " and ".join(_describe_text(text) for text in texts)
-    return TextConflict(
-        f"{where} {shown}", "read what stands now, and send the change again on top of it", texts
-    )
+    repair = "read what stands now, and send the change again on top of it"
+    return errors.TextConflict(f"{where} {shown}", repair, texts)
 
 
 def verify_write(before: Description, text: str, now: Description, fault: Fault | None) -> Description:
     """Return the current description if it has the new text; else raise why it does not.
 
-    Raises `TextConflict` if another text was written meanwhile, `BadVcsConfig` if the program neither wrote
-    nor said why, else `fault`. If `fault` is a `TextConflict`, the program has not written, whatever the text
-    is now.
+    If `fault` is a `TextConflict`, the program has not written, whatever the text is now.
     """
-    late = isinstance(fault, TextConflict)
+    late = isinstance(fault, errors.TextConflict)
     if not late and now.text == text and now.change == (before.change or now.change):
         return now
     if now.version != before.version:
         raise conflict_fault(before, now) from fault
     if fault is None or late:
-        raise BadVcsConfig(
+        raise errors.BadVcsConfig(
             "the program neither writes the text nor says why, so it does not say what it has",
             "look for aliases of your own in `jj config list revset-aliases` and `template-aliases` that have"
             " the names of built-in functions, and rename them",
@@ -374,174 +261,140 @@ def verify_write(before: Description, text: str, now: Description, fault: Fault 
     raise fault
 
 
-def unverified_write_fault(fault: Fault, blind: Fault) -> Fault:
-    """Return the fault for a failed write after which the text could not be read either."""
-    return type(fault)(
-        f"{fault.message}; whether the text was written is not known: {blind.message}",
-        f"{fault.repair}; {blind.repair}; then read what stands",
-    )
+def require_version(store: Descriptions, seen: Description) -> Description:
+    """Return the current description. Raises `TextConflict` if its version has changed."""
+    now = store.read()
+    if now.version != seen.version:
+        raise conflict_fault(None, now)
+    return now
+
+
+def read_after_write(store: Descriptions, fault: Fault | None) -> Description:
+    """Return the current description after a write that ended with this fault, or with None."""
+    try:
+        return store.read()
+    except Fault as blind:
+        if fault is None:
+            raise
+        raise type(fault)(
+            f"{fault.message}; whether the text was written is not known: {blind.message}",
+            f"{fault.repair}; {blind.repair}; then read what stands",
+        ) from blind
 
 
 def _describe_text(text: str) -> str:
     first, _, rest = text.partition("\n")
-    if not first:
-        return "is empty" if not rest else "begins with an empty line"
-    return f"begins `{first[:_SHOWN_CHARACTERS]}`"
+    if first:
+        return f"begins `{first[:_SHOWN_CHARACTERS]}`"
+    return "begins with an empty line" if rest else "is empty"
 
 
+# How much of a program's error output a message quotes.
 _MAX_ERROR_CHARACTERS: Final = 600
-"""How much of a program's error output a message quotes."""
-
-
-_ERROR_PATTERN: Final = re.compile(
-    r"^(?:Config error|Internal error|[Ee]rror|fatal): .*", re.MULTILINE | re.DOTALL
-)
-
-
+_ERROR_PATTERN: Final = re.compile(r"(?ms)^(?:Config error|Internal error|[Ee]rror|fatal): .*")
 _LOCK_PATTERN: Final = re.compile(r"""(?:lockfile at ["']|Unable to create ')([^"'\n]+[.]lock)""")
-
-
-_JJ_INTERNAL_STATUS: Final = 255
-"""The exit status of jj for a bug or a broken repository."""
-
-
-_JJ_USAGE_STATUS: Final = 2
-"""The exit status of jj for an unknown command or option."""
-
-
 _DIVERGENT_REPAIR: Final = (
     "run `jj converge`, or `jj abandon` the wrong one that `jj log -r 'divergent()'` shows"
 )
-
-
 _IMMUTABLE_REPAIR: Final = (
     "run `jj new` first, and write there; in a fresh clone, where its bookmark is not yet tracked, run"
     " `jj bookmark track NAME@REMOTE`, and go on in it"
 )
-
-
-_IGNORED_PREFIXES: Final = (
-    "To ",
-    "Done",
-    "hint: ",
-    "Please make sure",
-    "and the repository exists",
-    "warning: ",
+_DENIED_REPAIR: Final = (
+    "see that you may write there, and that your key or password is given without a question: by an"
+    " ssh-agent, or a credential helper"
 )
-"""Lines that git prints besides the reason, when it talks to a remote."""
-
-
-_JJ_FAILURES: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
+# Lines that git prints besides the reason, when it talks to a remote.
+_IGNORED_PREFIXES: Final = (
+    *("To ", "Done", "hint: ", "warning: "),
+    *("Please make sure", "and the repository exists"),
+)
+_FailureTable: TypeAlias = tuple[tuple[str, type[VcsFailed], str, str], ...]
+# A pattern of jj's error output, and the fault, message and repair for it. The first match applies.
+_JJ_FAILURES: Final[_FailureTable] = (
     (
         "There is no jj repo in",
-        NoRepository,
+        errors.NoRepository,
         "`{folder}` is in no repository of jj",
         "run `jj git init` there, or force git",
     ),
-    (
-        "is immutable",
-        ImmutableCommit,
-        "the current commit may not be changed",
-        _IMMUTABLE_REPAIR,
-    ),
+    ("is immutable", errors.ImmutableCommit, "the current commit may not be changed", _IMMUTABLE_REPAIR),
     (
         "working copy is stale",
-        StaleWorkingCopy,
+        errors.StaleWorkingCopy,
         "the working copy in `{folder}` is behind its repository",
         "run `jj workspace update-stale` there",
     ),
     (
         "fewer than the expected 1 revisions",
-        TextConflict,
+        errors.TextConflict,
         "the text or the commit has changed",
         "read it again",
     ),
-    ("is divergent", DivergentChange, "the current change has several commits", _DIVERGENT_REPAIR),
+    ("is divergent", errors.DivergentChange, "the current change has several commits", _DIVERGENT_REPAIR),
     (
         "Config error",
-        BadVcsConfig,
+        errors.BadVcsConfig,
         "the configuration of jj is broken: {said}",
         "mend the line that jj names",
     ),
 )
-"""A text in jj's error output, and the fault, message and repair for it. The first match applies."""
-
-
-_GIT_FAILURES: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
+_GIT_FAILURES: Final[_FailureTable] = (
     (
         "not a git repository",
-        NoRepository,
+        errors.NoRepository,
         "`{folder}` is in no repository of git",
         "run `git init` there, or name the folder that is meant",
     ),
-    ("but expected", TextConflict, "the text has changed", "read it again"),
-    ("reference already exists", TextConflict, "there is a text now", "read it again"),
+    ("but expected", errors.TextConflict, "the text has changed", "read it again"),
+    ("reference already exists", errors.TextConflict, "there is a text now", "read it again"),
     (
         "bad config",
-        BadVcsConfig,
+        errors.BadVcsConfig,
         "the configuration of git is broken: {said}",
         "mend the line that git names",
     ),
 )
-"""The same for git."""
-
-
-_DENIED_REPAIR: Final = (
-    "see that you may write there, and that your key or password is given without a question: by an"
-    " ssh-agent, or a credential helper"
-)
-
-
-_REMOTE_FAILURES: Final[tuple[tuple[str, type[VcsFailed], str, str], ...]] = (
-    ("couldn't find remote ref", NoPlan, "the remote has no such plan", "push it where it is"),
-    *(
-        (
-            words,
-            TextConflict,
-            "somebody else has pushed at the same moment: {said}",
-            "run the same command again: it sees what stands there now",
-        )
-        for words in ("[rejected]", "but expected", "cannot lock ref", "failed to update ref", "old value")
+_REMOTE_FAILURES: Final[_FailureTable] = (
+    ("couldn't find remote ref", errors.NoPlan, "the remote has no such plan", "push it where it is"),
+    (
+        r"\[rejected\]|but expected|cannot lock ref|failed to update ref|old value",
+        errors.TextConflict,
+        "somebody else has pushed at the same moment: {said}",
+        "run the same command again: it sees what stands there now",
     ),
     (
-        "[remote rejected]",
-        RemoteDenied,
+        r"\[remote rejected\]",
+        errors.RemoteDenied,
         "the remote does not take the plan: {said}",
         "ask whoever keeps it to let you write below `refs/handrail/`",
     ),
     (
         "' not allowed",
-        RemoteUnreachable,
+        errors.RemoteUnreachable,
         "the remote is reached in a way that is not used for plans: {said}",
         "give it a path, or a URL of ssh or https: `git remote set-url`",
     ),
-    *(
+    (
         (
-            words,
-            RemoteDenied,
-            "the remote does not let you in: {said}",
-            _DENIED_REPAIR,
-        )
-        for words in (
-            *("Permission denied", "Authentication failed", "could not read Username", "returned error: 40"),
-            *("could not read Password", "Host key verification failed", "insufficient permission"),
-            *("unable to create temporary object directory", "dubious ownership"),
-        )
+            "Permission denied|Authentication failed|could not read Username|could not read Password"
+            "|returned error: 40|Host key verification failed|insufficient permission"
+            "|unable to create temporary object directory|dubious ownership"
+        ),
+        errors.RemoteDenied,
+        "the remote does not let you in: {said}",
+        _DENIED_REPAIR,
     ),
-    *(
+    (
         (
-            words,
-            RemoteUnreachable,
-            "the remote does not answer: {said}",
-            "see that you are online and that `git remote -v` names the right place, then run it again",
-        )
-        for words in (
-            *("Could not resolve host", "unable to access", "does not appear to be a git repository"),
-            *("Could not read from remote repository", "hung up", "not found"),
-        )
+            "Could not resolve host|unable to access|does not appear to be a git repository"
+            "|Could not read from remote repository|hung up|not found"
+        ),
+        errors.RemoteUnreachable,
+        "the remote does not answer: {said}",
+        "see that you are online and that `git remote -v` names the right place, then run it again",
     ),
 )
-"""The same for git when it talks to a remote."""
 
 
 class NoSuchCommand(VcsFailed):
@@ -553,12 +406,12 @@ def jj_fault(folder: Path, result: ProcessResult) -> VcsFailed:
     error = _error_text(result)
     if found := _LOCK_PATTERN.search(error):
         return _lock_fault(found[1])
-    if result.status == _JJ_INTERNAL_STATUS:
-        return VcsInternal(
+    if result.status == 255:  # a bug, or a broken repository
+        return errors.VcsInternal(
             f"jj failed inside: {error[:_MAX_ERROR_CHARACTERS]}",
             "run `jj st`, and send the same call again when it says no error",
         )
-    if result.status == _JJ_USAGE_STATUS and "unrecognized subcommand" in error:
+    if result.status == 2 and "unrecognized subcommand" in error:
         return NoSuchCommand(f"jj failed: {error[:_MAX_ERROR_CHARACTERS]}", "install a newer jj")
     return _match_failure(_JJ_FAILURES, "jj", folder, error)
 
@@ -578,21 +431,19 @@ def remote_fault(folder: Path, ended: ProcessResult) -> VcsFailed:
     return _match_failure(_REMOTE_FAILURES, "git", folder, "; ".join(reasons))
 
 
-def divergent_fault() -> DivergentChange:
+def divergent_fault() -> errors.DivergentChange:
     """Return the fault for a change that has several commits before anything is written."""
-    return DivergentChange("the current change has several commits", _DIVERGENT_REPAIR)
+    return errors.DivergentChange("the current change has several commits", _DIVERGENT_REPAIR)
 
 
-def immutable_fault() -> ImmutableCommit:
+def immutable_fault() -> errors.ImmutableCommit:
     """Return the fault for a commit that must not be changed."""
-    return ImmutableCommit("the current commit may not be changed", _IMMUTABLE_REPAIR)
+    return errors.ImmutableCommit("the current commit may not be changed", _IMMUTABLE_REPAIR)
 
 
-def _match_failure(
-    table: tuple[tuple[str, type[VcsFailed], str, str], ...], name: str, folder: Path, said: str
-) -> VcsFailed:
-    for words, fault, message, repair in table:
-        if words in said:
+def _match_failure(table: _FailureTable, name: str, folder: Path, said: str) -> VcsFailed:
+    for pattern, fault, message, repair in table:
+        if re.search(pattern, said):
             return fault(message.format(folder=folder, said=said[:_MAX_ERROR_CHARACTERS]), repair)
     return VcsFailed(
         f"{name} failed: {said[:_MAX_ERROR_CHARACTERS]}",
@@ -600,8 +451,8 @@ def _match_failure(
     )
 
 
-def _lock_fault(lock: str) -> VcsLocked:
-    return VcsLocked(
+def _lock_fault(lock: str) -> errors.VcsLocked:
+    return errors.VcsLocked(
         f"the lock file `{lock}` is in the way",
         f"wait if another program works in the repository; if none does, remove `{lock}`",
     )
@@ -610,8 +461,7 @@ def _lock_fault(lock: str) -> VcsLocked:
 def _error_text(result: ProcessResult) -> str:
     """Return the error without the warnings before it, or the exit status if nothing was printed."""
     text = result.err.decode("utf-8", "replace").strip()
-    found = _ERROR_PATTERN.search(text)
-    how = (
-        f"signal {-result.status} ended it" if result.status < 0 else f"it ended with status {result.status}"
-    )
-    return found[0] if found else text or how
+    if found := _ERROR_PATTERN.search(text):
+        return found[0]
+    ended = "signal {} ended it" if result.status < 0 else "it ended with status {}"
+    return text or ended.format(abs(result.status))

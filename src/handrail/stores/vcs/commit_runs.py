@@ -15,6 +15,7 @@ from uuid import NAMESPACE_URL, uuid5
 from msgspec.structs import replace
 
 from handrail.engine.model import Authority, Lifecycle, Run, Step, Workflow
+from handrail.runtime import records
 from handrail.runtime.entries import Entry
 from handrail.runtime.errors import Fault, NoRepository, SyncFailed, TextConflict
 from handrail.runtime.journal import build_lifecycle_entry
@@ -31,24 +32,16 @@ from handrail.runtime.ports.turn import (
     ProjectDescription,
     Runs,
 )
-from handrail.runtime.records import (
-    MAX_RECORDED_CALLS,
-    ClosedStep,
-    Definition,
-    JournalEntry,
-    OpenedStep,
-    Origin,
-    RecordedCall,
-    StepStatus,
-    StoredRun,
-    Turn,
-)
+from handrail.runtime.records import StoredRun, Turn
 from handrail.runtime.resolve import ResolvedEffects
 from handrail.runtime.turn import MAX_ATTEMPTS
 from handrail.stores.vcs.commands import DEFAULT_TIMEOUTS, VcsTimeouts, find_repository
 from handrail.stores.vcs.git import GitDescriptions, GitDescriptionSync
 from handrail.stores.vcs.jj import JjDescriptions
 from handrail.workflows.registry import CHANGED_FILE_PATH, DESCRIPTION_PATH
+
+# How often a turn is offered to the common store when other processes write there too.
+_MAX_COMMIT_ATTEMPTS: Final = 5
 
 
 def open_description(  # noqa: PLR0913 - two runners, a place and options
@@ -60,11 +53,10 @@ def open_description(  # noqa: PLR0913 - two runners, a place and options
     *,
     limits: VcsTimeouts = DEFAULT_TIMEOUTS,
 ) -> ProjectDescription:
-    """Open the description of the nearest repository, from the root upwards.
+    """Open the description of the nearest repository, from the root upwards. Raises `NoRepository`.
 
     jj wins where a folder has both, unless `kind` forces one. `runner` needs the environment of
-    `build_environment`, and `far` that of `build_remote_environment`: it may talk to a remote. Raises
-    `NoRepository`.
+    `build_environment`, and `far`, which may talk to a remote, that of `build_remote_environment`.
     """
     found, folder = find_repository(root, (kind,) if kind else (JJ, GIT))
     if found == JJ:
@@ -72,21 +64,13 @@ def open_description(  # noqa: PLR0913 - two runners, a place and options
         return ProjectDescription(JJ, folder, jj, jj, None)
     if found == GIT:
         git = GitDescriptions(runner, folder, ids, limits)
-        return ProjectDescription(GIT, folder, git, git, GitDescriptionSync(git, folder, runner, far, limits))
+        return ProjectDescription(GIT, folder, git, git, GitDescriptionSync(git, far))
     begin = "jj git init" if kind == JJ else "git init"
     other = ", or force no kind of repository" if kind else ""
     raise NoRepository(
         f"`{root}` is in no repository of {kind or 'jj or git'}",
         f"run `{begin}` there, or name the folder that is meant{other}",
     )
-
-
-_MAX_COMMIT_ATTEMPTS: Final = 5
-"""How often a turn is offered to the common store when other processes write there too."""
-
-
-_COMPLETE_KEY: Final = "complete"
-"""A workflow sets this key on a state in which a run is complete."""
 
 
 class VcsCommitRuns:
@@ -96,11 +80,6 @@ class VcsCommitRuns:
     valid when the first text is written or a new plan begins. A revision is derived from the text and from
     the number of turns in the common store, so a text that comes back is not mistaken for the earlier one.
     """
-
-    __slots__ = (
-        *("_changed", "_common", "_descriptions", "_folder", "_known"),
-        *("_last", "_run", "_seen", "_workflow"),
-    )
 
     def __init__(self, descriptions: Descriptions, common: Runs, folder: Path, workflow: Workflow) -> None:
         self._descriptions, self._common = descriptions, common
@@ -123,13 +102,11 @@ class VcsCommitRuns:
 
     def read(self, path: str) -> bytes | None:
         """Return the description, or the path of the first changed file; None for any other path."""
-        if path == CHANGED_FILE_PATH:
-            return self._first_changed_path()
-        return self._seen.text.encode("utf-8", "surrogatepass") if path == DESCRIPTION_PATH else None
-
-    def _first_changed_path(self) -> bytes | None:
-        """Return the path of the first changed file. The disk is read once, and only if needed."""
-        if self._changed is None:
+        if path == DESCRIPTION_PATH:
+            return self._seen.text.encode("utf-8", "surrogatepass")
+        if path != CHANGED_FILE_PATH:
+            return None
+        if self._changed is None:  # the disk is read once, and only if needed
             self._changed = self._descriptions.changes(1).files
         return self._changed[0].path.encode("utf-8", "surrogatepass") if self._changed else None
 
@@ -139,10 +116,9 @@ class VcsCommitRuns:
 
     @contextmanager
     def hold_lock(self, run: str, attempt: int) -> Iterator[None]:  # noqa: ARG002 - there is only one run
-        """Lock nothing on the first attempt; lock the repository on later attempts.
+        """Lock nothing on the first attempt; lock the repository, but not the common store, on later ones.
 
-        The common store is not locked, so its other runs continue while jj or git works. On the last attempt
-        a conflict is raised: a program that does not use our lock may have written.
+        On the last attempt a conflict is raised: a program that does not use our lock may have written.
         """
         self._last = attempt == MAX_ATTEMPTS - 1
         with self._descriptions.hold_lock() if attempt else nullcontext():
@@ -161,12 +137,14 @@ class VcsCommitRuns:
     def commit(self, turn: Turn) -> bool:
         """Replace the text if it is still the one that was read; then record the turn.
 
-        A completed text is archived. If recording or archiving fails, the turn still counts, and beginning
-        the next plan archives the text. Only `SyncFailed` is raised.
+        If recording or archiving fails, the turn still counts, and beginning the next plan archives the text.
         """
         text = self._seen.text if turn.describes is None else turn.describes
         try:
-            self._replace(text, anew=turn.anew)
+            with self._descriptions.hold_lock():
+                if turn.anew:
+                    self._seen = self._descriptions.begin_new(self._seen)
+                self._seen = self._descriptions.swap(self._seen, text)
         except TextConflict:
             if self._last:
                 raise
@@ -181,17 +159,10 @@ class VcsCommitRuns:
             return True
         return True
 
-    def _replace(self, text: str, *, anew: bool) -> None:
-        """Write the text, into a new commit or chain if `anew`."""
-        with self._descriptions.hold_lock():
-            if anew:
-                self._seen = self._descriptions.begin_new(self._seen)
-            self._seen = self._descriptions.swap(self._seen, text)
-
-    def find_recorded_call(self, run: str, revision: int) -> RecordedCall | None:  # noqa: ARG002 - there is only one run
+    def find_recorded_call(self, run: str, revision: int) -> records.RecordedCall | None:  # noqa: ARG002 - there is only one run
         """Return the recorded call of the turn that started from this revision, or None."""
         known, mark = _count_turns(self._common.load(self.mirror_id)), f"{revision:08x}:"
-        for number in range(known - 1, max(known - MAX_RECORDED_CALLS, 0) - 1, -1):
+        for number in range(known - 1, max(known - records.MAX_RECORDED_CALLS, 0) - 1, -1):
             found = self._common.find_recorded_call(self.mirror_id, number)
             if found and found.token.startswith(mark):
                 return replace(found, token=found.token.removeprefix(mark))
@@ -209,7 +180,7 @@ class VcsCommitRuns:
         """Add entries that belong to no turn."""
         self._common.note(self.mirror_id if run else "", at, entries)
 
-    def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[JournalEntry, ...]:  # noqa: ARG002 - one run
+    def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[records.JournalEntry, ...]:  # noqa: ARG002 - one run
         """Return entries of the run, as far as the common store has them."""
         return self._common.entries(self.mirror_id, after, most)
 
@@ -217,7 +188,7 @@ class VcsCommitRuns:
         """Return every stage that the common store has recorded."""
         return self._common.steps(self.mirror_id)
 
-    def definition(self, digest: str) -> Definition | None:  # noqa: ARG002 - no definitions are stored
+    def definition(self, digest: str) -> records.Definition | None:  # noqa: ARG002 - no definitions are stored
         """Return None: the run follows the installed workflow."""
         return None
 
@@ -231,10 +202,9 @@ class VcsCommitRuns:
         return _derive_id(f"change:{self._workflow.name}:{change}") if change else self._run
 
     def _build_run(self) -> StoredRun:
-        """Build the run from the text and from what the common store knows."""
         known = self._known = self._common.load(self.mirror_id)
         flow = self._workflow
-        origin = Origin(flow.name, Authority.DESCRIPTION, str(self._folder))
+        origin = records.Origin(flow.name, Authority.DESCRIPTION, str(self._folder))
         new = Run(self._run, flow.name, flow.digest)
         revision = _derive_revision(self._seen.text, _count_turns(known))
         if known is None:
@@ -243,16 +213,12 @@ class VcsCommitRuns:
         return StoredRun(run, known.origin, revision, known.started, known.updated, unheard=known.unheard)
 
     def _record(self, turn: Turn) -> None:
-        """Add the turn to the common store, after whatever other processes have added.
-
-        The first attempt builds on what `load` read: the store compares the revision.
-        """
+        """Add the turn to the common store, after whatever other processes have added."""
         spent = replace(turn.spent, token=f"{turn.before.revision:08x}:{turn.spent.token}")
         origin = replace(turn.before.origin, goal=self._seen.text.partition("\n")[0])
-        mirrored = replace(
-            turn, run=replace(turn.run, id=self.mirror_id), spent=spent, tokens={}, describes=None
-        )
-        known = self._known
+        run = replace(turn.run, id=self.mirror_id)
+        mirrored = replace(turn, run=run, spent=spent, tokens={}, describes=None)
+        known = self._known  # what `load` read: the store compares the revision
         for attempt in range(_MAX_COMMIT_ATTEMPTS):
             if attempt or known is None or known.run.id != mirrored.run.id:
                 known = self._common.load(mirrored.run.id)
@@ -265,25 +231,24 @@ class VcsCommitRuns:
                 return
 
     def _completes(self, turn: Turn) -> bool:
-        """True if the turn leads to a state in which the run is complete."""
-        return self._workflow.states[turn.passages[-1].target].extra.get(_COMPLETE_KEY) is True
+        return self._workflow.states[turn.passages[-1].target].extra.get("complete") is True
 
     def _with_stage(self, turn: Turn) -> Turn:
         """Return the turn with its target stage as the open step, for people who look at runs."""
         target, before = turn.passages[-1].target, turn.before.run
         if before.open and before.open[0].state == target:
             return replace(turn, run=replace(turn.run, open=before.open, steps=before.steps))
-        closed = tuple(ClosedStep(step.number, step.state, StepStatus.COMPLETED) for step in before.open)
+        done = records.StepStatus.COMPLETED
+        closed = tuple(records.ClosedStep(step.number, step.state, done) for step in before.open)
         if self._completes(turn):
             run = replace(turn.run, steps=before.steps, lifecycle=Lifecycle.COMPLETED)
             return replace(turn, run=run, closed=closed)
         number = before.steps + 1
         run = replace(turn.run, open=(Step(number, target, 1),), steps=number)
-        return replace(turn, run=run, closed=closed, opened=(OpenedStep(number, target, ""),))
+        return replace(turn, run=run, closed=closed, opened=(records.OpenedStep(number, target, ""),))
 
 
 def _count_turns(known: StoredRun | None) -> int:
-    """Return how many turns the common store has of a run."""
     return known.revision if known else 0
 
 

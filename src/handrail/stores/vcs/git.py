@@ -1,8 +1,7 @@
 """Store a description in git, without touching the branch, the index or the files.
 
-Each version of the text is a commit with one file; `refs/worktree/handrail/plan` names the newest one.
-`GitDescriptions` reads and replaces the text, `GitDescriptionSync` pushes and pulls it. What can be seen in
-the `.git` folder without starting git is only a shortcut: if in doubt, git is asked.
+Each version of the text is a commit with one file; `refs/worktree/handrail/plan` names the newest one. What
+can be seen in the `.git` folder without starting git is only a shortcut: if in doubt, git is asked.
 """
 
 import hashlib
@@ -23,11 +22,10 @@ from msgspec.structs import replace
 from handrail.documents.plan.parse import parse_any
 from handrail.documents.plan.stages import is_finished
 from handrail.runtime import errors
-from handrail.runtime.errors import Fault, NoPlan, NoRemote, TextConflict, Unreadable, VcsFailed
+from handrail.runtime.errors import NoPlan, NoRemote, TextConflict, Unreadable, VcsFailed
 from handrail.runtime.ports.turn import (
     ChangedFile,
     Changes,
-    Clock,
     Description,
     ExchangeOutcome,
     ExchangeResult,
@@ -36,36 +34,48 @@ from handrail.runtime.ports.turn import (
     TextVersion,
 )
 from handrail.runtime.system import SystemClock, resolve_path
-from handrail.stores.vcs.commands import (
-    DEFAULT_TIMEOUTS,
-    RepositoryLock,
-    VcsProgram,
-    VcsTimeouts,
-    build_environment,
-    conflict_fault,
-    git_fault,
-    normalize_text,
-    remote_fault,
-    unverified_write_fault,
-    verify_write,
-)
+from handrail.stores.vcs import commands
+from handrail.stores.vcs.commands import DEFAULT_TIMEOUTS, VcsProgram, VcsTimeouts
 
-_GITDIR_PREFIX: Final = b"gitdir: "
-"""How the file `.git` of a worktree begins."""
-
-
-_WORKTREE_REFS: Final = "refs/worktree/"
-"""Refs below this are in the worktree's own folder."""
-
-
-_MAX_READ_BYTES: Final = 4096
-
-
+_GITDIR_PREFIX: Final = "gitdir: "
 _OBJECT_NAME: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-
-
+# Inode, time and size of the configuration files: changes as soon as one of them is written.
 ConfigStamp: TypeAlias = tuple[tuple[int, int, int], ...]
-"""Inode, time and size of the configuration files: changes as soon as one of them is written."""
+PLAN_REF: Final = "refs/worktree/handrail/plan"
+# Archived texts are below this, each by the name of its change.
+ARCHIVE_REFS: Final = "refs/handrail/done/"
+# How every git command begins, so that no program of the project is run.
+GIT_COMMAND: Final = (
+    *("git", "--no-pager", "--no-optional-locks", "--no-replace-objects"),
+    *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
+)
+_PLAN_FILE: Final = "plan"
+_FILTER_SETTING: Final = re.compile(r"filter[.].*[.](?:clean|smudge|process|required)", re.DOTALL)
+_STATUS_COMMAND: Final = (
+    *("status", "--porcelain", "-z", "--untracked-files=all"),
+    *("--no-renames", "--ignore-submodules=dirty"),
+)
+_CHANGE_TRAILER: Final = re.compile(rb"^Handrail-Change: ([0-9a-z-]+)$", re.MULTILINE)
+_IDENTITY: Final = re.compile(rb"(.+ <[^<>]+>) \d+ [+-]\d+\s*")
+_NO_DESCRIPTION: Final = Description("", "", "")
+# The last second that `datetime` can hold.
+_MAX_TIMESTAMP: Final = 253_402_300_799
+# The letters of `git status` for files with merge conflicts.
+_CONFLICT_STATUSES: Final = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
+# Plans at a remote are below this, each by its name.
+PLAN_REFS: Final = "refs/handrail/plans/"
+REMOTE_TIMEOUTS: Final = VcsTimeouts(write=120.0)
+_DEFAULT_REMOTE: Final = "origin"
+_SHOWN_CHARACTERS: Final = 60
+_REMOTE_OPTIONS: Final = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "fetch.fsckObjects=true")
+_FETCH_COMMAND: Final = (
+    *("fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-auto-maintenance"),
+    *("--no-recurse-submodules", "--no-write-commit-graph", "--"),
+)
+_PUSH_COMMAND: Final = (
+    *("push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags"),
+    *("--no-recurse-submodules", "--no-progress"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +87,7 @@ class GitFolders:
 
     def read_loose_ref(self, ref: str) -> str:
         """Return the commit in the file of a ref; empty if there is no file or no commit in it."""
-        line = _read_line((self.own if ref.startswith(_WORKTREE_REFS) else self.common) / ref)
+        line = _read_line((self.own if ref.startswith("refs/worktree/") else self.common) / ref)
         return line if _OBJECT_NAME.fullmatch(line) else ""
 
     def stamp_config(self) -> ConfigStamp:
@@ -87,34 +97,26 @@ class GitFolders:
 
 def find_git_folders(folder: Path) -> GitFolders | None:
     """Return the git folders of the worktree in this folder; None if `.git` cannot be followed."""
-    git = folder / ".git"
-    own = _follow_pointer(folder, _read_start(git)) if git.is_file() else git
-    if own is None:
-        return None
+    own = folder / ".git"
+    if own.is_file():
+        line = _read_line(own)
+        if not line.startswith(_GITDIR_PREFIX):
+            return None
+        own = folder / line.removeprefix(_GITDIR_PREFIX)
     shared = _read_line(own / "commondir")
     return GitFolders(own, own / shared if shared else own)
 
 
-def _follow_pointer(folder: Path, content: bytes) -> Path | None:
-    """Return the folder that the file `.git` of a worktree points to."""
-    target = content.removeprefix(_GITDIR_PREFIX)
-    return folder / os.fsdecode(target.rstrip(b"\r\n")) if target != content else None
-
-
 def _read_line(path: Path) -> str:
-    return os.fsdecode(_read_start(path)).rstrip("\r\n")
-
-
-def _read_start(path: Path) -> bytes:
-    """Return the first bytes of a file; empty if it cannot be read."""
+    """Return the text of a small file without its line break; empty if it cannot be read."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
         try:
-            return os.read(file, _MAX_READ_BYTES)
+            return os.fsdecode(os.read(file, 4096)).rstrip("\r\n")
         finally:
             os.close(file)
     except OSError:
-        return b""
+        return ""
 
 
 def _stamp_file(path: Path) -> tuple[int, int, int]:
@@ -125,30 +127,16 @@ def _stamp_file(path: Path) -> tuple[int, int, int]:
     return (found.st_ino, found.st_mtime_ns, found.st_size)
 
 
-_TEMPORARY_PREFIX: Final = "tmp_obj_"
-"""git removes files with this prefix as objects that were never finished."""
-
-
-_COMPRESSION_LEVEL: Final = 1
-"""The level that git uses for loose objects."""
-
-
 @dataclass(frozen=True, slots=True)
 class ObjectWriter:
-    """Write objects into the `objects` folder of a repository without starting git.
-
-    `algorithm` is the hash that names the objects; `who` is a name and an address.
-    """
+    """Write objects into the `objects` folder of a repository without starting git."""
 
     folder: Path
     algorithm: str
     who: bytes
 
     def write_commit(self, file: str, data: bytes, message: str, parent: str, at: datetime) -> str:
-        """Write a commit with only this file, on top of `parent` if given, and return its name.
-
-        Raises the fault for what could not be written.
-        """
+        """Write a commit with only this file, on top of `parent` if given, and return its name."""
         blob = self._put("blob", data)
         tree = self._put("tree", b"100644 " + file.encode() + b"\0" + bytes.fromhex(blob))
         by = self.who + f" {int(at.timestamp())} +0000".encode()
@@ -161,9 +149,11 @@ class ObjectWriter:
         whole = f"{kind} {len(data)}\0".encode() + data
         name = hashlib.new(self.algorithm, whole, usedforsecurity=False).hexdigest()
         path = self.folder / name[:2] / name[2:]
+        with suppress(OSError):
+            os.utime(path)  # git does not prune a renewed object as old
+            return name
         try:
-            if not _refresh_object(path):
-                self._write(path, zlib.compress(whole, _COMPRESSION_LEVEL))
+            self._write(path, zlib.compress(whole, 1))  # as git does
         except OSError as error:
             raise errors.build_write_fault(f"{path}", error) from error
         return name
@@ -174,7 +164,8 @@ class ObjectWriter:
         with suppress(FileExistsError):
             path.parent.mkdir()
             path.parent.chmod(mode)
-        opened, unfinished = mkstemp(prefix=_TEMPORARY_PREFIX, dir=path.parent)
+        # git removes files with this prefix as objects that were never finished.
+        opened, unfinished = mkstemp(prefix="tmp_obj_", dir=path.parent)
         try:
             with os.fdopen(opened, "wb") as file:
                 file.write(data)
@@ -186,102 +177,14 @@ class ObjectWriter:
             raise
 
 
-def _refresh_object(path: Path) -> bool:
-    """True if the object exists. Its time is renewed, so that git does not prune it as old."""
-    try:
-        os.utime(path)
-    except OSError:
-        return False
-    return True
-
-
-PLAN_REF: Final = "refs/worktree/handrail/plan"
-"""The ref of the current text."""
-
-
-ARCHIVE_REFS: Final = "refs/handrail/done/"
-"""Archived texts are below this, each by the name of its change."""
-
-
-GIT_COMMAND: Final = (
-    *("git", "--no-pager", "--no-optional-locks", "--no-replace-objects"),
-    *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
-)
-"""How every git command begins, so that no program of the project is run."""
-
-
-_PLAN_FILE: Final = "plan"
-"""The name of the file in each commit."""
-
-
-_EMPTY_VARIABLE: Final = "EMPTY_FOR_GIT"
-"""An empty environment variable; see `build_environment`."""
-
-
-_INCLUDE_PREFIX: Final = "include"
-"""How settings begin that include other configuration files."""
-
-
-_FILTER_SETTING: Final = re.compile(r"filter[.].*[.](?:clean|smudge|process|required)", re.DOTALL)
-"""Settings that make git run a program on file contents."""
-
-
-_STATUS_COMMAND: Final = (
-    *("status", "--porcelain", "-z", "--untracked-files=all"),
-    *("--no-renames", "--ignore-submodules=dirty"),
-)
-
-
-_CHANGE_TRAILER: Final = re.compile(rb"^Handrail-Change: ([0-9a-z-]+)$", re.MULTILINE)
-
-
-_IDENTITY: Final = re.compile(rb"(.+ <[^<>]+>) \d+ [+-]\d+\s*")
-
-
-_DEFAULT_IDENTITY: Final = b"Handrail <handrail@localhost>"
-"""Who commits if git knows no user."""
-
-
-_CLOCK: Final = SystemClock()
-
-
-_NO_DESCRIPTION: Final = Description("", "", "")
-
-
-_NUL: Final = "\0"
-
-
-_LOG_FORMAT: Final = "%H%x00%ct%x00%an <%ae>"
-"""The commit, its time, and who made it, separated by NUL."""
-
-
-_MAX_TIMESTAMP: Final = 253_402_300_799
-"""The last second that `datetime` can hold."""
-
-
-_CONFLICT_STATUSES: Final = frozenset({"DD", "AU", "UD", "UA", "DU", "AA", "UU"})
-"""The letters of `git status` for files with merge conflicts."""
-
-
 class GitDescriptions:
-    """`Descriptions` of the worktree in this folder.
-
-    The runner needs the environment of `build_environment`. The version of a text is its commit. A commit
-    never changes, so a text is read again only after the ref has moved.
-    """
-
-    __slots__ = ("_clock", "_filters", "_git", "_ids", "_known", "_lock", "_objects", "_shared")
+    """`Descriptions` of the worktree in this folder. A text's version is its commit, which never changes."""
 
     def __init__(
-        self,
-        runner: ProcessRunner,
-        folder: Path,
-        ids: IdSource,
-        limits: VcsTimeouts = DEFAULT_TIMEOUTS,
-        clock: Clock = _CLOCK,
+        self, runner: ProcessRunner, folder: Path, ids: IdSource, limits: VcsTimeouts = DEFAULT_TIMEOUTS
     ) -> None:
-        self._git = VcsProgram(runner, folder, GIT_COMMAND, git_fault, limits)
-        self._ids, self._clock, self._lock = ids, clock, RepositoryLock(limits.lock)
+        self.program = VcsProgram(runner, folder, GIT_COMMAND, commands.git_fault, limits)
+        self._ids, self._lock = ids, commands.RepositoryLock(limits.lock)
         self._known = _NO_DESCRIPTION
         self._filters: tuple[ConfigStamp, tuple[str, ...]] | None = None
         self._shared: tuple[Path, str] | None = None
@@ -292,183 +195,148 @@ class GitDescriptions:
         known = self._known
         if known.version and self._read_loose_ref(PLAN_REF) == known.version:
             return known
-        self._known = self._read_with_git()
+        self._known = self.read_commit(PLAN_REF)
         return self._known
+
+    def read_commit(self, commit: str) -> Description:
+        """Return the description in a commit of any chain; an empty one if there is no such commit."""
+        output = self.program.ask("cat-file", "--batch", text=f"{commit}\n{commit}:{_PLAN_FILE}\n".encode())
+        kind, name, body, rest = _parse_object(output)
+        if kind == "missing":
+            return _NO_DESCRIPTION
+        file_kind, _, text, _ = _parse_object(rest)
+        if (kind, file_kind) != ("commit", "blob"):
+            raise Unreadable(
+                f"`{commit}` holds no file `{_PLAN_FILE}`",
+                f"look at it, and remove it: `git update-ref -d {commit}`",
+            )
+        change = _CHANGE_TRAILER.search(body)
+        return Description(text.decode("utf-8", "replace"), name, change[1].decode() if change else name)
 
     def changes(self, most: int) -> Changes:
         """Return the text, and the files that differ from the checked-out commit, at most `most`."""
         described = self.read()
-        output = self._git.tell(*self._filter_overrides(), *_STATUS_COMMAND, files=())
+        output = self.program.tell(*self._filter_overrides(), *_STATUS_COMMAND, files=())
         files = _parse_status(output.decode("utf-8", "replace").split("\0"))
         return Changes(replace(described, empty=not files), files[:most], len(files))
 
-    def hold_lock(self) -> AbstractContextManager[object]:
-        """Lock the repository for the block, for all its worktrees."""
-        return self._lock_repository()
+    def hold_lock(self) -> AbstractContextManager[int]:
+        """Lock the repository for the block, for all its worktrees. Yields the locked file."""
+        return self._lock.hold(self._locate()[0])
 
     def swap(self, seen: Description, new: str) -> Description:
         """Replace the text: add a commit to the chain, or begin a chain."""
-        text = normalize_text(new)
-        with self._lock_repository() as lock:
+        text = commands.normalize_text(new)
+        with self.hold_lock() as lock:
             if seen.text == text:
-                return self._require_version(seen)
+                return commands.require_version(self, seen)
             change = seen.change or self._ids.new_id()
+            message, at = f"plan\n\nHandrail-Change: {change}\n", SystemClock().now()
             try:
-                return self._add_commit(seen, change, text, lock)
+                objects = self._object_writer()
+                commit = objects.write_commit(_PLAN_FILE, text.encode(), message, seen.version, at)
+                before = seen.version or "0" * len(commit)
+                self.program.tell("update-ref", "--no-deref", PLAN_REF, commit, before, files=(lock,))
             except VcsFailed as fault:
-                return verify_write(seen, text, self._read_after_failure(fault), fault)
+                return commands.verify_write(seen, text, commands.read_after_write(self, fault), fault)
+            self._known = Description(text, commit, change)
+            return self._known
 
     def begin_new(self, seen: Description) -> Description:
         """Move the chain below `refs/handrail/done/`, by the name of its change."""
-        with self._lock_repository() as lock:
+        with self.hold_lock() as lock:
             if not seen.version:
-                return self._require_version(seen)
-            try:
-                self._archive(seen, f"delete {PLAN_REF} {seen.version}\n", lock)
-            except VcsFailed as fault:
-                now = self._read_after_failure(fault)
-                if now.version == seen.version:
-                    raise
-                if now.version:
-                    raise conflict_fault(seen, now) from fault
+                return commands.require_version(self, seen)
+            self._archive(seen, "delete", lock)
         return _NO_DESCRIPTION
 
     def archive(self, seen: Description) -> None:
         """Copy the chain below `refs/handrail/done/`, by the name of its change."""
-        with self._lock_repository() as lock:
+        with self.hold_lock() as lock:
             if self._read_loose_ref(_archive_ref(seen)) == seen.version:
-                self._require_version(seen)
-                return
-            try:
-                self._archive(seen, f"verify {PLAN_REF} {seen.version}\n", lock)
-            except VcsFailed as fault:
-                now = self._read_after_failure(fault)
-                if now.version == seen.version:
-                    raise
-                raise conflict_fault(seen, now) from fault
+                commands.require_version(self, seen)
+            else:
+                self._archive(seen, "verify", lock)
 
     def versions(self) -> tuple[TextVersion, ...]:
         """Return every commit of the chain, oldest first."""
         commit = self.read().version
         if not commit:
             return ()
-        words = ("rev-list", "--reverse", "--first-parent", "--encoding=UTF-8", f"--format={_LOG_FORMAT}")
-        lines = self._git.ask(*words, commit, "--").decode("utf-8", "replace").split("\n")
-        return tuple(TextVersion(*_parse_version(line)) for line in lines if _NUL in line)
+        words = ("--reverse", "--first-parent", "--encoding=UTF-8", "--format=%H%x00%ct%x00%an <%ae>")
+        output = self.program.ask("rev-list", *words, commit, "--")
+        lines = output.decode("utf-8", "replace").split("\n")
+        rows = (line.split("\0") for line in lines if "\0" in line)
+        return tuple(
+            TextVersion(name, datetime.fromtimestamp(min(int(at), _MAX_TIMESTAMP), UTC), who)
+            for name, at, who in rows
+        )
 
     def texts(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the text of each of these commits."""
         request = "".join(f"{name}:{_PLAN_FILE}\n" for name in names)
-        output = self._git.ask("cat-file", "--batch", text=request.encode())
+        output = self.program.ask("cat-file", "--batch", text=request.encode())
         texts = []
         for _ in names:
             _, _, text, output = _parse_object(output)
             texts.append(text.decode("utf-8", "replace"))
         return tuple(texts)
 
-    def read_commit(self, commit: str) -> Description:
-        """Return the description in a commit of any chain."""
-        return self._read_with_git(commit)
-
-    def take_chain(self, there: Description, seen: Description, aside: str = "") -> None:
-        """Move the ref to a commit of another chain, if it still has the version `seen`.
-
-        The old chain is kept under the ref `aside`, if one is given. Raises `TextConflict`.
-        """
+    def take_chain(self, there: Description, seen: Description, aside: str) -> None:
+        """Move the ref from `seen` to another chain, and keep the old one under `aside`, if given."""
         kept_first = f"update {aside} {seen.version}\n" if aside else ""
         before = seen.version or "0" * len(there.version)
-        with self._lock_repository() as lock:
+        with self.hold_lock() as lock:
             self._move(f"{kept_first}update {PLAN_REF} {there.version} {before}\n", lock)
 
     def _archive(self, seen: Description, then: str, lock: int) -> None:
-        """Archive the chain by the name of its change and run the command `then`, both or neither.
+        """Archive the chain by the name of its change, and delete or verify its ref: both or neither.
 
         An archive with that name is replaced only by a continuation of it. The file of the ref is only a
         hint: git makes the comparison.
         """
-        name = _archive_ref(seen)
+        name, after = _archive_ref(seen), f"{then} {PLAN_REF} {seen.version}\n"
         hinted = {"": f"create {name} {seen.version}\n", seen.version: ""}.get(self._read_loose_ref(name))
         try:
-            self._move((self._archive_command(name, seen) if hinted is None else hinted) + then, lock)
-        except TextConflict:
-            self._move(self._archive_command(name, seen) + then, lock)
+            try:
+                self._move((self._archive_command(name, seen) if hinted is None else hinted) + after, lock)
+            except TextConflict:
+                self._move(self._archive_command(name, seen) + after, lock)
+        except VcsFailed as fault:
+            now = commands.read_after_write(self, fault)
+            if now.version == seen.version:
+                raise
+            if now.version or then == "verify":
+                raise commands.conflict_fault(seen, now) from fault
 
     def _archive_command(self, name: str, seen: Description) -> str:
         """Return the command that archives the chain if the name is taken: under it if it continues it."""
         words = ("for-each-ref", "--format=%(objectname)", f"--merged={seen.version}", name)
-        before = self._git.ask(*words).decode("ascii").strip()
+        before = self.program.ask(*words).decode("ascii").strip()
         if before:
             return f"update {name} {seen.version} {before}\n"
         return f"update {unique_archive_ref(seen)} {seen.version}\n"
 
     def _read_loose_ref(self, ref: str) -> str:
-        """Return the commit in the file of a ref; empty if it cannot be seen."""
-        folders = find_git_folders(self._git.folder)
+        folders = find_git_folders(self.program.folder)
         return folders.read_loose_ref(ref) if folders else ""
-
-    def _require_version(self, seen: Description) -> Description:
-        """Return the current description. Raises `TextConflict` if its version has changed."""
-        now = self.read()
-        if now.version != seen.version:
-            raise conflict_fault(None, now)
-        return now
-
-    def _read_with_git(self, ref: str = PLAN_REF) -> Description:
-        """Read the description with git. Raises `Unreadable` if the ref holds something else."""
-        output = self._git.ask("cat-file", "--batch", text=f"{ref}\n{ref}:{_PLAN_FILE}\n".encode())
-        kind, commit, body, rest = _parse_object(output)
-        if kind == "missing":
-            return _NO_DESCRIPTION
-        file_kind, _, text, _ = _parse_object(rest)
-        if (kind, file_kind) != ("commit", "blob"):
-            raise Unreadable(
-                f"`{ref}` holds no file `{_PLAN_FILE}`",
-                f"look at it, and remove it: `git update-ref -d {ref}`",
-            )
-        change = _CHANGE_TRAILER.search(body)
-        return Description(text.decode("utf-8", "replace"), commit, change[1].decode() if change else commit)
-
-    def _add_commit(self, seen: Description, change: str, text: str, lock: int) -> Description:
-        """Write a commit, move the ref to it, and return the new description."""
-        message = f"plan\n\nHandrail-Change: {change}\n"
-        commit = self._object_writer().write_commit(
-            _PLAN_FILE, text.encode(), message, seen.version, self._clock.now()
-        )
-        before = seen.version or "0" * len(commit)
-        self._write("update-ref", "--no-deref", PLAN_REF, commit, before, lock=lock)
-        self._known = Description(text, commit, change)
-        return self._known
 
     def _move(self, moves: str, lock: int) -> None:
         """Run these `update-ref` commands, all of them or none."""
-        self._write("update-ref", "--no-deref", "--stdin", text=moves.encode(), lock=lock)
-
-    def _write(self, *words: str, lock: int, text: bytes = b"") -> None:
-        self._git.tell(*words, text=text, files=(lock,))
-
-    def _read_after_failure(self, fault: Fault) -> Description:
-        """Return the current description after a write that failed with this fault."""
-        try:
-            return self.read()
-        except Fault as blind:
-            raise unverified_write_fault(fault, blind) from blind
+        self.program.tell("update-ref", "--no-deref", "--stdin", text=moves.encode(), files=(lock,))
 
     def _filter_overrides(self) -> tuple[str, ...]:
-        """Return options that disable every filter program in the configuration.
-
-        The list is cached until the repository's configuration files change. It is not cached if they include
-        other files.
-        """
-        folders = find_git_folders(self._git.folder)
+        """Return options that disable every filter program in the configuration."""
+        folders = find_git_folders(self.program.folder)
         stamp = folders.stamp_config() if folders else None
         if self._filters and self._filters[0] == stamp:
             return self._filters[1]
-        output = self._git.ask("config", "--list", "--name-only", "-z").decode("utf-8", "surrogateescape")
+        output = self.program.ask("config", "--list", "--name-only", "-z").decode("utf-8", "surrogateescape")
         names = sorted({*output.split("\0")})
-        words = tuple(
-            f"--config-env={name}={_EMPTY_VARIABLE}" for name in names if _FILTER_SETTING.fullmatch(name)
-        )
-        alone = not any(name.startswith(_INCLUDE_PREFIX) for name in names)
+        filters = (name for name in names if _FILTER_SETTING.fullmatch(name))
+        words = tuple(f"--config-env={name}=EMPTY_FOR_GIT" for name in filters)
+        alone = not any(name.startswith("include") for name in names)
+        # A change of an included file would go unnoticed.
         self._filters = (stamp, words) if stamp and alone else None
         return words
 
@@ -476,23 +344,21 @@ class GitDescriptions:
         """Return the object writer, created once. It commits as Handrail if git knows no user."""
         if self._objects is None:
             try:
-                output = self._git.ask("var", "GIT_COMMITTER_IDENT")
+                output = self.program.ask("var", "GIT_COMMITTER_IDENT")
             except VcsFailed:
                 output = b""
-            who = _IDENTITY.fullmatch(output)
-            common, named = self._locate()
-            self._objects = ObjectWriter(common / "objects", named, who[1] if who else _DEFAULT_IDENTITY)
+            found = _IDENTITY.fullmatch(output)
+            who = found[1] if found else b"Handrail <handrail@localhost>"
+            common, algorithm = self._locate()
+            self._objects = ObjectWriter(common / "objects", algorithm, who)
         return self._objects
-
-    def _lock_repository(self) -> AbstractContextManager[int]:
-        return self._lock.hold(self._locate()[0])
 
     def _locate(self) -> tuple[Path, str]:
         """Return the folder that all worktrees share, and its hash algorithm. Asked once."""
         if self._shared is None:
-            output = self._git.ask("rev-parse", "--git-common-dir", "--show-object-format")
+            output = self.program.ask("rev-parse", "--git-common-dir", "--show-object-format")
             common, _, algorithm = output.decode("utf-8", "surrogateescape").strip("\n").rpartition("\n")
-            self._shared = (self._git.folder / common, algorithm)
+            self._shared = (self.program.folder / common, algorithm)
         return self._shared
 
 
@@ -502,14 +368,7 @@ def unique_archive_ref(described: Description) -> str:
 
 
 def _archive_ref(described: Description) -> str:
-    """Return the archive ref for a completed text."""
     return f"{ARCHIVE_REFS}{described.change}"
-
-
-def _parse_version(line: str) -> tuple[str, datetime, str]:
-    """Parse a line of `_LOG_FORMAT`: the commit, when it was made, and by whom."""
-    name, at, who = line.split(_NUL)
-    return name, datetime.fromtimestamp(min(int(at), _MAX_TIMESTAMP), UTC), who
 
 
 def _parse_object(output: bytes) -> tuple[str, str, bytes, bytes]:
@@ -526,66 +385,23 @@ def _parse_status(lines: list[str]) -> tuple[ChangedFile, ...]:
     """Return the files that `git status` lists against the commit, each once."""
     found: dict[str, str] = {}
     for line in filter(None, lines):
-        path = line[3:]
-        if status := _file_status(line[:2]):
-            found[path] = "modified" if path in found else status
+        letters, path = line[:2], line[3:]
+        if letters == "AD":  # added and removed again
+            continue
+        if letters in _CONFLICT_STATUSES:
+            status = "conflicted"
+        elif letters == "??" or letters[0] == "A":
+            status = "added"
+        else:
+            status = "removed" if "D" in letters else "modified"
+        found[path] = "modified" if path in found else status
     return tuple(ChangedFile(path, found[path]) for path in sorted(found))
 
 
-def _file_status(letters: str) -> str:
-    """Return what happened to a file; empty if it was only added and removed again."""
-    if letters in _CONFLICT_STATUSES:
-        return "conflicted"
-    if letters == "??" or letters[0] == "A":
-        return "" if letters[1] == "D" else "added"
-    return "removed" if "D" in letters else "modified"
-
-
-PLAN_REFS: Final = "refs/handrail/plans/"
-"""Plans at a remote are below this, each by its name."""
-
-
-REMOTE_TIMEOUTS: Final = VcsTimeouts(write=120.0)
-"""The timeouts for talking to a remote."""
-
-
-_FETCHED_REF: Final = "refs/theirs"
-"""Where the remote's plan is fetched to, in a temporary repository."""
-
-
-_DEFAULT_REMOTE: Final = "origin"
-
-
-_SHOWN_CHARACTERS: Final = 60
-"""How much of a plan's first line a message quotes."""
-
-
-_SSH_VARIABLES: Final = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT")
-"""Variables by which the user chooses the ssh program."""
-
-
-_REMOTE_OPTIONS: Final = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "fetch.fsckObjects=true")
-
-
-_FETCH_COMMAND: Final = (
-    *("fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-auto-maintenance"),
-    *("--no-recurse-submodules", "--no-write-commit-graph", "--"),
-)
-
-
-_PUSH_COMMAND: Final = (
-    *("push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags"),
-    *("--no-recurse-submodules", "--no-progress"),
-)
-
-
 def build_remote_environment(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for git to talk to a remote: by file, ssh or https, without prompts.
-
-    The user's choice of ssh program is kept.
-    """
-    ssh = {name: env[name] for name in _SSH_VARIABLES if name in env}
-    return {**build_environment(env), **ssh, "GIT_ALLOW_PROTOCOL": "file:ssh:https"}
+    """Return the environment for git to talk to a remote: by file, the user's ssh or https, no prompts."""
+    ssh = {name: env[name] for name in ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT") if name in env}
+    return {**commands.build_environment(env), **ssh, "GIT_ALLOW_PROTOCOL": "file:ssh:https"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -613,29 +429,15 @@ class _Sides:
 
 
 class GitDescriptionSync:
-    """`DescriptionSync` of the worktree in this folder.
+    """`DescriptionSync` of a worktree. `far` has the environment of `build_remote_environment`."""
 
-    `far` is a runner with the environment of `build_remote_environment`.
-    """
-
-    __slots__ = ("_far", "_git", "_program")
-
-    def __init__(
-        self,
-        git: GitDescriptions,
-        folder: Path,
-        runner: ProcessRunner,
-        far: ProcessRunner,
-        limits: VcsTimeouts = DEFAULT_TIMEOUTS,
-    ) -> None:
-        self._git, self._far = git, far
-        self._program = VcsProgram(runner, folder, GIT_COMMAND, git_fault, limits)
+    def __init__(self, git: GitDescriptions, far: ProcessRunner) -> None:
+        self._git, self._program, self._far = git, git.program, far
 
     def push(self, remote: str = "", name: str = "") -> ExchangeResult:
-        """Push the chain if it continues the remote one.
+        """Push the chain if it continues the remote one; else raise `TextConflict`.
 
-        A finished remote plan about another change is archived there first. Raises `TextConflict` otherwise,
-        `NoPlan` if there is nothing to push, and the faults of the remote.
+        A finished remote plan about another change is archived there first.
         """
         place = self._locate(remote, name, "--push")
         if not self._git.read().version:
@@ -652,7 +454,7 @@ class GitDescriptionSync:
             if not theirs or not sides.behind:
                 far.tell(*_PUSH_COMMAND, "--", place.url, sent, files=())
                 return ExchangeResult(place.remote, place.ref, ExchangeOutcome.SENT)
-            if not sides.is_other_change or not _is_plan_finished(sides.there):
+            if not sides.is_other_change or not is_finished(parse_any(sides.there.text)[0]):
                 raise _push_conflict(place, sides)
             archive = unique_archive_ref(sides.there)
             lease = f"--force-with-lease={place.ref}:{theirs}"
@@ -661,10 +463,9 @@ class GitDescriptionSync:
             return ExchangeResult(place.remote, place.ref, ExchangeOutcome.SENT, archive)
 
     def pull(self, remote: str = "", name: str = "", *, archive: bool = False) -> ExchangeResult:
-        """Take the remote chain if it continues the local one.
+        """Take the remote chain if it continues the local one; else raise `TextConflict`.
 
-        Otherwise the local chain is archived first, if it is about another change or `archive` is set; else
-        this raises `TextConflict`. Raises `NoPlan` if the remote has no plan, and the faults of the remote.
+        If the local one is about another change, or `archive` is set, it is archived first and replaced.
         """
         place = self._locate(remote, name)
         with self._transfer_repository() as far:
@@ -676,22 +477,23 @@ class GitDescriptionSync:
                 "run `handrail plan push` where it is, or say its name with --name:"
                 f" `git ls-remote {place.remote} '{PLAN_REFS}*'` lists those there are",
             )
-        normalize_text(there.text)
+        commands.normalize_text(there.text)
         if here.version and not sides.behind:
             moved = ExchangeOutcome.SAME if here.version == there.version else ExchangeOutcome.AHEAD
             return ExchangeResult(place.remote, place.ref, moved)
-        if not here.version or not sides.ahead:
-            self._git.take_chain(there, here)
-            return ExchangeResult(place.remote, place.ref, ExchangeOutcome.TAKEN)
-        if not (sides.is_other_change or archive):
+        diverged = here.version and sides.ahead
+        if diverged and not (sides.is_other_change or archive):
             raise _divergence_conflict(place, sides)
-        left = unique_archive_ref(here)
+        left = unique_archive_ref(here) if diverged else ""
         self._git.take_chain(there, here, left)
         return ExchangeResult(place.remote, place.ref, ExchangeOutcome.TAKEN, left)
 
     def _compare(self, place: _RemotePlan, far: VcsProgram) -> _Sides:
-        """Fetch the remote plan and compare it with the local one."""
-        theirs = self._fetch(place, far)
+        try:
+            far.tell(*_FETCH_COMMAND, place.url, f"+{place.ref}:refs/theirs", files=())
+            theirs = far.ask("rev-parse", "--verify", "refs/theirs").decode("ascii").strip()
+        except NoPlan:
+            theirs = ""
         here = self._git.read()
         there = self._git.read_commit(theirs) if theirs else _NO_DESCRIPTION
         if not here.version or not theirs:
@@ -700,37 +502,24 @@ class GitDescriptionSync:
         ahead, behind = map(int, self._program.ask(*words).split())
         return _Sides(here, there, ahead, behind)
 
-    def _fetch(self, place: _RemotePlan, far: VcsProgram) -> str:
-        """Fetch the remote's ref and return its commit; empty if the remote has no such plan."""
-        try:
-            far.tell(*_FETCH_COMMAND, place.url, f"+{place.ref}:{_FETCHED_REF}", files=())
-            return far.ask("rev-parse", "--verify", _FETCHED_REF).decode("ascii").strip()
-        except NoPlan:
-            return ""
-
     def _locate(self, remote: str, name: str, *which: str) -> _RemotePlan:
-        """Work out remote, URL and ref. Raises `NoRemote`, or `Unreadable` for a bad plan name."""
+        """Work out remote, URL and ref; the name of the plan is by default the current branch."""
         known = self._ask_text("remote").splitlines()
         chosen = remote or (known[0] if len(known) == 1 else _DEFAULT_REMOTE)
         if chosen not in known:
             raise _no_remote_fault(remote, known)
-        return _RemotePlan(
-            chosen, self._ask_text("remote", "get-url", *which, chosen), f"{PLAN_REFS}{self._plan_name(name)}"
-        )
-
-    def _plan_name(self, name: str) -> str:
-        """Return the plan's name: the given one, or the current branch."""
+        url = self._ask_text("remote", "get-url", *which, chosen)
         try:
-            if not name:
-                return self._ask_text("symbolic-ref", "--quiet", "--short", "HEAD")
-            self._ask_text("check-ref-format", f"{PLAN_REFS}{name}")
+            if name:
+                self._ask_text("check-ref-format", f"{PLAN_REFS}{name}")
+            ref = f"{PLAN_REFS}{name or self._ask_text('symbolic-ref', '--quiet', '--short', 'HEAD')}"
         except VcsFailed as fault:
             if name:
                 raise Unreadable(f"`{name}` names no plan", "take letters, digits, - and /") from fault
             raise Unreadable(
                 "no branch is checked out that the plan could be named by", "say its name with --name"
             ) from fault
-        return name
+        return _RemotePlan(chosen, url, ref)
 
     @contextmanager
     def _transfer_repository(self) -> Iterator[VcsProgram]:
@@ -751,18 +540,13 @@ class GitDescriptionSync:
                 "ascii",
             )
             words = (*GIT_COMMAND, *_REMOTE_OPTIONS, f"--git-dir={folder}")
-            yield VcsProgram(self._far, self._program.folder, words, remote_fault, REMOTE_TIMEOUTS)
+            yield VcsProgram(self._far, self._program.folder, words, commands.remote_fault, REMOTE_TIMEOUTS)
 
     def _ask_text(self, *words: str) -> str:
         return self._program.ask(*words).decode("utf-8", "surrogateescape").removesuffix("\n")
 
 
-def _is_plan_finished(described: Description) -> bool:
-    return is_finished(parse_any(described.text)[0])
-
-
 def _push_conflict(place: _RemotePlan, sides: _Sides) -> TextConflict:
-    """Return why the local chain is not pushed."""
     texts = (sides.here.text, sides.there.text)
     if not sides.ahead:
         message = f"the plan at `{place.remote}` is {_count_versions(sides.behind)} further than the one here"

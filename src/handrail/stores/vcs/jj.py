@@ -8,33 +8,19 @@ import hashlib
 import json
 import os
 import re
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
 
-from handrail.runtime.errors import BadVcsConfig, Fault, NoRepository, VcsFailed, VcsTooOld
+from handrail.runtime.errors import BadVcsConfig, NoRepository, VcsFailed, VcsTooOld
 from handrail.runtime.ports.turn import ChangedFile, Changes, Description, ProcessRunner, TextVersion
-from handrail.stores.vcs.commands import (
-    DEFAULT_TIMEOUTS,
-    INSTALL_JJ,
-    MIN_JJ_VERSION,
-    NoSuchCommand,
-    RepositoryLock,
-    VcsProgram,
-    VcsTimeouts,
-    conflict_fault,
-    divergent_fault,
-    immutable_fault,
-    jj_fault,
-    normalize_text,
-    open_memory_file,
-    unverified_write_fault,
-    verify_write,
-)
+from handrail.stores.vcs import commands
+from handrail.stores.vcs.commands import DEFAULT_TIMEOUTS, VcsProgram, VcsTimeouts
 
+# Settings for every command: no wrapping, pager, editor, monitor, signature or trailer.
 _JJ_SETTINGS: Final = (
     "ui.log-word-wrap=false",
     "ui.paginate='never'",
@@ -45,65 +31,33 @@ _JJ_SETTINGS: Final = (
     "signing.backend='none'",
     "templates.commit_trailers='\"\"'",
 )
-"""Settings for every command: no wrapping, pager, editor, monitor, signature or trailer."""
-
-
 _JJ_COMMAND: Final = (
     *("jj", "--no-pager", "--color=never", "--quiet"),
     *(f"--config={setting}" for setting in _JJ_SETTINGS),
 )
-
-
 _IGNORE_WORKING_COPY: Final = "--ignore-working-copy"
-
-
 _LOG_COMMAND: Final = ("log", "--no-graph", "-r")
-
-
 _COMMIT_FIELDS: Final = ("change_id", "description", "empty", "immutable", "conflict", "divergent")
-"""The fields of `_CommitRow` that jj prints for a commit."""
-
-
 _COMMIT_TEMPLATE: Final = r' ++ ",'.join(rf'\"{name}\":" ++ json(self.{name}())' for name in _COMMIT_FIELDS)
-
-
 _FILES_TEMPLATE: Final = (
     r'self.diff().files().map(|f| "{\"path\":" ++ json(f.path().display())'
     r' ++ ",\"status\":" ++ json(f.status()) ++ "}").join(",")'
 )
-
-
 _READ_TEMPLATE: Final = rf'"{{{_COMMIT_TEMPLATE} ++ "}}\n"'
-
-
 _READ_FILES_TEMPLATE: Final = rf'"{{{_COMMIT_TEMPLATE} ++ ",\"files\":[" ++ {_FILES_TEMPLATE} ++ "]}}\n"'
-
-
 _EVOLOG_TEMPLATE: Final = (
     r'"{\"commit\":" ++ json(commit.commit_id()) ++ ",\"change\":" ++ json(commit.change_id())'
     r' ++ ",\"hash\":" ++ json(hash(commit.description()))'
     r' ++ ",\"blank\":" ++ if(commit.description(), "false", "true")'
     r' ++ ",\"who\":" ++ json(commit.committer()) ++ "}\n"'
 )
-
-
 _TEXT_TEMPLATE: Final = (
     r'"{\"commit\":" ++ json(self.commit_id())'
     r' ++ ",\"text\":" ++ json(self.description()) ++ "}\n"'
 )
-
-
+# A revset alias for the commits that have the expected text; see `_try_command`.
 _EXPECTED_ALIAS: Final = "handrail_expected()"
-"""A revset alias for the commits that have the expected text; see `_guard_config`."""
-
-
-_ESCAPES: Final = str.maketrans(
-    {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\0": r"\0"},
-)
-"""How characters are escaped in a jj string."""
-
-
-_USER_SETTINGS: Final = ("user.name=", "user.email=")
+_ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\0": r"\0"})
 
 
 class _CommitRow(msgspec.Struct, frozen=True):
@@ -118,10 +72,13 @@ class _CommitRow(msgspec.Struct, frozen=True):
     files: tuple[ChangedFile, ...] = ()
 
     def to_description(self) -> Description:
-        """Convert to the port's `Description`."""
-        version = _hash_version(self.change_id, self.description)
+        """Convert to the port's `Description`.
+
+        The version is of this text of this change: the commit id would also change with the files.
+        """
+        key = f"{self.change_id}\0{self.description}".encode("utf-8", "surrogatepass")
         flags = (self.empty, self.immutable, self.divergent, self.conflict)
-        return Description(self.description, version, self.change_id, *flags)
+        return Description(self.description, hashlib.sha256(key).hexdigest(), self.change_id, *flags)
 
 
 class _Signature(msgspec.Struct, frozen=True):
@@ -141,10 +98,6 @@ class _EvologRow(msgspec.Struct, frozen=True):
     blank: bool
     who: _Signature
 
-    def version(self) -> TextVersion:
-        """Convert to the port's `TextVersion`."""
-        return TextVersion(self.commit, self.who.timestamp, f"{self.who.name} <{self.who.email}>")
-
 
 class _TextRow(msgspec.Struct, frozen=True):
     """The text of a commit."""
@@ -157,17 +110,11 @@ _AnyRow = TypeVar("_AnyRow", _CommitRow, _EvologRow, _TextRow)
 
 
 class JjDescriptions:
-    """`Descriptions` of the workspace in this folder.
-
-    The runner needs the environment of `build_environment`. The lock is per repository, so that workspaces of
-    one repository wait for each other. Commits written here are not signed.
-    """
-
-    __slots__ = ("_jj", "_lock", "_user", "_version_checked")
+    """`Descriptions` of the workspace in this folder. Commits written here are not signed."""
 
     def __init__(self, runner: ProcessRunner, folder: Path, limits: VcsTimeouts = DEFAULT_TIMEOUTS) -> None:
-        self._jj = VcsProgram(runner, folder, _JJ_COMMAND, jj_fault, limits)
-        self._lock = RepositoryLock(limits.lock)
+        self._jj = VcsProgram(runner, folder, _JJ_COMMAND, commands.jj_fault, limits)
+        self._lock = commands.RepositoryLock(limits.lock)
         self._version_checked = False
         self._user: tuple[str, ...] | None = None
 
@@ -177,49 +124,60 @@ class JjDescriptions:
         return self._read_revisions("@")[0]
 
     def changes(self, most: int) -> Changes:
-        """Return the text and the changed files, at most `most`.
-
-        jj first snapshots the files into the commit.
-        """
+        """Return the text and at most `most` changed files. jj first snapshots the files into the commit."""
         self._check()
-        with self._lock_repository() as lock:
-            row = _parse_rows(
-                self._jj.tell(*_LOG_COMMAND, "@", "-T", _READ_FILES_TEMPLATE, files=(lock,)), _CommitRow
-            )[0]
+        with self.hold_lock() as lock:
+            output = self._jj.tell(*_LOG_COMMAND, "@", "-T", _READ_FILES_TEMPLATE, files=(lock,))
+            row = _parse_rows(output, _CommitRow)[0]
         return Changes(row.to_description(), row.files[:most], len(row.files))
 
-    def hold_lock(self) -> AbstractContextManager[object]:
-        """Lock the repository for the block, for all its workspaces."""
-        return self._lock_repository()
+    def hold_lock(self) -> AbstractContextManager[int]:
+        """Lock the repository for the block, for all its workspaces. Yields the locked file."""
+        home = self._jj.folder / ".jj"
+        kept_in = home / "repo"
+        try:
+            # Other workspaces reach the repository by a path of their own.
+            repository = kept_in if kept_in.is_dir() else home / os.fsdecode(kept_in.read_bytes())
+        except OSError as error:
+            message = f"`{kept_in}` leads to no repository of jj"
+            raise NoRepository(message, "run `jj git init`, or force git") from error
+        return self._lock.hold(repository)
 
     def swap(self, seen: Description, new: str) -> Description:
-        """Replace the text. If the change diverges by that, resolve it or raise the conflict.
-
-        jj compares the text with `seen`, so nothing is read before.
-        """
-        text = normalize_text(new)
-        with self._lock_repository() as lock:
+        """Replace the text; jj compares it with `seen`. A change that diverges by that is merged."""
+        text = commands.normalize_text(new)
+        with self.hold_lock() as lock:
             if seen.divergent:
-                raise divergent_fault()
+                raise commands.divergent_fault()
             if seen.immutable:
-                raise immutable_fault()
+                raise commands.immutable_fault()
             if seen.text == text:
-                return self._require_version(seen)
+                return commands.require_version(self, seen)
             fault = self._try_command(seen, lock, "describe", "--stdin", "-r", _exact_revset(seen), text=text)
-            return self._resolve_write(seen, text, fault, lock)
+            now = commands.read_after_write(self, fault)
+            if now.divergent and now.change == seen.change:
+                commits = _change_revset(seen)
+                other = self._try_command(seen, lock, "converge", "--no-interactive", "-r", commits)
+                if isinstance(other, commands.NoSuchCommand):
+                    # An older jj: abandon the commits that still have the old text.
+                    self._try_command(seen, lock, "abandon", "-r", f"({commits} & {_EXPECTED_ALIAS}) ~ @")
+                now = commands.read_after_write(self, fault)
+                if now.divergent:
+                    raise commands.conflict_fault(None, *self._read_revisions(commits))
+            return commands.verify_write(seen, text, now, fault)
 
     def begin_new(self, seen: Description) -> Description:
         """Begin a new commit on top of the current one, which keeps its text."""
-        with self._lock_repository() as lock:
+        with self.hold_lock() as lock:
             if seen.divergent:
-                raise divergent_fault()
+                raise commands.divergent_fault()
             fault = self._try_command(seen, lock, "new", _exact_revset(seen))
-            now = self._read_after_write(fault)
+            now = commands.read_after_write(self, fault)
         if now.change != seen.change and not now.text:
             return now
         if now.version == seen.version and fault:
             raise fault
-        raise conflict_fault(seen, now)
+        raise commands.conflict_fault(seen, now)
 
     def archive(self, seen: Description) -> None:
         """Do nothing: the commit keeps its text."""
@@ -233,67 +191,38 @@ class JjDescriptions:
             another = row.hash != rows[-1].hash if rows else not row.blank
             if row.change == change and another:
                 rows.append(row)
-        return tuple(row.version() for row in rows)
+        return tuple(
+            TextVersion(row.commit, row.who.timestamp, f"{row.who.name} <{row.who.email}>") for row in rows
+        )
 
     def texts(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the descriptions of these commits, including hidden ones."""
         if not names:
             return ()
         commits = " | ".join(f'commit_id("{name}")' for name in names)
-        rows = _parse_rows(
-            self._jj.ask(_IGNORE_WORKING_COPY, *_LOG_COMMAND, commits, "-T", _TEXT_TEMPLATE), _TextRow
-        )
-        texts = {row.commit: row.text for row in rows}
+        output = self._jj.ask(_IGNORE_WORKING_COPY, *_LOG_COMMAND, commits, "-T", _TEXT_TEMPLATE)
+        texts = {row.commit: row.text for row in _parse_rows(output, _TextRow)}
         return tuple(texts[name] for name in names)
-
-    def _require_version(self, seen: Description) -> Description:
-        """Return the current description. Raises `TextConflict` if its version has changed."""
-        now = self.read()
-        if now.version != seen.version:
-            raise conflict_fault(None, now)
-        return now
 
     def _try_command(self, before: Description, lock: int, *words: str, text: str = "") -> VcsFailed | None:
         """Run a jj command that compares the text with `before`. Return the fault if it failed.
 
         jj looks at the files here: writing a description without that would leave the working copy stale.
         """
-        with open_memory_file(_guard_config(before.text)) as file:
-            command = (*self._identity(), f"--config-file=/proc/self/fd/{file}", *words)
+        if self._user is None:
+            query = ("config", "list", "user", "-T", r'name ++ "=" ++ value ++ "\0"')
+            settings = self._jj.ask(_IGNORE_WORKING_COPY, *query).decode("utf-8", "replace").split("\0")
+            mine = (setting for setting in settings if setting.startswith(("user.name=", "user.email=")))
+            self._user = tuple(f"--config={setting}" for setting in mine)
+        revisions = json.dumps(f'description(exact:"{before.text.translate(_ESCAPES)}")', ensure_ascii=False)
+        guard = f'[revset-aliases]\n"{_EXPECTED_ALIAS}" = {revisions}\n'.replace("\x7f", r"\u007f")
+        with commands.open_memory_file(guard.encode()) as file:
+            command = (*self._user, f"--config-file=/proc/self/fd/{file}", *words)
             try:
                 self._jj.tell(*command, text=text.encode(), files=(file, lock))
             except VcsFailed as fault:
                 return fault
         return None
-
-    def _resolve_write(
-        self, before: Description, text: str, fault: VcsFailed | None, lock: int
-    ) -> Description:
-        """Return the current description after a write, however the write ended."""
-        now = self._read_after_write(fault)
-        if now.divergent and now.change == before.change:
-            self._merge_divergent(before, lock)
-            now = self._read_after_write(fault)
-            if now.divergent:
-                raise conflict_fault(None, *self._read_revisions(_change_revset(before)))
-        return verify_write(before, text, now, fault)
-
-    def _merge_divergent(self, before: Description, lock: int) -> None:
-        """Merge the commits of a divergent change into one.
-
-        `jj converge` does it. An older jj abandons the commits that still have the old text.
-        """
-        commits = _change_revset(before)
-        fault = self._try_command(before, lock, "converge", "--no-interactive", "-r", commits)
-        if isinstance(fault, NoSuchCommand):
-            self._try_command(before, lock, "abandon", "-r", f"({commits} & {_EXPECTED_ALIAS}) ~ @")
-
-    def _read_after_write(self, fault: Fault | None) -> Description:
-        """Return the current description after a write that ended with this fault, or with None."""
-        try:
-            return self.read()
-        except Fault as blind:
-            raise (unverified_write_fault(fault, blind) if fault else blind) from blind
 
     def _read_revisions(self, revisions: str) -> tuple[Description, ...]:
         """Return the descriptions of these commits, at least one, without looking at the files."""
@@ -306,38 +235,9 @@ class JjDescriptions:
             return
         output = self._jj.ask("--version").decode("utf-8", "replace").strip()
         version = re.match(r"jj (\d+)\.(\d+)", output)
-        if version is None or (int(version[1]), int(version[2])) < MIN_JJ_VERSION:
-            raise VcsTooOld(f"`jj --version` says {output!a}, and that is too old", INSTALL_JJ)
+        if version is None or (int(version[1]), int(version[2])) < commands.MIN_JJ_VERSION:
+            raise VcsTooOld(f"`jj --version` says {output!a}, and that is too old", commands.INSTALL_JJ)
         self._version_checked = True
-
-    def _identity(self) -> tuple[str, ...]:
-        """Return options that fix the user's name and address. Read once."""
-        if self._user is None:
-            output = self._jj.ask(
-                _IGNORE_WORKING_COPY, "config", "list", "user", "-T", r'name ++ "=" ++ value ++ "\0"'
-            )
-            settings = output.decode("utf-8", "replace").split("\0")
-            self._user = tuple(
-                f"--config={setting}" for setting in settings if setting.startswith(_USER_SETTINGS)
-            )
-        return self._user
-
-    def _lock_repository(self) -> AbstractContextManager[int]:
-        """Lock the repository, which other workspaces reach by their own path."""
-        home = self._jj.folder / ".jj"
-        kept_in = home / "repo"
-        try:
-            repository = kept_in if kept_in.is_dir() else home / os.fsdecode(kept_in.read_bytes())
-        except OSError as error:
-            raise NoRepository(
-                f"`{kept_in}` leads to no repository of jj", "run `jj git init`, or force git"
-            ) from error
-        return self._lock.hold(repository)
-
-
-def _hash_version(change: str, text: str) -> str:
-    """Return the version of this text of this change. The commit id would also change with the files."""
-    return hashlib.sha256(f"{change}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _exact_revset(before: Description) -> str:
@@ -349,24 +249,12 @@ def _change_revset(before: Description) -> str:
     return f'change_id("{before.change}")'
 
 
-def _guard_config(text: str) -> bytes:
-    """Return a jj configuration in which `handrail_expected()` means the commits with this text."""
-    revisions = json.dumps(f'description(exact:"{text.translate(_ESCAPES)}")', ensure_ascii=False)
-    return f'[revset-aliases]\n"{_EXPECTED_ALIAS}" = {revisions}\n'.replace("\x7f", r"\u007f").encode()
-
-
 def _parse_rows(output: bytes, kind: type[_AnyRow]) -> tuple[_AnyRow, ...]:
-    try:
-        rows = tuple(msgspec.json.decode(line, type=kind) for line in output.splitlines())
-    except msgspec.MsgspecError as error:
-        raise _bad_output_fault(output) from error
-    if not rows:
-        raise _bad_output_fault(output)
-    return rows
-
-
-def _bad_output_fault(output: bytes) -> BadVcsConfig:
-    return BadVcsConfig(
+    """Return the rows in the output, at least one."""
+    with suppress(msgspec.MsgspecError):
+        if rows := tuple(msgspec.json.decode(line, type=kind) for line in output.splitlines()):
+            return rows
+    raise BadVcsConfig(
         f"jj says something else than it was asked: {output[:200]!a}",
         "look for aliases of your own in `jj config list template-aliases` that have the names of built-in"
         " functions, and rename them",

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import psycopg
 from psycopg import errors
-from psycopg.abc import AdaptContext
 from psycopg.adapt import Dumper
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import Format, TransactionStatus
@@ -25,13 +24,10 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from handrail.runtime.errors import Busy, DiskFull, Fault, Missing, NoServer, NotWritable, Unreadable
 from handrail.runtime.store_address import DatabaseUrl
 
+# What to do after an error that passes by itself.
 SEND_AGAIN_REPAIR: Final = "send the same call again"
-"""What to do after an error that passes by itself."""
-
-
 SERVER_BACK_REPAIR: Final = "see that the server runs and lets this user in, then " + SEND_AGAIN_REPAIR
-
-
+# Errors that a second try may not have.
 _BUSY_ERRORS: Final = (
     errors.LockNotAvailable,
     errors.QueryCanceled,
@@ -40,12 +36,7 @@ _BUSY_ERRORS: Final = (
     errors.UniqueViolation,
     errors.TooManyConnections,
 )
-"""Errors that a second try may not have."""
-
-
 _UNSOUND_DATABASE: Final = (Unreadable, "{} is no sound database", "restore a backup, or name another store")
-
-
 _FAULT_BY_ERROR: Final[Mapping[type[psycopg.Error], tuple[type[Fault], str, str]]] = {
     errors.DiskFull: (
         DiskFull,
@@ -70,13 +61,48 @@ _FAULT_BY_ERROR: Final[Mapping[type[psycopg.Error], tuple[type[Fault], str, str]
     errors.DataCorrupted: _UNSOUND_DATABASE,
     errors.IndexCorrupted: _UNSOUND_DATABASE,
 }
+_TEXT_OID: Final = 25
+_BIGINT_OID: Final = 20
+_PACK_HEAD: Final = struct.Struct("!iiIii").pack
+_PACK_NUMBER: Final = struct.Struct("!iq").pack
+_PACK_LENGTH: Final = struct.Struct("!i").pack
+_NULL_ITEM: Final = _PACK_LENGTH(-1)
+_EMPTY_TEXTS, _EMPTY_NUMBERS = (struct.pack("!iiI", 0, 0, element) for element in (_TEXT_OID, _BIGINT_OID))
+# No statement, lock or transaction of ours may last longer than this. None of our queries is worth JIT
+# compilation or parallel workers, which the planner cannot know.
+_SETTINGS: Final[dict[str, str]] = {
+    "statement_timeout": "30s",
+    "lock_timeout": "20s",
+    "idle_in_transaction_session_timeout": "60s",
+    "application_name": "handrail",
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
+}
+# Compress long texts with lz4, which takes less work, if the server supports it.
+_SET_COMPRESSION: Final = (
+    "(SELECT set_config(name, 'lz4', false) FROM pg_settings"
+    " WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals))"
+)
+# How to notice a server that has vanished, unless the address says otherwise.
+_KEEPALIVE_DEFAULTS: Final[Mapping[str, Any]] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 30,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+# How many seconds to wait for a connection: long enough for a server that restarts.
+CONNECTION_WAIT_SECONDS: Final = 30.0
+# How many seconds pass before a server that could not be reached is tried again. Without this, the pool would
+# double its pauses and notice a returned server up to 15 seconds later.
+_RETRY_SECONDS: Final = 0.5
+# How many seconds the server has to answer when we ask why there is no connection.
+_PROBE_SECONDS: Final = 1
+_MAX_IDLE_SECONDS: Final = 300.0
 
 
 class PgFaults:
-    """A block that turns server errors of the environment into faults with a repair.
-
-    Programming errors pass unchanged. One instance serves any number of blocks.
-    """
+    """A block, to be used any number of times, that turns server errors of the environment into faults."""
 
     def __init__(self, place: DatabaseUrl) -> None:
         self._place = place
@@ -105,42 +131,9 @@ def pg_fault(place: DatabaseUrl, error: psycopg.Error) -> Fault | None:
     return None
 
 
-def connection_fault(place: DatabaseUrl, error: Exception) -> Fault:
-    """Return why there is no connection. A missing database or user will not appear by waiting.
-
-    The message quotes the driver, which names hosts, users and sockets: it is for the person who opens the
-    store.
-    """
-    words = format_error(error)
-    if "does not exist" in words and "database" in words:
-        return Missing(f"{place} is not there: {words}", "make it: createdb and its name, on that server")
-    return NoServer(f"{place} cannot be reached: {words}", SERVER_BACK_REPAIR)
-
-
 def format_error(error: Exception) -> str:
     """Return the message of the server or the driver on one line."""
     return " ".join(str(error).split())
-
-
-_TEXT_OID: Final = 25
-
-
-_BIGINT_OID: Final = 20
-
-
-_PACK_HEAD: Final = struct.Struct("!iiIii").pack
-
-
-_PACK_NUMBER: Final = struct.Struct("!iq").pack
-
-
-_PACK_LENGTH: Final = struct.Struct("!i").pack
-
-
-_NULL_ITEM: Final = _PACK_LENGTH(-1)
-
-
-_EMPTY_TEXTS, _EMPTY_NUMBERS = (struct.pack("!iiI", 0, 0, element) for element in (_TEXT_OID, _BIGINT_OID))
 
 
 class TextArray(tuple[str | None, ...]):
@@ -153,13 +146,6 @@ class NumberArray(tuple[int | None, ...]):
     """A column of whole numbers, sent as `bigint[]`."""
 
     __slots__ = ()
-
-
-def register_arrays(context: AdaptContext) -> None:
-    """Let a connection send `TextArray` and `NumberArray`."""
-    if context.adapters:
-        context.adapters.register_dumper(TextArray, _TextArrayDumper)
-        context.adapters.register_dumper(NumberArray, _NumberArrayDumper)
 
 
 class _TextArrayDumper(Dumper):
@@ -194,37 +180,6 @@ class _NumberArrayDumper(Dumper):
         return b"".join((_PACK_HEAD(1, None in obj, _BIGINT_OID, len(obj), 1), *items))
 
 
-_SETTINGS: Final[dict[str, str]] = {
-    "statement_timeout": "30s",
-    "lock_timeout": "20s",
-    "idle_in_transaction_session_timeout": "60s",
-    "application_name": "handrail",
-    "jit": "off",
-    "max_parallel_workers_per_gather": "0",
-}
-"""No statement, lock or transaction of ours may last longer than this.
-
-None of our queries is worth JIT compilation or parallel workers, which the planner cannot know.
-"""
-
-
-_SET_COMPRESSION: Final = (
-    "(SELECT set_config(name, 'lz4', false) FROM pg_settings"
-    " WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals))"
-)
-"""Compress long texts with lz4, which takes less work, if the server supports it."""
-
-
-_KEEPALIVE_DEFAULTS: Final[Mapping[str, Any]] = {
-    "connect_timeout": 5,
-    "keepalives_idle": 30,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 30_000,
-}
-"""How to notice a server that has vanished, unless the address says otherwise."""
-
-
 class Connection(psycopg.Connection[tuple[Any, ...]]):
     """A connection that keeps a cursor: a new cursor works out again how values are sent and read."""
 
@@ -235,15 +190,18 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
 
 
 def connect(place: DatabaseUrl, soon: int = 0) -> Connection:
-    """Open a connection outside the pool. `soon` is how many seconds the server has to answer.
-
-    Raises the fault for a failed connection.
-    """
-    chosen = {**connection_options(place), "connect_timeout": soon} if soon else connection_options(place)
+    """Open a connection outside the pool. `soon` is how many seconds the server has to answer."""
+    chosen = connection_options(place) | ({"connect_timeout": soon} if soon else {})
     try:
         connection = Connection.connect(place.url, **chosen)
     except psycopg.OperationalError as error:
-        raise connection_fault(place, error) from error
+        # The words name hosts, users and sockets: they are for the person who opens the store. A missing
+        # database will not appear by waiting.
+        words = format_error(error)
+        if "does not exist" in words and "database" in words:
+            repair = "make it: createdb and its name, on that server"
+            raise Missing(f"{place} is not there: {words}", repair) from error
+        raise NoServer(f"{place} cannot be reached: {words}", SERVER_BACK_REPAIR) from error
     except psycopg.ProgrammingError as error:
         raise place.unfit(str(error)) from error
     try:
@@ -260,9 +218,9 @@ def connection_options(place: DatabaseUrl) -> dict[str, Any]:
     try:
         given = conninfo_to_dict(place.url)
     except psycopg.ProgrammingError as error:
-        raise place.unfit(" ".join(str(error).split())) from error
-    defaults = {name: value for name, value in _KEEPALIVE_DEFAULTS.items() if name not in given}
-    return {**defaults, "autocommit": True, "prepare_threshold": 0, "cursor_factory": psycopg.RawCursor}
+        raise place.unfit(format_error(error)) from error
+    ours = {"autocommit": True, "prepare_threshold": 0, "cursor_factory": psycopg.RawCursor}
+    return {**{name: value for name, value in _KEEPALIVE_DEFAULTS.items() if name not in given}, **ours}
 
 
 def configure_connection(connection: Connection) -> None:
@@ -271,28 +229,10 @@ def configure_connection(connection: Connection) -> None:
     With several sizes, a statement would be prepared once for each.
     """
     connection.adapters.register_dumper(int, Int8Dumper)
-    register_arrays(connection)
+    connection.adapters.register_dumper(TextArray, _TextArrayDumper)
+    connection.adapters.register_dumper(NumberArray, _NumberArrayDumper)
     settings = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in _SETTINGS.items())
     connection.execute(f"SELECT {settings}, {_SET_COMPRESSION}")
-
-
-CONNECTION_WAIT_SECONDS: Final = 30.0
-"""How many seconds to wait for a connection: long enough for a server that restarts."""
-
-
-_RETRY_SECONDS: Final = 0.5
-"""How many seconds pass before a server that could not be reached is tried again.
-
-Without this, the pool would double its pauses and notice a returned server up to 15 seconds later.
-"""
-
-
-_PROBE_SECONDS: Final = 1
-"""How many seconds the server has to answer when we ask why there is no connection."""
-
-
-_IDLE: Final = 300.0
-"""How many seconds an unused connection is kept."""
 
 
 # Callers get a fault for what the pool warns about. Without a handler, Python would print the warning too.
@@ -315,19 +255,23 @@ class Pool:
             configure=configure_connection,
             min_size=0,
             max_size=most,
-            max_idle=_IDLE,
+            max_idle=_MAX_IDLE_SECONDS,
             reconnect_timeout=0.0,
             open=True,
         )
 
     @contextmanager
     def lent(self, patience: float | None = None) -> Iterator[Connection]:
-        """Lend a connection for the block. Raises `Busy` if all stay in use, `Away` if none can be made."""
+        """Lend a connection. Raises `Busy` if all stay in use, `ServerUnreachable` if none can be made."""
         connection = self._take_connection(self._patience if patience is None else patience)
         try:
             yield connection
         finally:
-            self._return_connection(connection)
+            # The pool would roll a transaction back. Then the driver forgets what it has prepared,
+            # and gets it wrong in a pipeline.
+            if connection.pgconn.transaction_status != TransactionStatus.IDLE:
+                connection.close()
+            self._pool.putconn(connection)
 
     def close(self) -> None:
         """Close every connection; those in use when they are returned."""
@@ -345,26 +289,17 @@ class Pool:
                 if time.monotonic() < end:
                     continue
                 raise self._no_connection_fault(patience) from error
-            if _is_alive(connection):
-                return connection
+            if not connection.closed:
+                poll = select.poll()
+                poll.register(connection.fileno(), select.POLLIN)
+                if not poll.poll(0):
+                    return connection
+            # Closed, or the server has sent something unasked: then it has ended the connection.
             connection.close()
             self._pool.putconn(connection)
 
-    def _return_connection(self, connection: Connection) -> None:
-        """Return a connection to the pool. One that is in a transaction is closed.
-
-        The pool would roll it back. Then the driver forgets which statements it has prepared, and gets it
-        wrong in a pipeline.
-        """
-        if connection.pgconn.transaction_status != TransactionStatus.IDLE:
-            connection.close()
-        self._pool.putconn(connection)
-
     def _no_connection_fault(self, patience: float) -> Fault:
-        """Return why there is no connection, which the pool does not say.
-
-        Anyone may read it, so it names no hosts.
-        """
+        """Return why there is no connection. Anyone may read it, so it names no hosts."""
         try:
             connect(self._place, _PROBE_SECONDS).close()
         except Missing as fault:
@@ -373,15 +308,5 @@ class Pool:
             return ServerUnreachable(f"{self._place} cannot be reached", fault.repair)
         if self._pool.get_stats()["pool_size"] < self._pool.max_size:  # the server has just come back
             return ServerUnreachable(f"{self._place} cannot be reached", SERVER_BACK_REPAIR)
-        return Busy(
-            f"every connection to {self._place} was in use for {patience:g} seconds", SEND_AGAIN_REPAIR
-        )
-
-
-def _is_alive(connection: Connection) -> bool:
-    """False if the server has sent something unasked: then it has ended the connection."""
-    if connection.closed:
-        return False
-    poll = select.poll()
-    poll.register(connection.fileno(), select.POLLIN)
-    return not poll.poll(0)
+        message = f"every connection to {self._place} was in use for {patience:g} seconds"
+        return Busy(message, SEND_AGAIN_REPAIR)

@@ -25,36 +25,20 @@ from handrail.stores.sql.postgres.connections import (
 )
 from handrail.stores.sql.postgres.notifications import Notifier, PgChangeListener
 from handrail.stores.sql.postgres.pg_reader import find_last_settled_entry
-from handrail.stores.sql.postgres.schema import load_statements
 from handrail.stores.sql.schema import ChangeListener, Execute, list_tables
 
 MAX_CONNECTIONS: Final = 12
-"""How many connections a process has at most, besides the listening one."""
-
-
 ConnectionUse: TypeAlias = Literal["asks", "writes"]
-"""What a thread uses a connection for: queries or writes."""
-
-
+# A hash of which transactions are over.
 _DATA_VERSION_QUERY: Final = "SELECT hashtextextended(CAST(pg_current_snapshot() AS TEXT), 0)"
-"""A hash of which transactions are over."""
-
-
 _SIZE_QUERY: Final = (
     "SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS BIGINT) FROM pg_class"
     " WHERE relkind = 'r' AND relnamespace = current_schema::regnamespace"
 )
-
-
+# The first half of the advisory locks for tasks that one process does for all.
 _TASK_LOCK_CLASS: Final = 0x48524C32
-"""The first half of the advisory locks for tasks that one process does for all."""
-
-
 _ELECT_QUERY: Final = "SELECT pg_try_advisory_xact_lock(CAST($1 AS INTEGER), hashtext($2))"
-
-
 _PROBE_TIMEOUT_SECONDS: Final = 1.0
-"""How many seconds a check waits for the server."""
 
 
 class FetchedResult:
@@ -131,42 +115,44 @@ class PgDatabase:
         patience: float = CONNECTION_WAIT_SECONDS,
     ) -> None:
         schema.prepare_schema(place)
-        self.place = place
-        self._faults = PgFaults(place)
+        self.place, self._faults, self._closed = place, PgFaults(place), False
         self._pool = Pool(place, connections, patience)
         self._crier = Notifier(self._pool)
-        self._sql = load_statements()
-        self._thread = _ThreadConnections()
-        self._closed = False
+        self._sql, self._thread = schema.load_statements(), _ThreadConnections()
 
     def sql(self, file: str = "queries.sql") -> Mapping[str, str]:
         """Return the statements of a file by name."""
-        return load_statements(file)
+        return schema.load_statements(file)
 
     @contextmanager
     def transaction(self) -> Iterator[Execute]:
         """Open a transaction: committed when the block succeeds, rolled back when it raises."""
-        with self._borrow("writes") as connection, self._faults, _rollback_on_error(connection):
+        with self._borrow("writes") as connection, self._faults:
             begun = connection.pgconn.transaction_status == pq.TransactionStatus.INTRANS
-            with connection.pipeline() as pipeline:
-                if not begun:
-                    connection.execute("BEGIN")
-                check = connection.execute(self._sql["check"])
+            try:
+                with connection.pipeline() as pipeline:
+                    if not begun:
+                        connection.execute("BEGIN")
+                    check = connection.execute(self._sql["check"])
 
-                def execute(statement: str, values: Sequence[Any]) -> PipelinedResult:
-                    return PipelinedResult(connection.execute(statement, values), pipeline)
+                    def execute(statement: str, values: Sequence[Any]) -> PipelinedResult:
+                        return PipelinedResult(connection.execute(statement, values), pipeline)
 
-                yield execute
-                listened = self._check_schema(check.fetchone())[1]
-                connection.execute("COMMIT")
+                    yield execute
+                    listened = self._check_schema(check.fetchone())[1]
+                    connection.execute("COMMIT")
+            except BaseException:
+                # Outside the pipeline: inside, the driver would rely on statements that are not prepared.
+                if not connection.closed:
+                    connection.execute("ROLLBACK")
+                raise
         if listened:
             self._crier.notify_soon()
 
     def execute_transaction(self, statement: str, values: Sequence[Any]) -> list[Any]:
         """Run one statement as a transaction of its own and return its rows, once committed.
 
-        The last column says whether anyone listens. No rows mean that nothing was changed. Raises
-        `NewerFormat` if that is because a newer program has changed the schema.
+        The last column says whether anyone listens. No rows mean that nothing was changed.
         """
         with self._borrow("writes") as connection, self._faults:
             found = connection.kept.execute(statement, values).fetchall()
@@ -181,7 +167,7 @@ class PgDatabase:
     @contextmanager
     def read(self) -> Iterator[Execute]:
         """Open a block for queries. Each statement sees what is committed."""
-        yield self._asked
+        yield self._ask
 
     @contextmanager
     def snapshot(self) -> Iterator[Execute]:
@@ -192,18 +178,15 @@ class PgDatabase:
         with self._pool.lent() as connection, self._faults:
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             with self._use_connection("asks", connection):
-                yield self._asked
+                yield self._ask
 
     def peek(self, statement: str, values: Sequence[Any]) -> list[Any]:
         """Return the rows of a fast statement. It sees what is committed."""
-        return self._asked(statement, values).fetchall()
+        return self._ask(statement, values).fetchall()
 
     @contextmanager
     def hold_run(self, run: str) -> Iterator[None]:
-        """Lock the run in a transaction. The first write of this thread happens in it.
-
-        Inside another such block this does nothing.
-        """
+        """Lock the run in a transaction, unless this thread has one; its first write happens in it."""
         if self._thread.writes:
             yield
             return
@@ -297,40 +280,23 @@ class PgDatabase:
             if connection.pgconn.transaction_status == pq.TransactionStatus.INTRANS:
                 connection.execute("COMMIT")
 
-    def _asked(self, statement: str, values: Sequence[Any]) -> FetchedResult:
+    def _ask(self, statement: str, values: Sequence[Any]) -> FetchedResult:
         """Run a query. If the server was gone, run it again, unless that would lose a snapshot."""
         try:
-            return self._asked_once(statement, values)
+            return self._ask_once(statement, values)
         except ServerUnreachable:
             raise
         except NoServer:
             if self._thread.asks:
                 raise
-            return self._asked_once(statement, values)
+            return self._ask_once(statement, values)
 
-    def _asked_once(self, statement: str, values: Sequence[Any]) -> FetchedResult:
+    def _ask_once(self, statement: str, values: Sequence[Any]) -> FetchedResult:
         with self._borrow("asks") as connection, self._faults:
             return FetchedResult(connection.kept.execute(statement, values))
 
     def _check_schema(self, found: Sequence[Any] | None) -> Sequence[Any]:
-        """Return the row if the schema is still ours, else raise `NewerFormat`.
-
-        A newer program may have changed the schema since this one opened the database.
-        """
+        """Return the row, or raise `NewerFormat` if a newer program has changed the schema since."""
         if found is None or found[0] != schema.program_schema_version():
             raise schema.newer_schema_fault(self.place, found[0] if found else 0)
         return found
-
-
-@contextmanager
-def _rollback_on_error(connection: Connection) -> Iterator[None]:
-    """Roll back the transaction if the block raises.
-
-    Use it around a pipeline: inside one, the driver would rely on statements that are not prepared.
-    """
-    try:
-        yield
-    except BaseException:
-        if not connection.closed:
-            connection.execute("ROLLBACK")
-        raise

@@ -1,8 +1,7 @@
-"""Notify every listening process of writes with NOTIFY: after the commit, and once for many commits.
+"""Notify every listening process of writes with NOTIFY, once for many commits.
 
 A NOTIFY inside a transaction makes all commits of the database wait for each other, so it is sent afterwards.
-If one gets lost, listeners poll a moment later. The first is sent at once. After each there is a pause, so
-that one notification covers many turns. `Notifier` sends, `PgChangeListener` receives.
+If one gets lost, listeners poll a moment later.
 """
 
 import os
@@ -18,22 +17,19 @@ from handrail.runtime.store_address import DatabaseUrl
 from handrail.stores.sql.postgres.connections import Connection, Pool, connect
 from handrail.stores.sql.postgres.schema import load_statements
 
+# The pause after a notification, so that one covers many turns. The first is sent at once.
 NOTIFY_INTERVAL_SECONDS: Final = 0.02
-"""How many seconds there are at least between two notifications of a process."""
-
-
+# How many seconds to wait for a connection. A notification may get lost; closing must not wait.
 CONNECTION_TIMEOUT_SECONDS: Final = 1.0
-"""How many seconds to wait for a connection. A notification may get lost; closing must not wait."""
+_MAX_RETRY_SECONDS: Final = 5.0
 
 
 class Notifier:
     """A thread that sends notifications. It starts with the first one."""
 
     def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-        self._lock = Lock()
-        self._due = Event()
-        self._stop = Event()
+        self._pool, self._lock = pool, Lock()
+        self._due, self._stop = Event(), Event()
         self._thread: Thread | None = None
 
     def notify_soon(self) -> None:
@@ -63,10 +59,6 @@ class Notifier:
                 return
 
 
-_MAX_RETRY_SECONDS: Final = 5.0
-"""The longest pause before the listener connects again."""
-
-
 class PgChangeListener:
     """`ChangeListener` of a database: a connection of its own, made at the first wait.
 
@@ -74,11 +66,9 @@ class PgChangeListener:
     """
 
     def __init__(self, place: DatabaseUrl) -> None:
-        self._place = place
-        self._sql = load_statements()
+        self._place, self._sql = place, load_statements()
         self._connection: Connection | None = None
-        self._leads = False
-        self._failed = 0
+        self._leads, self._failed = False, 0
         self._wake_reader, self._wake_writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
     def wait(self, seconds: float) -> bool:
@@ -135,6 +125,5 @@ class PgChangeListener:
             self.close()
 
     def _lead(self, connection: Connection) -> None:
-        """Become the leader, unless another listener is."""
         if not self._leads:
             self._leads = connection.execute(self._sql["lead"]).fetchone() == (True,)

@@ -17,27 +17,16 @@ from handrail.stores.sql.queries import SqlRunQueries
 from handrail.stores.sql.schema import KEY, Execute
 
 _TIMEOUT_SECONDS: Final = 2
-"""How many seconds a hook waits for the server, and then for each answer."""
-
-
+# Sets the limit, and asks in the same round trip whether there is a store.
 _PROBE_QUERY: Final = (
     f"SELECT set_config('statement_timeout', '{_TIMEOUT_SECONDS}s', false),"
     " to_regclass('handrail_schema') IS NOT NULL"
 )
-"""Sets the limit, and asks in the same round trip whether there is a store."""
-
-
 _WRITERS_QUERY: Final = (
     "SELECT virtualtransaction FROM pg_locks WHERE relation = 'events'::regclass"
     " AND mode = 'RowExclusiveLock' AND pid <> pg_backend_pid()"
 )
-"""Lists the transactions that are adding entries."""
-
-
 _SETTLE_TIMEOUT_SECONDS: Final = 10.0
-"""How many seconds writers have to finish."""
-
-
 _POLL_SECONDS: Final = 0.002
 
 
@@ -101,8 +90,7 @@ def open_read_only_database(place: DatabaseUrl) -> Iterator[ReadOnlyStore | None
 def find_last_settled_entry(place: DatabaseUrl, peek: Callable[[str, Sequence[Any]], list[Any]]) -> int:
     """Return the last entry number, after waiting for all writers that were active when it was read.
 
-    Numbers are given before the commit, so a smaller one may be committed later. Raises `Busy` if a writer
-    does not finish.
+    Numbers are given before the commit, so a smaller one may be committed later.
     """
 
     def list_writers() -> set[str]:

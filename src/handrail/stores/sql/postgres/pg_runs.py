@@ -12,23 +12,17 @@ from psycopg import errors
 from handrail.runtime.errors import Busy, NoServer
 from handrail.runtime.records import MAX_RECORDED_CALLS, Turn, get_step_number
 from handrail.stores.sql import rows
+from handrail.stores.sql.postgres import schema
 from handrail.stores.sql.postgres.connections import NumberArray, ServerUnreachable, TextArray
 from handrail.stores.sql.postgres.database import PgDatabase
-from handrail.stores.sql.postgres.schema import (
-    has_store,
-    load_statements,
-    open_copy_target,
-    program_schema_version,
-)
 from handrail.stores.sql.rows import dump_json, format_time
 from handrail.stores.sql.runs import BaseSqlRuns
 from handrail.stores.sql.store import StoreKind
 
 ArrayColumn: TypeAlias = NumberArray | TextArray
-
-
-_ENTRY_TYPES: Final = (TextArray,) * 4
-"""The types of the four columns of entries: kind, step, agent and metadata."""
+WRITER_THREADS: Final = 6
+# How many seconds pass between two looks for changes that were not notified.
+POLL_SECONDS: Final = 1.0
 
 
 class PgRuns(BaseSqlRuns):
@@ -53,17 +47,15 @@ class PgRuns(BaseSqlRuns):
         except ServerUnreachable:
             raise
         except NoServer:
-            return (
-                self._save(turn) or self.find_recorded_call(turn.run.id, turn.before.revision) == turn.spent
-            )
+            saved = self._save(turn)
+            return saved or self.find_recorded_call(turn.run.id, turn.before.revision) == turn.spent
 
     def _save(self, turn: Turn) -> bool:
         """Save a turn: in one statement, or for a run's first turn and new definitions in a transaction."""
         if turn.before.revision and not turn.definition:
             rows.check_effects(turn)
-            return bool(
-                self.database.execute_transaction(_turn_statement(*_turn_parts(turn)), _turn_values(turn))
-            )
+            statement = _turn_statement(*_turn_parts(turn))
+            return bool(self.database.execute_transaction(statement, _turn_values(turn)))
         try:
             return super().commit(turn)
         except Busy as fault:
@@ -75,7 +67,7 @@ class PgRuns(BaseSqlRuns):
 @cache
 def _turn_statement(*parts: str) -> str:
     """Return the statement that saves a turn with these optional parts."""
-    return "\n".join(load_statements()[part] for part in ("turn", *parts, "turn_end"))
+    return "\n".join(schema.load_statements()[part] for part in ("turn", *parts, "turn_end"))
 
 
 def _turn_parts(turn: Turn) -> Iterator[str]:
@@ -96,17 +88,20 @@ def _turn_values(turn: Turn) -> tuple[Any, ...]:
     at, run = format_time(turn.at), turn.run
     lines = rows.entry_rows(turn.before.revision + 1, at, turn.entries)
     state, at, metadata, revision, record, _, _, waiting, oldest, digest = rows.turn_columns(turn, at, b"")
+    artifacts = [
+        (one.id, one.step, one.agent, one.type, one.title, one.description or None, one.content)
+        for one in turn.artifacts
+    ]
+    entries = [(kind, step, agent, metadata) for kind, _, step, agent, metadata, _ in lines]
     return (
         *rows.lifecycle_columns(turn),
         *(state, at, metadata, revision, record, rows.encode_link(lines), waiting, oldest, digest),
-        *(run.id, turn.before.revision, program_schema_version()),
+        *(run.id, turn.before.revision, schema.program_schema_version()),
         *_step_columns(turn),
-        *_artifact_columns(turn),
+        *_to_columns(artifacts, (TextArray,) * 7),
         turn.before.revision - MAX_RECORDED_CALLS,
         int(rows.completes_run(turn)),
-        *_to_columns(
-            [(kind, step, agent, metadata) for kind, _, step, agent, metadata, _ in lines], _ENTRY_TYPES
-        ),
+        *_to_columns(entries, (TextArray,) * 4),
         *(turn.spent.token, turn.spent.request, turn.spent.reply),
     )
 
@@ -114,36 +109,16 @@ def _turn_values(turn: Turn) -> tuple[Any, ...]:
 def _step_columns(turn: Turn) -> Iterator[ArrayColumn]:
     """Yield the closed steps, the opened steps, and the tokens of the other open steps."""
     opened = {step.number for step in turn.opened}
-    closed = [
-        (
-            step.number,
-            str(step.status),
-            rows.measure_step(turn, step.number),
-            None if step.output is None else dump_json(step.output),
-        )
-        for step in turn.closed
-    ]
+    closed = []
+    for step in turn.closed:
+        took = rows.measure_step(turn, step.number)
+        output = None if step.output is None else dump_json(step.output)
+        closed.append((step.number, str(step.status), took, output))
     new = [(step.number, step.state, step.agent, turn.tokens.get(step.number)) for step in turn.opened]
     kept = [(number, turn.tokens.get(number)) for number in {step.number for step in turn.run.open} - opened]
     yield from _to_columns(closed, (NumberArray, TextArray, NumberArray, TextArray))
     yield from _to_columns(new, (NumberArray, TextArray, TextArray, TextArray))
     yield from _to_columns(kept, (NumberArray, TextArray))
-
-
-def _artifact_columns(turn: Turn) -> Iterator[ArrayColumn]:
-    artifacts = [
-        (
-            artifact.id,
-            artifact.step,
-            artifact.agent,
-            artifact.type,
-            artifact.title,
-            artifact.description or None,
-            artifact.content,
-        )
-        for artifact in turn.artifacts
-    ]
-    return _to_columns(artifacts, (TextArray,) * 7)
 
 
 def _to_columns(lines: list[tuple[Any, ...]], kinds: Sequence[type[ArrayColumn]]) -> Iterator[ArrayColumn]:
@@ -152,15 +127,6 @@ def _to_columns(lines: list[tuple[Any, ...]], kinds: Sequence[type[ArrayColumn]]
     return (kind(column) for kind, column in zip(kinds, columns, strict=True))
 
 
-WRITER_THREADS: Final = 6
-"""How many turns a server takes at once."""
-
-
-POLL_SECONDS: Final = 1.0
-"""How many seconds pass between two looks for changes that were not notified."""
-
-
 POSTGRES_STORE: Final = StoreKind(
-    PgDatabase, PgRuns, has_store, open_copy_target, WRITER_THREADS, POLL_SECONDS
+    PgDatabase, PgRuns, schema.has_store, schema.open_copy_target, WRITER_THREADS, POLL_SECONDS
 )
-"""A store in a PostgreSQL database."""

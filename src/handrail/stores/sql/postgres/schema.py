@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from importlib.resources import files
 from itertools import count
+from pathlib import Path
 from typing import Any, Final
 
 import psycopg
@@ -30,61 +30,31 @@ from handrail.stores.sql.schema import (
     unfinished_copy_fault,
 )
 
-_POSTGRES_PACKAGE: Final = "handrail.stores.sql.postgres"
-
-
+# A placeholder in the common statements, with its number if it has one.
 _PLACEHOLDER: Final = re.compile(r"\?(\d*)")
-"""A placeholder in the common statements, with its number if it has one."""
+# The advisory lock that a process holds while it changes the schema.
+_SCHEMA_LOCK: Final = 0x48524C31
+# How many seconds the server may take to release the lock of a copy that was just ended.
+_LOCK_TIMEOUT_SECONDS: Final = 2.0
+_POLL_SECONDS: Final = 0.02
+_CREATE_VERSION_TABLE: Final = "CREATE TABLE IF NOT EXISTS handrail_schema (version BIGINT NOT NULL)"
+_INDEX_STATEMENT: Final = re.compile(r"^CREATE INDEX (\w+) (.+);$", re.MULTILINE)
+_COUNT_TABLES: Final = (
+    "SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'p', 'v')"
+    " AND relnamespace = current_schema::regnamespace"
+)
 
 
 @cache
 def load_statements(file: str = "queries.sql") -> Mapping[str, str]:
     """Return the statements of a file by name."""
-    own = f"postgres/{file}"
-    there = files(_POSTGRES_PACKAGE).joinpath(file).is_file()
-    return {
-        name: number_placeholders(text)
-        for name, text in {**load_queries(file), **(load_queries(own) if there else {})}.items()
-    }
+    own = load_queries(f"postgres/{file}") if (Path(__file__).parent / file).is_file() else {}
+    return {name: _number_placeholders(text) for name, text in {**load_queries(file), **own}.items()}
 
 
-def number_placeholders(statement: str) -> str:
-    """Replace `?` placeholders by `$1`, `$2` … Those without a number are counted in order."""
-    places = count(1)
+def _number_placeholders(statement: str) -> str:
+    places = count(1)  # those without a number are counted in order
     return _PLACEHOLDER.sub(lambda found: f"${found[1] or next(places)}", statement)
-
-
-_SCHEMA_LOCK: Final = 0x48524C31
-"""The advisory lock that a process holds while it changes the schema."""
-
-
-_LOCK_TIMEOUT_SECONDS: Final = 2.0
-"""How many seconds the server may take to release the lock of a copy that was just ended."""
-
-
-_POLL_SECONDS: Final = 0.02
-
-
-_COPY_MARK_EXISTS: Final = "SELECT to_regclass('handrail_copy') IS NOT NULL"
-
-
-_CREATE_VERSION_TABLE: Final = "CREATE TABLE IF NOT EXISTS handrail_schema (version BIGINT NOT NULL)"
-
-
-_VERSION_TABLE_EXISTS: Final = "SELECT to_regclass('handrail_schema') IS NOT NULL"
-
-
-_INDEX_STATEMENT: Final = re.compile(r"^CREATE INDEX (\w+) (.+);$", re.MULTILINE)
-
-
-_SERIAL_COLUMNS: Final = (("runs", "k"), ("events", "id"))
-"""Columns with sequences, which a copy must set."""
-
-
-_COUNT_TABLES: Final = (
-    "SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'p', 'v')"
-    " AND relnamespace = current_schema::regnamespace"
-)
 
 
 def program_schema_version() -> int:
@@ -93,15 +63,19 @@ def program_schema_version() -> int:
 
 
 def prepare_schema(place: DatabaseUrl) -> None:
-    """Create the tables or migrate them. Writers and migration wait for each other.
-
-    Raises `NewerFormat` if this program is too old, `Unreadable` if the database belongs to another program.
-    """
+    """Create the tables or migrate them. Writers and migration wait for each other."""
     with connect(place) as connection, PgFaults(place):
         if read_schema_version(place, connection) == program_schema_version():
             return
         connection.execute("SELECT pg_advisory_lock($1)", (_SCHEMA_LOCK,))
-        _migrate_schema(place, connection)
+        for number in range(read_schema_version(place, connection) + 1, program_schema_version() + 1):
+            with connection.transaction():
+                connection.execute(_CREATE_VERSION_TABLE)
+                # Readers of the version wait until it has changed.
+                connection.execute("LOCK TABLE handrail_schema IN ACCESS EXCLUSIVE MODE")
+                connection.execute(_migration_scripts()[number - 1], prepare=False)
+                connection.execute("DELETE FROM handrail_schema")
+                connection.execute("INSERT INTO handrail_schema (version) VALUES ($1)", (number,))
 
 
 def has_store(place: DatabaseUrl) -> bool:
@@ -130,7 +104,7 @@ def read_schema_version(place: DatabaseUrl, connection: Connection) -> int:
 
 def read_copy_mark(connection: Connection) -> tuple[str, int] | None:
     """Return the source and schema version of an unfinished copy; None if the database is not one."""
-    if not _fetch_number(connection, _COPY_MARK_EXISTS):
+    if not _fetch_number(connection, "SELECT to_regclass('handrail_copy') IS NOT NULL"):
         return None
     row = connection.execute("SELECT source, version FROM handrail_copy").fetchone()
     return (row[0], row[1]) if row else None
@@ -139,8 +113,7 @@ def read_copy_mark(connection: Connection) -> tuple[str, int] | None:
 def begin_copy(place: DatabaseUrl, connection: Connection, source: str) -> bool:
     """Create the tables of an unfinished copy of this source. Return True if they existed.
 
-    Until the connection ends, nobody else changes the schema. Raises `Busy` if someone is doing that,
-    `NotWritable` if there is a store, `NewerFormat` or `Unreadable` if there is anything else.
+    Until the connection ends, no other process changes the schema. Raises `Busy` if one is doing that.
     """
     last = time.monotonic() + _LOCK_TIMEOUT_SECONDS
     while not _fetch_number(connection, f"SELECT pg_try_advisory_lock({_SCHEMA_LOCK})"):
@@ -157,68 +130,30 @@ def begin_copy(place: DatabaseUrl, connection: Connection, source: str) -> bool:
         for script in _migration_scripts():
             connection.execute(script, prepare=False)
         connection.execute(f"DROP INDEX {', '.join(_index_definitions())}")
-        clear_tables(connection)
+        connection.execute(f"TRUNCATE {_table_list()}")
         connection.execute(CREATE_COPY_MARK)
         connection.execute("INSERT INTO handrail_copy VALUES ($1, $2)", (source, program_schema_version()))
     return False
 
 
-def clear_tables(connection: Connection) -> None:
-    """Delete every row of every table."""
-    connection.execute(f"TRUNCATE {_table_list()}")
-
-
-def finish_copy(connection: Connection) -> None:
-    """Turn an unfinished copy into a store, atomically. New rows continue its numbers.
-
-    Creating the indexes now is faster than row by row. A copy that an older Handrail began already has them.
-    """
-    connection.execute(f"ANALYZE {_table_list()}")
-    with connection.transaction():
-        for name, of in _index_definitions().items():
-            connection.execute(f"CREATE INDEX IF NOT EXISTS {name} {of}")
-        for table, column in _SERIAL_COLUMNS:
-            connection.execute(
-                f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), max({column})) FROM {table}"  # noqa: S608 - names of our tables
-            )
-        connection.execute("DROP TABLE handrail_copy")
-        connection.execute(_CREATE_VERSION_TABLE)
-        connection.execute("INSERT INTO handrail_schema (version) VALUES ($1)", (program_schema_version(),))
-
-
 def newer_schema_fault(place: DatabaseUrl, found: int) -> NewerFormat:
     """Return the fault for a database that is newer than this program."""
-    message = (
-        f"a newer Handrail has brought {place} to schema "
-        f"{found}, this program knows {program_schema_version()}"
-    )
+    known = program_schema_version()
+    message = f"a newer Handrail has brought {place} to schema {found}, this program knows {known}"
     return NewerFormat(message, "update Handrail here too, and start it again")
 
 
-def _migrate_schema(place: DatabaseUrl, connection: Connection) -> None:
-    """Run each migration in its own transaction. Readers of the version wait until it has changed."""
-    for number in range(read_schema_version(place, connection) + 1, program_schema_version() + 1):
-        with connection.transaction():
-            connection.execute(_CREATE_VERSION_TABLE)
-            connection.execute("LOCK TABLE handrail_schema IN ACCESS EXCLUSIVE MODE")
-            connection.execute(_migration_scripts()[number - 1], prepare=False)
-            connection.execute("DELETE FROM handrail_schema")
-            connection.execute("INSERT INTO handrail_schema (version) VALUES ($1)", (number,))
-
-
 def _table_list() -> str:
-    """Return every table, separated by commas."""
     return ", ".join(table.name for table in list_tables())
 
 
 @cache
 def _index_definitions() -> Mapping[str, str]:
-    """Return what each index covers, by name, without those of table keys."""
     return dict(_INDEX_STATEMENT.findall("\n".join(_migration_scripts())))
 
 
 def _has_schema(connection: Connection) -> bool:
-    return bool(_fetch_number(connection, _VERSION_TABLE_EXISTS))
+    return bool(_fetch_number(connection, "SELECT to_regclass('handrail_schema') IS NOT NULL"))
 
 
 def _fetch_number(connection: Connection, statement: str) -> int:
@@ -233,11 +168,7 @@ def _migration_scripts() -> tuple[str, ...]:
 
 @contextmanager
 def open_copy_target(place: DatabaseUrl, source: str) -> Iterator["PgCopyTarget"]:
-    """Open the database that a store is copied into: new, or left by an earlier copy of the same source.
-
-    Nobody else fills it during the block. Raises `NotWritable` if it has a store, `Unreadable` if it has
-    anything else.
-    """
+    """Open the database that a store is copied into: new, or left by an earlier copy of the same source."""
     with connect(place) as connection, PgFaults(place):
         connection.execute("SET statement_timeout = 0")
         yield PgCopyTarget(connection, continued=begin_copy(place, connection, source))
@@ -270,8 +201,20 @@ class PgCopyTarget:
 
     def clear(self) -> None:
         """Delete every row."""
-        clear_tables(self._connection)
+        self._connection.execute(f"TRUNCATE {_table_list()}")
 
     def finish(self) -> None:
-        """Turn the copy into a store, atomically."""
-        finish_copy(self._connection)
+        """Turn the copy into a store, atomically. New rows continue its numbers."""
+        connection = self._connection
+        connection.execute(f"ANALYZE {_table_list()}")
+        with connection.transaction():
+            # This is faster than row by row. A copy that an older Handrail began already has the indexes.
+            for name, of in _index_definitions().items():
+                connection.execute(f"CREATE INDEX IF NOT EXISTS {name} {of}")
+            for table, column in (("runs", "k"), ("events", "id")):  # the columns with sequences
+                sequence = f"pg_get_serial_sequence('{table}', '{column}')"
+                connection.execute(f"SELECT setval({sequence}, max({column})) FROM {table}")  # noqa: S608 - names of our tables
+            connection.execute("DROP TABLE handrail_copy")
+            connection.execute(_CREATE_VERSION_TABLE)
+            version = program_schema_version()
+            connection.execute("INSERT INTO handrail_schema (version) VALUES ($1)", (version,))
