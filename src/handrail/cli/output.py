@@ -84,14 +84,12 @@ def print_table(rows: Sequence[Sequence[str]], heads: tuple[str, ...]) -> None:
         for row in rows:
             click.echo("\t".join(map(escape_for_terminal, row)))
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from rich import console, table, text  # takes longer to import than most commands take to run
 
-    table = Table(*heads, box=None, pad_edge=False)
+    grid = table.Table(*heads, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*(Text(escape_for_terminal(cell)) for cell in row))
-    Console().print(table)
+        grid.add_row(*(text.Text(escape_for_terminal(cell)) for cell in row))
+    console.Console().print(grid)
 
 
 def print_row(cells: Sequence[str], widths: Sequence[int]) -> None:
@@ -146,9 +144,8 @@ def print_diff_lines(lines: list[str]) -> None:
     if not sys.stdout.isatty():
         print_text("".join(f"{line}\n" for line in lines))
         return
-    from rich.console import Console
-    from rich.text import Text as Styled
+    from rich import console, text  # the same reason as in `print_table`
 
-    console, styles = Console(), {"+": "green", "-": "red", "@": "cyan"}
+    terminal, styles = console.Console(), {"+": "green", "-": "red", "@": "cyan"}
     for line in lines:
-        console.print(Styled(escape_for_terminal(line), styles.get(line[:1], "")), soft_wrap=True)
+        terminal.print(text.Text(escape_for_terminal(line), styles.get(line[:1], "")), soft_wrap=True)

@@ -543,7 +543,7 @@ def _open_plan(project: Path, vcs: str | None) -> ProjectDescription:
     """Open the description of a project's commit, with its history and its sharing."""
     if not project.is_dir():
         raise NotFound("folder", str(project), "name the folder of the project with --project")
-    # The same reason as in `cli.options`: `plan hook` opens no store.
+    # Stores take longer to import than `plan hook`, which git calls at every commit, takes in all.
     from handrail.app.app import App
 
     return App(vcs or "").open_description(resolve_path(project))

@@ -50,11 +50,8 @@ from handrail.app.trust import TrustStore
 from handrail.cli.options import (
     MomentParam,
     TextParam,
-    find_run,
     normalize_project,
-    open_cli_store,
     project_option,
-    run_argument,
     store_option,
 )
 from handrail.cli.output import (
@@ -71,6 +68,7 @@ from handrail.cli.output import (
     print_table,
     print_text,
 )
+from handrail.cli.store import open_cli_store
 from handrail.documents.strict_json import MAX_BYTES, JsonFlaw, parse_object
 from handrail.documents.text import escape_for_terminal
 from handrail.drawing.marks import RunMarks
@@ -89,6 +87,7 @@ from handrail.engine.model import Actor, Authority, Lifecycle, Refused, Run, Wor
 from handrail.runtime.fork import ForkRequest, find_agent_refusal_code
 from handrail.runtime.ports.open_store import Store
 from handrail.runtime.ports.queries import (
+    MAX_PREFIX_MATCHES,
     MAX_SEARCH_CHARACTERS,
     PAGE_SIZE,
     ArtifactRow,
@@ -124,6 +123,9 @@ _MAX_RAIL_MARKS: Final = 16
 _PIPE_COLUMNS: Final = 80
 
 
+run_argument: Final = click.argument("run", type=TextParam())
+
+
 _EventRow = tuple[dict[str, object], tuple[str, ...]]
 
 
@@ -133,6 +135,21 @@ def runs() -> None:
 
     RUN is the id of a run, or the beginning of one id only.
     """
+
+
+def find_run(records: RunQueries, given: str) -> RunRow:
+    """Return the run with this id, or the only run whose id begins with it."""
+    row = records.run(given)
+    if row is not None:
+        return row
+    ids = records.find_ids(given)
+    row = records.run(ids[0]) if len(ids) == 1 else None
+    if row is not None:
+        return row
+    if not ids:
+        raise NotFound("run", given, "handrail runs list")
+    listed = f"{', '.join(ids)}{', …' if len(ids) == MAX_PREFIX_MATCHES else ''}"
+    raise Failure("ambiguous", f"several runs begin with `{given}`", f"say which: {listed}")
 
 
 @runs.command("list")
@@ -771,14 +788,12 @@ def build_rail(run: LiveRun) -> list[tuple[str, str]]:
 
 def _show_live(snapshots: Iterator[tuple[LiveRun, ...]]) -> None:
     """Show the runs on a terminal, and update them in place."""
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
+    from rich import console, live, text  # slow to import, and only a terminal needs it
 
-    console = Console(highlight=False)
-    with Live(console=console, auto_refresh=False) as live:
+    terminal = console.Console(highlight=False)
+    with live.Live(console=terminal, auto_refresh=False) as view:
         for runs in snapshots:
-            live.update(Text("\n".join(format_watched_runs(runs, console.width))), refresh=True)
+            view.update(text.Text("\n".join(format_watched_runs(runs, terminal.width))), refresh=True)
 
 
 def format_watched_runs(runs: Sequence[LiveRun], width: int) -> Iterator[str]:

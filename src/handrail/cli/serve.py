@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from mcp.server.mcpserver.utilities.logging import configure_logging
 from msgspec.structs import replace
 
 from handrail.app.app import App
@@ -18,6 +19,10 @@ from handrail.app.asgi import ListenAddress, ProxySettings
 from handrail.app.faces import FACES
 from handrail.cli.options import NetworkParam, check_root, non_project_folders, store_option, vcs_option
 from handrail.cli.output import Failure
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.server import FaceServer, build_local_server
+from handrail.mcp.stdio import run_stdio_server
+from handrail.mcp.telemetry import TurnTelemetry, load_telemetry
 from handrail.runtime.errors import SYNC_FAILED_EXIT_STATUS
 from handrail.runtime.store_address import StoreLocation, locate_store
 from handrail.runtime.system import resolve_path
@@ -25,9 +30,6 @@ from handrail.runtime.world import TurnObserver, TurnReport
 
 if TYPE_CHECKING:
     from handrail.cli.serve_http import HttpService
-    from handrail.mcp.addresses import Spelling
-    from handrail.mcp.server import FaceServer
-    from handrail.mcp.telemetry import TurnTelemetry
 
 
 @click.command()
@@ -132,22 +134,12 @@ def serve(  # noqa: PLR0913 - an argument for each option
 
     Messages go to stderr only.
     """
-    gc.disable()  # importing the SDK creates many objects, and none of them is garbage
-    # The SDK takes half a second to import, and `handrail serve --help` does without it.
-    from mcp.server.mcpserver.utilities.logging import configure_logging
-
-    from handrail.mcp.addresses import Spelling
-    from handrail.mcp.server import build_local_server
-    from handrail.mcp.stdio import run_stdio_server
-    from handrail.mcp.telemetry import load_telemetry
-
     configure_logging("WARNING")
     spans, auth_options = load_telemetry(os.environ), (auth, issuer, audience, projects_claim)
     over_http = (
         _prepare_http(http, auth_options, (known_as, proxies), projects, replicas=replicas) if http else None
     )
-    gc.freeze()
-    gc.enable()
+    gc.freeze()  # what was imported is never garbage
     roots, where, app = _resolve_roots(projects), locate_store(store or ""), App(vcs or "")
     watches = [one.record_turn for one in (over_http and over_http.metrics, spans) if one]
     with app.open_serving(where) as opened:
@@ -179,7 +171,7 @@ def _prepare_http(
     )
 
 
-def _add_tracing(server: "FaceServer", spans: "TurnTelemetry | None") -> "FaceServer":
+def _add_tracing(server: FaceServer, spans: TurnTelemetry | None) -> FaceServer:
     """Return the server, with its calls traced if telemetry is on."""
     if spans:
         server.trace(spans.propagate_parent)
@@ -241,6 +233,6 @@ class ServeOptions:
     opens: App
     faces: tuple[str, ...]
     roots: tuple[Path, ...]
-    names: "Spelling"
+    names: Spelling
     store: StoreLocation
-    spans: "TurnTelemetry | None"
+    spans: TurnTelemetry | None

@@ -12,8 +12,9 @@ import click
 from handrail.app.faces import load_message_catalog
 from handrail.app.insights import TABLE_NAMES, Figures, build_tables, load_figures
 from handrail.app.run_view import CODE_MEANINGS
-from handrail.cli.options import MomentParam, open_cli_store, store_option
+from handrail.cli.options import MomentParam, store_option
 from handrail.cli.output import json_option, print_json, print_text
+from handrail.cli.store import open_cli_store
 from handrail.documents.text import escape_for_terminal
 from handrail.drawing.tables import EMPTY_CELL, Table, Unit, format_cell, select_columns, to_csv, to_objects
 from handrail.runtime.records import format_rfc3339

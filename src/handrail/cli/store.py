@@ -14,7 +14,6 @@ from handrail.app.run_folders import RunFolder, find_run_folders, rebuild_mirror
 from handrail.cli.options import (
     MomentParam,
     TextParam,
-    open_cli_store,
     store_option,
     workflows_project_option,
 )
@@ -29,6 +28,17 @@ from handrail.runtime.system import SystemClock, data_folder
 from handrail.stores.files.layout import PRIVATE_FOLDER
 
 _TENTHS = 10
+
+
+@contextmanager
+def open_cli_store(store: str | None, *, made: bool = False) -> Iterator[Store]:
+    """Open the named store, or the default one. Fail if it does not exist, unless `made` is True."""
+    where, app = locate_store(store or ""), App()
+    if not (made or app.store_exists(where)):
+        repair = "name another with --store or HANDRAIL_STORE; the first run makes one"
+        raise NotFound("store", str(where), repair)
+    with app.open_store(where) as opened:
+        yield opened
 
 
 @click.group()
@@ -181,10 +191,9 @@ def show_progress() -> Iterator[ProgressCountCallback]:
     if not sys.stderr.isatty():
         yield ProgressLines()
         return
-    from rich.console import Console
-    from rich.progress import Progress as Bars
+    from rich import console, progress  # slow to import, and only a terminal needs it
 
-    with Bars(console=Console(stderr=True), transient=True) as bars:
+    with progress.Progress(console=console.Console(stderr=True), transient=True) as bars:
         task = bars.add_task("", total=None)
         yield lambda what, done, of: bars.update(task, description=what, completed=done, total=of)
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 
 from handrail.app.projects import describe_overlap
-from handrail.cli.options import TextParam, check_root, open_cli_store, store_option
+from handrail.cli.options import TextParam, check_root, store_option
 from handrail.cli.output import Failure, NotFound, json_option, print_json, print_table
+from handrail.cli.store import open_cli_store
 from handrail.runtime.ports.access import (
     PROJECT_NAME,
     TOKEN_NAME,

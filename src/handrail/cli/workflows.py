@@ -32,7 +32,6 @@ from handrail.app.trust import TrustMark, TrustStore, UntrustedFile, format_root
 from handrail.app.workflow_view import format_workflow, workflow_data
 from handrail.cli.options import TextParam, format_project_option, store_option, workflows_project_option
 from handrail.cli.output import Failure, NotFound, json_option, print_json, print_table
-from handrail.cli.runs import load_run_marks
 from handrail.documents.text import escape_for_terminal
 from handrail.drawing.diagrams import format_dot, format_mermaid
 from handrail.drawing.graph import build_graph
@@ -201,6 +200,9 @@ def graph(name: str, run: str, form: str, store: str | None, project: Path) -> N
         raise click.UsageError("give NAME or --run, and not both")
     marks = NO_MARKS
     if run:
+        # The other commands open no store, and stores take as long to import as these commands take.
+        from handrail.cli.runs import load_run_marks
+
         workflow, marks = load_run_marks(store, run)
         drawn = build_run_graph(load_message_catalog(), workflow, marks)
     else:
