@@ -45,7 +45,6 @@ from handrail.stores.vcs.commands import NO_VCS, find_repository
 
 _PLACEHOLDER: Final = re.compile(r"(NAMED|NAME|ENTRY)(?:/(url|base64|shell))?")
 
-
 _ENCODERS: Final[Mapping[str | None, Callable[[str], str]]] = {
     None: str,
     "url": partial(quote, safe=""),
@@ -53,7 +52,7 @@ _ENCODERS: Final[Mapping[str | None, Callable[[str], str]]] = {
     "shell": shlex.quote,
 }
 
-
+# The sentence to print, by what was asked, whether the file changes, and whether it is a dry run.
 _RESULT_TEXTS: Final = {
     ("written", True, False): "{path} has the {what} now",
     ("written", True, True): "{path} would be changed",
@@ -62,11 +61,9 @@ _RESULT_TEXTS: Final = {
     ("removed", True, True): "{path} would be changed",
     ("removed", False, False): "nothing to do: {path} has no such {what}",
 }
-"""The sentence to print, by what was asked, whether the file changes, and whether it is a dry run."""
 
-
+# The display names of parts that are not called by their kind.
 _PART_TITLES: Final = {"guide": "block for the agent"}
-"""The display names of parts that are not called by their kind."""
 
 
 @dataclass(frozen=True, slots=True)

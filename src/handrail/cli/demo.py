@@ -26,11 +26,11 @@ from handrail.cli.output import Failure
 from handrail.workflows.nodes import read_yaml, to_plain
 from handrail.workflows.templates import render_template
 
+# Writes its process id to a file and then becomes `handrail`, so that the demo can kill the server.
 _START_SCRIPT: Final = (
     "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid())); "
     "os.execv(sys.executable, [sys.executable, '-m', 'handrail', *sys.argv[2:]])"
 )
-"""Writes its process id to a file and then becomes `handrail`, so that the demo can kill the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +64,7 @@ async def connect_client(
 
 
 SCRIPT_FILE: Final = Path(__file__).with_name("demo.yaml")
-
-
 TOOL_NAME: Final = "workflow_next_step"
-
-
 _MAX_WIDTH: Final = 160
 
 

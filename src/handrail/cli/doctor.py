@@ -61,14 +61,10 @@ from handrail.stores.vcs.commands import (
     scrub_environment,
 )
 
+# How many seconds a server has for its answer.
 _ANSWER_SECONDS: Final = 3.0
-"""How many seconds a server has for its answer."""
-
-
+# How many seconds pass between two attempts within `--within`.
 _POLL_SECONDS: Final = 0.1
-"""How many seconds pass between two attempts within `--within`."""
-
-
 _MAX_ANSWER_BYTES: Final = 200
 
 
@@ -113,16 +109,10 @@ def probe_server(where: ListenAddress) -> Failure | None:
 
 
 _QUIET_AFTER: Final = timedelta(days=1)
-
-
+# The permissions of group and others, none of which a store may have.
 _SHARED_BITS: Final = 0o077
-"""The permissions of group and others, none of which a store may have."""
-
-
+# The permissions of group and others to write, which the store's folder may not have.
 _SHARED_WRITE_BITS: Final = 0o022
-"""The permissions of group and others to write, which the store's folder may not have."""
-
-
 _VERSION_SECONDS: Final = 5.0
 
 
@@ -371,6 +361,7 @@ def check_port(context: CheckContext) -> Findings:
             yield Finding(CheckStatus.OK, f"the server at {url} is ready")
 
 
+# The checks by name, in the order in which they run.
 CHECKS: Final[dict[str, Callable[[CheckContext], Findings]]] = {
     "versions": check_versions,
     "settings": check_settings,
@@ -382,7 +373,6 @@ CHECKS: Final[dict[str, Callable[[CheckContext], Findings]]] = {
     "runs": check_runs,
     "port": check_port,
 }
-"""The checks by name, in the order in which they run."""
 
 
 def run_checks(context: CheckContext, only: Collection[str] = ()) -> Iterator[tuple[str, Finding]]:
@@ -395,8 +385,6 @@ def run_checks(context: CheckContext, only: Collection[str] = ()) -> Iterator[tu
 
 
 CHECK_NAMES: Final = tuple(CHECKS)
-
-
 _STATUS_MARKS: Final = {"ok": "✔ ok    ", "note": "! note  ", "failed": "✘ failed", "fixed": "✔ fixed "}
 
 

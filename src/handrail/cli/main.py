@@ -41,10 +41,10 @@ class LazyGroup(click.Group):
         return command if isinstance(command, click.Command) else None
 
 
+# Exit status of a command that was stopped with Ctrl-C.
 INTERRUPTED_STATUS = 130
-"""Exit status of a command that was stopped with Ctrl-C."""
 
-
+# The module of each command; the function in it has the name of the command.
 COMMANDS = {
     "brief": "handrail.cli.clients",
     "dashboard": "handrail.cli.serve_http",
@@ -66,7 +66,6 @@ COMMANDS = {
     "watch": "handrail.cli.runs",
     "workflows": "handrail.cli.workflows",
 }
-"""The module of each command; the function in it has the name of the command."""
 
 
 class UnconfirmedWrite(Failure):

@@ -45,7 +45,6 @@ def project_option(about: str) -> Callable[[Callable[..., None]], Callable[..., 
 
 workflows_project_option = project_option("The project whose .handrail/workflows come first")
 
-
 vcs_option = click.option(
     "--vcs",
     type=click.Choice([JJ, GIT]),

@@ -11,8 +11,6 @@ import click
 from handrail.documents.text import escape_for_terminal, split_lines
 
 SCHEMA_VERSION = 1
-
-
 _AS_JSON_KEY = "handrail.as_json"
 
 
@@ -109,8 +107,8 @@ def print_text(text: str) -> None:
     click.echo("\n".join(map(escape_for_terminal, split_lines(text))))
 
 
+# The highest number that a listed item can have.
 MAX_NUMBER: Final = 2**63 - 1
-"""The highest number that a listed item can have."""
 
 
 def number_or_diff_options(what: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

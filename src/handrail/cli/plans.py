@@ -56,15 +56,10 @@ from handrail.runtime.ports.turn import JJ, ExchangeOutcome, ExchangeResult, Pro
 from handrail.runtime.records import format_rfc3339
 from handrail.runtime.system import read_bytes, resolve_path
 
+# How many bytes of a text are read: far more than the grammar accepts, and few enough for any machine.
 _MAX_BYTES: Final = 1 << 20
-"""How many bytes of a text are read: far more than the grammar accepts, and few enough for any machine."""
-
-
 Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
-
-
 file_argument: Final[Decorator] = click.argument("file", default=STDIN)
-
 
 dialect_option: Final[Decorator] = click.option(
     "--dialect",
@@ -73,7 +68,6 @@ dialect_option: Final[Decorator] = click.option(
     show_default=True,
     help="How the text is laid out; `auto` looks for what only one of them has, and else takes planner.",
 )
-
 
 modifications_option: Final[Decorator] = click.option(
     "--has-modifications",
@@ -171,11 +165,7 @@ def _finding_row(kind: str, finding: Finding) -> tuple[str, str, str, str]:
 
 
 _SCISSORS: Final = re.compile(r"^# -+ >8 -+$.*", re.MULTILINE | re.DOTALL)
-
-
 _COMMENT_LINE: Final = re.compile(r"^#.*\n?", re.MULTILINE)
-
-
 _GIT_PREFIXES: Final = ("Merge ", "Revert ", "fixup! ", "squash! ", "amend! ")
 
 
@@ -374,18 +364,11 @@ def _print_plan_json(data: Mapping[str, object]) -> None:
     click.echo(json.dumps(data, indent=2))
 
 
+# How many lines a text may have to be compared with another.
 MAX_COMPARED_LINES: Final = 2000
-"""How many lines a text may have to be compared with another."""
-
-
 _DESCRIPTION_NAME: Final = "description"
-
-
 _SERVER_TEXT: Final = "a server of `--face planner` or `--face commits`"
-
-
 _CHANGE_ID_LENGTH: Final = 12
-
 
 _EXCHANGE_TEXTS: Final = {
     ExchangeOutcome.SENT: "sent to `{remote}`, where it stands under `{ref}`",
@@ -394,14 +377,11 @@ _EXCHANGE_TEXTS: Final = {
     ExchangeOutcome.AHEAD: "the plan here is newer than `{ref}` of `{remote}`: `handrail plan push` sends it",
 }
 
-
 plan_project_option = project_option("The project whose commit has the plan")
-
 
 plan_name_option = click.option(
     "--name", help="What the plan is called at the remote; by default as the branch is."
 )
-
 
 remote_argument = click.argument("remote", required=False)
 

@@ -106,26 +106,14 @@ from handrail.runtime.world import World
 from handrail.workflows.load import load_workflow
 from handrail.workflows.outline import read_outline
 
+# How many seconds pass between two checks whether the store has changed.
 POLL_SECONDS: Final = 0.1
-"""How many seconds pass between two checks whether the store has changed."""
-
-
+# The sign of a state: the run has been in it, is in it, or has not been in it.
 RAIL_MARKS: Final = {"been": "●", "here": "▶", "ahead": "○"}
-"""The sign of a state: the run has been in it, is in it, or has not been in it."""
-
-
 _EVENT_WIDTHS: Final = (7, 24, 26, 20, 0)
-
-
 _MAX_RAIL_MARKS: Final = 16
-
-
 _PIPE_COLUMNS: Final = 80
-
-
 run_argument: Final = click.argument("run", type=TextParam())
-
-
 _EventRow = tuple[dict[str, object], tuple[str, ...]]
 
 
@@ -466,7 +454,6 @@ _CONTROL_HELP: Final = {
     FAIL: "End a run, and its open step, as failed.",
 }
 
-
 _SEVERAL_RUNS_HELP: Final = (
     "Several runs are acted on one after the other; with `--json`, `acted` then has what came of each, and a"
     " refusal of one keeps no other back."
@@ -500,10 +487,10 @@ def _build_control_command(trigger: str, about: str) -> click.Command:
     return control
 
 
+# The commands that change the lifecycle of a run.
 CONTROL_COMMANDS: Final = tuple(
     _build_control_command(trigger, about) for trigger, about in _CONTROL_HELP.items()
 )
-"""The commands that change the lifecycle of a run."""
 
 
 for command in CONTROL_COMMANDS:

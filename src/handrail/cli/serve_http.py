@@ -54,14 +54,10 @@ from handrail.runtime.sweep import read_idle_limits
 from handrail.runtime.system import get_login_name, resolve_path
 
 DASHBOARD_PORT = 8766
-
-
+# How many runs a filter searches at a time.
 MAX_FILTERED_RUNS = 20_000
-"""How many runs a filter searches at a time."""
-
-
+# How many bytes a request may have.
 MAX_REQUEST_BYTES = 2 * 1024 * 1024
-"""How many bytes a request may have."""
 
 
 @dataclass(frozen=True, slots=True)

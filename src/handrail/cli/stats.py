@@ -20,16 +20,14 @@ from handrail.drawing.tables import EMPTY_CELL, Table, Unit, format_cell, select
 from handrail.runtime.records import format_rfc3339
 from handrail.runtime.system import SystemClock
 
+# How many rows of a table the text report shows; `--json` has all.
 MAX_ROWS: Final = 10
-"""How many rows of a table the text report shows; `--json` has all."""
 
-
+# The columns of the workflows table in the text report.
 _WORKFLOW_COLUMNS: Final = (
     *("workflow", "runs", "completion_rate", "mean_completed_ms"),
     *("p50_completed_ms", "p95_completed_ms", "abandonment_rate"),
 )
-"""The columns of the workflows table in the text report."""
-
 
 _Tables = Mapping[str, Table]
 

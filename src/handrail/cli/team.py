@@ -26,11 +26,7 @@ from handrail.runtime.records import format_rfc3339, project_id
 from handrail.runtime.system import AGE_UNITS, SystemClock, parse_age, resolve_path
 
 _NEVER = "never"
-
-
 _ALL_PROJECTS = "all"
-
-
 _MAX_LIFETIME = timedelta(days=3653)
 
 

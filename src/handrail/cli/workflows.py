@@ -46,8 +46,6 @@ from handrail.workflows.nodes import NAME_PATTERN
 from handrail.workflows.problem_report import format_problems
 
 NEW_WORKFLOW_FILE: Final = Path(__file__).with_name("new.yaml")
-
-
 _NAME_LINE: Final = "workflow: NAME"
 
 

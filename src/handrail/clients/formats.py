@@ -36,13 +36,9 @@ from handrail.documents.settings_text import (
 from handrail.runtime.errors import Missing
 from handrail.runtime.system import resolve_path
 
+# The name of the server entry in every client.
 SERVER_NAME: Final = "handrail"
-"""The name of the server entry in every client."""
-
-
 _PROJECT_OPTION: Final = ("--project", "PROJECT")
-
-
 _CLIENTS_FILE: Final = Path(__file__).with_name("clients.yaml")
 
 

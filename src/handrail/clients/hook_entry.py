@@ -15,21 +15,11 @@ from typing import Any, Final
 from handrail.documents.text import match_command_word
 
 HOOK_EVENTS: Final = ("prompt", "session", "edit", "stop")
-
-
 HOOK_CLIENTS: Final = ("claude", "codex", "gemini")
-
-
 _OPTIONS: Final = ("--client", "--face", "--store")
-
-
+# The longest message that can mean "continue the run".
 _MAX_CONTINUE_CHARACTERS: Final = 32
-"""The longest message that can mean "continue the run"."""
-
-
 _STORE_VARIABLE: Final = "HANDRAIL_STORE"
-
-
 _MAX_INPUT_BYTES: Final = 64 * 1024 * 1024
 
 

@@ -36,22 +36,12 @@ if TYPE_CHECKING:
     from handrail.engine.facts import Value
 
 
+# The largest brief, in bytes: about 2,000 tokens.
 MAX_BRIEF_BYTES: Final = 6_000
-"""The largest brief, in bytes: about 2,000 tokens."""
-
-
 _TEXTS_FILE: Final = Path(__file__).with_name("listening.yaml")
-
-
 _MAX_TASK_BYTES: Final = 2_500
-
-
 _MAX_LINES: Final = 8
-
-
 _MAX_LINE_BYTES: Final = 160
-
-
 _MAX_GOAL_BYTES: Final = 300
 
 
@@ -182,22 +172,12 @@ def brief_data(run: LiveRun) -> dict[str, object]:
     }
 
 
+# After this many seconds without a call, a run no longer restricts edits.
 ACTIVE_SECONDS: Final = 30 * 60
-"""After this many seconds without a call, a run no longer restricts edits."""
-
-
 _MAX_NOTE_CHARACTERS: Final = 2_000
-
-
 _PATH_FIELDS: Final = ("file_path", "notebook_path", "path", "absolute_path")
-
-
 _PATCHED_PATH: Final = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
-
-
 _GEMINI: Final = "gemini"
-
-
 HookAnswer: TypeAlias = Mapping[str, Any] | None
 
 
@@ -286,13 +266,13 @@ def answer_stop(request: HookRequest) -> HookAnswer:
     return {"decision": "block", "reason": render_hook_text("stop", **_run_values(mine[0]))}
 
 
+# The handler of each hook event.
 HOOK_HANDLERS: Final[Mapping[str, Callable[[HookRequest], HookAnswer]]] = {
     "prompt": answer_prompt,
     "session": answer_session,
     "edit": answer_edit,
     "stop": answer_stop,
 }
-"""The handler of each hook event."""
 
 
 def _run_values(run: LiveRun) -> dict[str, Any]:

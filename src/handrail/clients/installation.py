@@ -15,17 +15,14 @@ from handrail.clients.formats import ClientSettings, ServerSpec, find_entry, pla
 from handrail.clients.integrations import list_integrations
 from handrail.clients.settings_files import FileChange
 
+# The command that fetches Handrail and starts it.
 FETCH_COMMAND: Final = ("uvx", "handrail")
-"""The command that fetches Handrail and starts it."""
-
-
 _PROGRAM_NAME: Final = "handrail"
 
-
+# Folders in which uv and pipx keep programs that they fetched for one start.
 _TEMPORARY_INSTALL: Final = re.compile(
     r"/(?:(?:archive|environments|builds)-v[0-9]+|pipx/\.cache|\.cache/pipx)/"
 )
-"""Folders in which uv and pipx keep programs that they fetched for one start."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,17 +32,9 @@ from handrail.workflows.outline import read_outline
 from handrail.workflows.templates import render_template
 
 _COMMON_GUIDE: Final = "AGENTS.md"
-
-
 _GUIDE_INCLUDE: Final = f"@{_COMMON_GUIDE}"
-
-
 _EMPTY_TEXTS: Final = ("", "{}")
-
-
 _SKILL_MARK: Final = "<!-- Written by handrail "
-
-
 _TEMPLATE_FOLDER: Final = Path(__file__).parent
 
 

@@ -21,16 +21,10 @@ from msgspec.structs import asdict
 
 from handrail.runtime.system import state_folder
 
+# How long a permit is valid.
 PERMIT_SECONDS: Final = 10 * 60
-"""How long a permit is valid."""
-
-
 _MAX_FILE_BYTES: Final = 64 * 1024
-
-
 _PERMIT_SUFFIX: Final = ".permit"
-
-
 _TAKEN_SUFFIX: Final = ".taken"
 
 

@@ -16,15 +16,10 @@ from typing import Any, Final
 import handrail
 from handrail.runtime.errors import Unreadable
 
+# The time limit for both answers together.
 TIMEOUT_SECONDS: Final = 20.0
-"""The time limit for both answers together."""
-
-
 _GRACE_SECONDS: Final = 5.0
-
-
 _MAX_OUTPUT_BYTES: Final = 1024 * 1024
-
 
 _INITIALIZE_PARAMS: Final = {
     "protocolVersion": "2025-11-25",

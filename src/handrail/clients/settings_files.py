@@ -18,10 +18,8 @@ from handrail.runtime.errors import Busy, Unreadable
 from handrail.runtime.system import resolve_path
 from handrail.stores.files.disk import DiskWorkspace
 
+# An edit of a text. It returns the new text, or why the edit is not possible.
 TextEdit: TypeAlias = Callable[[str], str | SettingsProblem]
-"""An edit of a text. It returns the new text, or why the edit is not possible."""
-
-
 _BACKUP_SUFFIX: Final = ".handrail-backup"
 
 

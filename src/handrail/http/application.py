@@ -28,21 +28,12 @@ from handrail.runtime.ports.access import AccessScope, Grant
 from handrail.runtime.ports.open_store import StoreLoad
 
 _LISTEN_METHOD: Final = "subscriptions/listen"
-
-
+# Paths that need no token: their answer is one word.
 OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
-"""Paths that need no token: their answer is one word."""
-
-
+# Paths that need no token from a client on the same machine.
 LOCAL_PATHS: Final = frozenset({"/metrics"})
-"""Paths that need no token from a client on the same machine."""
-
-
 _LOCAL_GRANT: Final = Grant("", frozenset({AccessScope.READ}))
-
-
 _IDENTITY_HEADERS: Final = ("authorization", "forwarded", "via", "x-forwarded-for", "x-real-ip")
-
 
 _SHUTDOWN_REFUSAL: Final = HttpRefusal(
     503, "the server is ending: send the same request again", {"retry-after": "1"}

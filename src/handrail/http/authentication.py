@@ -34,42 +34,23 @@ from handrail.runtime.errors import NoIssuer
 from handrail.runtime.ports.access import SECRET_PREFIX, AccessScope, AccessTokens, Grant, hash_secret
 from handrail.runtime.ports.turn import Clock
 
+# The accepted signature algorithms; all are asymmetric, so that only the issuer has the signing key.
 SIGNATURE_ALGORITHMS: Final = frozenset(
     ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 )
-"""The accepted signature algorithms; all are asymmetric, so that only the issuer has the signing key."""
 
-
+# The least number of seconds between two fetches because of an unknown key.
 UNKNOWN_KEY_PAUSE_SECONDS: Final = 60.0
-"""The least number of seconds between two fetches because of an unknown key."""
-
-
+# After how many seconds the keys are fetched again.
 KEYS_FRESH_SECONDS: Final = 600.0
-"""After how many seconds the keys are fetched again."""
-
-
+# For how many seconds the last keys stay valid while they cannot be fetched.
 KEYS_STALE_SECONDS: Final = 86_400.0
-"""For how many seconds the last keys stay valid while they cannot be fetched."""
-
-
 _MAX_KEYS: Final = 64
-
-
 _MAX_SHOWN_CHARACTERS: Final = 200
-
-
 _FETCH_SECONDS: Final = 5.0
-
-
 _MAX_FETCH_BYTES: Final = 256 * 1024
-
-
 _LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "::1"})
-
-
 _FETCH_REPAIR: Final = "look whether the issuer is up and --issuer names it, and start again"
-
-
 log = logging.getLogger("handrail")
 
 
@@ -244,30 +225,16 @@ def _read_body(url: str) -> bytes | None:
         return bytes(body)
 
 
+# The maximum length of an issuer's token, in characters.
 MAX_ISSUED_TOKEN_CHARACTERS: Final = 8192
-"""The maximum length of an issuer's token, in characters."""
-
-
+# How many seconds the clocks of issuer and server may differ.
 _CLOCK_SKEW_SECONDS: Final = 30
-"""How many seconds the clocks of issuer and server may differ."""
-
-
+# The most threads that wait for keys. All of them block while PyJWT fetches; the rest is for other work.
 _MAX_KEY_THREADS: Final = 8
-"""The most threads that wait for keys. All of them block while PyJWT fetches; the rest is for other work."""
-
-
 _TOKEN_TYPES: Final = frozenset({"jwt", "at+jwt", "application/at+jwt"})
-
-
 _MAX_SUBJECT_CHARACTERS: Final = 255
-
-
 _MAX_SHOWN_SUBJECT_CHARACTERS: Final = 64
-
-
 _SAFE_SUBJECT_CHARACTERS: Final = "@:|+/="
-
-
 _SCOPES_BY_NAME: Final = {str(scope): scope for scope in AccessScope}
 
 
@@ -345,14 +312,10 @@ def _split_claim(claim: object) -> tuple[str, ...]:
 
 
 METADATA_PATH: Final = "/.well-known/oauth-protected-resource"
-
-
+# The scopes that an agent needs by default; a call that needs more names the missing scope.
 DEFAULT_SCOPES: Final = (AccessScope.READ, AccessScope.WRITE)
-"""The scopes that an agent needs by default; a call that needs more names the missing scope."""
-
-
+# Keeps a URL without a path as it is: clients compare it as text.
 _URL_ADAPTER: Final = TypeAdapter(AnyHttpUrl, config=ConfigDict(url_preserve_empty_path=True))
-"""Keeps a URL without a path as it is: clients compare it as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,16 +357,9 @@ class ProtectedResource:
 
 
 _BEARER_PREFIX: Final = "bearer "
-
-
 _MAX_TOKEN_CHARACTERS: Final = 512
-
-
 _SIGN_IN_TEXT: Final = "say who you are: Authorization: Bearer and a token that "
-
-
 _OWN_TOKEN_TEXT: Final = f"{_SIGN_IN_TEXT}`handrail token create` made for this server"
-
 
 _ISSUED_TOKEN_TEXT: Final = (
     f"{_SIGN_IN_TEXT}the issuer gave out for this server; WWW-Authenticate leads to it"

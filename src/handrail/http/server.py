@@ -32,29 +32,17 @@ from handrail.http.application import (
 from handrail.http.authentication import Authenticator
 from handrail.runtime.errors import NoAddress
 
+# How many seconds calls in progress have to finish once the shutdown begins.
 _GRACE_SECONDS: Final = 10
-"""How many seconds calls in progress have to finish once the shutdown begins."""
-
-
+# Seconds between two checks for whether to collect garbage.
 _COLLECT_SECONDS: Final = 1.0
-"""Seconds between two checks for whether to collect garbage."""
-
-
+# The maximum size of a WebSocket message in bytes; it is small because pages only listen.
 _MAX_WEBSOCKET_BYTES: Final = 4096
-"""The maximum size of a WebSocket message in bytes; it is small because pages only listen."""
-
-
+# After how many seconds a running thread gives way to another one.
+# Turns run in another thread than the one that reads requests, and wait for it after each SQL statement. With
+# Python's default of 5 ms, a step under load took 2.5 times as long.
 _SWITCH_SECONDS: Final = 0.0005
-"""After how many seconds a running thread gives way to another one.
-
-Turns run in another thread than the one that reads requests, and wait for it after each SQL statement. With
-Python's default of 5 ms, a step under load took 2.5 times as long.
-"""
-
-
 _BACKLOG: Final = 2048
-
-
 _NO_PROXY: Final = ProxySettings()
 
 
