@@ -47,13 +47,7 @@ from handrail.app.run_view import (
     run_view_data,
 )
 from handrail.app.trust import TrustStore
-from handrail.cli.options import (
-    MomentParam,
-    TextParam,
-    normalize_project,
-    project_option,
-    store_option,
-)
+from handrail.cli.options import MomentParam, TextParam, normalize_project, project_option, store_option
 from handrail.cli.output import (
     MAX_NUMBER,
     SCHEMA_VERSION,
@@ -498,11 +492,7 @@ for command in CONTROL_COMMANDS:
 
 
 def _act_on_each(
-    store: str | None,
-    runs: Sequence[str],
-    act: Callable[[World, RunRow], Reply],
-    *,
-    as_json: bool,
+    store: str | None, runs: Sequence[str], act: Callable[[World, RunRow], Reply], *, as_json: bool
 ) -> None:
     """Act on each run and print what happened. A refusal for one run does not stop the others.
 

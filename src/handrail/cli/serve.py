@@ -34,11 +34,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option(
-    "--face",
-    type=click.Choice(FACES),
-    default="steps",
-    show_default=True,
-    help="Which way in is served.",
+    "--face", type=click.Choice(FACES), default="steps", show_default=True, help="Which way in is served."
 )
 @click.option(
     "--project",

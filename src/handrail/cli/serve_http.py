@@ -294,11 +294,7 @@ def dashboard(port: int, project: Path, store: str | None, *, no_open: bool) -> 
 
 
 def run_dashboard(
-    serving: ServingStore,
-    app: App,
-    project: Path,
-    where: ListenAddress,
-    announce: Callable[[str], None],
+    serving: ServingStore, app: App, project: Path, where: ListenAddress, announce: Callable[[str], None]
 ) -> bool:
     """Serve the dashboard until it is stopped. Return False if the disk has not confirmed a write.
 

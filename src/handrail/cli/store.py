@@ -11,12 +11,7 @@ from msgspec.structs import asdict
 
 from handrail.app.app import App
 from handrail.app.run_folders import RunFolder, find_run_folders, rebuild_mirrors, switch_workflow
-from handrail.cli.options import (
-    MomentParam,
-    TextParam,
-    store_option,
-    workflows_project_option,
-)
+from handrail.cli.options import MomentParam, TextParam, store_option, workflows_project_option
 from handrail.cli.output import Failure, NotFound, confirm_action, json_option, print_json, print_table
 from handrail.documents.text import escape_for_terminal
 from handrail.engine.model import Run
