@@ -101,10 +101,10 @@ def print_row(cells: Sequence[str], widths: Sequence[int]) -> None:
 
 def print_text(text: str) -> None:
     """Print an untrusted text: unchanged in a pipe, with control characters escaped on a terminal."""
-    if not sys.stdout.isatty():
+    if sys.stdout.isatty():
+        click.echo("\n".join(map(escape_for_terminal, split_lines(text))))
+    else:
         click.echo(text.encode(), nl=False)
-        return
-    click.echo("\n".join(map(escape_for_terminal, split_lines(text))))
 
 
 # The highest number that a listed item can have.
@@ -126,11 +126,8 @@ def number_or_diff_options(what: str) -> Callable[[Callable[..., None]], Callabl
 def print_diff(texts: tuple[str, str], heads: tuple[str, str], *, as_json: bool) -> None:
     """Print what the second text changes in the first; control characters are escaped on a terminal."""
     old, new = map(split_lines, texts)
-    lines = list(
-        difflib.unified_diff(
-            old, new, escape_for_terminal(heads[0]), escape_for_terminal(heads[1]), lineterm=""
-        )
-    )
+    before, after = map(escape_for_terminal, heads)
+    lines = list(difflib.unified_diff(old, new, before, after, lineterm=""))
     if as_json:
         print_json({"diff": "\n".join(lines)})
     else:
