@@ -125,7 +125,7 @@ def missing_functions(page: str, source: Path) -> list[str]:
     for file, name in re.findall(r"`([\w/]+\.py):(\w+)`", page):
         path = source / file
         text = path.read_text("utf-8") if path.is_file() else ""
-        if not re.search(rf"^(def|class) {name}\b|^{name}\b.* = ", text, re.MULTILINE):
+        if not re.search(rf"^(async def|def|class) {name}\b|^{name}\b.* = ", text, re.MULTILINE):
             lost.append(f"{file}:{name}")
     return lost
 
@@ -363,8 +363,9 @@ def test_a_link_to_a_heading_that_is_not_there_is_found() -> None:
 
 
 def test_a_function_that_is_gone_is_found(tmp_path: Path) -> None:
-    (tmp_path / "some.py").write_text("def one() -> None: ...\nclass Two: ...\nTHREE: Final = 3\n")
-    page = "`some.py:one`, `some.py:Two`, `some.py:THREE`, `some.py:tw`, `other.py:one`"
+    functions = "def one() -> None: ...\nasync def four() -> None: ...\n"
+    (tmp_path / "some.py").write_text(f"{functions}class Two: ...\nTHREE: Final = 3\n")
+    page = "`some.py:one`, `some.py:four`, `some.py:Two`, `some.py:THREE`, `some.py:tw`, `other.py:one`"
 
     assert missing_functions(page, tmp_path) == ["some.py:tw", "other.py:one"]
 

@@ -3,6 +3,8 @@
 import gc
 import sys
 
+from handrail.clients.hook_entry import answer_hook
+
 
 def main() -> None:
     """Run a command. On Windows, which lacks the locks that Handrail needs, exit and point to WSL."""
@@ -10,16 +12,14 @@ def main() -> None:
         raise SystemExit("handrail: it does not run on Windows itself\n  run it in WSL: wsl --install")
     words = sys.argv[1:]
     if words[:1] == ["hook"] and not {"-h", "--help"} & set(words):
-        # A client waits for each hook, and click alone takes twice as long as Python takes to start.
-        from handrail.clients.hook_entry import answer_hook  # noqa: PLC0415 - keeps the imports of a hook few
-
         # The process ends in a moment. Garbage collection takes a sixth of its time and finds nothing,
         # neither during imports nor at exit, where Python collects what is not frozen.
         gc.disable()
         answer_hook(words[1:])
         gc.freeze()
         return
-    from handrail.cli.main import cli  # noqa: PLC0415 - hooks do not need it
+    # A client waits for each hook, and click alone takes twice as long as Python takes to start.
+    from handrail.cli.main import cli  # noqa: PLC0415 - the reason above
 
     cli.main(prog_name="handrail")
 

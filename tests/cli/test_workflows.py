@@ -286,7 +286,7 @@ def test_no_command_imports_what_only_serving_needs(tmp_path: Path) -> None:
     imported = imported_by(tmp_path, "workflows", "list")
 
     assert "handrail.workflows.load" in imported
-    assert not imported & {"mcp", "rich", "rich.console", "starlette", "jinja2", "psycopg"}
+    assert not imported & {"mcp", "rich", "rich.console", "sqlite3", "starlette", "jinja2", "psycopg"}
 
 
 def test_one_unreadable_file_does_not_hide_the_others_in_the_list(project: Path) -> None:

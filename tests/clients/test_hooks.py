@@ -365,4 +365,5 @@ def test_nothing_heavy_is_imported(shop: Shop, event: str, given: str) -> None:
     found = done.stderr.split("\n")
     assert "handrail.clients.hooks" in found
     assert [name for name in HEAVY if name in found] == []
-    assert len(found) < 200, len(found)
+    # msgspec and what it imports are 37 of them: the records of the one read path are its structs.
+    assert len(found) < 190, len(found)

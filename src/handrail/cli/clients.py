@@ -9,7 +9,6 @@ import shlex
 import sys
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -37,14 +36,13 @@ from handrail.clients.formats import (
 from handrail.clients.hook_entry import HOOK_CLIENTS, HOOK_EVENTS, answer_hook
 from handrail.clients.installation import FETCH_COMMAND, InstallPlan, find_start_command
 from handrail.clients.integrations import load_integrations
-from handrail.clients.settings_files import FileChange, apply_change
+from handrail.clients.settings_files import apply_change
 from handrail.documents.text import escape_for_terminal
 from handrail.engine.facts import is_valid_value
 from handrail.runtime.system import resolve_path
 from handrail.stores.vcs.commands import NO_VCS, find_repository
 
 _PLACEHOLDER: Final = re.compile(r"(NAMED|NAME|ENTRY)(?:/(url|base64|shell))?")
-
 
 _ENCODERS: Final[Mapping[str | None, Callable[[str], str]]] = {
     None: str,
@@ -53,7 +51,7 @@ _ENCODERS: Final[Mapping[str | None, Callable[[str], str]]] = {
     "shell": shlex.quote,
 }
 
-
+# The sentence to print, by what was asked, whether the file changes, and whether it is a dry run.
 _RESULT_TEXTS: Final = {
     ("written", True, False): "{path} has the {what} now",
     ("written", True, True): "{path} would be changed",
@@ -62,118 +60,78 @@ _RESULT_TEXTS: Final = {
     ("removed", True, True): "{path} would be changed",
     ("removed", False, False): "nothing to do: {path} has no such {what}",
 }
-"""The sentence to print, by what was asked, whether the file changes, and whether it is a dry run."""
 
-
+_NO_CLIENT: Final = "no sign of a client was found, neither in the project nor in your home"
+# The display names of parts that are not called by their kind.
 _PART_TITLES: Final = {"guide": "block for the agent"}
-"""The display names of parts that are not called by their kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportOptions:
-    """What was asked, `written` or `removed`, whether it is a dry run, and how it is reported.
-
-    With `then`, each file is reported with what is left to do for the user.
-    """
-
-    what: str
-    dry_run: bool
-    as_json: bool
-    then: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class PrintedEntry:
-    """An entry of a settings file, to be added by hand."""
-
-    client: str
-    title: str
-    path: str
-    text: str
-    links: tuple[str, ...]
-
-
-def apply_install_plan(
-    places: Mapping[str, ClientSettings], plan: InstallPlan, options: ReportOptions
-) -> None:
-    """Make the planned changes, or only show them in a dry run. Write nothing before all are planned."""
-    rows = change_files(places, plan, options)
-    if options.as_json:
-        print_json({"dry_run": options.dry_run, "clients": rows})
-    elif not rows:
-        click.echo("nothing to do: no client has the server", err=True)
-
-
-def change_files(
-    places: Mapping[str, ClientSettings], plan: InstallPlan, options: ReportOptions
+def _change_files(
+    places: Mapping[str, ClientSettings],
+    plan: InstallPlan,
+    *,
+    dry_run: bool = False,
+    hints: bool = True,
+    diffs: bool = True,
 ) -> list[dict[str, object]]:
-    """Change each file, report it on stderr, and return a row of data for it."""
+    """Change each file, report it on stderr, and return a row of data for it.
+
+    `hints` adds what is left to do for the user; `diffs` prints what is changed on stdout.
+    """
     # Plan all changes once before the first write: a settings file that cannot be read must stop us here.
     for name, place in places.items():
         list(plan(name, place))
-    return [
-        _change_file(name, place, part, options)
-        for name, place in places.items()
-        for part in plan(name, place)
-    ]
+    asked, rows = "removed" if plan.uninstall else "written", list[dict[str, object]]()
+    parts = ((name, place, *part) for name, place in places.items() for part in plan(name, place))
+    for name, place, kind, change in parts:
+        path, difference = change.file.path, change.difference()
+        if diffs:
+            print_diff_lines(difference.splitlines())
+        backup = None if dry_run else apply_change(change)
+        sentence = _RESULT_TEXTS[asked, change.needed, dry_run and change.needed].format(
+            path=path, what=_PART_TITLES.get(kind, kind), is_="are" if kind.endswith("s") else "is"
+        )
+        lines = [f"{place.client.title}: {sentence}"]
+        if backup:
+            lines.append(f"  the old file is kept as {backup}")
+        if hints and asked == "written" and change.needed and not dry_run:
+            then = {"server": place.client.then, "hooks": load_integrations()[name].then}.get(kind, "")
+            lines += [f"  next: {then}"] if then else []
+        click.echo("\n".join(map(escape_for_terminal, lines)), err=True)
+        rows.append(
+            {
+                "client": name,
+                "part": kind,
+                "scope": str(place.scope),
+                "path": str(path),
+                "status": asked if change.needed else "unchanged",
+                "backup": str(backup) if backup else None,
+                "diff": difference,
+            }
+        )
+    return rows
 
 
-def _change_file(
-    name: str, place: ClientSettings, part: tuple[str, FileChange], options: ReportOptions
-) -> dict[str, object]:
-    kind, change = part
-    if not options.as_json:
-        print_diff_lines(change.difference().splitlines())
-    backup = None if options.dry_run else apply_change(change)
-    sentence = _RESULT_TEXTS[options.what, change.needed, options.dry_run and change.needed].format(
-        path=change.file.path, what=_PART_TITLES.get(kind, kind), is_="are" if kind.endswith("s") else "is"
-    )
-    lines = [f"{place.client.title}: {sentence}"]
-    if backup:
-        lines.append(f"  the old file is kept as {backup}")
-    if options.then and options.what == "written" and change.needed and not options.dry_run:
-        then = {"server": place.client.then, "hooks": load_integrations()[name].then}.get(kind, "")
-        lines += [f"  next: {then}"] if then else []
-    click.echo("\n".join(map(escape_for_terminal, lines)), err=True)
-    return {
-        "client": name,
-        "part": kind,
-        "scope": str(place.scope),
-        "path": str(change.file.path),
-        "status": options.what if change.needed else "unchanged",
-        "backup": str(backup) if backup else None,
-        "diff": change.difference(),
-    }
-
-
-def print_entries(places: Mapping[str, ClientSettings], server: ServerSpec, *, as_json: bool) -> None:
+def _print_entries(places: Mapping[str, ClientSettings], server: ServerSpec, *, as_json: bool) -> None:
     """Print each client's entry, and the links and commands that add it."""
-    entries = [_build_entry(name, place, place.entry(server)) for name, place in places.items()]
+    to_json = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
+    rows: list[dict[str, object]] = []
+    for name, place in places.items():
+        entry, title, path = place.entry(server), place.client.title, str(place.file().path)
+        named = {"name": SERVER_NAME, **entry}
+        values = {"NAME": SERVER_NAME, "ENTRY": to_json(entry), "NAMED": to_json(named)}
+        text, fill = render_entry(place.client, entry), partial(_fill_placeholder, values)
+        links = [_PLACEHOLDER.sub(fill, link) for link in place.client.links]
+        rows.append({"client": name, "title": title, "path": path, "text": text, "links": links})
+        if not as_json:
+            click.echo(escape_for_terminal(f"{title}: {path}"), err=True)
+            print_text("".join([text, *(f"{link}\n" for link in links)]))
     if as_json:
-        print_json({"entries": [asdict(entry) for entry in entries]})
-        return
-    for entry in entries:
-        click.echo(escape_for_terminal(f"{entry.title}: {entry.path}"), err=True)
-        print_text("".join([entry.text, *(f"{link}\n" for link in entry.links)]))
+        print_json({"entries": rows})
 
 
-def _build_entry(name: str, place: ClientSettings, entry: dict[str, object]) -> PrintedEntry:
-    client = place.client
-    values = {
-        "NAME": SERVER_NAME,
-        "ENTRY": _compact_json(entry),
-        "NAMED": _compact_json({"name": SERVER_NAME, **entry}),
-    }
-
-    def fill(blank: re.Match[str]) -> str:
-        return _ENCODERS[blank[2]](values[blank[1]])
-
-    links = tuple(_PLACEHOLDER.sub(fill, link) for link in client.links)
-    return PrintedEntry(name, client.title, str(place.file().path), render_entry(client, entry), links)
-
-
-def _compact_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def _fill_placeholder(values: Mapping[str, str], placeholder: re.Match[str]) -> str:
+    return _ENCODERS[placeholder[2]](values[placeholder[1]])
 
 
 @click.command()
@@ -223,44 +181,39 @@ def install(  # noqa: PLR0913 - an argument for each option
     """
     if bool(names) == every:
         raise click.UsageError("name clients, or say --all")
-    _check_exclusive(
+    for exclusive in (
         {"--uninstall": uninstall, "--http": http, "--from-index": from_index},
         {"--uninstall": uninstall, "--face": face},
         {"--uninstall": uninstall, "--print": printing},
         {"--dry-run": dry_run, "--print": printing},
-    )
-    pinned = context.get_parameter_source("project") is not ParameterSource.DEFAULT
-    places = _choose_places(
-        names, scope, partial(ClientSettings, project=_resolve_root(project), pinned=pinned)
-    )
-    if every:
-        places = _keep_used_places(places, uninstall=uninstall)
-    server = ServerSpec() if uninstall else _build_server(face or "", http or "", from_index=from_index)
-    if printing:
-        print_entries(places, server, as_json=as_json)
-        return
-    plan = InstallPlan(server=server, face=face or "", uninstall=uninstall, listen=listen)
-    apply_install_plan(places, plan, ReportOptions("removed" if uninstall else "written", dry_run, as_json))
-
-
-def _check_exclusive(*groups: Mapping[str, object]) -> None:
-    """Fail if two options of one group were given: they exclude each other."""
-    for group in groups:
-        given = [name for name, value in group.items() if value]
+    ):
+        given = [name for name, value in exclusive.items() if value]
         if len(given) > 1:
             raise click.UsageError(f"{given[0]} and {given[1]} do not go together")
-
-
-def _resolve_root(project: Path) -> Path:
     if not project.is_dir():
         raise Failure("no_project", f"there is no folder {project}", "make it, or name the one that is meant")
-    return resolve_path(project)
+    pinned = context.get_parameter_source("project") is not ParameterSource.DEFAULT
+    place = partial(ClientSettings, project=resolve_path(project), pinned=pinned)
+    places = _choose_places(names, scope, place, uninstall=uninstall)
+    server = ServerSpec() if uninstall else _build_server(face or "", http or "", from_index=from_index)
+    if printing:
+        _print_entries(places, server, as_json=as_json)
+        return
+    plan = InstallPlan(server=server, face=face or "", uninstall=uninstall, listen=listen)
+    rows = _change_files(places, plan, dry_run=dry_run, diffs=not as_json)
+    if as_json:
+        print_json({"dry_run": dry_run, "clients": rows})
+    elif not rows:
+        click.echo("nothing to do: no client has the server", err=True)
 
 
 def _choose_places(
-    names: tuple[str, ...], scope: str | None, place: "partial[ClientSettings]"
+    names: tuple[str, ...], scope: str | None, place: "partial[ClientSettings]", *, uninstall: bool
 ) -> dict[str, ClientSettings]:
-    """Return the settings of the named clients, or of all clients that have settings of this scope."""
+    """Return the settings of the named clients.
+
+    Without names, return those that have our entry, to uninstall it, or those of the clients in use.
+    """
     chosen: dict[str, ClientSettings] = {}
     for name in dict.fromkeys(names or sorted(load_clients())):
         client = load_clients()[name]
@@ -275,17 +228,15 @@ def _choose_places(
             check_root(
                 one.project, "go to the folder of a project, name it with --project, or say --scope user"
             )
-    return chosen
-
-
-def _keep_used_places(places: Mapping[str, ClientSettings], *, uninstall: bool) -> dict[str, ClientSettings]:
-    """Return the settings that have our entry, to uninstall; else those of clients that are in use."""
+    if names:
+        return chosen
     if uninstall:
-        return {name: place for name, place in places.items() if find_entry(place) is not None}
-    used = {name: place for name, place in places.items() if is_client_used(place.client, place.project)}
+        return {name: one for name, one in chosen.items() if find_entry(one) is not None}
+    used = {name: one for name, one in chosen.items() if is_client_used(one.client, one.project)}
     if not used:
-        message = "no sign of a client was found, neither in the project nor in your home"
-        raise Failure("no_client", message, f"name one: handrail install {'|'.join(sorted(load_clients()))}")
+        raise Failure(
+            "no_client", _NO_CLIENT, f"name one: handrail install {'|'.join(sorted(load_clients()))}"
+        )
     return used
 
 
@@ -323,9 +274,6 @@ def _face_url(http: str, face: str) -> str:
     return f"{split.scheme}://{split.netloc}/mcp/{face or FACES[-1]}"
 
 
-_CLIENT_HINT: Final = "handrail init --client claude, or another of: {names}"
-
-
 @click.command()
 @click.option(
     "--client",
@@ -353,9 +301,17 @@ def init(  # noqa: PLR0913 - an argument for each option
         repair = "say --yes, or --client NAME"
         raise Failure("unconfirmed", "nobody can be asked which clients are meant", repair)
     chosen = names or _ask_clients(root, asks=asks)
-    way = face or (_ask_face() if asks else FACES[-1])
+    way = face or FACES[-1]
+    if asks and not face:
+        way = str(click.prompt("Which way in?", type=click.Choice(FACES), default=FACES[-1], err=True))
     needs = permit if permit is not None else _ask_permit(chosen, way, asks=asks)
-    rows = _set_up(chosen, way, root)
+    own, clients = find_start_command(), {name: load_clients()[name] for name in chosen}
+    server = ServerSpec((*(FETCH_COMMAND if own.is_temporary else own.words), "serve", "--face", way))
+    places = {
+        name: ClientSettings(client, client.scopes[0], root, pinned=True) for name, client in clients.items()
+    }
+    plan = InstallPlan(server=server, face=way, uninstall=False, listen=True)
+    rows = _change_files(places, plan, hints=False, diffs=False)
     if needs:
         require_permits()
     kind, above = find_repository(root)
@@ -371,25 +327,9 @@ def init(  # noqa: PLR0913 - an argument for each option
     click.echo(f"next: {then}")
 
 
-def _set_up(chosen: Sequence[str], face: str, root: Path) -> list[dict[str, object]]:
-    """Add the server and the integrations to these clients. Return a row of data for each file."""
-    own = find_start_command()
-    server = ServerSpec((*(FETCH_COMMAND if own.is_temporary else own.words), "serve", "--face", face))
-    plan = InstallPlan(server=server, face=face, uninstall=False, listen=True)
-    return change_files(
-        {name: _client_place(name, root) for name in chosen},
-        plan,
-        ReportOptions("written", dry_run=False, as_json=True, then=False),
-    )
-
-
-def _client_place(name: str, root: Path) -> ClientSettings:
-    client = load_clients()[name]
-    return ClientSettings(client, client.scopes[0], root, pinned=True)
-
-
 def _ask_clients(root: Path, *, asks: bool) -> Sequence[str]:
     """Return the clients that are used here, or those that the person names instead."""
+    hint = f"handrail init --client claude, or another of: {', '.join(load_clients())}"
     used = [
         name
         for name, client in load_clients().items()
@@ -400,17 +340,10 @@ def _ask_clients(root: Path, *, asks: bool) -> Sequence[str]:
         answer = click.prompt(f"Which clients? ({', '.join(load_clients())})", default=shown, err=True)
         used = [word.strip() for word in answer.split(",") if word.strip()]
         if unknown := [word for word in used if word not in load_clients()]:
-            message = f"no client is called `{unknown[0]}`"
-            raise Failure("no_client", message, _CLIENT_HINT.format(names=", ".join(load_clients())))
+            raise Failure("no_client", f"no client is called `{unknown[0]}`", hint)
     if not used:
-        message = "no sign of a client was found, neither in the project nor in your home"
-        raise Failure("no_client", message, _CLIENT_HINT.format(names=", ".join(load_clients())))
+        raise Failure("no_client", _NO_CLIENT, hint)
     return used
-
-
-def _ask_face() -> str:
-    kind = click.Choice(FACES)
-    return str(click.prompt("Which way in?", type=kind, default=FACES[-1], err=True))
 
 
 def _ask_permit(chosen: Sequence[str], face: str, *, asks: bool) -> bool:

@@ -8,8 +8,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,49 +27,15 @@ from handrail.cli.output import Failure
 from handrail.workflows.nodes import read_yaml, to_plain
 from handrail.workflows.templates import render_template
 
+# Writes its process id to a file and then becomes `handrail`, so that the demo can kill the server.
 _START_SCRIPT: Final = (
     "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid())); "
     "os.execv(sys.executable, [sys.executable, '-m', 'handrail', *sys.argv[2:]])"
 )
-"""Writes its process id to a file and then becomes `handrail`, so that the demo can kill the server."""
-
-
-@dataclass(frozen=True, slots=True)
-class DemoClient:
-    """An MCP client, and the process id of the server it talks to."""
-
-    client: Client
-    pid: int
-
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Call a tool and return its structured reply; empty if it has none."""
-        result = await self.client.call_tool(tool, dict(arguments))
-        return result.structured_content or {}
-
-    def kill(self) -> None:
-        """Kill the server without warning, as a power cut would."""
-        os.kill(self.pid, signal.SIGKILL)
-
-
-@asynccontextmanager
-async def connect_client(
-    words: Sequence[str], folder: Path, env: Mapping[str, str]
-) -> AsyncIterator[DemoClient]:
-    """Start `handrail` with these arguments and connect a client. The process id is written into `folder`."""
-    note = folder / "server.pid"
-    server = StdioServerParameters(
-        command=sys.executable, args=["-c", _START_SCRIPT, str(note), *words], env=dict(env)
-    )
-    async with Client(stdio_client(server), mode="auto") as client:
-        yield DemoClient(client, int(note.read_text("ascii")))
 
 
 SCRIPT_FILE: Final = Path(__file__).with_name("demo.yaml")
-
-
 TOOL_NAME: Final = "workflow_next_step"
-
-
 _MAX_WIDTH: Final = 160
 
 
@@ -110,6 +76,18 @@ class DemoState:
         own = {"HOME": home, "XDG_DATA_HOME": f"{home}/data", "XDG_CONFIG_HOME": f"{home}/config"}
         return {**os.environ, **own, "HANDRAIL_STORE": str(self.folder / "handrail.db")}
 
+    @property
+    def pid_file(self) -> Path:
+        """The file with the process id of the server."""
+        return self.folder / "server.pid"
+
+    def connect_client(self) -> Client:
+        """Return a client that starts a server when it is entered."""
+        words = ("serve", "--project", str(self.folder / "project"))
+        args = ["-c", _START_SCRIPT, str(self.pid_file), *words]
+        server = StdioServerParameters(command=sys.executable, args=args, env=self.env)
+        return Client(stdio_client(server), mode="auto")
+
 
 @click.command()
 def demo() -> None:
@@ -132,26 +110,32 @@ def demo() -> None:
 
 async def _play_scenes(state: DemoState, script: Script) -> Mapping[str, Any]:
     """Play every scene in order and return the last reply."""
-    words = ("serve", "--project", str(state.folder / "project"))
     reply: Mapping[str, Any] = {}
     async with AsyncExitStack() as running:
-        server = await running.enter_async_context(connect_client(words, state.folder, state.env))
+        client = await running.enter_async_context(state.connect_client())
         for number, scene in enumerate(script.scenes, start=1):
             click.echo(f"\n{number}. {scene.tell}")
             if scene.person:
                 _run_typed_command(state, scene)
                 continue
-            call = _fill_call(state, scene.call)
+            call = {
+                name: state.held[value[1:]] if isinstance(value, str) and value.startswith("@") else value
+                for name, value in scene.call.items()
+            }
             click.echo(f"   → {TOOL_NAME} {_format_call(call)}")
-            reply = await server.call(TOOL_NAME, call)
+            reply = (await client.call_tool(TOOL_NAME, call)).structured_content or {}
             if scene.kill:
-                server.kill()
+                # Without warning, as a power cut would.
+                os.kill(int(state.pid_file.read_text("ascii")), signal.SIGKILL)
                 await running.aclose()
                 click.echo(
                     "   ✝ the server is killed (kill -9), its answer lost; another one gets the same call"
                 )
-                server = await running.enter_async_context(connect_client(words, state.folder, state.env))
-                _check_same_reply(reply, await server.call(TOOL_NAME, call))
+                client = await running.enter_async_context(state.connect_client())
+                if reply != (await client.call_tool(TOOL_NAME, call)).structured_content:
+                    repair = "report this: a retried call is answered as before"
+                    raise Failure("demo", "the second answer is another one", repair)
+                click.echo("   ✔ the same answer, to the last character: nothing was done twice")
             _show_reply(state, reply)
     return reply
 
@@ -166,22 +150,6 @@ def _run_typed_command(state: DemoState, scene: Scene) -> None:
     click.echo(indent(done.stdout, "   "), nl=False)
 
 
-def _fill_call(state: DemoState, call: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the call with `@token` and the like replaced by what the agent holds."""
-    return {
-        name: state.held[value[1:]] if isinstance(value, str) and value.startswith("@") else value
-        for name, value in call.items()
-    }
-
-
-def _check_same_reply(lost: Mapping[str, Any], again: Mapping[str, Any]) -> None:
-    if lost != again:
-        raise Failure(
-            "demo", "the second answer is another one", "report this: a retried call is answered as before"
-        )
-    click.echo("   ✔ the same answer, to the last character: nothing was done twice")
-
-
 def _show_reply(state: DemoState, reply: Mapping[str, Any]) -> None:
     """Print the interesting part of a reply, and remember what the agent needs for its next call."""
     state.held["run"] = str(reply.get("execution_id", state.held.get("run", "")))
@@ -189,25 +157,20 @@ def _show_reply(state: DemoState, reply: Mapping[str, Any]) -> None:
     if token and token != state.held.get("token"):
         state.held |= {"spent": state.held.get("token", ""), "token": token}
         state.held["forged"] = token[:-1] + ("A" if token[-1] != "A" else "B")
-    state.refused += reply["status"] == StepsStatus.ERROR
-    for line in _reply_lines(reply):
-        click.echo(indent(line, "   "))
-
-
-def _reply_lines(reply: Mapping[str, Any]) -> Iterator[str]:
+    lines = [f"✔ {reply['status']}"]
     if reply["status"] == StepsStatus.ERROR:
-        yield f"✘ refused: {reply['code']}. {reply['error']}"
-        yield from (f"  needed: {_shorten(line)}" for line in reply["why"]["needed"][:4])
+        state.refused += 1
+        needed = [f"  needed: {_shorten(line)}" for line in reply["why"]["needed"][:4]]
+        lines = [f"✘ refused: {reply['code']}. {reply['error']}", *needed]
     elif "next_step_contract" in reply:
-        yield f"✔ now in step {reply['next_step_contract']['step_name']}"
-        yield indent(_extract_task(str(reply["human_message"])), "│ ", lambda _: True)
-    else:
-        yield f"✔ {reply['status']}"
-
-
-def _extract_task(message: str) -> str:
-    """Return the task of a message, without the persona."""
-    return message.partition("## Your task")[2].partition("You start from:")[0].partition("\n")[2].strip()
+        # The message without its persona.
+        task = str(reply["human_message"]).partition("## Your task")[2].partition("You start from:")[0]
+        lines = [
+            f"✔ now in step {reply['next_step_contract']['step_name']}",
+            indent(task.partition("\n")[2].strip(), "│ ", lambda _: True),
+        ]
+    for line in lines:
+        click.echo(indent(line, "   "))
 
 
 def _format_call(call: Mapping[str, Any]) -> str:

@@ -32,7 +32,6 @@ from handrail.cli.output import Failure, json_option, print_json
 from handrail.clients.formats import (
     ClientSettings,
     ServerSpec,
-    SettingsScope,
     find_entry,
     is_client_used,
     load_clients,
@@ -44,9 +43,9 @@ from handrail.clients.installation import (
     find_start_command,
     get_entry_command,
 )
-from handrail.clients.integrations import Integration, list_integrations, load_integrations
+from handrail.clients.integrations import list_integrations, load_integrations
 from handrail.clients.probes import probe_stdio_server
-from handrail.clients.settings_files import apply_change
+from handrail.clients.settings_files import FileChange, apply_change
 from handrail.documents.text import escape_for_terminal
 from handrail.engine.model import Authority
 from handrail.runtime.errors import Fault
@@ -61,14 +60,10 @@ from handrail.stores.vcs.commands import (
     scrub_environment,
 )
 
+# How many seconds a server has for its answer.
 _ANSWER_SECONDS: Final = 3.0
-"""How many seconds a server has for its answer."""
-
-
+# How many seconds pass between two attempts within `--within`.
 _POLL_SECONDS: Final = 0.1
-"""How many seconds pass between two attempts within `--within`."""
-
-
 _MAX_ANSWER_BYTES: Final = 200
 
 
@@ -88,13 +83,13 @@ def ready(server: str, within: int) -> None:
     Exits with 1 if it cannot, and says why. HOST:PORT is what that server was told.
     """
     where, last = parse_listen_address(server), time.monotonic() + within
-    while why := probe_server(where):
+    while why := _probe_server(where):
         if time.monotonic() >= last:
             raise why
         time.sleep(_POLL_SECONDS)
 
 
-def probe_server(where: ListenAddress) -> Failure | None:
+def _probe_server(where: ListenAddress) -> Failure | None:
     """Ask the server at this address. Return why it cannot serve, or None if it can."""
     connection = HTTPConnection(where.host, where.port, timeout=_ANSWER_SECONDS)
     try:
@@ -113,16 +108,10 @@ def probe_server(where: ListenAddress) -> Failure | None:
 
 
 _QUIET_AFTER: Final = timedelta(days=1)
-
-
+# The permissions of group and others, none of which a store may have.
 _SHARED_BITS: Final = 0o077
-"""The permissions of group and others, none of which a store may have."""
-
-
+# The permissions of group and others to write, which the store's folder may not have.
 _SHARED_WRITE_BITS: Final = 0o022
-"""The permissions of group and others to write, which the store's folder may not have."""
-
-
 _VERSION_SECONDS: Final = 5.0
 
 
@@ -167,18 +156,20 @@ class CheckContext:
 
 
 Findings: TypeAlias = Iterator[Finding]
+_ok: Final = partial(Finding, CheckStatus.OK)
+_note: Final = partial(Finding, CheckStatus.NOTE)
+_failed: Final = partial(Finding, CheckStatus.FAILED)
 
 
 def check_versions(_: CheckContext) -> Findings:
     """Report the versions of Handrail, Python and SQLite."""
     versions = f"handrail {handrail.__version__}, Python {platform.python_version()}"
-    yield Finding(CheckStatus.OK, f"{versions}, SQLite {sqlite3.sqlite_version}, {sys.platform}")
+    yield _ok(f"{versions}, SQLite {sqlite3.sqlite_version}, {sys.platform}")
 
 
 def check_settings(_: CheckContext) -> Findings:
     """Check that the user's settings can be read."""
-    permit = load_settings().spells.permit
-    yield Finding(CheckStatus.OK, f"spells.permit is {permit} ({settings_path()})")
+    yield _ok(f"spells.permit is {load_settings().spells.permit} ({settings_path()})")
 
 
 def check_store(context: CheckContext) -> Findings:
@@ -186,37 +177,33 @@ def check_store(context: CheckContext) -> Findings:
     with open_read_only(context.store) as store:
         report = store.report() if store else None
     if report is None:
-        yield Finding(CheckStatus.OK, "there is no store yet: the first run makes one")
+        yield _ok("there is no store yet: the first run makes one")
         return
     if not report.ours:
-        yield Finding(
-            CheckStatus.FAILED, f"{report.place} is no store of Handrail", "name another with HANDRAIL_STORE"
-        )
+        yield _failed(f"{report.place} is no store of Handrail", "name another with HANDRAIL_STORE")
         return
     summary = f"{report.place}, schema {report.schema}, {report.kept}"
     if report.schema > report.known:
         message = f"{summary}: this program knows schema {report.known} only"
-        yield Finding(CheckStatus.FAILED, message, "pip install --upgrade handrail")
+        yield _failed(message, "pip install --upgrade handrail")
     elif report.schema < report.known:
-        yield Finding(CheckStatus.NOTE, f"{summary}: brought to schema {report.known} when it is next used")
+        yield _note(f"{summary}: brought to schema {report.known} when it is next used")
     else:
-        yield Finding(CheckStatus.OK, summary)
+        yield _ok(summary)
     if report.path is None:
         return
     if not report.wal:
-        yield Finding(CheckStatus.NOTE, f"{report.kept}, not wal: the next server changes that")
+        yield _note(f"{report.kept}, not wal: the next server changes that")
     for flaw in report.flaws:
-        yield Finding(CheckStatus.FAILED, f"{report.path} is not sound: {flaw}", "handrail store check")
-    yield from _check_permissions(report.path)
-
-
-def _check_permissions(path: Path) -> Findings:
-    """Check that no other user can read the store, or replace it with another."""
-    for place, wrong, mode in ((path, _SHARED_BITS, 0o600), (path.parent, _SHARED_WRITE_BITS, 0o700)):
+        yield _failed(f"{report.path} is not sound: {flaw}", "handrail store check")
+    # No other user may read the file, or put another one in its place.
+    for verb, place, wrong, mode in (
+        ("read", report.path, _SHARED_BITS, 0o600),
+        ("replace", report.path.parent, _SHARED_WRITE_BITS, 0o700),
+    ):
         if stat.S_IMODE(place.stat().st_mode) & wrong:
-            message = f"others may {'read' if place == path else 'replace'} {place}"
             repair = f"chmod {mode:o} {shlex.quote(str(place))}"
-            yield Finding(CheckStatus.FAILED, message, repair, partial(place.chmod, mode))
+            yield _failed(f"others may {verb} {place}", repair, partial(place.chmod, mode))
 
 
 def check_clients(context: CheckContext) -> Findings:
@@ -227,27 +214,30 @@ def check_clients(context: CheckContext) -> Findings:
         words = get_entry_command(entry)
         where = f"{place.client.title}: {place.file().path}"
         if not words:
-            yield Finding(
-                CheckStatus.OK, f"{where} names a server at {entry.get('url') or entry.get('serverUrl')}"
-            )
+            yield _ok(f"{where} names a server at {entry.get('url') or entry.get('serverUrl')}")
         elif shutil.which(words[0]) is None:
-            fix = partial(_reinstall_entry, place, words)
+            # The fix starts this program instead, and keeps the other arguments of the entry.
+            rest = words[words.index("serve") :] if "serve" in words else ("serve",)
+            added = place.entry(ServerSpec(("",)))["args"]
+            if isinstance(added, list) and added and list(rest[-len(added) :]) == added:
+                rest = rest[: -len(added)]
+            server = ServerSpec((*find_start_command().words, *rest))
             repair = f"handrail install {name} --scope {place.scope}"
-            yield Finding(CheckStatus.FAILED, f"{where} starts {words[0]}, which is not there", repair, fix)
+            yield _failed(
+                f"{where} starts {words[0]}, which is not there",
+                repair,
+                partial(_apply_plan, partial(plan_install, place, server)),
+            )
         else:
-            yield Finding(CheckStatus.OK, f"{where} starts {shlex.join(words)}")
+            yield _ok(f"{where} starts {shlex.join(words)}")
     for name, client in load_clients().items():
         if name not in known and client.signs.program and is_client_used(client, context.project):
             message = f"{client.title} is used here and does not know the server"
-            yield Finding(CheckStatus.NOTE, message, f"handrail install {name}")
+            yield _note(message, f"handrail install {name}")
 
 
-def _reinstall_entry(place: ClientSettings, words: Sequence[str]) -> None:
-    """Rewrite an entry whose program is gone so that it starts this program; keep its other arguments."""
-    rest = list(words[words.index("serve") :]) if "serve" in words else ["serve"]
-    more = place.entry(ServerSpec(("",)))["args"]
-    kept = rest[: -len(more)] if isinstance(more, list) and more and rest[-len(more) :] == more else rest
-    apply_change(plan_install(place, ServerSpec((*find_start_command().words, *kept))))
+def _apply_plan(plan: Callable[[], FileChange]) -> None:
+    apply_change(plan())
 
 
 def check_handshake(context: CheckContext) -> Findings:
@@ -257,11 +247,11 @@ def check_handshake(context: CheckContext) -> Findings:
     for words in dict.fromkeys(entry for entry in entries if entry) or (own,):
         if not _is_handrail_command(words, context.project):
             message = f"{shlex.join(words)} was not started: it is not plainly Handrail"
-            yield Finding(CheckStatus.NOTE, message, "start it in a terminal, if you trust it")
+            yield _note(message, "start it in a terminal, if you trust it")
         elif shutil.which(words[0]):
             probe = probe_stdio_server(words, context.project, context.env)
-            message = f"{shlex.join(words)} answers after {probe.seconds:.1f} s with {', '.join(probe.tools)}"
-            yield Finding(CheckStatus.OK, message)
+            tools = ", ".join(probe.tools)
+            yield _ok(f"{shlex.join(words)} answers after {probe.seconds:.1f} s with {tools}")
 
 
 def _is_handrail_command(words: Sequence[str], project: Path) -> bool:
@@ -270,17 +260,14 @@ def _is_handrail_command(words: Sequence[str], project: Path) -> bool:
     A program inside the project does not count, unless it is the running one: the project may be untrusted.
     """
     real = resolve_path(Path(shutil.which(words[0]) or words[0]))
-    inside = real.is_relative_to(project) and real != _own_program()
-    starts = (["handrail", "serve"], ["uvx", "handrail", "serve"], ["-m", "handrail", "serve"])
-    named = [Path(words[0]).name, *words[1:]]
-    python = Path(words[0]).name.startswith("python")
-    return not inside and (
-        named[:2] == starts[0] or named[:3] == starts[1] or (python and named[1:4] == starts[2])
+    if real.is_relative_to(project) and real != resolve_path(Path(find_start_command().words[0])):
+        return False
+    name, arguments = Path(words[0]).name, list(words[1:4])
+    return (
+        (name == "handrail" and arguments[:1] == ["serve"])
+        or (name == "uvx" and arguments[:2] == ["handrail", "serve"])
+        or (name.startswith("python") and arguments == ["-m", "handrail", "serve"])
     )
-
-
-def _own_program() -> Path:
-    return resolve_path(Path(find_start_command().words[0]))
 
 
 def check_integrations(context: CheckContext) -> Findings:
@@ -292,26 +279,19 @@ def check_integrations(context: CheckContext) -> Findings:
             name, place.scope, context.project, find_handrail_command(server), find_server_face(server)
         ):
             hooked = hooked or (layer.kind == "hooks" and layer.is_installed)
-            yield _check_layer(name, place.scope, layer)
+            where = f"{place.client.title}: {layer.kind} in {layer.file.path}"
+            repair, text = f"handrail install {name} --scope {place.scope}", layer.file.text() or ""
+            if layer.is_installed:
+                yield _ok(where)
+            elif layer.undo(text) == text:
+                yield _note(f"{where}: nothing of Handrail is there", repair)
+            else:
+                message = f"{where}: what is there is of another Handrail"
+                yield _failed(message, repair, partial(_apply_plan, layer.plan_addition))
     if load_settings().spells.permit is Requirement.REQUIRED and not hooked:
         message = "spells.permit is required, and no client here has the hook that leaves permits"
         able = "|".join(name for name, row in load_integrations().items() if row.hooks)
-        yield Finding(CheckStatus.FAILED, message, f"handrail install {able}")
-
-
-def _check_layer(name: str, scope: SettingsScope, layer: Integration) -> Finding:
-    where = f"{load_clients()[name].title}: {layer.kind} in {layer.file.path}"
-    if layer.is_installed:
-        return Finding(CheckStatus.OK, where)
-    repair = f"handrail install {name} --scope {scope}"
-    if layer.undo(layer.file.text() or "") == (layer.file.text() or ""):
-        return Finding(CheckStatus.NOTE, f"{where}: nothing of Handrail is there", repair)
-    return Finding(
-        CheckStatus.FAILED,
-        f"{where}: what is there is of another Handrail",
-        repair,
-        lambda: apply_change(layer.plan_addition()),
-    )
+        yield _failed(message, f"handrail install {able}")
 
 
 def check_vcs(context: CheckContext) -> Findings:
@@ -321,27 +301,18 @@ def check_vcs(context: CheckContext) -> Findings:
     for tool in (JJ, GIT):
         if shutil.which(tool) is None:
             if tool == kind:
-                yield Finding(
-                    CheckStatus.FAILED, f"{root} is kept by {kind}, and it is not there", f"install {kind}"
-                )
+                yield _failed(f"{root} is kept by {kind}, and it is not there", f"install {kind}")
             continue
-        answer = programs.run((tool, "--version"), str(context.project), _VERSION_SECONDS).out.decode(
-            "utf-8", "replace"
-        )
-        words = answer.split()
-        number = next((word for word in words if word[:1].isdigit()), "")
-        if tool == JJ and _version_parts(number) < MIN_JJ_VERSION:
-            yield Finding(CheckStatus.FAILED, f"{answer.strip()} is too old for plans", INSTALL_JJ)
+        result = programs.run((tool, "--version"), str(context.project), _VERSION_SECONDS)
+        answer = result.out.decode("utf-8", "replace")
+        number = next((word for word in answer.split() if word[:1].isdigit()), "")
+        parts = number.partition("-")[0].split(".")[:2]
+        if tool == JJ and tuple(int(part) for part in parts if part.isdigit()) < MIN_JJ_VERSION:
+            yield _failed(f"{answer.strip()} is too old for plans", INSTALL_JJ)
         else:
-            used = f", which keeps {root}" if tool == kind else ""
-            yield Finding(CheckStatus.OK, f"{tool} {number}{used}")
+            yield _ok(f"{tool} {number}{f', which keeps {root}' if tool == kind else ''}")
     if kind == NO_VCS:
-        yield Finding(CheckStatus.OK, f"{context.project} has no version control")
-
-
-def _version_parts(version: str) -> tuple[int, ...]:
-    parts = version.partition("-")[0].split(".")[:2]
-    return tuple(int(part) for part in parts if part.isdigit())
+        yield _ok(f"{context.project} has no version control")
 
 
 def check_runs(context: CheckContext) -> Findings:
@@ -351,11 +322,11 @@ def check_runs(context: CheckContext) -> Findings:
         summary = f"run {run.id} of {run.workflow} is {run.lifecycle} in {run.state}"
         if context.now - run.called > _QUIET_AFTER and run.authority is Authority.SQL:
             repair = f"handrail runs abandon {run.id} --reason stale"
-            yield Finding(CheckStatus.NOTE, f"{summary}, and nobody has called it for a day", repair)
+            yield _note(f"{summary}, and nobody has called it for a day", repair)
         else:
-            yield Finding(CheckStatus.OK, summary)
+            yield _ok(summary)
     if not runs:
-        yield Finding(CheckStatus.OK, "no run is under way here")
+        yield _ok("no run is under way here")
 
 
 def check_port(context: CheckContext) -> Findings:
@@ -365,13 +336,14 @@ def check_port(context: CheckContext) -> Findings:
         split = urlsplit(url)
         where = ListenAddress(split.hostname or "", split.port or 80)
         if split.scheme != "http" or not where.is_loopback:
-            yield Finding(CheckStatus.NOTE, f"the server at {url} is on another machine, and was not asked")
-        elif why := probe_server(where):
-            yield Finding(CheckStatus.FAILED, why.message, why.repair)
+            yield _note(f"the server at {url} is on another machine, and was not asked")
+        elif why := _probe_server(where):
+            yield _failed(why.message, why.repair)
         else:
-            yield Finding(CheckStatus.OK, f"the server at {url} is ready")
+            yield _ok(f"the server at {url} is ready")
 
 
+# The checks by name, in the order in which they run.
 CHECKS: Final[dict[str, Callable[[CheckContext], Findings]]] = {
     "versions": check_versions,
     "settings": check_settings,
@@ -383,19 +355,6 @@ CHECKS: Final[dict[str, Callable[[CheckContext], Findings]]] = {
     "runs": check_runs,
     "port": check_port,
 }
-"""The checks by name, in the order in which they run."""
-
-
-def run_checks(context: CheckContext, only: Collection[str] = ()) -> Iterator[tuple[str, Finding]]:
-    """Run the checks named in `only`, or all, and yield their findings. A fault becomes a failed finding."""
-    for name, check in ((name, check) for name, check in CHECKS.items() if name in (only or CHECKS)):
-        try:
-            yield from ((name, finding) for finding in check(context))
-        except Fault as fault:
-            yield name, Finding(CheckStatus.FAILED, fault.message, fault.repair)
-
-
-CHECK_NAMES: Final = tuple(CHECKS)
 
 
 _STATUS_MARKS: Final = {
@@ -406,11 +365,20 @@ _STATUS_MARKS: Final = {
 }
 
 
+def _run_checks(context: CheckContext, names: Collection[str]) -> Iterator[tuple[str, Finding]]:
+    """Run the named checks and yield their findings. A fault becomes a failed finding."""
+    for name, check in CHECKS.items():
+        try:
+            yield from ((name, finding) for finding in (check(context) if name in names else ()))
+        except Fault as fault:
+            yield name, _failed(fault.message, fault.repair)
+
+
 @click.command()
 @click.option("--fix", is_flag=True, help="Make the repairs that cannot harm: rights, and entries of ours.")
 @click.option(
     "--only",
-    type=click.Choice(CHECK_NAMES),
+    type=click.Choice(list(CHECKS)),
     multiple=True,
     help="Make this check only; may be given several times.",
 )
@@ -424,7 +392,7 @@ def doctor(only: tuple[str, ...], project: Path, store: str, *, fix: bool, as_js
     """
     context = CheckContext(resolve_path(project), store, SystemClock().now())
     results: list[dict[str, object]] = []
-    for check, finding in run_checks(context, only):
+    for check, finding in _run_checks(context, only or CHECKS):
         fixed = bool(fix and finding.fix and finding.status is CheckStatus.FAILED)
         if fixed and finding.fix:
             finding.fix()

@@ -4,6 +4,7 @@ Start reading at COMMANDS. The module of a command is imported when the command 
 `handrail --version` and shell completion load none of them.
 """
 
+import gc
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -34,14 +35,16 @@ class LazyGroup(click.Group):
         """Return the command of this name, importing its module if needed; None if there is none."""
         if cmd_name not in self.modules:
             return super().get_command(ctx, cmd_name)
+        gc.disable()  # an import creates many objects, and none of them is garbage
         command = getattr(import_module(self.modules[cmd_name]), cmd_name)
+        gc.enable()
         return command if isinstance(command, click.Command) else None
 
 
+# Exit status of a command that was stopped with Ctrl-C.
 INTERRUPTED_STATUS = 130
-"""Exit status of a command that was stopped with Ctrl-C."""
 
-
+# The module of each command; the function in it has the name of the command.
 COMMANDS = {
     "brief": "handrail.cli.clients",
     "dashboard": "handrail.cli.serve_http",
@@ -63,7 +66,6 @@ COMMANDS = {
     "watch": "handrail.cli.runs",
     "workflows": "handrail.cli.workflows",
 }
-"""The module of each command; the function in it has the name of the command."""
 
 
 class UnconfirmedWrite(Failure):

@@ -1,28 +1,18 @@
-"""Options, arguments and parameter types that several commands share.
-
-It also opens the store that `--store` names and finds the run that RUN means.
-"""
+"""Options and parameter types that several commands share."""
 
 import shlex
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import datetime
 from ipaddress import ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from handrail.cli.output import Failure, NotFound
+from handrail.cli.output import Failure
 from handrail.documents.text import escape_for_terminal
 from handrail.engine.facts import is_valid_value
-from handrail.runtime.ports.queries import MAX_PREFIX_MATCHES, RunQueries, RunRow
 from handrail.runtime.ports.turn import GIT, JJ
-from handrail.runtime.store_address import locate_store
 from handrail.runtime.system import parse_moment, resolve_path
-
-if TYPE_CHECKING:
-    from handrail.runtime.ports.open_store import Store
 
 
 class NetworkParam(click.ParamType[str]):
@@ -54,7 +44,6 @@ def project_option(about: str) -> Callable[[Callable[..., None]], Callable[..., 
 
 
 workflows_project_option = project_option("The project whose .handrail/workflows come first")
-
 
 vcs_option = click.option(
     "--vcs",
@@ -118,9 +107,6 @@ class MomentParam(click.ParamType[datetime]):
             self.fail(message, param, ctx)
 
 
-run_argument = click.argument("run", type=TextParam())
-
-
 store_option = click.option(
     "--store",
     type=TextParam(),
@@ -128,35 +114,6 @@ store_option = click.option(
     envvar="HANDRAIL_STORE",
     help="The store: a file, or postgresql://user@host/name; else handrail.db in your data folder.",
 )
-
-
-@contextmanager
-def open_cli_store(store: str | None, *, made: bool = False) -> Iterator["Store"]:
-    """Open the named store, or the default one. Fail if it does not exist, unless `made` is True."""
-    # Stores take longer to import than `plan hook`, which git calls at every commit, takes in all.
-    from handrail.app.stores import Stores
-
-    where, app = locate_store(store or ""), Stores()
-    if not (made or app.store_exists(where)):
-        repair = "name another with --store or HANDRAIL_STORE; the first run makes one"
-        raise NotFound("store", str(where), repair)
-    with app.open_store(where) as opened:
-        yield opened
-
-
-def find_run(records: RunQueries, given: str) -> RunRow:
-    """Return the run with this id, or the only run whose id begins with it."""
-    row = records.run(given)
-    if row is not None:
-        return row
-    ids = records.find_ids(given)
-    row = records.run(ids[0]) if len(ids) == 1 else None
-    if row is not None:
-        return row
-    if not ids:
-        raise NotFound("run", given, "handrail runs list")
-    listed = f"{', '.join(ids)}{', …' if len(ids) == MAX_PREFIX_MATCHES else ''}"
-    raise Failure("ambiguous", f"several runs begin with `{given}`", f"say which: {listed}")
 
 
 def normalize_project(project: str) -> str:

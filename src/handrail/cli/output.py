@@ -11,8 +11,6 @@ import click
 from handrail.documents.text import escape_for_terminal, split_lines
 
 SCHEMA_VERSION = 1
-
-
 _AS_JSON_KEY = "handrail.as_json"
 
 
@@ -84,14 +82,12 @@ def print_table(rows: Sequence[Sequence[str]], heads: tuple[str, ...]) -> None:
         for row in rows:
             click.echo("\t".join(map(escape_for_terminal, row)))
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from rich import console, table, text  # takes longer to import than most commands take to run
 
-    table = Table(*heads, box=None, pad_edge=False)
+    grid = table.Table(*heads, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*(Text(escape_for_terminal(cell)) for cell in row))
-    Console().print(table)
+        grid.add_row(*(text.Text(escape_for_terminal(cell)) for cell in row))
+    console.Console().print(grid)
 
 
 def print_row(cells: Sequence[str], widths: Sequence[int]) -> None:
@@ -105,14 +101,14 @@ def print_row(cells: Sequence[str], widths: Sequence[int]) -> None:
 
 def print_text(text: str) -> None:
     """Print an untrusted text: unchanged in a pipe, with control characters escaped on a terminal."""
-    if not sys.stdout.isatty():
+    if sys.stdout.isatty():
+        click.echo("\n".join(map(escape_for_terminal, split_lines(text))))
+    else:
         click.echo(text.encode(), nl=False)
-        return
-    click.echo("\n".join(map(escape_for_terminal, split_lines(text))))
 
 
+# The highest number that a listed item can have.
 MAX_NUMBER: Final = 2**63 - 1
-"""The highest number that a listed item can have."""
 
 
 def number_or_diff_options(what: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -130,11 +126,8 @@ def number_or_diff_options(what: str) -> Callable[[Callable[..., None]], Callabl
 def print_diff(texts: tuple[str, str], heads: tuple[str, str], *, as_json: bool) -> None:
     """Print what the second text changes in the first; control characters are escaped on a terminal."""
     old, new = map(split_lines, texts)
-    lines = list(
-        difflib.unified_diff(
-            old, new, escape_for_terminal(heads[0]), escape_for_terminal(heads[1]), lineterm=""
-        )
-    )
+    before, after = map(escape_for_terminal, heads)
+    lines = list(difflib.unified_diff(old, new, before, after, lineterm=""))
     if as_json:
         print_json({"diff": "\n".join(lines)})
     else:
@@ -146,9 +139,8 @@ def print_diff_lines(lines: list[str]) -> None:
     if not sys.stdout.isatty():
         print_text("".join(f"{line}\n" for line in lines))
         return
-    from rich.console import Console
-    from rich.text import Text as Styled
+    from rich import console, text  # the same reason as in `print_table`
 
-    console, styles = Console(), {"+": "green", "-": "red", "@": "cyan"}
+    terminal, styles = console.Console(), {"+": "green", "-": "red", "@": "cyan"}
     for line in lines:
-        console.print(Styled(escape_for_terminal(line), styles.get(line[:1], "")), soft_wrap=True)
+        terminal.print(text.Text(escape_for_terminal(line), styles.get(line[:1], "")), soft_wrap=True)

@@ -7,9 +7,9 @@ description of the project's commit.
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn
 
 import click
 
@@ -39,7 +39,7 @@ from handrail.documents.plan.data import describe_plan
 from handrail.documents.plan.edit import mark_task, parse_plan_data
 from handrail.documents.plan.format import format_plan
 from handrail.documents.plan.grammar import COMMITS, Dialect, PlanConfig
-from handrail.documents.plan.model import Finding, Plan, PlanRefusal, PlanState, count_tasks, list_task_paths
+from handrail.documents.plan.model import Plan, PlanRefusal, PlanState, count_tasks, list_task_paths
 from handrail.documents.plan.parse import DIALECT_CONFIGS
 from handrail.documents.plan.stages import (
     decide_type,
@@ -52,21 +52,22 @@ from handrail.documents.plan.validate import ValidationResult, validate_plan
 from handrail.documents.text import escape_for_terminal
 from handrail.runtime.errors import Unreadable
 from handrail.runtime.ports.queries import PAGE_SIZE
-from handrail.runtime.ports.turn import JJ, ExchangeOutcome, ExchangeResult, ProjectDescription, TextVersion
+from handrail.runtime.ports.turn import (
+    JJ,
+    DescriptionHistory,
+    ExchangeOutcome,
+    ExchangeResult,
+    ProjectDescription,
+    TextVersion,
+)
 from handrail.runtime.records import format_rfc3339
 from handrail.runtime.system import read_bytes, resolve_path
 
+# How many bytes of a text are read: far more than the grammar accepts, and few enough for any machine.
 _MAX_BYTES: Final = 1 << 20
-"""How many bytes of a text are read: far more than the grammar accepts, and few enough for any machine."""
+file_argument: Final = click.argument("file", default=STDIN)
 
-
-Decorator: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
-
-
-file_argument: Final[Decorator] = click.argument("file", default=STDIN)
-
-
-dialect_option: Final[Decorator] = click.option(
+dialect_option: Final = click.option(
     "--dialect",
     type=click.Choice([*DIALECTS, AUTO_DIALECT]),
     default=AUTO_DIALECT,
@@ -75,15 +76,7 @@ dialect_option: Final[Decorator] = click.option(
 )
 
 
-modifications_option: Final[Decorator] = click.option(
-    "--has-modifications",
-    "has_modifications",
-    is_flag=True,
-    help="Files were changed in the commit: then an empty text is no fresh start of commits.",
-)
-
-
-def read_text(file: str) -> str:
+def _read_text(file: str) -> str:
     """Read the text of a file, or of stdin for `-`; fail if it is not UTF-8."""
     if file == STDIN:
         data = sys.stdin.buffer.read(_MAX_BYTES)
@@ -99,12 +92,12 @@ def read_text(file: str) -> str:
         raise Failure("not_text", message, "save the text as UTF-8") from None
 
 
-def read_plan(file: str, dialect: str, *, has_modifications: bool = False) -> PlanText:
+def _read_plan(file: str, dialect: str, *, has_modifications: bool = False) -> PlanText:
     """Read the plan in a file, or on stdin for `-`. With the dialect `auto`, detect the dialect."""
-    return parse_plan_text(read_text(file), file, dialect, has_modifications=has_modifications)
+    return parse_plan_text(_read_text(file), file, dialect, has_modifications=has_modifications)
 
 
-def parse_plan_value(text: str, dialect: str) -> tuple[Mapping[str, Any], PlanConfig] | None:
+def _parse_plan_value(text: str, dialect: str) -> tuple[Mapping[str, Any], PlanConfig] | None:
     """Parse a JSON object and return it with the configuration of its dialect; None if the text is a plan."""
     if not text.lstrip().startswith("{"):
         return None
@@ -119,15 +112,7 @@ def parse_plan_value(text: str, dialect: str) -> tuple[Mapping[str, Any], PlanCo
     return value, DIALECT_CONFIGS[kind]
 
 
-def build_plan(value: Mapping[str, Any], config: PlanConfig) -> Plan:
-    """Build the plan that a JSON object describes; fail if it is not valid."""
-    plan = parse_plan_data(value, config)
-    if isinstance(plan, ValidationResult):
-        raise_refusal(PlanRefusal(findings=plan.errors))
-    return plan
-
-
-def raise_refusal(refused: PlanRefusal) -> NoReturn:
+def _raise_refusal(refused: PlanRefusal) -> NoReturn:
     """End the command with one reason of a refusal: the first finding, or else the last problem."""
     if refused.findings:
         first = refused.findings[0]
@@ -137,15 +122,7 @@ def raise_refusal(refused: PlanRefusal) -> NoReturn:
     raise Failure(problem.code, f"{place}{problem.message}", problem.repair)
 
 
-def build_finding_rows(verdict: ValidationResult) -> list[tuple[str, str, str, str]]:
-    """Return a table row for each of the validator's findings."""
-    return [
-        *(_finding_row("error", one) for one in verdict.errors),
-        *(_finding_row("warning", one) for one in verdict.warnings),
-    ]
-
-
-def build_plan_rows(read: PlanText) -> list[tuple[str, str]]:
+def _list_plan_rows(read: PlanText) -> list[tuple[str, str]]:
     """Return a table row for each part of a plan."""
     plan = read.plan
     total, ticked = count_tasks(plan.tasks or ())
@@ -166,16 +143,8 @@ def build_plan_rows(read: PlanText) -> list[tuple[str, str]]:
     return rows
 
 
-def _finding_row(kind: str, finding: Finding) -> tuple[str, str, str, str]:
-    return kind, finding.field, finding.code, finding.message
-
-
 _SCISSORS: Final = re.compile(r"^# -+ >8 -+$.*", re.MULTILINE | re.DOTALL)
-
-
 _COMMENT_LINE: Final = re.compile(r"^#.*\n?", re.MULTILINE)
-
-
 _GIT_PREFIXES: Final = ("Merge ", "Revert ", "fixup! ", "squash! ", "amend! ")
 
 
@@ -190,18 +159,22 @@ def plan() -> None:
 @plan.command()
 @file_argument
 @dialect_option
-@modifications_option
+@click.option(
+    "--has-modifications",
+    is_flag=True,
+    help="Files were changed in the commit: then an empty text is no fresh start of commits.",
+)
 @json_option
 def parse(file: str, dialect: str, *, has_modifications: bool, as_json: bool) -> None:
     """Say what a plan document holds, and report what is wrong with it.
 
     Exits with 1 if it is no whole plan. A warning is no reason.
     """
-    read = read_plan(file, dialect, has_modifications=has_modifications)
+    read = _read_plan(file, dialect, has_modifications=has_modifications)
     if as_json:
         _print_plan_json(describe_plan(read.plan, read.config, read.text))
     else:
-        print_table(build_plan_rows(read), ("part", "what it is"))
+        print_table(_list_plan_rows(read), ("part", "what it is"))
         if problems_text := format_plan_problems(read):
             click.echo(problems_text, err=True)
     if read.plan.problems:
@@ -217,14 +190,19 @@ def check(file: str, dialect: str, *, as_json: bool) -> None:
 
     Exits with 1 if it is not valid. A warning is no reason.
     """
-    text = read_text(file)
-    given = parse_plan_value(text, dialect)
+    text = _read_text(file)
+    given = _parse_plan_value(text, dialect)
     read = parse_plan_text(text, file, dialect)
     verdict = validate_plan(*given) if given else validate_plan(read.plan, read.config)
     if as_json:
         _print_plan_json(verdict.to_data())
     else:
-        print_table(build_finding_rows(verdict), ("kind", "field", "code", "message"))
+        rows = [
+            (kind, one.field, one.code, one.message)
+            for kind, findings in (("error", verdict.errors), ("warning", verdict.warnings))
+            for one in findings
+        ]
+        print_table(rows, ("kind", "field", "code", "message"))
         message = "valid" if verdict.is_valid else "" if given else format_plan_problems(read)
         click.echo(message or "not valid", err=True)
     if not verdict.is_valid:
@@ -240,13 +218,16 @@ def format_(file: str, dialect: str, *, as_json: bool) -> None:
 
     FILE may also be a JSON object in the shape that `parse --json` prints.
     """
-    text = read_text(file)
-    given = parse_plan_value(text, dialect)
-    if given:
-        written = _format_or_fail(build_plan(*given), given[1])
+    text = _read_text(file)
+    if given := _parse_plan_value(text, dialect):
+        value, config = given
+        plan = parse_plan_data(value, config)
+        if isinstance(plan, ValidationResult):
+            _raise_refusal(PlanRefusal(findings=plan.errors))
     else:
         read = parse_plan_text(text, file, dialect)
-        written = _format_or_fail(_require_plan(read), read.config)
+        plan, config = _require_plan(read), read.config
+    written = _format_or_fail(plan, config)
     if as_json:
         _print_plan_json({"text": written})
     else:
@@ -262,7 +243,7 @@ def stage(file: str, dialect: str, *, as_json: bool) -> None:
 
     0 nothing, 1 a goal, 2 (or 3) a description, 4 constraints, 5 tasks, 6 complete.
     """
-    found = detect_stage(read_plan(file, dialect).plan)
+    found = detect_stage(_read_plan(file, dialect).plan)
     if as_json:
         _print_plan_json({"stage": found})
     else:
@@ -276,13 +257,13 @@ def stage(file: str, dialect: str, *, as_json: bool) -> None:
 @json_option
 def convert(file: str, dialect: str, to: str | None, *, as_json: bool) -> None:
     """Print a plan document in the other dialect, and report on stderr what is not as it was."""
-    read = read_plan(file, dialect)
+    read = _read_plan(file, dialect)
     source = read.config.dialect
     other = Dialect.PLANNER if source is Dialect.COMMITS else Dialect.COMMITS
     target = Dialect(to) if to else other
     done = convert_plan(_require_plan(read), source, target)
     if isinstance(done, PlanRefusal):
-        raise_refusal(done)
+        _raise_refusal(done)
     text = _format_or_fail(done.plan, DIALECT_CONFIGS[target])
     if as_json:
         notes = [{"code": note.code, "text": note.text, "message": note.message} for note in done.notes]
@@ -304,10 +285,10 @@ def mark(task: str, file: str, dialect: str, *, reopened: bool, as_json: bool) -
 
     TASK is its text, a part of it, its id or its path, such as `write-it/test-it`; it must mean one task.
     """
-    read = read_plan(file, dialect)
+    read = _read_plan(file, dialect)
     done = mark_task(_require_plan(read), task, read.config, completed=not reopened)
     if isinstance(done, PlanRefusal):
-        raise_refusal(done)
+        _raise_refusal(done)
     text = _format_or_fail(done, read.config)
     if as_json:
         _print_plan_json({"text": text, "warnings": [one.code for one in done.warnings]})
@@ -342,7 +323,7 @@ def hook(file: str, dialect: str) -> None:
     Comments are left out, and messages that git makes by itself (merges, reverts, fixups) pass.
     Exits with 1 if the message is no valid plan document; then there is no commit.
     """
-    text = _COMMENT_LINE.sub("", _SCISSORS.sub("", read_text(file))).strip("\n") + "\n"
+    text = _COMMENT_LINE.sub("", _SCISSORS.sub("", _read_text(file))).strip("\n") + "\n"
     if text.startswith(_GIT_PREFIXES):
         return
     read = parse_plan_text(text, file, dialect)
@@ -351,21 +332,21 @@ def hook(file: str, dialect: str) -> None:
         return
     if read.plan.problems:
         click.echo(format_plan_problems(read), err=True)
-        raise_refusal(PlanRefusal(read.plan.problems))
-    raise_refusal(PlanRefusal(findings=verdict.errors))
+        _raise_refusal(PlanRefusal(read.plan.problems))
+    _raise_refusal(PlanRefusal(findings=verdict.errors))
 
 
 def _require_plan(read: PlanText) -> Plan:
     """Return the plan of a text without problems; otherwise end the command."""
     if read.plan.problems:
-        raise_refusal(PlanRefusal(read.plan.problems))
+        _raise_refusal(PlanRefusal(read.plan.problems))
     return read.plan
 
 
 def _format_or_fail(plan: Plan, config: PlanConfig) -> str:
     text = format_plan(plan, config)
     if isinstance(text, PlanRefusal):
-        raise_refusal(text)
+        _raise_refusal(text)
     return text
 
 
@@ -374,18 +355,11 @@ def _print_plan_json(data: Mapping[str, object]) -> None:
     click.echo(json.dumps(data, indent=2))
 
 
+# How many lines a text may have to be compared with another.
 MAX_COMPARED_LINES: Final = 2000
-"""How many lines a text may have to be compared with another."""
-
-
 _DESCRIPTION_NAME: Final = "description"
-
-
 _SERVER_TEXT: Final = "a server of `--face planner` or `--face commits`"
-
-
 _CHANGE_ID_LENGTH: Final = 12
-
 
 _EXCHANGE_TEXTS: Final = {
     ExchangeOutcome.SENT: "sent to `{remote}`, where it stands under `{ref}`",
@@ -394,14 +368,11 @@ _EXCHANGE_TEXTS: Final = {
     ExchangeOutcome.AHEAD: "the plan here is newer than `{ref}` of `{remote}`: `handrail plan push` sends it",
 }
 
-
 plan_project_option = project_option("The project whose commit has the plan")
-
 
 plan_name_option = click.option(
     "--name", help="What the plan is called at the remote; by default as the branch is."
 )
-
 
 remote_argument = click.argument("remote", required=False)
 
@@ -418,28 +389,39 @@ def show(project: Path, vcs: str | None, *, as_json: bool) -> None:
     description = _open_plan(project, vcs)
     described = description.descriptions.read()
     read = parse_plan_text(described.text, _DESCRIPTION_NAME, AUTO_DIALECT)
+    following = _find_next_task(read.plan)
     if as_json:
-        place = {"vcs": description.kind, "folder": str(description.folder), "change": described.change}
-        progress = {
-            "stage": detect_stage(read.plan),
-            "phase": str(detect_phase(read.plan)),
-            "next": _find_next_task(read.plan),
-        }
-        plan_data = describe_plan(read.plan, read.config, described.text)
-        dialect = {"dialect": str(read.config.dialect), "state": str(read.plan.state)}
-        print_json({**place, **dialect, **progress, "text": described.text, "plan": plan_data})
+        print_json(
+            {
+                "vcs": description.kind,
+                "folder": str(description.folder),
+                "change": described.change,
+                "dialect": str(read.config.dialect),
+                "state": str(read.plan.state),
+                "stage": detect_stage(read.plan),
+                "phase": str(detect_phase(read.plan)),
+                "next": following,
+                "text": described.text,
+                "plan": describe_plan(read.plan, read.config, described.text),
+            }
+        )
     else:
-        place_rows = [
-            ("repository", f"{description.kind} in {description.folder}"),
-            ("change", described.change),
-        ]
-        after = _find_next_task(read.plan)
-        next_row = [("next", after)] if after else []
-        print_table([*place_rows, *build_plan_rows(read), *next_row], ("part", "what it is"))
+        repository = ("repository", f"{description.kind} in {description.folder}")
+        next_row = [("next", following)] if following else []
+        rows = [repository, ("change", described.change), *_list_plan_rows(read), *next_row]
+        print_table(rows, ("part", "what it is"))
         if described.text:
             click.echo()
             print_text(described.text)
-    _print_advice(description.kind, read)
+    if problems_text := format_plan_problems(read):
+        click.echo(problems_text, err=True)
+    if read.plan.state is PlanState.EMPTY:
+        click.echo(f"there is no plan yet: {_SERVER_TEXT} begins one", err=True)
+    elif read.plan.state is not PlanState.PARSED:
+        by_hand = "mend it with `jj describe`, or " if description.kind == JJ else ""
+        keep = "have the server of `--face planner` set a goal with `keep: true`, which keeps it below"
+        click.echo(f"this text is no plan, and nothing writes over it: {by_hand}{keep}", err=True)
+        raise SystemExit(Failure.exit_code)
 
 
 @plan.command()
@@ -470,15 +452,53 @@ def history(  # noqa: PLR0913 - each option is one argument
     """
     if diff and number:
         raise click.UsageError("give NUMBER or --diff, not both")
-    description = _open_plan(project, vcs)
-    versions = description.past.versions()
+    past = _open_plan(project, vcs).past
+    versions = past.versions()
     if diff:
-        _print_version_diff(description, versions, diff, as_json=as_json)
+        (before, old), (later, new) = (_load_versions(past, versions, one - 1, one)[0] for one in diff)
+        if max(text.count("\n") for text in (old, new)) > MAX_COMPARED_LINES:
+            repair = "print each with `handrail plan history NUMBER`, and compare them with another program"
+            problem = f"a text of more than {MAX_COMPARED_LINES} lines is not compared"
+            raise Failure("too_long", problem, repair)
+        heads = (
+            f"{diff[0]} {format_rfc3339(before.at)} {before.who}",
+            f"{diff[1]} {format_rfc3339(later.at)} {later.who}",
+        )
+        print_diff((old, new), heads, as_json=as_json)
     elif number:
-        _print_version(description, versions, number, as_json=as_json)
+        version, text = _load_versions(past, versions, number - 1, number)[0]
+        if as_json:
+            print_json({"version": {**_version_data(number, version, text), "text": text}})
+        else:
+            print_text(text)
     else:
         last = len(versions) if after is None else min(after - 1, len(versions))
-        _print_versions(description, versions, (max(last - limit, 0), last), as_json=as_json)
+        first = max(last - limit, 0)
+        found = enumerate(_load_versions(past, versions, first, last), first + 1)
+        rows = [_version_data(at, version, text) for at, (version, text) in found][::-1]
+        if as_json:
+            print_json({"versions": rows, "next": first + 1 if first else None})
+            return
+        columns = ("number", "at", "who", "stage", "tasks", "title")
+        cells = [tuple(str(row[name]) for name in columns) for row in rows]
+        print_table(cells, ("number", "when", "who", "stage", "tasks", "title"))
+        if not rows:
+            click.echo("no such version", err=True)
+        if first:
+            click.echo(f"there are more: the same with --after {first + 1}", err=True)
+
+
+def _load_versions(
+    past: DescriptionHistory, versions: tuple[TextVersion, ...], first: int, last: int
+) -> list[tuple[TextVersion, str]]:
+    """Return the versions from `first` to before `last`, counted from 0, with their texts."""
+    if last > len(versions):
+        raise NotFound("version", str(last), "handrail plan history")
+    wanted = versions[first:last]
+    try:
+        return list(zip(wanted, past.texts(tuple(one.name for one in wanted)), strict=True))
+    except Unreadable as fault:
+        raise Unreadable(fault.message, "ask for fewer with --limit") from fault
 
 
 @plan.command()
@@ -543,7 +563,7 @@ def _open_plan(project: Path, vcs: str | None) -> ProjectDescription:
     """Open the description of a project's commit, with its history and its sharing."""
     if not project.is_dir():
         raise NotFound("folder", str(project), "name the folder of the project with --project")
-    # The same reason as in `cli.options`: `plan hook` opens no store.
+    # Stores take longer to import than `plan hook`, which git calls at every commit, takes in all.
     from handrail.app.stores import Stores
 
     return Stores(vcs or "").open_description(resolve_path(project))
@@ -558,44 +578,6 @@ def _find_next_task(plan: Plan) -> str | None:
         if not task.ticked and all(one.ticked for one in rest[:end]):
             return list_task_paths(tasks)[index]
     return None
-
-
-def _print_advice(kind: str, read: PlanText) -> None:
-    """Print on stderr what is wrong with the text, and what to do. Exit with 1 if the text is not a plan."""
-    if problems_text := format_plan_problems(read):
-        click.echo(problems_text, err=True)
-    if read.plan.state is PlanState.EMPTY:
-        click.echo(f"there is no plan yet: {_SERVER_TEXT} begins one", err=True)
-    elif read.plan.state is not PlanState.PARSED:
-        by_hand = "mend it with `jj describe`, or " if kind == JJ else ""
-        keep = "have the server of `--face planner` set a goal with `keep: true`, which keeps it below"
-        click.echo(f"this text is no plan, and nothing writes over it: {by_hand}{keep}", err=True)
-        raise SystemExit(Failure.exit_code)
-
-
-def _print_versions(
-    description: ProjectDescription,
-    versions: tuple[TextVersion, ...],
-    part: tuple[int, int],
-    *,
-    as_json: bool,
-) -> None:
-    first, last = part
-    texts = _load_version_texts(description, versions[first:last])
-    listed = enumerate(zip(versions[first:last], texts, strict=True), first + 1)
-    rows = [_version_data(number, version, text) for number, (version, text) in listed][::-1]
-    more = first + 1 if first else None
-    if as_json:
-        print_json({"versions": rows, "next": more})
-        return
-    cells = [
-        tuple(str(row[name]) for name in ("number", "at", "who", "stage", "tasks", "title")) for row in rows
-    ]
-    print_table(cells, ("number", "when", "who", "stage", "tasks", "title"))
-    if not rows:
-        click.echo("no such version", err=True)
-    if more:
-        click.echo(f"there are more: the same with --after {more}", err=True)
 
 
 def _version_data(number: int, version: TextVersion, text: str) -> dict[str, object]:
@@ -613,52 +595,6 @@ def _version_data(number: int, version: TextVersion, text: str) -> dict[str, obj
     }
 
 
-def _print_version(
-    description: ProjectDescription, versions: tuple[TextVersion, ...], number: int, *, as_json: bool
-) -> None:
-    version, text = _load_version(description, versions, number)
-    if as_json:
-        print_json({"version": {**_version_data(number, version, text), "text": text}})
-    else:
-        print_text(text)
-
-
-def _print_version_diff(
-    description: ProjectDescription,
-    versions: tuple[TextVersion, ...],
-    numbers: tuple[int, int],
-    *,
-    as_json: bool,
-) -> None:
-    (before, old), (after, new) = (_load_version(description, versions, number) for number in numbers)
-    if max(text.count("\n") for text in (old, new)) > MAX_COMPARED_LINES:
-        repair = "print each with `handrail plan history NUMBER`, and compare them with another program"
-        raise Failure("too_long", f"a text of more than {MAX_COMPARED_LINES} lines is not compared", repair)
-    heads = [
-        f"{number} {format_rfc3339(one.at)} {one.who}"
-        for number, one in zip(numbers, (before, after), strict=True)
-    ]
-    print_diff((old, new), (heads[0], heads[1]), as_json=as_json)
-
-
-def _load_version(
-    description: ProjectDescription, versions: tuple[TextVersion, ...], number: int
-) -> tuple[TextVersion, str]:
-    if number > len(versions):
-        raise NotFound("version", str(number), "handrail plan history")
-    version = versions[number - 1]
-    return version, _load_version_texts(description, (version,))[0]
-
-
-def _load_version_texts(
-    description: ProjectDescription, versions: tuple[TextVersion, ...]
-) -> tuple[str, ...]:
-    try:
-        return description.past.texts(tuple(one.name for one in versions))
-    except Unreadable as fault:
-        raise Unreadable(fault.message, "ask for fewer with --limit") from fault
-
-
 def _not_shared_failure(description: ProjectDescription, command: str) -> Failure:
     change = description.descriptions.read().change
     return Failure(
@@ -673,12 +609,9 @@ def _print_exchange(result: ExchangeResult, *, as_json: bool) -> None:
         data = {"remote": result.remote, "ref": result.ref, "moved": str(result.moved)}
         print_json({**data, "archived": result.archived or None})
         return
-    click.echo(
-        escape_for_terminal(_EXCHANGE_TEXTS[result.moved].format(remote=result.remote, ref=result.ref)),
-        err=True,
-    )
+    message = _EXCHANGE_TEXTS[result.moved].format(remote=result.remote, ref=result.ref)
+    click.echo(escape_for_terminal(message), err=True)
     if result.archived:
-        place = (
-            f"there is kept at `{result.remote}`" if result.moved is ExchangeOutcome.SENT else "here is kept"
-        )
+        sent = result.moved is ExchangeOutcome.SENT
+        place = f"there is kept at `{result.remote}`" if sent else "here is kept"
         click.echo(escape_for_terminal(f"what stood {place} as `{result.archived}`"), err=True)

@@ -1,7 +1,6 @@
 """`handrail runs` and `handrail watch`: list, show and follow runs, and act on them.
 
-A run that the store only mirrors (`Authority` other than SQL) can be shown and commented on. Only its agent
-moves it.
+A run that the store only mirrors can be shown and commented on. Only its agent moves it.
 """
 
 import json
@@ -46,16 +45,7 @@ from handrail.app.run_view import (
 )
 from handrail.app.stores import Stores
 from handrail.app.trust import TrustStore
-from handrail.cli.options import (
-    MomentParam,
-    TextParam,
-    find_run,
-    normalize_project,
-    open_cli_store,
-    project_option,
-    run_argument,
-    store_option,
-)
+from handrail.cli.options import MomentParam, TextParam, normalize_project, project_option, store_option
 from handrail.cli.output import (
     MAX_NUMBER,
     SCHEMA_VERSION,
@@ -70,6 +60,7 @@ from handrail.cli.output import (
     print_table,
     print_text,
 )
+from handrail.cli.store import open_cli_store
 from handrail.documents.strict_json import MAX_BYTES, JsonFlaw, parse_object
 from handrail.documents.text import escape_for_terminal
 from handrail.drawing.marks import RunMarks
@@ -87,8 +78,8 @@ from handrail.engine.lifecycle import (
 from handrail.engine.model import Actor, Authority, Lifecycle, Refused, Run, Workflow
 from handrail.engine.refusals import RefusalCode
 from handrail.runtime.fork import ForkRequest, find_agent_refusal_code
-from handrail.runtime.ports.open_store import Store
 from handrail.runtime.ports.queries import (
+    MAX_PREFIX_MATCHES,
     MAX_SEARCH_CHARACTERS,
     PAGE_SIZE,
     ArtifactRow,
@@ -107,24 +98,14 @@ from handrail.runtime.world import World
 from handrail.workflows.load import load_workflow
 from handrail.workflows.outline import read_outline
 
+# How many seconds pass between two checks whether the store has changed.
 POLL_SECONDS: Final = 0.1
-"""How many seconds pass between two checks whether the store has changed."""
-
-
+# The sign of a state: the run has been in it, is in it, or has not been in it.
 RAIL_MARKS: Final = {"been": "●", "here": "▶", "ahead": "○"}
-"""The sign of a state: the run has been in it, is in it, or has not been in it."""
-
-
 _EVENT_WIDTHS: Final = (7, 24, 26, 20, 0)
-
-
 _MAX_RAIL_MARKS: Final = 16
-
-
 _PIPE_COLUMNS: Final = 80
-
-
-_EventRow = tuple[dict[str, object], tuple[str, ...]]
+run_argument: Final = click.argument("run", type=TextParam())
 
 
 @click.group()
@@ -133,6 +114,21 @@ def runs() -> None:
 
     RUN is the id of a run, or the beginning of one id only.
     """
+
+
+def find_run(records: RunQueries, given: str) -> RunRow:
+    """Return the run with this id, or the only run whose id begins with it."""
+    row = records.run(given)
+    if row is not None:
+        return row
+    ids = records.find_ids(given)
+    row = records.run(ids[0]) if len(ids) == 1 else None
+    if row is not None:
+        return row
+    if not ids:
+        raise NotFound("run", given, "handrail runs list")
+    listed = f"{', '.join(ids)}{', …' if len(ids) == MAX_PREFIX_MATCHES else ''}"
+    raise Failure("ambiguous", f"several runs begin with `{given}`", f"say which: {listed}")
 
 
 @runs.command("list")
@@ -190,18 +186,22 @@ def list_runs(  # noqa: PLR0913 - each option is one argument
     if as_json:
         print_json({"runs": [run_data(row, quiet=quiet) for row, quiet in shown], "next": more})
         return
-    heads = ("run", "workflow", "lifecycle", "state", "started", "goal")
-    print_table([_run_cells(row, quiet=quiet) for row, quiet in shown], heads)
+    cells = [
+        (
+            row.id,
+            row.workflow,
+            f"{row.lifecycle}{', waiting' * row.waiting}{', quiet' * quiet}",
+            row.state,
+            format_rfc3339(row.started),
+            row.goal,
+        )
+        for row, quiet in shown
+    ]
+    print_table(cells, ("run", "workflow", "lifecycle", "state", "started", "goal"))
     if not shown:
         click.echo("no such run", err=True)
     if more:
         click.echo(f"there are more: the same with --after {more}", err=True)
-
-
-def _run_cells(row: RunRow, *, quiet: bool) -> tuple[str, ...]:
-    marks = [mark for mark, is_so in (("waiting", row.waiting), ("quiet", quiet)) if is_so]
-    lifecycle = ", ".join([row.lifecycle, *marks])
-    return row.id, row.workflow, lifecycle, row.state, format_rfc3339(row.started), row.goal
 
 
 @runs.command()
@@ -239,38 +239,22 @@ def events(run: str, after: int, store: str | None, *, follow: bool, as_json: bo
     """
     with open_cli_store(store) as opened:
         row = find_run(opened.records, run)
-        if follow:
-            for event in _follow_events(opened, row, after):
-                _print_event(event, as_json=as_json)
+        read_journal = partial(opened.records.journal, run=row.id)
+        if as_json and not follow:
+            print_json({"events": [event_data(entry) for entry in iterate_pages(read_journal, after)]})
             return
-        journal = iterate_pages(partial(opened.records.journal, run=row.id), after)
-        entries = [(event_data(one), event_cells(one)) for one in journal]
-    if as_json:
-        print_json({"events": [data for data, _ in entries]})
-        return
-    for _, cells in entries:
-        print_row(cells, _EVENT_WIDTHS)
-
-
-def _follow_events(store: Store, run: RunRow, after: int) -> Iterator[_EventRow]:
-    """Yield each journal entry after this number as it is written; end when the run ends."""
-    while True:
-        pulse, row = store.data_version(), store.records.run(run.id)
-        for entry in iterate_pages(partial(store.records.journal, run=run.id), after):
-            after = entry.number
-            yield event_data(entry), event_cells(entry)
-        if row is None or is_terminal(row.lifecycle):
-            return
-        while store.data_version() == pulse:
-            time.sleep(POLL_SECONDS)
-
-
-def _print_event(event: _EventRow, *, as_json: bool) -> None:
-    data, cells = event
-    if as_json:
-        click.echo(json.dumps({"schema": SCHEMA_VERSION, "event": data}))
-    else:
-        print_row(cells, _EVENT_WIDTHS)
+        while True:
+            version, now = opened.data_version(), opened.records.run(row.id)
+            for entry in iterate_pages(read_journal, after):
+                after = entry.number
+                if as_json:
+                    click.echo(json.dumps({"schema": SCHEMA_VERSION, "event": event_data(entry)}))
+                else:
+                    print_row(event_cells(entry), _EVENT_WIDTHS)
+            if not follow or now is None or is_terminal(now.lifecycle):
+                return
+            while opened.data_version() == version:
+                time.sleep(POLL_SECONDS)
 
 
 @runs.command()
@@ -291,40 +275,28 @@ def artifacts(
     with open_cli_store(store) as opened:
         records, row = opened.records, find_run(opened.records, run)
         if diff:
-            _print_artifact_diff(records, row, diff, as_json=as_json)
-        elif number:
-            _print_artifact(records, row, number, as_json=as_json)
-        else:
-            _print_artifacts(list(iterate_pages(partial(records.artifacts, row.id))), as_json=as_json)
-
-
-def _print_artifacts(rows: list[ArtifactRow], *, as_json: bool) -> None:
+            (before, old), (after, new) = (_load_artifact(records, row, one) for one in diff)
+            heads = (f"{before.number} {before.title}", f"{after.number} {after.title}")
+            print_diff((old, new), heads, as_json=as_json)
+            return
+        if number:
+            found, content = _load_artifact(records, row, number)
+            if as_json:
+                print_json({"artifact": {**row_data(found), "content": content}})
+            else:
+                print_text(content)
+            return
+        rows = list(iterate_pages(partial(records.artifacts, row.id)))
     if as_json:
         print_json({"artifacts": [row_data(row) for row in rows]})
         return
     cells = [
-        (str(row.number), row.type, row.title, row.step, "final" if row.final else "", str(row.size))
-        for row in rows
+        (str(one.number), one.type, one.title, one.step, "final" if one.final else "", str(one.size))
+        for one in rows
     ]
     print_table(cells, ("number", "type", "title", "step", "final", "bytes"))
     if not rows:
         click.echo("no artifact yet", err=True)
-
-
-def _print_artifact(records: RunQueries, run: RunRow, number: int, *, as_json: bool) -> None:
-    row, content = _load_artifact(records, run, number)
-    if as_json:
-        print_json({"artifact": {**row_data(row), "content": content}})
-    else:
-        print_text(content)
-
-
-def _print_artifact_diff(
-    records: RunQueries, run: RunRow, numbers: tuple[int, int], *, as_json: bool
-) -> None:
-    (before, old), (after, new) = (_load_artifact(records, run, number) for number in numbers)
-    heads = (f"{before.number} {before.title}", f"{after.number} {after.title}")
-    print_diff((old, new), heads, as_json=as_json)
 
 
 def _load_artifact(records: RunQueries, run: RunRow, number: int) -> tuple[ArtifactRow, str]:
@@ -379,23 +351,16 @@ def export(run: str, to: Path | None, store: str | None) -> None:
 @store_option
 def draw_timeline(run: str, width: int, store: str | None, *, linear: bool) -> None:
     """Draw the time of a run on stdout, as SVG: whom each step waited for when, and what was refused."""
-    with _open_run(store, run) as loaded:
-        stretches, refused = build_stretches(loaded.workflow, loaded.journal, SystemClock().now())
-    title = f"{loaded.row.workflow}, run {loaded.row.id}"
-    click.echo(
-        draw_timeline_svg(
-            load_message_catalog(), title, stretches, refused, TimelineOptions(float(width), linear)
-        )
-    )
+    loaded = _load_run(store, run)
+    stretches, refused = build_stretches(loaded.workflow, loaded.journal, SystemClock().now())
+    title, options = f"{loaded.row.workflow}, run {loaded.row.id}", TimelineOptions(float(width), linear)
+    click.echo(draw_timeline_svg(load_message_catalog(), title, stretches, refused, options))
 
 
 def load_run_marks(store: str | None, run: str) -> tuple[Workflow, RunMarks]:
-    """Return the workflow of a run, and the marks that show the run in its graph.
-
-    The marks of a run that is kept elsewhere come from its mirror in the store.
-    """
-    with _open_run(store, run) as loaded:
-        return loaded.workflow, build_graph_marks(loaded.workflow, loaded.run, loaded.facts, loaded.journal)
+    """Return the workflow of a run, and the marks that show the run in its graph."""
+    loaded = _load_run(store, run)
+    return loaded.workflow, build_graph_marks(loaded.workflow, loaded.run, loaded.facts, loaded.journal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,42 +374,32 @@ class _LoadedRun:
     facts: dict[str, Value]
 
 
-@contextmanager
-def _open_run(store: str | None, run: str) -> Iterator[_LoadedRun]:
+def _load_run(store: str | None, run: str) -> _LoadedRun:
     with open_cli_store(store) as opened:
         row = find_run(opened.records, run)
         journal = tuple(iterate_pages(partial(opened.records.journal, run=row.id)))
         if row.authority is Authority.SQL:
-            yield _load_own_run(opened, row, journal)
-        else:
-            yield _load_mirrored_run(opened, row, journal)
-
-
-def _load_own_run(store: Store, row: RunRow, journal: tuple[JournalEntry, ...]) -> _LoadedRun:
-    """Load a run of this store. Its workflow is the text that it started with."""
-    with Stores().open_world(store.path) as world:
-        stored = world.runs.load(row.id)
-        if stored is None:
-            raise NotFound("run", row.id, "handrail runs list")
-        inspected = inspect_run(world, stored)
-        return _LoadedRun(
-            row,
-            stored.run,
-            world.workflow_of(stored.run.digest, stored.run.workflow),
-            journal,
-            dict(inspected.facts or {}),
-        )
-
-
-def _load_mirrored_run(store: Store, row: RunRow, journal: tuple[JournalEntry, ...]) -> _LoadedRun:
-    """Load a run that is kept elsewhere. Its workflow is the one that its project has now."""
-    catalog = open_catalog(Path(row.project))
-    source = catalog.source(row.workflow)
-    workflow = load_workflow(source, catalog.source).workflow if source else None
-    if workflow is None:
-        raise NotFound("workflow", row.workflow, f"handrail workflows list --project {row.project}")
-    run = reconstruct_run(workflow, row, store.records.open_steps(row.id), journal)
-    return _LoadedRun(row, run, workflow, journal, {workflow.derive: row.state} if workflow.derive else {})
+            with Stores().open_world(opened.path) as world:
+                stored = world.runs.load(row.id)
+                if stored is None:
+                    raise NotFound("run", row.id, "handrail runs list")
+                facts = inspect_run(world, stored).facts or {}
+                return _LoadedRun(
+                    row,
+                    stored.run,
+                    world.workflow_of(stored.run.digest, stored.run.workflow),
+                    journal,
+                    dict(facts),
+                )
+        # A run that is kept elsewhere follows the workflow that its project has now.
+        catalog = open_catalog(Path(row.project))
+        source = catalog.source(row.workflow)
+        workflow = load_workflow(source, catalog.source).workflow if source else None
+        if workflow is None:
+            raise NotFound("workflow", row.workflow, f"handrail workflows list --project {row.project}")
+        mirrored = reconstruct_run(workflow, row, opened.records.open_steps(row.id), journal)
+    facts = {workflow.derive: row.state} if workflow.derive else {}
+    return _LoadedRun(row, mirrored, workflow, journal, facts)
 
 
 _CONTROL_HELP: Final = {
@@ -455,7 +410,6 @@ _CONTROL_HELP: Final = {
     FAIL: "End a run, and its open step, as failed.",
 }
 
-
 _SEVERAL_RUNS_HELP: Final = (
     "Several runs are acted on one after the other; with `--json`, `acted` then has what came of each, and a"
     " refusal of one keeps no other back."
@@ -463,7 +417,6 @@ _SEVERAL_RUNS_HELP: Final = (
 
 
 def _build_control_command(trigger: str, about: str) -> click.Command:
-    """Build the command that sends this trigger."""
     needed = "needed" if trigger in TRIGGERS_NEEDING_REASON else "may be left out"
 
     @click.command(trigger, help=f"{about}\n\n{_SEVERAL_RUNS_HELP}")
@@ -474,58 +427,33 @@ def _build_control_command(trigger: str, about: str) -> click.Command:
     @store_option
     @json_option
     def control(runs: tuple[str, ...], reason: str, store: str | None, *, as_json: bool) -> None:
-        if len(runs) > 1:
-            _act_on_each(
-                store,
-                runs,
-                lambda world, row: control_run(world, row, trigger, reason, current_person()),
-                as_json=as_json,
-            )
+        if len(runs) == 1:
+            with _open_run_world(store, runs[0]) as (world, row):
+                reply = control_run(world, row, trigger, reason, _current_person())
+            print_reply_or_fail(reply, as_json=as_json)
             return
-        with open_run_world(store, runs[0]) as (world, row):
-            reply = control_run(world, row, trigger, reason, current_person())
-        print_reply_or_fail(reply, as_json=as_json)
+        replies: list[Reply] = []
+        with open_cli_store(store) as opened, Stores().open_world(opened.path) as world:
+            for run in dict.fromkeys(runs):
+                try:
+                    row = find_run(opened.records, run)
+                    _check_not_mirrored(row)
+                    reply = control_run(world, row, trigger, reason, _current_person())
+                except Failure as failure:
+                    reply = {"error": failure.data()}
+                replies.append(reply if "error" not in reply else {"run": run, **reply})
+                if not as_json:
+                    _print_reply(replies[-1])
+        if as_json:
+            print_json({"acted": replies})
+        if any("error" in reply for reply in replies):
+            raise SystemExit(Failure.exit_code)
 
     return control
 
 
-CONTROL_COMMANDS: Final = tuple(
-    _build_control_command(trigger, about) for trigger, about in _CONTROL_HELP.items()
-)
-"""The commands that change the lifecycle of a run."""
-
-
-for command in CONTROL_COMMANDS:
-    runs.add_command(command)
-
-
-def _act_on_each(
-    store: str | None,
-    runs: Sequence[str],
-    act: Callable[[World, RunRow], Reply],
-    *,
-    as_json: bool,
-) -> None:
-    """Act on each run and print what happened. A refusal for one run does not stop the others.
-
-    Exits with 1 if any was refused.
-    """
-    replies: list[Reply] = []
-    with open_cli_store(store) as opened, Stores().open_world(opened.path) as world:
-        for run in dict.fromkeys(runs):
-            try:
-                row = find_run(opened.records, run)
-                check_not_mirrored(row)
-                reply = act(world, row)
-            except Failure as failure:
-                reply = {"error": failure.data()}
-            replies.append(reply if "error" not in reply else {"run": run, **reply})
-            if not as_json:
-                print_reply(replies[-1])
-    if as_json:
-        print_json({"acted": replies})
-    if any("error" in reply for reply in replies):
-        raise SystemExit(Failure.exit_code)
+for _trigger, _about in _CONTROL_HELP.items():
+    runs.add_command(_build_control_command(_trigger, _about))
 
 
 @runs.command("complete-step")
@@ -544,23 +472,18 @@ def complete_step(run: str, output: str, store: str | None, *, as_json: bool) ->
 
     It meets the same contract as the output of an agent, and is entered as external.
     """
-    payload = _read_step_output(output)
-    with open_run_world(store, run) as (world, row):
-        reply = complete_step_by_hand(world, row, payload, current_person())
-    print_reply_or_fail(reply, as_json=as_json)
-
-
-def _read_step_output(path: str) -> dict[str, object]:
-    """Read the step output from a file, or from stdin for `-`."""
     try:
-        data = sys.stdin.buffer.read(MAX_BYTES + 1) if path == "-" else read_bytes(Path(path), MAX_BYTES + 1)
+        most = MAX_BYTES + 1
+        data = sys.stdin.buffer.read(most) if output == "-" else read_bytes(Path(output), most)
     except FileNotFoundError:
-        raise NotFound("file", path, "name a file with --output, or give - and write to stdin") from None
-    output = parse_object(data)
-    if isinstance(output, JsonFlaw):
+        raise NotFound("file", output, "name a file with --output, or give - and write to stdin") from None
+    payload = parse_object(data)
+    if isinstance(payload, JsonFlaw):
         repair = "give one JSON object with summary, artifacts, references and confidence"
-        raise Failure(output.code, f"`{path}` is no step output: {output.sentence}", repair)
-    return output
+        raise Failure(payload.code, f"`{output}` is no step output: {payload.sentence}", repair)
+    with _open_run_world(store, run) as (world, row):
+        reply = complete_step_by_hand(world, row, payload, _current_person())
+    print_reply_or_fail(reply, as_json=as_json)
 
 
 @runs.command()
@@ -584,33 +507,22 @@ def fork(  # noqa: PLR0913 - each option is one argument
     You may begin with any step of the workflow. One that an agent could not go to is entered as an override.
     Asked again, the same run is told, until it has moved on.
     """
-    with open_run_world(store, run) as (world, row):
-        request = ForkRequest(
-            row.id, step, current_person(), load_current_workflow(row) if workflow else None
-        )
+    with _open_run_world(store, run) as (world, row):
+        current = None
+        if workflow:
+            found = find_startable(Definitions(Path(row.project), TrustStore()), row.workflow)
+            if isinstance(found, Refused):
+                problem = f"`{row.workflow}` as it is now cannot be taken: {CODE_MEANINGS[found.code]}"
+                raise Failure(found.code, problem, "; ".join(found.needed))
+            current = NewRun(found.workflow, Origin(row.face, row.authority), found.definition)
+        request = ForkRequest(row.id, step, _current_person(), current)
         code = find_agent_refusal_code(world, request)
-        if code:
-            _confirm_override(step, code, yes=yes)
+        if code and yes:
+            click.echo(escape_for_terminal(describe_override(step, code)), err=True)
+        elif code:
+            confirm_action(describe_override(step, code))
         reply = fork_by_hand(world, request, code)
     print_reply_or_fail(reply, as_json=as_json)
-
-
-def load_current_workflow(row: RunRow) -> NewRun:
-    """Return the workflow of a run as its project has it now; fail if no run could start with it."""
-    found = find_startable(Definitions(Path(row.project), TrustStore()), row.workflow)
-    if isinstance(found, Refused):
-        message = f"`{row.workflow}` as it is now cannot be taken: {CODE_MEANINGS[found.code]}"
-        raise Failure(found.code, message, "; ".join(found.needed))
-    return NewRun(found.workflow, Origin(row.face, row.authority), found.definition)
-
-
-def _confirm_override(step: str, code: str, *, yes: bool) -> None:
-    """Say that no agent could go there, and ask for confirmation unless `yes` is set."""
-    message = describe_override(step, code)
-    if yes:
-        click.echo(escape_for_terminal(message), err=True)
-    else:
-        confirm_action(message)
 
 
 @runs.command()
@@ -628,21 +540,21 @@ def comment(run: str, text: str, store: str | None, *, as_json: bool) -> None:
         row = find_run(opened.records, run)
         with Stores().open_world(opened.path) as world:
             run_world = find_journal_world(world, row, Stores().open_folder, opened.mirrors.mirror)
-            reply = add_comment(run_world, row, text, current_person())
+            reply = add_comment(run_world, row, text, _current_person())
     print_reply_or_fail(reply, as_json=as_json)
 
 
 @contextmanager
-def open_run_world(store: str | None, run: str) -> Iterator[tuple[World, RunRow]]:
+def _open_run_world(store: str | None, run: str) -> Iterator[tuple[World, RunRow]]:
     """Open the world of an existing store, and find the run. Fail if it cannot be moved from here."""
     with open_cli_store(store) as opened:
         row = find_run(opened.records, run)
-        check_not_mirrored(row)
+        _check_not_mirrored(row)
         with Stores().open_world(opened.path) as world:
             yield world, row
 
 
-def check_not_mirrored(row: RunRow) -> None:
+def _check_not_mirrored(row: RunRow) -> None:
     """Fail if the store only mirrors this run: then only its agent can move it."""
     if row.authority is Authority.SQL:
         return
@@ -654,26 +566,24 @@ def check_not_mirrored(row: RunRow) -> None:
     raise Failure("elsewhere", message, repair)
 
 
-def current_person() -> Caller:
+def _current_person() -> Caller:
     """Return the user who typed the command, as the caller of an action."""
     return Caller(Actor.PERSON, get_login_name(), "cli")
 
 
 def print_reply_or_fail(reply: Reply, *, as_json: bool) -> None:
     """Print what happened, and the next step on stderr. A refusal ends the command."""
-    error = reply.get("error")
-    if isinstance(error, Mapping):
+    if isinstance(error := reply.get("error"), Mapping):
         raise RefusalFailure(error)
     if as_json:
         print_json(dict(reply))
     else:
-        print_reply(reply)
+        _print_reply(reply)
 
 
-def print_reply(reply: Reply) -> None:
+def _print_reply(reply: Reply) -> None:
     """Print what happened, and the next step on stderr. Print a refusal like a failure, but raise nothing."""
-    error = reply.get("error")
-    if isinstance(error, Mapping):
+    if isinstance(error := reply.get("error"), Mapping):
         failure = (
             RefusalFailure(error)
             if "why" in error
@@ -723,12 +633,21 @@ def watch(project: Path, store: str | None, *, once: bool, as_json: bool) -> Non
         snapshots = _watch_changes(lambda: opened.records.live_runs(roots), opened.data_version, once=once)
         if as_json:
             for runs in snapshots:
-                _print_watched_runs(runs, once=once)
+                data: dict[str, object] = {"runs": [_live_run_data(run) for run in runs]}
+                if once:
+                    print_json(data)
+                else:
+                    click.echo(json.dumps({"schema": SCHEMA_VERSION, **data}))
         elif sys.stdout.isatty() and not once:
-            _show_live(snapshots)
+            from rich import console, live, text  # slow to import, and only a terminal needs it
+
+            terminal = console.Console(highlight=False)
+            with live.Live(console=terminal, auto_refresh=False) as view:
+                for runs in snapshots:
+                    view.update(text.Text("\n".join(_live_run_lines(runs, terminal.width))), refresh=True)
         else:
             for runs in snapshots:
-                click.echo("\n".join(format_watched_runs(runs, _PIPE_COLUMNS)))
+                click.echo("\n".join(_live_run_lines(runs, _PIPE_COLUMNS)))
 
 
 def _watch_changes(
@@ -747,27 +666,7 @@ def _watch_changes(
             time.sleep(POLL_SECONDS)
 
 
-def _print_watched_runs(runs: Sequence[LiveRun], *, once: bool) -> None:
-    data: dict[str, object] = {"runs": [_watched_run_data(run) for run in runs]}
-    if once:
-        print_json(data)
-    else:
-        click.echo(json.dumps({"schema": SCHEMA_VERSION, **data}))
-
-
-def _watched_run_data(run: LiveRun) -> dict[str, object]:
-    return {
-        "run": run.id,
-        "workflow": run.workflow,
-        "lifecycle": run.lifecycle,
-        "state": run.state,
-        "waiting": run.waiting,
-        "goal": run.goal,
-        "rail": [{"state": state, "mark": mark} for state, mark in build_rail(run)],
-    }
-
-
-def build_rail(run: LiveRun) -> list[tuple[str, str]]:
+def _build_rail(run: LiveRun) -> list[tuple[str, str]]:
     """Return each state of a run's workflow with its mark: `here`, `been` or `ahead`."""
     visited = {name.partition("/")[0] for name in run.run.attempts}
     here = run.state.partition("/")[0]
@@ -775,43 +674,33 @@ def build_rail(run: LiveRun) -> list[tuple[str, str]]:
     return [(state, "here" if state == here else "been" if state in visited else "ahead") for state in states]
 
 
-def _show_live(snapshots: Iterator[tuple[LiveRun, ...]]) -> None:
-    """Show the runs on a terminal, and update them in place."""
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
+def _live_run_data(run: LiveRun) -> dict[str, object]:
+    return {
+        "run": run.id,
+        "workflow": run.workflow,
+        "lifecycle": run.lifecycle,
+        "state": run.state,
+        "waiting": run.waiting,
+        "goal": run.goal,
+        "rail": [{"state": state, "mark": mark} for state, mark in _build_rail(run)],
+    }
 
-    console = Console(highlight=False)
-    with Live(console=console, auto_refresh=False) as live:
-        for runs in snapshots:
-            live.update(Text("\n".join(format_watched_runs(runs, console.width))), refresh=True)
 
-
-def format_watched_runs(runs: Sequence[LiveRun], width: int) -> Iterator[str]:
+def _live_run_lines(runs: Sequence[LiveRun], width: int) -> Iterator[str]:
     """Yield two lines for each run, none wider than the terminal."""
     if not runs:
         yield "no run is under way here; handrail runs list shows those that have ended"
     for run in runs:
-        mark = ", waiting" if run.waiting else ""
-        yield _fit_width(
-            f"{_compact_rail([mark for _, mark in build_rail(run)])}"
-            f"  {run.state}  {run.workflow}, {run.lifecycle}{mark}",
-            width,
-        )
+        marks = [mark for _, mark in _build_rail(run)]
+        rail = "".join(RAIL_MARKS[mark] for mark in marks)
+        if len(marks) > _MAX_RAIL_MARKS:
+            been, here, ahead = RAIL_MARKS.values()
+            rail = f"{been}{marks.count('been')} {here} {ahead}{marks.count('ahead')}"
+        waiting = ", waiting" if run.waiting else ""
         goal = f"  {run.goal}" if run.goal else ""
-        yield _fit_width(f"    {run.id}{goal}", width)
-
-
-def _compact_rail(marks: Sequence[str]) -> str:
-    """Format a rail as signs; for a long rail, count the signs instead."""
-    if len(marks) <= _MAX_RAIL_MARKS:
-        return "".join(RAIL_MARKS[mark] for mark in marks)
-    return (
-        f"{RAIL_MARKS['been']}{marks.count('been')} {RAIL_MARKS['here']}"
-        f" {RAIL_MARKS['ahead']}{marks.count('ahead')}"
-    )
-
-
-def _fit_width(text: str, width: int) -> str:
-    clean = escape_for_terminal(text)
-    return clean if len(clean) <= width else clean[: width - 1] + "…"
+        for line in (
+            f"{rail}  {run.state}  {run.workflow}, {run.lifecycle}{waiting}",
+            f"    {run.id}{goal}",
+        ):
+            clean = escape_for_terminal(line)
+            yield clean if len(clean) <= width else clean[: width - 1] + "…"

@@ -5,12 +5,11 @@ With `cli.serve_http`, this is the only module that may import the other ways in
 
 import gc
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from mcp.server.mcpserver.utilities.logging import configure_logging
 from msgspec.structs import replace
 
 from handrail.app.asgi import ListenAddress, ProxySettings
@@ -18,25 +17,19 @@ from handrail.app.faces import FACES
 from handrail.app.stores import Stores
 from handrail.cli.options import NetworkParam, check_root, non_project_folders, store_option, vcs_option
 from handrail.cli.output import Failure
+from handrail.mcp.addresses import Spelling
+from handrail.mcp.server import build_local_server
+from handrail.mcp.stdio import run_stdio_server
+from handrail.mcp.telemetry import TurnTelemetry, load_telemetry
 from handrail.runtime.errors import SYNC_FAILED_EXIT_STATUS
 from handrail.runtime.store_address import StoreLocation, locate_store
 from handrail.runtime.system import resolve_path
-from handrail.runtime.world import TurnObserver, TurnReport
-
-if TYPE_CHECKING:
-    from handrail.cli.serve_http import HttpService
-    from handrail.mcp.addresses import Spelling
-    from handrail.mcp.server import FaceServer
-    from handrail.mcp.telemetry import TurnTelemetry
+from handrail.runtime.world import TurnReport
 
 
 @click.command()
 @click.option(
-    "--face",
-    type=click.Choice(FACES),
-    default="steps",
-    show_default=True,
-    help="Which way in is served.",
+    "--face", type=click.Choice(FACES), default="steps", show_default=True, help="Which way in is served."
 )
 @click.option(
     "--project",
@@ -132,68 +125,33 @@ def serve(  # noqa: PLR0913 - an argument for each option
 
     Messages go to stderr only.
     """
-    gc.disable()  # importing the SDK creates many objects, and none of them is garbage
-    # The SDK takes half a second to import, and `handrail serve --help` does without it.
-    from mcp.server.mcpserver.utilities.logging import configure_logging
-
-    from handrail.mcp.addresses import Spelling
-    from handrail.mcp.server import build_local_server
-    from handrail.mcp.stdio import run_stdio_server
-    from handrail.mcp.telemetry import load_telemetry
-
     configure_logging("WARNING")
-    spans, auth_options = load_telemetry(os.environ), (auth, issuer, audience, projects_claim)
-    over_http = (
-        _prepare_http(http, auth_options, (known_as, proxies), projects, replicas=replicas) if http else None
-    )
-    gc.freeze()
-    gc.enable()
+    spans, over_http = load_telemetry(os.environ), None
+    if http:
+        # The dashboard and the HTTP server take longer to import than a server on stdin takes to start.
+        from handrail.cli.serve_http import prepare_http_service
+
+        options = AuthOptions(auth, issuer, audience, projects_claim)
+        before = ProxySettings(frozenset(known_as), frozenset(proxies))
+        over_http = prepare_http_service(http, options, before, projects, replicas=replicas)
+    gc.freeze()  # what was imported is never garbage
     roots, where, app = _resolve_roots(projects), locate_store(store or ""), Stores(vcs or "")
     watches = [one.record_turn for one in (over_http and over_http.metrics, spans) if one]
-    with app.open_serving(where) as opened:
-        serving = replace(opened, world=replace(opened.world, watch=_combine_watches(watches)))
-        if over_http:
-            confirmed = over_http.run(serving, ServeOptions(app, FACES, roots, Spelling(names), where, spans))
-        else:
-            confirmed = run_stdio_server(
-                _add_tracing(build_local_server(serving, app, roots, face, Spelling(names)), spans)
-            )
-    raise SystemExit(0 if confirmed else SYNC_FAILED_EXIT_STATUS)
-
-
-def _prepare_http(
-    http: str,
-    auth: tuple[tuple[str, ...], str, str, str],
-    before: tuple[tuple[str, ...], tuple[str, ...]],
-    projects: tuple[Path, ...],
-    *,
-    replicas: bool,
-) -> "HttpService":
-    """Prepare the HTTP server: `auth` has the options about tokens, `before` the host names and proxies."""
-    # The dashboard and the HTTP server take longer to import than a server on stdin takes to start.
-    from handrail.cli.serve_http import prepare_http_service
-
-    names, proxies = map(frozenset, before)
-    return prepare_http_service(
-        http, AuthOptions(*auth), ProxySettings(names, proxies), projects, replicas=replicas
-    )
-
-
-def _add_tracing(server: "FaceServer", spans: "TurnTelemetry | None") -> "FaceServer":
-    """Return the server, with its calls traced if telemetry is on."""
-    if spans:
-        server.trace(spans.propagate_parent)
-    return server
-
-
-def _combine_watches(watches: Sequence[TurnObserver]) -> TurnObserver | None:
-    """Return one observer that calls all of these; None if there are none."""
 
     def notify(report: TurnReport) -> None:
         for watch in watches:
             watch(report)
 
-    return notify if watches else None
+    with app.open_serving(where) as opened:
+        serving = replace(opened, world=replace(opened.world, watch=notify if watches else None))
+        if over_http:
+            confirmed = over_http.run(serving, ServeOptions(app, FACES, roots, Spelling(names), where, spans))
+        else:
+            server = build_local_server(serving, app, roots, face, Spelling(names))
+            if spans:
+                server.trace(spans.propagate_parent)
+            confirmed = run_stdio_server(server)
+    raise SystemExit(0 if confirmed else SYNC_FAILED_EXIT_STATUS)
 
 
 def _resolve_roots(given: tuple[Path, ...]) -> tuple[Path, ...]:
@@ -241,6 +199,6 @@ class ServeOptions:
     opens: Stores
     faces: tuple[str, ...]
     roots: tuple[Path, ...]
-    names: "Spelling"
+    names: Spelling
     store: StoreLocation
-    spans: "TurnTelemetry | None"
+    spans: TurnTelemetry | None

@@ -8,7 +8,7 @@ import base64
 import dataclasses
 import hashlib
 import hmac
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -54,14 +54,10 @@ from handrail.runtime.sweep import read_idle_limits
 from handrail.runtime.system import get_login_name, resolve_path
 
 DASHBOARD_PORT = 8766
-
-
+# How many runs a filter searches at a time.
 MAX_FILTERED_RUNS = 20_000
-"""How many runs a filter searches at a time."""
-
-
+# How many bytes a request may have.
 MAX_REQUEST_BYTES = 2 * 1024 * 1024
-"""How many bytes a request may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,71 +93,48 @@ def prepare_http_service(
         load_session_limits(sessions=not replicas),
         Metrics(),
     )
-    issued = _connect_issuer(options, where) if "oauth" in kinds else None
+    issued = None
+    if "oauth" in kinds:
+        if not options.issuer:
+            raise Failure("no_issuer", "nobody is named who gives out tokens", "name them with --issuer URL")
+        if not (options.audience or where.is_loopback):
+            message = f"for whom tokens are given out that open {where.host} is not said"
+            raise Failure("no_audience", message, "say what clients call this server with --audience URL")
+        issued = IssuerTokenVerifier(options.issuer, fetch_issuer_keys(options.issuer), options.claim)
 
     def run(serving: ServingStore, what: ServeOptions) -> bool:
         clock, access = serving.world.clock, serving.access if "token" in kinds else None
-        if kinds:
-            _check_usable(serving, tokens_only=issued is None)
+        now = clock.now()
+        if kinds == {"token"} and not any(token.is_valid_at(now) for token in serving.access.tokens()):
+            repair = "handrail token create NAME --scope run:read --scope run:write"
+            raise Failure("no_authentication", "no token is good, so nobody could come in", repair)
+        if kinds and not serving.registry.projects():
+            problem = "no project is served, so there is nothing to do"
+            raise Failure("no_project", problem, "handrail project add NAME ROOT")
         given = {} if kinds else _name_projects_by_folder(serving, what.roots)
         backend = _build_backend(serving, what, given, metrics, session_limits)
         authenticator = Authenticator(access, clock, limits, issued, options.audience)
-        return run_http_server(
-            where, authenticator, backend, dataclasses.replace(before, names=names), session_limits.limit
-        )
+        named = dataclasses.replace(before, names=names)
+        return run_http_server(where, authenticator, backend, named, session_limits.limit)
 
     return HttpService(metrics, run)
 
 
 def _list_host_names(where: ListenAddress, audience: str, known_as: frozenset[str]) -> frozenset[str]:
-    """Return the host names that requests may use, besides the address where the server listens."""
-    names = frozenset(name for given in known_as for name in _host_spellings(given)) | _audience_host_names(
-        audience
-    )
-    if where.is_anywhere and not names:
+    """Return the `Host` names that requests may use, besides the address where the server listens."""
+    given = set(known_as)
+    if audience:
+        parts = urlsplit(audience)
+        if not is_safe_url(audience, whole=True) or parts.path:
+            message = f"`{audience}` is not what clients call a server"
+            repair = "write --audience as https://HOST or https://HOST:PORT; http is for this machine only"
+            raise Failure("no_audience", message, repair)
+        given.add(parts.netloc if parts.port else f"{parts.netloc}:{443 if parts.scheme == 'https' else 80}")
+    if where.is_anywhere and not given:
         message = f"at {where.host} nobody knows what the server is called"
         raise Failure("no_name", message, "say what requests call it with --known-as HOST:PORT")
-    return names
-
-
-def _audience_host_names(audience: str) -> frozenset[str]:
-    """Return the `Host` names of a server with this audience, with and without a default port."""
-    if not audience:
-        return frozenset()
-
-    parts = urlsplit(audience)
-    if not is_safe_url(audience, whole=True) or parts.path:
-        message = f"`{audience}` is not what clients call a server"
-        repair = "write --audience as https://HOST or https://HOST:PORT; http is for this machine only"
-        raise Failure("no_audience", message, repair)
-    usual = ":443" if parts.scheme == "https" else ":80"
-    return _host_spellings(parts.netloc if parts.port else parts.netloc + usual)
-
-
-def _host_spellings(name: str) -> frozenset[str]:
-    """Return a `Host` name, and the name without its port: clients leave out a default port."""
-    return frozenset({name, name.removesuffix(":443").removesuffix(":80")})
-
-
-def _connect_issuer(options: AuthOptions, where: ListenAddress) -> IssuerTokenVerifier:
-    """Fetch the issuer's keys and return how its tokens are read. Raises `NoIssuer` if it is not reached."""
-    if not options.issuer:
-        raise Failure("no_issuer", "nobody is named who gives out tokens", "name them with --issuer URL")
-    if not (options.audience or where.is_loopback):
-        message = f"for whom tokens are given out that open {where.host} is not said"
-        raise Failure("no_audience", message, "say what clients call this server with --audience URL")
-    return IssuerTokenVerifier(options.issuer, fetch_issuer_keys(options.issuer), options.claim)
-
-
-def _check_usable(serving: ServingStore, *, tokens_only: bool) -> None:
-    """Fail if no token is valid, or if no project is served."""
-    now = serving.world.clock.now()
-    if tokens_only and not any(token.is_valid_at(now) for token in serving.access.tokens()):
-        repair = "handrail token create NAME --scope run:read --scope run:write"
-        raise Failure("no_authentication", "no token is good, so nobody could come in", repair)
-    if not serving.registry.projects():
-        repair = "handrail project add NAME ROOT"
-        raise Failure("no_project", "no project is served, so there is nothing to do", repair)
+    # Clients leave out a default port.
+    return frozenset(given | {name.removesuffix(":443").removesuffix(":80") for name in given})
 
 
 def _name_projects_by_folder(serving: ServingStore, roots: tuple[Path, ...]) -> dict[str, Path]:
@@ -283,53 +256,30 @@ def dashboard(port: int, project: Path, store: str | None, *, no_open: bool) -> 
     """
     opened: list[str] = []
 
-    def announce(link: str) -> None:
-        click.echo(link)
+    def announce(path: str) -> None:
+        click.echo(f"http://{bound}{path}")
         if not (no_open or opened):
-            click.launch(link)
-        opened.append(link)
+            click.launch(f"http://{bound}{path}")
+        opened.append(path)
 
     app = Stores()
-    with app.open_serving(locate_store(store or "")) as serving:
-        confirmed = run_dashboard(
-            serving, app, resolve_path(project), ListenAddress("127.0.0.1", port), announce
+    with (
+        app.open_serving(locate_store(store or "")) as serving,
+        open_listener(ListenAddress("127.0.0.1", port)) as (listener, bound),
+    ):
+        load = make_definitions_loader(TrustStore())
+        load_definitions = partial(_load_definitions, serving, resolve_path(project), load)
+        hub, limits, naming = Hub(serving), read_idle_limits(), ProjectNaming()
+        board = Dashboard(
+            serving, limits, naming, hub, app, load_definitions, serving.measures, reach=MAX_FILTERED_RUNS
         )
-    raise SystemExit(0 if confirmed else SYNC_FAILED_EXIT_STATUS)
-
-
-def run_dashboard(
-    serving: ServingStore,
-    app: Stores,
-    project: Path,
-    where: ListenAddress,
-    announce: Callable[[str], None],
-) -> bool:
-    """Serve the dashboard until it is stopped. Return False if the disk has not confirmed a write.
-
-    `announce` receives every sign-in link. The definitions of `project` are shown first.
-    """
-    load_definitions = partial(_load_definitions, serving, project, make_definitions_loader(TrustStore()))
-    board = Dashboard(
-        serving,
-        read_idle_limits(),
-        ProjectNaming(),
-        Hub(serving),
-        app,
-        load_definitions,
-        serving.measures,
-        reach=MAX_FILTERED_RUNS,
-    )
-    boards = Dashboards(lambda _: board, asyncio.Event())
-    with open_listener(where) as (listener, bound):
-        links = LoginLink(lambda path: announce(f"http://{bound}{path}"))
-        person = Grant(get_login_name(), frozenset(AccessScope))
+        boards, shutdown = Dashboards(lambda _: board, asyncio.Event()), Shutdown()
+        links, person = LoginLink(announce), Grant(get_login_name(), frozenset(AccessScope))
         pages = build_application(Login(boards, Fernet.generate_key(), links, person))
-        shutdown = Shutdown()
-        authenticator = Authenticator(None, serving.world.clock)
         guard = GuardMiddleware(
             ShutdownMiddleware(pages, shutdown),
             host_names_of(str(bound)),
-            authenticator,
+            Authenticator(None, serving.world.clock),
             MAX_REQUEST_BYTES,
             lambda: shutdown.has_begun,
         )
@@ -338,7 +288,7 @@ def run_dashboard(
             boards.close()
 
         anyio.run(GracefulServer(guard, shutdown, close, boards.halted).serve, listener, links.renew)
-    return not boards.halted.is_set()
+    raise SystemExit(SYNC_FAILED_EXIT_STATUS if boards.halted.is_set() else 0)
 
 
 def _load_definitions(
@@ -346,12 +296,8 @@ def _load_definitions(
 ) -> Mapping[str, Definitions]:
     """Return the definitions of this project and of the store's projects that still exist, by name."""
     found: dict[str, Definitions] = {}
-    for root in dict.fromkeys((str(project), *_list_project_roots(serving))):
+    known = (*(one.root for one in serving.registry.projects()), *serving.roots())
+    for root in dict.fromkeys((str(project), *(root for root in known if stat_path(Path(root))))):
         name = project_name(root)
         found[root if name in found else name] = load(root)
     return found
-
-
-def _list_project_roots(serving: ServingStore) -> Iterator[str]:
-    registered = (one.root for one in serving.registry.projects())
-    yield from (root for root in (*registered, *serving.roots()) if stat_path(Path(root)))

@@ -12,23 +12,22 @@ import click
 from handrail.app.faces import load_message_catalog
 from handrail.app.insights import TABLE_NAMES, Figures, build_tables, load_figures
 from handrail.app.run_view import CODE_MEANINGS
-from handrail.cli.options import MomentParam, open_cli_store, store_option
+from handrail.cli.options import MomentParam, store_option
 from handrail.cli.output import json_option, print_json, print_text
+from handrail.cli.store import open_cli_store
 from handrail.documents.text import escape_for_terminal
 from handrail.drawing.tables import EMPTY_CELL, Table, Unit, format_cell, select_columns, to_csv, to_objects
 from handrail.runtime.records import format_rfc3339
 from handrail.runtime.system import SystemClock
 
+# How many rows of a table the text report shows; `--json` has all.
 MAX_ROWS: Final = 10
-"""How many rows of a table the text report shows; `--json` has all."""
 
-
+# The columns of the workflows table in the text report.
 _WORKFLOW_COLUMNS: Final = (
     *("workflow", "runs", "completion_rate", "mean_completed_ms"),
     *("p50_completed_ms", "p95_completed_ms", "abandonment_rate"),
 )
-"""The columns of the workflows table in the text report."""
-
 
 _Tables = Mapping[str, Table]
 
@@ -68,9 +67,6 @@ def stats(since: datetime | None, wanted: str | None, store: str | None, *, as_j
         click.echo("\n".join(map(escape_for_terminal, _report_lines(figures, every))))
 
 
-# --- text report, for people --------------------------------------------------------------------------------
-
-
 def _report_lines(figures: Figures, every: _Tables) -> Iterator[str]:
     yield "Workflow performance"
     yield from _table_lines(every["lifecycles"])
@@ -78,7 +74,10 @@ def _report_lines(figures: Figures, every: _Tables) -> Iterator[str]:
         yield ""
         yield from _table_lines(select_columns(every["workflows"], *_WORKFLOW_COLUMNS))
     yield from ("", "Step performance")
-    yield from _step_lines(every)
+    yield from _table_lines(every["times"])
+    for table, empty in _list_step_tables(every):
+        yield ""
+        yield from _table_lines(table) if table.rows else (f"  {empty}",)
     yield from ("", f"Telemetry since {format_rfc3339(figures.kinds_since)}")
     yield from _table_lines(every["kinds"])
     when = f"since {format_rfc3339(figures.since)}" if figures.since else "of all time"
@@ -88,36 +87,25 @@ def _report_lines(figures: Figures, every: _Tables) -> Iterator[str]:
     yield from ("", f"Runs started since {format_rfc3339(figures.days_since)}")
     yield from _table_lines(every["days"])
     yield from ("", "Runs abandoned")
-    yield from _abandonment_lines(every)
+    yield from _table_lines(every["abandonment"])
+    columns = ("workflow", "step", "reached", "abandoned", "leaving_rate")
+    left = select_columns(every["funnel"], *columns, having="abandoned")
+    if left.rows:
+        yield ""
+        yield from _table_lines(left)
 
 
-def _step_lines(every: _Tables) -> Iterator[str]:
-    times, states = every["times"], every["states"]
-    yield from _table_lines(times)
+def _list_step_tables(every: _Tables) -> tuple[tuple[Table, str], ...]:
+    """Return the tables about steps, each with what to say if it is empty; none before the first step."""
+    states = every["states"]
     if not states.rows:
-        return
+        return ()
     failing = select_columns(every["steps"], "step", "steps", "failed", "failure_rate", having="failed")
     again = select_columns(states, "workflow", "step", "opened", "again", having="again")
     refused = select_columns(
         states, "workflow", "step", "accepted", "refused", "refusal_rate", having="refused"
     )
-    for table, empty in (
-        (failing, "no step failed"),
-        (again, "no run went round"),
-        (refused, "no call was refused"),
-    ):
-        yield ""
-        yield from _table_lines(table) if table.rows else (f"  {empty}",)
-
-
-def _abandonment_lines(every: _Tables) -> Iterator[str]:
-    yield from _table_lines(every["abandonment"])
-    left = select_columns(
-        every["funnel"], *("workflow", "step", "reached", "abandoned", "leaving_rate"), having="abandoned"
-    )
-    if left.rows:
-        yield ""
-        yield from _table_lines(left)
+    return (failing, "no step failed"), (again, "no run went round"), (refused, "no call was refused")
 
 
 def _table_lines(table: Table) -> Iterator[str]:
@@ -138,9 +126,6 @@ def _table_lines(table: Table) -> Iterator[str]:
         yield f"  {'  '.join(padded)}".rstrip()
     if len(table.rows) > MAX_ROWS:
         yield f"  and {len(table.rows) - MAX_ROWS} more: --json has all"
-
-
-# --- JSON, for programs -------------------------------------------------------------------------------------
 
 
 def _stats_data(figures: Figures, every: _Tables) -> dict[str, object]:

@@ -11,24 +11,25 @@ from msgspec.structs import asdict
 
 from handrail.app.run_folders import RunFolder, find_run_folders, rebuild_mirrors, switch_workflow
 from handrail.app.stores import Stores
-from handrail.cli.options import (
-    MomentParam,
-    TextParam,
-    open_cli_store,
-    store_option,
-    workflows_project_option,
-)
+from handrail.cli.options import MomentParam, TextParam, store_option, workflows_project_option
 from handrail.cli.output import Failure, NotFound, confirm_action, json_option, print_json, print_table
 from handrail.documents.text import escape_for_terminal
-from handrail.engine.model import Run
 from handrail.runtime.errors import Fault
-from handrail.runtime.ports.open_store import FolderRuns, ProgressCountCallback, Store
-from handrail.runtime.records import StoredRun
-from handrail.runtime.store_address import StoreLocation, locate_store
+from handrail.runtime.ports.open_store import ProgressCountCallback, Store
+from handrail.runtime.store_address import locate_store
 from handrail.runtime.system import SystemClock, data_folder
 from handrail.stores.files.layout import PRIVATE_FOLDER
 
-_TENTHS = 10
+
+@contextmanager
+def open_cli_store(store: str | None, *, made: bool = False) -> Iterator[Store]:
+    """Open the named store, or the default one. Fail if it does not exist, unless `made` is True."""
+    where, app = locate_store(store or ""), Stores()
+    if not (made or app.store_exists(where)):
+        repair = "name another with --store or HANDRAIL_STORE; the first run makes one"
+        raise NotFound("store", str(where), repair)
+    with app.open_store(where) as opened:
+        yield opened
 
 
 @click.group()
@@ -42,10 +43,14 @@ def store() -> None:
 def path(store: str | None, *, as_json: bool) -> None:
     """Print which file or database the store is, whether it is there or not."""
     where = locate_store(store or "")
-    if as_json:
-        print_json({"path": str(where), "exists": _store_exists(where)})
-    else:
+    if not as_json:
         click.echo(escape_for_terminal(str(where)))
+        return
+    try:
+        exists = Stores().store_exists(where)
+    except Fault:  # it cannot be reached
+        exists = False
+    print_json({"path": str(where), "exists": exists})
 
 
 @store.command()
@@ -104,11 +109,16 @@ def prune(older_than: datetime, archive: Path | None, store: str | None, *, yes:
     behind its name. The newest run stays, and so does the run of the newest event: no number is given twice.
     """
     with open_cli_store(store) as opened:
-        wanted = archive or _default_archive(opened)
+        home = opened.path.parent if isinstance(opened.path, Path) else data_folder()
+        wanted = archive or home / "archive" / f"runs-{SystemClock().now():%Y-%m-%d}.jsonl.gz"
         count = opened.keeper.count_old_runs(older_than)
         if count and not yes:
             confirm_action(f"{count} runs would be moved to {wanted}")
-        pruned = opened.keeper.prune(older_than, wanted, _print_message) if count else None
+        pruned = None
+        if count:
+            pruned = opened.keeper.prune(
+                older_than, wanted, lambda text: click.echo(escape_for_terminal(text), err=True)
+            )
     if as_json:
         counts = {"archived": asdict(pruned.archived), "kept": pruned.kept} if pruned else {}
         print_json({"archive": str(pruned.archive) if pruned else None, **counts})
@@ -135,16 +145,11 @@ def copy(source: str, target: str, *, as_json: bool) -> None:
     there, wanted = locate_store(source), locate_store(target)
     if not Stores().store_exists(there):
         raise NotFound("store", str(there), "name the store to copy first, and the new one behind it")
-    with show_progress() as progress:
+    with _show_progress() as progress:
         copied = Stores().copy_store(there, wanted, progress)
     if as_json:
-        shape = {
-            "from": str(there),
-            "to": str(wanted),
-            "continued": copied.continued,
-            "tables": copied.tables,
-        }
-        print_json(shape)
+        places: dict[str, object] = {"from": str(there), "to": str(wanted)}
+        print_json({**places, "continued": copied.continued, "tables": copied.tables})
     else:
         print_table([(name, str(rows)) for name, rows in copied.tables.items()], ("table", "rows"))
 
@@ -170,54 +175,29 @@ def rebuild(projects: tuple[Path, ...], store: str | None, *, as_json: bool) -> 
     if as_json:
         print_json({"path": str(opened.path), "runs": [asdict(one) for one in rebuilt]})
     else:
-        print_table(
-            [(one.run, str(one.entries), one.folder) for one in rebuilt], ("run", "entries", "folder")
-        )
+        rows = [(one.run, str(one.entries), one.folder) for one in rebuilt]
+        print_table(rows, ("run", "entries", "folder"))
 
 
 @contextmanager
-def show_progress() -> Iterator[ProgressCountCallback]:
-    """Yield a callback that shows progress on stderr: as a bar on a terminal, otherwise as lines."""
+def _show_progress() -> Iterator[ProgressCountCallback]:
+    """Yield a callback that shows progress on stderr: a bar on a terminal, else a line for each tenth."""
     if not sys.stderr.isatty():
-        yield ProgressLines()
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bars
+        last = ("", 0)
 
-    with Bars(console=Console(stderr=True), transient=True) as bars:
+        def print_tenth(what: str, done: int, of: int) -> None:
+            nonlocal last
+            if (tenth := (what, done * 10 // of)) != last:
+                last = tenth
+                click.echo(f"{what}: {done} of {of} rows", err=True)
+
+        yield print_tenth
+        return
+    from rich import console, progress  # slow to import, and only a terminal needs it
+
+    with progress.Progress(console=console.Console(stderr=True), transient=True) as bars:
         task = bars.add_task("", total=None)
         yield lambda what, done, of: bars.update(task, description=what, completed=done, total=of)
-
-
-class ProgressLines:
-    """Prints a line for each tenth of the work."""
-
-    def __init__(self) -> None:
-        self._last = ("", 0)
-
-    def __call__(self, what: str, done: int, of: int) -> None:
-        """Print a line if another tenth is done."""
-        tenth = done * _TENTHS // of
-        if (what, tenth) != self._last:
-            self._last = what, tenth
-            click.echo(f"{what}: {done} of {of} rows", err=True)
-
-
-def _store_exists(where: StoreLocation) -> bool:
-    """True if the store exists; False also if it cannot be reached."""
-    try:
-        return Stores().store_exists(where)
-    except Fault:
-        return False
-
-
-def _default_archive(store: Store) -> Path:
-    home = store.path.parent if isinstance(store.path, Path) else data_folder()
-    return home / "archive" / f"runs-{SystemClock().now():%Y-%m-%d}.jsonl.gz"
-
-
-def _print_message(text: str) -> None:
-    click.echo(escape_for_terminal(text), err=True)
 
 
 @click.command()
@@ -237,17 +217,38 @@ def repair(workflow: str, adopt: str, restore: int, project: Path, *, as_json: b
     """
     if adopt and restore:
         raise Failure("arguments", "--adopt and --restore are two ways out", "choose one of them")
-    folder = _resolve_workflow(_choose_folder(project, workflow))
+    chosen = _choose_folder(project, workflow)
+    name = Stores().open_folder(chosen).load_current().run.workflow if chosen.name else chosen.workflow.name
+    folder = switch_workflow(chosen, name)
+    if folder is None:
+        message = f"the run in {chosen.path} follows the workflow `{name}`, which is not there"
+        raise Failure("unknown_workflow", message, "put the file of the workflow back")
     runs = Stores().open_folder(folder)
     if adopt or restore:
         stored = runs.repair(SystemClock().now(), adopt=adopt, restore=restore)
+    elif (folder.path / PRIVATE_FOLDER).is_dir():
+        with runs.hold_lock("", 0):  # taking the lock finishes a turn that a crash interrupted
+            stored = runs.load_current()
     else:
-        stored = _recover_run(folder, runs)
+        stored = runs.load_current()
+    state, trouble = ", ".join(step.state for step in stored.run.open), stored.trouble
     if as_json:
-        print_json(_repair_data(folder, stored))
+        print_json(
+            {
+                "workflow": folder.workflow.name,
+                "folder": str(folder.path),
+                "run": stored.run.id,
+                "revision": stored.revision,
+                "state": state,
+                "trouble": asdict(trouble) if trouble else None,
+            }
+        )
     else:
-        click.echo("\n".join(map(escape_for_terminal, _repair_lines(folder, stored))))
-    if stored.trouble:
+        problem = (f"{trouble.code}: {trouble.message}", trouble.repair) if trouble else ("nothing is wrong",)
+        status = f"{state or 'not begun'}, after {stored.revision} turns"
+        lines = (f"{folder.title} in {folder.path}", status, *problem)
+        click.echo("\n".join(map(escape_for_terminal, lines)))
+    if trouble:
         raise SystemExit(Failure.exit_code)
 
 
@@ -261,49 +262,3 @@ def _choose_folder(project: Path, workflow: str) -> RunFolder:
         raise NotFound("run in files", workflow or str(project), "name a project with --project")
     names = ", ".join(folder.title for folder in used)
     raise Failure("ambiguous", f"there are runs of {names}", "name one of them")
-
-
-def _resolve_workflow(folder: RunFolder) -> RunFolder:
-    """Return the folder with the workflow that its run started with; fail if that is gone."""
-    name = Stores().open_folder(folder).load_current().run.workflow if folder.name else folder.workflow.name
-    resolved = switch_workflow(folder, name)
-    if resolved is None:
-        message = f"the run in {folder.path} follows the workflow `{name}`, which is not there"
-        raise Failure("unknown_workflow", message, "put the file of the workflow back")
-    return resolved
-
-
-def _recover_run(folder: RunFolder, runs: FolderRuns) -> StoredRun:
-    """Load the run after finishing a turn that a crash interrupted. Create nothing if there is no run."""
-    if not (folder.path / PRIVATE_FOLDER).is_dir():
-        return runs.load_current()
-    # Taking the lock finishes the interrupted turn.
-    with runs.hold_lock("", 0):
-        return runs.load_current()
-
-
-def _open_states(run: Run) -> str:
-    return ", ".join(step.state for step in run.open)
-
-
-def _repair_data(folder: RunFolder, stored: StoredRun) -> dict[str, object]:
-    trouble = stored.trouble
-    problem = (
-        {"code": trouble.code, "message": trouble.message, "repair": trouble.repair} if trouble else None
-    )
-    return {
-        "workflow": folder.workflow.name,
-        "folder": str(folder.path),
-        "run": stored.run.id,
-        "revision": stored.revision,
-        "state": _open_states(stored.run),
-        "trouble": problem,
-    }
-
-
-def _repair_lines(folder: RunFolder, stored: StoredRun) -> list[str]:
-    where = f"{folder.title} in {folder.path}"
-    status = f"{_open_states(stored.run) or 'not begun'}, after {stored.revision} turns"
-    if stored.trouble:
-        return [where, status, f"{stored.trouble.code}: {stored.trouble.message}", stored.trouble.repair]
-    return [where, status, "nothing is wrong"]

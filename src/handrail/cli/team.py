@@ -9,15 +9,15 @@ from pathlib import Path
 import click
 
 from handrail.app.projects import describe_overlap
-from handrail.cli.options import TextParam, check_root, open_cli_store, store_option
+from handrail.cli.options import TextParam, check_root, store_option
 from handrail.cli.output import Failure, NotFound, json_option, print_json, print_table
+from handrail.cli.store import open_cli_store
 from handrail.runtime.ports.access import (
     PROJECT_NAME,
     TOKEN_NAME,
     AccessScope,
     AccessToken,
     Grant,
-    ProjectRegistry,
     RegisteredProject,
     create_secret,
 )
@@ -25,11 +25,6 @@ from handrail.runtime.records import format_rfc3339, project_id
 from handrail.runtime.system import AGE_UNITS, SystemClock, parse_age, resolve_path
 
 _NEVER = "never"
-
-
-_ALL_PROJECTS = "all"
-
-
 _MAX_LIFETIME = timedelta(days=3653)
 
 
@@ -49,10 +44,8 @@ class LifetimeParam(click.ParamType[timedelta | None]):
         except OverflowError:
             lifetime = None
         if not lifetime or lifetime > _MAX_LIFETIME:
-            units = ", ".join(AGE_UNITS)
-            self.fail(
-                f"is neither a time like 30d (units: {units}), at most ten years, nor `{_NEVER}`", param, ctx
-            )
+            units = f"(units: {', '.join(AGE_UNITS)})"
+            self.fail(f"is neither a time like 30d {units}, at most ten years, nor `{_NEVER}`", param, ctx)
         return lifetime
 
 
@@ -102,7 +95,11 @@ def create(  # noqa: PLR0913 - an argument for each option
         raise Failure("bad_name", message, f"write one that matches {TOKEN_NAME.pattern}")
     secret, now = create_secret(), SystemClock().now()
     with open_cli_store(store, made=True) as opened:
-        _check_projects_known(opened.registry, projects)
+        # A token for an unknown name would open any project that is added under that name later.
+        known = {one.name for one in opened.registry.projects()}
+        if unknown := [name for name in projects if name not in known]:
+            repair = "handrail project list, or add it: handrail project add"
+            raise NotFound("project", unknown[0], repair)
         grant = Grant(principal, frozenset(map(AccessScope, scopes)), frozenset(projects) or None)
         made = AccessToken(secret.id, grant, now, now + expires if expires else None)
         opened.access.add_token(secret.digest, made)
@@ -124,8 +121,19 @@ def list_tokens(store: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json({"tokens": [_token_data(one, now) for one in tokens]})
         return
-    heads = ("id", "principal", "scopes", "", "expires", "last used", "projects")
-    print_table([_token_row(one, now) for one in tokens], heads)
+    rows = [
+        (
+            one.id,
+            one.grant.principal,
+            " ".join(sorted(one.grant.scopes)),
+            _token_status(one, now),
+            format_rfc3339(one.expires) if one.expires else _NEVER,
+            format_rfc3339(one.used) if one.used else _NEVER,
+            "all" if one.grant.projects is None else " ".join(sorted(one.grant.projects)),
+        )
+        for one in tokens
+    ]
+    print_table(rows, ("id", "principal", "scopes", "", "expires", "last used", "projects"))
 
 
 @token.command()
@@ -137,14 +145,6 @@ def revoke(identity: str, store: str | None) -> None:
         if not opened.access.revoke(identity, SystemClock().now()):
             raise NotFound("token that is not revoked", identity, "handrail token list")
     click.echo(f"token {identity} opens nothing any more", err=True)
-
-
-def _check_projects_known(registry: ProjectRegistry, projects: tuple[str, ...]) -> None:
-    """Fail if a project is not registered: the token would open any project added under that name later."""
-    known = {one.name for one in registry.projects()}
-    for name in projects:
-        if name not in known:
-            raise NotFound("project", name, "handrail project list, or add it: handrail project add")
 
 
 def _token_data(one: AccessToken, now: datetime) -> dict[str, object]:
@@ -161,23 +161,8 @@ def _token_data(one: AccessToken, now: datetime) -> dict[str, object]:
     }
 
 
-def _token_row(one: AccessToken, now: datetime) -> tuple[str, ...]:
-    grant = one.grant
-    return (
-        one.id,
-        grant.principal,
-        " ".join(sorted(grant.scopes)),
-        _token_status(one, now),
-        format_rfc3339(one.expires) if one.expires else _NEVER,
-        format_rfc3339(one.used) if one.used else _NEVER,
-        _ALL_PROJECTS if grant.projects is None else " ".join(sorted(grant.projects)),
-    )
-
-
 def _token_status(one: AccessToken, now: datetime) -> str:
-    if one.is_valid_at(now):
-        return "good"
-    return "revoked" if one.revoked else "expired"
+    return "good" if one.is_valid_at(now) else "revoked" if one.revoked else "expired"
 
 
 @click.group()
@@ -201,7 +186,15 @@ def add(name: str, root: Path, store: str | None, *, as_json: bool) -> None:
     check_root(folder, "name the folder of a project")
     with open_cli_store(store, made=True) as opened:
         made = RegisteredProject(name, str(folder), SystemClock().now())
-        _check_separate(opened.registry, made)
+        for other in opened.registry.projects():
+            if other.name == name:
+                message = f"`{name}` is the project in {other.root} already"
+                repair = f"choose another name, or: handrail project remove {name}"
+                raise Failure("taken", message, repair)
+            if common := describe_overlap(folder, Path(other.root)):
+                message = f"{folder} is not apart from `{other.name}` in {other.root}: {common}"
+                repair = f"use `{other.name}` for both, or: handrail project remove {other.name}"
+                raise Failure("not_apart", message, repair)
         if not opened.registry.add(made):
             raise Failure("taken", f"`{name}` was added by somebody else just now", "handrail project list")
     if as_json:
@@ -220,8 +213,8 @@ def list_projects(store: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json({"projects": [_project_data(one) for one in projects]})
     else:
-        heads = ("name", "root", "since")
-        print_table([(one.name, one.root, format_rfc3339(one.created)) for one in projects], heads)
+        rows = [(one.name, one.root, format_rfc3339(one.created)) for one in projects]
+        print_table(rows, ("name", "root", "since"))
 
 
 @project.command()
@@ -239,18 +232,6 @@ def remove(name: str, store: str | None, *, as_json: bool) -> None:
     else:
         kept = f"its runs are kept: handrail runs list --project {gone.root}"
         click.echo(f"project {name} is served no longer; {kept}", err=True)
-
-
-def _check_separate(registry: ProjectRegistry, new: RegisteredProject) -> None:
-    """Fail if the name is taken, or if the folder overlaps with that of another project."""
-    for other in registry.projects():
-        if other.name == new.name:
-            message = f"`{other.name}` is the project in {other.root} already"
-            raise Failure("taken", message, f"choose another name, or: handrail project remove {other.name}")
-        if common := describe_overlap(Path(new.root), Path(other.root)):
-            message = f"{new.root} is not apart from `{other.name}` in {other.root}: {common}"
-            repair = f"use `{other.name}` for both, or: handrail project remove {other.name}"
-            raise Failure("not_apart", message, repair)
 
 
 def _project_data(one: RegisteredProject) -> dict[str, object]:

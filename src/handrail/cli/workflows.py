@@ -5,7 +5,7 @@ Trust concerns a project's files that hide the user's or the built-in ones: a pe
 
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +32,6 @@ from handrail.app.trust import TrustMark, TrustStore, UntrustedFile, format_root
 from handrail.app.workflow_view import format_workflow, workflow_data
 from handrail.cli.options import TextParam, format_project_option, store_option, workflows_project_option
 from handrail.cli.output import Failure, NotFound, json_option, print_json, print_table
-from handrail.cli.runs import load_run_marks
 from handrail.documents.text import escape_for_terminal
 from handrail.drawing.diagrams import format_dot, format_mermaid
 from handrail.drawing.graph import build_graph
@@ -47,8 +46,6 @@ from handrail.workflows.nodes import NAME_PATTERN
 from handrail.workflows.problem_report import format_problems
 
 NEW_WORKFLOW_FILE: Final = Path(__file__).with_name("new.yaml")
-
-
 _NAME_LINE: Final = "workflow: NAME"
 
 
@@ -83,22 +80,13 @@ def new(name: str, project: Path, *, hide: bool) -> None:
     disk.write(file, text.encode())
     disk.sync("")
     click.echo(escape_for_terminal(str(folder.path / file)))
-    click.echo("\n".join(_next_steps(name, folder.path / file, project, hides=hidden is not None)), err=True)
-
-
-def _next_steps(name: str, path: Path, project: Path, *, hides: bool) -> list[str]:
-    """Return the hints that are printed after a file was created."""
-    lines = (
-        [f"it hides another: no run starts before `handrail trust {name}{format_project_option(project)}`"]
-        if hides
-        else []
-    )
-    return [
-        *lines,
-        "change it as its comments say, then:",
-        f"  handrail workflows check {escape_for_terminal(shlex.quote(str(path)))}",
-        f"  handrail workflows show {name}{escape_for_terminal(format_project_option(project))}",
-    ]
+    option = format_project_option(project)
+    if hidden:
+        click.echo(f"it hides another: no run starts before `handrail trust {name}{option}`", err=True)
+    click.echo("change it as its comments say, then:", err=True)
+    check_command = f"handrail workflows check {escape_for_terminal(shlex.quote(str(folder.path / file)))}"
+    click.echo(f"  {check_command}", err=True)
+    click.echo(f"  handrail workflows show {name}{escape_for_terminal(option)}", err=True)
 
 
 @click.group()
@@ -126,7 +114,14 @@ def list_workflows(project: Path, *, as_json: bool) -> None:
         entries = [*(_workflow_entry(one, of, hiding) for one, of in loaded), *map(_skipped_entry, skipped)]
         print_json({"workflows": sorted(entries, key=lambda entry: str(entry["name"]))})
     else:
-        rows = [(one.name, _describe_origin(one, hiding), _describe_loaded(of)) for one, of in loaded]
+        rows = [
+            (
+                one.name,
+                _describe_origin(one, hiding),
+                of.workflow.about if of.workflow else _count_problems(of.problems),
+            )
+            for one, of in loaded
+        ]
         rows += [(one.name or "-", one.origin, one.problems[0].message) for one in skipped]
         print_table(sorted(rows, key=lambda row: row[0]), ("name", "from", "about"))
     for note in _list_notes(definitions, hiding):
@@ -159,19 +154,38 @@ def check(paths: tuple[Path, ...], project: Path, *, as_json: bool) -> None:
     Personas and guardrails are checked too, where they are looked for: in `agents` and `guardrails` of a
     folder `.handrail`. Exits with 1 if there is any problem, warnings included.
     """
-    catalog = open_catalog(project)
-    skipped = _find_skipped(project)
-    files = [file for path in paths for file in _find_files(path)]
+    catalog, definitions = open_catalog(project), Definitions(project, TrustStore())
+    skipped = {
+        one.path.absolute(): one.problems for kind in DefinitionKind for one in definitions.list_skipped(kind)
+    }
+    files: list[Path] = []
+    for path in paths:
+        found = list(find_definition_files(path)) if path.exists() or path.is_symlink() else []
+        if not found:
+            repair = "give the path of a workflow file, or of a folder with some"
+            raise NotFound("workflow file", str(path), repair)
+        files += found
     problems: list[Problem] = []
-    sources: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for file in files:
-        found, text = _check_file(file, catalog, skipped)
-        problems += found
-        sources |= text
+        if file.absolute() in skipped:
+            problems += skipped[file.absolute()]
+        elif (kind := detect_kind(file) or DefinitionKind.WORKFLOW) is DefinitionKind.WORKFLOW:
+            source = read_source(file, catalog.name_of(file))
+            file_problems = check_source(source, _build_finder(file, catalog)).problems
+            problems += file_problems
+            texts |= {source.file: source.text, **dict(source.beside.values())}
+            texts |= {
+                other: read_text(Path(other))
+                for other in {problem.place.file for problem in file_problems} - texts.keys()
+            }
+        else:
+            text = texts[str(file)] = read_text(file)
+            problems += find_front_matter_problems(kind, WorkflowSource(str(file), text))
     if as_json:
         print_json({"files": [str(file) for file in files], "problems": [_problem_data(p) for p in problems]})
     elif problems:
-        click.echo(format_problems(problems, sources))
+        click.echo(format_problems(problems, texts))
     else:
         click.echo(f"{len(files)} checked, no problems", err=True)
     if problems:
@@ -201,6 +215,9 @@ def graph(name: str, run: str, form: str, store: str | None, project: Path) -> N
         raise click.UsageError("give NAME or --run, and not both")
     marks = NO_MARKS
     if run:
+        # The other commands open no store, and stores take as long to import as these commands take.
+        from handrail.cli.runs import load_run_marks
+
         workflow, marks = load_run_marks(store, run)
         drawn = build_run_graph(load_message_catalog(), workflow, marks)
     else:
@@ -229,46 +246,6 @@ def _load_workflow(catalog: Catalog, name: str) -> tuple[Workflow, FoundDefiniti
     return loaded.workflow, found
 
 
-def _find_files(path: Path) -> list[Path]:
-    files = list(find_definition_files(path)) if path.exists() or path.is_symlink() else []
-    if not files:
-        raise NotFound(
-            "workflow file", str(path), "give the path of a workflow file, or of a folder with some"
-        )
-    return files
-
-
-def _find_skipped(project: Path) -> dict[Path, tuple[Problem, ...]]:
-    """Return the problems of each file of the project that is skipped, by its path."""
-    definitions = Definitions(project, TrustStore())
-    return {
-        one.path.absolute(): one.problems for kind in DefinitionKind for one in definitions.list_skipped(kind)
-    }
-
-
-def _check_file(
-    file: Path, catalog: Catalog, skipped: Mapping[Path, tuple[Problem, ...]]
-) -> tuple[tuple[Problem, ...], dict[str, str]]:
-    """Return the problems of one file, and the texts they point into by file name."""
-    if file.absolute() in skipped:
-        return skipped[file.absolute()], {}
-    kind = detect_kind(file) or DefinitionKind.WORKFLOW
-    if kind is not DefinitionKind.WORKFLOW:
-        text = read_text(file)
-        return tuple(find_front_matter_problems(kind, WorkflowSource(str(file), text))), {str(file): text}
-    source = read_source(file, catalog.name_of(file))
-    problems = check_source(source, _build_finder(file, catalog)).problems
-    return problems, dict(_problem_texts(source, problems))
-
-
-def _problem_texts(source: WorkflowSource, problems: tuple[Problem, ...]) -> Iterator[tuple[str, str]]:
-    yield source.file, source.text
-    yield from source.beside.values()
-    for file in {problem.place.file for problem in problems} - {source.file}:
-        if file not in dict(source.beside.values()):
-            yield file, read_text(Path(file))
-
-
 def _build_finder(file: Path, catalog: Catalog) -> SourceFinder:
     """Return a finder for other workflows: it looks beside the file first, then in the catalog."""
     near = open_sibling_catalog(file)
@@ -295,10 +272,6 @@ def _list_notes(definitions: Definitions, hiding: Mapping[Path, bool]) -> Iterat
             yield f"{problem.place.file}:{problem.place.line}: {problem.message}"
 
 
-def _describe_loaded(loaded: LoadResult) -> str:
-    return loaded.workflow.about if loaded.workflow else _count_problems(loaded.problems)
-
-
 def _count_problems(problems: tuple[Problem, ...]) -> str:
     return "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
 
@@ -306,6 +279,7 @@ def _count_problems(problems: tuple[Problem, ...]) -> str:
 def _workflow_entry(
     found: FoundDefinition, loaded: LoadResult, hiding: Mapping[Path, bool]
 ) -> dict[str, object]:
+    workflow = loaded.workflow
     return {
         "name": found.name,
         "origin": found.origin,
@@ -313,24 +287,16 @@ def _workflow_entry(
         "hidden": found.hidden,
         "hides": str(found.hides.path) if found.hides else None,
         "trusted": hiding.get(found.path),
-        "about": loaded.workflow.about if loaded.workflow else None,
-        "digest": loaded.workflow.digest if loaded.workflow else None,
+        "about": workflow.about if workflow else None,
+        "digest": workflow.digest if workflow else None,
         "problems": len(loaded.problems),
     }
 
 
 def _skipped_entry(skipped: SkippedFile) -> dict[str, object]:
-    return {
-        "name": skipped.name,
-        "origin": skipped.origin,
-        "file": str(skipped.path),
-        "hidden": False,
-        "hides": None,
-        "trusted": None,
-        "about": None,
-        "digest": None,
-        "problems": len(skipped.problems),
-    }
+    unknown = dict.fromkeys(("hides", "trusted", "about", "digest"))
+    named = {"name": skipped.name, "origin": skipped.origin, "file": str(skipped.path), "hidden": False}
+    return {**named, **unknown, "problems": len(skipped.problems)}
 
 
 def _problem_data(problem: Problem) -> dict[str, object]:
@@ -370,22 +336,74 @@ def trust(words: tuple[str, ...], way: str | None, project: Path, *, as_json: bo
         case "list":
             chosen = _choose_files(definitions, words)
         case "revoke":
-            _revoke_trust(definitions, trusted, project, words)
+            marks = [mark for mark in trusted.marks() if mark.project == format_root(project)]
+            trusted.drop(_choose_marks(definitions, marks, words) if words else marks)
             chosen = definitions.list_hiding_files()
         case _:
             chosen = _choose_files(definitions, words)
-            new = [one.file for one in chosen if not one.trusted]
-            agreed = _ask_trust(new, _trust_command(words, project), yes=way == "yes", quiet=as_json)
+            agreed = _ask_trust([one.file for one in chosen if not one.trusted], yes=bool(way), quiet=as_json)
+            if agreed is None:
+                left = _count_hiding_files(sum(not one.trusted for one in chosen))
+                repair = shlex.join(["handrail", "trust", *words, "--yes"]) + format_project_option(project)
+                raise Failure("unconfirmed", f"{left} not trusted, and nobody was asked", repair)
             trusted.add(map(definitions.trust_mark, agreed))
             chosen = tuple(HidingFile(one.file, one.trusted or one.file in agreed) for one in chosen)
     if as_json:
         print_json({"project": format_root(project), "files": list(map(_trust_data, chosen))})
     elif way == "list":
-        print_table(list(map(_trust_row, chosen)), ("kind", "name", "", "file", "hides"))
+        rows = [
+            (file.kind, file.name, "trusted" if known else "not trusted", str(file.path), str(file.hides))
+            for file, known in ((one.file, one.trusted) for one in chosen)
+        ]
+        print_table(rows, ("kind", "name", "", "file", "hides"))
+    elif chosen:
+        count = sum(one.trusted for one in chosen)
+        click.echo(f"{count} of {_count_hiding_files(len(chosen))} trusted", err=True)
     else:
-        click.echo(_trust_summary(chosen), err=True)
+        click.echo("nothing here hides another file: nothing needs trust", err=True)
     if way in {None, "yes"} and not all(one.trusted for one in chosen):
         raise SystemExit(Failure.exit_code)
+
+
+def _ask_trust(files: list[UntrustedFile], *, yes: bool, quiet: bool) -> list[UntrustedFile] | None:
+    """Show what the files change, and return those that the person trusts; None if no person can be asked."""
+    asks = not yes and not quiet and sys.stdin.isatty()
+    agreed = []
+    for file in files:
+        if not quiet:
+            about = escape_for_terminal(f"{file.kind} {file.name}: {file.path} hides {file.hides}")
+            click.echo(f"{about}\n{file.whole}")
+        if yes or (asks and click.confirm(f"Trust the {file.kind} {file.name}?", err=True)):
+            agreed.append(file)
+    return agreed if yes or asks or not files else None
+
+
+def _choose_marks(
+    definitions: Definitions, marks: Sequence[TrustMark], words: tuple[str, ...]
+) -> list[TrustMark]:
+    """Return the marks of the named files; fail if a name means none of them."""
+    files = [one.file for one in definitions.list_hiding_files()]
+    chosen: list[TrustMark] = []
+    for word in words:
+        names = {(file.kind, file.name) for file in files if _matches_file(word, file)}
+        meant = [mark for mark in marks if mark.name == word or (mark.kind, mark.name) in names]
+        if not meant:
+            raise NotFound("trusted file", word, "handrail trust --list")
+        chosen += meant
+    return chosen
+
+
+def _trust_data(one: HidingFile) -> dict[str, object]:
+    file = one.file
+    return {
+        "kind": str(file.kind),
+        "name": file.name,
+        "file": str(file.path),
+        "hides": str(file.hides),
+        "digest": file.digest,
+        "trusted": one.trusted,
+        "diff": file.whole,
+    }
 
 
 def _choose_files(definitions: Definitions, words: tuple[str, ...]) -> tuple[HidingFile, ...]:
@@ -405,69 +423,5 @@ def _matches_file(word: str, file: UntrustedFile) -> bool:
     return word == file.name or Path(word).absolute() == file.path.absolute()
 
 
-def _trust_command(words: tuple[str, ...], project: Path) -> str:
-    """Return the same command with `--yes`, for use without a terminal."""
-    return shlex.join(["handrail", "trust", *words, "--yes"]) + format_project_option(project)
-
-
-def _ask_trust(files: list[UntrustedFile], command: str, *, yes: bool, quiet: bool) -> list[UntrustedFile]:
-    """Show what the files change, and return those that the person agrees to trust."""
-    asks = not yes and not quiet and sys.stdin.isatty()
-    agreed = []
-    for file in files:
-        if not quiet:
-            click.echo(f"{_describe_file(file)}\n{file.whole}")
-        if yes or (asks and click.confirm(f"Trust the {file.kind} {file.name}?", err=True)):
-            agreed.append(file)
-    if files and not yes and not asks:
-        raise Failure(
-            "unconfirmed", f"{_count_hiding_files(len(files))} not trusted, and nobody was asked", command
-        )
-    return agreed
-
-
-def _revoke_trust(
-    definitions: Definitions, trusted: TrustStore, project: Path, words: tuple[str, ...]
-) -> None:
-    marks = [mark for mark in trusted.marks() if mark.project == format_root(project)]
-    files = [one.file for one in definitions.list_hiding_files()]
-    dropped: list[TrustMark] = []
-    for word in words:
-        names = {(file.kind, file.name) for file in files if _matches_file(word, file)}
-        meant = [mark for mark in marks if mark.name == word or (mark.kind, mark.name) in names]
-        if not meant:
-            raise NotFound("trusted file", word, "handrail trust --list")
-        dropped += meant
-    trusted.drop(dropped if words else marks)
-
-
-def _describe_file(file: UntrustedFile) -> str:
-    return escape_for_terminal(f"{file.kind} {file.name}: {file.path} hides {file.hides}")
-
-
-def _trust_row(one: HidingFile) -> tuple[str, ...]:
-    file = one.file
-    return file.kind, file.name, "trusted" if one.trusted else "not trusted", str(file.path), str(file.hides)
-
-
-def _trust_summary(chosen: tuple[HidingFile, ...]) -> str:
-    if not chosen:
-        return "nothing here hides another file: nothing needs trust"
-    return f"{sum(one.trusted for one in chosen)} of {_count_hiding_files(len(chosen))} trusted"
-
-
 def _count_hiding_files(number: int) -> str:
     return "1 file that hides another is" if number == 1 else f"{number} files that hide others are"
-
-
-def _trust_data(one: HidingFile) -> dict[str, object]:
-    file = one.file
-    return {
-        "kind": str(file.kind),
-        "name": file.name,
-        "file": str(file.path),
-        "hides": str(file.hides),
-        "digest": file.digest,
-        "trusted": one.trusted,
-        "diff": file.whole,
-    }

@@ -36,14 +36,25 @@ from handrail.documents.settings_text import (
 from handrail.runtime.errors import Missing
 from handrail.runtime.system import resolve_path
 
+# The name of the server entry in every client.
 SERVER_NAME: Final = "handrail"
-"""The name of the server entry in every client."""
-
-
 _PROJECT_OPTION: Final = ("--project", "PROJECT")
-
-
 _CLIENTS_FILE: Final = Path(__file__).with_name("clients.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFormat:
+    """How to read and edit one file format."""
+
+    read: Callable[[str], object]
+    set_members: Callable[[str, Sequence[str], Mapping[str, object]], str | SettingsProblem]
+    remove_member: Callable[[str, Sequence[str]], str | SettingsProblem]
+
+
+_FORMATS: Final = {
+    "json": SettingsFormat(read_json, set_json_members, remove_json_member),
+    "toml": SettingsFormat(read_toml, set_toml_members, remove_toml_member),
+}
 
 
 class SettingsScope(StrEnum):
@@ -78,6 +89,11 @@ class Client(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     links: tuple[str, ...] = ()
 
     @property
+    def file_format(self) -> SettingsFormat:
+        """The format of the settings file."""
+        return _FORMATS[self.format]
+
+    @property
     def path(self) -> tuple[str, ...]:
         """The keys that lead to Handrail's entry in the settings file."""
         return (*self.at, SERVER_NAME)
@@ -85,10 +101,8 @@ class Client(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     @property
     def scopes(self) -> tuple[SettingsScope, ...]:
         """The scopes the client has, the narrower first."""
-        return (
-            *((SettingsScope.PROJECT,) if self.project else ()),
-            *((SettingsScope.USER,) if self.user else ()),
-        )
+        has = {SettingsScope.PROJECT: self.project, SettingsScope.USER: self.user}
+        return tuple(scope for scope, place in has.items() if place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +115,7 @@ class ServerSpec:
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """A client's settings in one scope.
-
-    User settings name the project only if `pinned`.
-    """
+    """A client's settings in one scope. User settings name the project only if `pinned`."""
 
     client: Client
     scope: SettingsScope
@@ -122,20 +133,15 @@ class ClientSettings:
         return locate_user_file(Path((variable and os.environ.get(variable)) or Path.home() / usual) / rest)
 
     def entry(self, server: ServerSpec) -> dict[str, object]:
-        """Build the entry in this client's form.
-
-        Raises `Missing` for a URL if the client can only start servers itself.
-        """
+        """Build the entry in this client's form. Raises `Missing` for a URL if the client takes none."""
         if server.url and self.client.http is None:
             raise Missing(f"{self.client.title} knows only servers that it starts itself", "leave --http out")
-        pinned = _PROJECT_OPTION if self.pinned else ()
-        more = self.client.there if self.scope is SettingsScope.PROJECT else pinned
-        words = [*server.words, *(word.replace("PROJECT", str(resolve_path(self.project))) for word in more)]
-        values: dict[str, object] = {
-            "COMMAND": words[0] if words else "",
-            "ARGS": words[1:],
-            "URL": server.url,
-        }
+        more = self.client.there
+        if self.scope is SettingsScope.USER:
+            more = _PROJECT_OPTION if self.pinned else ()
+        root = str(resolve_path(self.project))
+        command, *args = (*server.words, *(word.replace("PROJECT", root) for word in more)) or ("",)
+        values: dict[str, object] = {"COMMAND": command, "ARGS": args, "URL": server.url}
         row = self.client.http if server.url and self.client.http else self.client.stdio
         return {key: values.get(value, value) for key, value in row.items()}
 
@@ -155,15 +161,14 @@ def plan_install(place: ClientSettings, server: ServerSpec) -> FileChange:
 
 def plan_removal(place: ClientSettings) -> FileChange:
     """Plan removing the whole entry."""
-    client, file = place.client, place.file()
-    entry = find_entry(place) or {}
-    put = partial(_put_entry, client, entry, ())
-    return plan_undo(file, put, lambda text: _settings_format(client).remove_member(text, client.path))
+    client = place.client
+    put = partial(_put_entry, client, find_entry(place) or {}, ())
+    return plan_undo(place.file(), put, lambda text: client.file_format.remove_member(text, client.path))
 
 
 def find_entry(place: ClientSettings) -> dict[str, object] | None:
     """Return the installed entry; None if there is none or the file cannot be parsed."""
-    value = _settings_format(place.client).read(place.file().text() or "")
+    value = place.client.file_format.read(place.file().text() or "")
     for key in place.client.path:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else None
@@ -188,27 +193,8 @@ def _put_entry(
     client: Client, entry: Mapping[str, object], stale: Collection[str], text: str
 ) -> str | SettingsProblem:
     """Put the entry into a text and remove the stale members of an older one."""
-    form = _settings_format(client)
-    result = form.set_members(text, client.path, entry)
+    result = client.file_format.set_members(text, client.path, entry)
     for key in sorted(stale):
-        result = form.remove_member(result, (*client.path, key)) if isinstance(result, str) else result
+        if isinstance(result, str):
+            result = client.file_format.remove_member(result, (*client.path, key))
     return result
-
-
-@dataclass(frozen=True, slots=True)
-class _SettingsFormat:
-    """How to read and edit one file format."""
-
-    read: Callable[[str], object]
-    set_members: Callable[[str, Sequence[str], Mapping[str, object]], str | SettingsProblem]
-    remove_member: Callable[[str, Sequence[str]], str | SettingsProblem]
-
-
-_FORMATS: Final[Mapping[str, _SettingsFormat]] = {
-    "json": _SettingsFormat(read_json, set_json_members, remove_json_member),
-    "toml": _SettingsFormat(read_toml, set_toml_members, remove_toml_member),
-}
-
-
-def _settings_format(client: Client) -> _SettingsFormat:
-    return _FORMATS[client.format]

@@ -15,21 +15,11 @@ from typing import Any, Final
 from handrail.documents.text import match_command_word
 
 HOOK_EVENTS: Final = ("prompt", "session", "edit", "stop")
-
-
 HOOK_CLIENTS: Final = ("claude", "codex", "gemini")
-
-
 _OPTIONS: Final = ("--client", "--face", "--store")
-
-
+# The longest message that can mean "continue the run".
 _MAX_CONTINUE_CHARACTERS: Final = 32
-"""The longest message that can mean "continue the run"."""
-
-
 _STORE_VARIABLE: Final = "HANDRAIL_STORE"
-
-
 _MAX_INPUT_BYTES: Final = 64 * 1024 * 1024
 
 
@@ -41,7 +31,9 @@ def answer_hook(words: Sequence[str]) -> None:
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()
     except Exception as error:  # noqa: BLE001 - our faults must not block the user's work
-        _report_error(str(error) or type(error).__name__)
+        why = (str(error) or type(error).__name__).strip().partition("\n")[0]
+        line = "".join(sign if sign.isprintable() else "?" for sign in why)
+        sys.stderr.write(f"handrail hook: {line}: handrail doctor says more\n")
 
 
 def _answer(words: Sequence[str]) -> Mapping[str, Any] | None:
@@ -52,7 +44,8 @@ def _answer(words: Sequence[str]) -> Mapping[str, Any] | None:
     given = json.loads(sys.stdin.buffer.read(_MAX_INPUT_BYTES))
     if not isinstance(given, dict):
         raise TypeError("what came on stdin is no JSON object")
-    if event == "prompt" and _is_ordinary_message(str(given.get("prompt", ""))):
+    typed = str(given.get("prompt", ""))
+    if event == "prompt" and len(typed) > _MAX_CONTINUE_CHARACTERS and not match_command_word(typed):
         return None
     # This import loads YAML and the store reader. It takes four times as long as starting Python, so ordinary
     # messages return before it.
@@ -60,11 +53,6 @@ def _answer(words: Sequence[str]) -> Mapping[str, Any] | None:
 
     store = options.get("--store") or os.environ.get(_STORE_VARIABLE, "")
     return HOOK_HANDLERS[event](HookRequest(given, client, options.get("--face", ""), store))
-
-
-def _is_ordinary_message(typed: str) -> bool:
-    """True if a message cannot be one of Handrail's words. Most messages cannot."""
-    return len(typed) > _MAX_CONTINUE_CHARACTERS and not match_command_word(typed)
 
 
 def _parse_options(words: Sequence[str]) -> dict[str, str]:
@@ -75,9 +63,3 @@ def _parse_options(words: Sequence[str]) -> dict[str, str]:
         if name in _OPTIONS:
             options[name] = value if equals else "".join(words[number + 1 : number + 2])
     return options
-
-
-def _report_error(why: str) -> None:
-    """Write one line to stderr, without control characters."""
-    first = "".join(sign if sign.isprintable() else "?" for sign in why.strip().partition("\n")[0])
-    sys.stderr.write(f"handrail hook: {first}: handrail doctor says more\n")

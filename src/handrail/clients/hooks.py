@@ -36,22 +36,12 @@ if TYPE_CHECKING:
     from handrail.engine.facts import Value
 
 
+# The largest brief, in bytes: about 2,000 tokens.
 MAX_BRIEF_BYTES: Final = 6_000
-"""The largest brief, in bytes: about 2,000 tokens."""
-
-
 _TEXTS_FILE: Final = Path(__file__).with_name("listening.yaml")
-
-
 _MAX_TASK_BYTES: Final = 2_500
-
-
 _MAX_LINES: Final = 8
-
-
 _MAX_LINE_BYTES: Final = 160
-
-
 _MAX_GOAL_BYTES: Final = 300
 
 
@@ -68,21 +58,19 @@ def render_hook_text(name: str, /, **values: "Value") -> str:
     return render_template(load_hook_texts()[name], values).rstrip("\n")
 
 
-def describe_next_call(run: LiveRun) -> str:
+def _describe_next_call(run: LiveRun) -> str:
     """Describe the call that continues a run: the tool and its arguments."""
-    template = load_hook_texts()["calls"].get(run.face)
-    if template:
+    if template := load_hook_texts()["calls"].get(run.face):
         return render_template(template, {"run": run.id, "goal": run.goal})
-    return render_hook_text(
-        "call_other", looks=read_outline(read_installed_workflow(run.workflow)).looks.lower()
-    )
+    outline = read_outline(read_installed_workflow(run.workflow))
+    return render_hook_text("call_other", looks=outline.looks.lower())
 
 
 def compose_brief(runs: Sequence[LiveRun]) -> str:
     """Describe the last called run in full and each other run in one line, in at most `MAX_BRIEF_BYTES`."""
     if not runs:
         return render_hook_text("brief_none")
-    rest = [_summarize_run(run) for run in runs[1:]]
+    rest = [render_hook_text("brief_other_run", **_summary_values(run)) for run in runs[1:]]
     others = "\n" + render_hook_text("brief_other", lines=rest) if rest else ""
     for most in (_MAX_TASK_BYTES, _MAX_TASK_BYTES // 4, 0):
         text = render_hook_text("brief", runs=_describe_run(runs[0], most) + others)
@@ -99,20 +87,9 @@ def shorten_text(text: str, most: int) -> str:
     return text.encode()[: max(0, most - len(mark.encode()))].decode("utf-8", "ignore") + mark
 
 
-def describe_editable_files(edits: tuple[str, ...]) -> str:
+def _describe_editable_files(edits: tuple[str, ...]) -> str:
     """Describe which files may be edited."""
     return render_hook_text("only_files", files=list(edits)) if edits else render_hook_text("no_file")
-
-
-def _summarize_run(run: LiveRun) -> str:
-    return render_hook_text(
-        "brief_other_run",
-        run=run.id,
-        workflow=run.workflow,
-        state=run.state,
-        marks=_describe_marks(run),
-        call=describe_next_call(run),
-    )
 
 
 def _describe_run(run: LiveRun, most: int) -> str:
@@ -122,48 +99,38 @@ def _describe_run(run: LiveRun, most: int) -> str:
         if run.authority is not Authority.SQL
         else ()
     )
-    parts = {
-        "goal": render_hook_text("brief_goal", goal=shorten_text(run.goal, _MAX_GOAL_BYTES))
-        if run.goal
-        else "",
-        "asked": render_hook_text("brief_asked", task=shorten_text(task.strip(), most)) if task else "",
-        "forbidden": render_hook_text("brief_forbidden", lines=_shorten_lines(state.forbidden))
-        if state.forbidden
-        else "",
-        "until": render_hook_text("brief_done", lines=_shorten_lines(state.done_when))
-        if state.done_when
-        else "",
-        "edits": render_hook_text("brief_edits", files=describe_editable_files(state.edits))
-        if state.edits is not None
-        else "",
-        "refused": _describe_refusal(refusal) if refusal else "",
-        "words": render_hook_text("brief_words", words=list(words)) if words else "",
-    }
-    lines: dict[str, Value] = {name: f"{text}\n" if text else "" for name, text in parts.items()}
-    head = {"run": run.id, "workflow": run.workflow, "state": run.state, "marks": _describe_marks(run)}
-    return render_hook_text(
-        "brief_run", **head, about=f"{state.about}.".lstrip("."), call=describe_next_call(run), **lines
-    )
+    names = ("goal", "asked", "forbidden", "until", "edits", "refused", "words")
+    parts = dict.fromkeys(names, "")
+    if run.goal:
+        parts["goal"] = render_hook_text("brief_goal", goal=shorten_text(run.goal, _MAX_GOAL_BYTES))
+    if task:
+        parts["asked"] = render_hook_text("brief_asked", task=shorten_text(task.strip(), most))
+    for part, text, lines in (
+        ("forbidden", "brief_forbidden", state.forbidden),
+        ("until", "brief_done", state.done_when),
+    ):
+        if lines:
+            short = [shorten_text(line, _MAX_LINE_BYTES) for line in lines[:_MAX_LINES]]
+            parts[part] = render_hook_text(text, lines=[*short])
+    if state.edits is not None:
+        parts["edits"] = render_hook_text("brief_edits", files=_describe_editable_files(state.edits))
+    if refusal:
+        code, rule = str(refusal.get("error_type", "")), str(refusal.get("rule", ""))
+        parts["refused"] = render_hook_text("brief_refused", code=code, rule=rule)
+    if words:
+        parts["words"] = render_hook_text("brief_words", words=list(words))
+    paragraphs = {name: f"{text}\n" if text else "" for name, text in parts.items()}
+    about = f"{state.about}.".lstrip(".")
+    return render_hook_text("brief_run", **_summary_values(run), about=about, **paragraphs)
 
 
-def _describe_refusal(refusal: Mapping[str, Any]) -> str:
-    return render_hook_text(
-        "brief_refused", code=str(refusal.get("error_type", "")), rule=str(refusal.get("rule", ""))
-    )
+def _run_values(run: LiveRun) -> dict[str, Any]:
+    return {"run": run.id, "workflow": run.workflow, "state": run.state, "call": _describe_next_call(run)}
 
 
-def _describe_marks(run: LiveRun) -> str:
-    return (
-        render_hook_text("paused")
-        if run.lifecycle is Lifecycle.PAUSED
-        else render_hook_text("waiting")
-        if run.waiting
-        else ""
-    )
-
-
-def _shorten_lines(lines: Sequence[str]) -> "list[Value]":
-    return [shorten_text(line, _MAX_LINE_BYTES) for line in lines[:_MAX_LINES]]
+def _summary_values(run: LiveRun) -> dict[str, Any]:
+    mark = "paused" if run.lifecycle is Lifecycle.PAUSED else "waiting" if run.waiting else ""
+    return {**_run_values(run), "marks": render_hook_text(mark) if mark else ""}
 
 
 def brief_data(run: LiveRun) -> dict[str, object]:
@@ -182,26 +149,16 @@ def brief_data(run: LiveRun) -> dict[str, object]:
         "task": render_task(run),
         "edits": None if state.edits is None else list(state.edits),
         "refused": dict(run.refused),
-        "call": describe_next_call(run),
+        "call": _describe_next_call(run),
     }
 
 
+# After this many seconds without a call, a run no longer restricts edits.
 ACTIVE_SECONDS: Final = 30 * 60
-"""After this many seconds without a call, a run no longer restricts edits."""
-
-
 _MAX_NOTE_CHARACTERS: Final = 2_000
-
-
 _PATH_FIELDS: Final = ("file_path", "notebook_path", "path", "absolute_path")
-
-
 _PATCHED_PATH: Final = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
-
-
 _GEMINI: Final = "gemini"
-
-
 HookAnswer: TypeAlias = Mapping[str, Any] | None
 
 
@@ -222,17 +179,17 @@ class HookRequest(Struct, frozen=True):
         """Find the live runs of that folder, the last called first."""
         return find_live_runs(self.store, self.folder)
 
-    def told(self, text: str) -> HookAnswer:
+    def add_context(self, text: str) -> HookAnswer:
         """Build the answer that adds a text to the agent's context; None for an empty text."""
         event = str(self.given.get("hook_event_name", ""))
         return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}} if text else None
 
-    def denied(self, why: str) -> HookAnswer:
+    def deny(self, why: str) -> HookAnswer:
         """Build the answer that denies a tool call."""
         if self.client == _GEMINI:
             return {"decision": "deny", "reason": why}
-        deny = {"permissionDecision": "deny", "permissionDecisionReason": why}
-        return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **deny}}
+        verdict = {"permissionDecision": "deny", "permissionDecisionReason": why}
+        return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **verdict}}
 
 
 def answer_prompt(request: HookRequest) -> HookAnswer:
@@ -240,20 +197,19 @@ def answer_prompt(request: HookRequest) -> HookAnswer:
     typed = str(request.given.get("prompt", ""))
     match = match_command_word(typed)
     if " ".join(typed.lower().split()) in load_hook_texts()["next"]:
-        return request.told(_describe_continue(request.runs()))
+        runs = request.runs()
+        return request.add_context(render_hook_text("go_on", **_run_values(runs[0]))) if runs else None
     if not match or request.face not in {"", SPELLS_WORKFLOW}:
         return None
     known = {word.lower(): word for word in read_outline(read_installed_workflow(SPELLS_WORKFLOW)).words}
     word = known.get(match[1].lower())
-    return request.told(_accept_word(request, word, (match[2] or "").strip())) if word else None
+    return request.add_context(_accept_word(request, word, (match[2] or "").strip())) if word else None
 
 
 def answer_session(request: HookRequest) -> HookAnswer:
     """Brief a new session on the runs of this project; None if there are none."""
     runs = request.runs()
-    if not runs:
-        return None
-    return request.told(compose_brief(runs))
+    return request.add_context(compose_brief(runs)) if runs else None
 
 
 def answer_edit(request: HookRequest) -> HookAnswer:
@@ -262,8 +218,9 @@ def answer_edit(request: HookRequest) -> HookAnswer:
         os.path.realpath(Path(request.folder) / path)
         for path in _list_edited_paths(request.given.get("tool_input"))
     ]
-    if own := [place for place in places if _is_own_file(place)]:
-        return request.denied(render_hook_text("own", files=list(own)))
+    ours = tuple(f"{os.path.realpath(folder)}{os.sep}" for folder in (data_folder(), state_folder()))
+    if own := [place for place in places if place.startswith(ours)]:
+        return request.deny(render_hook_text("own", files=list(own)))
     runs = request.runs() if places else ()
     if (
         not runs
@@ -274,7 +231,7 @@ def answer_edit(request: HookRequest) -> HookAnswer:
     root = os.path.realpath(runs[0].project)
     below = [os.path.relpath(place, root) for place in places if place.startswith(f"{root}{os.sep}")]
     why = _find_edit_objection(runs[0], below) if below else ""
-    return request.denied(why) if why else None
+    return request.deny(why) if why else None
 
 
 def answer_stop(request: HookRequest) -> HookAnswer:
@@ -290,21 +247,13 @@ def answer_stop(request: HookRequest) -> HookAnswer:
     return {"decision": "block", "reason": render_hook_text("stop", **_run_values(mine[0]))}
 
 
+# The handler of each hook event.
 HOOK_HANDLERS: Final[Mapping[str, Callable[[HookRequest], HookAnswer]]] = {
     "prompt": answer_prompt,
     "session": answer_session,
     "edit": answer_edit,
     "stop": answer_stop,
 }
-"""The handler of each hook event."""
-
-
-def _run_values(run: LiveRun) -> dict[str, Any]:
-    return {"run": run.id, "workflow": run.workflow, "state": run.state, "call": describe_next_call(run)}
-
-
-def _describe_continue(runs: tuple[LiveRun, ...]) -> str:
-    return render_hook_text("go_on", **_run_values(runs[0])) if runs else ""
 
 
 def _accept_word(request: HookRequest, word: str, note: str) -> str:
@@ -316,11 +265,9 @@ def _accept_word(request: HookRequest, word: str, note: str) -> str:
     where = render_hook_text("word_run", run=tasks[0].id, state=tasks[0].state) if tasks else ""
     if key:
         leave_permit(key, tasks[0].project if tasks else folders[0], word, time.time())
-    note_text = (
-        render_hook_text("word_note", note=note[:_MAX_NOTE_CHARACTERS])
-        if note
-        else render_hook_text("word_bare")
-    )
+    note_text = render_hook_text("word_bare")
+    if note:
+        note_text = render_hook_text("word_note", note=note[:_MAX_NOTE_CHARACTERS])
     return render_hook_text("word", word=word, tool=word.lower(), note=note_text, run=where)
 
 
@@ -332,12 +279,8 @@ def _find_edit_objection(run: LiveRun, below: list[str]) -> str:
     denied = [path for path in below if not allows_edit(state.edits, path)]
     if not denied:
         return ""
-    about, edits = f"{state.about}." if state.about else "", describe_editable_files(state.edits or ())
-    now = (
-        render_hook_text("now_paused", run=run.id)
-        if run.authority is Authority.SQL
-        else render_hook_text("now_said")
-    )
+    about, edits = f"{state.about}." if state.about else "", _describe_editable_files(state.edits or ())
+    now = render_hook_text("now_paused" if run.authority is Authority.SQL else "now_said", run=run.id)
     return render_hook_text(
         "denied", files=list(denied), edits=edits, about=about, now=now, **_run_values(run)
     )
@@ -350,12 +293,6 @@ def _list_edited_paths(tool: object) -> Iterator[str]:
     yield from (str(tool[name]) for name in _PATH_FIELDS if isinstance(tool.get(name), str))
     if isinstance(patch := tool.get("command"), str):
         yield from (found.strip() for found in _PATCHED_PATH.findall(patch))
-
-
-def _is_own_file(place: str) -> bool:
-    """True if a file is in a folder where Handrail keeps its own data."""
-    folders = (data_folder(), state_folder())
-    return any(place.startswith(f"{os.path.realpath(folder)}{os.sep}") for folder in folders)
 
 
 def _is_state_file(run: LiveRun, path: str) -> bool:

@@ -15,25 +15,19 @@ from handrail.clients.formats import ClientSettings, ServerSpec, find_entry, pla
 from handrail.clients.integrations import list_integrations
 from handrail.clients.settings_files import FileChange
 
+# The command that fetches Handrail and starts it.
 FETCH_COMMAND: Final = ("uvx", "handrail")
-"""The command that fetches Handrail and starts it."""
-
-
 _PROGRAM_NAME: Final = "handrail"
 
-
+# Folders in which uv and pipx keep programs that they fetched for one start.
 _TEMPORARY_INSTALL: Final = re.compile(
     r"/(?:(?:archive|environments|builds)-v[0-9]+|pipx/\.cache|\.cache/pipx)/"
 )
-"""Folders in which uv and pipx keep programs that they fetched for one start."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartCommand:
-    """The command that starts Handrail, in words.
-
-    `is_temporary` is true if the program may soon be deleted from that place.
-    """
+    """The command that starts Handrail. `is_temporary`: the program may soon be deleted from that place."""
 
     words: tuple[str, ...]
     is_temporary: bool
@@ -42,11 +36,8 @@ class StartCommand:
 def find_start_command() -> StartCommand:
     """Return the command that started this program: its script, or `python -m handrail`."""
     script = Path(sys.argv[0]).absolute()
-    words = (
-        (str(script),)
-        if script.name == _PROGRAM_NAME and script.is_file()
-        else (sys.executable, "-m", _PROGRAM_NAME)
-    )
+    ours = script.name == _PROGRAM_NAME and script.is_file()
+    words = (str(script),) if ours else (sys.executable, "-m", _PROGRAM_NAME)
     return StartCommand(words, is_temporary_install(Path(words[0])))
 
 
@@ -92,20 +83,12 @@ class InstallPlan:
     def __call__(self, name: str, place: ClientSettings) -> Iterator[tuple[str, FileChange]]:
         """Yield each change with its kind; for an uninstall, in reverse order."""
         server = ServerSpec(get_entry_command(find_entry(place) or {})) if self.uninstall else self.server
-        face = self.face or find_server_face(server)
-        parts = (
-            list_integrations(name, place.scope, place.project, find_handrail_command(server), face)
-            if self.listen
-            else ()
-        )
-        integrations = [
-            integration for integration in parts if integration.kind != "hooks" or not self.server.url
-        ]
+        face, command = self.face or find_server_face(server), find_handrail_command(server)
+        listed = list_integrations(name, place.scope, place.project, command, face) if self.listen else ()
+        parts = [part for part in listed if part.kind != "hooks" or not self.server.url]
         if self.uninstall:
-            yield from (
-                (integration.kind, integration.plan_removal()) for integration in reversed(integrations)
-            )
+            yield from ((part.kind, part.plan_removal()) for part in reversed(parts))
             yield "server", plan_removal(place)
         else:
             yield "server", plan_install(place, self.server)
-            yield from ((integration.kind, integration.plan_addition()) for integration in integrations)
+            yield from ((part.kind, part.plan_addition()) for part in parts)

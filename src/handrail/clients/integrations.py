@@ -32,17 +32,9 @@ from handrail.workflows.outline import read_outline
 from handrail.workflows.templates import render_template
 
 _COMMON_GUIDE: Final = "AGENTS.md"
-
-
 _GUIDE_INCLUDE: Final = f"@{_COMMON_GUIDE}"
-
-
 _EMPTY_TEXTS: Final = ("", "{}")
-
-
 _SKILL_MARK: Final = "<!-- Written by handrail "
-
-
 _TEMPLATE_FOLDER: Final = Path(__file__).parent
 
 
@@ -102,9 +94,8 @@ class Integration:
 @cache
 def load_integrations() -> Mapping[str, IntegrationRow]:
     """Load the clients that have integrations, by the name used on the command line."""
-    return msgspec.yaml.decode(
-        (_TEMPLATE_FOLDER / "layers.yaml").read_bytes(), type=dict[str, IntegrationRow]
-    )
+    text = (_TEMPLATE_FOLDER / "layers.yaml").read_bytes()
+    return msgspec.yaml.decode(text, type=dict[str, IntegrationRow])
 
 
 def list_integrations(
@@ -115,59 +106,46 @@ def list_integrations(
     `program` is the command that starts Handrail. `face` is the served face; empty means any.
     """
     row = load_integrations().get(client, IntegrationRow())
-    integrations = (
-        [_hooks_integration(client, row.hooks, _hooks_file(row.hooks, scope, project), (program, face))]
-        if row.hooks
-        else []
-    )
-    if scope is SettingsScope.PROJECT:
-        integrations += [_guide_integration(row.guide, project, face)] if row.guide else []
-        integrations += [_skill_integration(row.skill, project, face)] if row.skill else []
-    return tuple(integrations)
-
-
-def _hooks_file(hooks: HookSettings, scope: SettingsScope, project: Path) -> SettingsFile:
-    if scope is SettingsScope.PROJECT:
-        return locate_project_file(project, hooks.project)
-    variable, usual, rest = hooks.user
-    return locate_user_file(Path(os.environ.get(variable) or Path.home() / usual) / rest)
-
-
-def _hooks_integration(
-    client: str, hooks: HookSettings, file: SettingsFile, started: tuple[tuple[str, ...], str]
-) -> Integration:
-    program, face = started
-    options = ["--client", client, *(["--face", face] if face else [])]
-    entries: dict[str, dict[str, object]] = {}
-    for event, client_event in hooks.events.items():
-        command = shlex.join([*program, "hook", event, *options])
-        matcher = {"matcher": client_event.matcher} if client_event.matcher else {}
-        hook = {"type": "command", "command": command, "timeout": hooks.timeout}
-        entries[event] = {**matcher, "hooks": [hook]}
-    return Integration("hooks", file, partial(_put_hooks, hooks, entries), partial(_remove_hooks, hooks))
+    found: list[Integration] = []
+    if hooks := row.hooks:
+        variable, usual, rest = hooks.user
+        file = (
+            locate_project_file(project, hooks.project)
+            if scope is SettingsScope.PROJECT
+            else locate_user_file(Path(os.environ.get(variable) or Path.home() / usual) / rest)
+        )
+        options = ["--client", client, *(["--face", face] if face else [])]
+        entries: dict[str, dict[str, object]] = {}
+        for event, client_event in hooks.events.items():
+            command = shlex.join([*program, "hook", event, *options])
+            matcher = {"matcher": client_event.matcher} if client_event.matcher else {}
+            hook = {"type": "command", "command": command, "timeout": hooks.timeout}
+            entries[event] = {**matcher, "hooks": [hook]}
+        put, undo = partial(_put_hooks, hooks, entries), partial(_put_hooks, hooks, {})
+        found.append(Integration("hooks", file, put, undo))
+    if scope is SettingsScope.PROJECT and row.guide:
+        file = locate_project_file(project, row.guide)
+        if _GUIDE_INCLUDE in map(str.strip, (file.text() or "").splitlines()):
+            file = locate_project_file(project, _COMMON_GUIDE)
+        put = partial(put_block, version=handrail.__version__, inside=_fill_template("layers_guide.md", face))
+        found.append(Integration("guide", file, put, remove_block))
+    if scope is SettingsScope.PROJECT and row.skill:
+        file, put = locate_project_file(project, row.skill), partial(_put_skill, render_skill(face))
+        found.append(Integration("skill", file, put, lambda text: "" if _SKILL_MARK in text else text))
+    return tuple(found)
 
 
 def _put_hooks(
     hooks: HookSettings, entries: Mapping[str, dict[str, object]], text: str
 ) -> str | SettingsProblem:
+    """Put these entries in place of ours; without entries, remove ours."""
     result: str | SettingsProblem = text
     for event, client_event in hooks.events.items():
-        path, entry = ("hooks", client_event.name), entries[event]
-        stale = partial(_is_stale, event, entry)
-        result = settings_text.remove_json_items(result, path, stale) if isinstance(result, str) else result
-        result = settings_text.add_json_item(result, path, entry) if isinstance(result, str) else result
-    return result
-
-
-def _remove_hooks(hooks: HookSettings, text: str) -> str | SettingsProblem:
-    result: str | SettingsProblem = text
-    for event, client_event in hooks.events.items():
-        stale = partial(_is_stale, event, {})
-        result = (
-            settings_text.remove_json_items(result, ("hooks", client_event.name), stale)
-            if isinstance(result, str)
-            else result
-        )
+        path, entry = ("hooks", client_event.name), entries.get(event, {})
+        if isinstance(result, str):
+            result = settings_text.remove_json_items(result, path, partial(_is_stale, event, entry))
+        if isinstance(result, str) and entry:
+            result = settings_text.add_json_item(result, path, entry)
     return result
 
 
@@ -183,26 +161,9 @@ def list_hook_commands(item: object) -> list[str]:
     return [str(entry["command"]) for entry in entries if isinstance(entry, dict) and "command" in entry]
 
 
-def _guide_integration(guide: str, project: Path, face: str) -> Integration:
-    """Build the guide block. If the guide includes AGENTS.md, put the block there."""
-    own = locate_project_file(project, guide)
-    lines = [line.strip() for line in (own.text() or "").splitlines()]
-    file = locate_project_file(project, _COMMON_GUIDE) if _GUIDE_INCLUDE in lines else own
-    inside = _fill_template("layers_guide.md", _template_values(face))
-    return Integration(
-        "guide", file, lambda text: put_block(text, handrail.__version__, inside), remove_block
-    )
-
-
-def _skill_integration(path: str, project: Path, face: str) -> Integration:
-    return Integration(
-        "skill", locate_project_file(project, path), partial(_put_skill, render_skill(face)), _remove_skill
-    )
-
-
 def render_skill(face: str) -> str:
     """Render the skill text for agents that use this face."""
-    return _fill_template("layers_skill.md", _template_values(face))
+    return _fill_template("layers_skill.md", face)
 
 
 def _put_skill(skill: str, text: str) -> str | SettingsProblem:
@@ -211,22 +172,14 @@ def _put_skill(skill: str, text: str) -> str | SettingsProblem:
     return skill
 
 
-def _remove_skill(text: str) -> str:
-    return "" if _SKILL_MARK in text else text
-
-
-def _template_values(face: str) -> Mapping[str, Any]:
-    spells = (
-        list(read_outline(read_installed_workflow(SPELLS_WORKFLOW)).words)
-        if face in {"", SPELLS_WORKFLOW}
-        else []
-    )
-    return {"spells": spells, "words": [*spells, "next"], "version": handrail.__version__}
-
-
-def _fill_template(name: str, values: Mapping[str, Any]) -> str:
-    """Fill a template of this folder. Drop the lines about spells if there are none."""
+def _fill_template(name: str, face: str) -> str:
+    """Fill a template of this folder. Drop the lines about spells if the face has none."""
+    has_spells = face in {"", SPELLS_WORKFLOW}
+    spells = read_outline(read_installed_workflow(SPELLS_WORKFLOW)).words if has_spells else ()
+    values: dict[str, Any] = {
+        "spells": [*spells],
+        "words": [*spells, "next"],
+        "version": handrail.__version__,
+    }
     lines = (_TEMPLATE_FOLDER / name).read_text("utf-8").splitlines(keepends=True)
-    return render_template(
-        "".join(line for line in lines if values["spells"] or "{{spells}}" not in line), values
-    )
+    return render_template("".join(line for line in lines if spells or "{{spells}}" not in line), values)

@@ -21,16 +21,10 @@ from msgspec.structs import asdict
 
 from handrail.runtime.system import state_folder
 
+# How long a permit is valid.
 PERMIT_SECONDS: Final = 10 * 60
-"""How long a permit is valid."""
-
-
 _MAX_FILE_BYTES: Final = 64 * 1024
-
-
 _PERMIT_SUFFIX: Final = ".permit"
-
-
 _TAKEN_SUFFIX: Final = ".taken"
 
 
@@ -85,8 +79,7 @@ class Permits:
             if permit is None or permit.word != word or not _is_valid(permit, root, now):
                 continue
             taken_file = file.with_name(f"{permit.nonce}.{revision}{_TAKEN_SUFFIX}")
-            lock = _rename_locked(file, taken_file)
-            if lock is None:
+            if (lock := _rename_locked(file, taken_file)) is None:
                 continue
             taken = TakenPermit(permit)
             try:
@@ -104,9 +97,8 @@ class Permits:
             permit = self._read(taken_file)
             lock = _rename_locked(taken_file, taken_file) if permit and _is_valid(permit, root, now) else None
             if lock is not None:
-                _release_permit(
-                    taken_file, taken_file.with_name(f"{nonce}{_PERMIT_SUFFIX}"), used=before != str(revision)
-                )
+                file = taken_file.with_name(f"{nonce}{_PERMIT_SUFFIX}")
+                _release_permit(taken_file, file, used=before != str(revision))
                 os.close(lock)
 
     def _read(self, file: Path) -> Permit | None:
@@ -117,13 +109,10 @@ class Permits:
                 data = json.loads(opened.read(_MAX_FILE_BYTES))
             seal = str(data.pop("seal"))
             permit = Permit(**data)
-            good = (
-                hmac.compare_digest(seal, _sign_permit(self._key, permit))
-                and file.name.partition(".")[0] == permit.nonce
-            )
+            signed = hmac.compare_digest(seal, _sign_permit(self._key, permit))
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
-        return permit if good else None
+        return permit if signed and file.name.partition(".")[0] == permit.nonce else None
 
 
 def _permits_folder() -> Path:

@@ -16,15 +16,10 @@ from typing import Any, Final
 import handrail
 from handrail.runtime.errors import Unreadable
 
+# The time limit for both answers together.
 TIMEOUT_SECONDS: Final = 20.0
-"""The time limit for both answers together."""
-
-
 _GRACE_SECONDS: Final = 5.0
-
-
 _MAX_OUTPUT_BYTES: Final = 1024 * 1024
-
 
 _INITIALIZE_PARAMS: Final = {
     "protocolVersion": "2025-11-25",
@@ -70,20 +65,15 @@ def probe_stdio_server(
             talk.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
             tools = talk.request(2, "tools/list", {}).get("tools", [])
         finally:
-            _stop_server(server)
+            if server.stdin:
+                server.stdin.close()
+            try:
+                server.wait(_GRACE_SECONDS)
+            except subprocess.TimeoutExpired:
+                server.kill()
     names = tuple(str(tool.get("name", "")) for tool in tools)
     took = time.monotonic() - began
     return ProbedServer(str(about.get("name", "")), str(about.get("version", "")), names, took)
-
-
-def _stop_server(server: "subprocess.Popen[bytes]") -> None:
-    """Stop a server by closing its stdin; kill it if it does not exit in time."""
-    if server.stdin:
-        server.stdin.close()
-    try:
-        server.wait(_GRACE_SECONDS)
-    except subprocess.TimeoutExpired:
-        server.kill()
 
 
 class _Conversation:
@@ -117,8 +107,7 @@ class _Conversation:
     def _read_line(self) -> bytes:
         """Read the next line of stdout."""
         while b"\n" not in self._rest:
-            chunk = self._read_chunk()
-            if not chunk:
+            if not (chunk := self._read_chunk()):
                 raise self._exit_fault()
             self._rest += chunk
             if len(self._rest) > _MAX_OUTPUT_BYTES:
@@ -138,12 +127,8 @@ class _Conversation:
     def _exit_fault(self) -> Unreadable:
         """Build the fault of a server that has exited, with the first line of its stderr."""
         self._server.kill()
-        errors = (
-            self._server.stderr.read(_MAX_OUTPUT_BYTES).decode("utf-8", "replace")
-            if self._server.stderr
-            else ""
-        )
-        lines = [line.strip() for line in errors.splitlines() if line.strip()]
+        errors = self._server.stderr.read(_MAX_OUTPUT_BYTES) if self._server.stderr else b""
+        lines = errors.decode("utf-8", "replace").strip().splitlines()
         return _probe_fault(self._words, f"it ended{f': {lines[0]}' if lines else ''}")
 
 

@@ -18,10 +18,8 @@ from handrail.runtime.errors import Busy, Unreadable
 from handrail.runtime.system import resolve_path
 from handrail.stores.files.disk import DiskWorkspace
 
+# An edit of a text. It returns the new text, or why the edit is not possible.
 TextEdit: TypeAlias = Callable[[str], str | SettingsProblem]
-"""An edit of a text. It returns the new text, or why the edit is not possible."""
-
-
 _BACKUP_SUFFIX: Final = ".handrail-backup"
 
 
@@ -66,10 +64,8 @@ class SettingsFile:
 
     def _backup_number(self, name: str) -> int:
         """Return the number of the backup with this file name; 0 if it is not a backup."""
-        end = name.removeprefix(f"{self.name}{_BACKUP_SUFFIX}")
-        if end == name:
-            return 0
-        return 1 if not end else int(end[1:]) if end[:1] == "-" and end[1:].isdecimal() else 0
+        found = re.fullmatch(rf"{re.escape(self.name + _BACKUP_SUFFIX)}(?:-(\d+))?", name)
+        return int(found[1] or 1) if found else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +87,13 @@ class FileChange:
 
     def difference(self) -> str:
         """Return the diff without context lines, as `diff -U0`: nearby lines may hold secrets."""
-        old, new = (_split_lines(text) for text in (self.before, self.after))
         path = escape_for_terminal(str(self.file.path))
         was, will = (path if text is not None else "/dev/null" for text in (self.before, self.after))
-        return "".join(_mark_missing_newline(difflib.unified_diff(old, new, was, will, n=0)))
+        old, new = ((text or "").splitlines(keepends=True) for text in (self.before, self.after))
+        return "".join(
+            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+            for line in difflib.unified_diff(old, new, was, will, n=0)
+        )
 
 
 def locate_project_file(project: Path, within: str) -> SettingsFile:
@@ -142,14 +141,17 @@ def apply_change(change: FileChange) -> Path | None:
     A backup whose text is back in the file is deleted. Raises `Busy` if the file has changed since the change
     was planned.
     """
-    file, disk = change.file, change.file.disk
+    file, disk, backup = change.file, change.file.disk, ""
     if not change.needed:
         return None
-    backup = "" if change.backup or change.after is None else _write_backup(change)
     if change.after is None:
         _check_unchanged(change)
         disk.unlink(file.name)
     else:
+        kept = change.backup or any(text == change.before for _, text in file.backups())
+        if change.before is not None and not kept:
+            backup = file.next_backup_name()
+            disk.write(backup, change.before.encode("utf-8"), like=file.name)
         _write_text(change, change.after)
     if change.backup:
         disk.unlink(change.backup)
@@ -162,9 +164,8 @@ def _write_text(change: FileChange, after: str) -> None:
     new = f".{file.name}.{os.getpid()}.new"
     disk.mkdir("")
     for name in disk.names(""):
-        if (left := re.fullmatch(rf"\.{re.escape(file.name)}\.([0-9]+)\.new", name)) and _is_process_gone(
-            int(left[1])
-        ):
+        left = re.fullmatch(rf"\.{re.escape(file.name)}\.([0-9]+)\.new", name)
+        if left and _is_process_gone(int(left[1])):
             disk.unlink(name)
     try:
         disk.write(new, after.encode("utf-8"), like=file.name)
@@ -178,22 +179,11 @@ def _is_process_gone(process: int) -> bool:
     """True if no such process runs, so its temporary file can be deleted."""
     try:
         os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return True
     except PermissionError:
         return False
+    except (ProcessLookupError, OverflowError):
+        return True
     return False
-
-
-def _write_backup(change: FileChange) -> str:
-    """Back up the text before. Return the name; empty if there is no text or a backup already has it."""
-    if change.before is None:
-        return ""
-    if any(text == change.before for _, text in change.file.backups()):
-        return ""
-    name = change.file.next_backup_name()
-    change.file.disk.write(name, change.before.encode("utf-8"), like=change.file.name)
-    return name
 
 
 def _check_unchanged(change: FileChange) -> None:
@@ -207,13 +197,3 @@ def _run_edit(file: SettingsFile, text: str, edit: TextEdit) -> str:
         message = f"{file.path}, line {result.line}, column {result.column}: {result.sentence}"
         raise Unreadable(message, result.repair)
     return result
-
-
-def _split_lines(text: str | None) -> list[str]:
-    return (text or "").splitlines(keepends=True)
-
-
-def _mark_missing_newline(lines: Iterator[str]) -> Iterator[str]:
-    """Mark each line without a line break, as `diff` does."""
-    for line in lines:
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

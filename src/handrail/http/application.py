@@ -5,8 +5,8 @@ A request passes `GuardMiddleware` (host, origin, size, token), `ShutdownMiddlew
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Final, Protocol
@@ -28,21 +28,12 @@ from handrail.runtime.ports.access import AccessScope, Grant
 from handrail.runtime.ports.open_store import StoreLoad
 
 _LISTEN_METHOD: Final = "subscriptions/listen"
-
-
+# Paths that need no token: their answer is one word.
 OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
-"""Paths that need no token: their answer is one word."""
-
-
+# Paths that need no token from a client on the same machine.
 LOCAL_PATHS: Final = frozenset({"/metrics"})
-"""Paths that need no token from a client on the same machine."""
-
-
 _LOCAL_GRANT: Final = Grant("", frozenset({AccessScope.READ}))
-
-
 _IDENTITY_HEADERS: Final = ("authorization", "forwarded", "via", "x-forwarded-for", "x-real-ip")
-
 
 _SHUTDOWN_REFUSAL: Final = HttpRefusal(
     503, "the server is ending: send the same request again", {"retry-after": "1"}
@@ -96,16 +87,13 @@ class ShutdownMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; count it as a call unless it opens a stream."""
-        if scope["type"] == "http" and scope["method"] == "POST" and not _is_stream_request(scope):
+        is_post = scope["type"] == "http" and scope["method"] == "POST"
+        # The header can be trusted: the SDK checks it against the body.
+        if is_post and Headers(scope=scope).get("mcp-method") != _LISTEN_METHOD:
             with self.ending.track_call():
                 await self.app(scope, receive, send)
         else:
             await self.app(scope, receive, send)
-
-
-def _is_stream_request(scope: Scope) -> bool:
-    """True if a request opens a stream. The header can be trusted: the SDK checks it against the body."""
-    return Headers(scope=scope).get("mcp-method") == _LISTEN_METHOD
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +120,16 @@ class GuardMiddleware:
             return
         headers = Headers(scope=scope)
         refusal = self.refusal(headers)
-        if refusal is None and not self._is_open(scope["path"]):
+        path = scope["path"]
+        if refusal is None and not (path in OPEN_PATHS or self.door.is_open(path) or self.apart(path)):
             if self._is_local(scope, headers):
                 set_grant(scope, _LOCAL_GRANT)
             else:
                 refusal = await self.door.authenticate(scope, headers)
             refusal = refusal or (_SHUTDOWN_REFUSAL if self.closing() else None)
-        if refusal is None:
-            await self.app(scope, receive, send)
-            return
-        response = PlainTextResponse(f"{refusal.text}\n", refusal.status, refusal.headers)
+        response = self.app
+        if refusal:
+            response = PlainTextResponse(f"{refusal.text}\n", refusal.status, refusal.headers)
         await response(scope, receive, send)
 
     def refusal(self, headers: Headers) -> HttpRefusal | None:
@@ -151,7 +139,8 @@ class GuardMiddleware:
             return HttpRefusal(
                 421, "this server is not known by that host: use the address it told when it began"
             )
-        if origin and (len(origin) != 1 or not self._is_ours(origin[0])):
+        scheme, _, page = "".join(origin).lower().partition("://")
+        if origin and (len(origin) != 1 or scheme not in {"http", "https"} or page not in self.hosts):
             return HttpRefusal(
                 403, "requests of other pages are not taken: send it from a program, or without Origin"
             )
@@ -160,22 +149,12 @@ class GuardMiddleware:
             return HttpRefusal(413, f"the limit is {self.limit} bytes: send less at a time")
         return None
 
-    def _is_open(self, path: str) -> bool:
-        return path in OPEN_PATHS or self.door.is_open(path) or self.apart(path)
-
     def _is_local(self, scope: Scope, headers: Headers) -> bool:
         """True if the client is on this machine and does not forward a request of another one."""
-        if (
-            scope["path"] not in LOCAL_PATHS
-            or self.proxied
-            or any(name in headers for name in _IDENTITY_HEADERS)
-        ):
+        forwarded = self.proxied or any(name in headers for name in _IDENTITY_HEADERS)
+        if scope["path"] not in LOCAL_PATHS or forwarded or not scope.get("client"):
             return False
-        return bool(scope.get("client")) and ip_address(scope["client"][0]).is_loopback
-
-    def _is_ours(self, origin: str) -> bool:
-        scheme, _, host = origin.lower().partition("://")
-        return scheme in {"http", "https"} and host in self.hosts
+        return ip_address(scope["client"][0]).is_loopback
 
 
 def host_names_of(address: str) -> frozenset[str]:
@@ -194,15 +173,12 @@ class Pages(Protocol):
 
         Also return the function that calls `told` with the address of the pages.
         """
-        ...
 
     def has_page(self, path: str) -> bool:
         """True if there is a page at this path."""
-        ...
 
     def close(self) -> None:
         """Stop the pages from listening to the store."""
-        ...
 
 
 class FaceEndpoints(Protocol):
@@ -214,19 +190,15 @@ class FaceEndpoints(Protocol):
 
     def face_application(self, face: str) -> ASGIApp:
         """Return the application that serves a face."""
-        ...
 
     def run(self) -> AbstractAsyncContextManager[None]:
         """Serve during this block."""
-        ...
 
     async def end_streams(self) -> None:
         """End the streams and sessions that would otherwise stay open."""
-        ...
 
     def count_usage(self) -> Iterable[tuple[str, int, int]]:
         """Return each face with its number of sessions and of subscriptions."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,13 +229,8 @@ class Backend:
                 *(Route(face_path(face), self.tenants.face_application(face)) for face in self.tenants.faces),
                 *more,
             ],
-            lifespan=self._lifespan,
+            lifespan=lambda _: self.tenants.run(),
         )
-
-    @asynccontextmanager
-    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        async with self.tenants.run():
-            yield
 
     async def _answer_ready(self, _: Request) -> PlainTextResponse:
         if self.ending.has_begun:

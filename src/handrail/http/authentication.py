@@ -10,7 +10,6 @@ import logging
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -34,42 +33,23 @@ from handrail.runtime.errors import NoIssuer
 from handrail.runtime.ports.access import SECRET_PREFIX, AccessScope, AccessTokens, Grant, hash_secret
 from handrail.runtime.ports.turn import Clock
 
+# The accepted signature algorithms; all are asymmetric, so that only the issuer has the signing key.
 SIGNATURE_ALGORITHMS: Final = frozenset(
     ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 )
-"""The accepted signature algorithms; all are asymmetric, so that only the issuer has the signing key."""
 
-
+# The least number of seconds between two fetches because of an unknown key.
 UNKNOWN_KEY_PAUSE_SECONDS: Final = 60.0
-"""The least number of seconds between two fetches because of an unknown key."""
-
-
+# After how many seconds the keys are fetched again.
 KEYS_FRESH_SECONDS: Final = 600.0
-"""After how many seconds the keys are fetched again."""
-
-
+# For how many seconds the last keys stay valid while they cannot be fetched.
 KEYS_STALE_SECONDS: Final = 86_400.0
-"""For how many seconds the last keys stay valid while they cannot be fetched."""
-
-
 _MAX_KEYS: Final = 64
-
-
 _MAX_SHOWN_CHARACTERS: Final = 200
-
-
 _FETCH_SECONDS: Final = 5.0
-
-
 _MAX_FETCH_BYTES: Final = 256 * 1024
-
-
 _LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "::1"})
-
-
 _FETCH_REPAIR: Final = "look whether the issuer is up and --issuer names it, and start again"
-
-
 log = logging.getLogger("handrail")
 
 
@@ -121,18 +101,10 @@ def fetch_issuer_keys(name: str) -> IssuerKeys:
         message = f"`{name}` is no issuer"
         raise NoIssuer(message, "write an https URL with --issuer; http is for this machine only")
     places = metadata_urls(name, name)
-    for url in places:
-        metadata = _fetch(url)
-        if metadata is not None:
-            keys = IssuerKeys(_keys_url(name, url, metadata))
-            keys.get_jwk_set()
-            return keys
-    repair = "write --issuer as the issuer writes itself in its tokens (`iss`)"
-    raise NoIssuer(f"{name} has no metadata at {', '.join(places)}", repair)
-
-
-def _keys_url(name: str, url: str, metadata: Mapping[str, Any]) -> str:
-    """Return the URL of the keys from the issuer's metadata. Raises `NoIssuer` if the metadata is wrong."""
+    url, metadata = next(((url, found) for url in places if (found := _fetch(url)) is not None), ("", None))
+    if metadata is None:
+        repair = "write --issuer as the issuer writes itself in its tokens (`iss`)"
+        raise NoIssuer(f"{name} has no metadata at {', '.join(places)}", repair)
     if metadata.get("issuer") != name:
         shown = str(metadata.get("issuer"))[:_MAX_SHOWN_CHARACTERS]
         message = f"the issuer at {url} is called {shown!a}, not {name}"
@@ -143,7 +115,9 @@ def _keys_url(name: str, url: str, metadata: Mapping[str, Any]) -> str:
         _is_loopback(keys_url) and not _is_loopback(name)
     ):
         raise NoIssuer(f"{url} names no place of keys (`jwks_uri`)", "use an issuer that publishes its keys")
-    return keys_url
+    keys = IssuerKeys(keys_url)
+    keys.get_jwk_set()
+    return keys
 
 
 # --- keys ---------------------------------------------------------------------------------------------------
@@ -165,23 +139,18 @@ def _fetch_keys(source: str) -> dict[str, Any]:
 
 def _is_usable(data: object) -> bool:
     """True if a key can verify tokens: public, for signatures, strong enough, and with a `kid`."""
-    if not isinstance(data, dict) or "d" in data:
+    if not isinstance(data, dict) or "d" in data or data.get("use", "sig") != "sig":
         return False
-    kid, operations = data.get("kid"), data.get("key_ops", ["verify"])
-    for_signatures = (
-        data.get("use", "sig") == "sig" and isinstance(operations, list) and "verify" in operations
-    )
-    if not (kid and isinstance(kid, str) and for_signatures and _is_accepted_algorithm(data.get("alg"))):
+    kid, operations, algorithm = data.get("kid"), data.get("key_ops", ["verify"]), data.get("alg")
+    if not (kid and isinstance(kid, str) and isinstance(operations, list) and "verify" in operations):
+        return False
+    if algorithm is not None and not (isinstance(algorithm, str) and algorithm in SIGNATURE_ALGORITHMS):
         return False
     try:
         key = jwt.PyJWK(data)
     except jwt.PyJWTError:
         return False
     return not key.Algorithm.check_key_length(key.key) and key.algorithm_name in SIGNATURE_ALGORITHMS
-
-
-def _is_accepted_algorithm(algorithm: object) -> bool:
-    return algorithm is None or (isinstance(algorithm, str) and algorithm in SIGNATURE_ALGORITHMS)
 
 
 # --- fetching -----------------------------------------------------------------------------------------------
@@ -211,63 +180,41 @@ def _fetch(url: str) -> Mapping[str, Any] | None:
 
     Raises `NoIssuer` if it cannot be read in time, is too long, or is not a JSON object.
     """
+    end, body = time.monotonic() + _FETCH_SECONDS, bytearray()
+    headers = {"accept": "application/json", "accept-encoding": "identity"}
+    too_slow = NoIssuer(f"{url} was not read within {_FETCH_SECONDS:.0f} seconds", _FETCH_REPAIR)
     try:
-        body = _read_body(url)
-    except (TimeoutError, httpx2.TimeoutException) as error:
-        raise NoIssuer(f"{url} was not read within {_FETCH_SECONDS:.0f} seconds", _FETCH_REPAIR) from error
+        with (
+            httpx2.Client(headers=headers, timeout=_FETCH_SECONDS, trust_env=not _is_loopback(url)) as client,
+            client.stream("GET", url, follow_redirects=False) as response,
+        ):
+            if response.status_code != 200:
+                return None
+            for part in response.iter_raw():
+                body += part
+                if len(body) > _MAX_FETCH_BYTES:
+                    raise NoIssuer(f"{url} says more than {_MAX_FETCH_BYTES} bytes", _FETCH_REPAIR)
+                if time.monotonic() > end:
+                    raise too_slow
+        return msgspec.json.decode(body, type=dict[str, Any])
+    except httpx2.TimeoutException as error:
+        raise too_slow from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise NoIssuer(f"{url} cannot be read: {error or type(error).__name__}", _FETCH_REPAIR) from error
-    if body is None:
-        return None
-    try:
-        return msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise NoIssuer(f"what {url} says is no JSON object", _FETCH_REPAIR) from error
 
 
-def _read_body(url: str) -> bytes | None:
-    end = time.monotonic() + _FETCH_SECONDS
-    headers = {"accept": "application/json", "accept-encoding": "identity"}
-    with (
-        httpx2.Client(headers=headers, timeout=_FETCH_SECONDS, trust_env=not _is_loopback(url)) as client,
-        client.stream("GET", url, follow_redirects=False) as response,
-    ):
-        if response.status_code != 200:
-            return None
-        body = bytearray()
-        for part in response.iter_raw():
-            body += part
-            if len(body) > _MAX_FETCH_BYTES:
-                raise NoIssuer(f"{url} says more than {_MAX_FETCH_BYTES} bytes", _FETCH_REPAIR)
-            if time.monotonic() > end:
-                raise TimeoutError
-        return bytes(body)
-
-
+# The maximum length of an issuer's token, in characters.
 MAX_ISSUED_TOKEN_CHARACTERS: Final = 8192
-"""The maximum length of an issuer's token, in characters."""
-
-
+# How many seconds the clocks of issuer and server may differ.
 _CLOCK_SKEW_SECONDS: Final = 30
-"""How many seconds the clocks of issuer and server may differ."""
-
-
+# The most threads that wait for keys. All of them block while PyJWT fetches; the rest is for other work.
 _MAX_KEY_THREADS: Final = 8
-"""The most threads that wait for keys. All of them block while PyJWT fetches; the rest is for other work."""
-
-
 _TOKEN_TYPES: Final = frozenset({"jwt", "at+jwt", "application/at+jwt"})
-
-
 _MAX_SUBJECT_CHARACTERS: Final = 255
-
-
 _MAX_SHOWN_SUBJECT_CHARACTERS: Final = 64
-
-
 _SAFE_SUBJECT_CHARACTERS: Final = "@:|+/="
-
-
 _SCOPES_BY_NAME: Final = {str(scope): scope for scope in AccessScope}
 
 
@@ -289,30 +236,25 @@ class IssuerTokenVerifier:
             return None
         try:
             header = jwt.get_unverified_header(token)
-            if not _is_supported_header(header):
+            kind = header.get("typ", "jwt")
+            if not (isinstance(kind, str) and kind.lower() in _TOKEN_TYPES and "kid" in header):
+                return None
+            if {"crit", "b64"} & header.keys():  # extensions that are not supported here
                 return None
             key = await run_sync(self.keys.get_signing_key, header["kid"], limiter=self._threads)
-            return self._grant_from_claims(self._decode_claims(token, key, audiences))
+            claims = jwt.decode(
+                token,
+                key,
+                algorithms=[key.algorithm_name],
+                audience=list(audiences),
+                issuer=self.issuer,
+                leeway=_CLOCK_SKEW_SECONDS,
+                options={"require": ["exp", "iss", "aud", "sub"]},
+            )
         except jwt.PyJWTError:
             return None
-
-    def _decode_claims(self, token: str, key: jwt.PyJWK, audiences: Iterable[str]) -> Mapping[str, Any]:
-        return jwt.decode(
-            token,
-            key,
-            algorithms=[key.algorithm_name],
-            audience=list(audiences),
-            issuer=self.issuer,
-            leeway=_CLOCK_SKEW_SECONDS,
-            options={"require": ["exp", "iss", "aud", "sub"]},
-        )
-
-    def _grant_from_claims(self, claims: Mapping[str, Any]) -> Grant | None:
-        """Return the grant in the claims; None for a bad subject or a token bound to a key (`cnf`).
-
-        The bearer of such a token would have to prove that they own the key, which is not supported.
-        """
         subject = claims["sub"]
+        # A token with `cnf` is bound to a key. Its bearer would have to prove that they own the key.
         if not 0 < len(subject) <= _MAX_SUBJECT_CHARACTERS or "cnf" in claims:
             return None
         named = _split_claim(claims.get("scope", claims.get("scp")))
@@ -330,13 +272,6 @@ def principal_of_subject(subject: str) -> str:
     return f"sub:{shown}"
 
 
-def _is_supported_header(header: Mapping[str, Any]) -> bool:
-    """True if the header is that of an access token and needs no extension that is not supported here."""
-    kind = header.get("typ", "jwt")
-    known = isinstance(kind, str) and kind.lower() in _TOKEN_TYPES
-    return known and "kid" in header and not {"crit", "b64"} & header.keys()
-
-
 def _split_claim(claim: object) -> tuple[str, ...]:
     """Return the names in a claim, which is a text with spaces between them, or a list."""
     if isinstance(claim, str):
@@ -345,14 +280,10 @@ def _split_claim(claim: object) -> tuple[str, ...]:
 
 
 METADATA_PATH: Final = "/.well-known/oauth-protected-resource"
-
-
+# The scopes that an agent needs by default; a call that needs more names the missing scope.
 DEFAULT_SCOPES: Final = (AccessScope.READ, AccessScope.WRITE)
-"""The scopes that an agent needs by default; a call that needs more names the missing scope."""
-
-
+# Keeps a URL without a path as it is: clients compare it as text.
 _URL_ADAPTER: Final = TypeAdapter(AnyHttpUrl, config=ConfigDict(url_preserve_empty_path=True))
-"""Keeps a URL without a path as it is: clients compare it as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,16 +325,9 @@ class ProtectedResource:
 
 
 _BEARER_PREFIX: Final = "bearer "
-
-
 _MAX_TOKEN_CHARACTERS: Final = 512
-
-
 _SIGN_IN_TEXT: Final = "say who you are: Authorization: Bearer and a token that "
-
-
 _OWN_TOKEN_TEXT: Final = f"{_SIGN_IN_TEXT}`handrail token create` made for this server"
-
 
 _ISSUED_TOKEN_TEXT: Final = (
     f"{_SIGN_IN_TEXT}the issuer gave out for this server; WWW-Authenticate leads to it"
@@ -455,8 +379,10 @@ class Authenticator:
         if isinstance(grant, HttpRefusal):
             return grant
         set_grant(scope, grant)
-        if self.protected and not _is_own_token(_bearer_token(shown)):
-            scope["state"][CHALLENGE_KEY] = partial(_scope_challenge, self.protected, scope["path"])
+        if (protected := self.protected) and not _bearer_token(shown).startswith(SECRET_PREFIX):
+            scope["state"][CHALLENGE_KEY] = lambda needed: protected.challenge(
+                scope["path"], (needed,), "insufficient_scope"
+            )
         return None
 
     async def check_token(self, scope: Scope, token: str) -> Grant | HttpRefusal:
@@ -472,40 +398,29 @@ class Authenticator:
         if isinstance(visit, HttpRefusal):
             return visit
         grant = await self._grant(shown, scope["path"])
-        if grant is None:
-            visit.reject()
-            return self._unauthorized(scope["path"], shown)
-        return visit.accept(grant.principal) or grant
+        if grant is not None:
+            return visit.accept(grant.principal) or grant
+        visit.reject()
+        challenge, text = "Bearer", _OWN_TOKEN_TEXT if self.access else _ISSUED_TOKEN_TEXT
+        if self.protected:
+            error = "invalid_token" if shown else ""
+            challenge = self.protected.challenge(scope["path"], error=error)
+        return HttpRefusal(401, text, {"www-authenticate": challenge})
 
     async def _grant(self, shown: str, path: str) -> Grant | None:
         """Return what the `Authorization` value allows, or None if it holds no valid token."""
         token = _bearer_token(shown)
-        if self.access and len(token) <= _MAX_TOKEN_CHARACTERS and (_is_own_token(token) or not self.issued):
+        ours = token.startswith(SECRET_PREFIX)
+        if self.access and len(token) <= _MAX_TOKEN_CHARACTERS and (ours or not self.issued):
             stored = await run_sync(self.access.use_token, hash_secret(token), self.clock.now())
             return stored.grant if stored else None
-        if self.issued and self.protected and token and not _is_own_token(token):
+        if self.issued and self.protected and token and not ours:
             return await self.issued.grant(token, self.protected.audiences(path))
         return None
-
-    def _unauthorized(self, path: str, shown: str) -> HttpRefusal:
-        if self.protected is None:
-            return HttpRefusal(401, _OWN_TOKEN_TEXT, {"www-authenticate": "Bearer"})
-        challenge = self.protected.challenge(path, error="invalid_token" if shown else "")
-        return HttpRefusal(
-            401, _OWN_TOKEN_TEXT if self.access else _ISSUED_TOKEN_TEXT, {"www-authenticate": challenge}
-        )
 
 
 def _bearer_token(shown: str) -> str:
     return shown[len(_BEARER_PREFIX) :].strip() if shown.lower().startswith(_BEARER_PREFIX) else ""
-
-
-def _is_own_token(token: str) -> bool:
-    return token.startswith(SECRET_PREFIX)
-
-
-def _scope_challenge(protected: ProtectedResource, path: str, needed: AccessScope) -> str:
-    return protected.challenge(path, (needed,), "insufficient_scope")
 
 
 def set_grant(scope: Scope, grant: Grant) -> None:

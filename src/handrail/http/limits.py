@@ -18,22 +18,12 @@ from handrail.app.asgi import HttpRefusal
 from handrail.runtime.system import read_environment_number
 
 _RATE_VARIABLE: Final = "HANDRAIL_RATE"
-
-
 _BURST_VARIABLE: Final = "HANDRAIL_BURST"
-
-
 _MAX_RATE_SETTING: Final = 1_000_000
-
-
 NANOSECONDS_PER_SECOND: Final = 1_000_000_000
-
-
 NANOSECONDS_PER_MINUTE: Final = 60 * NANOSECONDS_PER_SECOND
-
-
+# The most principals, the most addresses, and the most valid tokens that are remembered.
 MAX_REMEMBERED: Final = 4096
-"""The most principals, the most addresses, and the most valid tokens that are remembered."""
 
 
 class RateLimit(Struct, frozen=True):

@@ -17,10 +17,7 @@ from handrail.runtime.tokens import TOKEN_REFUSAL_CODES
 from handrail.runtime.world import TurnReport
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-
-
 _FAULT_CODES: Final = frozenset({RefusalCode.INTERNAL, *(fault.code for fault in FAULTS)})
-
 
 _KNOWN_CODES: Final = _FAULT_CODES | {
     *REFUSAL_CODES,
@@ -31,10 +28,7 @@ _KNOWN_CODES: Final = _FAULT_CODES | {
     *RUN_REFUSAL_CODES,
 }
 
-
 _OTHER_CODE: Final = "other"
-
-
 _BUCKET_SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 

@@ -32,29 +32,17 @@ from handrail.http.application import (
 from handrail.http.authentication import Authenticator
 from handrail.runtime.errors import NoAddress
 
+# How many seconds calls in progress have to finish once the shutdown begins.
 _GRACE_SECONDS: Final = 10
-"""How many seconds calls in progress have to finish once the shutdown begins."""
-
-
+# Seconds between two checks for whether to collect garbage.
 _COLLECT_SECONDS: Final = 1.0
-"""Seconds between two checks for whether to collect garbage."""
-
-
+# The maximum size of a WebSocket message in bytes; it is small because pages only listen.
 _MAX_WEBSOCKET_BYTES: Final = 4096
-"""The maximum size of a WebSocket message in bytes; it is small because pages only listen."""
-
-
+# After how many seconds a running thread gives way to another one.
+# Turns run in another thread than the one that reads requests, and wait for it after each SQL statement. With
+# Python's default of 5 ms, a step under load took 2.5 times as long.
 _SWITCH_SECONDS: Final = 0.0005
-"""After how many seconds a running thread gives way to another one.
-
-Turns run in another thread than the one that reads requests, and wait for it after each SQL statement. With
-Python's default of 5 ms, a step under load took 2.5 times as long.
-"""
-
-
 _BACKLOG: Final = 2048
-
-
 _NO_PROXY: Final = ProxySettings()
 
 
@@ -73,35 +61,27 @@ def run_http_server(
     with open_listener(where) as (listener, bound):
         hosts = host_names_of(str(bound)) | {name.lower() for name in before.names}
         door = door.bind_to(f"http://{bound}", map(face_path, behind.tenants.faces))
-        pages, say_where = behind.pages.build(
-            f"http://{bound}", door, lambda url: _print_lines(f"pages at {url}")
+        has_page, ending = behind.pages.has_page, behind.ending
+        pages, announce_pages = behind.pages.build(
+            f"http://{bound}", door, lambda url: _print_line(f"pages at {url}")
         )
-        router = PathRouter(behind.application(door.routes()), pages, behind.pages.has_page)
-        calls = ShutdownMiddleware(router, behind.ending)
-        guard = GuardMiddleware(
-            calls,
-            hosts,
-            door,
-            limit,
-            lambda: behind.ending.has_begun,
-            before.is_proxied,
-            behind.pages.has_page,
-        )
+        router = PathRouter(behind.application(door.routes()), pages, has_page)
+        calls, closing = ShutdownMiddleware(router, ending), lambda: ending.has_begun
+        guard = GuardMiddleware(calls, hosts, door, limit, closing, before.is_proxied, has_page)
 
         def announce() -> None:
-            _print_lines(*(f"{name} at http://{bound}/mcp/{name}" for name in behind.tenants.faces))
-            say_where()
+            for name in behind.tenants.faces:
+                _print_line(f"{name} at http://{bound}/mcp/{name}")
+            announce_pages()
 
-        server = GracefulServer(
-            guard, behind.ending, behind.end_streams, behind.tenants.halted, before.trusted_addresses
-        )
+        halted, believed = behind.tenants.halted, before.trusted_addresses
+        server = GracefulServer(guard, ending, behind.end_streams, halted, believed)
         anyio.run(server.serve, listener, announce)
     return not behind.tenants.halted.is_set()
 
 
-def _print_lines(*lines: str) -> None:
-    for line in lines:
-        print(f"handrail: {line}", file=sys.stderr, flush=True)  # noqa: T201 - for the person who starts it
+def _print_line(line: str) -> None:
+    print(f"handrail: {line}", file=sys.stderr, flush=True)  # noqa: T201 - for the person who starts it
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +100,21 @@ class GracefulServer:
 
     async def serve(self, listener: socket.socket, begun: Callable[[], None]) -> None:
         """Serve until the shutdown; `begun` is called once signals are handled."""
-        server = _UvicornServer(_uvicorn_config(self.guard, list(self.believed)))
+        config = uvicorn.Config(
+            self.guard,
+            http="h11",
+            lifespan="on",
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=self.guard.proxied,
+            forwarded_allow_ips=list(self.believed),
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+            ws="websockets-sansio",
+            ws_max_size=_MAX_WEBSOCKET_BYTES,
+        )
+        server = _UvicornServer(config)
         logging.getLogger("uvicorn.error").addFilter(_is_worth_logging)
         async with anyio.create_task_group() as tasks:
             await tasks.start(_end_on_signal, self.ending)
@@ -140,23 +134,6 @@ class GracefulServer:
         await self.ending.wait_until_over(_GRACE_SECONDS)
         await self.streams()
         server.should_exit = True
-
-
-def _uvicorn_config(guard: GuardMiddleware, believed: list[str]) -> uvicorn.Config:
-    return uvicorn.Config(
-        guard,
-        http="h11",
-        lifespan="on",
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        proxy_headers=guard.proxied,
-        forwarded_allow_ips=believed,
-        timeout_graceful_shutdown=_GRACE_SECONDS,
-        ws="websockets-sansio",
-        ws_max_size=_MAX_WEBSOCKET_BYTES,
-    )
 
 
 def _is_worth_logging(record: logging.LogRecord) -> bool:
@@ -200,29 +177,20 @@ def open_listener(where: ListenAddress) -> Iterator[tuple[socket.socket, ListenA
     """
     _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
-    with _bind_socket(where) as listener:
-        yield listener, ListenAddress(where.host, int(listener.getsockname()[1]))
-
-
-def _bind_socket(where: ListenAddress) -> socket.socket:
-    """Return a listening socket. Raises `NoAddress` if it cannot be opened.
-
-    The protocol is given as TCP, because asyncio sets TCP_NODELAY only on such sockets.
-    """
     try:
+        # The protocol is given as TCP, because asyncio sets TCP_NODELAY only on such sockets.
         family, kind, protocol, _, sockaddr = socket.getaddrinfo(
             where.host, where.port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
         )[0]
     except OSError as error:
         repair = "write an address of this machine, such as 127.0.0.1:8765"
         raise NoAddress(f"there is no host `{where.host}`: {error.strerror}", repair) from error
-    listener = socket.socket(family, kind, protocol)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind(sockaddr)
-        listener.listen(_BACKLOG)
-    except OSError as error:
-        listener.close()
-        message = f"{where.host}:{where.port} cannot be listened at: {error.strerror}"
-        raise NoAddress(message, "choose another port, or 0 for any that is free") from error
-    return listener
+    with socket.socket(family, kind, protocol) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(sockaddr)
+            listener.listen(_BACKLOG)
+        except OSError as error:
+            message = f"{where.host}:{where.port} cannot be listened at: {error.strerror}"
+            raise NoAddress(message, "choose another port, or 0 for any that is free") from error
+        yield listener, ListenAddress(where.host, int(listener.getsockname()[1]))

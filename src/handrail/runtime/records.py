@@ -9,15 +9,17 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from operator import attrgetter
 from pathlib import PurePath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from handrail.documents.state_file import HistoryItem
 from handrail.engine.facts import Value, to_printable
 from handrail.engine.model import Actor, Authority, FactReading, Refused, Run
 from handrail.engine.refusals import RefusalCode, TroubleCode
 from handrail.runtime.entries import Entry
+
+if TYPE_CHECKING:  # reading state files imports YAML, which hooks and most commands do without
+    from handrail.documents.state_file import HistoryItem
 
 
 class Caller(Struct, frozen=True):
@@ -171,7 +173,7 @@ class Turn(Struct, frozen=True):
     artifacts: tuple[Artifact, ...] = ()
     entries: tuple[Entry, ...] = ()
     finals: tuple[ChangedContent, ...] = ()
-    passages: tuple[HistoryItem, ...] = ()
+    passages: tuple["HistoryItem", ...] = ()
     describes: str | None = None
     anew: bool = False
     definition: Definition | None = None

@@ -8,12 +8,10 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct
 
-from handrail.documents.state_file import HistoryItem, StateFileContent
-from handrail.documents.strict_json import JsonFlaw
 from handrail.runtime.entries import Entry
 from handrail.runtime.ports.queries import StepRow
 from handrail.runtime.records import (
@@ -25,6 +23,10 @@ from handrail.runtime.records import (
     StoredRun,
     Turn,
 )
+
+if TYPE_CHECKING:  # the reason is in `records`
+    from handrail.documents.state_file import HistoryItem, StateFileContent
+    from handrail.documents.strict_json import JsonFlaw
 
 
 class Runs(Protocol):
@@ -234,16 +236,16 @@ class StateFileFormat(Protocol):
     def name(self) -> str:
         """The name of the file."""
 
-    def read(self, data: bytes) -> StateFileContent | JsonFlaw:
+    def read(self, data: bytes) -> "StateFileContent | JsonFlaw":
         """Parse the file, or return what is wrong with it."""
 
     def write(
         self,
-        old: StateFileContent | None,
+        old: "StateFileContent | None",
         state: str,
         variables: Mapping[str, object],
         at: datetime,
-        passages: Sequence[HistoryItem],
+        passages: "Sequence[HistoryItem]",
     ) -> bytes:
         """Return the file after the run took these passages to this state. Keeps foreign content of `old`."""
 
