@@ -42,19 +42,16 @@ class Team:
         return [figures(read(one).text)["handrail_calls_under_way"] for one in self.both]
 
     def call(self, **arguments: object) -> Told:
-        """Call the tool through the proxy."""
         called = Wire(self.front, "steps", "auto").call(1, TOOL, arguments)
         return asyncio.run(asyncio.wait_for(called, BOUND))
 
     def ask(self, method: str, path: str, **headers: str) -> Answered:
-        """Send a request through the proxy."""
         named = {"Host": f"127.0.0.1:{self.front.port}", "Content-Length": "0"}
         return self.front.ask(method, path, {**named, **{k.replace("_", "-"): v for k, v in headers.items()}})
 
 
 @contextmanager
 def working(folder: Path) -> Iterator[Team]:
-    """A team below this folder."""
     at = place(folder / "place")
     with listening() as listener:
         port = port_of(listener)
@@ -126,7 +123,6 @@ def test_what_happens_is_heard_on_a_stream_while_it_is_open(team: Team) -> None:
 
 
 def _listening(wire: Wire, wanted: Mapping[str, object]) -> bytes:
-    """A request for a stream."""
     method = "subscriptions/listen"
     message = {"jsonrpc": "2.0", "id": 2, "method": method, "params": {**wanted, "_meta": META}}
     body = json.dumps(message).encode()

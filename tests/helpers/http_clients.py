@@ -32,11 +32,9 @@ class Wire:
             await self._send("POST", _OLD, {"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     async def call(self, number: int, tool: str, arguments: Mapping[str, Any]) -> Told:
-        """Call a tool in a request of this id."""
         return told(await self.ask(number, "tools/call", {"name": tool, "arguments": dict(arguments)}))
 
     async def ask(self, number: int, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """What a request of this id is answered with."""
         return answer_to(number, await self._send("POST", *self._asked(number, method, params)))
 
     def request(self, number: int, method: str, params: Mapping[str, Any]) -> bytes:
@@ -60,7 +58,6 @@ class Wire:
         return await self._send("GET", _OLD, begun=begun)
 
     async def leave(self) -> None:
-        """End the session, if there is one."""
         if self.session:
             await self._send("DELETE", _OLD)
 

@@ -45,7 +45,6 @@ class Full:
 
 
 def full(path: Path) -> Full:
-    """Such a store in a new file."""
     history(path)
     with played(path) as play:
         assert isinstance(play.world.ids, CountedIds)
@@ -62,12 +61,11 @@ def full(path: Path) -> Full:
 def copied(
     source: StoreLocation, target: StoreLocation, told: ProgressCountCallback = lambda *_: None
 ) -> CopyResult:
-    """Copy a store, as the program does."""
     return Stores().copy_store(source, target, told)
 
 
 class Stopped(Exception):  # noqa: N818 - somebody does it
-    """Somebody stops the copy."""
+    pass
 
 
 def stopped(at: int) -> ProgressCountCallback:
@@ -111,7 +109,6 @@ def indexes(where: StoreLocation) -> dict[str, str]:
 
 
 def damages(where: StoreLocation) -> list[Damage]:
-    """Every damage of a store."""
     with Stores().open_store(where) as store:
         return list(store.keeper.check())
 

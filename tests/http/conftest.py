@@ -10,7 +10,6 @@ from helpers.tenants import Estate, Person, estate
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Estate]:
-    """A server with the projects alpha and beta."""
     with estate(Path(tmp_path_factory.mktemp("estate")) / "place") as made:
         yield made
 

@@ -20,6 +20,7 @@ from handrail.http.metrics import Metrics
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.streamable_http import ServedProjects, build_tenants
 from handrail.stores.sql.store import open_serving
+from helpers.crash import Record
 from helpers.http_servers import FACES, Site, given, site
 from helpers.servers import place
 from helpers.token_issuer import mint
@@ -62,7 +63,6 @@ class Way:
         return path in OPEN_PATHS or (path in METADATA and "issuer" in self.kind)
 
     def own(self) -> dict[str, str]:
-        """The headers of somebody who may come in."""
         shown = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         return {"Host": self.host, **shown}
 
@@ -165,7 +165,7 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def test_every_attack_is_refused_on_every_route_and_nothing_is_learnt(
-    ways: list[Way], routes: list[str], record_property: Callable[[str, object], None]
+    ways: list[Way], routes: list[str], record_property: Record
 ) -> None:
     lines, total = [], 0
     for name, attack in ATTACKS.items():

@@ -29,7 +29,6 @@ def served(at: Place, request: pytest.FixtureRequest) -> Iterator[Site]:
 
 
 async def raw(wire: Wire, params: Mapping[str, Any], more: Mapping[str, str]) -> bytes:
-    """All bytes that a call is answered with."""
     headers, message = wire._asked(1, "tools/call", params)  # noqa: SLF001 - the client of these tests
     body = json.dumps(message).encode()
     return await wire.thrown(wire.head("POST", len(body), {**headers, "connection": "close", **more}) + body)

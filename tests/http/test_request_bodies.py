@@ -4,7 +4,7 @@ import asyncio
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 
 from handrail.app.asgi import MAX_MESSAGE_BYTES
+from helpers.crash import Record
 from helpers.http_clients import Wire
 from helpers.http_servers import Answered, Site, site
 from helpers.messages import CALL, REFUSED, Request, call, calls, frames, mutants, mutated
@@ -89,8 +90,6 @@ def test_a_body_in_pieces_that_is_too_long_is_answered_with_the_limit(served: Si
     assert "the limit is 1048576: send less at a time" in answered.text
 
 
-# --- mutated requests ---------------------------------------------------------------------------------------
-
 BODIES: Final = 97_000
 HEADS: Final = 3_000
 
@@ -116,7 +115,7 @@ async def _heads(wire: Wire, count: int) -> None:
 
 @pytest.mark.unmeasured
 def test_of_a_hundred_thousand_mutated_requests_each_is_answered_and_the_server_stays_alive(
-    tmp_path: Path, record_property: Callable[[str, object], None]
+    tmp_path: Path, record_property: Record
 ) -> None:
     counted: Counter[int] = Counter()
     with site(place(tmp_path / "place", measured=False)) as served:

@@ -2,12 +2,12 @@
 
 import asyncio
 import signal
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from helpers.crash import Record
 from helpers.http_clients import Wire
 from helpers.http_servers import Answered, Site, site
 from helpers.metrics import figures, read
@@ -88,7 +88,7 @@ CLIENTS = 8
 
 
 def test_under_load_every_step_that_was_acknowledged_is_there_and_no_other(
-    at: Place, record_property: Callable[[str, object], None]
+    at: Place, record_property: Record
 ) -> None:
     """A step that is there and was not acknowledged would be a call that was not finished."""
     acknowledged: dict[str, int] = {}

@@ -29,7 +29,6 @@ def at(tmp_path: Path) -> Place:
 
 
 def hello(served: Site, face: str, secret: str = "") -> Answered:
-    """Ask for a session."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}).encode()
     headers = {
         "Host": f"127.0.0.1:{served.port}",

@@ -14,9 +14,6 @@ from helpers.store_copies import Full, Place, Stopped, copied, damages, indexes,
 NEW = ["sqlite", "postgresql"]
 
 
-# --- everything ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("target", NEW)
 @pytest.mark.parametrize("source", NEW)
 def test_a_copy_has_every_row_of_every_table(source: str, target: str, filled: Full, new: Place) -> None:
@@ -116,9 +113,6 @@ def test_a_store_without_a_row_is_copied_and_numbers_begin_with_one(
     if isinstance(to, DatabaseUrl):
         with psycopg.connect(to.url) as asked:
             assert asked.execute("SELECT nextval(pg_get_serial_sequence('events', 'id'))").fetchone() == (1,)
-
-
-# --- gone on with -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("target", NEW)

@@ -31,9 +31,6 @@ def said(where: StoreLocation, *statements: str) -> None:
                 file.execute(statement)
 
 
-# --- where to -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("target", NEW)
 def test_nothing_is_copied_into_a_store(target: str, filled: Full, new: Place) -> None:
     copied(filled.path, to := new(target))
@@ -118,8 +115,6 @@ def test_only_one_fills_a_database_at_a_time(filled: Full, new: Place) -> None:
     assert rows(to) == rows(filled.path)
 
 
-# --- a copy that is not whole -------------------------------------------------------------------------------
-
 OPENED: dict[str, Callable[[StoreLocation], AbstractContextManager[Any]]] = {
     "asked": Stores().open_store,
     "for turns": Stores().open_world,
@@ -173,9 +168,6 @@ def test_a_copy_that_is_read_back_otherwise_is_no_store(target: str, filled: Ful
         pass
     assert not copied(filled.path, to).continued
     assert rows(to) == rows(filled.path)
-
-
-# --- where from ---------------------------------------------------------------------------------------------
 
 
 def _turn(filled: Full, where: StoreLocation) -> None:

@@ -21,9 +21,6 @@ LATER = datetime(2026, 3, 1, tzinfo=UTC)
 OLD = ("completed", "failed", "abandoned", "diverged")
 
 
-# --- check --------------------------------------------------------------------------------------------------
-
-
 def test_a_sound_store_has_no_damage(keeper: SqlMaintenance) -> None:
     assert list(keeper.check()) == []
 
@@ -144,9 +141,6 @@ def test_the_guide_tells_every_damage() -> None:
     ] == [f"| `{code}` | {about} |" for code, about in DAMAGE_CODES.items()]
 
 
-# --- size and vacuum ----------------------------------------------------------------------------------------
-
-
 def test_vacuum_gives_room_back_and_keeps_every_row(tmp_path: Path) -> None:
     with played(tmp_path / "handrail.db") as play:
         run = play.start("", GATE)
@@ -164,9 +158,6 @@ def test_vacuum_gives_room_back_and_keeps_every_row(tmp_path: Path) -> None:
         assert ids(play.database) == [run]
         assert list(keeper.check()) == []
         assert play.send(run, "continue", PLAIN)["decision"] == "Waiting"
-
-
-# --- export -------------------------------------------------------------------------------------------------
 
 
 def test_an_export_has_everything_but_tokens_and_replies(keeper: SqlMaintenance, past: History) -> None:

@@ -18,7 +18,6 @@ ADA = Caller(Actor.PERSON, "ada")
 
 
 def commented(path: Path, run: str, text: str) -> None:
-    """Write a comment, and have the agent told of it."""
     with played(path) as play:
         assert write_comment(play.world, run, text, ADA) is None
         play.send(run, "nonsense")

@@ -108,9 +108,6 @@ def _open(desk: Desk) -> str:
     return run
 
 
-# --- figures ------------------------------------------------------------------------------------------------
-
-
 @requirement("steps:db.queries")
 def test_the_current_step_of_a_run_is_told_and_none_if_it_has_ended(history: History) -> None:
     at = format_time(history.began)
@@ -206,8 +203,6 @@ def test_events_are_counted(history: History) -> None:
     assert dict(errors[1:]) == {"malformed": 1, "expired": 1}
 
 
-# --- windows ------------------------------------------------------------------------------------------------
-
 EVENT = "INSERT INTO events (event_type, revision, metadata, created_at) VALUES ('state_adopted', 0, '{}', ?)"
 OLD = """
 INSERT INTO runs (
@@ -235,9 +230,6 @@ def test_an_hour_inside_a_window_counts_and_an_hour_outside_does_not(tmp_path: P
 @requirement("steps:db.queries")
 def test_runs_of_this_week_are_counted_by_day(history: History) -> None:
     assert history.ask("active_workflows") == [(history.began.date().isoformat(), 4)]
-
-
-# --- plans --------------------------------------------------------------------------------------------------
 
 
 def _scans(store: sqlite3.Connection, query: str) -> list[str]:

@@ -157,9 +157,6 @@ def test_a_turn_that_cannot_be_saved_whole_is_not_saved_at_all(runs: SqliteRuns,
     assert runs.commit(turn)
 
 
-# --- what else a turn leaves --------------------------------------------------------------------------------
-
-
 @requirement("steps:life.cleanup")
 @pytest.mark.parametrize(
     ("lifecycle", "final"), [(Lifecycle.COMPLETED, 1), (Lifecycle.FAILED, 0), (Lifecycle.ABANDONED, 0)]
@@ -237,9 +234,6 @@ def test_what_the_file_of_the_count_holds_does_not_matter(runs: SqliteRuns) -> N
     assert len([line for line in said if "checkpoint" in line]) == 1
 
 
-# --- the chain ----------------------------------------------------------------------------------------------
-
-
 def recomputed(events: Sequence[tuple[Any, ...]]) -> bytes:
     """The chain of a run, from its events as they stand: kind, revision, step, agent, data, time."""
     chain = b""
@@ -278,8 +272,6 @@ def test_the_chain_is_that_of_the_events_and_misses_any_that_is_changed(runs: Sq
         swapped[first], swapped[second] = events[second], events[first]
         assert (recomputed(swapped) != chain) is (events[first][1] == events[second][1])
 
-
-# --- text that looks like SQL -------------------------------------------------------------------------------
 
 CORPUS = (
     "' OR '1'='1",

@@ -1,12 +1,12 @@
 """Many processes on one file: each turn is taken once, nobody starves, and a kill costs nobody else."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from handrail.stores.sql.runs import SqliteRuns
+from helpers.crash import Record
 from helpers.requirement import requirement
 from helpers.sql_rows import unsound
 from helpers.sqlite_crowd import KILLS
@@ -39,7 +39,7 @@ def started(on_disk: Path) -> tuple[SqliteRuns, str]:
 
 @requirement("steps:token.once", "steps:db.tx")
 def test_64_processes_move_one_run_400_times_and_not_once_more(
-    started: tuple[SqliteRuns, str], record_property: Callable[[str, object], None]
+    started: tuple[SqliteRuns, str], record_property: Record
 ) -> None:
     runs, run = started
     told = crowd("contend", runs.database.path, 64, run, CONTENDED + 1, "real")
@@ -84,7 +84,7 @@ def _at_once(told: list[dict[str, list[float]]]) -> list[int]:
 
 @requirement("steps:db.nobuffer", "steps:db.tx")
 def test_writers_that_are_killed_lose_nothing_they_were_told_and_stop_nobody(
-    on_disk: Path, record_property: Callable[[str, object], None]
+    on_disk: Path, record_property: Record
 ) -> None:
     heard = crowd("kill", on_disk / "store" / "handrail.db")
     runs = sqlite(on_disk)

@@ -64,9 +64,6 @@ def damages(runs: SqliteRuns) -> list[Any]:
     return list(SqlMaintenance(runs.database).check())
 
 
-# --- rows ---------------------------------------------------------------------------------------------------
-
-
 @requirement("steps:life.fork", "steps:life.finalize")
 def test_artifacts_are_carried_over_and_final_only_when_the_fork_is_completed(desk: Desk) -> None:
     old = ended(desk, 3)
@@ -138,7 +135,6 @@ class Pruned(SqliteRuns):
     archive: Path
 
     def steps(self, run: str) -> tuple[StepRow, ...]:
-        """The steps; then they are gone."""
         found = super().steps(run)
         SqlMaintenance(self.database).prune(NOW + timedelta(days=1), self.archive, quiet)
         return found
@@ -155,9 +151,6 @@ def test_a_fork_of_a_run_that_is_pruned_meanwhile_is_not_begun(
 
     assert told["code"] == "unknown_run"
     assert ask(desk, "SELECT count(*) FROM runs WHERE parent_execution_id IS NOT NULL") == [(0,)]
-
-
-# --- who looks after them -----------------------------------------------------------------------------------
 
 
 @requirement("steps:life.fork")
@@ -239,9 +232,6 @@ def test_a_fork_that_has_ended_is_archived_with_what_it_inherited(
     assert [step["state"] for step in inherited["steps"]] == ["draft", "review", "publish"]
     assert [artifact["content"] for artifact in inherited["artifacts"]] == ["Words.", "Words."]
     assert damages(runs) == []
-
-
-# --- what is counted and shown ------------------------------------------------------------------------------
 
 
 @requirement("steps:life.fork", "steps:tel.durations")

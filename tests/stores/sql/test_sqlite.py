@@ -60,9 +60,6 @@ def test_what_is_no_regular_file_is_no_store(file: Path) -> None:
     assert caught.value.repair == "name another with --store or HANDRAIL_STORE"
 
 
-# --- migrations ---------------------------------------------------------------------------------------------
-
-
 @requirement("steps:db.migrate")
 def test_16_processes_that_open_a_new_store_at_once_open_the_same_one(file: Path) -> None:
     for _ in range(4):
@@ -176,9 +173,6 @@ def test_a_migration_that_fails_leaves_the_old_schema(file: Path, monkeypatch: p
     again.database.close()
 
 
-# --- somebody else's ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "statements",
     [
@@ -227,9 +221,6 @@ def test_what_is_no_plain_file_is_refused(file: Path, kind: str) -> None:
     assert kind == "link" or not target.exists()
 
 
-# --- who may ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.usefixtures("open_umask")
 def test_only_its_owner_may_read_any_file_or_folder_of_a_store(tmp_path: Path) -> None:
     runs = sqlite(tmp_path / "some" / "where")
@@ -269,9 +260,6 @@ def test_a_folder_that_cannot_be_made_is_named(file: Path) -> None:
     with pytest.raises(NotWritable, match=r"handrail\.db cannot be opened") as caught:
         SqliteDatabase(file)
     assert "HANDRAIL_STORE" in caught.value.repair
-
-
-# --- what it is like ----------------------------------------------------------------------------------------
 
 
 def test_a_refused_file_leaves_nothing_open(file: Path) -> None:

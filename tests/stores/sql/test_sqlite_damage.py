@@ -13,12 +13,12 @@ from handrail.runtime.errors import Busy, Fault, Unreadable
 from handrail.runtime.journal import get_run_after
 from handrail.stores.sql.runs import SqliteRuns
 from handrail.stores.sql.sqlite import SqliteDatabase
+from helpers.crash import Record
 from helpers.sql_rows import unsound
 from helpers.stores import RUN, begun, followed, walked
 from helpers.turns import ENDLESS, ORIGIN, Desk, pinned, sqlite
 
 TURNS = 12
-Record = Callable[[str, object], None]
 
 
 @pytest.fixture

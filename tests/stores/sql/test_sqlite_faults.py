@@ -1,16 +1,14 @@
 """A disk that fails under SQLite: what was acknowledged is there, a turn is whole or not at all."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from helpers.crash import Record
 from helpers.requirement import requirement
 from helpers.store_programs import broken
 
 pytestmark = pytest.mark.unmeasured
-
-Record = Callable[[str, object], None]
 
 
 @requirement("steps:db.tx", "steps:db.nobuffer")
