@@ -5,7 +5,6 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,13 +12,8 @@ import pytest
 from helpers.http_clients import Wire
 from helpers.http_servers import Site, site
 from helpers.metrics import figures, read
-from helpers.servers import ERAS, TOOL, Place, Told, place, until
+from helpers.servers import ERAS, TOOL, Place, Told, until
 from helpers.store_locks import held
-
-
-@pytest.fixture(scope="module")
-def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return place(Path(tmp_path_factory.mktemp("calls")) / "place")
 
 
 @pytest.fixture(scope="module", params=["with sessions", "without"])
