@@ -33,12 +33,6 @@ ATTEMPTS: Final = 100
 
 
 @pytest.fixture
-def url(postgres: Server) -> Iterator[str]:
-    with postgres.lent() as found:
-        yield found
-
-
-@pytest.fixture
 def way(postgres: Server) -> Iterator[Proxy]:
     with proxy(postgres) as made:
         yield made

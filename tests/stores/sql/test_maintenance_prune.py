@@ -233,17 +233,13 @@ def test_a_disk_that_does_not_confirm_the_archive_ends_the_program_and_deletes_n
         )
         assert (done.returncode, "did not confirm" in done.stderr) == (75, True), done.stderr
 
-    database = kept(SqliteDatabase(past.path))
-    assert len(ids(database)) == len(past.runs)
+    assert len(ids(kept(SqliteDatabase(past.path)))) == len(past.runs)
     assert list(folder.iterdir()) == []
 
 
 def test_a_disk_without_room_leaves_no_archive_and_every_run(past: History, tmp_path: Path) -> None:
     status, said = prune_apart(past.path, tmp_path / "a.jsonl.gz", room=512)
 
-    database = kept(SqliteDatabase(past.path))
-    there = ids(database)
-    database.close()
     assert (status, said) == (0, "disk_full")
     assert not (tmp_path / "a.jsonl.gz").exists()
-    assert len(there) == len(past.runs)
+    assert len(ids(kept(SqliteDatabase(past.path)))) == len(past.runs)

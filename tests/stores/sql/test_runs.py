@@ -22,15 +22,7 @@ from helpers.requirement import requirement
 from helpers.sql_rows import TABLES, changed, everything
 from helpers.store_programs import broken
 from helpers.stores import DEFINITION, DIGEST, OTHER, RUN, begun, ended, followed, walked
-from helpers.turns import ENDLESS, NOW, Desk, pinned, sqlite
-
-
-@pytest.fixture
-def runs(tmp_path: Path) -> Iterator[SqliteRuns]:
-    store = sqlite(tmp_path)
-    store.load_token_key()
-    yield store
-    store.database.close()
+from helpers.turns import ENDLESS, NOW, Desk, pinned
 
 
 class Commits:

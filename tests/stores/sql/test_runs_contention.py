@@ -46,7 +46,6 @@ def test_64_processes_move_one_run_400_times_and_not_once_more(
 
     assert wrongs(runs, run, told, CONTENDED) == []
     record_property("points", sum(len(one["accepted"]) for one in told))
-    runs.database.close()
 
 
 @pytest.mark.parametrize("kind", ["no turnstile", "no revision"])
@@ -57,7 +56,6 @@ def test_a_store_without_one_of_its_two_locks_is_found_out(
     told = crowd("contend", runs.database.path, 8, run, 41, kind)
 
     assert wrongs(runs, run, told, 40) != []
-    runs.database.close()
 
 
 def test_of_processes_that_write_without_pause_none_starves(on_disk: Path) -> None:
@@ -98,4 +96,3 @@ def test_writers_that_are_killed_lose_nothing_they_were_told_and_stop_nobody(
         assert Desk(runs).send(run, "go")["status"] == "ok"
     assert runs.database.reader().execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     record_property("points", len(heard))
-    runs.database.close()

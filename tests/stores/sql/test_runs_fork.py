@@ -1,7 +1,6 @@
 """A forked run in a database: its rows, what looks after them, and what is counted."""
 
 import sqlite3
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -22,21 +21,13 @@ from helpers.history import lines, quiet
 from helpers.requirement import requirement
 from helpers.sql_rows import changed, everything
 from helpers.task_project import Project
-from helpers.turns import NOW, Desk, sqlite
+from helpers.turns import NOW, Desk
 
 SPEC: Value = {"type": "spec", "title": "The spec", "content": "Words."}
 ARTIFACTS = (
     "SELECT number, step_name, artifact_type, is_final FROM workflow_artifacts WHERE execution_id = ?"
     " ORDER BY number"
 )
-
-
-@pytest.fixture
-def runs(tmp_path: Path) -> Iterator[SqliteRuns]:
-    store = sqlite(tmp_path)
-    store.load_token_key()
-    yield store
-    store.database.close()
 
 
 @pytest.fixture
