@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -77,6 +77,13 @@ def stopped(at: int) -> ProgressCountCallback:
             raise Stopped
 
     return stop
+
+
+def stop_copy(source: StoreLocation, target: StoreLocation, at: int = 3) -> None:
+    """Leave an unfinished copy."""
+    with suppress(Stopped):
+        copied(source, target, stopped(at))
+        raise AssertionError("the copy was not stopped")
 
 
 def rows(where: StoreLocation) -> Rows:
