@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +11,7 @@ import pytest
 
 from helpers.conformance_server import FACE
 from helpers.conformance_suite import FREE, REQUIRED, UNTESTABLE, faults, judged
+from helpers.crash import Record
 from helpers.http_servers import FACES, Site, begun, site
 from helpers.servers import Place, place
 
@@ -36,7 +37,7 @@ def _workshop(at: Place) -> Iterator[Site]:
 
 @pytest.mark.parametrize(("revision", "count"), [("2025-11-25", 30), ("2026-07-28", 37)])
 def test_every_required_scenario_passes(
-    at: Place, revision: str, count: int, record_property: Callable[[str, object], None]
+    at: Place, revision: str, count: int, record_property: Record
 ) -> None:
     with _workshop(at) as served:
         checks = judged(served.url(FACE), revision, at.folder / "found")
@@ -49,7 +50,7 @@ def test_every_required_scenario_passes(
 
 @pytest.mark.parametrize("revision", REQUIRED)
 def test_every_real_face_passes_what_asks_for_no_fixture(
-    at: Place, revision: str, record_property: Callable[[str, object], None]
+    at: Place, revision: str, record_property: Record
 ) -> None:
     with site(at) as served, ThreadPoolExecutor() as pool:
         found = pool.map(lambda face: judged(served.url(face), revision, at.folder / face), FACES)

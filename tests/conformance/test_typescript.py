@@ -1,13 +1,11 @@
 """The official TypeScript clients, new and old, lead a run to its end, over stdio and over HTTP."""
 
-import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from helpers.foreign_clients import FOLDER, SECONDS, Server, node
+from helpers.foreign_clients import Server, run_script
 from helpers.http_servers import site
 from helpers.requirement import requirement
 from helpers.servers import place
@@ -85,19 +83,7 @@ def _walked(client: str, where: dict[str, Any], project: Path) -> dict[str, Any]
             "argument": {"name": "agent", "value": "de"},
         },
     }
-    done = subprocess.run(
-        (node(), SCRIPT, FOLDER / "package.json"),
-        input=json.dumps(job),
-        cwd=project,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    seen = json.loads(done.stdout)
-    assert isinstance(seen, dict)
-    return seen
+    return run_script(SCRIPT, job, project)
 
 
 def _told(seen: dict[str, Any]) -> list[tuple[str, str]]:

@@ -1,13 +1,11 @@
 """The official TypeScript clients, new and old, get themselves a token by what the server tells them."""
 
-import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from helpers.foreign_clients import FOLDER, SECONDS, node
+from helpers.foreign_clients import run_script
 from helpers.http_servers import Site, site
 from helpers.servers import TOOL, place
 from helpers.token_issuer import TOKEN, Mint, mint
@@ -41,15 +39,5 @@ def test_a_client_of_others_finds_the_issuer_and_starts_a_run(
         "scope": scope,
     }
 
-    done = subprocess.run(
-        [node(), str(SCRIPT), str(FOLDER / "package.json")],
-        input=json.dumps(job),
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["status"] == "ok"
+    assert run_script(SCRIPT, job)["status"] == "ok"
     assert issuer.asked[TOKEN] == before + 1

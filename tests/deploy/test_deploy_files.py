@@ -28,9 +28,6 @@ from test_docs import settings as read_by
 LISTENS = "0.0.0.0:8765"
 
 
-# --- command lines and variables ----------------------------------------------------------------------------
-
-
 def test_every_command_line_is_one_that_the_program_takes() -> None:
     found = dict(command_lines())
 
@@ -82,9 +79,6 @@ def test_no_password_stands_in_a_file_or_on_a_command_line() -> None:
     }
 
 
-# --- the image ----------------------------------------------------------------------------------------------
-
-
 def test_the_image_is_built_in_one_stage_and_installed_into_another() -> None:
     build, image = stages(text("Dockerfile"))
 
@@ -122,9 +116,6 @@ def test_only_what_the_image_is_built_from_is_sent_to_the_builder() -> None:
     assert lines[0] == "*"
     assert {line[1:] for line in lines if line.startswith("!")} == copied
     assert [path for path in copied if not (ROOT / path).exists()] == []
-
-
-# --- compose ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -180,9 +171,6 @@ def test_secrets_are_files_that_git_does_not_see(composed: dict[str, Any]) -> No
 
     assert {"/deploy/secrets/", "/deploy/projects/"} <= set(ignored)
     assert all(one["file"].startswith("./secrets/") for one in files)
-
-
-# --- kubernetes ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -241,9 +229,6 @@ def test_a_pod_may_do_no_more_than_it_must(cluster: dict[str, Any]) -> None:
     assert {one["name"] for one in pod["volumeMounts"]} == {one["name"] for one in spec["volumes"]}
 
 
-# --- the unit -----------------------------------------------------------------------------------------------
-
-
 def test_a_command_run_as_the_service_has_its_user_its_folders_and_its_settings() -> None:
     service = settings("handrail.service")
     script = text("as-handrail")
@@ -275,9 +260,6 @@ def test_a_server_has_the_time_to_end_that_it_may_take(
     assert int(composed["services"]["handrail-1"]["stop_grace_period"].removesuffix("s")) >= 30
     (seconds,) = (int(one) for one in pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][1:])
     assert pod["terminationGracePeriodSeconds"] - seconds >= 30
-
-
-# --- all of them --------------------------------------------------------------------------------------------
 
 
 def test_images_have_names_and_no_hosts() -> None:

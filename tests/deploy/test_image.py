@@ -49,7 +49,6 @@ class Image:
         return said
 
     def start(self, *words: str) -> "subprocess.Popen[str]":
-        """Start the image with these words."""
         program, *rest = last("ENTRYPOINT").words
         path = self.folder / "opt" / "handrail" / "bin" / program
         pipe = subprocess.PIPE
@@ -64,7 +63,6 @@ class Image:
         return process.returncode, out + err
 
     def files(self) -> set[Path]:
-        """All that is installed."""
         return set((self.folder / "opt").rglob("*"))
 
 

@@ -35,12 +35,10 @@ class Packages:
 
     @property
     def wheel(self) -> Path:
-        """The wheel."""
         return next(self.folder.glob("dist/*.whl"))
 
     @property
     def sdist(self) -> Path:
-        """The sdist."""
         return next(self.folder.glob("dist/*.tar.gz"))
 
     @property
@@ -61,7 +59,6 @@ class Packages:
         }
 
     def run(self, *words: str | Path, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
-        """How a program ends, and what it says."""
         return subprocess.run(
             [*map(str, words)],
             cwd=cwd or self.folder,

@@ -1,9 +1,8 @@
 """deploy/nginx.conf tried for real: two servers on one store behind nginx, and clients that know of none."""
 
 import asyncio
-import json
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,11 +13,11 @@ import anyio
 import pytest
 from mcp import Client
 
-from helpers.http_clients import Wire
+from helpers.http_clients import Wire, walk
 from helpers.http_servers import Answered, Site, site
 from helpers.metrics import figures, read
 from helpers.nginx import listening, port_of, proxy
-from helpers.servers import BOUND, ERAS, META, TOOL, Place, Told, note, place, until
+from helpers.servers import BOUND, ERAS, TOOL, Place, Told, note, place, until
 from helpers.store_contents import whole
 from helpers.store_locks import held
 
@@ -42,19 +41,16 @@ class Team:
         return [figures(read(one).text)["handrail_calls_under_way"] for one in self.both]
 
     def call(self, **arguments: object) -> Told:
-        """Call the tool through the proxy."""
         called = Wire(self.front, "steps", "auto").call(1, TOOL, arguments)
         return asyncio.run(asyncio.wait_for(called, BOUND))
 
     def ask(self, method: str, path: str, **headers: str) -> Answered:
-        """Send a request through the proxy."""
         named = {"Host": f"127.0.0.1:{self.front.port}", "Content-Length": "0"}
         return self.front.ask(method, path, {**named, **{k.replace("_", "-"): v for k, v in headers.items()}})
 
 
 @contextmanager
 def working(folder: Path) -> Iterator[Team]:
-    """A team below this folder."""
     at = place(folder / "place")
     with listening() as listener:
         port = port_of(listener)
@@ -80,22 +76,14 @@ def mortal(tmp_path: Path) -> Iterator[Team]:
         yield made
 
 
-async def _walked(url: str, era: str) -> list[dict[str, Any]]:
-    """What a run of six steps is answered with, from its start to its end."""
-    async with Client(url, mode=era) as client:
-        given: dict[str, Any] = {"template_name": "walk"}
-        said: list[dict[str, Any]] = []
-        while not said or said[-1]["status"] == "ok":
-            told = await client.call_tool(TOOL, given)
-            said.append(dict(told.structured_content or {}))
-            given = {"step_token": said[-1].get("new_step_token"), "model_output_so_far": note()}
-        return said
-
-
 def test_the_calls_of_one_client_go_to_both_servers_and_make_one_run(team: Team) -> None:
+    async def walked(era: str) -> list[dict[str, Any]]:
+        async with Client(team.front.url("steps"), mode=era) as client:
+            return await walk(client)
+
     for era in ERAS:
         before = team.served()
-        said = anyio.run(_walked, team.front.url("steps"), era)
+        said = anyio.run(walked, era)
 
         assert [one["status"] for one in said] == ["ok"] * 6 + ["task_closed"]
         assert whole(team.at.store).revision(said[0]["execution_id"]) == 7
@@ -110,7 +98,7 @@ def test_what_happens_is_heard_on_a_stream_while_it_is_open(team: Team) -> None:
         wanted = {"notifications": {"resourceSubscriptions": [f"current-step://{run}"]}}
         reader, writer = await asyncio.open_connection("127.0.0.1", team.front.port)
         try:
-            writer.write(_listening(wire, wanted))
+            writer.write(wire.request(2, "subscriptions/listen", wanted))
             begun = await reader.readuntil(b"acknowledged")
             await wire.call(3, TOOL, {"execution_id": run, "action": "pause"})
             return begun, await reader.readuntil(b"notifications/resources/updated")
@@ -123,15 +111,6 @@ def test_what_happens_is_heard_on_a_stream_while_it_is_open(team: Team) -> None:
     assert begun.startswith(b"HTTP/1.1 200 OK\r\n")
     assert b"text/event-stream" in begun
     assert b"data: " in event
-
-
-def _listening(wire: Wire, wanted: Mapping[str, object]) -> bytes:
-    """A request for a stream."""
-    method = "subscriptions/listen"
-    message = {"jsonrpc": "2.0", "id": 2, "method": method, "params": {**wanted, "_meta": META}}
-    body = json.dumps(message).encode()
-    more = {"mcp-protocol-version": "2026-07-28", "mcp-method": method, "mcp-name": ""}
-    return wire.head("POST", len(body), more) + body
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ class Telling(BaseHTTPRequestHandler):
         self.wfile.write(b"data: two\n\n")
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        pass
 
 
 class Switching(BaseHTTPRequestHandler):
@@ -64,7 +64,7 @@ class Switching(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        pass
 
 
 @contextmanager

@@ -60,9 +60,6 @@ def test_the_service_is_open_to_little(written: Path) -> None:
     assert analyzed("security", "--offline=true", "--threshold=20", str(written)).returncode == 1
 
 
-# --- system calls -------------------------------------------------------------------------------------------
-
-
 def filtered(name: str) -> set[str]:
     """The system calls of a set of systemd's, and of the sets in it."""
     done = analyzed("syscall-filter", name)
@@ -72,7 +69,6 @@ def filtered(name: str) -> set[str]:
 
 
 def allowed() -> set[str]:
-    """The system calls that the unit allows."""
     found: set[str] = set()
     for key, value in unit("handrail.service"):
         if key == "SystemCallFilter":

@@ -69,8 +69,6 @@ def ask(state: str | None = None, **questions: Any) -> types.InputRequiredResult
     return types.InputRequiredResult(input_requests=questions, request_state=state)
 
 
-# --- 2025 ---------------------------------------------------------------------------------------------------
-
 PERSON: Final = {
     "type": "object",
     "properties": {
@@ -143,9 +141,6 @@ async def sampling(asked: Asked, given: Given) -> Result:
     answer = await _put(asked, sample(str(given["prompt"]), 100), types.CreateMessageResult)
     assert isinstance(answer.content, types.TextContent)
     return said(f"LLM response: {answer.content.text}")
-
-
-# --- 2026 ---------------------------------------------------------------------------------------------------
 
 
 async def one_form(asked: Asked, _: Given) -> Result:

@@ -53,9 +53,6 @@ def _read(path: Path) -> tuple[Check, ...]:
     )
 
 
-# --- scenarios, by the revision of the protocol -------------------------------------------------------------
-
-
 _BOTH: Final = (
     "completion-complete",
     "dns-rebinding-protection",

@@ -94,19 +94,16 @@ class Bench:
         self.folder, self.kind, self.server, self.made = folder, kind, server, 0
 
     def new(self) -> StoreLocation:
-        """The next."""
         self.made += 1
         new = self.kind == "postgresql"
         return DatabaseUrl(self.server.fresh()) if new else self.folder / f"{self.made}" / "copy.db"
 
     def drop(self, target: StoreLocation) -> None:
-        """Remove it."""
         if isinstance(target, DatabaseUrl):
             self.server.drop(target.url)
 
 
 def told(target: StoreLocation) -> tuple[Rows, dict[str, str]]:
-    """The rows and the indexes of a store."""
     return rows(target), indexes(target)
 
 
@@ -122,7 +119,6 @@ def judged(source: Path, wanted: tuple[Rows, dict[str, str]], target: StoreLocat
 
 
 def main(folder: Path, kind: str, server: Server) -> None:
-    """Kill everywhere."""
     source = full(folder / "full" / "handrail.db").path
     bench = Bench(folder, kind, server)
     points, _ = tried(source, once := bench.new(), 0)

@@ -5,11 +5,13 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from helpers.memory_folder import in_memory
 
+Record: TypeAlias = Callable[[str, object], None]
 TESTS: Final = Path(__file__).resolve().parent.parent
 
 

@@ -19,7 +19,6 @@ PROGRAM: Final = "handrail"
 
 
 def text(name: str) -> str:
-    """What a file of deploy/ says."""
     return (FOLDER / name).read_text("utf-8")
 
 
@@ -54,9 +53,6 @@ def wrong(words: Sequence[str]) -> str:
     return ""
 
 
-# --- Dockerfile ---------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Step:
     """An instruction of a Dockerfile, and what it says."""
@@ -85,9 +81,6 @@ def last(word: str) -> Step:
     return [step for step in stages(text("Dockerfile"))[-1] if step.word == word][-1]
 
 
-# --- a unit of systemd --------------------------------------------------------------------------------------
-
-
 def unit(name: str) -> list[tuple[str, str]]:
     """The settings of a unit in their order; a key may be there more than once."""
     lines = [line for line in text(name).splitlines() if line and not line.startswith(("#", "["))]
@@ -97,9 +90,6 @@ def unit(name: str) -> list[tuple[str, str]]:
 def settings(name: str) -> dict[str, str]:
     """The settings of a unit; of a key that is there more than once, the last."""
     return dict(unit(name))
-
-
-# --- all of them --------------------------------------------------------------------------------------------
 
 
 def command_lines() -> Iterator[tuple[str, list[str]]]:

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,22 @@ def node() -> str:
     if not NODE.exists():
         pytest.fail(f"{FOLDER.name} is missing: run tools/setup packages", pytrace=False)
     return str(NODE)
+
+
+def run_script(script: Path, job: Mapping[str, Any], folder: Path | None = None) -> dict[str, Any]:
+    """What a script for Node says of a job, which it must do."""
+    done = subprocess.run(
+        (node(), script, FOLDER / "package.json"),
+        input=json.dumps(job),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 # --- the MCP Inspector --------------------------------------------------------------------------------------

@@ -1,14 +1,19 @@
-"""A client in bytes, of either protocol era: a thousand of them are one process, without the SDK."""
+"""Clients over HTTP: in bytes, of which a thousand are one process, and the SDK's own."""
 
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
+import httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
 from helpers.http_servers import Site
-from helpers.servers import HELLO, META, TOOL, Told, told
+from helpers.servers import HELLO, META, TOOL, Told, note, told
 
 _SESSION: Final = "mcp-session-id"
 _AT_ONCE: Final = 20
@@ -32,11 +37,9 @@ class Wire:
             await self._send("POST", _OLD, {"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     async def call(self, number: int, tool: str, arguments: Mapping[str, Any]) -> Told:
-        """Call a tool in a request of this id."""
         return told(await self.ask(number, "tools/call", {"name": tool, "arguments": dict(arguments)}))
 
     async def ask(self, number: int, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """What a request of this id is answered with."""
         return answer_to(number, await self._send("POST", *self._asked(number, method, params)))
 
     def request(self, number: int, method: str, params: Mapping[str, Any]) -> bytes:
@@ -60,7 +63,6 @@ class Wire:
         return await self._send("GET", _OLD, begun=begun)
 
     async def leave(self) -> None:
-        """End the session, if there is one."""
         if self.session:
             await self._send("DELETE", _OLD)
 
@@ -162,3 +164,29 @@ async def next_answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
     elif b"content-length: " in head:
         body = await reader.readexactly(int(head.partition(b"content-length: ")[2].split(b"\r")[0]))
     return int(head.split(b" ", 2)[1]), body
+
+
+@asynccontextmanager
+async def sdk_client(url: str, era: str, **http: Any) -> AsyncIterator[Client]:  # noqa: ANN401 - any option of httpx
+    """A client of the SDK that sends its requests with these options."""
+    async with (
+        httpx2.AsyncClient(**http) as sender,
+        Client(streamable_http_client(url, http_client=sender), mode=era) as client,
+    ):
+        yield client
+
+
+def bearer(token: str) -> dict[str, str]:
+    """The header that shows a token."""
+    return {"Authorization": f"Bearer {token}"}
+
+
+async def walk(client: Client, template: str = "walk") -> list[dict[str, Any]]:
+    """What a run is answered with, from its start to its end."""
+    given: dict[str, Any] = {"template_name": template}
+    said: list[dict[str, Any]] = []
+    while not said or said[-1]["status"] == "ok":
+        answered = await client.call_tool(TOOL, given)
+        said.append(dict(answered.structured_content or {}))
+        given = {"step_token": said[-1].get("new_step_token"), "model_output_so_far": note()}
+    return said

@@ -39,6 +39,26 @@ class Site:
         """Where a face is."""
         return f"http://{self.host}:{self.port}{self.paths[face]}"
 
+    @property
+    def address(self) -> str:
+        """What it is called in `Host`."""
+        return f"{self.host}:{self.port}"
+
+    def send(
+        self, path: str, body: bytes = b"", *, method: str = "", token: str = "", **headers: str
+    ) -> Answered:
+        """Send a request as a client does, with these headers too: POST to a face, else GET."""
+        shown = {"Authorization": f"Bearer {token}"} if token else {}
+        usual = {
+            "Host": self.address,
+            "Accept": "application/json, text/event-stream",
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+        }
+        more = {name.replace("_", "-"): value for name, value in headers.items()}
+        method = method or ("POST" if path.startswith("/mcp") else "GET")
+        return self.ask(method, path, {**usual, **shown, **more}, body)
+
     def ask(self, method: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> Answered:
         """Send exactly these headers, and `Host` only if it is among them."""
         connection = http.client.HTTPConnection(self.host.strip("[]"), self.port, timeout=BOUND)

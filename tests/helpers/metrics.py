@@ -8,7 +8,7 @@ from helpers.http_servers import Answered, Site
 
 
 def read(served: Site, **more: str) -> Answered:
-    return served.ask("GET", "/metrics", {"Host": f"127.0.0.1:{served.port}", **more})
+    return served.ask("GET", "/metrics", {"Host": served.address, **more})
 
 
 def figures(text: str) -> dict[str, float]:

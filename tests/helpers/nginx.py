@@ -25,7 +25,6 @@ def listening() -> Iterator[socket.socket]:
 
 
 def port_of(listener: socket.socket) -> int:
-    """The port that it is bound to."""
     return int(listener.getsockname()[1])
 
 

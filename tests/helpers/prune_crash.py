@@ -96,7 +96,6 @@ def judged(folder: Path, last: int, old: set[str], stays: str) -> list[str]:
 
 
 def main(work: Path) -> None:
-    """Kill everywhere."""
     start = work / "start"
     with played(start / "handrail.db") as play:
         old = {play.start("", GATE) for _ in range(2)}

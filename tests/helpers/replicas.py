@@ -20,8 +20,6 @@ from helpers.http_servers import FACES, Site, listening
 from helpers.program import PROGRAM
 from helpers.servers import BOUND, TOOL, Place, Told, note, told
 
-# --- what clients were told, and what the database holds ----------------------------------------------------
-
 
 @dataclass(slots=True)
 class Errand:
@@ -63,7 +61,6 @@ FROM runs
 
 
 def kept_in(url: str) -> dict[str, Kept]:
-    """Every run of a database."""
     with psycopg.connect(url) as connection:
         return {run: Kept(*rest) for run, *rest in connection.execute(_KEPT)}
 
@@ -107,9 +104,6 @@ def _wrong_with(errand: Errand, kept: Kept | None) -> Iterator[str]:
             yield f"{errand.goal}: {name} {there!r} instead of {should!r}"
 
 
-# --- the servers --------------------------------------------------------------------------------------------
-
-
 _BUSY: Final = {"HANDRAIL_RATE": "1000000"}
 """All clients of a test are one principal."""
 
@@ -132,7 +126,6 @@ class Replica:
 
     @property
     def text(self) -> str:
-        """What it has said on stderr."""
         return "".join(self.said)
 
     def end(self, by: signal.Signals = signal.SIGTERM) -> int:
@@ -163,7 +156,6 @@ class Fleet:
 
     @property
     def text(self) -> str:
-        """All that they have said."""
         return "".join(replica.text for replica in (*self.ended, *self._living.values()))
 
     def start(self, number: int) -> None:
@@ -209,9 +201,6 @@ def fleet(at: Place, url: str, count: int, **env: str) -> Iterator[Fleet]:
         made.abandon()
 
 
-# --- clients behind a load balancer that knows nothing ------------------------------------------------------
-
-
 AGAIN: Final = frozenset({"busy", "no_server"})
 """The faults after which the same call may be sent again."""
 
@@ -243,7 +232,6 @@ class Tally:
         return self.sent - self.acknowledged
 
     def acknowledge(self) -> None:
-        """Count a call that was answered."""
         self.acknowledged += 1
         if self.acknowledged in self.moments:
             self.moments[self.acknowledged]()
@@ -274,7 +262,6 @@ class Client:
         assert answer.code == "task_closed"
 
     def close(self) -> None:
-        """Close its connections."""
         for _, writer in self._lines.values():
             writer.close()
 

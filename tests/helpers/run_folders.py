@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -13,8 +14,9 @@ from handrail.engine.model import Authority, Lifecycle, Run, Step
 from handrail.runtime.entries import Entry, EntryKind
 from handrail.runtime.ports.turn import Workspace
 from handrail.runtime.records import ChangedContent as FinalValue
-from handrail.runtime.records import OpenedStep, Origin, RecordedCall, StoredRun, Turn
+from handrail.runtime.records import OpenedStep, Origin, RecordedCall, StoredRun, Trouble, Turn
 from handrail.stores.files.file_runs import FileRuns
+from helpers.simulated_disk import PowerLoss, Simulated, at_change, cut_power
 
 AT: Final = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 RUN: Final = "6f1c2a30-9d5e-4a51-8f0e-2b8a5d3c7e10"
@@ -133,6 +135,29 @@ def begin(workspace: Workspace) -> FileRuns:
     workspace.sync("")
     assert take(runs, "EXECUTED")
     return runs
+
+
+def begun_folder() -> tuple[Simulated, FileRuns]:
+    """Such a folder on a simulated disk, and its store."""
+    workspace = Simulated()
+    return workspace, begin(workspace)
+
+
+def stopped_folder(before: str) -> Simulated:
+    """Such a folder whose process died in the turn A2 before this change."""
+    workspace, runs = begun_folder()
+    workspace.before = at_change(before, cut_power)
+    with suppress(PowerLoss):
+        take(runs, "DRAFTING", A2)
+        raise AssertionError(f"there is no change {before}")
+    return workspace.copy()
+
+
+def trouble_of(runs: FileRuns) -> Trouble:
+    """The trouble that the run is in."""
+    trouble = loaded(runs).trouble
+    assert trouble is not None
+    return trouble
 
 
 def judged(runs: FileRuns, tree: dict[str, bytes], journal: bytes) -> str:

@@ -23,6 +23,20 @@ class PowerLoss(BaseException):
     """The power is gone: nothing runs any more."""
 
 
+def cut_power() -> None:
+    raise PowerLoss
+
+
+def at_change(name: str, act: Callable[[], object]) -> Callable[[str], None]:
+    """Does something before the change of this name."""
+
+    def before(found: str) -> None:
+        if found == name:
+            act()
+
+    return before
+
+
 @dataclass(frozen=True, slots=True)
 class Renamed:
     """A change of names that is not confirmed: what was at `old` is now at `new`, as file `number`.

@@ -20,9 +20,6 @@ def changed(before: dict[str, list[Any]], after: dict[str, list[Any]]) -> list[s
     return [name for name in before if before[name] != after[name]]
 
 
-# --- whether the rows of a run fit together -----------------------------------------------------------------
-
-
 def unsound(runs: SqliteRuns, run: str) -> list[str]:
     """What does not fit together among the rows of a run that moves with every turn."""
     ask = runs.database.reader().execute
@@ -45,9 +42,6 @@ def unsound(runs: SqliteRuns, run: str) -> list[str]:
     if last != stored.revision:
         found.append(f"{run}: {last} steps at revision {stored.revision}")
     return found
-
-
-# --- damages, and what each is called -----------------------------------------------------------------------
 
 
 PLANTED = [

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -45,7 +45,6 @@ class Full:
 
 
 def full(path: Path) -> Full:
-    """Such a store in a new file."""
     history(path)
     with played(path) as play:
         assert isinstance(play.world.ids, CountedIds)
@@ -62,12 +61,11 @@ def full(path: Path) -> Full:
 def copied(
     source: StoreLocation, target: StoreLocation, told: ProgressCountCallback = lambda *_: None
 ) -> CopyResult:
-    """Copy a store, as the program does."""
     return Stores().copy_store(source, target, told)
 
 
 class Stopped(Exception):  # noqa: N818 - somebody does it
-    """Somebody stops the copy."""
+    pass
 
 
 def stopped(at: int) -> ProgressCountCallback:
@@ -79,6 +77,13 @@ def stopped(at: int) -> ProgressCountCallback:
             raise Stopped
 
     return stop
+
+
+def stop_copy(source: StoreLocation, target: StoreLocation, at: int = 3) -> None:
+    """Leave an unfinished copy."""
+    with suppress(Stopped):
+        copied(source, target, stopped(at))
+        raise AssertionError("the copy was not stopped")
 
 
 def rows(where: StoreLocation) -> Rows:
@@ -111,7 +116,6 @@ def indexes(where: StoreLocation) -> dict[str, str]:
 
 
 def damages(where: StoreLocation) -> list[Damage]:
-    """Every damage of a store."""
     with Stores().open_store(where) as store:
         return list(store.keeper.check())
 

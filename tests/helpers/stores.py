@@ -90,11 +90,10 @@ class MemoryPlace(WholePlace):
         self._runs = MemoryRuns()
 
     def open(self) -> Runs:
-        """The one store."""
         return self._runs
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        pass
 
 
 class SqlitePlace(WholePlace):
@@ -105,12 +104,10 @@ class SqlitePlace(WholePlace):
         self._opened: list[SqliteRuns] = []
 
     def open(self) -> Runs:
-        """One more store on the file."""
         self._opened.append(sqlite(self._folder))
         return self._opened[-1]
 
     def close(self) -> None:
-        """Close every store."""
         for runs in self._opened:
             runs.database.close()
 
@@ -125,7 +122,6 @@ class PostgresqlPlace(WholePlace):
         self._opened: list[PgRuns] = []
 
     def open(self) -> Runs:
-        """One more store on the database."""
         self._opened.append(postgresql(self.url))
         return self._opened[-1]
 
@@ -152,12 +148,11 @@ class FilesPlace:
         self._folder = folder
 
     def open(self) -> Runs:
-        """One more store over the folder."""
         disk = DiskWorkspace(self._folder, "task")
         return FileRuns(disk, StateFile(), Run(RUN, "paper", DIGEST), ORIGIN, STATES)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        pass
 
 
 PLACES: Final[Mapping[str, type[MemoryPlace | SqlitePlace | PostgresqlPlace | FilesPlace]]] = {
@@ -175,7 +170,6 @@ def kept(place: Place, stored: StoredRun, looked: datetime | None = None) -> Sto
 
 
 def begun(run: str = RUN, /, **changes: Any) -> Turn:  # noqa: ANN401 - any field of a turn
-    """The first turn of a run."""
     there = Run(
         run,
         "paper",
@@ -226,7 +220,6 @@ def followed(stored: StoredRun, **changes: Any) -> Turn:  # noqa: ANN401 - any f
 
 
 def ended(stored: StoredRun, lifecycle: Lifecycle = Lifecycle.COMPLETED, **changes: Any) -> Turn:  # noqa: ANN401 - any field
-    """The last turn of a run."""
     return replace(
         followed(stored),
         **{

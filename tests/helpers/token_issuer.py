@@ -100,7 +100,6 @@ class Mint:
         )
 
     def answer(self, path: str) -> tuple[int, dict[str, str], bytes]:
-        """What is said at a path."""
         self.asked[path] += 1
         page = self.pages.get(path)
         if callable(page):
@@ -125,8 +124,6 @@ class Mint:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Puts a mint on the web."""
-
     mint: Mint
     protocol_version = "HTTP/1.1"
 
@@ -177,6 +174,5 @@ def mint(algorithm: str = "ES256") -> Iterator[Mint]:
 
 
 def segment(data: object) -> str:
-    """A part of a token: data as JSON, bytes as they are."""
     raw = data if isinstance(data, bytes) else json.dumps(data).encode()
     return urlsafe_b64encode(raw).rstrip(b"=").decode()

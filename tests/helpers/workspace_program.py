@@ -205,9 +205,6 @@ def replaced(root: Path) -> object:
     return [seen, busy]
 
 
-# --- how a test starts it -----------------------------------------------------------------------------------
-
-
 _CHILD = Path(__file__)
 
 

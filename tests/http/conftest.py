@@ -1,16 +1,36 @@
-"""Two projects on one server, and who may see which: for every test module anew."""
+"""Servers, an issuer of tokens, and people who may see one project each: for every test module anew."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from helpers.http_servers import Site, site
+from helpers.servers import Place, place
 from helpers.tenants import Estate, Person, estate
+from helpers.token_issuer import Mint, mint
+
+
+@pytest.fixture(scope="module")
+def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return place(Path(tmp_path_factory.mktemp("http")) / "place")
+
+
+@pytest.fixture(scope="module")
+def served(at: Place) -> Iterator[Site]:
+    """A server that asks nobody for a token."""
+    with site(at) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[Mint]:
+    with mint() as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Estate]:
-    """A server with the projects alpha and beta."""
     with estate(Path(tmp_path_factory.mktemp("estate")) / "place") as made:
         yield made
 

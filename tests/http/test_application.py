@@ -8,66 +8,39 @@ import anyio
 import pytest
 from mcp import Client
 
+from helpers.http_clients import walk
 from helpers.http_servers import FACES, Site, site
 from helpers.program import handrail
-from helpers.servers import ERAS, Place, note, place
+from helpers.servers import ERAS, Place, place
 
 pytestmark = pytest.mark.unmeasured
 
 
-@pytest.fixture
-def at(tmp_path: Path) -> Place:
-    return place(tmp_path)
-
-
-async def _walked(served: Site, era: str) -> list[str]:
-    said = []
-    async with Client(served.url("steps"), mode=era) as client:
-        begun = await client.call_tool("workflow_next_step", {"template_name": "brief"})
-        assert begun.structured_content is not None
-        said.append(begun.structured_content["status"])
-        token = begun.structured_content["new_step_token"]
-        ended = await client.call_tool(
-            "workflow_next_step", {"step_token": token, "model_output_so_far": note()}
-        )
-        assert ended.structured_content is not None
-        said.append(ended.structured_content["status"])
-    async with Client(served.url("spells"), mode=era) as client:
-        shown = await client.call_tool("lumos", {})
-        assert shown.structured_content is not None
-        said.append(shown.structured_content["state"])
-    return said
-
-
 @pytest.mark.parametrize("era", ERAS)
-def test_every_face_is_served_to_clients_of_both_eras(at: Place, era: str) -> None:
-    with site(at) as served:
-        assert sorted(served.paths.items()) == [(face, f"/mcp/{face}") for face in FACES]
-        assert anyio.run(_walked, served, era) == ["ok", "task_closed", "GATHER_NEEDS_PLAN"]
+def test_every_face_is_served_to_clients_of_both_eras(served: Site, era: str) -> None:
+    async def seen() -> tuple[list[str], str]:
+        async with Client(served.url("steps"), mode=era) as client:
+            said = [one["status"] for one in await walk(client, "brief")]
+        async with Client(served.url("spells"), mode=era) as client:
+            shown = await client.call_tool("lumos", {})
+        return said, (shown.structured_content or {})["state"]
 
-
-async def _told(served: Site, face: str) -> dict[str, Any]:
-    async with Client(served.url(face), mode="legacy") as client:
-        return client.server_capabilities.model_dump(exclude_none=True)
+    assert sorted(served.paths.items()) == [(face, f"/mcp/{face}") for face in FACES]
+    assert anyio.run(seen) == (["ok", "task_closed"], "GATHER_NEEDS_PLAN")
 
 
 @pytest.mark.parametrize("face", FACES)
-def test_a_client_of_2025_is_told_over_http_too_that_lists_and_resources_can_change(
-    at: Place, face: str
+def test_a_client_of_2025_learns_over_http_too_that_lists_and_resources_can_change(
+    served: Site, face: str
 ) -> None:
-    with site(at) as served:
-        told = anyio.run(_told, served, face)
+    async def capabilities() -> dict[str, Any]:
+        async with Client(served.url(face), mode="legacy") as client:
+            return client.server_capabilities.model_dump(exclude_none=True)
+
+    told = anyio.run(capabilities)
 
     assert told["resources"] == {"subscribe": True, "list_changed": True}
     assert told["prompts"] == {"list_changed": True}
-
-
-@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
-def test_a_server_that_is_well_says_one_word(at: Place, path: str) -> None:
-    with site(at) as served:
-        answered = served.ask("GET", path, {"Host": f"127.0.0.1:{served.port}"})
-
-    assert (answered.status, answered.text) == (200, "ok\n")
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
@@ -76,11 +49,12 @@ def test_a_server_that_is_told_to_end_ends_well(at: Place, by: signal.Signals) -
         assert served.end(by) == 0
 
 
-def test_a_server_on_the_loopback_of_ipv6_is_known_by_it(at: Place) -> None:
+def test_a_server_on_the_loopback_of_ipv6_says_that_it_is_well(at: Place) -> None:
     with site(at, address="[::1]:0") as served:
-        answered = served.ask("GET", "/healthz", {"Host": f"[::1]:{served.port}"})
+        answered = [served.send(path) for path in ("/healthz", "/readyz")]
 
-    assert (served.host, answered.status) == ("[::1]", 200)
+    assert served.host == "[::1]"
+    assert [(one.status, one.text) for one in answered] == [(200, "ok\n")] * 2
 
 
 @pytest.mark.parametrize(
@@ -97,8 +71,9 @@ def test_a_server_on_the_loopback_of_ipv6_is_known_by_it(at: Place) -> None:
     ],
 )
 def test_where_nobody_may_listen_nothing_is_begun_and_the_repair_is_named(
-    at: Place, given: str, said: str, repair: str
+    tmp_path: Path, given: str, said: str, repair: str
 ) -> None:
+    at = place(tmp_path)
     told = handrail(
         "serve", "--http", *given.split(), "--store", at.store, HOME=at.env["HOME"], cwd=at.project
     )
@@ -122,11 +97,10 @@ def test_where_tokens_are_asked_for_and_none_is_good_nobody_is_served(
     assert "handrail token create NAME --scope run:read --scope run:write" in told.err
 
 
-def test_a_port_that_is_taken_is_told(at: Place) -> None:
-    with site(at) as served:
-        address = f"127.0.0.1:{served.port}"
-        told = handrail("serve", "--http", address, "--store", at.store, HOME=at.env["HOME"], cwd=at.project)
+def test_a_port_that_is_taken_is_named(at: Place, served: Site) -> None:
+    words = ("serve", "--http", served.address, "--store", at.store)
+    told = handrail(*words, HOME=at.env["HOME"], cwd=at.project)
 
     assert told.status != 0
-    assert f"{address} cannot be listened at: Address already in use" in told.err
+    assert f"{served.address} cannot be listened at: Address already in use" in told.err
     assert "choose another port, or 0 for any that is free" in told.err

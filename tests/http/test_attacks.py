@@ -20,6 +20,7 @@ from handrail.http.metrics import Metrics
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.streamable_http import ServedProjects, build_tenants
 from handrail.stores.sql.store import open_serving
+from helpers.crash import Record
 from helpers.http_servers import FACES, Site, given, site
 from helpers.servers import place
 from helpers.token_issuer import mint
@@ -38,7 +39,8 @@ LED: Final = ("", *(f"/mcp/{face}" for face in FACES))
 METADATA: Final = tuple(f"/.well-known/oauth-protected-resource{path}" for path in LED)
 """What anybody may read where there is an issuer: who that is, for the server and for each face."""
 
-NOWHERE: Final = ("/nothing", "/mcp", "/mcp/", "/mcp/nothing", "/ws", "/api/runs")
+_PATHS: Final = ("/nothing", "/mcp", "/mcp/", "/mcp/nothing", "/ws", "/api/runs")
+NOWHERE: Final = (*_PATHS, "/healthz/", "//healthz", "/metrics/")
 _SECRET: Final = re.compile("hr_[A-Za-z0-9_-]{20,}")
 
 
@@ -62,17 +64,13 @@ class Way:
         return path in OPEN_PATHS or (path in METADATA and "issuer" in self.kind)
 
     def own(self) -> dict[str, str]:
-        """The headers of somebody who may come in."""
         shown = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         return {"Host": self.host, **shown}
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Headers that are sent, from those of somebody who may come in; which of its answers refuse it.
-
-    `path` is what is asked for instead of a route.
-    """
+    """Headers that are sent, which answers refuse them, and what is asked for instead of a route."""
 
     headers: Callable[[Way], dict[str, str]]
     refused: frozenset[int]
@@ -105,7 +103,14 @@ ATTACKS: Final[Mapping[str, Attack]] = {
     "S1 another host, our port": Attack(_with(Host="evil.example:PORT"), _HOST),
     "S1 our host with an end of theirs": Attack(_with(Host="HOST.evil.example"), _HOST),
     "S1 another port": Attack(_with(Host="127.0.0.1:1"), _HOST),
+    "S1 our host without its port": Attack(_with(Host="127.0.0.1"), _HOST),
+    "S1 our port twice": Attack(_with(Host="127.0.0.1:PORT:PORT"), _HOST),
+    "S1 a host that begins like localhost": Attack(_with(Host="localhost.evil.example"), _HOST),
+    "S1 an empty host": Attack(_with(Host=""), _HOST),
     "S1 no host": Attack(_with(Host="NONE"), _HOST),
+    "S1 a page of our host without its port": Attack(_with(Origin="http://127.0.0.1"), _PAGE),
+    "S1 a file of our host": Attack(_with(Origin="file://127.0.0.1:PORT"), _PAGE),
+    "S1 a page without a name": Attack(_with(Origin=""), _PAGE),
     "S1 a page of another site": Attack(_with(Origin="http://evil.example"), _PAGE),
     "S1 a page from nowhere": Attack(_with(Origin="null"), _PAGE),
     "S1 a page of another port": Attack(_with(Origin="http://127.0.0.1:1"), _PAGE),
@@ -117,6 +122,11 @@ ATTACKS: Final[Mapping[str, Attack]] = {
     "S3 no token": Attack(_with(Authorization="NONE", X_Forwarded_For="192.0.2.1"), _WHO),
     "S3 a token that was never given": Attack(_with(Authorization="Bearer hr_" + "A" * 43), _WHO),
     "S3 a token in another scheme": Attack(_with(Authorization="Basic aHI6aHI="), _WHO),
+    "S3 an empty token": Attack(_with(Authorization="", X_Forwarded_For="192.0.2.1"), _WHO),
+    "S3 a scheme without a token": Attack(_with(Authorization="Bearer"), _WHO),
+    "S3 a scheme and a space": Attack(_with(Authorization="Bearer "), _WHO),
+    "S3 a token without end": Attack(_with(Authorization="Bearer " + "x" * 5000), _WHO),
+    "S3 a token that is no text": Attack(_with(Authorization="Bearer hr_\xff"), _WHO),
     "S3 a route under another spelling": Attack(
         _with(Authorization="NONE", X_Forwarded_For="192.0.2.1"), _WHO, lambda path: f"/{path}"
     ),
@@ -128,7 +138,11 @@ ATTACKS: Final[Mapping[str, Attack]] = {
     "S4 a host that is a path": Attack(_with(Host="a/?x#"), _HOST),
     "S4 a host that ends a header": Attack(_with(Host="HOST@evil.example"), _HOST),
     "S24 more than a message may have": Attack(_with(Content_Length="1048577"), _SIZE),
-    "S24 a length that is none": Attack(_with(Content_Length="-1"), _SIZE),
+    "S24 far more than a message may have": Attack(_with(Content_Length="9" * 20), _SIZE),
+    "S24 a length below zero": Attack(_with(Content_Length="-1"), _SIZE),
+    "S24 a length with a sign": Attack(_with(Content_Length="+1"), _SIZE),
+    "S24 a length with an exponent": Attack(_with(Content_Length="1e3"), _SIZE),
+    "S24 a length in hexadecimal": Attack(_with(Content_Length="0x10"), _SIZE),
     "S26 a form of another site": Attack(
         _with(Origin="http://evil.example", Content_Type="application/x-www-form-urlencoded"), _PAGE
     ),
@@ -144,7 +158,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Way]]:
             token = str(given(at, "ada", "run:read", "run:write")["secret"]) if words else ""
             told = (word.replace("ISSUER", issuer.url) for word in words)
             served = stack.enter_context(site(at, *told, address=address))
-            host = NAME if address.startswith("0.") else f"{served.host}:{served.port}"
+            host = NAME if address.startswith("0.") else served.address
             made.append(Way(kind, served, host, token))
         yield made
 
@@ -165,7 +179,7 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def test_every_attack_is_refused_on_every_route_and_nothing_is_learnt(
-    ways: list[Way], routes: list[str], record_property: Callable[[str, object], None]
+    ways: list[Way], routes: list[str], record_property: Record
 ) -> None:
     lines, total = [], 0
     for name, attack in ATTACKS.items():
@@ -194,11 +208,21 @@ def test_every_attack_is_refused_on_every_route_and_nothing_is_learnt(
 
 def test_who_may_come_in_does_so_on_every_kind_of_server(ways: list[Way]) -> None:
     for way in ways:
+        assert [way.served.ask("GET", path, {"Host": way.host}).status for path in OPEN_PATHS] == [200, 200]
         assert way.served.ask("GET", "/healthz", way.own()).status == 200
         assert way.served.ask("GET", "/metrics", way.own()).status == 200
         assert way.served.ask("GET", "/nothing", way.own()).status == 404
         led = {way.served.ask("GET", path, way.own()).status for path in METADATA}
         assert led == ({200} if "issuer" in way.kind else {404})
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:PORT", "localhost:PORT", "[::1]:PORT", "LocalHost:PORT"])
+@pytest.mark.parametrize("origin", ["http://127.0.0.1:PORT", "http://localhost:PORT", "https://[::1]:PORT"])
+def test_a_request_by_a_name_of_its_own_is_let_in(ways: list[Way], host: str, origin: str) -> None:
+    way = ways[0]
+
+    for headers in (_with(Host=host), _with(Host=host, Origin=origin)):
+        assert way.served.ask("GET", "/healthz", headers(way)).status == 200
 
 
 @pytest.mark.parametrize("headers", [{}, {"origin": "http://evil.example"}, {"authorization": "Bearer hr_x"}])

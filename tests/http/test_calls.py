@@ -5,7 +5,6 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,13 +12,8 @@ import pytest
 from helpers.http_clients import Wire
 from helpers.http_servers import Site, site
 from helpers.metrics import figures, read
-from helpers.servers import ERAS, TOOL, Place, Told, place, until
+from helpers.servers import ERAS, TOOL, Place, Told, until
 from helpers.store_locks import held
-
-
-@pytest.fixture(scope="module")
-def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return place(Path(tmp_path_factory.mktemp("calls")) / "place")
 
 
 @pytest.fixture(scope="module", params=["with sessions", "without"])
@@ -29,7 +23,6 @@ def served(at: Place, request: pytest.FixtureRequest) -> Iterator[Site]:
 
 
 async def raw(wire: Wire, params: Mapping[str, Any], more: Mapping[str, str]) -> bytes:
-    """All bytes that a call is answered with."""
     headers, message = wire._asked(1, "tools/call", params)  # noqa: SLF001 - the client of these tests
     body = json.dumps(message).encode()
     return await wire.thrown(wire.head("POST", len(body), {**headers, "connection": "close", **more}) + body)

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 import pytest
 
+from helpers.crash import Record
 from helpers.http_clients import Wire
 from helpers.http_servers import Site, site
 from helpers.metrics import figures, read
@@ -95,7 +96,6 @@ def _held(served: Site) -> float:
 
 
 def _resident(served: Site) -> int:
-    """The memory of the server, in MiB."""
     status = Path(f"/proc/{served.process.pid}/status").read_text()
     return int(status.partition("VmRSS:")[2].split()[0]) // 1024
 
@@ -110,7 +110,7 @@ def _thousand(served: Site, held: float, work: Callable[[Wire, int], Awaitable[R
 
 
 def test_of_a_thousand_clients_with_equal_ids_each_gets_its_own_answers_and_nothing_is_left(
-    tmp_path: Path, record_property: Callable[[str, object], None]
+    tmp_path: Path, record_property: Record
 ) -> None:
     at = place(tmp_path, errand=ERRAND)
     with site(at) as served:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -13,36 +12,28 @@ from handrail.cli.serve_http import prepare_http_service
 from handrail.http.limits import NANOSECONDS_PER_SECOND, CallLimits, RateLimit, Visit, peer_of
 from handrail.runtime.errors import Unreadable
 from helpers.http_servers import Answered, Site, site
-from helpers.servers import place
-from helpers.token_issuer import Mint, mint
+from helpers.servers import Place
+from helpers.token_issuer import Mint
 
 SMALL: Final = {"HANDRAIL_RATE": "1", "HANDRAIL_BURST": "5", "HANDRAIL_SIZE": "1000"}
 """One call a minute, so that no test is slow enough for another one."""
 
 
 @pytest.fixture(scope="module")
-def issuer() -> Iterator[Mint]:
-    with mint() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory, issuer: Mint) -> Iterator[Site]:
-    at = place(Path(tmp_path_factory.mktemp("limits")) / "place")
+def served(at: Place, issuer: Mint) -> Iterator[Site]:
     with site(at, "--issuer", issuer.url, "--known-as", "plans.example.org:443", **SMALL) as made:
         yield made
 
 
 def ask(served: Site, token: str, path: str = "/nothing", come_by: str = "192.0.2.1") -> Answered:
     """A request that a proxy on this machine passes on."""
-    sent = {"Authorization": f"Bearer {token}", "X-Forwarded-For": come_by}
-    return served.ask("GET", path, {"Host": f"{served.host}:{served.port}", **sent})
+    return served.send(path, method="GET", Authorization=f"Bearer {token}", X_Forwarded_For=come_by)
 
 
 def test_who_calls_too_often_is_told_when_to_come_again_and_nobody_else_is(
     served: Site, issuer: Mint
 ) -> None:
-    url = f"http://{served.host}:{served.port}"
+    url = f"http://{served.address}"
     seen = [ask(served, issuer.token(url, jti=str(number))) for number in range(7)]
     others = [ask(served, issuer.token(url, sub=name)).status for name in ("bob", "ada ", "Ada")]
 
@@ -58,7 +49,7 @@ def test_an_address_that_shows_nothing_good_is_held_up_before_anything_is_looked
     served: Site, issuer: Mint
 ) -> None:
     """Who came in before still does, from the same address; so does everybody from another one."""
-    url, there = f"http://{served.host}:{served.port}", "192.0.2.2"
+    url, there = f"http://{served.address}", "192.0.2.2"
     known, late = issuer.token(url, sub="known"), issuer.token(url, sub="late")
     assert ask(served, known, come_by=there).status == 404
     before = sum(issuer.asked.values())
@@ -80,10 +71,10 @@ OPEN: Final = ("/healthz", "/.well-known/oauth-protected-resource")
 def test_how_large_a_message_may_be_is_a_setting(served: Site, issuer: Mint, size: int, status: int) -> None:
     body = json.dumps({"jsonrpc": "1.0"}).encode().ljust(size)
     token = issuer.token(served.url("steps"), sub="large")
-    headers = {"Host": f"{served.host}:{served.port}", "Authorization": f"Bearer {token}"}
-    whole = served.ask("POST", "/mcp/steps", {**headers, "Content-Length": str(size)}, body)
+    whole = served.send("/mcp/steps", body, token=token)
     piece = f"{size:x}\r\n".encode() + body + b"\r\n0\r\n\r\n"
-    pieces = served.ask("POST", "/mcp/steps", {**headers, "Transfer-Encoding": "chunked"}, piece)
+    headers = {"Host": served.address, "Authorization": f"Bearer {token}", "Transfer-Encoding": "chunked"}
+    pieces = served.ask("POST", "/mcp/steps", headers, piece)
 
     assert (whole.status, pieces.status) == (status, status)
     assert ("the limit is 1000" in whole.text, "the limit is 1000" in pieces.text) == (status == 413,) * 2

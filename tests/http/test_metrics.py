@@ -16,17 +16,6 @@ from helpers.metrics import figures, read
 from helpers.servers import ERAS, TOOL, Pipe, Place, note, place, until
 
 
-@pytest.fixture(scope="module")
-def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return place(Path(tmp_path_factory.mktemp("metrics")) / "place")
-
-
-@pytest.fixture(scope="module")
-def served(at: Place) -> Iterator[Site]:
-    with site(at) as made:
-        yield made
-
-
 async def _calls(served: Site, era: str) -> None:
     async with Client(served.url("steps"), mode=era) as client:
         begun = await client.call_tool(TOOL, {"template_name": "brief"})

@@ -28,7 +28,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def ask(served: Site, by: str, come_from: str, path: str = "/mcp/steps") -> int:
-    """The status of a request that a machine passes on."""
     connection = http.client.HTTPConnection(served.host, served.port, BOUND, (by, 0))
     try:
         connection.request("GET", path, headers={"X-Forwarded-For": come_from})

@@ -2,18 +2,16 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
 import pytest
 from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
 
-from helpers.http_clients import Wire
+from helpers.http_clients import Wire, sdk_client, walk
 from helpers.http_servers import Site, site
-from helpers.servers import ERAS, TOOL, Place, note, place
+from helpers.servers import ERAS, Place
 from helpers.store_contents import whole
 
 
@@ -34,11 +32,6 @@ class InTurn(httpx2.AsyncHTTPTransport):
 
 
 @pytest.fixture(scope="module")
-def at(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return place(Path(tmp_path_factory.mktemp("replicas")) / "place")
-
-
-@pytest.fixture(scope="module")
 def both(at: Place) -> Iterator[tuple[Site, Site]]:
     with site(at, "--replicas") as one, site(at, "--replicas") as other:
         yield one, other
@@ -46,29 +39,15 @@ def both(at: Place) -> Iterator[tuple[Site, Site]]:
 
 async def _as(servers: Sequence[Site], era: str, work: Callable[[Client], Any]) -> tuple[Any, list[int]]:
     transport = InTurn(servers)
-    async with (
-        httpx2.AsyncClient(transport=transport) as http,
-        Client(streamable_http_client(servers[0].url("steps"), http_client=http), mode=era) as client,
-    ):
+    async with sdk_client(servers[0].url("steps"), era, transport=transport) as client:
         return await work(client), transport.asked
-
-
-async def _walked(client: Client) -> list[dict[str, Any]]:
-    """What a run of six steps is answered with, from its start to its end."""
-    told = await client.call_tool(TOOL, {"template_name": "walk"})
-    said = [dict(told.structured_content or {})]
-    while said[-1]["status"] == "ok":
-        given = {"step_token": said[-1]["new_step_token"], "model_output_so_far": note()}
-        told = await client.call_tool(TOOL, given)
-        said.append(dict(told.structured_content or {}))
-    return said
 
 
 @pytest.mark.parametrize("era", ERAS)
 def test_the_calls_of_one_run_are_answered_by_any_server(
     at: Place, both: tuple[Site, Site], era: str
 ) -> None:
-    said, asked = anyio.run(_as, both, era, _walked)
+    said, asked = anyio.run(_as, both, era, walk)
 
     assert [one["status"] for one in said] == ["ok"] * 6 + ["task_closed"]
     assert len({one["execution_id"] for one in said}) == 1
@@ -105,5 +84,5 @@ def test_a_client_of_2025_gets_no_session_and_can_subscribe_to_nothing(both: tup
 
     assert (session, refused["error"]["code"]) == ({}, -32601)
     for method in ("GET", "DELETE"):
-        answered = both[1].ask(method, "/mcp/steps", {"Host": f"127.0.0.1:{both[1].port}"})
+        answered = both[1].send("/mcp/steps", method=method)
         assert (answered.status, answered.headers["allow"]) == (405, "POST")

@@ -11,6 +11,7 @@ from typing import Final
 
 import pytest
 
+from helpers.crash import Record
 from helpers.postgres import Server, private
 from helpers.program import handrail
 from helpers.replicas import (
@@ -58,7 +59,6 @@ class Chaos:
         }
 
     async def run(self) -> None:
-        """Do what is due until all of it is done."""
         counts = (KILLS, len(BREAKS))
         await asyncio.gather(*map(self._act, self._queues, counts))
 
@@ -81,7 +81,7 @@ class Chaos:
 
 @pytest.mark.unmeasured
 def test_of_2000_runs_through_replicas_that_die_on_a_database_that_dies_no_step_is_lost_or_doubled(
-    on_disk: Path, record_property: Callable[[str, object], None]
+    on_disk: Path, record_property: Record
 ) -> None:
     at = place(on_disk / "place", measured=False, pair=PAIR)
     random = Random(SEED)  # noqa: S311 - what happens when is to be the same each time
@@ -127,8 +127,6 @@ def _table(
     }
     return [f"{count:>6} {what}" for what, count in told.items()]
 
-
-# --- the check itself ---------------------------------------------------------------------------------------
 
 DONE: Final = Errand("errand 1", 2, "a", ["x", "y"])
 GOOD: Final = Kept("errand 1", "completed", 3, ["x", "y"], ["x", "y"], 2, [1, 2, 3])

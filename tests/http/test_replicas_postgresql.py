@@ -45,7 +45,6 @@ class Listening:
         self._reader, self._writer = reader, writer
 
     async def next(self, method: str) -> dict[str, Any]:
-        """The next message with this method."""
         async with asyncio.timeout(BOUND):
             while line := await self._reader.readline():
                 if line.startswith(b"data: "):

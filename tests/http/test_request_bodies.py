@@ -4,7 +4,7 @@ import asyncio
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -13,16 +13,11 @@ from typing import Any, Final
 import pytest
 
 from handrail.app.asgi import MAX_MESSAGE_BYTES
+from helpers.crash import Record
 from helpers.http_clients import Wire
 from helpers.http_servers import Answered, Site, site
 from helpers.messages import CALL, REFUSED, Request, call, calls, frames, mutants, mutated
 from helpers.servers import BOUND, ERAS, META, TOOL, Told, place, told
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with site(place(Path(tmp_path_factory.mktemp("frames")) / "place")) as made:
-        yield made
 
 
 def request(
@@ -31,17 +26,10 @@ def request(
     return {"jsonrpc": "2.0", "id": 7, "method": method, "params": {**params, **more}}
 
 
-def post(served: Site, body: bytes, method: str = "tools/call", name: str = TOOL) -> Answered:
-    headers = {
-        "Host": f"{served.host}:{served.port}",
-        "Accept": "application/json, text/event-stream",
-        "Content-Type": "application/json",
-        "Content-Length": str(len(body)),
-        "MCP-Protocol-Version": "2026-07-28",
-        "Mcp-Method": method,
-        "Mcp-Name": name,
-    }
-    return served.ask("POST", "/mcp/steps", headers, body)
+def post(served: Site, body: bytes) -> Answered:
+    return served.send(
+        "/mcp/steps", body, MCP_Protocol_Version="2026-07-28", Mcp_Method="tools/call", Mcp_Name=TOOL
+    )
 
 
 def answer(answered: Answered) -> dict[str, Any]:
@@ -78,7 +66,7 @@ def test_a_body_as_long_as_allowed_is_taken_and_one_byte_more_is_not(served: Sit
 
 def test_a_body_in_pieces_that_is_too_long_is_answered_with_the_limit(served: Site) -> None:
     headers = {
-        "Host": f"{served.host}:{served.port}",
+        "Host": served.address,
         "Content-Type": "application/json",
         "Transfer-Encoding": "chunked",
     }
@@ -88,8 +76,6 @@ def test_a_body_in_pieces_that_is_too_long_is_answered_with_the_limit(served: Si
     assert answered.status == 413
     assert "the limit is 1048576: send less at a time" in answered.text
 
-
-# --- mutated requests ---------------------------------------------------------------------------------------
 
 BODIES: Final = 97_000
 HEADS: Final = 3_000
@@ -116,7 +102,7 @@ async def _heads(wire: Wire, count: int) -> None:
 
 @pytest.mark.unmeasured
 def test_of_a_hundred_thousand_mutated_requests_each_is_answered_and_the_server_stays_alive(
-    tmp_path: Path, record_property: Callable[[str, object], None]
+    tmp_path: Path, record_property: Record
 ) -> None:
     counted: Counter[int] = Counter()
     with site(place(tmp_path / "place", measured=False)) as served:
@@ -140,7 +126,7 @@ def test_of_a_hundred_thousand_mutated_requests_each_is_answered_and_the_server_
         for one in asyncio.run(every()):
             counted += one
         assert start(served).code == "ok"
-        assert served.ask("GET", "/healthz", {"Host": f"{served.host}:{served.port}"}).text == "ok\n"
+        assert served.send("/healthz").text == "ok\n"
 
     assert set(counted) <= {200, 202, 400, 404}
     assert counted.total() == each * len(wires)

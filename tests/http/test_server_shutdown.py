@@ -2,14 +2,14 @@
 
 import asyncio
 import signal
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from helpers.crash import Record
 from helpers.http_clients import Wire
-from helpers.http_servers import Answered, Site, site
+from helpers.http_servers import Site, site
 from helpers.metrics import figures, read
 from helpers.server_crowd import ROUND
 from helpers.servers import TOOL, Place, Told, note, place, until
@@ -22,12 +22,8 @@ def at(tmp_path: Path) -> Place:
     return place(tmp_path, round=ROUND)
 
 
-def asked(served: Site, path: str, method: str = "GET") -> Answered:
-    return served.ask(method, path, {"Host": f"127.0.0.1:{served.port}", "Content-Length": "0"})
-
-
 def told(served: Site, path: str) -> tuple[int, str]:
-    answered = asked(served, path)
+    answered = served.send(path)
     return answered.status, answered.text
 
 
@@ -52,7 +48,7 @@ def test_a_call_that_is_under_way_is_finished_and_whoever_comes_later_is_told_to
             until(awaited, "the call is under way")
             served.process.send_signal(signal.SIGTERM)
             until(lambda: told(served, "/readyz") == (503, "ending\n"), "it is ending")
-            late = asked(served, "/mcp/steps", "POST")
+            late = served.send("/mcp/steps")
             assert told(served, "/healthz") == (200, "ok\n")
 
         assert (late.status, late.headers["retry-after"]) == (503, "1")
@@ -88,7 +84,7 @@ CLIENTS = 8
 
 
 def test_under_load_every_step_that_was_acknowledged_is_there_and_no_other(
-    at: Place, record_property: Callable[[str, object], None]
+    at: Place, record_property: Record
 ) -> None:
     """A step that is there and was not acknowledged would be a call that was not finished."""
     acknowledged: dict[str, int] = {}

@@ -28,17 +28,9 @@ def at(tmp_path: Path) -> Place:
     return place(tmp_path)
 
 
-def hello(served: Site, face: str, secret: str = "") -> Answered:
-    """Ask for a session."""
+def hello(served: Site, face: str, secret: str) -> Answered:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}).encode()
-    headers = {
-        "Host": f"127.0.0.1:{served.port}",
-        "Accept": "application/json, text/event-stream",
-        "Content-Type": "application/json",
-        "Content-Length": str(len(body)),
-        **({"Authorization": f"Bearer {secret}"} if secret else {}),
-    }
-    return served.ask("POST", f"/mcp/{face}", headers, body)
+    return served.send(f"/mcp/{face}", body, token=secret)
 
 
 def test_who_has_all_the_sessions_they_may_have_in_any_face_gets_no_other_until_one_has_ended(
@@ -47,17 +39,11 @@ def test_who_has_all_the_sessions_they_may_have_in_any_face_gets_no_other_until_
     ada, eve = (given(at, name, "run:read")["secret"] for name in ("ada", "eve"))
     with site(at, "--auth", "token", HANDRAIL_SESSIONS="2") as served:
         first = hello(served, "steps", ada)
-        second, full, other = (
-            hello(served, "spells", ada),
-            hello(served, "skills", ada),
-            hello(served, "skills", eve),
-        )
-        ended = {
-            "Host": f"127.0.0.1:{served.port}",
-            "Authorization": f"Bearer {ada}",
-            "mcp-session-id": first.headers["mcp-session-id"],
-        }
-        assert served.ask("DELETE", "/mcp/steps", ended).status == 200
+        asked = (("spells", ada), ("skills", ada), ("skills", eve))
+        second, full, other = (hello(served, face, secret) for face, secret in asked)
+        session = first.headers["mcp-session-id"]
+        ended = served.send("/mcp/steps", method="DELETE", token=ada, mcp_session_id=session)
+        assert ended.status == 200
         again = hello(served, "skills", ada)
 
     assert [one.status for one in (first, second, full, other, again)] == [200, 200, 503, 200, 200]
@@ -71,8 +57,8 @@ def test_a_session_that_is_idle_for_too_long_is_ended(at: Place) -> None:
         asyncio.run(wire.greet())
         assert wire.session
         until(lambda: figures(read(served).text)["handrail_sessions{face=steps}"] == 0, "it is ended")
-        headers = {"Host": f"127.0.0.1:{served.port}", **wire.session}
-        assert served.ask("DELETE", "/mcp/steps", headers).status == 404
+        session = wire.session["mcp-session-id"]
+        assert served.send("/mcp/steps", method="DELETE", mcp_session_id=session).status == 404
 
 
 def test_the_limits_are_the_usual_ones_or_those_that_are_set(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 import json
 import re
 from base64 import urlsafe_b64decode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
@@ -12,6 +12,7 @@ import pytest
 
 from handrail.runtime.tokens import TokenClaims, sign_token
 from handrail.stores.sql.store import open_world
+from helpers.crash import Record
 from helpers.http_servers import FACES
 from helpers.servers import TOOL, note
 from helpers.tenants import GOAL, Estate, Person, Work, said, worked
@@ -121,7 +122,7 @@ def calls(tool: str, argument: str, value: str) -> Iterator[dict[str, Any]]:
 
 
 def test_every_tool_answers_about_what_is_anothers_as_about_what_never_was(
-    house: Estate, bob: Person, hers: Work, record_property: Callable[[str, object], None]
+    house: Estate, bob: Person, hers: Work, record_property: Record
 ) -> None:
     tried = 0
     seen = set()
@@ -153,7 +154,6 @@ def test_every_tool_answers_about_what_is_anothers_as_about_what_never_was(
 
 
 def filled(template: str, value: str) -> str:
-    """The address that a template gives for a value."""
     return re.sub(r"\{\+?\w+\}", lambda _: value, template)
 
 

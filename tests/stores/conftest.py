@@ -39,7 +39,6 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def runs(place: Place) -> Runs:
-    """A store on the place."""
     return place.open()
 
 

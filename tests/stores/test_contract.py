@@ -42,9 +42,6 @@ UNTOLD = {"NUL", "controls", "much"}
 """Those that a file for people cannot hold."""
 
 
-# --- turns --------------------------------------------------------------------------------------------------
-
-
 def test_a_run_that_was_never_saved_is_not_there(place: Place, runs: Runs) -> None:
     assert runs.load(RUN) == place.new
     assert runs.load(OTHER) is None
@@ -158,9 +155,6 @@ def test_runs_do_not_know_of_each_other(place: Place, runs: Runs) -> None:
     assert sorted(numbers) == list(range(1, len(numbers) + 1))
 
 
-# --- tokens and notes ---------------------------------------------------------------------------------------
-
-
 def test_tokens_are_replaced_and_nothing_else_moves(place: Place, runs: Runs) -> None:
     stored, later = walked(runs, 2), NOW + timedelta(minutes=1)
     entries = (Entry(EntryKind.TOKEN_GENERATED, "review", data={"why": "recover"}),)
@@ -239,9 +233,6 @@ def test_a_look_at_a_run_is_noted_and_never_makes_it_older(
     assert runs.load(OTHER) is None
 
 
-# --- the journal --------------------------------------------------------------------------------------------
-
-
 def test_the_journal_is_in_order_and_has_no_gap(place: Place) -> None:
     runs = place.open()
     stored = walked(runs, 3)
@@ -283,9 +274,6 @@ def test_a_clock_that_jumps_changes_no_order(place: Place, runs: Runs) -> None:
     assert [line.at - NOW for line in lines[2::2]] == jumps
 
 
-# --- definitions --------------------------------------------------------------------------------------------
-
-
 @requirement("steps:def.pinned")
 def test_the_text_that_a_run_began_with_is_kept(place: Place) -> None:
     walked(place.open(), 2)
@@ -305,9 +293,6 @@ def test_a_text_is_kept_whichever_turn_brings_it_and_is_never_replaced(place: Pl
     mended = Definition("e" * 64, "paper", 2, b"a mended text")
     assert runs.commit(followed(loaded, definition=mended))
     assert runs.definition("e" * 64) == (mended if place.texts else None)
-
-
-# --- values -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", TEXTS)

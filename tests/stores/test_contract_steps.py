@@ -63,9 +63,6 @@ def test_steps_are_told_in_the_order_of_their_numbers(place: Place, runs: Runs) 
     assert [row.number for row in runs.steps(RUN)] == ([1, 2, 3] if place.steps else [])
 
 
-# --- what a run inherits ------------------------------------------------------------------------------------
-
-
 @requirement("steps:life.fork")
 @pytest.mark.parametrize("lifecycle", [Lifecycle.ABANDONED, Lifecycle.FAILED])
 def test_a_run_inherits_what_another_has_finished_and_no_more(place: Place, lifecycle: Lifecycle) -> None:

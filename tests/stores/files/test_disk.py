@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from handrail.runtime.errors import Busy, Missing, NotWritable, Unreadable, UnsafePath
-from handrail.runtime.ports.turn import Workspace
 from handrail.stores.files.disk import DiskWorkspace
 
 
@@ -19,31 +18,20 @@ def _mode(path: Path) -> int:
 
 @pytest.fixture
 def umask() -> Iterator[None]:
-    """Whatever a test sets the umask to, it is put back."""
     before = os.umask(0)
     os.umask(before)
     yield
     os.umask(before)
 
 
-def test_a_disk_is_a_workspace(tmp_path: Path) -> None:
-    disk: Workspace = DiskWorkspace(tmp_path)
-
-    assert disk.names("") == ()
-
-
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "data", [b"one\0\xff", b"", bytes(range(256)) * 4097 * 3], ids=["any", "none", "much"]
+)
+def test_what_is_written_is_read_back(tmp_path: Path, data: bytes) -> None:
     disk = DiskWorkspace(tmp_path)
-    disk.write("plan.md", b"one\0\xff")
+    disk.write("plan.md", data)
 
-    assert disk.read("plan.md") == b"one\0\xff"
-    assert (tmp_path / "plan.md").read_bytes() == b"one\0\xff"
-
-
-def test_a_file_of_no_bytes_is_a_file(tmp_path: Path) -> None:
-    DiskWorkspace(tmp_path).write("empty", b"")
-
-    assert DiskWorkspace(tmp_path).read("empty") == b""
+    assert disk.read("plan.md") == (tmp_path / "plan.md").read_bytes() == data
 
 
 def test_an_old_file_is_replaced_and_not_written_into(tmp_path: Path) -> None:
@@ -87,31 +75,19 @@ def test_bytes_are_appended_to_a_file_that_is_made_if_need_be(tmp_path: Path) ->
     assert _mode(tmp_path / "history") == 0o600
 
 
-def test_a_file_is_moved_over_another(tmp_path: Path) -> None:
+@pytest.mark.parametrize("there", [True, False])
+def test_a_file_is_moved_over_another_or_where_nothing_was(tmp_path: Path, *, there: bool) -> None:
     disk = DiskWorkspace(tmp_path)
     disk.mkdir("sub")
     disk.write("new", b"new")
-    disk.write("sub/old", b"old")
+    if there:
+        disk.write("sub/old", b"old")
     disk.rename("new", "sub/old")
 
     assert disk.names("") == ("sub",)
     assert disk.read("sub/old") == b"new"
-
-
-def test_a_file_is_moved_where_nothing_was(tmp_path: Path) -> None:
-    disk = DiskWorkspace(tmp_path)
-    disk.write("here", b"x")
-    disk.rename("here", "there")
-
-    assert disk.names("") == ("there",)
-
-
-def test_a_file_is_removed(tmp_path: Path) -> None:
-    disk = DiskWorkspace(tmp_path)
-    disk.write("plan.md", b"x")
-    disk.unlink("plan.md")
-
-    assert disk.names("") == ()
+    disk.unlink("sub/old")
+    assert disk.names("sub") == ()
 
 
 def test_a_folder_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
@@ -289,53 +265,31 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
         disk.read("large")
 
 
-def test_a_file_of_many_pieces_is_read_whole(tmp_path: Path) -> None:
-    data = bytes(range(256)) * 4097 * 3
-    DiskWorkspace(tmp_path).write("large", data)
-
-    assert DiskWorkspace(tmp_path).read("large") == data
-
-
-def _taken_away_meanwhile(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have somebody remove the file right after it was opened."""
-    fstat = os.fstat
+def test_a_file_removed_once_opened_is_read_and_not_appended_to_faked_as_no_real_race_hits_that_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fstat, disk = os.fstat, DiskWorkspace(tmp_path)
 
     def late(file: int) -> os.stat_result:
-        path.unlink(missing_ok=True)
+        (tmp_path / "plan.md").unlink(missing_ok=True)
         return fstat(file)
 
+    disk.write("plan.md", b"x")
+    disk.write("plan.md.2", b"x")
     monkeypatch.setattr(os, "fstat", late)
-
-
-def test_a_file_replaced_after_it_was_opened_is_still_read_faked_as_no_real_race_hits_that_moment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    DiskWorkspace(tmp_path).write("plan.md", b"x")
-    _taken_away_meanwhile(tmp_path / "plan.md", monkeypatch)
-
-    assert DiskWorkspace(tmp_path).read("plan.md") == b"x"
-
-
-def test_nothing_is_appended_to_a_file_just_removed_faked_as_no_real_race_hits_that_moment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    DiskWorkspace(tmp_path).write("history", b"x")
-    _taken_away_meanwhile(tmp_path / "history", monkeypatch)
-
+    assert disk.read("plan.md") == b"x"
+    (tmp_path / "plan.md.2").rename(tmp_path / "plan.md")
     with pytest.raises(Busy, match="was just taken away"):
-        DiskWorkspace(tmp_path).append("history", b"y")
+        disk.append("plan.md", b"y")
 
 
 def test_a_fault_names_the_whole_path_and_the_repair(tmp_path: Path) -> None:
-    DiskWorkspace(tmp_path, "a").mkdir("")
-    (tmp_path / "a" / "plan.md").symlink_to("elsewhere")
+    (tmp_path / "plan.md").symlink_to("elsewhere")
 
     with pytest.raises(UnsafePath) as caught:
-        DiskWorkspace(tmp_path, "a").read("plan.md")
+        DiskWorkspace(tmp_path).read("plan.md")
 
-    assert (
-        caught.value.message == f"`{tmp_path}/a/plan.md` leads through a link, or is no plain file or folder"
-    )
+    assert caught.value.message == f"`{tmp_path}/plan.md` leads through a link, or is no plain file or folder"
     assert caught.value.repair == "remove the link, or put a real folder or file in its place"
 
 

@@ -16,6 +16,7 @@ from handrail.runtime import errors
 from handrail.runtime.errors import FAULTS, SyncFailed
 from handrail.stores.files.disk import DiskWorkspace
 from helpers import faulty_disk
+from helpers.crash import Record
 from helpers.workspace_program import answer, argv, env
 
 POINTS, FSYNCS = 34, 10
@@ -30,7 +31,7 @@ def _controlled(tmp_path: Path) -> tuple[Path, dict[str, str]]:
 
 
 def test_every_call_that_fails_is_a_fault_and_afterwards_all_works(
-    tmp_path: Path, record_property: Callable[[str, object], None]
+    tmp_path: Path, record_property: Record
 ) -> None:
     root, under = _controlled(tmp_path)
     wanted = {
@@ -55,7 +56,7 @@ def test_every_call_that_fails_is_a_fault_and_afterwards_all_works(
 
 
 def test_a_process_killed_at_any_call_leaves_nothing_that_stands_in_the_way(
-    tmp_path: Path, record_property: Callable[[str, object], None]
+    tmp_path: Path, record_property: Record
 ) -> None:
     root, under = _controlled(tmp_path)
 
@@ -202,13 +203,11 @@ def _refused(*_: object) -> None:
 )
 def test_every_error_of_the_system_is_one_fault(number: int, reading: str, changing: str) -> None:
     error = OSError(number, os.strerror(number))
-    read, changed = (
-        errors.build_read_fault("/a/plan.md", error),
-        errors.build_write_fault("/a/plan.md", error),
-    )
+    built = (errors.build_read_fault, errors.build_write_fault, errors.build_sync_fault)
+    read, changed, synced = (build("/a/plan.md", error) for build in built)
 
     assert (read.code, changed.code) == (reading, changing)
-    for fault in (read, changed, errors.build_sync_fault("/a/plan.md", error)):
+    for fault in (read, changed, synced):
         assert "`/a/plan.md`" in fault.message
         assert fault.repair
         assert type(fault) in FAULTS

@@ -10,6 +10,7 @@ import pytest
 
 from handrail.runtime.errors import Fault, UnsafePath
 from handrail.stores.files.disk import DiskWorkspace
+from helpers.crash import Record
 
 VICTIM = b"the victim's own bytes"
 
@@ -224,13 +225,11 @@ def test_a_device_is_refused(tmp_path: Path, disk: DiskWorkspace, act: str) -> N
 
 
 def _swapped_file(task: Path, outside: Path) -> None:
-    """Put a link to the victim where the file is."""
     (task / "sub" / "plan.md").unlink(missing_ok=True)
     (task / "sub" / "plan.md").symlink_to(outside / "plan.md")
 
 
 def _swapped_folder(task: Path, outside: Path) -> None:
-    """Put a link to the victim's folder where the file's folder is."""
     (task / "sub").rename(task / "aside")
     (task / "sub").symlink_to(outside)
 
@@ -258,7 +257,7 @@ def test_a_link_swapped_in_before_any_change_reaches_nothing_outside(
     tmp_path: Path,
     outside: Path,
     swap: Callable[[Path, Path], None],
-    record_property: Callable[[str, object], None],
+    record_property: Record,
 ) -> None:
     before = _tree(outside)
     points: list[str] = []

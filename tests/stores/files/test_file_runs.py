@@ -17,6 +17,7 @@ from helpers.run_folders import (
     RUN,
     STATE_BEFORE,
     begin,
+    begun_folder,
     chained,
     final,
     folder_runs,
@@ -65,8 +66,7 @@ def test_the_same_is_done_on_the_real_disk(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_over_keeps_the_state_it_ended_in() -> None:
-    workspace = Simulated()
-    runs = begin(workspace)
+    workspace, runs = begun_folder()
     turn = turn_to(loaded(runs), "OVER")
     over = replace(turn.run, lifecycle=Lifecycle.COMPLETED, open=())
 
@@ -88,8 +88,7 @@ def test_a_turn_that_says_nothing_of_where_it_leads_is_a_mistake_of_ours() -> No
 
 
 def test_a_turn_that_would_make_the_state_file_unreadable_is_not_saved() -> None:
-    workspace = Simulated()
-    runs = begin(workspace)
+    workspace, runs = begun_folder()
     deep: object = "at the bottom"
     for _ in range(31):
         deep = [deep]
@@ -116,8 +115,7 @@ def test_what_is_noted_before_the_first_turn_stands_in_the_journal_before_it() -
 
 
 def test_a_note_about_another_run_is_in_the_history_all_the_same() -> None:
-    workspace = Simulated()
-    runs = begin(workspace)
+    workspace, runs = begun_folder()
     before = runs.entries(RUN)
 
     runs.note("another", AT, (REFUSAL,))
@@ -129,8 +127,7 @@ def test_a_note_about_another_run_is_in_the_history_all_the_same() -> None:
 
 
 def test_a_torn_line_is_passed_over_and_never_glued_to_the_next() -> None:
-    workspace = Simulated()
-    runs = begin(workspace)
+    workspace, runs = begun_folder()
     runs.note(RUN, AT, (REFUSAL,))
     journal = workspace.everything()[HISTORY]
     workspace.put(HISTORY, journal[:-5])
@@ -142,8 +139,7 @@ def test_a_torn_line_is_passed_over_and_never_glued_to_the_next() -> None:
 
 
 def test_a_note_touches_nothing_but_the_history() -> None:
-    workspace = Simulated()
-    runs = begin(workspace)
+    workspace, runs = begun_folder()
     before = {path: data for path, data in workspace.everything().items() if path != HISTORY}
 
     runs.note(RUN, AT, (REFUSAL,))
@@ -153,8 +149,7 @@ def test_a_note_touches_nothing_but_the_history() -> None:
 
 
 def test_looking_after_a_run_writes_nothing() -> None:
-    workspace = Simulated()
-    runs = begin(workspace)
+    workspace, runs = begun_folder()
     everything = workspace.everything()
 
     runs.touch(RUN, AT)
@@ -163,8 +158,7 @@ def test_looking_after_a_run_writes_nothing() -> None:
 
 
 def test_a_folder_that_moves_while_it_is_read_is_read_again() -> None:
-    workspace = Simulated()
-    runs = begin(workspace)
+    workspace, runs = begun_folder()
 
     class Moving(Simulated):
         """Another turn is taken whenever the state file is read, up to a limit."""
@@ -194,8 +188,7 @@ def test_a_folder_that_moves_while_it_is_read_is_read_again() -> None:
 
 
 def test_an_empty_file_is_a_file() -> None:
-    workspace = Simulated()
-    runs = begin(workspace)
+    workspace, runs = begun_folder()
 
     assert take(runs, "EDITING", (final("a.md", None, b""),))
     assert workspace.tree()["a.md"] == b""
@@ -204,8 +197,7 @@ def test_an_empty_file_is_a_file() -> None:
 
 
 def test_a_turn_that_changes_a_description_is_not_acknowledged() -> None:
-    workspace = Simulated()
-    runs = begin(workspace)
+    workspace, runs = begun_folder()
     stored = loaded(runs)
     before = workspace.everything()
 

@@ -9,7 +9,17 @@ import pytest
 from handrail.runtime.errors import Unreadable, UnsafePath
 from handrail.stores.files.disk import DiskWorkspace
 from handrail.stores.files.file_runs import FileRuns
-from helpers.run_folders import BEFORE, STATE_AFTER, STATE_BEFORE, folder_runs, loaded, take, turn_to
+from helpers.crash import Record
+from helpers.run_folders import (
+    BEFORE,
+    STATE_AFTER,
+    STATE_BEFORE,
+    folder_runs,
+    loaded,
+    take,
+    trouble_of,
+    turn_to,
+)
 from helpers.simulated_disk import FOLDER, LINK, Simulated
 
 KEPT = ".handrail/quarantine/state.json"
@@ -80,13 +90,10 @@ def saves_nothing(runs: FileRuns) -> bool:
     return loaded(runs) == stored
 
 
-def test_a_state_file_cut_at_any_byte_is_kept_and_told(
-    under_way: Simulated, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_state_file_cut_at_any_byte_is_kept_and_told(under_way: Simulated, record_property: Record) -> None:
     found = [judged(under_way, data) for data in cut()]
 
-    with capsys.disabled():
-        print(f" [{len(found)} cuts]", end="")  # noqa: T201 - the count
+    record_property("points", len(found))
     assert len(found) == len(STATE)
     assert found[:-1] == ["damaged"] * (len(STATE) - 1)
     assert found[-1] == "taken"  # only the last newline is gone
@@ -94,12 +101,11 @@ def test_a_state_file_cut_at_any_byte_is_kept_and_told(
 
 @pytest.mark.unmeasured
 def test_a_state_file_with_any_bit_turned_over_is_taken_as_it_stands_or_kept_and_told(
-    under_way: Simulated, capsys: pytest.CaptureFixture[str]
+    under_way: Simulated, record_property: Record
 ) -> None:
     found = [judged(under_way, data) for data in flipped()]
 
-    with capsys.disabled():
-        print(f" [{len(found)} bits]", end="")  # noqa: T201 - the count
+    record_property("points", len(found))
     assert len(found) == 8 * len(STATE)
     assert set(found) == {"taken", "damaged", "diverged"}
 
@@ -126,16 +132,14 @@ def test_a_state_file_that_is_none_is_kept_and_told_with_its_flaw(
     assert judged(under_way, data) == "damaged"
     workspace = under_way.copy()
     workspace.put("state.json", data)
-    trouble = loaded(folder_runs(workspace)).trouble
-    assert trouble is not None
+    trouble = trouble_of(folder_runs(workspace))
     assert why in trouble.message
 
 
-def test_a_state_that_the_workflow_does_not_have_is_kept_and_told(under_way: Simulated) -> None:
+def test_a_state_that_the_workflow_does_not_have_is_kept_and_a_byte_order_mark_ignored(
+    under_way: Simulated,
+) -> None:
     assert judged(under_way, STATE.replace(b'"EXECUTED"', b'"ELSEWHERE"')) == "diverged"
-
-
-def test_a_byte_order_mark_is_passed_over(under_way: Simulated) -> None:
     assert judged(under_way, b"\xef\xbb\xbf" + STATE) == "taken"
 
 
@@ -150,10 +154,9 @@ def test_a_folder_or_a_link_in_place_of_the_state_file_is_left_alone_and_told(
     runs = folder_runs(workspace)
 
     with runs.hold_lock("", 0):
-        stored = loaded(runs)
+        trouble = trouble_of(runs)
 
-    assert stored.trouble is not None
-    assert (stored.trouble.code, stored.trouble.repair) == ("damaged", "remove it")
+    assert (trouble.code, trouble.repair) == ("damaged", "remove it")
     assert (workspace.names_now["state.json"], workspace.everything()) == (kind, everything)
 
 
@@ -191,9 +194,8 @@ def test_without_a_history_only_a_state_can_be_adopted() -> None:
     workspace = Simulated()
     workspace.put("state.json", b"{")
 
-    trouble = loaded(folder_runs(workspace)).trouble
+    trouble = trouble_of(folder_runs(workspace))
 
-    assert trouble is not None
     assert trouble.repair == "run `handrail repair --adopt STATE` with the state that the files are in"
 
 
@@ -218,9 +220,8 @@ def test_on_the_real_disk_nothing_but_a_plain_file_is_read_or_replaced(tmp_path:
     before = place.lstat()
 
     with runs.hold_lock("", 0):
-        trouble = loaded(runs).trouble
+        trouble = trouble_of(runs)
 
-    assert trouble is not None
     assert trouble.code == "damaged"
     assert "state.json" in trouble.message
     assert saves_nothing(runs)

@@ -12,6 +12,7 @@ from handrail.engine.model import Lifecycle
 from handrail.runtime.errors import Unreadable, UnsafePath
 from handrail.stores.files.disk import DiskWorkspace
 from handrail.stores.files.file_runs import FileRuns
+from helpers.crash import Record
 from helpers.run_folders import (
     A2,
     AFTER,
@@ -24,23 +25,19 @@ from helpers.run_folders import (
     STATE_BEFORE,
     TASK,
     begin,
+    begun_folder,
     final,
     folder_runs,
     loaded,
     take,
+    trouble_of,
     turn_to,
 )
-from helpers.simulated_disk import PowerLoss, Simulated, Stop
+from helpers.simulated_disk import PowerLoss, Simulated, Stop, at_change
 
 BY_HAND = (
     b'{"owner": "me", "current_state": "DRAFTING", "context": {"back": "EDITING", "x": null}, "y": [1.5]}'
 )
-
-
-def started() -> Simulated:
-    workspace = Simulated()
-    begin(workspace)
-    return workspace
 
 
 def test_a_new_folder_has_a_run_that_is_not_there_yet() -> None:
@@ -84,9 +81,8 @@ def test_a_state_file_that_comes_with_a_clone_is_taken_as_it_stands_and_said() -
 
 
 def test_an_edited_state_file_is_taken_and_opens_a_step_of_its_own() -> None:
-    workspace = started()
+    workspace, runs = begun_folder()
     workspace.put("state.json", BY_HAND)
-    runs = folder_runs(workspace)
 
     stored = loaded(runs)
 
@@ -103,7 +99,7 @@ def test_an_edited_state_file_is_taken_and_opens_a_step_of_its_own() -> None:
 
 
 def test_an_edit_that_leaves_the_state_leaves_the_step_open() -> None:
-    workspace = started()
+    workspace, _ = begun_folder()
     workspace.put("state.json", STATE_BEFORE.replace(b'"context": {}', b'"context": {"back": "EDITING"}'))
 
     run = loaded(folder_runs(workspace)).run
@@ -113,9 +109,8 @@ def test_an_edit_that_leaves_the_state_leaves_the_step_open() -> None:
 
 
 def test_an_edit_to_a_state_in_which_a_run_is_over_ends_it_and_one_back_goes_on() -> None:
-    workspace = started()
+    workspace, runs = begun_folder()
     workspace.put("state.json", b'{"current_state": "OVER"}')
-    runs = folder_runs(workspace)
 
     over = loaded(runs).run
 
@@ -124,28 +119,16 @@ def test_an_edit_to_a_state_in_which_a_run_is_over_ends_it_and_one_back_goes_on(
     assert loaded(runs).run.lifecycle is Lifecycle.RUNNING
 
 
-def test_an_edit_between_loading_and_saving_lets_the_turn_begin_again() -> None:
-    workspace = started()
-    runs = folder_runs(workspace)
+@pytest.mark.parametrize(("path", "edit"), [("state.json", BY_HAND), ("plan.md", b"edited")])
+def test_an_edit_between_loading_and_saving_lets_the_turn_begin_again(path: str, edit: bytes) -> None:
+    workspace, runs = begun_folder()
     with runs.hold_lock("", 0):
         stored = loaded(runs)
-        workspace.put("state.json", BY_HAND)
-
-        assert not runs.commit(turn_to(stored, "EDITING"))
-
-    assert workspace.tree()["state.json"] == BY_HAND
-
-
-def test_a_file_edited_after_it_was_read_lets_the_turn_begin_again() -> None:
-    workspace = started()
-    runs = folder_runs(workspace)
-    with runs.hold_lock("", 0):
-        stored = loaded(runs)
-        workspace.put("plan.md", b"edited")
+        workspace.put(path, edit)
 
         assert not runs.commit(turn_to(stored, "DRAFTING", A2))
 
-    assert workspace.tree() == {**FILES_BEFORE, "plan.md": b"edited", "state.json": STATE_BEFORE}
+    assert workspace.tree() == {**FILES_BEFORE, "state.json": STATE_BEFORE, path: edit}
 
 
 def _on_disk(root: Path, *, aged: bool, before: Callable[[str], None] = lambda _: None) -> FileRuns:
@@ -191,11 +174,7 @@ def test_an_edit_of_the_same_length_while_the_turn_is_done_is_kept_as_a_conflict
     tmp_path: Path, path: str, *, aged: bool
 ) -> None:
     edits: list[bytes] = []
-
-    def edit(name: str) -> None:
-        if name == "mkdir tasks":
-            edits.append(_in_place(tmp_path / "task" / path))
-
+    edit = at_change("mkdir tasks", lambda: edits.append(_in_place(tmp_path / "task" / path)))
     runs = _on_disk(tmp_path, aged=aged, before=edit)
     with runs.hold_lock("", 0):
         stored = loaded(runs)
@@ -226,13 +205,8 @@ def test_a_look_before_the_lock_is_not_trusted_under_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["plan.md", "task-results.md", "state.json"])
 def test_bytes_saved_while_the_turn_is_done_are_kept_as_a_conflict_copy(path: str) -> None:
-    workspace = started()
-
-    def edit(name: str) -> None:
-        if name == "mkdir tasks":
-            workspace.put(path, b"a stranger's")
-
-    workspace.before = edit
+    workspace, _ = begun_folder()
+    workspace.before = at_change("mkdir tasks", lambda: workspace.put(path, b"a stranger's"))
 
     assert take(folder_runs(workspace), "DRAFTING", A2)
     assert workspace.tree() == AFTER
@@ -241,13 +215,13 @@ def test_bytes_saved_while_the_turn_is_done_are_kept_as_a_conflict_copy(path: st
 
 @pytest.mark.parametrize("path", ["plan.md", "task.md", "task-results.md", "state.json"])
 def test_what_a_person_saves_between_a_crash_and_the_recovery_is_never_lost(
-    path: str, capsys: pytest.CaptureFixture[str]
+    path: str, record_property: Record
 ) -> None:
     edit = STATE_BEFORE.replace(b"EXECUTED", b"EDITING") if path == "state.json" else b"a stranger's"
     codes, at, taken = set(), 0, False
     while not taken:
         at += 1
-        workspace = started()
+        workspace, _ = begun_folder()
         workspace.before = Stop(at)
         with suppress(PowerLoss):
             taken = take(folder_runs(workspace), "DRAFTING", A2)
@@ -260,21 +234,19 @@ def test_what_a_person_saves_between_a_crash_and_the_recovery_is_never_lost(
         replaced = FILES_BEFORE.get(path)
         assert {edit, TASK, RESULTS} - {replaced} <= set(after.everything().values())
 
-    with capsys.disabled():
-        print(f" [{at - 1} kill points]", end="")  # noqa: T201 - the count
+    record_property("points", at - 1)
     assert at > 10
     assert codes <= {"", "diverged"}
 
 
 def test_conflict_copies_of_one_name_do_not_overwrite_each_other() -> None:
-    workspace = started()
+    workspace, _ = begun_folder()
 
-    def edit(name: str) -> None:
-        if name == "mkdir tasks":
-            workspace.put("plan.md", b"a stranger's")
-            workspace.put(".handrail/conflict-2-plan.md", b"an older one")
+    def edit() -> None:
+        workspace.put("plan.md", b"a stranger's")
+        workspace.put(".handrail/conflict-2-plan.md", b"an older one")
 
-    workspace.before = edit
+    workspace.before = at_change("mkdir tasks", edit)
     assert take(folder_runs(workspace), "DRAFTING", A2)
 
     kept = {path: data for path, data in workspace.everything().items() if "conflict" in path}
@@ -285,7 +257,7 @@ def test_conflict_copies_of_one_name_do_not_overwrite_each_other() -> None:
 
 
 def test_a_crash_behind_a_conflict_copy_makes_no_second_copy() -> None:
-    workspace = started()
+    workspace, _ = begun_folder()
 
     def edit(name: str) -> None:
         if name == "mkdir tasks":
@@ -305,44 +277,37 @@ def test_a_crash_behind_a_conflict_copy_makes_no_second_copy() -> None:
 
 
 def test_a_folder_that_a_person_removed_meanwhile_is_made_again() -> None:
-    workspace = started()
+    workspace, _ = begun_folder()
     workspace.put_odd("notes", -1)
 
-    def vanish(name: str) -> None:
-        if name == "open .handrail/intent.json.tmp":
-            workspace.remove("notes")
-
-    workspace.before = vanish
+    workspace.before = at_change("open .handrail/intent.json.tmp", lambda: workspace.remove("notes"))
 
     assert take(folder_runs(workspace), "DRAFTING", (final("notes/a.md", None, b"a"),))
     assert workspace.tree()["notes/a.md"] == b"a"
 
 
 def test_a_folder_that_a_person_removed_with_a_file_that_was_to_go_is_let_be() -> None:
-    workspace = started()
+    workspace, _ = begun_folder()
     workspace.put_odd("notes", -1)
     workspace.put("notes/a.md", b"a")
 
-    def vanish(name: str) -> None:
-        if name == "open .handrail/intent.json.tmp":
-            workspace.remove("notes/a.md")
-            workspace.remove("notes")
+    def vanish() -> None:
+        workspace.remove("notes/a.md")
+        workspace.remove("notes")
 
-    workspace.before = vanish
+    workspace.before = at_change("open .handrail/intent.json.tmp", vanish)
 
     assert take(folder_runs(workspace), "DRAFTING", (final("notes/a.md", b"a", None),))
     assert workspace.names("") == (".handrail", "plan.md", "state.json", "task-results.md", "task.md")
 
 
 def test_a_deleted_state_file_is_told_and_the_run_may_begin_again() -> None:
-    workspace = started()
+    workspace, runs = begun_folder()
     workspace.remove("state.json")
-    runs = folder_runs(workspace)
 
     stored = loaded(runs)
 
-    assert stored.trouble is not None
-    assert stored.trouble.code == "orphaned"
+    assert trouble_of(runs).code == "orphaned"
     assert (stored.revision, stored.run.open, stored.run.steps) == (1, (), 1)
     assert stored.run.lifecycle is Lifecycle.IDLE
     assert take(runs, "EDITING")
@@ -361,14 +326,14 @@ def test_only_files_that_are_signs_of_a_run_make_a_folder_without_state_an_orpha
 
 @pytest.mark.parametrize("path", ["state.json", ".handrail/head.json", ".handrail"])
 def test_a_turn_cannot_write_the_files_of_the_store(path: str) -> None:
-    runs = folder_runs(started())
+    _, runs = begun_folder()
 
     with pytest.raises(UnsafePath, match="the store's own"):
         runs.commit(turn_to(loaded(runs), "EDITING", (final(path, None, b""),)))
 
 
 def test_a_turn_cannot_write_one_file_twice() -> None:
-    runs = folder_runs(started())
+    _, runs = begun_folder()
     twice = (final("plan.md", PLAN, b"1"), final("plan.md", PLAN, b"2"))
 
     with pytest.raises(UnsafePath, match="written twice"):

@@ -9,6 +9,7 @@ from handrail.runtime.errors import Busy, DiskFull, Missing
 from handrail.runtime.records import StoredRun
 from handrail.stores.files.disk import DiskWorkspace
 from handrail.stores.files.file_runs import FileRuns
+from helpers.crash import Record
 from helpers.run_folders import (
     A2,
     IDLE,
@@ -16,6 +17,7 @@ from helpers.run_folders import (
     RUN,
     STATES,
     begin,
+    begun_folder,
     chained,
     folder_runs,
     judged,
@@ -42,15 +44,14 @@ class Full:
 
 
 def _writes() -> int:
-    workspace = Simulated()
-    begin(workspace)
+    workspace, _ = begun_folder()
     workspace.before = full = Full(0)
     assert take(folder_runs(workspace), "DRAFTING", A2)
     return full.count
 
 
 def test_a_disk_simulated_as_full_from_any_write_on_loses_nothing_and_works_once_freed(
-    capsys: pytest.CaptureFixture[str],
+    record_property: Record,
 ) -> None:
     found = []
     for at in range(1, _writes() + 1):
@@ -70,8 +71,7 @@ def test_a_disk_simulated_as_full_from_any_write_on_loses_nothing_and_works_once
         assert saved or take(runs, "DRAFTING", A2)
         assert judged(runs, workspace.tree(), workspace.everything()[JOURNAL]) == "after"
 
-    with capsys.disabled():
-        print(f" [{len(found)} writes without room]", end="")  # noqa: T201 - the count
+    record_property("points", len(found))
     assert set(found) == {"before", "after"}
 
 
@@ -135,8 +135,7 @@ def _two_at_once(careless: str) -> tuple[list[str], int]:
 
 
 def _interrupted(careless: str, at: int, wrong: list[str]) -> Second:
-    workspace = Simulated()
-    begin(workspace)
+    workspace, _ = begun_folder()
     workspace.careless = careless
     runs = folder_runs(workspace)
     stored = loaded(runs)
@@ -168,19 +167,15 @@ def test_a_workspace_that_does_not_lock_is_caught() -> None:
     assert busy == 0
 
 
-def _twice(kind: type[FileRuns]) -> tuple[list[bool], list[int]]:
-    """Two turns from the same revision, one after the other: who was accepted, and the turns there are."""
-    workspace = Simulated()
-    begin(workspace)
+@pytest.mark.parametrize(
+    ("kind", "accepted", "turns"), [(FileRuns, [True, False], [1, 2]), (Unchecked, [True, True], [1, 2, 2])]
+)
+def test_of_two_turns_from_one_revision_only_the_first_is_saved_or_it_is_caught(
+    kind: type[FileRuns], accepted: list[bool], turns: list[int]
+) -> None:
+    workspace, _ = begun_folder()
     runs = kind(workspace, StateFile(), IDLE, ORIGIN, STATES)
     stored = loaded(runs)
-    accepted = [runs.commit(turn_to(stored, "DRAFTING")), runs.commit(turn_to(stored, "EDITING"))]
-    return accepted, chained(workspace.everything()[JOURNAL])
 
-
-def test_of_two_turns_from_one_revision_only_the_first_is_saved() -> None:
-    assert _twice(FileRuns) == ([True, False], [1, 2])
-
-
-def test_a_store_that_does_not_look_at_the_revision_is_caught() -> None:
-    assert _twice(Unchecked) == ([True, True], [1, 2, 2])
+    assert [runs.commit(turn_to(stored, state)) for state in ("DRAFTING", "EDITING")] == accepted
+    assert chained(workspace.everything()[JOURNAL]) == turns

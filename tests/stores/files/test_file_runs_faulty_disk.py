@@ -1,13 +1,11 @@
 """A disk that fails under files: the fault has its name, the run is old or new, a person loses no byte."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from helpers.crash import Record
 from helpers.store_programs import broken_folder
-
-Record = Callable[[str, object], None]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,18 @@ from contextlib import suppress
 
 import pytest
 
-from helpers.run_folders import A2, AFTER, BEFORE, STATE_BEFORE, begin, folder_runs, judged, loaded, take
+from helpers.crash import Record
+from helpers.run_folders import (
+    A2,
+    AFTER,
+    BEFORE,
+    STATE_BEFORE,
+    begun_folder,
+    folder_runs,
+    judged,
+    loaded,
+    take,
+)
 from helpers.simulated_disk import PowerLoss, Simulated
 
 pytestmark = pytest.mark.unmeasured
@@ -33,8 +44,7 @@ def _effects() -> int:
 
 
 def begun(careless: str) -> Simulated:
-    workspace = Simulated()
-    begin(workspace)
+    workspace, _ = begun_folder()
     workspace = workspace.copy()
     workspace.careless = careless
     assert workspace.tree() == BEFORE
@@ -74,18 +84,17 @@ def _wrong(careless: str) -> tuple[list[str], int]:
 
 
 def test_after_a_power_loss_the_turn_has_happened_or_not_and_if_acknowledged_it_has(
-    capsys: pytest.CaptureFixture[str],
+    record_property: Record,
 ) -> None:
     wrong, images = _wrong("")
 
-    with capsys.disabled():
-        print(f" [{_effects()} changes, {images} images after a power loss]", end="")  # noqa: T201 - the count
+    record_property("points", images)
     assert images > 100
     assert wrong == []
 
 
 def test_a_second_power_loss_during_the_recovery_changes_nothing_of_that(
-    capsys: pytest.CaptureFixture[str],
+    record_property: Record,
 ) -> None:
     wrong, images = [], 0
     for at in range(1, _effects() + 1):
@@ -102,14 +111,13 @@ def test_a_second_power_loss_during_the_recovery_changes_nothing_of_that(
                 images += 1
                 wrong += [f"change {at}, then {again}"] if _recovered(image) != expected else []
 
-    with capsys.disabled():
-        print(f" [{images} images after a second one]", end="")  # noqa: T201 - the count
+    record_property("points", images)
     assert images > 100
     assert wrong == []
 
 
 def test_the_first_turn_of_a_folder_survives_a_power_loss_whole_or_not_at_all(
-    capsys: pytest.CaptureFixture[str],
+    record_property: Record,
 ) -> None:
     wrong, images, at, acknowledged = [], 0, 0, False
     while not acknowledged:
@@ -127,8 +135,7 @@ def test_the_first_turn_of_a_folder_survives_a_power_loss_whole_or_not_at_all(
             if found not in [(1, None, STATE_BEFORE)] + [(0, None, None)] * (not acknowledged):
                 wrong.append(f"power lost before change {at}: {found}")
 
-    with capsys.disabled():
-        print(f" [{at - 1} changes, {images} images of a first turn]", end="")  # noqa: T201 - the count
+    record_property("points", images)
     assert images > 50
     assert wrong == []
 
@@ -178,13 +185,12 @@ def _forgotten(number: int) -> tuple[bool, int]:
 
 
 def test_no_confirmation_but_two_can_be_left_out_without_being_caught(
-    capsys: pytest.CaptureFixture[str],
+    record_property: Record,
 ) -> None:
     asked = _forgotten(0)[1]
     uncaught = [number for number in range(1, asked + 1) if not _forgotten(number)[0]]
 
-    with capsys.disabled():
-        print(f" [{asked} confirmations]", end="")  # noqa: T201 - the count
+    record_property("points", asked)
     assert asked == 17
     # the names beside the state file are confirmed again with it, and an intent that comes back is finished
     assert uncaught == [10, 17]

@@ -38,8 +38,6 @@ class EditState:
 
 @dataclass(frozen=True)
 class EditFile:
-    """A person saves a file."""
-
     path: str
     data: bytes
 

@@ -8,6 +8,7 @@ import pytest
 
 from handrail.runtime.errors import Unreadable, UnsafePath
 from handrail.stores.files.file_runs import FileRuns
+from helpers.crash import Record
 from helpers.run_folders import (
     A2,
     AT,
@@ -18,22 +19,18 @@ from helpers.run_folders import (
     RESULTS,
     RUN,
     STATE_BEFORE,
-    begin,
+    begun_folder,
     chained,
     folder_runs,
     loaded,
+    stopped_folder,
     take,
+    trouble_of,
 )
 from helpers.simulated_disk import LINK, PowerLoss, Simulated, Stop
 
 KEPT = ".handrail/quarantine/state.json"
 MARK = ".handrail/trouble.json"
-
-
-def started() -> Simulated:
-    workspace = Simulated()
-    begin(workspace)
-    return workspace
 
 
 def state(workspace: Simulated) -> dict[str, object]:
@@ -47,9 +44,8 @@ def kinds(runs: FileRuns) -> list[str]:
 
 
 def test_a_state_is_adopted_for_what_is_there_and_the_old_bytes_are_kept() -> None:
-    workspace = started()
+    workspace, runs = begun_folder()
     workspace.put("state.json", b"{ damaged")
-    runs = folder_runs(workspace)
 
     stored = runs.repair(AT, adopt="EDITING")
 
@@ -74,7 +70,7 @@ def test_a_state_is_adopted_for_what_is_there_and_the_old_bytes_are_kept() -> No
 
 
 def test_adopting_over_a_good_state_file_keeps_its_variables_its_other_keys_and_its_bytes() -> None:
-    workspace = started()
+    workspace, _ = begun_folder()
     by_hand = b'{"owner": "me", "current_state": "DRAFTING", "context": {"back": "EDITING"}}'
     workspace.put("state.json", by_hand)
     runs = folder_runs(workspace)
@@ -88,7 +84,7 @@ def test_adopting_over_a_good_state_file_keeps_its_variables_its_other_keys_and_
 
 
 def test_a_repair_opens_the_steps_that_were_not_open_until_then() -> None:
-    runs = folder_runs(started())
+    _, runs = begun_folder()
     later = AT + timedelta(hours=1)
     assert loaded(runs).opened == {1: AT}
 
@@ -99,8 +95,7 @@ def test_a_repair_opens_the_steps_that_were_not_open_until_then() -> None:
 
 
 def test_a_turn_is_restored_with_its_document_and_its_run() -> None:
-    workspace = started()
-    runs = folder_runs(workspace)
+    workspace, runs = begun_folder()
     first = loaded(runs).run
     runs.note(RUN, AT, ())
     assert take(runs, "DRAFTING")
@@ -118,8 +113,7 @@ def test_a_turn_is_restored_with_its_document_and_its_run() -> None:
 
 
 def test_what_a_person_edited_between_turns_is_restored_too() -> None:
-    workspace = started()
-    runs = folder_runs(workspace)
+    workspace, runs = begun_folder()
     workspace.put("state.json", b'{"z": 1, "history": [{"by": "hand"}], "current_state": "EDITING", "a": 2}')
     assert take(runs, "DRAFTING")
     document = workspace.tree()["state.json"]
@@ -133,22 +127,13 @@ def test_what_a_person_edited_between_turns_is_restored_too() -> None:
 
 def without_staged_bytes() -> Simulated:
     """A folder with an unfinished turn, for which some of the bytes are gone."""
-    workspace = started()
-
-    def stop(name: str) -> None:
-        if name == "mkdir tasks":
-            raise PowerLoss
-
-    workspace.before = stop
-    with pytest.raises(PowerLoss):
-        take(folder_runs(workspace), "DRAFTING", A2)
-    workspace = workspace.copy()
+    workspace = stopped_folder("mkdir tasks")
     workspace.remove(".handrail/stage/2-3")
     return workspace
 
 
 def with_damaged_state() -> Simulated:
-    workspace = started()
+    workspace, _ = begun_folder()
     workspace.put("state.json", b"{ damaged")
     return workspace
 
@@ -156,7 +141,7 @@ def with_damaged_state() -> Simulated:
 def test_a_repair_ends_a_trouble_that_nothing_else_ends() -> None:
     workspace = without_staged_bytes()
     runs = folder_runs(workspace)
-    assert loaded(runs).trouble is not None
+    assert trouble_of(runs).code == "diverged"
 
     stored = runs.repair(AT, restore=1)
 
@@ -174,7 +159,7 @@ def test_a_repair_ends_a_trouble_that_nothing_else_ends() -> None:
     ],
 )
 def test_a_repair_killed_anywhere_has_happened_or_not(
-    made: Callable[[], Simulated], code: str, kept: set[bytes], capsys: pytest.CaptureFixture[str]
+    made: Callable[[], Simulated], code: str, kept: set[bytes], record_property: Record
 ) -> None:
     found, at, repaired = [], 0, False
     while not repaired:
@@ -191,15 +176,14 @@ def test_a_repair_killed_anywhere_has_happened_or_not(
             assert kept <= set(after.everything().values())
             found.append((stored.revision, stored.trouble.code if stored.trouble else ""))
 
-    with capsys.disabled():
-        print(f" [{len(found)} kill points]", end="")  # noqa: T201 - the count
+    record_property("points", len(found))
     assert len(found) > 10
     assert set(found) == {(1, code), (2, "")}
     assert found == sorted(found)
 
 
 def test_a_state_that_the_workflow_does_not_have_cannot_be_adopted() -> None:
-    workspace = started()
+    workspace, _ = begun_folder()
     everything = workspace.everything()
 
     with pytest.raises(Unreadable, match="no state 'ELSEWHERE'") as raised:
@@ -211,7 +195,7 @@ def test_a_state_that_the_workflow_does_not_have_cannot_be_adopted() -> None:
 
 def test_a_turn_that_the_history_does_not_have_cannot_be_restored() -> None:
     with pytest.raises(Unreadable, match="no turn 7") as raised:
-        folder_runs(started()).repair(AT, restore=7)
+        begun_folder()[1].repair(AT, restore=7)
     assert raised.value.repair == "name one that it has (1)"
 
     with pytest.raises(Unreadable) as raised:
@@ -220,7 +204,7 @@ def test_a_turn_that_the_history_does_not_have_cannot_be_restored() -> None:
 
 
 def test_a_link_in_place_of_the_state_file_must_be_removed_by_the_person() -> None:
-    workspace = started()
+    workspace, _ = begun_folder()
     workspace.remove("state.json")
     workspace.put_odd("state.json", LINK)
 

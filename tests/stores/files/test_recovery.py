@@ -18,15 +18,17 @@ from helpers.run_folders import (
     ORIGIN,
     PLANNED,
     RUN,
-    begin,
+    begun_folder,
     chained,
     folder_runs,
     judged,
     loaded,
+    stopped_folder,
     take,
+    trouble_of,
     turn_to,
 )
-from helpers.simulated_disk import PowerLoss, Simulated
+from helpers.simulated_disk import Simulated
 
 HEAD, INTENT = ".handrail/head.json", ".handrail/intent.json"
 HISTORY, QUARANTINE = ".handrail/history.jsonl", ".handrail/quarantine"
@@ -36,24 +38,9 @@ WAYS_OUT = (
 )
 
 
-def stopped(before: str) -> Simulated:
-    """A folder whose process died in the turn A2 before this change."""
-    workspace = Simulated()
-    begin(workspace)
-
-    def stop(name: str) -> None:
-        if name == before:
-            raise PowerLoss
-
-    workspace.before = stop
-    with pytest.raises(PowerLoss):
-        take(folder_runs(workspace), "DRAFTING", A2)
-    return workspace.copy()
-
-
 def committed() -> Simulated:
     """A folder whose process died right behind the commit point of the turn A2."""
-    return stopped("mkdir tasks")
+    return stopped_folder("mkdir tasks")
 
 
 def recovered(workspace: Simulated) -> FileRuns:
@@ -70,7 +57,7 @@ def journal(workspace: Simulated) -> bytes:
 
 @requirement("spells:persist.recover")
 def test_before_the_commit_point_the_turn_never_happened_and_its_litter_is_removed() -> None:
-    workspace = stopped("rename .handrail/intent.json.tmp .handrail/intent.json")
+    workspace = stopped_folder("rename .handrail/intent.json.tmp .handrail/intent.json")
     assert workspace.names(".handrail/stage") == ("2-0", "2-1", "2-3", "2-4")
 
     runs = recovered(workspace)
@@ -116,25 +103,19 @@ def test_a_note_after_a_crash_stands_behind_the_turn_that_was_unfinished() -> No
 
 
 @requirement("spells:persist.recover")
-def test_a_missing_state_file_is_written_from_the_intent() -> None:
-    workspace = committed()
-    workspace.remove("state.json")
+def test_a_state_file_that_is_missing_or_damaged_is_written_from_the_intent_and_kept() -> None:
+    missing, damaged = committed(), committed()
+    missing.remove("state.json")
+    damaged.put("state.json", b"{]")
 
-    assert judged(recovered(workspace), workspace.tree(), journal(workspace)) == "after"
-
-
-@requirement("spells:persist.recover")
-def test_a_damaged_state_file_is_written_from_the_intent_and_kept() -> None:
-    workspace = committed()
-    workspace.put("state.json", b"{]")
-
-    assert judged(recovered(workspace), workspace.tree(), journal(workspace)) == "after"
-    assert workspace.everything()[".handrail/conflict-2-state.json"] == b"{]"
+    for workspace in (missing, damaged):
+        assert judged(recovered(workspace), workspace.tree(), journal(workspace)) == "after"
+    assert damaged.everything()[".handrail/conflict-2-state.json"] == b"{]"
 
 
 @requirement("spells:persist.recover")
 def test_a_turn_that_is_done_but_for_its_intent_is_only_tidied_up() -> None:
-    workspace = stopped("unlink .handrail/intent.json")
+    workspace = stopped_folder("unlink .handrail/intent.json")
     workspace.put("plan.md", b"edited since")
 
     runs = recovered(workspace)
@@ -147,8 +128,7 @@ def test_a_turn_that_is_done_but_for_its_intent_is_only_tidied_up() -> None:
 @requirement("spells:persist.recover")
 def test_an_intent_that_does_not_follow_the_last_turn_is_set_aside_and_a_person_asked() -> None:
     late = committed()
-    workspace = Simulated()
-    runs = begin(workspace)
+    workspace, runs = begun_folder()
     assert take(runs, "EDITING")
     assert take(runs, "EDITING")
     before = workspace.tree()
@@ -156,16 +136,15 @@ def test_an_intent_that_does_not_follow_the_last_turn_is_set_aside_and_a_person_
     workspace.put(INTENT, intent)
     workspace.put(".handrail/stage/2-0", PLANNED)
 
-    stored = loaded(recovered(workspace))
+    trouble = trouble_of(recovered(workspace))
 
-    assert stored.trouble is not None
-    assert stored.trouble.code == "diverged"
-    assert "files were put back" in stored.trouble.message
-    assert "handrail repair --restore 3" in stored.trouble.repair
+    assert trouble.code == "diverged"
+    assert "files were put back" in trouble.message
+    assert "handrail repair --restore 3" in trouble.repair
     assert workspace.tree() == before
     assert workspace.everything()[f"{QUARANTINE}/intent.json"] == intent
     assert workspace.everything()[f"{QUARANTINE}/2-0"] == PLANNED
-    assert loaded(recovered(workspace)).trouble == stored.trouble
+    assert trouble_of(recovered(workspace)) == trouble
 
 
 @requirement("spells:persist.recover")
@@ -174,45 +153,32 @@ def test_a_damaged_intent_is_set_aside_and_the_state_kept() -> None:
     torn = workspace.everything()[INTENT][:-9]
     workspace.put(INTENT, torn)
 
-    stored = loaded(recovered(workspace))
+    trouble = trouble_of(recovered(workspace))
 
-    assert stored.trouble is not None
-    assert (stored.trouble.code, stored.trouble.repair) == ("diverged", WAYS_OUT)
+    assert (trouble.code, trouble.repair) == ("diverged", WAYS_OUT)
     assert workspace.tree() == BEFORE
     assert workspace.everything()[f"{QUARANTINE}/intent.json"] == torn
     assert workspace.names(QUARANTINE) == ("2-0", "2-1", "2-3", "2-4", "intent.json")
 
 
 @requirement("spells:persist.recover")
-def test_if_staged_bytes_are_gone_nothing_is_overwritten_and_a_person_asked() -> None:
+def test_if_staged_bytes_are_gone_nothing_is_overwritten_or_saved_and_a_person_asked() -> None:
     workspace = committed()
     workspace.remove(".handrail/stage/2-3")
 
     runs = recovered(workspace)
 
-    stored = loaded(runs)
-    assert stored.trouble is not None
-    assert (stored.trouble.code, stored.trouble.repair) == ("diverged", WAYS_OUT)
-    assert "staged" in stored.trouble.message
+    trouble = trouble_of(runs)
+    assert (trouble.code, trouble.repair) == ("diverged", WAYS_OUT)
+    with pytest.raises(Unreadable, match="the bytes staged in") as raised:
+        runs.commit(turn_to(loaded(runs), "EDITING"))
+    assert raised.value.repair == WAYS_OUT
     assert workspace.tree() == BEFORE
     assert workspace.names(".handrail/stage") == ("2-0", "2-1", "2-4")
 
 
-def test_a_run_in_such_trouble_saves_no_turn_and_says_why() -> None:
-    workspace = committed()
-    workspace.remove(".handrail/stage/2-3")
-    runs = folder_runs(workspace)
-
-    with pytest.raises(Unreadable, match="the bytes staged in") as raised:
-        runs.commit(turn_to(loaded(runs), "EDITING"))
-
-    assert raised.value.repair == WAYS_OUT
-    assert workspace.tree() == BEFORE
-
-
 def test_a_damaged_head_is_set_aside_and_the_run_goes_on_from_its_history() -> None:
-    workspace = Simulated()
-    begin(workspace)
+    workspace, _ = begun_folder()
     torn = workspace.everything()[HEAD].replace(b"EXECUTED", b"EXECUTES")
     workspace.put(HEAD, torn)
 
@@ -243,7 +209,7 @@ def test_a_damaged_head_under_an_unfinished_turn_does_not_stop_the_turn() -> Non
 
 
 def test_a_turn_whose_line_is_written_and_whose_head_is_gone_is_finished_once() -> None:
-    workspace = stopped("open .handrail/head.json.tmp")
+    workspace = stopped_folder("open .handrail/head.json.tmp")
     workspace.remove(HEAD)
 
     assert judged(recovered(workspace), workspace.tree(), journal(workspace)) == "after"
@@ -257,13 +223,12 @@ def test_where_a_newer_program_was_the_run_can_be_read_and_nothing_is_written(pa
     everything = workspace.everything()
     runs = folder_runs(workspace)
 
-    stored = loaded(runs)
+    stored, trouble = loaded(runs), trouble_of(runs)
 
-    assert stored.trouble is not None
-    assert stored.trouble.code == "newer"
+    assert trouble.code == "newer"
     with pytest.raises(NewerFormat, match="a newer Handrail") as raised, runs.hold_lock("", 0):
         pass
-    assert raised.value.repair == stored.trouble.repair
+    assert raised.value.repair == trouble.repair
     with pytest.raises(NewerFormat):
         runs.note(RUN, turn_to(stored, "EDITING").at, ())
     with pytest.raises(NewerFormat):
@@ -279,15 +244,13 @@ def newer(sealed: bytes) -> bytes:
 
 
 def test_a_trouble_that_cannot_be_read_is_a_trouble() -> None:
-    workspace = Simulated()
-    begin(workspace)
+    workspace, _ = begun_folder()
     workspace.put(".handrail/trouble.json", b"{}")
 
-    stored = loaded(recovered(workspace))
+    trouble = trouble_of(recovered(workspace))
 
-    assert stored.trouble is not None
-    assert stored.trouble.code == "diverged"
-    assert "handrail repair --adopt" in stored.trouble.repair
+    assert trouble.code == "diverged"
+    assert "handrail repair --adopt" in trouble.repair
 
 
 @pytest.mark.parametrize(

@@ -27,12 +27,6 @@ from helpers.stores import begun
 
 
 @pytest.fixture
-def url(postgres: Server) -> Iterator[str]:
-    with postgres.lent() as found:
-        yield found
-
-
-@pytest.fixture
 def pool(url: str) -> Iterator[Pool]:
     made = Pool(DatabaseUrl(url), 2, 0.2)
     yield made

@@ -18,6 +18,7 @@ from handrail.stores.sql.postgres.connections import CONNECTION_WAIT_SECONDS, co
 from handrail.stores.sql.postgres.database import PgDatabase
 from handrail.stores.sql.postgres.pg_runs import PgRuns
 from helpers.cleanup import kept
+from helpers.crash import Record
 from helpers.postgres import Server
 from helpers.postgres_proxy import Proxy, Side, proxy
 from helpers.servers import until
@@ -29,12 +30,6 @@ IMPATIENT: Final = 0.1
 
 ATTEMPTS: Final = 100
 """How often an impatient process may send a call again until it is answered."""
-
-
-@pytest.fixture
-def url(postgres: Server) -> Iterator[str]:
-    with postgres.lent() as found:
-        yield found
 
 
 @pytest.fixture
@@ -59,13 +54,11 @@ class Bench:
             yield Desk(PgRuns(database), ids=self.sure.ids, clock=self.sure.clock)
 
     def starting(self) -> Call:
-        """A call that starts a run."""
         of = pinned(ENDLESS)
         assert of.workflow
         return Call(self.sure.ids.new_id(), Event("start"), new=NewRun(of.workflow, ORIGIN, of.definition))
 
     def moving(self) -> Call:
-        """A call that moves a run that has just been started."""
         told = self.sure.start(pinned(ENDLESS))
         return Call(told["run"], Event("go"), token=told["token"])
 
@@ -124,7 +117,7 @@ def _at_every_message(bench: Bench, kind: str, side: Side, *, stays_away: bool) 
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_turn_whose_connection_is_lost_at_any_message_is_saved_once_and_told_so(
-    way: Proxy, url: str, kind: str, side: Side, record_property: Callable[[str, object], None]
+    way: Proxy, url: str, kind: str, side: Side, record_property: Record
 ) -> None:
     bench = Bench(way, url)
     answered = list(_at_every_message(bench, kind, side, stays_away=False))
@@ -138,7 +131,7 @@ def test_a_turn_whose_connection_is_lost_at_any_message_is_saved_once_and_told_s
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_turn_whose_server_is_lost_at_any_message_and_stays_away_is_told_lost_and_never_saved_twice(
-    way: Proxy, url: str, kind: str, side: Side, record_property: Callable[[str, object], None]
+    way: Proxy, url: str, kind: str, side: Side, record_property: Record
 ) -> None:
     bench = Bench(way, url)
     answered = list(_at_every_message(bench, kind, side, stays_away=True))
@@ -150,7 +143,7 @@ def test_a_turn_whose_server_is_lost_at_any_message_and_stays_away_is_told_lost_
 
 @pytest.mark.parametrize("side", SIDES)
 def test_a_connection_that_is_lost_at_any_message_while_it_is_made_is_a_server_that_is_away(
-    way: Proxy, url: str, side: Side, record_property: Callable[[str, object], None]
+    way: Proxy, url: str, side: Side, record_property: Record
 ) -> None:
     for point in count(1):
         way.arm(side, point)
@@ -191,7 +184,6 @@ def test_a_turn_whose_backend_is_ended_while_it_waits_for_the_run_is_saved_once(
 
 
 def _waiting(admin: psycopg.Connection[Any]) -> int:
-    """The backend that waits for a lock."""
     query = (
         "SELECT pid FROM pg_stat_activity WHERE application_name = 'handrail' AND wait_event_type = 'Lock'"
     )

@@ -1,6 +1,5 @@
 """Tasks that one process does for all: who holds the lock of the database does them, the others do not."""
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
@@ -13,19 +12,12 @@ from handrail.stores.sql.postgres.database import PgDatabase
 from handrail.stores.sql.postgres.pg_runs import POSTGRES_STORE
 from handrail.stores.sql.sqlite import SqliteDatabase
 from helpers.cleanup import kept
-from helpers.postgres import Server
 from helpers.turns import ENDLESS, Desk, HandClock, pinned
 
 ENDED: Final = (
     "SELECT pg_terminate_backend(pid, 10000) FROM pg_locks JOIN pg_database ON oid = database"
     " WHERE locktype = 'advisory' AND datname = current_database()"
 )
-
-
-@pytest.fixture
-def url(postgres: Server) -> Iterator[str]:
-    with postgres.lent() as found:
-        yield found
 
 
 def test_of_those_who_offer_to_do_a_task_one_is_elected_until_it_is_done(url: str) -> None:

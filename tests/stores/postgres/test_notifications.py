@@ -1,6 +1,5 @@
 """Whoever listens at the server hears that something was written: at once, and for many turns once."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from threading import Thread
 
@@ -13,7 +12,6 @@ from handrail.stores.sql.postgres.database import PgDatabase
 from handrail.stores.sql.postgres.notifications import Notifier, PgChangeListener
 from handrail.stores.sql.postgres.pg_runs import PgRuns
 from handrail.stores.sql.postgres.schema import load_statements
-from helpers.postgres import Server
 from helpers.servers import until
 from helpers.stores import begun, followed
 
@@ -21,9 +19,8 @@ SECONDS = 30
 
 
 @pytest.fixture
-def place(postgres: Server) -> Iterator[DatabaseUrl]:
-    with postgres.lent() as url:
-        yield DatabaseUrl(url)
+def place(url: str) -> DatabaseUrl:
+    return DatabaseUrl(url)
 
 
 def heard(connection: Connection) -> int:

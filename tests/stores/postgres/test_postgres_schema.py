@@ -1,6 +1,5 @@
 """Opening a PostgreSQL store: its tables are made once, and an old program never writes into newer ones."""
 
-from collections.abc import Iterator
 from threading import Thread
 from typing import Any
 
@@ -23,12 +22,6 @@ from helpers.stores import RUN, followed, walked
 from helpers.turns import ENDLESS, NOW, Desk, pinned
 
 KNOWN = len(load_migrations("postgres/migrations"))
-
-
-@pytest.fixture
-def url(postgres: Server) -> Iterator[str]:
-    with postgres.lent() as found:
-        yield found
 
 
 def _asked(url: str, statement: str) -> list[Any]:

@@ -30,7 +30,6 @@ def goes_on(desk: Pipe, held: Told, later: Told) -> None:
 
 
 def step(told: Told) -> str:
-    """The step that is to be done next."""
     return str(told.reply["next_step_contract"]["step_name"])
 
 
@@ -65,17 +64,12 @@ def test_an_agent_that_asks_where_its_run_stands_after_the_loss_goes_on_from_the
             assert desk.go_on(stands.token).code == "ok"
 
 
-# --- SQLite -------------------------------------------------------------------------------------------------
-
-
 def by_backup(store: Path, to: Path) -> None:
-    """What `.backup` of the program sqlite3 does."""
     with closing(_read_only(store)) as source, closing(sqlite3.connect(to)) as target:
         source.backup(target)
 
 
 def by_vacuum(store: Path, to: Path) -> None:
-    """The other way."""
     with closing(_read_only(store)) as source:
         source.execute("VACUUM INTO ?", (str(to),))
 

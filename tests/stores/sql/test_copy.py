@@ -9,12 +9,9 @@ import pytest
 from handrail.app.stores import Stores
 from handrail.runtime.store_address import DatabaseUrl, StoreLocation
 from handrail.stores.sql.schema import list_tables
-from helpers.store_copies import Full, Place, Stopped, copied, damages, indexes, rows, stopped, went_on
+from helpers.store_copies import Full, Place, copied, damages, indexes, rows, stop_copy, went_on
 
 NEW = ["sqlite", "postgresql"]
-
-
-# --- everything ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("target", NEW)
@@ -49,8 +46,7 @@ def test_a_copy_has_the_indexes_of_a_store_that_was_never_copied(
 def test_a_copy_that_an_older_handrail_began_has_its_indexes_already(filled: Full, new: Place) -> None:
     to = new("postgresql")
     assert isinstance(to, DatabaseUrl)
-    with pytest.raises(Stopped):
-        copied(filled.path, to, stopped(6))
+    stop_copy(filled.path, to, 6)
     with psycopg.connect(to.url) as older:
         older.execute("CREATE INDEX runs_by_project ON runs (project_id, k)")
 
@@ -118,14 +114,10 @@ def test_a_store_without_a_row_is_copied_and_numbers_begin_with_one(
             assert asked.execute("SELECT nextval(pg_get_serial_sequence('events', 'id'))").fetchone() == (1,)
 
 
-# --- gone on with -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("target", NEW)
 def test_a_copy_that_was_stopped_goes_on_where_it_was(target: str, filled: Full, new: Place) -> None:
     to = new(target)
-    with pytest.raises(Stopped):
-        copied(filled.path, to, stopped(6))
+    stop_copy(filled.path, to, 6)
     left = rows(to)
     assert left["steps"]
     assert not left["events"]
@@ -151,8 +143,7 @@ def test_a_copy_begins_anew_if_what_it_has_is_not_in_the_store_any_more(
     change: str, target: str, filled: Full, new: Place
 ) -> None:
     to = new(target)
-    with pytest.raises(Stopped):
-        copied(filled.path, to, stopped(6))
+    stop_copy(filled.path, to, 6)
     with closing(sqlite3.connect(filled.path)) as changed, changed:
         assert changed.execute(change).rowcount > 0
 
@@ -164,8 +155,7 @@ def test_a_copy_begins_anew_if_what_it_has_is_not_in_the_store_any_more(
 
 def test_a_copy_that_was_stopped_goes_on_with_what_came_behind_it(filled: Full, new: Place) -> None:
     to = new("postgresql")
-    with pytest.raises(Stopped):
-        copied(filled.path, to, stopped(7))
+    stop_copy(filled.path, to, 7)
     with closing(sqlite3.connect(filled.path)) as changed, changed:
         changed.execute("INSERT INTO registered VALUES ('zoo', '/srv/zoo', '2026-01-31 12:00:00.000')")
 

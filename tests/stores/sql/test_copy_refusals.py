@@ -14,7 +14,7 @@ from handrail.runtime.errors import Busy, Fault, NewerFormat, NotWritable, Unrea
 from handrail.runtime.store_address import DatabaseUrl, StoreLocation
 from handrail.stores.sql.copy import PAGE_ROWS
 from handrail.stores.sql.sqlite import SqliteDatabase
-from helpers.store_copies import Full, Place, Stopped, copied, damages, rows, stopped, went_on
+from helpers.store_copies import Full, Place, copied, damages, rows, stop_copy, went_on
 
 NEW = ["sqlite", "postgresql"]
 
@@ -29,9 +29,6 @@ def said(where: StoreLocation, *statements: str) -> None:
         with closing(sqlite3.connect(where)) as file, file:
             for statement in statements:
                 file.execute(statement)
-
-
-# --- where to -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("target", NEW)
@@ -77,8 +74,7 @@ def test_nothing_is_copied_into_what_is_of_another_program(target: str, filled: 
 @pytest.mark.parametrize("target", NEW)
 def test_an_unfinished_copy_of_another_store_is_left_as_it_is(target: str, filled: Full, new: Place) -> None:
     copied(filled.path, other := new("sqlite"))
-    with pytest.raises(Stopped):
-        copied(filled.path, to := new(target), stopped(3))
+    stop_copy(filled.path, to := new(target))
     before = rows(to)
 
     with pytest.raises(Unreadable) as refused:
@@ -91,8 +87,7 @@ def test_an_unfinished_copy_of_another_store_is_left_as_it_is(target: str, fille
 
 @pytest.mark.parametrize("target", NEW)
 def test_a_copy_that_another_version_began_is_not_gone_on_with(target: str, filled: Full, new: Place) -> None:
-    with pytest.raises(Stopped):
-        copied(filled.path, to := new(target), stopped(3))
+    stop_copy(filled.path, to := new(target))
     said(to, "UPDATE handrail_copy SET version = 99")
 
     with pytest.raises(Unreadable) as refused:
@@ -118,8 +113,6 @@ def test_only_one_fills_a_database_at_a_time(filled: Full, new: Place) -> None:
     assert rows(to) == rows(filled.path)
 
 
-# --- a copy that is not whole -------------------------------------------------------------------------------
-
 OPENED: dict[str, Callable[[StoreLocation], AbstractContextManager[Any]]] = {
     "asked": Stores().open_store,
     "for turns": Stores().open_world,
@@ -130,8 +123,7 @@ OPENED: dict[str, Callable[[StoreLocation], AbstractContextManager[Any]]] = {
 @pytest.mark.parametrize("how", OPENED)
 @pytest.mark.parametrize("target", NEW)
 def test_an_unfinished_copy_is_not_opened(target: str, how: str, filled: Full, new: Place) -> None:
-    with pytest.raises(Stopped):
-        copied(filled.path, to := new(target), stopped(3))
+    stop_copy(filled.path, to := new(target))
     before = rows(to)
 
     with pytest.raises(Unreadable) as refused, OPENED[how](to):
@@ -143,16 +135,14 @@ def test_an_unfinished_copy_is_not_opened(target: str, how: str, filled: Full, n
 
 @pytest.mark.parametrize("target", NEW)
 def test_an_unfinished_copy_is_not_copied(target: str, filled: Full, new: Place) -> None:
-    with pytest.raises(Stopped):
-        copied(filled.path, to := new(target), stopped(3))
+    stop_copy(filled.path, to := new(target))
 
     with pytest.raises(Unreadable, match="unfinished copy"):
         copied(to, new("sqlite"))
 
 
 def test_whether_an_unfinished_copy_is_there_cannot_be_said(filled: Full, new: Place) -> None:
-    with pytest.raises(Stopped):
-        copied(filled.path, to := new("postgresql"), stopped(3))
+    stop_copy(filled.path, to := new("postgresql"))
 
     with pytest.raises(Unreadable, match="unfinished copy"):
         Stores().store_exists(to)
@@ -173,9 +163,6 @@ def test_a_copy_that_is_read_back_otherwise_is_no_store(target: str, filled: Ful
         pass
     assert not copied(filled.path, to).continued
     assert rows(to) == rows(filled.path)
-
-
-# --- where from ---------------------------------------------------------------------------------------------
 
 
 def _turn(filled: Full, where: StoreLocation) -> None:
@@ -281,8 +268,7 @@ def test_a_table_of_many_pages_is_copied_and_a_copy_of_it_is_gone_on_with(filled
     with closing(SqliteDatabase(filled.path)) as database, database.transaction() as execute:
         execute(lines, (PAGE_ROWS * 2,))
     to = new("sqlite")
-    with pytest.raises(Stopped):
-        copied(filled.path, to, stopped(2))
+    stop_copy(filled.path, to, 2)
     assert len(rows(to)["settings"]) == PAGE_ROWS * 2
 
     assert copied(filled.path, to).continued

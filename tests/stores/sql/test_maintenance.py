@@ -1,84 +1,108 @@
-"""Whether a store is sound, and making room in it: every damage is found, and nothing is lost on the way."""
+"""Whether a store of either kind is sound, and making room in it: every damage is found, nothing is lost."""
 
 import json
 import sqlite3
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
+import psycopg
 import pytest
 
-from handrail.runtime.ports.open_store import DAMAGE_CODES
+from handrail.app.stores import Stores
+from handrail.runtime.ports.open_store import DAMAGE_CODES, Damage
+from handrail.runtime.store_address import DatabaseUrl, StoreLocation
 from handrail.stores.sql.maintenance import SqlMaintenance
 from handrail.stores.sql.sqlite import SqliteDatabase
 from helpers.cleanup import kept
 from helpers.history import GATE, PLAIN, History, ids, played
+from helpers.postgres import private
 from helpers.sql_rows import PLANTED
+from helpers.store_copies import Place, copied, damages
 
-LATER = datetime(2026, 3, 1, tzinfo=UTC)
-OLD = ("completed", "failed", "abandoned", "diverged")
-
-
-# --- check --------------------------------------------------------------------------------------------------
-
-
-def test_a_sound_store_has_no_damage(keeper: SqlMaintenance) -> None:
-    assert list(keeper.check()) == []
-
-
-def test_an_empty_store_has_no_damage(tmp_path: Path) -> None:
-    with played(tmp_path / "handrail.db") as play:
-        assert list(SqlMaintenance(play.database).check()) == []
-
-
-OWN = [
-    ("chain", "UPDATE events SET metadata = CAST(x'ff' AS TEXT) WHERE run = 1 AND id = 1"),
-    ("chain", "UPDATE runs SET chain = x'00' WHERE goal = 'To be running'"),
-    ("file", "UPDATE runs SET duration_ms = -1 WHERE goal = 'To be completed'"),
-]
-
-
-@pytest.mark.parametrize(("code", "statement"), [*PLANTED, *OWN])
-def test_damage_planted_alone_is_found_alone(code: str, statement: str, past: History) -> None:
-    with closing(sqlite3.connect(past.path)) as planted, planted:
-        planted.execute("PRAGMA ignore_check_constraints = ON")
-        assert planted.execute(statement).rowcount == 1
-
-    assert [damage.code for damage in check(past)] == [code]
+KINDS = ("sqlite", "postgresql")
+OWN = {
+    "sqlite": [
+        ("chain", "UPDATE events SET metadata = CAST(x'ff' AS TEXT) WHERE run = 1 AND id = 1"),
+        ("chain", "UPDATE runs SET chain = x'00' WHERE goal = 'To be running'"),
+        ("file", "UPDATE runs SET duration_ms = -1 WHERE goal = 'To be completed'"),
+    ],
+    "postgresql": [
+        ("chain", "UPDATE events SET metadata = 'no JSON' WHERE run = 1 AND id = 1"),
+        ("chain", "UPDATE runs SET chain = '\\x00' WHERE goal = 'To be running'"),
+    ],
+}
+LOOSE = """
+ALTER TABLE steps DROP CONSTRAINT steps_run_fkey;
+ALTER TABLE events DROP CONSTRAINT events_run_fkey;
+"""
+REPLIES = """
+INSERT INTO replies
+WITH RECURSIVE n (k) AS (SELECT 100 UNION ALL SELECT k + 1 FROM n WHERE k < 161)
+SELECT 1, k, '', '', '' FROM n
+"""
 
 
-def check(past: History) -> list[Any]:
-    database = kept(SqliteDatabase(past.path))
-    found = list(SqlMaintenance(database).check())
-    database.close()
-    return found
+@pytest.fixture(params=KINDS)
+def there(request: pytest.FixtureRequest, past: History, new: Place) -> StoreLocation:
+    """The runs of `past` in a store of each kind."""
+    if request.param == "sqlite":
+        return past.path
+    copied(past.path, to := new("postgresql"))
+    return to
 
 
-def test_a_turn_that_is_missing_in_the_middle_is_a_gap_and_breaks_the_chain(past: History) -> None:
-    with closing(sqlite3.connect(past.path)) as planted, planted:
-        planted.execute("DELETE FROM events WHERE run = 1 AND revision = 2")
+def planted(there: StoreLocation, statement: str, rows: int = 1) -> list[Damage]:
+    """What is found once this was done to so many rows, whatever the tables forbid."""
+    if isinstance(there, DatabaseUrl):
+        with psycopg.connect(there.url) as server:
+            server.execute(LOOSE)
+            done = server.execute(statement.encode()).rowcount
+    else:
+        with closing(sqlite3.connect(there)) as file, file:
+            file.execute("PRAGMA ignore_check_constraints = ON")
+            done = file.execute(statement).rowcount
+    assert done == rows
+    return damages(there)
 
-    assert [(damage.code, damage.run) for damage in check(past)] == [
+
+def test_a_sound_store_and_an_empty_one_have_no_damage(there: StoreLocation, new: Place) -> None:
+    empty = new("sqlite" if isinstance(there, Path) else "postgresql")
+    with Stores().open_world(empty):
+        pass
+
+    assert (damages(there), damages(empty)) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("there", "code", "statement"),
+    [(kind, *damage) for kind in KINDS for damage in (*PLANTED, *OWN[kind])],
+    indirect=["there"],
+)
+def test_damage_planted_alone_is_found_alone(there: StoreLocation, code: str, statement: str) -> None:
+    assert [damage.code for damage in planted(there, statement)] == [code]
+
+
+def test_a_turn_that_is_missing_in_the_middle_is_a_gap_and_breaks_the_chain(
+    there: StoreLocation, past: History
+) -> None:
+    found = planted(there, "DELETE FROM events WHERE run = 1 AND revision = 2", 5)
+
+    assert [(damage.code, damage.run) for damage in found] == [
         ("gap", past.runs["running"]),
         ("chain", past.runs["running"]),
     ]
 
 
 def test_a_turn_that_is_missing_at_the_end_is_another_revision_and_breaks_the_chain(past: History) -> None:
-    with closing(sqlite3.connect(past.path)) as planted, planted:
-        planted.execute("DELETE FROM events WHERE run = 1 AND revision = 3")
+    found = planted(past.path, "DELETE FROM events WHERE run = 1 AND revision = 3", 5)
 
-    assert [damage.code for damage in check(past)] == ["revision", "chain"]
+    assert [damage.code for damage in found] == ["revision", "chain"]
 
 
-def test_more_replies_than_are_remembered_are_found(past: History) -> None:
-    with closing(sqlite3.connect(past.path)) as planted, planted:
-        for revision in range(100, 162):
-            planted.execute("INSERT INTO replies VALUES (1, ?, '', '', '')", (revision,))
+def test_more_replies_than_are_remembered_are_found(there: StoreLocation) -> None:
+    (damage,) = planted(there, REPLIES, 62)
 
-    (damage,) = check(past)
     assert (damage.code, damage.message) == ("replies", "65 replies are kept, 64 at most should be")
 
 
@@ -90,16 +114,34 @@ def test_a_page_that_was_overwritten_is_found_and_the_rest_is_told_as_far_as_it_
         file.seek((root - 1) * size)
         file.write(b"\xff" * size)
 
-    codes = [damage.code for damage in check(past)]
+    codes = [damage.code for damage in damages(past.path)]
 
     assert set(codes) == {"file", "unreadable"}
     assert codes[-1] == "unreadable"
 
 
-def test_every_kind_of_damage_is_planted_somewhere_here() -> None:
-    others = {"gap", "replies", "unreadable"}
+def test_a_page_of_postgresql_that_was_overwritten_is_found_too(past: History) -> None:
+    with private() as server:
+        there = DatabaseUrl(server.fresh())
+        copied(past.path, there)
+        with psycopg.connect(there.url) as asked:
+            (file,) = asked.execute("SELECT pg_relation_filepath('steps')").fetchone() or ("",)
+        server.stop()
+        with (server.folder / "data" / file).open("r+b") as pages:
+            pages.write(b"\xff" * 8192)
+        server.start()
 
-    assert {code for code, _ in (*PLANTED, *OWN)} | others == DAMAGE_CODES.keys()
+        codes = [damage.code for damage in damages(there)]
+
+    assert codes == ["file", "unreadable"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "others"),
+    [("sqlite", {"gap", "replies", "unreadable"}), ("postgresql", {"gap", "replies", "unreadable", "file"})],
+)
+def test_every_kind_of_damage_is_planted_somewhere_here(kind: str, others: set[str]) -> None:
+    assert {code for code, _ in (*PLANTED, *OWN[kind])} | others == DAMAGE_CODES.keys()
 
 
 def test_a_step_left_running_by_a_run_that_was_abandoned_is_no_damage(past: History) -> None:
@@ -110,7 +152,7 @@ def test_a_step_left_running_by_a_run_that_was_abandoned_is_no_damage(past: Hist
         ).fetchall()
 
     assert left == [("abandoned",), ("diverged",)]
-    assert check(past) == []
+    assert damages(past.path) == []
 
 
 def test_check_finds_nothing_while_others_write(tmp_path: Path) -> None:
@@ -144,9 +186,6 @@ def test_the_guide_tells_every_damage() -> None:
     ] == [f"| `{code}` | {about} |" for code, about in DAMAGE_CODES.items()]
 
 
-# --- size and vacuum ----------------------------------------------------------------------------------------
-
-
 def test_vacuum_gives_room_back_and_keeps_every_row(tmp_path: Path) -> None:
     with played(tmp_path / "handrail.db") as play:
         run = play.start("", GATE)
@@ -164,9 +203,6 @@ def test_vacuum_gives_room_back_and_keeps_every_row(tmp_path: Path) -> None:
         assert ids(play.database) == [run]
         assert list(keeper.check()) == []
         assert play.send(run, "continue", PLAIN)["decision"] == "Waiting"
-
-
-# --- export -------------------------------------------------------------------------------------------------
 
 
 def test_an_export_has_everything_but_tokens_and_replies(keeper: SqlMaintenance, past: History) -> None:
@@ -188,15 +224,13 @@ def test_a_run_that_is_not_there_has_no_export(keeper: SqlMaintenance) -> None:
     assert keeper.export("no such run") is None
 
 
-def test_a_damaged_run_is_exported_as_it_stands(past: History) -> None:
-    with closing(sqlite3.connect(past.path)) as planted, planted:
-        planted.execute("UPDATE runs SET record = '{broken' WHERE goal = 'To be running'")
-        planted.execute("DELETE FROM definitions")
-    database = kept(SqliteDatabase(past.path))
+def test_a_damaged_run_is_exported_as_it_is(there: StoreLocation, past: History) -> None:
+    planted(there, "UPDATE runs SET record = '{broken' WHERE goal = 'To be running'")
+    if isinstance(there, Path):
+        planted(there, "DELETE FROM definitions", 2)
 
-    told = SqlMaintenance(database).export(past.runs["running"])
+    with Stores().open_store(there) as store:
+        told = json.loads(json.dumps(store.keeper.export(past.runs["running"])))
 
-    database.close()
-    assert told is not None
-    told = json.loads(json.dumps(told))
-    assert (told["run"]["record"], told["definition"]) == ("{broken", None)
+    assert told["run"]["record"] == "{broken"
+    assert (told["definition"] is None) is isinstance(there, Path)

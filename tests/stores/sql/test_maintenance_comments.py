@@ -10,6 +10,7 @@ from handrail.runtime.comments import write_comment
 from handrail.runtime.records import Caller
 from handrail.stores.sql.maintenance import SqlMaintenance
 from handrail.stores.sql.sqlite import SqliteDatabase
+from helpers.cleanup import kept
 from helpers.history import History, lines, played
 from helpers.store_copies import Full, Place, copied, went_on
 
@@ -18,7 +19,6 @@ ADA = Caller(Actor.PERSON, "ada")
 
 
 def commented(path: Path, run: str, text: str) -> None:
-    """Write a comment, and have the agent told of it."""
     with played(path) as play:
         assert write_comment(play.world, run, text, ADA) is None
         play.send(run, "nonsense")
@@ -30,8 +30,7 @@ def test_a_store_with_comments_is_sound_and_tells_them_in_exports_and_archives(
     run = past.runs["completed"]
     commented(past.path, run, "Well done.")
     commented(past.path, past.runs["running"], "Go on.")
-    database = SqliteDatabase(past.path)
-    keeper = SqlMaintenance(database)
+    keeper = SqlMaintenance(kept(SqliteDatabase(past.path)))
 
     assert list(keeper.check()) == []
     told = keeper.export(run)
@@ -42,7 +41,6 @@ def test_a_store_with_comments_is_sound_and_tells_them_in_exports_and_archives(
     archive = tmp_path / "a.jsonl.gz"
     keeper.prune(LATER, archive, lambda _: None)
     assert any("Well done." in str(line) for line in lines(archive))
-    database.close()
 
 
 @pytest.mark.parametrize("target", ["sqlite", "postgresql"])

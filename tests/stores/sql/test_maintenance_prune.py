@@ -15,7 +15,7 @@ from handrail.stores.sql.sqlite import SqliteDatabase
 from handrail.stores.sql.summaries import SqlMeasures
 from helpers import faulty_disk
 from helpers.cleanup import kept
-from helpers.crash import said_by
+from helpers.crash import Record, said_by
 from helpers.history import GATE, History, ids, lines, played, quiet
 from helpers.program import PROGRAM as HANDRAIL
 from helpers.prune_crash import LATER, prune_apart, saved
@@ -210,17 +210,13 @@ def test_an_archive_that_cannot_be_written_leaves_everything_as_it_was(
     assert len(ids(keeper.database)) == len(past.runs)
 
 
-# --- the program that prunes is killed, or has no room ------------------------------------------------------
-
-
 @pytest.mark.unmeasured
 def test_killed_at_any_point_prune_has_lost_nothing_and_can_be_repeated(
-    capsys: pytest.CaptureFixture[str],
+    record_property: Record,
 ) -> None:
     said = said_by("helpers/prune_crash.py")
 
-    with capsys.disabled():
-        print(f" [prune was killed at {said['points']} points]", end="")  # noqa: T201 - the count
+    record_property("points", said["points"])
     assert said["points"] > 20
     assert said["wrong"] == []
 
@@ -237,17 +233,13 @@ def test_a_disk_that_does_not_confirm_the_archive_ends_the_program_and_deletes_n
         )
         assert (done.returncode, "did not confirm" in done.stderr) == (75, True), done.stderr
 
-    database = kept(SqliteDatabase(past.path))
-    assert len(ids(database)) == len(past.runs)
+    assert len(ids(kept(SqliteDatabase(past.path)))) == len(past.runs)
     assert list(folder.iterdir()) == []
 
 
 def test_a_disk_without_room_leaves_no_archive_and_every_run(past: History, tmp_path: Path) -> None:
     status, said = prune_apart(past.path, tmp_path / "a.jsonl.gz", room=512)
 
-    database = kept(SqliteDatabase(past.path))
-    there = ids(database)
-    database.close()
     assert (status, said) == (0, "disk_full")
     assert not (tmp_path / "a.jsonl.gz").exists()
-    assert len(there) == len(past.runs)
+    assert len(ids(kept(SqliteDatabase(past.path)))) == len(past.runs)

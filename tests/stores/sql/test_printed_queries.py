@@ -2,7 +2,6 @@
 
 import re
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -48,14 +47,13 @@ class History:
 
 
 @pytest.fixture
-def history(tmp_path: Path) -> Iterator[History]:
+def history(tmp_path: Path) -> History:
     now = datetime.now(UTC)
     began = now.replace(microsecond=123000) - timedelta(hours=2)
     runs = sqlite(tmp_path)
     desk = Desk(runs, clock=HandClock(began))
     done, abandoned, failed = _done(desk), _abandoned(desk), _failed(desk)
-    yield History(runs.database.reader(), began, done, abandoned, failed, _open(desk))
-    runs.database.close()
+    return History(runs.database.reader(), began, done, abandoned, failed, _open(desk))
 
 
 def _output(title: str) -> dict[str, Any]:
@@ -106,9 +104,6 @@ def _open(desk: Desk) -> str:
     desk.clock.move(minutes=11)
     assert desk.send(run, "go", token)["code"] == "expired"
     return run
-
-
-# --- figures ------------------------------------------------------------------------------------------------
 
 
 @requirement("steps:db.queries")
@@ -206,8 +201,6 @@ def test_events_are_counted(history: History) -> None:
     assert dict(errors[1:]) == {"malformed": 1, "expired": 1}
 
 
-# --- windows ------------------------------------------------------------------------------------------------
-
 EVENT = "INSERT INTO events (event_type, revision, metadata, created_at) VALUES ('state_adopted', 0, '{}', ?)"
 OLD = """
 INSERT INTO runs (
@@ -229,15 +222,11 @@ def test_an_hour_inside_a_window_counts_and_an_hour_outside_does_not(tmp_path: P
 
     assert writer.execute(PRINTED["events_by_type"]).fetchall() == [("state_adopted", 1)]
     assert writer.execute(PRINTED["active_workflows"]).fetchall() == [(inside.date().isoformat(), 1)]
-    runs.database.close()
 
 
 @requirement("steps:db.queries")
 def test_runs_of_this_week_are_counted_by_day(history: History) -> None:
     assert history.ask("active_workflows") == [(history.began.date().isoformat(), 4)]
-
-
-# --- plans --------------------------------------------------------------------------------------------------
 
 
 def _scans(store: sqlite3.Connection, query: str) -> list[str]:
@@ -267,7 +256,6 @@ def test_no_printed_query_reads_all_steps_or_all_events(tmp_path: Path, *, analy
         writer.execute("ANALYZE")
 
     assert {name: found for name, text in PRINTED.items() if (found := _scans(writer, text))} == {}
-    runs.database.close()
 
 
 def test_a_query_that_reads_all_events_is_found(history: History, tmp_path: Path) -> None:

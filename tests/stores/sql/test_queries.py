@@ -1,6 +1,5 @@
 """What a store answers about its runs, and that it answers without reading all of it."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -26,10 +25,8 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> History:
 
 
 @pytest.fixture
-def records(past: History) -> Iterator[SqlRunQueries]:
-    database = kept(SqliteDatabase(past.path))
-    yield SqlRunQueries(database)
-    database.close()
+def records(past: History) -> SqlRunQueries:
+    return SqlRunQueries(kept(SqliteDatabase(past.path)))
 
 
 def names(
@@ -334,7 +331,6 @@ def test_no_question_reads_all_steps_artifacts_or_events(past: History) -> None:
         name: [row[3] for row in database.reader().execute(f"EXPLAIN QUERY PLAN {statement}", given)]
         for name, (statement, given) in asked.items()
     }
-    database.close()
 
     lines = [line for plan in plans.values() for line in plan if "json_each" not in line]
     assert len(lines) > 10
@@ -355,7 +351,6 @@ def test_the_few_entries_that_every_look_asks_for_have_an_index(past: History, n
     database = kept(SqliteDatabase(past.path))
     statement = load_queries("questions.sql")[name]
     plan = database.reader().execute(f"EXPLAIN QUERY PLAN {statement}", ("x", 9)).fetchone()
-    database.close()
 
     assert plan[3] == f"SEARCH events USING INDEX {index} (run=?)"
 

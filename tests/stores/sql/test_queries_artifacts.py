@@ -205,8 +205,6 @@ def test_answers_inside_a_moment_are_of_that_moment_whatever_others_commit(
         assert records.open_steps(THREE)[0].state == "review"
 
 
-# --- plans --------------------------------------------------------------------------------------------------
-
 CHOICES = ("of_run", "of_step", "of_type", "recent", "all_final", "final_of", "final_in")
 OTHERS = ("last_done", "open_steps", "types_of", "types", "live", "live_runs", "completed", "project")
 ALLOWED = (

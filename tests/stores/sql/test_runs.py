@@ -22,15 +22,7 @@ from helpers.requirement import requirement
 from helpers.sql_rows import TABLES, changed, everything
 from helpers.store_programs import broken
 from helpers.stores import DEFINITION, DIGEST, OTHER, RUN, begun, ended, followed, walked
-from helpers.turns import ENDLESS, NOW, Desk, pinned, sqlite
-
-
-@pytest.fixture
-def runs(tmp_path: Path) -> Iterator[SqliteRuns]:
-    store = sqlite(tmp_path)
-    store.load_token_key()
-    yield store
-    store.database.close()
+from helpers.turns import ENDLESS, NOW, Desk, pinned
 
 
 class Commits:
@@ -157,9 +149,6 @@ def test_a_turn_that_cannot_be_saved_whole_is_not_saved_at_all(runs: SqliteRuns,
     assert runs.commit(turn)
 
 
-# --- what else a turn leaves --------------------------------------------------------------------------------
-
-
 @requirement("steps:life.cleanup")
 @pytest.mark.parametrize(
     ("lifecycle", "final"), [(Lifecycle.COMPLETED, 1), (Lifecycle.FAILED, 0), (Lifecycle.ABANDONED, 0)]
@@ -237,9 +226,6 @@ def test_what_the_file_of_the_count_holds_does_not_matter(runs: SqliteRuns) -> N
     assert len([line for line in said if "checkpoint" in line]) == 1
 
 
-# --- the chain ----------------------------------------------------------------------------------------------
-
-
 def recomputed(events: Sequence[tuple[Any, ...]]) -> bytes:
     """The chain of a run, from its events as they stand: kind, revision, step, agent, data, time."""
     chain = b""
@@ -278,8 +264,6 @@ def test_the_chain_is_that_of_the_events_and_misses_any_that_is_changed(runs: Sq
         swapped[first], swapped[second] = events[second], events[first]
         assert (recomputed(swapped) != chain) is (events[first][1] == events[second][1])
 
-
-# --- text that looks like SQL -------------------------------------------------------------------------------
 
 CORPUS = (
     "' OR '1'='1",

@@ -1,12 +1,12 @@
 """Many processes on one file: each turn is taken once, nobody starves, and a kill costs nobody else."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from handrail.stores.sql.runs import SqliteRuns
+from helpers.crash import Record
 from helpers.requirement import requirement
 from helpers.sql_rows import unsound
 from helpers.sqlite_crowd import KILLS
@@ -39,14 +39,13 @@ def started(on_disk: Path) -> tuple[SqliteRuns, str]:
 
 @requirement("steps:token.once", "steps:db.tx")
 def test_64_processes_move_one_run_400_times_and_not_once_more(
-    started: tuple[SqliteRuns, str], record_property: Callable[[str, object], None]
+    started: tuple[SqliteRuns, str], record_property: Record
 ) -> None:
     runs, run = started
     told = crowd("contend", runs.database.path, 64, run, CONTENDED + 1, "real")
 
     assert wrongs(runs, run, told, CONTENDED) == []
     record_property("points", sum(len(one["accepted"]) for one in told))
-    runs.database.close()
 
 
 @pytest.mark.parametrize("kind", ["no turnstile", "no revision"])
@@ -57,7 +56,6 @@ def test_a_store_without_one_of_its_two_locks_is_found_out(
     told = crowd("contend", runs.database.path, 8, run, 41, kind)
 
     assert wrongs(runs, run, told, 40) != []
-    runs.database.close()
 
 
 def test_of_processes_that_write_without_pause_none_starves(on_disk: Path) -> None:
@@ -84,7 +82,7 @@ def _at_once(told: list[dict[str, list[float]]]) -> list[int]:
 
 @requirement("steps:db.nobuffer", "steps:db.tx")
 def test_writers_that_are_killed_lose_nothing_they_were_told_and_stop_nobody(
-    on_disk: Path, record_property: Callable[[str, object], None]
+    on_disk: Path, record_property: Record
 ) -> None:
     heard = crowd("kill", on_disk / "store" / "handrail.db")
     runs = sqlite(on_disk)
@@ -98,4 +96,3 @@ def test_writers_that_are_killed_lose_nothing_they_were_told_and_stop_nobody(
         assert Desk(runs).send(run, "go")["status"] == "ok"
     assert runs.database.reader().execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     record_property("points", len(heard))
-    runs.database.close()

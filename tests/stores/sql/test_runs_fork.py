@@ -1,7 +1,6 @@
 """A forked run in a database: its rows, what looks after them, and what is counted."""
 
 import sqlite3
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -22,21 +21,13 @@ from helpers.history import lines, quiet
 from helpers.requirement import requirement
 from helpers.sql_rows import changed, everything
 from helpers.task_project import Project
-from helpers.turns import NOW, Desk, sqlite
+from helpers.turns import NOW, Desk
 
 SPEC: Value = {"type": "spec", "title": "The spec", "content": "Words."}
 ARTIFACTS = (
     "SELECT number, step_name, artifact_type, is_final FROM workflow_artifacts WHERE execution_id = ?"
     " ORDER BY number"
 )
-
-
-@pytest.fixture
-def runs(tmp_path: Path) -> Iterator[SqliteRuns]:
-    store = sqlite(tmp_path)
-    store.load_token_key()
-    yield store
-    store.database.close()
 
 
 @pytest.fixture
@@ -62,9 +53,6 @@ def ask(desk: Desk, query: str, *given: str) -> list[tuple[Any, ...]]:
 
 def damages(runs: SqliteRuns) -> list[Any]:
     return list(SqlMaintenance(runs.database).check())
-
-
-# --- rows ---------------------------------------------------------------------------------------------------
 
 
 @requirement("steps:life.fork", "steps:life.finalize")
@@ -138,7 +126,6 @@ class Pruned(SqliteRuns):
     archive: Path
 
     def steps(self, run: str) -> tuple[StepRow, ...]:
-        """The steps; then they are gone."""
         found = super().steps(run)
         SqlMaintenance(self.database).prune(NOW + timedelta(days=1), self.archive, quiet)
         return found
@@ -155,9 +142,6 @@ def test_a_fork_of_a_run_that_is_pruned_meanwhile_is_not_begun(
 
     assert told["code"] == "unknown_run"
     assert ask(desk, "SELECT count(*) FROM runs WHERE parent_execution_id IS NOT NULL") == [(0,)]
-
-
-# --- who looks after them -----------------------------------------------------------------------------------
 
 
 @requirement("steps:life.fork")
@@ -239,9 +223,6 @@ def test_a_fork_that_has_ended_is_archived_with_what_it_inherited(
     assert [step["state"] for step in inherited["steps"]] == ["draft", "review", "publish"]
     assert [artifact["content"] for artifact in inherited["artifacts"]] == ["Words.", "Words."]
     assert damages(runs) == []
-
-
-# --- what is counted and shown ------------------------------------------------------------------------------
 
 
 @requirement("steps:life.fork", "steps:tel.durations")

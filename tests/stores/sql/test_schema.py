@@ -2,8 +2,6 @@
 
 import re
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +11,6 @@ from handrail.runtime.records import StepStatus
 from handrail.stores.sql.runs import SqliteRuns
 from helpers.requirement import requirement
 from helpers.stores import RUN, begun
-from helpers.turns import sqlite
 
 COLUMNS = {
     "workflow_executions": "execution_id workflow_name state current_step started_at updated_at completed_at"
@@ -45,15 +42,8 @@ WRONG = ("", "RUNNING", "running ", "started", "0", None, 7)
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Iterator[SqliteRuns]:
-    store = sqlite(tmp_path)
-    assert store.commit(begun())
-    yield store
-    store.database.close()
-
-
-@pytest.fixture
 def writer(runs: SqliteRuns) -> sqlite3.Connection:
+    assert runs.commit(begun())
     return runs.database.writer_connection()
 
 

@@ -1,7 +1,6 @@
 """What a turn costs the store, in counts that are the same on every machine."""
 
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,13 +16,12 @@ RUNS, TURNS = 300, 100
 
 
 @pytest.fixture
-def play(tmp_path: Path) -> Iterator[Stage]:
+def play(tmp_path: Path) -> Stage:
     database = kept(SqliteDatabase(tmp_path / "runs.db"))
     database.writer_connection().execute("PRAGMA synchronous = OFF")
     made = stage(database)
     made.start(RUNS)
-    yield made
-    database.close()
+    return made
 
 
 def _statements(connection: sqlite3.Connection, play: Stage) -> list[str]:

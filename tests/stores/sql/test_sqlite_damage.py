@@ -11,14 +11,13 @@ from msgspec.structs import replace
 
 from handrail.runtime.errors import Busy, Fault, Unreadable
 from handrail.runtime.journal import get_run_after
-from handrail.stores.sql.runs import SqliteRuns
-from handrail.stores.sql.sqlite import SqliteDatabase
+from helpers.cleanup import kept
+from helpers.crash import Record
 from helpers.sql_rows import unsound
 from helpers.stores import RUN, begun, followed, walked
 from helpers.turns import ENDLESS, ORIGIN, Desk, pinned, sqlite
 
 TURNS = 12
-Record = Callable[[str, object], None]
 
 
 @pytest.fixture
@@ -114,7 +113,7 @@ def test_a_file_that_another_program_keeps_locked_is_busy(tmp_path: Path) -> Non
     runs = sqlite(tmp_path)
     stored = walked(runs, 1)
     runs.database.writer_connection().execute("PRAGMA busy_timeout = 10")
-    other = sqlite3.connect(runs.database.path, isolation_level=None)
+    other = kept(sqlite3.connect(runs.database.path, isolation_level=None))
     other.execute("BEGIN IMMEDIATE")
 
     with pytest.raises(Busy, match="locked by another program") as caught:
@@ -123,8 +122,6 @@ def test_a_file_that_another_program_keeps_locked_is_busy(tmp_path: Path) -> Non
     assert runs.load(RUN) == stored
     other.execute("ROLLBACK")
     assert runs.commit(followed(stored))
-    other.close()
-    runs.database.close()
 
 
 def test_what_reads_cannot_write(tmp_path: Path) -> None:
@@ -133,14 +130,12 @@ def test_what_reads_cannot_write(tmp_path: Path) -> None:
 
     with pytest.raises(Fault), runs.database.read() as execute:
         execute("DELETE FROM replies", ())
-    runs.database.close()
 
 
 def test_a_run_may_belong_to_no_project(tmp_path: Path) -> None:
-    runs = SqliteRuns(SqliteDatabase(tmp_path / "store" / "handrail.db"))
+    runs = sqlite(tmp_path)
     turn = begun(before=replace(begun().before, origin=replace(ORIGIN, project="")))
 
     assert runs.commit(turn)
     assert runs.load(RUN) == get_run_after(turn)
     assert runs.database.reader().execute("SELECT count(*) FROM projects").fetchone() == (0,)
-    runs.database.close()

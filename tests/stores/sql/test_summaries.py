@@ -40,8 +40,6 @@ BEGAN = datetime(2026, 3, 1, 22, 30, tzinfo=UTC)
 
 
 class Ticking:
-    """A clock that is set by hand."""
-
     def __init__(self) -> None:
         self.at = BEGAN
 

@@ -66,7 +66,6 @@ def summed(found: SqlMeasures) -> tuple[object, ...]:
 
 
 def plain(reader: sqlite3.Connection) -> tuple[object, ...]:
-    """The same from the rows themselves."""
     times = {query: Counter[tuple[str, str, int]]() for query in (RUN_TIMES, STEP_TIMES)}
     for query, counted in times.items():
         for first, second, took in reader.execute(query):
@@ -79,7 +78,6 @@ def plain(reader: sqlite3.Connection) -> tuple[object, ...]:
 
 
 def told(found: SqlMeasures) -> tuple[object, ...]:
-    """The sums in the form of `plain`."""
     return (
         set(found.states()),
         {(o.workflow, str(o.lifecycle), *pair) for o in found.run_times() for pair in o.times.counts},
@@ -120,9 +118,6 @@ def test_pruning_for_good_changes_no_sum(tmp_path: Path) -> None:
 
     assert summed(found) == counted
     database.close()
-
-
-# --- by hand ------------------------------------------------------------------------------------------------
 
 
 def _round(desk: Desk) -> None:

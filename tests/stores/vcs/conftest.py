@@ -9,7 +9,6 @@ from helpers.repositories import KINDS, Repo, made
 
 @pytest.fixture(params=KINDS)
 def repo(request: pytest.FixtureRequest, tmp_path: Path) -> Repo:
-    """One of any kind."""
     return made(request.param, tmp_path / "project", tmp_path / "home")
 
 
@@ -21,5 +20,4 @@ def jj(request: pytest.FixtureRequest, tmp_path: Path) -> Repo:
 
 @pytest.fixture
 def git(tmp_path: Path) -> Repo:
-    """One of git."""
     return made("git", tmp_path / "project", tmp_path / "home")

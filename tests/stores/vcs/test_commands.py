@@ -29,7 +29,6 @@ def _git(folder: Path, *words: str) -> str:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A Git repository with one commit."""
     _git(tmp_path, "init", "-q")
     _git(tmp_path, "commit", "-q", "--allow-empty", "-m", "first")
     return tmp_path

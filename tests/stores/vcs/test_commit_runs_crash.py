@@ -14,6 +14,7 @@ from handrail.runtime.system import RandomIds, SubprocessRunner
 from handrail.stores.files.disk import DiskWorkspace
 from handrail.stores.vcs.commands import build_environment
 from handrail.stores.vcs.commit_runs import open_description
+from helpers.crash import Record
 from helpers.repositories import KINDS, Repo, stand_in
 from helpers.store_programs import killed_writers
 
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.unmeasured
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_writer_or_its_program_that_is_killed_at_any_call_leaves_the_old_text_or_the_new_one(
-    kind: str, record_property: Callable[[str, object], None]
+    kind: str, record_property: Record
 ) -> None:
     found = killed_writers(kind)
 
@@ -48,7 +49,6 @@ class Mortal(SubprocessRunner):
         stdin: str = "",
         files: tuple[int, ...] = (),
     ) -> ProcessResult:
-        """Run it, unless the end comes first."""
         self._point()
         ended = super().run(words, folder, seconds, stdin, files)
         self._point()
@@ -69,7 +69,7 @@ def _in_a_child(work: Callable[[], object]) -> int:
 
 
 def test_a_writer_that_is_killed_between_its_programs_leaves_the_old_text_or_the_new_one(
-    repo: Repo, record_property: Callable[[str, object], None]
+    repo: Repo, record_property: Record
 ) -> None:
     plain, points, seen = repo.store(), 0, set()
     while True:

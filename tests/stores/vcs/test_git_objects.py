@@ -14,7 +14,6 @@ TEXT = "feat(tea): brew tea\n\nÜber alles Blätter.\n"
 
 
 def _objects(git: Repo) -> dict[Path, os.stat_result]:
-    """The files of objects that are there."""
     return {path: path.stat() for path in (git.folder / ".git" / "objects").glob("??/*")}
 
 

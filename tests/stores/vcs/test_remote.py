@@ -26,7 +26,6 @@ class Pair:
     far: Path
 
     def there(self, *words: str) -> str:
-        """What git says at the remote."""
         return self.one.run("git", *words, folder=self.far)
 
 
