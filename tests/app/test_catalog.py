@@ -109,9 +109,6 @@ def test_a_workflow_may_have_a_folder_with_its_texts(project: Path) -> None:
     assert {name: text for name, (_, text) in mine[0].source.beside.items()} == {"Bye": "Good bye."}
 
 
-# --- hostile files ------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def victim(tmp_path: Path) -> Path:
     """A folder outside of the project whose texts are none of its business."""

@@ -114,9 +114,6 @@ def test_problems_name_the_files_that_are_passed_over_and_the_lines_that_are_wro
     }
 
 
-# --- what a server asks often -------------------------------------------------------------------------------
-
-
 def test_the_signature_changes_with_every_definition_and_with_trust(
     shelf: Definitions, project: Path, own: Path
 ) -> None:

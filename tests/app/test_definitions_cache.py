@@ -29,7 +29,6 @@ sys.addaudithook(_hear)
 
 @pytest.fixture
 def opened() -> Iterator[list[str]]:
-    """What is opened and listed from here on."""
     _opened.clear()
     _heard.append(True)
     yield _opened

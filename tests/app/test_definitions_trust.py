@@ -109,9 +109,6 @@ def test_texts_beside_a_workflow_are_trusted_with_it(shelf: Definitions, project
     assert [one.digest == first.digest for one in shelf.list_untrusted()] == [False]
 
 
-# --- workflows inside workflows -----------------------------------------------------------------------------
-
-
 def test_a_workflow_with_an_untrusted_one_inside_is_not_started(
     shelf: Definitions, project: Path, own: Path
 ) -> None:
@@ -170,9 +167,6 @@ def test_a_workflow_whose_inside_comes_later_is_trusted_anew(
     put(project, ".handrail/workflows/small.yaml", SMALL)
 
     assert isinstance(shelf.find_pinned("outer"), UntrustedFile)
-
-
-# --- personas and guardrails --------------------------------------------------------------------------------
 
 
 @requirement("steps:def.files")

@@ -63,7 +63,6 @@ def played(desk: Desk, root: str) -> tuple[str, str]:
 
 
 def methods(port: type) -> set[str]:
-    """What can be asked of a port."""
     return {name for name, one in vars(port).items() if inspect.isfunction(one) and not name.startswith("_")}
 
 

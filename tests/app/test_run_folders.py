@@ -119,7 +119,6 @@ class Overtaken(FileRuns):
     first: Callable[[], object] | None = None
 
     def entries(self, run: str, after: int = 0, most: int = 100) -> tuple[JournalEntry, ...]:
-        """The entries, when the other process is done."""
         if self.first:
             self.first()
         return super().entries(run, after, most)

@@ -35,7 +35,7 @@ TASKS: Final = [[False, "Heat water", [[False, "Fill the kettle", []]]], [False,
 
 
 @dataclass(frozen=True, slots=True)
-class Kitchen:
+class RepositoryPlace:
     """A place whose project is a repository."""
 
     at: Place
@@ -60,15 +60,13 @@ class Kitchen:
         )
 
     def writes(self, text: str) -> None:
-        """Put a text there, past every server."""
         store = self.repo.store()
         store.swap(store.read(), text)
 
 
-def kitchen(folder: Path, kind: str, face: str = "planner") -> Kitchen:
-    """A new one, of a kind of repository."""
+def repository_place(folder: Path, kind: str, face: str = "planner") -> RepositoryPlace:
     at = place(folder)
-    return Kitchen(at, made(kind, at.project, folder / "home"), face)
+    return RepositoryPlace(at, made(kind, at.project, folder / "home"), face)
 
 
 def flow(face: str) -> Workflow:
@@ -83,7 +81,7 @@ FACES: Final = {"planner": (PlannerFace, FLOW), "commits": (CommitsFace, flow("c
 
 
 @dataclass(frozen=True, slots=True)
-class Cook:
+class PlanAgent:
     """Somebody who calls the tools of the face, without a process in between."""
 
     repo: Repo
@@ -107,18 +105,16 @@ class Cook:
         return told[-1]
 
     def text(self) -> str:
-        """The description as it stands."""
         return self.store.read().text
 
     def writes(self, text: str) -> None:
-        """Put a text there, past the face."""
         self.store.swap(self.store.read(), text)
 
 
 @contextmanager
-def cook_in(
+def plan_agent(
     folder: Path, repo: Repo, store: Descriptions | None = None, face: str = "planner"
-) -> Iterator[Cook]:
+) -> Iterator[PlanAgent]:
     """Somebody at a server of this repository, with a store in this folder."""
     kept = store or repo.store()
 
@@ -127,7 +123,9 @@ def cook_in(
 
     with open_serving(folder / "store" / "handrail.db") as made_:
         make, workflow = FACES[face]
-        yield Cook(repo, make(made_, Projects((repo.folder,), TrustStore()), workflow, opened), made_, kept)
+        yield PlanAgent(
+            repo, make(made_, Projects((repo.folder,), TrustStore()), workflow, opened), made_, kept
+        )
 
 
 TO_GOAL: Final = ("set_overarching_goal", {"goal": GOAL})

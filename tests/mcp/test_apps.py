@@ -47,7 +47,6 @@ class Plain(Pipe):
 
 @pytest.fixture
 def at(tmp_path: Path) -> Place:
-    """A place."""
     return place(tmp_path / "place")
 
 

@@ -31,7 +31,6 @@ class Traced(Place):
     """A place whose server is watched by strace."""
 
     def words(self, *more: str) -> tuple[str, ...]:
-        """The command line of a server that is watched."""
         watched = ("strace", "-f", "-y", "-qq", "-e", CALLS, "-o", str(self.folder / "trace"))
         return (*watched, *Place(self.folder).words(*more))
 

@@ -71,9 +71,6 @@ def titles(told: dict[str, Any]) -> list[str]:
     return [artifact["title"] for artifact in told["artifacts"]]
 
 
-# --- current_step -------------------------------------------------------------------------------------------
-
-
 @requirement("steps:res.current")
 def test_the_current_step_is_told_by_the_columns_of_the_printed_query(scene: Scene) -> None:
     assert scene.read(f"current_step://{OPEN}") == {
@@ -168,9 +165,6 @@ def test_several_open_steps_are_all_told(scene: Scene) -> None:
     ]
 
 
-# --- workflow_status ----------------------------------------------------------------------------------------
-
-
 @requirement("steps:res.status")
 def test_the_status_of_a_run_has_the_run_its_steps_and_its_artifacts(scene: Scene) -> None:
     told = scene.read(f"workflow_status://{DONE}")
@@ -256,9 +250,6 @@ def test_a_long_run_is_told_by_hundreds_and_each_page_names_the_next(tmp_path: P
     assert scene.read(f"workflow_status://{told['run']}?page=999999")["steps"] == []
 
 
-# --- workflow_artifacts -------------------------------------------------------------------------------------
-
-
 @requirement("steps:res.artifacts")
 def test_recent_artifacts_are_those_of_all_runs_the_last_first(scene: Scene) -> None:
     told = scene.read("workflow_artifacts://recent")
@@ -334,9 +325,6 @@ def test_a_resource_holds_a_megabyte_of_texts_and_what_goes_beyond_is_left_out(t
     assert [one.get("size") for one in told["artifacts"][33:]] == [None, 30_000, 30_000, None]
 
 
-# --- what holds for all -------------------------------------------------------------------------------------
-
-
 @requirement("steps:res.current", "steps:res.status", "steps:res.artifacts")
 @pytest.mark.parametrize("scheme", ["current_step", "current-step", "workflow_status", "workflow-status"])
 @pytest.mark.parametrize(
@@ -352,7 +340,6 @@ def test_a_run_that_is_not_there_is_an_error_that_says_how_to_find_it(
 
 
 def _rows(scene: Scene) -> list[str]:
-    """Everything that is in the store."""
     runs = scene.desk.runs
     assert isinstance(runs, SqliteRuns)
     with sqlite3.connect(runs.database.path) as store:

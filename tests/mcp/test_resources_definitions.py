@@ -82,7 +82,6 @@ def scene(tmp_path: Path, project: Path) -> Scene:
 
 @pytest.fixture
 def two(scene: Scene, project: Path, other: Path) -> Scene:
-    """A server for both projects."""
     return Scene(scene.desk, resources(scene.desk, str(project), str(other)))
 
 
@@ -90,9 +89,6 @@ def two(scene: Scene, project: Path, other: Path) -> Scene:
 def nowhere(scene: Scene) -> Scene:
     """A server that was started without a project."""
     return Scene(scene.desk, resources(scene.desk))
-
-
-# --- personas -----------------------------------------------------------------------------------------------
 
 
 @requirement("steps:res.persona")
@@ -127,9 +123,6 @@ def test_of_several_projects_the_first_that_has_a_persona_gives_it(two: Scene) -
     assert [one.uri for one in two.resources.list_fixed(portable=True)].count("persona://critic") == 1
 
 
-# --- guardrails ---------------------------------------------------------------------------------------------
-
-
 @requirement("steps:res.guardrails")
 def test_guardrails_are_told_as_they_stand_each_under_its_name(scene: Scene) -> None:
     content = scene.resources.read("guardrails://active")
@@ -159,9 +152,6 @@ def test_without_guardrails_a_line_tells_where_they_would_be(nowhere: Scene) -> 
         "There are no guardrails here: Markdown files in `.handrail/guardrails/` would be some.\n"
     )
     assert nowhere.refused("guardrails://all").endswith("there is only guardrails://active")
-
-
-# --- workflows ----------------------------------------------------------------------------------------------
 
 
 @requirement("steps:res.workflows")
@@ -273,9 +263,6 @@ def test_each_project_of_a_server_has_its_own_workflows_and_no_project_has_the_b
     assert [(one["name"], one["project_id"]) for one in none["workflows"]] == [
         (name, None) for name in BUILT_IN
     ]
-
-
-# --- lists --------------------------------------------------------------------------------------------------
 
 
 @requirement("steps:res.listed")

@@ -29,11 +29,9 @@ class BrokenIds:
     raised: Exception
 
     def new_id(self) -> str:
-        """No id."""
         raise self.raised
 
     def nonce(self) -> bytes:
-        """No nonce."""
         raise self.raised
 
 

@@ -32,9 +32,6 @@ def mortal(tmp_path: Path) -> Place:
     return place(tmp_path / "place", measured=False)
 
 
-# --- in the middle of a call --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("era", ["auto", "legacy"])
 @pytest.mark.parametrize("how", ["end of input", "SIGTERM", "SIGINT"])
 def test_a_server_that_is_told_to_end_during_a_call_ends_well_and_nothing_is_half_done(
@@ -69,8 +66,6 @@ def test_a_client_that_is_gone_before_its_first_word_ends_the_server_well(at: Pl
         assert pipe.close() == 0
 
 
-# --- what is not for the client -----------------------------------------------------------------------------
-
 NOISE: Final = """
 import os, sys, threading, time
 
@@ -104,9 +99,6 @@ def test_what_anything_else_prints_or_reads_is_not_on_the_wire(at: Place) -> Non
         assert "it has read" not in pipe.errors()
 
 
-# --- a disk that fails --------------------------------------------------------------------------------------
-
-
 @requirement("steps:db.nobuffer")
 def test_a_server_whose_disk_has_not_confirmed_a_write_says_so_and_ends_with_75(at: Place) -> None:
     at.store.parent.mkdir(mode=0o700)
@@ -125,9 +117,6 @@ def test_a_server_whose_disk_has_not_confirmed_a_write_says_so_and_ends_with_75(
         again = pipe.go_on(first.token)
         assert again.reply["next_step_contract"]["step_name"] == "two"
         assert whole(at.store).revision(first.run) == 2
-
-
-# --- kills --------------------------------------------------------------------------------------------------
 
 
 @requirement("steps:tool.recover", "steps:db.nobuffer")

@@ -72,9 +72,6 @@ def entries(desk: Desk, run: str) -> list[tuple[str, str, dict[str, Value]]]:
     return [(str(one.entry.kind), one.entry.step, dict(one.entry.data)) for one in desk.runs.entries(run)]
 
 
-# --- what a fork is -----------------------------------------------------------------------------------------
-
-
 @requirement("steps:life.fork")
 @pytest.mark.parametrize("end", ["abandon", "diverge", "fail"])
 def test_a_fork_goes_on_where_the_run_stood_with_what_it_had_finished(desk: Desk, end: str) -> None:
@@ -182,9 +179,6 @@ def test_those_who_listen_hear_of_a_fork(desk: Desk) -> None:
     assert heard == [RunChange(desk.fork(old)["run"], 1)]
 
 
-# --- asked again --------------------------------------------------------------------------------------------
-
-
 @requirement("steps:life.fork", "steps:token.retry")
 @pytest.mark.parametrize("again", ["", "review"])
 def test_a_fork_that_is_asked_for_again_is_the_same_run_with_a_fresh_token(place: Place, again: str) -> None:
@@ -237,7 +231,6 @@ class Raced(MemoryRuns):
     raced = False
 
     def commit(self, turn: Turn) -> bool:
-        """The same turn of somebody else before this one."""
         if turn.inherits and not self.raced:
             self.raced = True
             assert super().commit(replace(turn, tokens={3: "other"}))
@@ -265,8 +258,6 @@ def test_a_store_that_always_says_moved_is_given_up() -> None:
     with pytest.raises(Busy, match="5 times"):
         desk.fork(old)
 
-
-# --- another workflow ---------------------------------------------------------------------------------------
 
 MENDED = PAPER.replace("version: 1", "version: 2").replace("publish", "print")
 
@@ -309,7 +300,6 @@ def test_a_run_whose_text_is_gone_is_taken_on_to_the_workflow_as_it_is_now() -> 
         lost = ""
 
         def definition(self, digest: str) -> Any:  # noqa: ANN401 - as the real one
-            """None for the text that is lost."""
             return None if digest == self.lost else super().definition(digest)
 
     runs = Lost()
@@ -318,9 +308,6 @@ def test_a_run_whose_text_is_gone_is_taken_on_to_the_workflow_as_it_is_now() -> 
     runs.lost = stored(desk, old).run.digest
 
     assert desk.fork(old, by=Actor.PERSON, new=mended())["state"] == "review"
-
-
-# --- a person -----------------------------------------------------------------------------------------------
 
 
 @requirement("steps:life.fork")
@@ -347,9 +334,6 @@ def test_a_person_who_goes_where_an_agent_could_overrides_nothing(desk: Desk) ->
     for state in ("draft", "review"):
         told = desk.fork(old, state, by=Actor.PERSON)
         assert "step_overridden" not in [kind for kind, *_ in entries(desk, told["run"])]
-
-
-# --- refused ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("run", ["", "nobody", "\ud800"])

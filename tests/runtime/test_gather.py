@@ -34,7 +34,6 @@ class CountingDisk(DiskWorkspace):
         self.reads: list[str] = []
 
     def read(self, path: str) -> bytes | None:
-        """As the real one."""
         self.reads.append(path)
         return super().read(path)
 

@@ -111,9 +111,6 @@ def test_days_are_told_in_order_whatever_the_workflow() -> None:
     ]
 
 
-# --- spreads ------------------------------------------------------------------------------------------------
-
-
 DURATIONS = st.lists(st.integers(0, 10**12), min_size=1, max_size=60)
 
 

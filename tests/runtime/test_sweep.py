@@ -40,8 +40,7 @@ def row(runs: SqliteRuns, run: str) -> tuple[object, ...]:
         return tuple(execute(query, (run,)).fetchone())
 
 
-@requirement("steps:life.abandon-idle")
-@requirement("steps:life.reason")
+@requirement("steps:life.abandon-idle", "steps:life.reason")
 def test_a_running_run_that_nobody_called_for_30_minutes_is_abandoned(desk: Desk, runs: SqliteRuns) -> None:
     run = desk.start()["run"]
     desk.clock.move(minutes=30)
@@ -153,9 +152,6 @@ def test_a_refused_call_is_shown_as_the_last_one(desk: Desk, runs: SqliteRuns) -
 
     assert found is not None
     assert (found.active, found.updated) == (NOW + timedelta(minutes=29), NOW)
-
-
-# --- quiet, as it is shown ----------------------------------------------------------------------------------
 
 
 def shown(runs: SqliteRuns, run: str) -> RunRow:

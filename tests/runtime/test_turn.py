@@ -46,9 +46,6 @@ def kinds(desk: Desk, run: str, revision: int) -> list[str]:
     return [str(line.entry.kind) for line in desk.runs.entries(run) if line.revision == revision]
 
 
-# --- accepted -----------------------------------------------------------------------------------------------
-
-
 @requirement("steps:db.tx", "steps:life.idle-running", "steps:life.continue", "steps:life.complete")
 def test_a_run_is_walked_from_its_start_to_its_end_one_revision_at_a_time(desk: Desk) -> None:
     told = desk.start()
@@ -127,9 +124,6 @@ def test_a_listener_that_fails_takes_no_answer_away(desk: Desk, capsys: pytest.C
     assert "KeyError" in capsys.readouterr().err
 
 
-# --- lost replies -------------------------------------------------------------------------------------------
-
-
 @requirement("steps:token.retry")
 def test_a_call_whose_reply_was_lost_gets_the_same_reply_from_another_process(place: Place) -> None:
     desk = Desk(place.open())
@@ -184,9 +178,6 @@ def test_a_store_whose_tokens_somebody_else_always_replaces_is_given_up_after_fi
     desk.clock.move(minutes=11)
     with pytest.raises(Busy, match="5 times"):
         desk.go_on(told["run"], told["token"])
-
-
-# --- refused ------------------------------------------------------------------------------------------------
 
 
 @requirement("steps:tel.errors")
@@ -284,9 +275,6 @@ def test_a_run_in_trouble_refuses_everything_and_names_the_repair() -> None:
     )
 
 
-# --- waiting ------------------------------------------------------------------------------------------------
-
-
 def test_a_turn_that_waits_holds_what_it_was_given_and_goes_on_when_the_fact_is_there(desk: Desk) -> None:
     known: dict[str, Value] = {"tests.pass": PENDING}
     desk.registry, desk.more = GATED, {"readers": {"engine": lambda _, __: known["tests.pass"]}}
@@ -313,9 +301,6 @@ def test_a_fact_that_nobody_reads_opens_nothing(desk: Desk) -> None:
     run = desk.start(pinned(CHECKED, registry=GATED))["run"]
 
     assert desk.send(run, "go")["status"] == "error"
-
-
-# --- lifecycle ----------------------------------------------------------------------------------------------
 
 
 @requirement("steps:life.reason", "steps:life.pause", "steps:life.abandon-ask", "steps:life.diverge")
@@ -366,9 +351,6 @@ def test_a_run_that_has_ended_is_never_moved_again(desk: Desk, trigger: str) -> 
     assert desk.go_on(told["run"], told["token"])["code"] == "not_running"
     assert desk.recover(told["run"])["token"] == ""
     assert whole(desk.runs, told["run"]) == before
-
-
-# --- whose workflow -----------------------------------------------------------------------------------------
 
 
 @requirement("steps:def.pinned")

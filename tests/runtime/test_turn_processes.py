@@ -19,7 +19,6 @@ def mine(tmp_path: Path) -> Desk:
 
 @pytest.fixture
 def others(tmp_path: Path, mine: Desk) -> Desk:
-    """Another process on the same store."""
     return Desk(sqlite(tmp_path), clock=mine.clock, ids=mine.ids)
 
 

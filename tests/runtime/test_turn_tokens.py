@@ -141,9 +141,6 @@ def test_a_lifetime_can_be_set(desk: Desk) -> None:
     assert case.code(case.token) == "expired"
 
 
-# --- the order ----------------------------------------------------------------------------------------------
-
-
 @requirement("steps:token.outcomes")
 def test_what_is_wrong_with_a_token_is_looked_for_in_a_fixed_order(desk: Desk) -> None:
     case = Case(desk)
@@ -187,9 +184,6 @@ def test_a_reply_that_is_no_longer_remembered_is_superseded(desk: Desk) -> None:
 
     desk.send(run, "go", told["token"])
     assert desk.send(run, "go", token)["code"] == "superseded"
-
-
-# --- resume -------------------------------------------------------------------------------------------------
 
 
 @requirement("steps:life.resume", "steps:token.outcomes")
@@ -261,9 +255,6 @@ def test_for_anything_but_resume_a_paused_run_has_no_good_token(desk: Desk, trig
     assert whole(desk.runs, case.run) == before
 
 
-# --- what is told -------------------------------------------------------------------------------------------
-
-
 @requirement("steps:token.outcomes")
 def test_a_refusal_names_the_way_on(desk: Desk) -> None:
     case = Case(desk)
@@ -300,9 +291,6 @@ def test_every_refusal_of_a_token_is_entered_with_its_code_and_its_caller(desk: 
         "principal": "ann",
         "client": "cli",
     }
-
-
-# --- tokens without a lifetime ------------------------------------------------------------------------------
 
 
 def test_without_a_lifetime_a_token_is_good_for_its_revision_and_the_store_keeps_none(desk: Desk) -> None:

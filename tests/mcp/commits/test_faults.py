@@ -6,7 +6,7 @@ import pytest
 
 from handrail.app.faces import CallFailure
 from helpers.commit_plans import NOTHING, START, TASKS, clean
-from helpers.planner_agents import Cook
+from helpers.planner_agents import PlanAgent
 from helpers.requirement import requirement
 from helpers.servers import Pipe, place, told
 
@@ -28,9 +28,7 @@ CALLS: tuple[tuple[str, dict[str, object]], ...] = (
 """Every tool, in the order of the source; then a call with a wrong argument."""
 
 
-@requirement("commits:jjfail")
-@requirement("commits:K25")
-@requirement("commits:reply")
+@requirement("commits:jjfail", "commits:K25", "commits:reply")
 @pytest.mark.parametrize("kind", ["jj", "git"])
 def test_a_failure_of_version_control_is_severe_in_every_tool_until_it_is_repaired(
     tmp_path: Path, kind: str
@@ -66,10 +64,10 @@ def test_a_project_in_no_repository_is_told_how_to_begin_one(tmp_path: Path) -> 
     assert "The repair: run `git init` there" in bare.reply["action_taken"]
 
 
-def test_a_failure_that_is_not_of_version_control_is_no_critical_issue(cook: Cook) -> None:
-    tool = cook.face.tools[1]
+def test_a_failure_that_is_not_of_version_control_is_no_critical_issue(agent: PlanAgent) -> None:
+    tool = agent.face.tools[1]
 
-    answer = cook.face.answer_failure(
+    answer = agent.face.answer_failure(
         tool, {}, CallFailure("busy", "store", "held", "send it again", again=True)
     )
 
@@ -113,14 +111,14 @@ def test_two_servers_take_turns_and_of_two_at_once_one_wins_and_the_other_is_sho
     assert at.text() == f"{head}- [ ] Task {won}: x\n"
 
 
-def test_a_call_sent_twice_counts_once_and_a_refused_one_keeps_its_token(cook: Cook) -> None:
-    token = cook.calls("get_plan").reply["step_token"]
-    refused = cook.calls("start_planning", **{**START, "scope": "the tea"}, step_token=token)
+def test_a_call_sent_twice_counts_once_and_a_refused_one_keeps_its_token(agent: PlanAgent) -> None:
+    token = agent.calls("get_plan").reply["step_token"]
+    refused = agent.calls("start_planning", **{**START, "scope": "the tea"}, step_token=token)
     assert refused.reply["step_token"] == token
-    first = cook.calls("start_planning", **START, step_token=token)
+    first = agent.calls("start_planning", **START, step_token=token)
 
-    again = cook.calls("start_planning", **START, step_token=token)
+    again = agent.calls("start_planning", **START, step_token=token)
 
     assert (again.reply, again.failed) == (first.reply, False)
-    assert cook.calls("finish_job", **dict.fromkeys(["step_token"], "nothing")).reply["code"] == "malformed"
-    assert cook.text() == "feat(tea): brew tea\n"
+    assert agent.calls("finish_job", **dict.fromkeys(["step_token"], "nothing")).reply["code"] == "malformed"
+    assert agent.text() == "feat(tea): brew tea\n"

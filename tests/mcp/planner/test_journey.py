@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.planner_agents import CONSTRAINTS, DETAIL, GOAL, TASKS, kitchen
+from helpers.planner_agents import CONSTRAINTS, DETAIL, GOAL, TASKS, repository_place
 from helpers.program import handrail
 from helpers.repositories import KINDS
 from helpers.requirement import requirement
@@ -38,16 +38,11 @@ WAY: tuple[tuple[str, dict[str, object], str], ...] = (
 )
 
 
-@requirement("planner:flows")
-@requirement("planner:goal")
-@requirement("planner:detailed")
-@requirement("planner:plan")
-@requirement("planner:mark")
-@requirement("planner:finish")
-@requirement("planner:C39")
+@requirement("planner:flows", "planner:goal", "planner:detailed", "planner:plan", "planner:mark")
+@requirement("planner:finish", "planner:C39")
 @pytest.mark.parametrize(("kind", "era"), [*((kind, "auto") for kind in KINDS), ("git", "legacy")])
 def test_the_whole_way_from_nothing_to_the_complete_plan(tmp_path: Path, kind: str, era: str) -> None:
-    at = kitchen(tmp_path, kind)
+    at = repository_place(tmp_path, kind)
     with at.server(era) as pipe:
         told = pipe.call({}, "gather_requirements")
         assert (told.reply["stage"], told.reply["options"]) == ("0", ["set_overarching_goal"])
@@ -68,15 +63,11 @@ def finished(pipe: Pipe) -> list[Told]:
     return [pipe.call(given, tool) for tool, given, _ in WAY[4:]]
 
 
-@requirement("planner:stage.0")
-@requirement("planner:stage.1")
-@requirement("planner:stage.2")
-@requirement("planner:stage.4")
-@requirement("planner:stage.5")
-@requirement("planner:stage.6")
+@requirement("planner:stage.0", "planner:stage.1", "planner:stage.2", "planner:stage.4")
+@requirement("planner:stage.5", "planner:stage.6")
 @pytest.mark.parametrize("kind", ["colocated", "git"])
 def test_every_stage_is_gone_on_with_by_a_new_server(tmp_path: Path, kind: str) -> None:
-    at = kitchen(tmp_path, kind)
+    at = repository_place(tmp_path, kind)
     token, stands = "", "0"
     for tool, given, stage in WAY:
         if stage == stands:

@@ -82,8 +82,7 @@ def test_a_move_without_power_has_happened_or_not_and_if_answered_it_has(
     assert found == []
 
 
-@requirement("skills:expect")
-@requirement("skills:retry")
+@requirement("skills:expect", "skills:retry")
 def test_of_sixteen_processes_that_complete_the_same_skills_one_wins_each_state(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "helpers.skills_crowd", str(tmp_path), str(MANY)],
@@ -115,7 +114,6 @@ class Traced(Place):
     """A place whose server is watched by strace."""
 
     def words(self, *more: str) -> tuple[str, ...]:
-        """The command line of a server that is watched."""
         watched = ("strace", "-f", "-y", "-qq", "-e", "trace=%file", "-o", str(self.folder / "trace"))
         return (*watched, *Place(self.folder).words(*more))
 

@@ -76,8 +76,7 @@ def call(pipe: Pipe, at: Place, tool: str, **more: object) -> Told:
     return pipe.call({"project": str(at.project), "session": "demo", **more}, tool)
 
 
-@requirement("skills:tool.output")
-@requirement("skills:done")
+@requirement("skills:tool.output", "skills:done")
 @pytest.mark.parametrize("era", ERAS)
 def test_the_whole_way_of_a_session_with_one_item_of_code(at: Place, era: str) -> None:
     home = at.project / ".collab" / "sessions" / "demo"

@@ -78,7 +78,6 @@ def tree(at: Place) -> dict[str, bytes | None]:
 
 
 def users(task: Path) -> dict[str, bytes]:
-    """The files of the user."""
     return {
         path.name: path.read_bytes()
         for path in task.iterdir()
@@ -87,7 +86,6 @@ def users(task: Path) -> dict[str, bytes]:
 
 
 def cleared(task: Path) -> None:
-    """As if nothing had ever been here."""
     shutil.rmtree(task)
     task.mkdir()
 
@@ -98,18 +96,13 @@ def kept(task: Path) -> dict[str, Any]:
 
 
 def shown(at: Place, pipe: Pipe) -> Told:
-    """What Lumos says; it writes nothing."""
     before = tree(at)
     told = cast(pipe, "lumos")
     assert tree(at) == before
     return told
 
 
-# --- state.json is not there --------------------------------------------------------------------------------
-
-
-@requirement("spells:persist.authority")
-@requirement("spells:lumos.readonly")
+@requirement("spells:persist.authority", "spells:lumos.readonly")
 def test_a_state_that_only_files_speak_for_is_proposed_and_adopted_and_nothing_else(
     at: Place, pipe: Pipe, task: Path
 ) -> None:
@@ -204,9 +197,6 @@ def test_a_state_file_that_was_deleted_is_proposed_from_the_files_or_restored(
     assert kept(task) == was
 
 
-# --- state.json is there ------------------------------------------------------------------------------------
-
-
 @requirement("spells:persist.recover")
 def test_a_damaged_state_file_is_explained_set_aside_and_repaired(at: Place, pipe: Pipe, task: Path) -> None:
     for data, code, why in DAMAGED:
@@ -229,8 +219,7 @@ def test_a_damaged_state_file_is_explained_set_aside_and_repaired(at: Place, pip
     assert users(task) == before
 
 
-@requirement("spells:persist.shape")
-@requirement("spells:persist.authority")
+@requirement("spells:persist.shape", "spells:persist.authority")
 def test_a_clone_without_our_folder_is_taken_as_it_stands_and_that_is_said(
     at: Place, pipe: Pipe, task: Path
 ) -> None:

@@ -143,9 +143,6 @@ def _quoted(row: Row, document: Hostile, told: Told) -> None:
             assert order not in rest, document.name
 
 
-# --- what is no file ----------------------------------------------------------------------------------------
-
-
 def _link(path: Path) -> None:
     path.symlink_to("/etc/passwd")
 

@@ -37,11 +37,9 @@ class Round:
 
     @property
     def task(self) -> Path:
-        """The folder of the task."""
         return self.root / ".ai" / "task"
 
     def lay_out(self) -> None:
-        """Put the files of the line there."""
         self.root.mkdir(parents=True)
         self.cast.lay_out(DiskWorkspace(self.root, FLOW.folder))
 
@@ -54,7 +52,6 @@ class Round:
         return {name: told(pipe.answer()) for name, pipe in pipes.items()}
 
     def state(self) -> dict[str, Any]:
-        """The state file, without its times."""
         return _undated(json.loads((self.task / "state.json").read_bytes()))
 
     def files(self) -> dict[str, str]:

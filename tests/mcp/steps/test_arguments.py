@@ -122,8 +122,6 @@ def test_a_step_name_goes_with_a_fork_only_and_an_output_with_a_step_done_by_han
     assert desk.call(arguments).code == code
 
 
-# --- nothing is coerced -------------------------------------------------------------------------------------
-
 ACTIONS: Final = "action: must be one of pause, resume, diverge, abandon, fail, complete_step, fork, why"
 WRONG: Final[list[tuple[str, Any, str]]] = [
     ("template_name", 7, "template_name: must be of the JSON type string"),
@@ -226,7 +224,6 @@ def test_what_nests_deeply_is_checked_like_everything_else(desk: Inside, depth: 
 
 
 def test_an_argument_whose_name_cannot_be_written_down_is_refused_in_words(desk: Inside) -> None:
-    """Over stdio no such name comes this far."""
     told = desk.call({"template_name": "walk", "\ud800": 1, "a\0b": "\udfff"})
 
     assert (told.code, unruled(told)) == ("arguments", [])
@@ -240,9 +237,6 @@ def test_what_a_schema_of_another_kind_refuses_is_told_in_its_own_words() -> Non
     for given, needed in (({"goal": "no"}, "goal: is shorter than 3 characters"), ({"goal": "yes"}, "")):
         refused = arguments.validate(given)
         assert (refused.needed if refused else ("",)) == (needed,)
-
-
-# --- over the wire ------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module", params=ERAS)

@@ -47,7 +47,6 @@ def desk(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def good(told: Told, status: str = "ok") -> Told:
-    """The reply, which is as ruled."""
     assert unruled(told) == []
     assert told.reply["status"] == status, told.reply
     return told
@@ -208,9 +207,6 @@ def ended(desk: Desk, lifecycle: str) -> Told:
         action = {"failed": "fail", "abandoned": "abandon", "diverged": "diverge"}[lifecycle]
         desk.control(first.run, action, reason="Because.")
     return first
-
-
-# --- what is refused ----------------------------------------------------------------------------------------
 
 
 def refusals(desk: Desk) -> Iterator[tuple[str, Told]]:

@@ -44,9 +44,6 @@ def started(face: StepsFace, desk: Inside, **arguments: str) -> Told:
     return Inside(face, desk.serving, desk.clock).call({"template_name": "brief", **arguments})
 
 
-# --- workflows ----------------------------------------------------------------------------------------------
-
-
 def test_an_unknown_workflow_is_refused_with_those_there_are(desk: Inside) -> None:
     told = desk.start("buug-fix")
 
@@ -131,9 +128,6 @@ def test_a_run_under_way_is_guided_by_the_hidden_persona_until_the_other_is_trus
     assert "whatever you like" not in message
 
 
-# --- what guides an agent -----------------------------------------------------------------------------------
-
-
 def test_a_persona_of_the_project_stands_between_boundaries_that_nobody_can_guess(
     desk: Inside, at: Place
 ) -> None:
@@ -196,9 +190,6 @@ def test_who_comes_back_is_told_what_was_done_before(desk: Inside) -> None:
     assert f"Artifacts: resource workflow-status://{told.run}" in again
 
 
-# --- projects -----------------------------------------------------------------------------------------------
-
-
 def test_without_a_project_nothing_is_started_and_the_line_to_write_is_told(desk: Inside) -> None:
     told = started(in_projects(desk), desk)
 
@@ -239,9 +230,6 @@ def test_neither_the_root_nor_the_home_is_a_project(at: Place, root: str) -> Non
     assert said.status == 1
     assert "is no project" in said.err
     assert "--project" in said.err
-
-
-# --- what may be called next, after a call that was about no run --------------------------------------------
 
 
 def test_a_misspelt_workflow_is_answered_with_the_one_that_was_meant(desk: Inside) -> None:

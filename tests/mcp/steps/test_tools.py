@@ -60,7 +60,6 @@ def test_every_face_has_a_ceiling() -> None:
 
 
 def titles(value: object, path: str = "") -> Iterator[str]:
-    """Where a key is called `title`."""
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in parts:
         if key == "title":
@@ -94,9 +93,6 @@ def test_the_setting_decides_which_name_is_listed_and_both_are_taken(
             assert told.code == "ok"
         refused = pipe.call({"step_token": told.token, "model_output_so_far": {}})
         assert [call["tool"] for call in refused.reply["next"]] == [name]
-
-
-# --- a whole run --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("workflow", ["walk", *HONEST])
