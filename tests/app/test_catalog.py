@@ -16,23 +16,10 @@ from handrail.app.catalog import (
 )
 from handrail.app.user_files import MAX_FILE_BYTES
 from handrail.runtime.errors import Fault
+from helpers.definitions import put
 from helpers.requirement import requirement
 
 SMALL = "workflow: small\nversion: 1\nauthority: sql\nsteps: [{name: one, agent: writer, task: Write.}]\n"
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
-def put(folder: Path, name: str, text: str | bytes) -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return path
 
 
 def told(found: Catalog) -> list[tuple[str, str, str]]:

@@ -1,7 +1,5 @@
 """Fork, on every store: a new run with what the old one finished, made once however often it is asked for."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +13,7 @@ from handrail.runtime.errors import Busy
 from handrail.runtime.fork import derive_fork_id
 from handrail.runtime.records import Origin, RunChange, StoredRun, Turn
 from handrail.runtime.turn import NewRun
-from helpers.faulty_stores import STORES, AlwaysMoved, Troubled, opened, whole
+from helpers.faulty_stores import AlwaysMoved, Troubled, whole
 from helpers.memory_store import MemoryRuns
 from helpers.requirement import requirement
 from helpers.stores import Place
@@ -40,17 +38,6 @@ transitions:
   - {id: D, from: publish, trigger: continue, to: over}
 """
 SPEC: Value = {"type": "spec", "title": "The spec", "content": "Words."}
-
-
-@pytest.fixture(params=STORES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    with opened(request.param, tmp_path) as there:
-        yield there
-
-
-@pytest.fixture
-def desk(place: Place) -> Desk:
-    return Desk(place.open())
 
 
 def gone_on(desk: Desk, steps: int, end: str = "", text: str = PAPER, **inputs: Value) -> dict[str, Any]:

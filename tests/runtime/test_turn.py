@@ -1,7 +1,5 @@
 """One turn, on every store: accepted once and whole, or refused with nothing moved."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +11,7 @@ from handrail.runtime.errors import Busy
 from handrail.runtime.records import Caller, RunChange
 from handrail.runtime.tokens import hash_request
 from handrail.runtime.turn import MAX_ATTEMPTS, Call, NewRun
-from helpers.faulty_stores import STORES, AlwaysMoved, MovedOnce, Troubled, opened, whole
+from helpers.faulty_stores import AlwaysMoved, MovedOnce, Troubled, whole
 from helpers.requirement import requirement
 from helpers.stores import Place, followed
 from helpers.turns import ENDLESS, NOW, ORIGIN, Desk, pinned
@@ -31,15 +29,16 @@ transitions:
 """
 
 
-@pytest.fixture(params=STORES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    with opened(request.param, tmp_path) as there:
-        yield there
-
-
-@pytest.fixture
-def desk(place: Place) -> Desk:
-    return Desk(place.open())
+ASKED = """
+workflow: asked
+version: 1
+authority: sql
+texts: {here: "You are in {{run.state}}."}
+states: {Home: {}, Over: {terminal: true}}
+transitions:
+  - {id: told, from: Home, trigger: ask, only_says: true, say: here}
+  - {id: end, from: Home, trigger: end, to: Over}
+"""
 
 
 def kinds(desk: Desk, run: str, revision: int) -> list[str]:
@@ -375,3 +374,24 @@ def test_the_time_of_a_turn_is_that_of_its_commit(desk: Desk) -> None:
     run = desk.start()["run"]
 
     assert {line.at for line in desk.runs.entries(run)} == {NOW}
+
+
+def test_a_row_that_only_says_something_is_entered_and_leaves_the_run_as_it_is(desk: Desk) -> None:
+    told = desk.start(pinned(ASKED))
+    run, token = told["run"], told["token"]
+    before, known = desk.runs.load(run), desk.runs.entries(run)
+
+    answers = [desk.send(run, "ask", token) for _ in range(2)]
+    without = desk.send(run, "ask")
+
+    assert [answer["texts"] for answer in (*answers, without)] == [[{"text": "You are in Home."}]] * 3
+    assert [(answer["status"], answer["revision"], answer["token"]) for answer in answers] == [
+        ("ok", 1, token),
+        ("ok", 1, token),
+    ]
+    assert desk.runs.load(run) == before
+    assert desk.runs.entries(run)[: len(known)] == known
+    added = [(one.entry.kind, one.entry.step, one.entry.data) for one in desk.runs.entries(run)[len(known) :]]
+    told_of = {"trigger": "ask", "by": "agent", "rows": ["told"], "to": "Home"}
+    assert added == [("step_stayed", "Home", told_of)] * 3
+    assert desk.send(run, "end", token)["lifecycle"] == "completed"

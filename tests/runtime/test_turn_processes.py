@@ -35,16 +35,6 @@ def test_a_step_that_another_process_has_opened_is_taken_here(mine: Desk, others
     assert (stored.revision, [step.state for step in stored.run.open]) == (3, ["publish"])
 
 
-def test_the_same_call_to_two_processes_moves_the_run_once(mine: Desk, others: Desk) -> None:
-    begun = mine.start()
-    theirs = others.go_on(begun["run"], begun["token"])
-    assert mine.go_on(begun["run"], begun["token"]) == theirs
-    assert mine.go_on(begun["run"], begun["token"], summary="Something else.")["status"] == "error"
-    stored = others.runs.load(begun["run"])
-    assert stored is not None
-    assert stored.revision == 2
-
-
 def test_a_token_that_another_process_has_replaced_does_not_pass(mine: Desk, others: Desk) -> None:
     begun = mine.start()
     fresh = others.recover(begun["run"])
