@@ -15,7 +15,9 @@ from handrail.engine.model import Workflow
 from handrail.mcp.faces.commits import CommitsFace
 from handrail.mcp.faces.planner import PlannerFace
 from handrail.mcp.faces.shared import DescriptionFace
+from handrail.runtime.entries import EntryKind
 from handrail.runtime.ports.open_store import CommitRun, ServingStore
+from handrail.runtime.ports.queries import RunFilter
 from handrail.runtime.ports.turn import Descriptions
 from handrail.runtime.records import Caller
 from handrail.runtime.world import World
@@ -109,6 +111,14 @@ class PlanAgent:
 
     def writes(self, text: str) -> None:
         self.store.swap(self.store.read(), text)
+
+    def lifecycles(self) -> list[tuple[object, object]]:
+        """From where to where the run went, as its journal has it."""
+        (row,) = self.serving.records.runs(RunFilter())
+        entries = [one.entry for one in self.serving.world.runs.entries(row.id)]
+        passed = [one.data for one in entries if one.kind is EntryKind.WORKFLOW_STATE_TRANSITION]
+        assert {one["client"] for one in passed} == {"bench 1"}
+        return [(one["from"], one["to"]) for one in passed]
 
 
 @contextmanager

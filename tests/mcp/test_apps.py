@@ -5,7 +5,6 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import anyio
@@ -18,7 +17,7 @@ from handrail.mcp.apps import build_picture
 from handrail.runtime.errors import Busy
 from handrail.workflows.load import WorkflowSource, load_workflow
 from helpers.large_workflow import large
-from helpers.servers import ERAS, TOOL, Pipe, Place, Showing, inside, place
+from helpers.servers import ERAS, TOOL, Pipe, Place, Showing, inside
 
 URI: Final = "ui://handrail/run"
 UI: Final = {"ui": {"resourceUri": "ui://handrail/run"}}
@@ -43,11 +42,6 @@ class Plain(Pipe):
     ABLE: ClassVar[Mapping[str, Any]] = {
         "extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html"]}}
     }
-
-
-@pytest.fixture
-def at(tmp_path: Path) -> Place:
-    return place(tmp_path / "place")
 
 
 def told(pipe: Pipe) -> dict[str, Any]:

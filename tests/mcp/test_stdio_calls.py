@@ -5,21 +5,15 @@ import logging
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from mcp_types import JSONRPCResponse
 
 from handrail.mcp.stdio import encode_message
-from helpers.servers import ERAS, META, TOOL, Pipe, Place, Showing, note, place, told
+from helpers.servers import ERAS, META, TOOL, Pipe, Place, note, told
 from helpers.store_contents import whole
 from helpers.store_locks import begun, nobody_writes
-
-
-@pytest.fixture
-def at(tmp_path: Path) -> Place:
-    return place(tmp_path / "place")
 
 
 @pytest.fixture(params=ERAS)
@@ -115,14 +109,6 @@ def test_a_client_that_says_nonsense_of_itself_is_refused_as_ever_however_often(
             message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
             pipe.send(json.dumps(message).encode())
             assert pipe.answer()["error"]["code"] == -32602
-
-
-@pytest.mark.parametrize("era", ERAS)
-def test_a_client_that_shows_pages_is_handed_its_picture_as_ever(at: Place, era: str) -> None:
-    with Showing(at, era=era) as pipe:
-        pipe.ask("tools/list")
-        answer = pipe.ask("tools/call", {"name": TOOL, "arguments": {"template_name": "brief"}})
-    assert "handrail/stands" in answer["result"]["_meta"]
 
 
 def test_somebody_who_sends_much_and_reads_late_gets_every_answer(

@@ -22,11 +22,6 @@ STEPS: Final = ("one", "two", "three", "four", "five", "six")
 
 
 @pytest.fixture
-def at(tmp_path: Path) -> Place:
-    return place(tmp_path / "place")
-
-
-@pytest.fixture
 def mortal(tmp_path: Path) -> Place:
     """A place whose servers are killed: they would tell nothing of what they covered."""
     return place(tmp_path / "place", measured=False)

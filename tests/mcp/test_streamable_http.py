@@ -1,7 +1,5 @@
 """Many sets of projects at one server: those that nobody uses make room, and those in use stay."""
 
-from pathlib import Path
-
 import anyio
 import pytest
 
@@ -9,12 +7,7 @@ from handrail.app.stores import Stores
 from handrail.mcp.addresses import Spelling
 from handrail.mcp.streamable_http import ServedProjects, Tenants, build_tenants
 from handrail.stores.sql.store import open_serving
-from helpers.servers import Place, place
-
-
-@pytest.fixture
-def at(tmp_path: Path) -> Place:
-    return place(tmp_path)
+from helpers.servers import Place
 
 
 def seen(*names: str) -> frozenset[str]:

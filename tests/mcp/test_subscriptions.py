@@ -3,7 +3,6 @@
 import json
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -15,14 +14,9 @@ from handrail.mcp.server import FaceServer, build_local_server
 from handrail.stores.sql.store import open_serving
 from helpers.program import handrail
 from helpers.requirement import requirement
-from helpers.servers import ERAS, Pipe, Place, place
+from helpers.servers import ERAS, Pipe, Place
 
 UPDATED = "notifications/resources/updated"
-
-
-@pytest.fixture
-def at(tmp_path: Path) -> Place:
-    return place(tmp_path)
 
 
 @pytest.fixture(params=ERAS)

@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from handrail.runtime.entries import EntryKind
-from handrail.runtime.ports.queries import RunFilter
 from helpers.commit_plans import (
     COMPLETE,
     TO_ADD,
@@ -17,7 +15,7 @@ from helpers.commit_plans import (
     TO_READ,
     TO_START,
 )
-from helpers.planner_agents import PlanAgent, plan_agent
+from helpers.planner_agents import plan_agent
 from helpers.repositories import made
 
 OFFER = "in git `handrail plan message | git commit -F -` commits with it"
@@ -34,18 +32,10 @@ def test_a_finished_message_is_archived_where_git_keeps_it_and_offered_as_that_o
         assert OFFER in told.reply["action_taken"]
         assert OFFER in agent.does(TO_READ).reply["action_taken"]
         assert agent.text() == COMPLETE
-        assert passed(agent) == [("idle", "running"), ("running", "completed")]
+        assert agent.lifecycles() == [("idle", "running"), ("running", "completed")]
         if kind == "git":
             change = agent.store.read().change
             assert repo.git("cat-file", "blob", f"refs/handrail/done/{change}:plan") == COMPLETE
 
         agent.does(("unfinish_job", {}))
-        assert passed(agent)[2:] == [("completed", "running")]
-
-
-def passed(agent: PlanAgent) -> list[tuple[object, object]]:
-    """From where to where the run went, as its journal has it."""
-    (row,) = agent.serving.records.runs(RunFilter())
-    entries = [one.entry for one in agent.serving.world.runs.entries(row.id)]
-    told = [one.data for one in entries if one.kind is EntryKind.WORKFLOW_STATE_TRANSITION]
-    return [(one["from"], one["to"]) for one in told]
+        assert agent.lifecycles()[2:] == [("completed", "running")]

@@ -8,7 +8,7 @@ from handrail.app.faces import CallFailure
 from helpers.commit_plans import NOTHING, START, TASKS, clean
 from helpers.planner_agents import PlanAgent
 from helpers.requirement import requirement
-from helpers.servers import Pipe, place, told
+from helpers.servers import told
 
 CALLS: tuple[tuple[str, dict[str, object]], ...] = (
     ("start_planning", {**START}),
@@ -29,9 +29,11 @@ CALLS: tuple[tuple[str, dict[str, object]], ...] = (
 
 
 @requirement("commits:jjfail", "commits:K25", "commits:reply")
-@pytest.mark.parametrize("kind", ["jj", "git"])
+@pytest.mark.parametrize(
+    ("kind", "repair"), [("jj", "run `jj git init` there, or force git"), ("git", "run `git init` there")]
+)
 def test_a_failure_of_version_control_is_severe_in_every_tool_until_it_is_repaired(
-    tmp_path: Path, kind: str
+    tmp_path: Path, kind: str, repair: str
 ) -> None:
     at = clean(tmp_path, kind)
     home, hidden = at.repo.folder / f".{kind}", tmp_path / "hidden"
@@ -48,20 +50,12 @@ def test_a_failure_of_version_control_is_severe_in_every_tool_until_it_is_repair
             actions = reply["next_actions"]
             assert actions["available"] == []
             assert [one.partition(":")[0] for one in actions["blocked"]] == [name for name, _ in CALLS[:-1]]
-            assert "Repair version control, with the person: run `" in actions["recommended"][0]
+            assert f"Repair version control, with the person: {repair}" in actions["recommended"][0]
+            assert f"The repair: {repair}" in reply["action_taken"]
         hidden.rename(home)
         repaired = pipe.call({}, "get_plan")
 
     assert (repaired.failed, repaired.reply["current_state"]["phase"]) == (False, "planning")
-
-
-@requirement("commits:jjfail")
-def test_a_project_in_no_repository_is_told_how_to_begin_one(tmp_path: Path) -> None:
-    with Pipe(place(tmp_path), "--face", "commits") as pipe:
-        bare = pipe.call({}, "get_plan")
-
-    assert bare.reply["code"] == "vcs_missing_repo"
-    assert "The repair: run `git init` there" in bare.reply["action_taken"]
 
 
 def test_a_failure_that_is_not_of_version_control_is_no_critical_issue(agent: PlanAgent) -> None:

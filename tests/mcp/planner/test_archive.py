@@ -4,9 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.runtime.entries import EntryKind
 from handrail.runtime.errors import VcsLocked
-from handrail.runtime.ports.queries import RunFilter
 from handrail.runtime.ports.turn import Description
 from handrail.runtime.system import RandomIds
 from handrail.stores.vcs.git import GitDescriptions
@@ -60,30 +58,21 @@ def test_a_finished_plan_is_offered_as_the_message_of_the_commit(agent: PlanAgen
     assert "`handrail plan message | git commit -F -` commits with it" in told.reply["message"]
 
 
-def lifecycles(agent: PlanAgent) -> list[tuple[object, object]]:
-    """From where to where the run went, as its journal has it."""
-    (row,) = agent.serving.records.runs(RunFilter())
-    entries = [one.entry for one in agent.serving.world.runs.entries(row.id)]
-    passed = [one.data for one in entries if one.kind is EntryKind.WORKFLOW_STATE_TRANSITION]
-    assert {one["client"] for one in passed} == {"bench 1"}
-    return [(one["from"], one["to"]) for one in passed]
-
-
 def test_the_journal_says_that_a_plan_is_complete_and_that_it_is_opened_again(agent: PlanAgent) -> None:
     agent.does(TO_GOAL, TO_DETAIL, DONE, END, END)
     whole = [("idle", "running"), ("running", "completed")]
-    assert lifecycles(agent) == whole
+    assert agent.lifecycles() == whole
     agent.does(("mark_task", {"task_id": "heat", "completed": False}))
-    assert lifecycles(agent) == [*whole, ("completed", "running")]
+    assert agent.lifecycles() == [*whole, ("completed", "running")]
     agent.does(("mark_task", {"task_id": "heat"}), END)
 
-    assert lifecycles(agent) == [*whole, ("completed", "running"), ("running", "completed")]
+    assert agent.lifecycles() == [*whole, ("completed", "running"), ("running", "completed")]
 
 
 def test_a_plan_without_details_that_is_finished_is_complete_and_keeps_its_goal(agent: PlanAgent) -> None:
     told = agent.does(TO_GOAL, DONE, END)
     assert (told.reply["stage"], archived(agent.repo)) == ("6", [agent.text()])
-    assert lifecycles(agent)[-1] == ("running", "completed")
+    assert agent.lifecycles()[-1] == ("running", "completed")
     other = {"goal": {"type": "fix", "scope": "tea", "title": "brew coffee"}}
     refused = agent.calls("set_overarching_goal", **other)
     assert (refused.failed, agent.text()) == (True, archived(agent.repo)[0])

@@ -59,6 +59,7 @@ def settings(repo: Repo, text: str) -> Iterator[None]:
 def test_a_project_in_no_repository(project: Callable[[str], ServedProject]) -> None:
     at = project("none")
     repair = at.fails("gather_requirements", "vcs_missing_repo")
+    assert "run `git init` there" in repair
 
     Repo("git", at.group.folder("none"), at.group.at.folder / "home").run(*ordered(repair))
 

@@ -1,38 +1,10 @@
-"""What version control can do to a call: a critical issue, told with its kind, its code and the repair."""
-
-from pathlib import Path
-from typing import Any
+"""What the tools of the face list and say, and a failure that is not of version control."""
 
 import pytest
 
 from handrail.app.faces import CallFailure, UnknownPrompt
-from helpers.planner_agents import PlanAgent, repository_place
+from helpers.planner_agents import PlanAgent
 from helpers.requirement import requirement
-from helpers.servers import Pipe, Place, place
-
-
-def failed(at: Place, **env: str) -> dict[str, Any]:
-    with Pipe(at, "--face", "planner", **env) as pipe:
-        told = pipe.call({}, "gather_requirements")
-    assert told.failed
-    assert "This is a CRITICAL ISSUE" in told.text
-    return told.reply
-
-
-@requirement("planner:errors.types")
-def test_a_project_in_no_repository_is_told_how_to_begin_one(tmp_path: Path) -> None:
-    reply = failed(place(tmp_path))
-
-    assert (reply["code"], reply["error_type"]) == ("vcs_missing_repo", "command non zero exit")
-    assert "run `git init` there" in reply["error"]
-
-
-@requirement("planner:errors.types")
-def test_a_program_that_is_not_installed_is_named(tmp_path: Path) -> None:
-    reply = failed(repository_place(tmp_path, "git").at, PATH=str(tmp_path))
-
-    assert (reply["code"], reply["error_type"]) == ("vcs_missing_tool", "command failed")
-    assert "install git" in reply["error"]
 
 
 def test_a_failure_that_is_not_of_version_control_is_no_critical_issue(agent: PlanAgent) -> None:

@@ -1,6 +1,5 @@
 """Calls that are sent twice, too late, or together with others: nothing is lost and nothing done twice."""
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from handrail.runtime.system import RandomIds
 from handrail.stores.vcs.git import GitDescriptions
 from helpers.planner_agents import DETAIL, GOAL, TO_DETAIL, TO_GOAL, PlanAgent, plan_agent
 from helpers.repositories import made
-from helpers.requirement import requirement
 
 ONE = [[False, "Heat water", []]]
 
@@ -87,24 +85,6 @@ def test_a_token_of_nobody_is_refused(agent: PlanAgent) -> None:
     told = agent.calls("finish_job", **dict.fromkeys(["step_token"], "nothing"))
 
     assert told.reply["code"] == "malformed"
-
-
-@requirement("planner:roundtrip")
-@pytest.mark.parametrize("kind", ["git", "jj"])
-def test_four_at_once_lose_no_mark(tmp_path: Path, kind: str) -> None:
-    repo = made(kind, tmp_path / "project", tmp_path / "home")
-    names = ("milk", "sugar", "lemon", "honey")
-    with plan_agent(tmp_path, repo) as agent:
-        agent.does(TO_GOAL, ("set_plan", {"plan": [[False, name, []] for name in names]}))
-
-    def marked(name: str) -> bool:
-        with plan_agent(tmp_path, repo) as own:
-            return own.calls("mark_task", task_id=name).failed
-
-    with ThreadPoolExecutor(len(names)) as pool:
-        assert list(pool.map(marked, names)) == [False] * len(names)
-
-    assert repo.store().read().text == "feat(tea): brew tea\n\n" + "".join(f"- [x]: {n}\n" for n in names)
 
 
 class Raced(GitDescriptions):

@@ -1,14 +1,13 @@
 """The face `skills` over the wire: from the first skill of a session to its last."""
 
 import json
-from pathlib import Path
 from typing import TypeAlias
 
 import pytest
 
 from helpers.program import handrail
 from helpers.requirement import requirement
-from helpers.servers import ERAS, Pipe, Place, Told, agent, place
+from helpers.servers import ERAS, Pipe, Place, Told, agent
 
 DESIGN = """# Sort the list
 
@@ -65,11 +64,6 @@ WAY: tuple[Way, ...] = (
     ("finishing-a-development-branch", "collab-cleanup", {}, "none", "cleanup"),
     ("collab-cleanup", None, {}, "none", "done"),
 )
-
-
-@pytest.fixture
-def at(tmp_path: Path) -> Place:
-    return place(tmp_path)
 
 
 def call(pipe: Pipe, at: Place, tool: str, **more: object) -> Told:
