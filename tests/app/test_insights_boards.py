@@ -135,10 +135,7 @@ def test_step_performance() -> None:
         ("try", "ann", 3, 20_000.0, 20_000, 30_000),
         ("end", "", 2, 4_000.0, 4_000, 4_000),
     )
-    assert found["steps"].rows == (
-        ("try", 4, 3, 1, 20_000.0, 25.0),
-        ("end", 2, 2, 0, 4_000.0, 0.0),
-    )
+    assert found["steps"].rows == (("try", 4, 3, 1, 20_000.0, 25.0), ("end", 2, 2, 0, 4_000.0, 0.0))
     assert found["states"].rows == (
         ("look", "", 0, 0, 0, 0, 1, 100.0),
         ("mend", "try", 6, 4, 2, 4, 4, 50.0),

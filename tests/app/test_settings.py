@@ -9,7 +9,7 @@ import pytest
 
 from handrail.app.settings import Requirement, load_settings, require_permits, settings_path
 from handrail.runtime.errors import Unreadable
-from helpers.program import PROGRAM
+from helpers.program import handrail
 from helpers.servers import Pipe, place
 
 
@@ -66,8 +66,8 @@ def test_a_server_asks_at_every_word_whether_it_needs_a_permit(tmp_path: Path) -
 def test_the_hook_that_was_installed_lets_a_typed_word_pass_once(tmp_path: Path) -> None:
     at = place(tmp_path)
     env = {**at.env, "HANDRAIL_STORE": str(at.store)}
-    words = [str(PROGRAM), "init", "--client", "claude", "--face", "spells", "--permit"]
-    subprocess.run(words, cwd=at.project, env=env, check=True, capture_output=True)
+    words = ("init", "--client", "claude", "--face", "spells", "--permit")
+    assert handrail(*words, cwd=at.project, **env).status == 0
     hooks = json.loads((at.project / ".claude" / "settings.json").read_text())["hooks"]
     command = hooks["UserPromptSubmit"][0]["hooks"][0]["command"]
     typed = {"prompt": "accio", "cwd": str(at.project), "hook_event_name": "UserPromptSubmit"}

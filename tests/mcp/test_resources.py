@@ -287,10 +287,7 @@ def test_a_list_of_artifacts_has_an_end_and_those_of_one_run_go_on(tmp_path: Pat
     assert titles(scene.read("workflow_artifacts://final")) == last[:100]
     assert titles(scene.read("workflow_artifacts://type/spec")) == last[1:101]
     first = scene.read(f"workflow_artifacts://final/{told['run']}")
-    assert (titles(first), first["more"]) == (
-        last[:100],
-        f"workflow_artifacts://final/{told['run']}?page=2",
-    )
+    assert (titles(first), first["more"]) == (last[:100], f"workflow_artifacts://final/{told['run']}?page=2")
     assert titles(scene.read(first["more"])) == last[100:]
     assert scene.read(first["more"])["more"] is None
     assert scene.read(f"workflow_status://{told['run']}")["more"] == f"workflow_status://{told['run']}?page=2"

@@ -111,9 +111,7 @@ def test_a_client_that_says_nonsense_of_itself_is_refused_as_ever_however_often(
             assert pipe.answer()["error"]["code"] == -32602
 
 
-def test_somebody_who_sends_much_and_reads_late_gets_every_answer(
-    pipe: Pipe,
-) -> None:
+def test_somebody_who_sends_much_and_reads_late_gets_every_answer(pipe: Pipe) -> None:
     token = pipe.start().token
     call = pipe.request("tools/call", {"name": TOOL, "arguments": {"step_token": token, "action": "why"}})
     lines = [json.dumps({**call, "id": number}).encode() for number in range(400)]

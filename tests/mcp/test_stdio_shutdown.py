@@ -155,10 +155,7 @@ def test_a_reply_that_is_lost_is_given_again_to_the_byte_by_another_server(morta
 
 
 def _handed_in(token: str) -> dict[str, object]:
-    return {
-        "name": "workflow_next_step",
-        "arguments": {"step_token": token, "model_output_so_far": note()},
-    }
+    return {"name": "workflow_next_step", "arguments": {"step_token": token, "model_output_so_far": note()}}
 
 
 def _recorded(at: Place, run: str) -> object:

@@ -154,8 +154,7 @@ def test_once_a_server_has_ended_nothing_of_it_reads_the_store(at: Place) -> Non
 
     with open_serving(at.store) as opened:
         assert anyio.run(
-            subscribed,
-            build_local_server(opened, Stores(), [at.project], "steps", Spelling.PORTABLE),
+            subscribed, build_local_server(opened, Stores(), [at.project], "steps", Spelling.PORTABLE)
         )
         assert not listening()
 

@@ -124,10 +124,7 @@ def test_the_standard_variables_say_whether_it_is_asked_for(
     [
         ({"OTEL_TRACES_EXPORTER": "nothing"}, ["traces with nothing"]),
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}, ["traces with otlp", "metrics with otlp"]),
-        (
-            {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"},
-            ["traces with otlp"],
-        ),
+        ({"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"}, ["traces with otlp"]),
     ],
 )
 def test_an_exporter_that_is_not_installed_is_told_and_nothing_is_traced(

@@ -72,13 +72,7 @@ def test_a_fork_goes_on_where_the_run_stood_with_what_it_had_finished(desk: Desk
     new = stored(desk, told["run"])
     flow = stored(desk, old).run.digest
     assert new.run == Run(
-        told["run"],
-        "paper",
-        flow,
-        Lifecycle.RUNNING,
-        (Step(3, "review", 1),),
-        3,
-        {"draft": 1, "review": 1},
+        told["run"], "paper", flow, Lifecycle.RUNNING, (Step(3, "review", 1),), 3, {"draft": 1, "review": 1}
     )
     assert new.origin == Origin(
         "steps", ORIGIN.authority, "/home/ann/paper", "a paper", "eve", old, {"team": "blue"}

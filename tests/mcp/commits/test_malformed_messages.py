@@ -96,14 +96,8 @@ def test_a_message_is_reformatted_step_by_step_and_written_only_once_all_of_it_i
         ("Merge the kettle", "line 1: the first line is no header; begin with `type(scope): summary`"),
         ("tea: brew", "line 1: `tea` is no type; take one of feat, fix, refactor, ci, "),
         ("feat(tea): brew\nnow", "line 2: the line below the header is not empty"),
-        (
-            "feat(tea): brew\n\nWhy.\n\nConstraints:\n- be nice",
-            "line 6: this is no constraint; write",
-        ),
-        (
-            "feat(tea): brew\n\nWhy.\n\nTasks [X]:\n- [ ] a: b",
-            "line 5: the tasks are marked as",
-        ),
+        ("feat(tea): brew\n\nWhy.\n\nConstraints:\n- be nice", "line 6: this is no constraint; write"),
+        ("feat(tea): brew\n\nWhy.\n\nTasks [X]:\n- [ ] a: b", "line 5: the tasks are marked as"),
         ("", "the plan has no goal yet"),
     ):
         told = agent.calls("verify_plan", choice="reformat", message=message)

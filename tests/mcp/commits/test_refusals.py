@@ -66,10 +66,7 @@ def test_a_plan_without_tasks_has_nothing_to_mark_and_is_never_complete(
     assert refused(agent, tool, **given)["action_taken"] == said
 
 
-@pytest.mark.parametrize(
-    ("tool", "given"),
-    [*EDITS, ("verify_plan", {})],
-)
+@pytest.mark.parametrize(("tool", "given"), [*EDITS, ("verify_plan", {})])
 def test_without_a_plan_only_one_can_be_begun(agent: PlanAgent, tool: str, given: dict[str, object]) -> None:
     reply = refused(agent, tool, **given)
 
@@ -85,11 +82,7 @@ def test_without_a_plan_only_one_can_be_begun(agent: PlanAgent, tool: str, given
         ("update_goal", {"summary": "t" * 121}, "the summary has 121 characters; 120 are allowed"),
         ("update_goal", {"summary": ""}, "header.summary: the summary is empty (TOO_SMALL)"),
         ("update_description", {"description": " "}, "the description says nothing (TOO_SMALL)"),
-        (
-            "update_description",
-            {"description": "a\nTasks [ ]:"},
-            "line 2: this line of the description",
-        ),
+        ("update_description", {"description": "a\nTasks [ ]:"}, "line 2: this line of the description"),
         ("set_constraints", {"constraints": ["Must: do"]}, "`Must` is no prefix; take one of Do not, Never"),
         ("set_constraints", {"constraints": ["Never: "]}, "constraints.0.1: the constraint says nothing"),
         ("set_tasks", {"tasks": []}, "tasks: there is no task; give at least one (TOO_SMALL)"),
@@ -98,16 +91,8 @@ def test_without_a_plan_only_one_can_be_begun(agent: PlanAgent, tool: str, given
         ("set_tasks", {"tasks": [{"summary": "!", "details": "x"}]}, "no id can be made of this"),
         ("set_tasks", {"tasks": [{**TASKS[1], "level": 1}]}, "tasks.0.level"),
         ("unfinish_job", {}, "Nothing was changed: the scope is not marked as complete."),
-        (
-            "verify_plan",
-            {"choice": "reformat"},
-            "so there is nothing to reformat",
-        ),
-        (
-            "verify_plan",
-            {"message": "feat: x"},
-            "so there is nothing to reformat",
-        ),
+        ("verify_plan", {"choice": "reformat"}, "so there is nothing to reformat"),
+        ("verify_plan", {"message": "feat: x"}, "so there is nothing to reformat"),
     ],
 )
 def test_an_edit_that_makes_no_valid_plan_says_what_is_wrong(

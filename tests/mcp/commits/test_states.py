@@ -56,12 +56,7 @@ confirm its box, or change it with `mark_task`:
         (OPEN, "executing", ["mark_task"], [PLANNING[0], "finish_job: 2 tasks open (a/c, d)", PLANNING[3]]),
         (LAST, "executing", ["mark_task"], [PLANNING[0], "finish_job: 1 task open (a/c)", PLANNING[3]]),
         (TICKED, "executing", ["verify_plan", "finish_job"], EXECUTING),
-        (
-            DONE,
-            "complete",
-            ["start_planning"],
-            ["finish_job: the scope is marked as complete already"],
-        ),
+        (DONE, "complete", ["start_planning"], ["finish_job: the scope is marked as complete already"]),
     ],
 )
 def test_what_is_there_decides_what_is_recommended_and_what_is_blocked(
@@ -130,13 +125,7 @@ def test_no_more_than_ten_open_tasks_are_named(agent: PlanAgent) -> None:
 
 
 @requirement("commits:verify")
-@pytest.mark.parametrize(
-    ("text", "question"),
-    [
-        (HEAD, EARLY),
-        (OPEN, EACH),
-    ],
-)
+@pytest.mark.parametrize(("text", "question"), [(HEAD, EARLY), (OPEN, EACH)])
 def test_a_valid_plan_is_verified_task_by_task_and_nothing_is_changed(
     agent: PlanAgent, text: str, question: str
 ) -> None:

@@ -14,18 +14,8 @@ from helpers.requirement import requirement
 from helpers.servers import Pipe
 
 NAMES = (
-    *(
-        "none",
-        "immutable",
-        "stale",
-        "overtaken",
-        "divergent",
-        "colocated",
-        "git-lock",
-        "jj-config",
-        "git-config",
-    ),
-    *("inside", "old", "jj-gone", "git-gone", "unnamed", "unsaid"),
+    *("none", "immutable", "stale", "overtaken", "divergent", "colocated", "git-lock", "jj-config"),
+    *("git-config", "inside", "old", "jj-gone", "git-gone", "unnamed"),
 )
 DONE = '\n[revset-aliases]\n"immutable_heads()" = "bookmarks(exact:done)"\n'
 

@@ -55,12 +55,6 @@ def test_of_many_sessions_the_first_are_named(agent: Agent) -> None:
     assert there.endswith("s18, s19, …")
 
 
-def test_documents_may_be_there_before_the_session_begins(agent: Agent) -> None:
-    agent.writes("design.md", design(["task"]))
-
-    assert agent.walks(*TO_FIRST_ITEM).reply["state"] == "brainstorm-exploring"
-
-
 def test_sessions_of_one_project_do_not_know_each_other(agent: Agent) -> None:
     agent.completes("collab-start", session="one")
     agent.completes("collab-start", session="two")

@@ -90,8 +90,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServingStore]:
 def person(served: ServingStore, root: Path, line: Line) -> Person:
     scene = Scene(root, FLOW, line)
     return Person(
-        scene,
-        SpellsFace(served, Projects([root], TrustStore()), FLOW, Stores().open_folder, lambda: None),
+        scene, SpellsFace(served, Projects([root], TrustStore()), FLOW, Stores().open_folder, lambda: None)
     )
 
 

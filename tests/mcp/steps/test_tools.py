@@ -80,8 +80,7 @@ def test_no_field_has_a_title_but_the_tool_itself(results: list[dict[str, Any]])
 
 @requirement("steps:tool.names")
 @pytest.mark.parametrize(
-    ("words", "name"),
-    [((), "workflow_next_step"), (("--names", "source"), "workflow.next_step")],
+    ("words", "name"), [((), "workflow_next_step"), (("--names", "source"), "workflow.next_step")]
 )
 def test_the_setting_decides_which_name_is_listed_and_both_are_taken(
     tmp_path: Path, words: tuple[str, ...], name: str
