@@ -184,7 +184,7 @@ def test_what_is_passed_over_is_looked_at_again(shelf: Definitions, project: Pat
     assert opened
 
 
-def test_nothing_is_told_of_a_file_that_is_gone_or_was_changed_too_late(tmp_path: Path) -> None:
+def test_a_missing_or_just_changed_file_has_no_snapshot(tmp_path: Path) -> None:
     file = put(tmp_path, "one/two/file.md", "Text.\n")
     place = ScannedFolder(file.parent, (file,), follows=False)
     late = 2 * file.stat().st_ctime_ns

@@ -124,9 +124,7 @@ def test_a_workflow_with_an_untrusted_one_inside_is_not_started(
     assert "within/review" in workflow_of(shelf, "outer").states
 
 
-def test_what_stands_inside_a_trusted_workflow_cannot_change_under_it(
-    shelf: Definitions, project: Path, own: Path
-) -> None:
+def test_the_inside_of_a_trusted_workflow_cannot_change(shelf: Definitions, project: Path, own: Path) -> None:
     put(own, "workflows/outer.yaml", SMALL.replace("small", "outer"))
     put(project, ".handrail/workflows/outer.yaml", OUTER)
     inner = put(project, ".handrail/workflows/small.yaml", SMALL)

@@ -176,7 +176,7 @@ def test_runs_outside_can_be_neither_read_nor_moved(desk: Desk, runs: SqliteRuns
     assert behind.definition(own.run.digest) == runs.definition(own.run.digest)
 
 
-def test_a_feed_tells_of_what_is_inside(desk: Desk, runs: SqliteRuns) -> None:
+def test_a_feed_reports_only_what_is_inside(desk: Desk, runs: SqliteRuns) -> None:
     (_, mine), (_, theirs) = played(desk, ROOT), played(desk, OTHER)
     assert methods(Feed) == {"announce", "listen"}
     feed = FilteredFeed(desk.feed, SqlRunQueries(runs.database, lambda: (ROOT,)))

@@ -69,7 +69,7 @@ def test_a_refused_word_keeps_no_text(project: Project) -> None:
     assert [row[2] for row in shown(project.database)] == ["mine"]
 
 
-def test_what_is_no_text_is_kept_as_far_as_it_is_and_what_is_too_long_is_not(project: Project) -> None:
+def test_binary_text_is_kept_as_far_as_it_decodes_and_long_text_is_not(project: Project) -> None:
     project.say("go")
     written(project, b"\xff mine\0")
     project.say("go")

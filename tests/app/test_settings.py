@@ -30,7 +30,7 @@ def test_permits_are_required_from_then_on() -> None:
 
 
 @pytest.mark.parametrize("text", ["spells: {permit: maybe}", "spell: {}", "[", "spells: {permit: off}"])
-def test_a_file_that_is_not_as_it_must_be_is_told_with_its_repair(text: str) -> None:
+def test_a_malformed_settings_file_is_reported_with_its_repair(text: str) -> None:
     settings_path().parent.mkdir(parents=True)
     settings_path().write_text(text)
 

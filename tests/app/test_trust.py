@@ -57,7 +57,7 @@ def test_it_is_kept_in_the_data_folder_as_json_that_a_person_can_read(home: Path
     }
 
 
-def test_nobody_else_may_read_it_whatever_the_umask(folder: Path) -> None:
+def test_only_the_user_may_read_it_with_any_umask(folder: Path) -> None:
     before = os.umask(0)
     try:
         TrustStore(folder).add([ONE])
@@ -173,7 +173,7 @@ def test_a_crash_at_any_point_leaves_the_old_or_the_new(
     assert kept == sorted(kept, key=len)
 
 
-def test_two_who_trust_at_once_lose_nothing(folder: Path) -> None:
+def test_concurrent_marks_are_all_kept(folder: Path) -> None:
     marks = [TrustMark("/work/shop", "persona", f"p{number}", "1") for number in range(20)]
 
     with ThreadPoolExecutor(4) as pool:

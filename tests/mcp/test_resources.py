@@ -72,7 +72,7 @@ def titles(told: dict[str, Any]) -> list[str]:
 
 
 @requirement("steps:res.current")
-def test_the_current_step_is_told_by_the_columns_of_the_printed_query(scene: Scene) -> None:
+def test_the_current_step_has_the_columns_of_the_printed_query(scene: Scene) -> None:
     assert scene.read(f"current_step://{OPEN}") == {
         "execution_id": OPEN,
         "state": "running",
@@ -138,7 +138,7 @@ def test_reading_the_current_step_is_activity_and_the_run_is_no_longer_quiet(sce
     assert (execution["quiet"], execution["active_at"]) == (False, "2026-03-01T12:16:02.000Z")
 
 
-def test_several_open_steps_are_all_told(scene: Scene) -> None:
+def test_all_open_steps_are_returned(scene: Scene) -> None:
     runs = scene.desk.runs
     assert isinstance(runs, SqliteRuns)
     with runs.database.transaction() as execute:
@@ -198,7 +198,7 @@ def test_the_status_of_a_run_has_the_run_its_steps_and_its_artifacts(scene: Scen
 
 
 @requirement("steps:res.status")
-def test_a_step_is_told_with_what_it_was_closed_with_and_without_its_token(scene: Scene) -> None:
+def test_a_step_has_its_output_and_not_its_token(scene: Scene) -> None:
     assert scene.read(f"workflow_status://{DONE}")["steps"][0] == {
         "execution_id": DONE,
         "number": 1,
@@ -231,7 +231,7 @@ def test_a_fork_names_its_parent_and_an_open_step_has_no_output(scene: Scene) ->
 
 
 @requirement("steps:res.status", "steps:db.page")
-def test_a_long_run_is_told_by_hundreds_and_each_page_names_the_next(tmp_path: Path) -> None:
+def test_a_long_run_comes_in_pages_of_100_that_name_the_next(tmp_path: Path) -> None:
     desk = Desk(sqlite(tmp_path))
     assert isinstance(desk.runs, SqliteRuns)
     desk.runs.database.writer_connection().execute("PRAGMA synchronous = OFF")

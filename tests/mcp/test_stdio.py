@@ -98,7 +98,7 @@ def test_a_line_of_any_length_costs_no_memory(pipe: Pipe, megabytes: int) -> Non
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_message_is_answered_with_an_error_and_the_next_call_works(pipe: Pipe, name: str) -> None:
+def test_a_malformed_message_is_answered_with_an_error_and_the_next_call_works(pipe: Pipe, name: str) -> None:
     line, code, identity = REFUSED[name]
     pipe.send(line)
     answer = pipe.answer()

@@ -29,7 +29,7 @@ def mortal(tmp_path: Path) -> Place:
 
 @pytest.mark.parametrize("era", ["auto", "legacy"])
 @pytest.mark.parametrize("how", ["end of input", "SIGTERM", "SIGINT"])
-def test_a_server_that_is_told_to_end_during_a_call_ends_well_and_nothing_is_half_done(
+def test_a_server_that_must_end_during_a_call_ends_well_and_leaves_nothing_half_done(
     at: Place, how: str, era: str
 ) -> None:
     with Pipe(at, era=era) as pipe:

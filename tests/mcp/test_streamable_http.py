@@ -14,7 +14,7 @@ def seen(*names: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def test_who_is_not_served_now_makes_room_and_who_is_stays(at: Place) -> None:
+def test_tenants_without_requests_make_room_and_busy_ones_stay(at: Place) -> None:
     async def tried(served: Tenants) -> None:
         async with served.run():
             everybody, first = await served.get_tenant(None), await served.get_tenant(seen("a"))
@@ -36,7 +36,7 @@ def test_who_is_not_served_now_makes_room_and_who_is_stays(at: Place) -> None:
         anyio.run(tried, Tenants(made.faces, made._made, most=3))  # noqa: SLF001 - the same with less room
 
 
-def test_many_who_ask_for_the_same_at_once_get_the_same(at: Place) -> None:
+def test_concurrent_requests_for_one_tenant_share_it(at: Place) -> None:
     async def tried(served: Tenants) -> None:
         found = []
 
@@ -55,7 +55,7 @@ def test_many_who_ask_for_the_same_at_once_get_the_same(at: Place) -> None:
         anyio.run(tried, build_tenants(opened, Stores(), ("steps",), known, Spelling.PORTABLE))
 
 
-def test_before_a_server_is_alive_nobody_is_served(at: Place) -> None:
+def test_a_server_that_has_not_started_serves_no_tenant(at: Place) -> None:
     with open_serving(at.store) as opened:
         known = ServedProjects(opened, {}, at.store)
         made = build_tenants(opened, Stores(), ("steps",), known, Spelling.PORTABLE)

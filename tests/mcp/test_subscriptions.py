@@ -91,7 +91,7 @@ def test_a_subscriber_hears_of_what_a_person_does_on_the_command_line(listener: 
 
 
 @requirement("steps:res.subscribe")
-def test_who_has_subscribed_to_one_run_hears_of_no_other(listener: Pipe) -> None:
+def test_a_subscriber_of_one_run_hears_of_no_other(listener: Pipe) -> None:
     one, other = listener.start(), listener.start()
     subscribe(listener, f"current-step://{one.run}")
 
@@ -102,7 +102,7 @@ def test_who_has_subscribed_to_one_run_hears_of_no_other(listener: Pipe) -> None
 
 
 @requirement("steps:res.subscribe")
-def test_who_has_unsubscribed_hears_nothing_more(at: Place) -> None:
+def test_an_unsubscribed_client_hears_nothing_more(at: Place) -> None:
     with Pipe(at, era="legacy") as listener:
         one, other = listener.start(), listener.start()
         subscribe(listener, f"current-step://{one.run}", f"current-step://{other.run}")
@@ -160,7 +160,7 @@ def test_once_a_server_has_ended_nothing_of_it_reads_the_store(at: Place) -> Non
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_every_client_is_told_that_lists_and_resources_can_change(at: Place, era: str) -> None:
+def test_every_client_learns_that_lists_and_resources_can_change(at: Place, era: str) -> None:
     with Pipe(at, era=era) as pipe:
         told = pipe.hello if era == "legacy" else pipe.ask("server/discover")["result"]
 

@@ -153,7 +153,7 @@ def test_a_fork_keeps_inputs_variables_and_attempts_and_not_how_the_old_run_ende
     assert new.origin.metadata == {"team": "blue"}
 
 
-def test_those_who_listen_hear_of_a_fork(desk: Desk) -> None:
+def test_listeners_hear_of_a_fork(desk: Desk) -> None:
     old, heard = gone_on(desk, 1, "abandon")["run"], list[RunChange]()
     desk.feed.listen(heard.append)
 
@@ -219,7 +219,7 @@ class Raced(MemoryRuns):
 
 
 @requirement("steps:life.fork")
-def test_of_two_who_fork_at_once_both_get_the_same_run() -> None:
+def test_two_callers_that_fork_at_once_get_the_same_run() -> None:
     desk = Desk(Raced())
     old = gone_on(desk, 1, "abandon")["run"]
     told = desk.fork(old)
@@ -267,7 +267,7 @@ def test_a_person_takes_a_run_on_to_the_workflow_as_it_is_now(place: Place) -> N
     assert new.origin.project == "/home/ann/paper"
 
 
-def test_a_state_that_the_workflow_no_longer_has_is_no_place_to_go_on(desk: Desk) -> None:
+def test_a_run_cannot_go_on_in_a_state_that_the_workflow_lost(desk: Desk) -> None:
     old = gone_on(desk, 2, "abandon")["run"]
 
     assert desk.fork(old, by=Actor.PERSON, new=mended())["code"] == "unknown_step"
@@ -292,7 +292,7 @@ def test_a_run_whose_text_is_gone_is_taken_on_to_the_workflow_as_it_is_now() -> 
 
 
 @requirement("steps:life.fork")
-def test_a_person_who_goes_where_no_agent_could_is_entered(desk: Desk) -> None:
+def test_a_fork_that_only_a_person_could_make_is_entered_as_override(desk: Desk) -> None:
     old = gone_on(desk, 1, "abandon")["run"]
     told = desk.fork(old, "publish", by=Actor.PERSON)
 
@@ -309,7 +309,7 @@ def test_a_person_who_goes_where_no_agent_could_is_entered(desk: Desk) -> None:
     assert overridden[1:] == ("publish", {"overrides": "later_step", "stood": "review", **by})
 
 
-def test_a_person_who_goes_where_an_agent_could_overrides_nothing(desk: Desk) -> None:
+def test_a_fork_that_an_agent_could_make_is_not_an_override(desk: Desk) -> None:
     old = gone_on(desk, 1, "abandon")["run"]
 
     for state in ("draft", "review"):

@@ -175,7 +175,7 @@ def test_where_the_state_lives_in_files_the_first_event_begins_the_run(desk: Des
     assert desk.begin(pinned(FLOW), ORIGIN, Event("go"))["code"] == "not_running"
 
 
-def test_no_file_and_an_empty_file_are_told_apart() -> None:
+def test_a_missing_file_differs_from_an_empty_one() -> None:
     assert hash_content(None) is None
     assert hash_content(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 

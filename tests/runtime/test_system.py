@@ -13,7 +13,7 @@ from handrail.runtime.system import LocalFeed, RandomIds, SystemClock, read_byte
 from helpers.turns import NOW
 
 
-def test_the_clock_tells_utc_in_whole_milliseconds() -> None:
+def test_the_clock_returns_utc_in_whole_milliseconds() -> None:
     now = SystemClock().now()
 
     assert now.tzinfo is UTC
@@ -39,7 +39,7 @@ def test_a_listener_hears_until_it_stops_and_may_stop_twice() -> None:
     assert heard == [RunChange("a", 1)]
 
 
-def test_a_listener_may_stop_while_it_is_told() -> None:
+def test_a_listener_may_stop_while_it_is_called() -> None:
     feed, heard = LocalFeed(), list[RunChange]()
 
     def once(change: RunChange) -> None:
@@ -71,13 +71,13 @@ def test_a_link_that_leads_in_a_circle_stays_in_the_path(tmp_path: Path) -> None
     assert resolve_path(tmp_path / "circle" / "x") == resolve_path(tmp_path) / "circle" / "x"
 
 
-def test_a_pipe_that_nobody_writes_to_is_empty(tmp_path: Path) -> None:
+def test_a_pipe_without_a_writer_is_empty(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
 
     assert read_bytes(tmp_path / "fifo") == b""
 
 
-def test_a_pipe_is_read_to_its_end_while_somebody_writes_to_it() -> None:
+def test_a_pipe_is_read_to_its_end_while_it_is_written() -> None:
     read, write = os.pipe()
 
     def written() -> None:

@@ -62,7 +62,7 @@ def test_a_run_is_walked_from_its_start_to_its_end_one_revision_at_a_time(desk: 
     assert told["token"] == ""
 
 
-def test_what_a_caller_is_told_of_the_run_is_what_the_store_then_holds(desk: Desk) -> None:
+def test_the_outcome_has_the_run_as_the_store_holds_it(desk: Desk) -> None:
     told = desk.start()
     for change in ("continue", "pause", "resume", "continue"):
         desk.clock.move(seconds=1)
@@ -96,7 +96,7 @@ def test_what_the_caller_adds_is_kept_with_the_turn(desk: Desk) -> None:
     assert desk.runs.entries(run)[-1].revision == 2
 
 
-def test_those_who_listen_hear_of_a_turn_and_of_no_refusal(desk: Desk) -> None:
+def test_listeners_hear_of_turns_and_not_of_refusals(desk: Desk) -> None:
     heard: list[RunChange] = []
     stop = desk.feed.listen(heard.append)
     run = desk.start()["run"]
@@ -138,7 +138,7 @@ def test_a_call_whose_reply_was_lost_gets_the_same_reply_from_another_process(pl
 
 
 @requirement("steps:token.once")
-def test_a_run_moved_by_somebody_else_meanwhile_is_looked_at_again() -> None:
+def test_a_run_moved_by_another_caller_meanwhile_is_loaded_again() -> None:
     runs = MovedOnce()
     desk = Desk(runs)
     told = desk.start(pinned(ENDLESS))
@@ -165,7 +165,7 @@ def test_a_store_that_always_says_moved_is_given_up_after_five_attempts() -> Non
     assert desk.start()["status"] == "ok"
 
 
-def test_a_store_whose_tokens_somebody_else_always_replaces_is_given_up_after_five_attempts() -> None:
+def test_a_store_that_never_renews_tokens_is_given_up_after_five_attempts() -> None:
     runs = AlwaysMoved()
     runs.moved = False
     desk = Desk(runs)
@@ -203,7 +203,7 @@ def test_a_refusal_moves_nothing_and_is_entered(desk: Desk, event: Event, code: 
 
 
 @pytest.mark.parametrize("run", ["", "nobody", "\ud800", "a\0b", "'; DROP TABLE runs; --"])
-def test_a_run_that_is_not_there_is_refused_whatever_its_name(desk: Desk, run: str) -> None:
+def test_an_unknown_run_is_refused_with_any_id(desk: Desk, run: str) -> None:
     assert desk.send(run, "go")["code"] == "unknown_run"
     assert desk.recover(run)["code"] == "unknown_run"
     assert desk.outcomes[-1].workflow is None
@@ -227,7 +227,7 @@ def test_half_a_character_anywhere_in_a_call_is_refused_or_passed_over(desk: Des
     assert desk.runs.entries(told["run"])[-1].entry.kind is EntryKind.ERROR_OCCURRED
 
 
-def test_what_nobody_looks_at_may_be_anything(desk: Desk) -> None:
+def test_an_unread_payload_may_be_anything(desk: Desk) -> None:
     told = desk.start()
     event = Event("pause", {"a": "\ud800", "b": float("nan")})
 
@@ -235,7 +235,7 @@ def test_what_nobody_looks_at_may_be_anything(desk: Desk) -> None:
     assert desk.call(Call(told["run"], event, token=told["token"]))["lifecycle"] == "paused"
 
 
-def test_what_comes_before_half_a_call_is_the_hash_of_all_of_it() -> None:
+def test_the_hash_of_a_call_covers_all_of_it() -> None:
     calls = [
         Event("go"),
         Event("go", {"a": 1}),
@@ -295,7 +295,7 @@ def test_a_turn_that_waits_holds_what_it_was_given_and_goes_on_when_the_fact_is_
     assert [list(text.values()) for text in said["texts"]] == [["It is true for ann."]]
 
 
-def test_a_fact_that_nobody_reads_opens_nothing(desk: Desk) -> None:
+def test_a_fact_without_a_reader_opens_nothing(desk: Desk) -> None:
     desk.registry, desk.more = GATED, {"readers": {}}
     run = desk.start(pinned(CHECKED, registry=GATED))["run"]
 
@@ -353,7 +353,7 @@ def test_a_run_that_has_ended_is_never_moved_again(desk: Desk, trigger: str) -> 
 
 
 @requirement("steps:def.pinned")
-def test_a_run_goes_on_by_the_text_it_began_with_whatever_is_installed_now(place: Place) -> None:
+def test_a_run_follows_the_text_it_began_with(place: Place) -> None:
     desk = Desk(place.open())
     told = desk.start()
     edited = pinned(

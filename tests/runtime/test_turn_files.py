@@ -60,7 +60,7 @@ def test_a_token_does_not_expire_and_is_void_after_any_accepted_word(project: Pr
     assert project.say("again", token)["code"] == "superseded"
 
 
-def test_a_persons_edit_of_the_state_file_is_taken_as_it_stands(project: Project) -> None:
+def test_an_edited_state_file_is_used_as_it_is(project: Project) -> None:
     project.say("go")
     state = project.project / ".ai/task/state.json"
     edited = json.loads(state.read_text("utf-8")) | {"current_state": "DONE", "by hand": True}

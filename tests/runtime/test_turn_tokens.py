@@ -131,7 +131,7 @@ def test_the_last_reply_of_a_run_that_has_ended_is_given_again(desk: Desk) -> No
 
 
 @requirement("steps:token.retry")
-def test_a_reply_that_is_no_longer_remembered_is_superseded(desk: Desk) -> None:
+def test_a_forgotten_reply_is_superseded(desk: Desk) -> None:
     told = desk.start(pinned(STAYING))
     run, token = told["run"], told["token"]
     first = desk.send(run, "go", token)
@@ -146,7 +146,7 @@ def test_a_reply_that_is_no_longer_remembered_is_superseded(desk: Desk) -> None:
 
 @requirement("steps:life.resume", "steps:token.outcomes")
 @pytest.mark.parametrize("which", ["spent on the pause", "spent before", "superseded", "never used"])
-def test_any_token_of_a_paused_run_resumes_it_whatever_its_age_or_use(desk: Desk, which: str) -> None:
+def test_any_token_of_a_paused_run_resumes_it(desk: Desk, which: str) -> None:
     case = Case(desk)
     fresh = desk.recover(case.run)["token"]
     desk.send(case.run, Event("pause"), "" if which == "never used" else fresh)

@@ -143,7 +143,7 @@ def test_a_client_that_cannot_show_a_form_is_answered_at_once(
     assert "person" not in found.reply
 
 
-def test_nobody_is_asked_who_has_chosen_by_argument_or_whose_message_is_a_plan(at: RepositoryPlace) -> None:
+def test_a_choice_by_argument_or_a_valid_message_is_not_asked_about(at: RepositoryPlace) -> None:
     with Asking(at, "auto") as pipe:
         for given in ({"choice": "read_only"}, {"message": "x"}, {"unknown": 1}):
             pipe.call(given, "verify_plan")
@@ -277,9 +277,7 @@ def test_what_was_answered_of_one_message_is_not_taken_for_another(at: Repositor
     assert found.reply["action_taken"].startswith(B)
 
 
-def test_what_seems_to_be_answered_and_is_no_choice_is_answered_as_if_nobody_were_asked(
-    at: RepositoryPlace,
-) -> None:
+def test_an_answer_without_a_choice_counts_as_none(at: RepositoryPlace) -> None:
     with Asking(at, "auto") as pipe:
         state = pipe.question()["requestState"]
         found = [told({"result": pipe.goes_on(state, said)}) for said in UNDECIDED]
@@ -287,7 +285,7 @@ def test_what_seems_to_be_answered_and_is_no_choice_is_answered_as_if_nobody_wer
     assert [one.reply["action_taken"].startswith(NEITHER) for one in found] == [True] * len(UNDECIDED)
 
 
-def test_nobody_answers_for_somebody_else(at: RepositoryPlace) -> None:
+def test_a_person_cannot_answer_for_another(at: RepositoryPlace) -> None:
     secrets = [token(at.at, name)["secret"] for name in ("ann", "bob")]
     with site(at.at, "--auth", "token", PATH=at.repo.path) as served:
         ann, bob = (Visitor(served, secret, []) for secret in secrets)

@@ -58,7 +58,7 @@ def test_a_failure_of_version_control_is_severe_in_every_tool_until_it_is_repair
     assert (repaired.failed, repaired.reply["current_state"]["phase"]) == (False, "planning")
 
 
-def test_a_failure_that_is_not_of_version_control_is_no_critical_issue(agent: PlanAgent) -> None:
+def test_a_failure_outside_version_control_is_not_critical(agent: PlanAgent) -> None:
     tool = agent.face.tools[1]
 
     answer = agent.face.answer_failure(

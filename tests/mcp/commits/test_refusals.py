@@ -104,7 +104,7 @@ def test_an_edit_that_makes_no_valid_plan_says_what_is_wrong(
 
 
 @requirement("commits:K4", "commits:K5")
-def test_a_goal_that_is_no_valid_header_begins_no_plan(agent: PlanAgent) -> None:
+def test_an_invalid_header_starts_no_plan(agent: PlanAgent) -> None:
     reply = refused(agent, "start_planning", type="feat", summary="x", scope="the tea")
     assert reply["action_taken"].startswith("No plan was begun. Mend this, then call again:\n- header.scope")
 

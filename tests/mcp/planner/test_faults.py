@@ -7,7 +7,7 @@ from helpers.planner_agents import PlanAgent
 from helpers.requirement import requirement
 
 
-def test_a_failure_that_is_not_of_version_control_is_no_critical_issue(agent: PlanAgent) -> None:
+def test_a_failure_outside_version_control_is_not_critical(agent: PlanAgent) -> None:
     tool = agent.face.tools[0]
 
     answer = agent.face.answer_failure(

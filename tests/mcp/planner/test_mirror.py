@@ -121,7 +121,7 @@ def test_a_store_that_knows_nothing_of_a_plan_goes_on_from_its_text(tmp_path: Pa
     assert row.id == known.id
 
 
-def test_who_listens_hears_of_a_run_by_the_id_that_is_shown(agent: PlanAgent) -> None:
+def test_a_listener_gets_the_id_that_is_shown(agent: PlanAgent) -> None:
     heard: SimpleQueue[str] = SimpleQueue()
     ends = agent.serving.world.feed.listen(lambda change: heard.put(change.run))
     try:

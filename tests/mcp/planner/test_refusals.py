@@ -24,7 +24,7 @@ def refused(agent: PlanAgent, tool: str, **given: object) -> dict[str, Any]:
 
 
 @requirement("planner:errors.types", "planner:C40")
-def test_a_task_that_is_not_there_is_told_with_those_that_are(agent: PlanAgent) -> None:
+def test_an_unknown_task_is_answered_with_those_there_are(agent: PlanAgent) -> None:
     agent.does(TO_GOAL, TO_PLAN)
 
     reply = refused(agent, "mark_task", task_id="sugar")
@@ -132,7 +132,7 @@ def test_an_argument_that_the_schema_does_not_take_is_named(
         ("finish_job", {}),
     ],
 )
-def test_no_tool_writes_over_a_text_that_is_no_plan(
+def test_no_tool_overwrites_a_foreign_text(
     agent: PlanAgent, text: str, tool: str, given: dict[str, object]
 ) -> None:
     agent.writes(text)
@@ -146,7 +146,7 @@ def test_no_tool_writes_over_a_text_that_is_no_plan(
 
 
 @requirement("planner:goal.keep")
-def test_a_text_that_is_no_plan_is_kept_below_the_new_goal(agent: PlanAgent) -> None:
+def test_a_foreign_text_is_kept_below_the_new_goal(agent: PlanAgent) -> None:
     agent.writes(FOREIGN)
     shown = agent.calls("gather_requirements")
     assert (shown.reply["stage"], shown.failed) == ("0", False)

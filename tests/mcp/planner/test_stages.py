@@ -29,7 +29,7 @@ DONE = OPEN.replace("[ ]", "[x]")
         ("feat(tea): brew tea\nnow\n", "0", ["set_overarching_goal"], "cannot be read to its end"),
     ],
 )
-def test_what_is_there_decides_what_is_told_and_may_be_called(
+def test_the_text_decides_the_stage_the_message_and_the_options(
     agent: PlanAgent, text: str, stage: str, options: list[str], told: str
 ) -> None:
     if text:

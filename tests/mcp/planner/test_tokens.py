@@ -35,9 +35,7 @@ def test_a_token_that_was_spent_on_another_call_does_nothing(agent: PlanAgent) -
 
 
 @pytest.mark.parametrize("kind", ["git", "jj"])
-def test_a_token_is_void_once_somebody_has_edited_the_text_and_the_answer_shows_that(
-    tmp_path: Path, kind: str
-) -> None:
+def test_a_token_is_void_once_the_text_was_edited_and_the_answer_shows_it(tmp_path: Path, kind: str) -> None:
     with plan_agent(tmp_path, made(kind, tmp_path / "project", tmp_path / "home")) as agent:
         token = agent.does(TO_GOAL).reply["step_token"]
         agent.writes("feat(tea): brew coffee\n")
@@ -51,7 +49,7 @@ def test_a_token_is_void_once_somebody_has_edited_the_text_and_the_answer_shows_
         assert not agent.calls("set_detailed_goal", description="One.", step_token=fresh).failed
 
 
-def test_where_arguments_are_wrong_the_stage_and_the_open_token_are_told_too(agent: PlanAgent) -> None:
+def test_wrong_arguments_are_answered_with_the_stage_and_an_open_token(agent: PlanAgent) -> None:
     agent.does(TO_GOAL)
     told = agent.calls("set_detailed_goal", description=7)
 
@@ -81,7 +79,7 @@ def test_a_refused_call_does_not_spend_its_token(agent: PlanAgent) -> None:
     assert not agent.calls("set_plan", plan=ONE, step_token=token).failed
 
 
-def test_a_token_of_nobody_is_refused(agent: PlanAgent) -> None:
+def test_a_malformed_token_is_refused(agent: PlanAgent) -> None:
     told = agent.calls("finish_job", **dict.fromkeys(["step_token"], "nothing"))
 
     assert told.reply["code"] == "malformed"
@@ -100,7 +98,7 @@ class Raced(GitDescriptions):
 
 
 @pytest.mark.parametrize("held", [True, False])
-def test_a_write_in_the_moment_between_reading_and_writing_is_built_on_or_told_and_never_lost(
+def test_a_write_between_reading_and_writing_is_built_on_or_reported_and_never_lost(
     tmp_path: Path, *, held: bool
 ) -> None:
     repo = made("git", tmp_path / "project", tmp_path / "home")

@@ -205,7 +205,7 @@ def test_a_word_is_closed_in_those_states_and_in_no_others() -> None:
 @requirement("spells:persist.authority")
 @pytest.mark.parametrize("state", OPEN)
 @pytest.mark.parametrize("files", [WHOLE, "-", "plan=done", "comments=own", "applied=own"])
-def test_the_task_stands_where_the_state_file_says_whatever_files_are_there(
+def test_the_state_file_decides_the_state_with_any_files(
     served: ServingStore, tmp_path: Path, state: str, files: str
 ) -> None:
     somebody = person(served, tmp_path / "p", plain(state)._replace(files=files, context="-"))
@@ -231,7 +231,7 @@ def test_a_refusal_for_an_argument_or_a_token_says_what_is_open_and_has_the_toke
     assert not somebody.says("Accio", step_token=told.reply["step_token"]).failed
 
 
-def test_who_looked_before_anything_began_has_a_token_for_the_first_word(
+def test_a_look_before_the_start_returns_a_token_for_the_first_word(
     served: ServingStore, tmp_path: Path
 ) -> None:
     somebody = person(served, tmp_path / "p", plain("GATHER_NEEDS_PLAN")._replace(files="-", context="-"))
@@ -245,7 +245,7 @@ def test_who_looked_before_anything_began_has_a_token_for_the_first_word(
 
 
 @requirement("spells:reply.one")
-def test_text_of_a_file_stands_only_between_boundaries_and_only_the_next_action_is_told(
+def test_a_reply_quotes_files_between_boundaries_and_names_only_the_next_action(
     served: ServingStore, tmp_path: Path
 ) -> None:
     quoted = 0

@@ -62,7 +62,7 @@ def _wrong(folder: Path, line: Line) -> list[str]:
 @requirement("spells:F.noop", "spells:V1", "spells:V2", "spells:V3", "spells:V4", "spells:V5")
 @requirement("spells:resume", "spells:expecto.start", "spells:guard.expecto", "spells:guard.reverto")
 @pytest.mark.parametrize(("row", "count"), ROWS.items())
-def test_whatever_a_row_is_about_comes_out_as_the_table_says(tmp_path: Path, row: str, count: int) -> None:
+def test_every_line_of_a_row_comes_out_as_the_table_says(tmp_path: Path, row: str, count: int) -> None:
     those = [line for line in lines() if line.row == row]
 
     assert len(those) == count

@@ -144,7 +144,7 @@ def test_every_answer_speaks_to_the_user_in_a_few_sentences_and_to_the_agent(nam
         ("P3", "plan=open comments=own review=own applied=own", "pr-reviews/pr-review-2026-03-01-1200"),
     ],
 )
-def test_whoever_archives_says_where(tmp_path: Path, row: str, files: str, folder: str) -> None:
+def test_an_archive_is_named_in_the_reply(tmp_path: Path, row: str, files: str, folder: str) -> None:
     assert f"archived in `{folder}`" in _said(tmp_path, row, files)[USER].replace("put aside", "archived")
 
 
@@ -157,7 +157,7 @@ def test_the_results_are_handed_over_whole_between_boundaries(tmp_path: Path) ->
     assert "It sums." not in said[USER]
 
 
-def test_what_was_checked_off_and_what_matched_nothing_is_told(tmp_path: Path) -> None:
+def test_checked_off_and_unmatched_criteria_are_listed(tmp_path: Path) -> None:
     done = _said(tmp_path / "one", "A2", "plan=open task=own results=one")
     unknown = _said(tmp_path / "other", "A2", "plan=open task=own results=unknown")
 

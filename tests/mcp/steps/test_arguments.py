@@ -159,7 +159,7 @@ def test_an_argument_that_is_not_as_listed_is_refused_by_name(
     assert changed(before, whole(at.store)) == REFUSED
 
 
-def test_what_a_token_or_an_output_was_is_not_told_again(desk: Inside) -> None:
+def test_a_refusal_does_not_repeat_a_token_or_an_output(desk: Inside) -> None:
     told = desk.call({"step_token": ["secret"], "model_output_so_far": ["secret"]})
 
     assert told.reply["why"]["seen"] == ['step_token = "<list>"', 'model_output_so_far = "<list>"']
@@ -222,7 +222,7 @@ def test_an_argument_whose_name_cannot_be_written_down_is_refused_in_words(desk:
     assert told.text.encode().decode() == told.text
 
 
-def test_what_a_schema_of_another_kind_refuses_is_told_in_its_own_words() -> None:
+def test_other_schema_errors_keep_their_own_words() -> None:
     schema = {"properties": {"goal": {"type": "string", "minLength": 3}}, "required": ["goal"]}
     arguments = ArgumentCheck(schema)
 

@@ -24,9 +24,7 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 @requirement("steps:tool.one")
-def test_the_list_is_the_same_to_the_byte_whoever_asks_and_however_often(
-    results: list[dict[str, Any]],
-) -> None:
+def test_the_list_is_the_same_to_the_byte_every_time(results: list[dict[str, Any]]) -> None:
     golden = Path(__file__).with_name(f"tools.{results[0]['era']}.json")
 
     assert len({compact(result) for result in results}) == 1
