@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,15 +24,21 @@ from helpers.servers import ERAS, TOOL, Told, note, place
 
 
 @dataclass(frozen=True, slots=True)
-class BrokenIds:
+class BrokenSystem:
     """Raises what it is told to: no call of an agent makes the real ones do so."""
 
     raised: Exception
 
     def new_id(self) -> str:
+        """No id."""
         raise self.raised
 
     def nonce(self) -> bytes:
+        """No nonce."""
+        raise self.raised
+
+    def now(self) -> datetime:
+        """No time."""
         raise self.raised
 
 
@@ -44,10 +51,10 @@ def answered(folder: Path, era: str, raised: Exception, arguments: dict[str, Any
 
     at = place(folder)
     with open_serving(at.store) as opened:
-        broken = replace(opened, world=replace(opened.world, ids=BrokenIds(raised)))
-        result = anyio.run(
-            ask, build_local_server(broken, Stores(), [at.project], "steps", Spelling.PORTABLE)
-        )
+        broken = BrokenSystem(raised)
+        serving = replace(opened, world=replace(opened.world, ids=broken, clock=broken))
+        server = build_local_server(serving, Stores(), [at.project], "steps", Spelling.PORTABLE)
+        result = anyio.run(ask, server)
     (text,) = result.content
     assert isinstance(text, TextContent)
     return Told(dict(result.structured_content or {}), text.text, bool(result.is_error))
